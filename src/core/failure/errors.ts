@@ -1,0 +1,24 @@
+import type { ErrorCode } from './catalogue.ts'
+
+export interface LazaretErrorOptions {
+  readonly code: ErrorCode
+  readonly retryable: boolean
+  readonly cause?: unknown
+}
+
+/**
+ * The root of every error Lazaret throws. Branch on `code`, which is literal and never changes its meaning; the
+ * message is for people: it names the subject, the value received and the remedy.
+ */
+export class LazaretError extends Error {
+  override readonly name: string = 'LazaretError'
+  readonly code: ErrorCode
+  /** Whether the same call may succeed when it is made again. */
+  readonly retryable: boolean
+
+  constructor(message: string, options: LazaretErrorOptions) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = options.code
+    this.retryable = options.retryable
+  }
+}

@@ -1,0 +1,38 @@
+import { LazaretError } from '../failure/errors.ts'
+import { show } from './show.ts'
+
+/** One thing wrong with the options: where, what was received, what would be right. */
+export interface Fault {
+  /** Dotted path from the options' subject, such as `retry.backoff.baseMs`. */
+  readonly path: string
+  readonly received: string
+  readonly remedy: string
+}
+
+/** Gathers faults while options are read, so that a person mends all of them in one go. */
+export class Faults {
+  readonly list: Fault[] = []
+
+  add(path: string, received: unknown, remedy: string): void {
+    this.list.push({ path, received: show(received), remedy })
+  }
+
+  throwIfAny(subject: string): void {
+    if (this.list.length > 0) throw new OptionsError(subject, this.list)
+  }
+}
+
+export class OptionsError extends LazaretError {
+  override readonly name = 'OptionsError'
+  readonly faults: readonly Fault[]
+
+  constructor(subject: string, faults: readonly Fault[]) {
+    const lines = faults.map(fault => `  ${fault.path}: got ${fault.received}; ${fault.remedy}`)
+    const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
+    super(`${subject}: ${count} in the options\n${lines.join('\n')}`, {
+      code: 'LAZARET_OPTIONS_INVALID',
+      retryable: false,
+    })
+    this.faults = faults
+  }
+}

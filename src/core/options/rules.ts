@@ -1,0 +1,123 @@
+import type { Faults } from './faults.ts'
+
+/**
+ * How one option is read. A rule never throws: what it cannot accept it reports, and returns its fallback so that
+ * reading goes on and finds the other faults too.
+ */
+export interface Rule<T> {
+  read(value: unknown, path: string, faults: Faults): T
+}
+
+interface NumberLimits {
+  readonly min?: number
+  readonly max?: number
+  /** Exclude `min` itself. */
+  readonly above?: boolean
+}
+
+export function integer(limits: NumberLimits = {}): Rule<number> {
+  return numeric('a whole number', Number.isSafeInteger, limits)
+}
+
+export function number(limits: NumberLimits = {}): Rule<number> {
+  return numeric('a number', Number.isFinite, limits)
+}
+
+/** Milliseconds. Fractions are allowed, NaN, infinity and negatives are not. */
+export function milliseconds(limits: NumberLimits = {}): Rule<number> {
+  return numeric('milliseconds', Number.isFinite, { min: 0, ...limits })
+}
+
+function numeric(noun: string, accepts: (value: number) => boolean, limits: NumberLimits): Rule<number> {
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, above = false } = limits
+  const remedy = `give ${noun}${rangeText(min, max, above)}`
+  return {
+    read(value, path, faults) {
+      if (typeof value === 'number' && accepts(value) && value <= max && (above ? value > min : value >= min))
+        return value
+      faults.add(path, value, remedy)
+      return Number.isFinite(min) ? min : 0
+    },
+  }
+}
+
+function rangeText(min: number, max: number, above: boolean): string {
+  const parts: string[] = []
+  if (Number.isFinite(min)) parts.push(above ? `above ${min}` : `of at least ${min}`)
+  if (Number.isFinite(max)) parts.push(`of at most ${max}`)
+  return parts.length === 0 ? '' : ` ${parts.join(' and ')}`
+}
+
+export function text(options: { readonly maxLength?: number } = {}): Rule<string> {
+  const maxLength = options.maxLength ?? 1_000
+  return {
+    read(value, path, faults) {
+      if (typeof value === 'string' && value.length > 0 && value.length <= maxLength) return value
+      faults.add(path, value, `give a text of 1 to ${maxLength} characters`)
+      return ''
+    },
+  }
+}
+
+export function flag(): Rule<boolean> {
+  return {
+    read(value, path, faults) {
+      if (typeof value === 'boolean') return value
+      faults.add(path, value, 'give true or false')
+      return false
+    },
+  }
+}
+
+export function oneOf<const T extends string>(...allowed: readonly [T, ...T[]]): Rule<T> {
+  return {
+    read(value, path, faults) {
+      const found = allowed.find(candidate => candidate === value)
+      if (found !== undefined) return found
+      faults.add(path, value, `give one of ${allowed.map(name => `'${name}'`).join(', ')}`)
+      return allowed[0]
+    },
+  }
+}
+
+/** A value recognised by a predicate: a function, a handle, anything with a shape of its own. */
+export function that<T>(accepts: (value: unknown) => value is T, remedy: string): Rule<T> {
+  return {
+    read(value, path, faults) {
+      if (!accepts(value)) faults.add(path, value, remedy)
+      return value as T
+    },
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the caller names the function's own type
+export function callable<T extends (...args: any[]) => unknown>(remedy = 'give a function'): Rule<T> {
+  return that((value): value is T => typeof value === 'function', remedy)
+}
+
+export function list<T>(item: Rule<T>, options: { readonly maxItems?: number } = {}): Rule<readonly T[]> {
+  const maxItems = options.maxItems ?? 1_000
+  return {
+    read(value, path, faults) {
+      if (!Array.isArray(value) || value.length > maxItems) {
+        faults.add(path, value, `give an array of at most ${maxItems}`)
+        return []
+      }
+      return Object.freeze(value.map((entry, index) => item.read(entry, `${path}[${index}]`, faults)))
+    },
+  }
+}
+
+/** The option may be left out; then it stays `undefined`. */
+export function optional<T>(rule: Rule<T>): Rule<T | undefined> {
+  return {
+    read: (value, path, faults) => (value === undefined ? undefined : rule.read(value, path, faults)),
+  }
+}
+
+/** The option may be left out; then it is `fallback`. */
+export function withDefault<T>(rule: Rule<T>, fallback: T): Rule<T> {
+  return {
+    read: (value, path, faults) => (value === undefined ? fallback : rule.read(value, path, faults)),
+  }
+}
