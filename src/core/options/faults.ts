@@ -9,12 +9,16 @@ export interface Fault {
   readonly remedy: string
 }
 
+/** Held against the last name of a path. Wide enough for its typos, because a mistyped `pasword` is a fault to report. */
+const NAMES_A_SECRET = /(?:pass?w|pwd|secret|token|credential|api.?key)[^.]*$/i
+
 /** Gathers faults while options are read, so that a person mends all of them in one go. */
 export class Faults {
   readonly list: Fault[] = []
 
   add(path: string, received: unknown, remedy: string): void {
-    this.list.push({ path, received: show(received), remedy })
+    const hidden = typeof received === 'string' && NAMES_A_SECRET.test(path)
+    this.list.push({ path, received: hidden ? 'a text that is not shown' : show(received), remedy })
   }
 
   throwIfAny(subject: string): void {

@@ -23,8 +23,13 @@ export function resolveOptions<R extends Rules>(
   input: unknown,
   relations?: Relations<R>,
 ): Resolved<R> {
+  return resolveBy(subject, group(rules, relations), input)
+}
+
+/** The same for options that one rule describes. */
+export function resolveBy<T>(subject: string, rule: Rule<T>, input: unknown): T {
   const faults = new Faults()
-  const resolved = group(rules, relations).read(input, subject, faults)
+  const resolved = rule.read(input, subject, faults)
   faults.throwIfAny(subject)
   return resolved
 }
@@ -36,7 +41,7 @@ export function group<R extends Rules>(rules: R, relations?: Relations<R>): Rule
       const given = value === undefined ? {} : value
       const before = faults.list.length
       if (!isPlainObject(given)) {
-        faults.add(path, value, `give an object with ${Object.keys(rules).join(', ')}`)
+        faults.add(path, value, `give a plain object with ${Object.keys(rules).join(', ')}`)
         return Object.freeze({}) as Resolved<R>
       }
       reportUnknown(rules, given, path, faults)
@@ -62,6 +67,9 @@ function reportUnknown(rules: Rules, given: Record<string, unknown>, path: strin
   }
 }
 
+/** A Map, or a Promise that was not awaited, has no fields of its own: read as options it would be all defaults. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }

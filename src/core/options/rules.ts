@@ -95,15 +95,20 @@ export function callable<T extends (...args: any[]) => unknown>(remedy = 'give a
   return that((value): value is T => typeof value === 'function', remedy)
 }
 
-export function list<T>(item: Rule<T>, options: { readonly maxItems?: number } = {}): Rule<readonly T[]> {
-  const maxItems = options.maxItems ?? 1_000
+export function list<T>(
+  item: Rule<T>,
+  options: { readonly minItems?: number; readonly maxItems?: number } = {},
+): Rule<readonly T[]> {
+  const { minItems = 0, maxItems = 1_000 } = options
+  const remedy = `give an array of ${minItems > 0 ? `${minItems} to` : 'at most'} ${maxItems}`
   return {
     read(value, path, faults) {
-      if (!Array.isArray(value) || value.length > maxItems) {
-        faults.add(path, value, `give an array of at most ${maxItems}`)
+      if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) {
+        faults.add(path, value, remedy)
         return []
       }
-      return Object.freeze(value.map((entry, index) => item.read(entry, `${path}[${index}]`, faults)))
+      // Array.from reads holes too: a rule decides about every entry, given or not.
+      return Object.freeze(Array.from(value, (entry, index) => item.read(entry, `${path}[${index}]`, faults)))
     },
   }
 }
@@ -119,5 +124,17 @@ export function optional<T>(rule: Rule<T>): Rule<T | undefined> {
 export function withDefault<T>(rule: Rule<T>, fallback: T): Rule<T> {
   return {
     read: (value, path, faults) => (value === undefined ? fallback : rule.read(value, path, faults)),
+  }
+}
+
+/** What the option becomes is made of what was given; only asked when that has no fault. */
+export function derived<A, B>(rule: Rule<A>, derive: (given: A) => B): Rule<B> {
+  return {
+    read(value, path, faults) {
+      const before = faults.list.length
+      const given = rule.read(value, path, faults)
+      // With a fault nobody gets to see the value: the reading ends in an error.
+      return faults.list.length === before ? derive(given) : (undefined as B)
+    },
   }
 }

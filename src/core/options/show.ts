@@ -22,15 +22,31 @@ function describe(value: unknown): string {
     case 'object':
       if (value === null) return 'null'
       if (Array.isArray(value)) return `an array of ${value.length}`
-      return 'an object'
+      return isOfClass(value) ? `an object of class ${value.constructor.name}` : 'an object'
     default:
       return String(value)
   }
 }
 
-/** `scheme://user:secret@host` keeps its scheme and host; the rest is nobody's business in a log. */
+function isOfClass(value: object): boolean {
+  const made: unknown = value.constructor
+  return typeof made === 'function' && made !== Object && made.name !== ''
+}
+
+/**
+ * `scheme://user:secret@host` keeps its scheme and host; the rest is nobody's business in a log. Hides up to the last @
+ * of a word, because a password pasted without escaping its / or @ is just what makes a URL end up in an error.
+ */
 export function withoutCredentials(text: string): string {
-  return text.replace(/(\b[a-z][a-z0-9+.-]*:\/\/)[^/?#\s]*@/gi, '$1***@')
+  return text.replace(/\S+/g, hideUser).replace(SECRET_PARAMETER, '$1***')
+}
+
+const SECRET_PARAMETER = /([?&][^=&\s]{0,40}(?:pass|pwd|secret|token|key|sig|auth)[^=&\s]{0,40}=)[^&#\s]*/gi
+
+function hideUser(word: string): string {
+  const user = word.indexOf('://') + 3
+  const host = word.lastIndexOf('@')
+  return user > 2 && host >= user ? `${word.slice(0, user)}***${word.slice(host)}` : word
 }
 
 function clip(text: string): string {
