@@ -13,7 +13,15 @@ export const ERROR_CODES = {
   LAZARET_BREAKER_OPEN: 'A circuit breaker refused the attempt.',
   LAZARET_RATE_LIMITED: 'A rate limit refused the call.',
   LAZARET_RETRY_LIMITED: 'The retry limit refused another attempt.',
+  LAZARET_CLOSED: 'A consumer or dispatcher is closed and takes nothing more.',
+  LAZARET_LETTER_INVALID: 'A stored dead letter cannot be read, or two cannot be one.',
+  LAZARET_LETTER_NOT_SAVED: 'Neither the store nor the spill took a dead letter.',
   LAZARET_TRANSITION_ILLEGAL: 'A dead letter cannot go from its state to the one asked for.',
+  LAZARET_DEAD_LETTERS_CLOSED: 'A dead-letter queue was used after it was closed.',
+  LAZARET_DEAD_LETTERS_FULL: 'A dead-letter queue has no room for another letter.',
+  LAZARET_BROKER_CLOSED: 'A broker was used after it was closed.',
+  LAZARET_BROKER_FULL: 'A broker has no room for another event.',
+  LAZARET_DELIVERY_LOST: 'A delivery is not open any more; its event will be handed over again.',
 } as const
 
 export type ErrorCode = keyof typeof ERROR_CODES

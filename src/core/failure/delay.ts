@@ -1,0 +1,34 @@
+import type { Chain } from './chain.ts'
+import { httpHeaderOf } from './http.ts'
+import { property, type Thrown } from './thrown.ts'
+import { usableDelayMs } from './verdict.ts'
+
+/** The wait that the nearest error in the chain names, be it by itself or through its server's Retry-After. */
+export function namedDelayMs(chain: Chain, now: number | undefined): number | undefined {
+  for (const thrown of chain) {
+    const delayMs = ownDelayMs(thrown, now) ?? parseRetryAfter(httpHeaderOf(thrown.value, 'Retry-After'), now)
+    if (delayMs !== undefined) return delayMs
+  }
+  return undefined
+}
+
+function ownDelayMs(thrown: Thrown, now: number | undefined): number | undefined {
+  if (!thrown.code?.startsWith('LAZARET_')) return undefined
+  const retryAt = property(thrown.value, 'retryAt')
+  if (typeof retryAt === 'number' && now !== undefined) return usableDelayMs(Math.max(0, retryAt - now))
+  return usableDelayMs(property(thrown.value, 'delayMs'))
+}
+
+const SECONDS = /^\d{1,10}(?:\.\d{1,3})?$/
+const HTTP_DATE_MAX = 40
+
+/** Seconds, or a date as HTTP writes it (RFC 9110, 10.2.3). A date that is over means at once. */
+export function parseRetryAfter(header: string | undefined, now: number | undefined): number | undefined {
+  if (header === undefined || header.length > HTTP_DATE_MAX) return undefined
+  const text = header.trim()
+  if (SECONDS.test(text)) return Number(text) * 1_000
+  // Other dates carry no zone, and Date.parse would read them in that of the machine.
+  if (now === undefined || !text.endsWith(' GMT')) return undefined
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
+}

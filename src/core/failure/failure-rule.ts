@@ -1,0 +1,56 @@
+import type { Chain } from './chain.ts'
+import type { Thrown } from './thrown.ts'
+import { type Category, isCategory, usableDelayMs, type Verdict } from './verdict.ts'
+
+type ErrorClass = abstract new (...args: never[]) => Error
+
+/**
+ * What a handler knows about its own errors. Say `retryable`, `category` or `retryAfterMs`; what is left out follows
+ * from the rest: a delay means trying again, schema and business mean giving up, and giving up means business.
+ */
+export interface FailureRule {
+  /** The errors it speaks of: a class, the name or code of an error, or a test of your own. */
+  readonly when: ErrorClass | string | ((error: unknown) => boolean)
+  readonly retryable?: boolean | undefined
+  readonly category?: Category | undefined
+  /** The wait before the next attempt, over the policy's own. */
+  readonly retryAfterMs?: number | undefined
+  /** Groups all errors it speaks of under this key. */
+  readonly fingerprint?: string | undefined
+}
+
+/** The first rule that speaks of any error in the chain decides: people read their list from the top. */
+export function applyRules(rules: readonly FailureRule[], chain: Chain): Verdict | undefined {
+  for (const rule of rules) {
+    if (chain.some(thrown => speaksOf(rule, thrown))) return verdictOf(rule)
+  }
+  return undefined
+}
+
+/** A rule that breaks is passed over: it must not turn one failure into another. */
+function speaksOf({ when }: FailureRule, thrown: Thrown): boolean {
+  try {
+    if (typeof when === 'string') return when === thrown.name || when === thrown.code
+    if (isErrorClass(when)) return thrown.value instanceof when
+    return when(thrown.value) === true
+  } catch {
+    return false
+  }
+}
+
+export function isErrorClass(value: unknown): value is ErrorClass {
+  return typeof value === 'function' && (value === Error || value.prototype instanceof Error)
+}
+
+function verdictOf(rule: FailureRule): Verdict {
+  const retryAfterMs = usableDelayMs(rule.retryAfterMs)
+  const hopeless = rule.category === 'schema' || rule.category === 'business'
+  const retryable = rule.retryable ?? (retryAfterMs !== undefined || !hopeless)
+  return {
+    decidedBy: 'handler-rule',
+    retryable,
+    category: isCategory(rule.category) ? rule.category : retryable ? 'transient' : 'business',
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(rule.fingerprint ? { fingerprint: rule.fingerprint } : {}),
+  }
+}

@@ -1,0 +1,60 @@
+import { hash128 } from '../hash.ts'
+import type { Chain } from './chain.ts'
+import { applicationFrame } from './frames.ts'
+import { httpStatusOf } from './http.ts'
+import { normalise } from './normalise.ts'
+import { bounded, type Thrown, textProperty } from './thrown.ts'
+
+/** Failures with one id form one group. The rest of it says why, to a person who doubts that they belong together. */
+export interface Fingerprint {
+  readonly id: string
+  /** What the failure was told by: a key it was given, its place in the code, or its message. */
+  readonly rule: 'explicit' | 'frame' | 'message'
+  /** Of the algorithm. Ids of two versions are never compared. */
+  readonly version: 1
+  /** The text that was hashed. */
+  readonly basis: string
+}
+
+export const BASIS_MAX = 500
+const ID_LENGTH = 16
+
+/**
+ * Two errors of a chain count: the one that was thrown, for where the attempt ended, and the root of its causes, for
+ * why. Those between only handed it on, and one more wrapper must not make a new group.
+ */
+export function fingerprintOf(
+  chain: Chain,
+  explicit: string | undefined,
+  applicationRoot: string | undefined,
+): Fingerprint {
+  if (explicit !== undefined) return make('explicit', explicit)
+  const [thrown] = chain
+  const root = chain.at(-1)!
+  const links = root === thrown ? [thrown] : [thrown, root]
+  const frames = links.map(link => frameOf(link, applicationRoot))
+  const rule = frames.some(frame => frame !== undefined) ? 'frame' : 'message'
+  return make(rule, links.map((link, index) => describe(link, frames[index], rule)).join(' ← '))
+}
+
+function make(rule: Fingerprint['rule'], text: string): Fingerprint {
+  const basis = bounded(text, BASIS_MAX)
+  return { id: hash128(`${rule}\n${basis}`).slice(0, ID_LENGTH), rule, version: 1, basis }
+}
+
+function frameOf({ value }: Thrown, applicationRoot: string | undefined): string | undefined {
+  const stack = textProperty(value, 'stack')
+  return stack === undefined
+    ? undefined
+    : applicationFrame(stack, textProperty(value, 'message') ?? '', applicationRoot)
+}
+
+/** Where there is neither a frame nor a code, the message alone can tell one cause from another. */
+function describe(link: Thrown, frame: string | undefined, rule: Fingerprint['rule']): string {
+  const status = httpStatusOf(link.value)
+  const head = [link.name, link.code, status === undefined ? undefined : `HTTP ${status}`]
+    .filter(part => part !== undefined)
+    .join(' ')
+  if (frame !== undefined) return `${head} at ${frame}`
+  return rule === 'message' || link.code === undefined ? `${head}: ${normalise(link.message)}` : head
+}

@@ -1,0 +1,46 @@
+import { isArray, property } from './thrown.ts'
+
+/** The status of the HTTP answer an error tells of, wherever its client keeps it. Successes are no failures. */
+export function httpStatusOf(error: unknown): number | undefined {
+  const own = asStatus(property(error, 'status')) ?? asStatus(property(error, 'statusCode'))
+  if (own !== undefined) return own
+  const response = property(error, 'response')
+  return (
+    asStatus(property(response, 'status')) ??
+    asStatus(property(response, 'statusCode')) ??
+    asStatus(property(property(error, '$metadata'), 'httpStatusCode'))
+  )
+}
+
+export function httpHeaderOf(error: unknown, name: string): string | undefined {
+  return (
+    headerIn(property(error, 'headers'), name) ??
+    headerIn(property(property(error, 'response'), 'headers'), name)
+  )
+}
+
+function asStatus(value: unknown): number | undefined {
+  const status = typeof value === 'string' && /^[45]\d\d$/.test(value) ? Number(value) : value
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599
+    ? status
+    : undefined
+}
+
+/** Headers come as a `Headers`, a Map, or a plain object in the server's spelling or in lower case. */
+function headerIn(headers: unknown, name: string): string | undefined {
+  const lower = name.toLowerCase()
+  const value = got(headers, lower) ?? property(headers, lower) ?? property(headers, name)
+  const single = isArray(value) ? property(value, 0) : value
+  if (typeof single === 'number') return String(single)
+  return typeof single === 'string' ? single : undefined
+}
+
+function got(headers: unknown, name: string): unknown {
+  const get = property(headers, 'get')
+  if (typeof get !== 'function') return undefined
+  try {
+    return get.call(headers, name)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,48 @@
+import { property, type Thrown } from '../thrown.ts'
+import { again, giveUp, type Verdict } from '../verdict.ts'
+
+const TRANSIENT = again('amqp-reply', 'transient')
+const BROKEN = again('amqp-reply', 'integration')
+const REFUSED = giveUp('amqp-reply', 'integration')
+
+/**
+ * Given up on is only what concerns the message or the command itself. A refused login or a missing queue meets every
+ * event alike, and a queue is also "not found" while its node is down, so those are tried again.
+ */
+const REPLIES: readonly (readonly [number, string, Verdict])[] = [
+  [311, 'CONTENT_TOO_LARGE', giveUp('amqp-reply', 'schema')],
+  [312, 'NO_ROUTE', BROKEN],
+  [313, 'NO_CONSUMERS', TRANSIENT],
+  [320, 'CONNECTION_FORCED', TRANSIENT],
+  [402, 'INVALID_PATH', REFUSED],
+  [403, 'ACCESS_REFUSED', BROKEN],
+  [404, 'NOT_FOUND', BROKEN],
+  [405, 'RESOURCE_LOCKED', TRANSIENT],
+  [406, 'PRECONDITION_FAILED', REFUSED],
+  [501, 'FRAME_ERROR', REFUSED],
+  [502, 'SYNTAX_ERROR', REFUSED],
+  [503, 'COMMAND_INVALID', REFUSED],
+  [504, 'CHANNEL_ERROR', TRANSIENT],
+  [505, 'UNEXPECTED_FRAME', TRANSIENT],
+  [506, 'RESOURCE_ERROR', TRANSIENT],
+  [530, 'NOT_ALLOWED', BROKEN],
+  [540, 'NOT_IMPLEMENTED', REFUSED],
+  [541, 'INTERNAL_ERROR', BROKEN],
+]
+
+const BY_NUMBER = new Map(REPLIES.map(([number, name, verdict]) => [String(number), { name, verdict }]))
+const BY_NAME: ReadonlyMap<string, Verdict> = new Map(REPLIES.map(([, name, verdict]) => [name, verdict]))
+
+export function amqpReply(thrown: Thrown): Verdict | undefined {
+  if (thrown.code === undefined) return undefined
+  const reply = BY_NUMBER.get(thrown.code)
+  if (reply !== undefined) return hasAmqplibMark(thrown, reply.name) ? reply.verdict : undefined
+  return thrown.name.startsWith('AMQP') ? BY_NAME.get(thrown.code) : undefined
+}
+
+/** A bare 404 may be anyone's. amqplib adds the method that failed, or writes `320 (CONNECTION-FORCED)`. */
+function hasAmqplibMark({ value, code, message }: Thrown, reply: string): boolean {
+  if (typeof property(value, 'classId') === 'number' && typeof property(value, 'methodId') === 'number')
+    return true
+  return message.includes(`${code} (${reply.replaceAll('_', '-')})`)
+}

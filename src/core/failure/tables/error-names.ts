@@ -1,0 +1,22 @@
+import type { Thrown } from '../thrown.ts'
+import { again, type Verdict } from '../verdict.ts'
+
+const TRANSIENT = again('error-name', 'transient')
+
+/** Errors that carry no code, only a name: those of the web platform, and of clients that lost their connection. */
+const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
+  ['TimeoutError', again('timeout', 'transient')],
+  ['AbortError', TRANSIENT],
+  ['MaxRetriesPerRequestError', TRANSIENT], // ioredis
+  ['ClientClosedError', TRANSIENT], // node-redis, as are the next five
+  ['ClientOfflineError', TRANSIENT],
+  ['ConnectionTimeoutError', TRANSIENT],
+  ['DisconnectsClientError', TRANSIENT],
+  ['RootNodesUnavailableError', TRANSIENT],
+  ['SocketClosedUnexpectedlyError', TRANSIENT],
+  ['IllegalOperationError', TRANSIENT], // amqplib: the channel is closed
+])
+
+export function errorName({ name }: Thrown): Verdict | undefined {
+  return VERDICTS.get(name)
+}

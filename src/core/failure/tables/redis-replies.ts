@@ -1,0 +1,50 @@
+import { property, type Thrown, textProperty } from '../thrown.ts'
+import { again, giveUp, type Verdict } from '../verdict.ts'
+
+const TRANSIENT = again('redis-reply', 'transient')
+const BROKEN = again('redis-reply', 'integration')
+const REFUSED = giveUp('redis-reply', 'integration')
+const BUSINESS = giveUp('redis-reply', 'business')
+
+/** By the first word of the reply, which is how Redis tells its errors apart. */
+const REPLIES: ReadonlyMap<string, Verdict> = new Map([
+  ['LOADING', TRANSIENT],
+  ['BUSY', TRANSIENT],
+  ['TRYAGAIN', TRANSIENT],
+  ['CLUSTERDOWN', TRANSIENT],
+  ['MASTERDOWN', TRANSIENT],
+  ['READONLY', TRANSIENT], // connected to yesterday's primary
+  ['NOREPLICAS', TRANSIENT],
+  ['NOGOODSLAVE', TRANSIENT],
+  ['UNBLOCKED', TRANSIENT],
+  ['MOVED', TRANSIENT],
+  ['ASK', TRANSIENT],
+  ['IOERR', TRANSIENT],
+  ['OOM', BROKEN],
+  ['MISCONF', BROKEN], // cannot save to disk, so it takes no writes
+  ['NOAUTH', BROKEN], // login refused, to every event alike
+  ['WRONGPASS', BROKEN],
+  ['NOSCRIPT', BROKEN], // forgotten by a restart
+  ['NOPERM', REFUSED],
+  ['WRONGTYPE', REFUSED],
+  ['CROSSSLOT', REFUSED],
+  ['EXECABORT', REFUSED],
+  ['NOGROUP', REFUSED],
+  ['NOPROTO', REFUSED],
+  ['BUSYGROUP', BUSINESS],
+  ['BUSYKEY', BUSINESS],
+])
+
+/** ioredis and node-redis; the latter gives its errors a class but no name. */
+const REPLY_CLASSES = new Set(['ReplyError', 'ErrorReply', 'SimpleError', 'BlobError'])
+
+export function redisReply(thrown: Thrown): Verdict | undefined {
+  if (!REPLY_CLASSES.has(thrown.name) && !REPLY_CLASSES.has(className(thrown))) return undefined
+  if (thrown.message.startsWith('ERR max number of clients')) return TRANSIENT
+  const end = thrown.message.indexOf(' ')
+  return REPLIES.get(end < 0 ? thrown.message : thrown.message.slice(0, end))
+}
+
+function className({ value }: Thrown): string {
+  return textProperty(property(value, 'constructor'), 'name') ?? ''
+}

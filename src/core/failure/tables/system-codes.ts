@@ -1,0 +1,47 @@
+import type { Thrown } from '../thrown.ts'
+import { again, giveUp, type Verdict } from '../verdict.ts'
+
+const NETWORK =
+  'ECONNREFUSED ECONNRESET ECONNABORTED ETIMEDOUT ESOCKETTIMEDOUT EPIPE ENOTCONN ESHUTDOWN EHOSTUNREACH EHOSTDOWN ' +
+  'ENETUNREACH ENETDOWN ENETRESET EADDRNOTAVAIL ERR_NETWORK ERR_SOCKET_CLOSED ERR_SOCKET_CONNECTION_TIMEOUT ' +
+  'ERR_STREAM_PREMATURE_CLOSE ERR_HTTP2_GOAWAY_SESSION ERR_HTTP2_SESSION_ERROR ERR_HTTP2_STREAM_ERROR ' +
+  'ERR_HTTP2_STREAM_CANCEL ERR_HTTP2_PING_CANCEL ERR_HTTP_REQUEST_TIMEOUT'
+
+/** ENOTFOUND too: a resolver in trouble answers so for names that exist. */
+const NAME_LOOKUP = 'EAI_AGAIN EAI_FAIL EAI_NODATA ENOTFOUND ETIMEOUT ESERVFAIL EREFUSED'
+
+const UNDICI =
+  'UND_ERR_CONNECT_TIMEOUT UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT UND_ERR_SOCKET UND_ERR_CLOSED ' +
+  'UND_ERR_DESTROYED UND_ERR_ABORT UND_ERR_ABORTED UND_ERR_INFO UND_ERR_REQ_RETRY UND_ERR_BPL_MISSING_UPSTREAM ' +
+  'UND_ERR_PRX_TLS'
+
+const ABORTED = 'ABORT_ERR ECANCELED ERR_CANCELED'
+
+/** This machine or its disk is short of something that may be given back. */
+const EXHAUSTED = 'ENOSPC EDQUOT EMFILE ENFILE ENOMEM ENOBUFS EAGAIN EBUSY'
+
+/** The other side speaks, but not as agreed. It does so to every event, hence tried again: the breaker is to pause. */
+const BROKEN_SPEECH =
+  'EPROTO CERT_HAS_EXPIRED CERT_NOT_YET_VALID DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN ' +
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT_LOCALLY ERR_TLS_CERT_ALTNAME_INVALID ' +
+  'UND_ERR_HTTP_PARSER UND_ERR_RES_CONTENT_LENGTH_MISMATCH UND_ERR_HEADERS_OVERFLOW'
+
+/** The request itself is at fault and will be again. */
+const BAD_REQUEST =
+  'ERR_INVALID_URL ERR_INVALID_PROTOCOL UND_ERR_INVALID_ARG UND_ERR_REQ_CONTENT_LENGTH_MISMATCH ' +
+  'UND_ERR_NOT_SUPPORTED UND_ERR_RES_EXCEEDED_MAX_SIZE'
+
+const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
+  ...entries([NETWORK, NAME_LOOKUP, UNDICI, ABORTED, EXHAUSTED], again('system-code', 'transient')),
+  ...entries([BROKEN_SPEECH], again('system-code', 'integration')),
+  ...entries([BAD_REQUEST], giveUp('system-code', 'integration')),
+])
+
+/** Codes of Node itself and of the HTTP client within it. */
+export function systemCode({ code }: Thrown): Verdict | undefined {
+  return code === undefined ? undefined : VERDICTS.get(code)
+}
+
+function entries(lists: readonly string[], verdict: Verdict): [string, Verdict][] {
+  return lists.flatMap(codes => codes.split(' ').map((code): [string, Verdict] => [code, verdict]))
+}

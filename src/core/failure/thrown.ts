@@ -1,0 +1,115 @@
+import { withoutCredentials } from '../options/show.ts'
+
+/**
+ * Anything can be thrown: null, a string, a frozen object, a proxy that throws on every touch. It is read here, once,
+ * and nothing else in this folder touches a foreign value except through `property`.
+ */
+export interface Thrown {
+  readonly value: unknown
+  readonly name: string
+  readonly message: string
+  readonly code: string | undefined
+}
+
+export const NAME_MAX = 100
+export const CODE_MAX = 100
+export const MESSAGE_MAX = 2_000
+export const STACK_MAX = 8_000
+
+export function readThrown(value: unknown): Thrown {
+  return { value, name: nameOf(value), message: messageOf(value), code: codeOf(value) }
+}
+
+/** A property of a foreign value; whatever stands in the way of reading it counts as not being there. */
+export function property(value: unknown, key: PropertyKey): unknown {
+  if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return undefined
+  try {
+    return (value as Record<PropertyKey, unknown>)[key]
+  } catch {
+    return undefined
+  }
+}
+
+export function textProperty(value: unknown, key: PropertyKey): string | undefined {
+  const text = property(value, key)
+  return typeof text === 'string' ? text : undefined
+}
+
+/** A revoked proxy throws even here. */
+export function isArray(value: unknown): value is readonly unknown[] {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Cut to size and fit for every store: Postgres refuses NUL and half a surrogate pair, and cutting can make the latter.
+ */
+export function bounded(text: string, max: number): string {
+  const cut = text.length > max ? `${text.slice(0, max - 1)}…` : text
+  return cut.toWellFormed().replaceAll('\0', '\uFFFD')
+}
+
+export function stackOf(value: unknown): string | undefined {
+  const stack = textProperty(value, 'stack')
+  return stack === undefined ? undefined : withoutSecrets(stack, STACK_MAX)
+}
+
+/** Connection errors like to quote the URL they were given, password and all. */
+function withoutSecrets(text: string, max: number): string {
+  return bounded(withoutCredentials(text.slice(0, max + 1)), max)
+}
+
+/** Names that a class inherits when its author gave it none; its constructor's name then says more. */
+const SAYS_NOTHING = new Set(['', 'Error', 'error', 'Object'])
+/** Minifiers leave one or two letters, and others with each build; such a name would split a group. */
+const CLASS_NAME = /^[A-Z][A-Za-z0-9_$]{2,99}$/
+
+function nameOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return 'NonError'
+  const own = textProperty(value, 'name') ?? ''
+  if (!SAYS_NOTHING.has(own)) return bounded(own, NAME_MAX)
+  const constructorName = textProperty(property(value, 'constructor'), 'name') ?? ''
+  if (!SAYS_NOTHING.has(constructorName) && CLASS_NAME.test(constructorName)) return constructorName
+  return own === '' ? 'NonError' : own
+}
+
+function messageOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : (textProperty(value, 'message') ?? describe(value))
+  return withoutSecrets(text, MESSAGE_MAX)
+}
+
+/** Numbers too: amqplib writes 404 there. */
+function codeOf(value: unknown): string | undefined {
+  const code = property(value, 'code')
+  if (typeof code === 'number' && Number.isFinite(code)) return String(code)
+  return typeof code === 'string' && code !== '' ? bounded(code, CODE_MAX) : undefined
+}
+
+const PRINTABLE_BIGINT = 2n ** 64n
+
+function describe(value: unknown): string {
+  switch (typeof value) {
+    case 'function':
+      return 'a function was thrown'
+    case 'bigint':
+      // Printing a bigint costs more than its length: one of a million digits would hold the process up.
+      return value < PRINTABLE_BIGINT && value > -PRINTABLE_BIGINT
+        ? String(value)
+        : 'a huge bigint was thrown'
+    case 'object':
+      return value === null ? 'null' : tagOf(value)
+    default:
+      return String(value)
+  }
+}
+
+function tagOf(value: object): string {
+  try {
+    return Object.prototype.toString.call(value)
+  } catch {
+    return '[object Object]'
+  }
+}
