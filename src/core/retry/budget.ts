@@ -1,0 +1,68 @@
+import { addToWindow, emptyWindow, type Window, windowTotal } from '../limit/window.ts'
+import { group, type Resolved, resolveOptions } from '../options/resolve.ts'
+import { integer, number, type Rule, withDefault } from '../options/rules.ts'
+
+/**
+ * A retry budget bounds what all retries together add to the traffic. Attempts per event cannot do that: when a
+ * dependency is down and everything fails, 3 retries each are four times the traffic.
+ */
+export interface BudgetOptions {
+  /** Retries for each call: 0.2 lets retries add a fifth to the traffic. */
+  readonly ratio?: number | undefined
+  /** Retries a second that are always allowed, so that quiet services can retry at all. */
+  readonly floorPerSecond?: number | undefined
+  readonly windowMs?: number | undefined
+}
+
+export const DEFAULT_BUDGET_RATIO = 0.2
+export const DEFAULT_BUDGET_FLOOR_PER_SECOND = 10
+export const DEFAULT_BUDGET_WINDOW_MS = 10_000
+
+const rules = {
+  ratio: withDefault(number({ min: 0 }), DEFAULT_BUDGET_RATIO),
+  floorPerSecond: withDefault(number({ min: 0 }), DEFAULT_BUDGET_FLOOR_PER_SECOND),
+  windowMs: withDefault(integer({ min: 1_000 }), DEFAULT_BUDGET_WINDOW_MS),
+}
+
+export type BudgetPolicy = Resolved<typeof rules>
+
+/** For the options of a consumer or dispatcher, which report a budget's faults together with their own. */
+export const budgetRule: Rule<BudgetPolicy> = group(rules)
+
+export function resolveBudget(input: BudgetOptions | undefined): BudgetPolicy {
+  return resolveOptions('budget', rules, input)
+}
+
+/**
+ * Calls are first attempts. The retries' window is one slice longer than the calls', so that at any moment it reaches
+ * back at least `windowMs` and the calls' at most that far. Hence the bound, exact for a clock that does not go back:
+ * in the `windowMs` that end with any admitted retry, there are at most ratio × calls + floorPerSecond × seconds
+ * retries. The price is that up to one slice, a tenth of the window, may be admitted less than that.
+ */
+export interface BudgetState {
+  readonly calls: Window
+  readonly retries: Window
+}
+
+/** Keeps 0.29 × 100 calls from being worth 28 retries: the product is a hair below 29. */
+const ROUNDING = 1e-9
+
+export function initialBudget(policy: BudgetPolicy): BudgetState {
+  const calls = emptyWindow(policy.windowMs)
+  return { calls, retries: { ...calls, counts: [0, ...calls.counts] } }
+}
+
+export function recordCall(state: BudgetState, now: number): BudgetState {
+  return { calls: addToWindow(state.calls, now, 1), retries: state.retries }
+}
+
+export function admitRetry(
+  policy: BudgetPolicy,
+  state: BudgetState,
+  now: number,
+): { readonly admitted: boolean; readonly state: BudgetState } {
+  const { ratio, floorPerSecond, windowMs } = policy
+  const allowed = ratio * windowTotal(state.calls, now) + floorPerSecond * (windowMs / 1_000)
+  if (windowTotal(state.retries, now) + 1 > allowed + ROUNDING) return { admitted: false, state }
+  return { admitted: true, state: { calls: state.calls, retries: addToWindow(state.retries, now, 1) } }
+}

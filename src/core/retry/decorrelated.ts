@@ -1,0 +1,40 @@
+import { resolveOptions } from '../options/resolve.ts'
+import { withDefault } from '../options/rules.ts'
+import {
+  type Backoff,
+  capIsNotBelowBase,
+  DEFAULT_BASE_MS,
+  DEFAULT_MAX_MS,
+  delayRule,
+  wholeMs,
+} from './backoff.ts'
+import { between } from './jitter.ts'
+
+export interface DecorrelatedOptions {
+  readonly baseMs?: number | undefined
+  readonly maxMs?: number | undefined
+}
+
+const GROWTH = 3
+
+const rules = {
+  baseMs: withDefault(delayRule, DEFAULT_BASE_MS),
+  maxMs: withDefault(delayRule, DEFAULT_MAX_MS),
+}
+
+/**
+ * Anywhere from the base to three times the previous wait, up to the cap: it grows like an exponential backoff, and
+ * two events that failed together drift apart with every retry. Before the first retry the base is the previous wait.
+ */
+export function decorrelated(options: DecorrelatedOptions = {}): Backoff {
+  const { baseMs, maxMs } = resolveOptions('decorrelated', rules, options, capIsNotBelowBase)
+  return Object.freeze({
+    kind: 'decorrelated',
+    maxMs,
+    delayMs(_retry, previousDelayMs, random) {
+      // The previous wait may have come from elsewhere, a server's Retry-After or another tier.
+      const previous = previousDelayMs > baseMs ? Math.min(previousDelayMs, maxMs) : baseMs
+      return wholeMs(between(baseMs, previous * GROWTH, random), maxMs)
+    },
+  } satisfies Backoff)
+}

@@ -1,0 +1,49 @@
+import { resolveOptions } from '../options/resolve.ts'
+import { number, withDefault } from '../options/rules.ts'
+import {
+  type Backoff,
+  capIsNotBelowBase,
+  DEFAULT_BASE_MS,
+  DEFAULT_MAX_MS,
+  delayRule,
+  retriesBefore,
+} from './backoff.ts'
+import { DEFAULT_JITTER, type Jitter, jittered, jitterRule } from './jitter.ts'
+
+export interface ExponentialOptions {
+  /** The wait before the first retry. */
+  readonly baseMs?: number | undefined
+  readonly maxMs?: number | undefined
+  /** Each wait is this many times the one before. */
+  readonly multiplier?: number | undefined
+  readonly jitter?: Jitter | undefined
+}
+
+export const DEFAULT_MULTIPLIER = 2
+
+const rules = {
+  baseMs: withDefault(delayRule, DEFAULT_BASE_MS),
+  maxMs: withDefault(delayRule, DEFAULT_MAX_MS),
+  multiplier: withDefault(number({ min: 1 }), DEFAULT_MULTIPLIER),
+  jitter: withDefault(jitterRule, DEFAULT_JITTER),
+}
+
+/** base, base × m, base × m² … up to the cap. */
+export function exponential(options: ExponentialOptions = {}): Backoff {
+  const { baseMs, maxMs, multiplier, jitter } = resolveOptions(
+    'exponential',
+    rules,
+    options,
+    capIsNotBelowBase,
+  )
+  return Object.freeze({
+    kind: 'exponential',
+    maxMs,
+    delayMs(retry, _previousDelayMs, random) {
+      const factor = multiplier ** retriesBefore(retry)
+      // The power of a late retry is infinite, which the cap takes care of, unless the base is 0.
+      const delayMs = baseMs === 0 ? 0 : Math.min(maxMs, baseMs * factor)
+      return jittered(delayMs, maxMs, jitter, random)
+    },
+  } satisfies Backoff)
+}

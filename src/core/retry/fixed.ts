@@ -1,0 +1,28 @@
+import { resolveOptions } from '../options/resolve.ts'
+import { withDefault } from '../options/rules.ts'
+import { type Backoff, delayRule } from './backoff.ts'
+import { type Jitter, jittered, jitterRule } from './jitter.ts'
+
+export interface FixedOptions {
+  readonly delayMs?: number | undefined
+  readonly jitter?: Jitter | undefined
+}
+
+export const DEFAULT_FIXED_DELAY_MS = 1_000
+
+const rules = {
+  delayMs: withDefault(delayRule, DEFAULT_FIXED_DELAY_MS),
+  // Who asks for a fixed delay means that delay, so jitter is only added when it is asked for.
+  jitter: withDefault(jitterRule, 'none'),
+}
+
+/** The same wait every time. Its cap is the longest wait its jitter can make of it. */
+export function fixed(options: FixedOptions = {}): Backoff {
+  const { delayMs, jitter } = resolveOptions('fixed', rules, options)
+  const maxMs = typeof jitter === 'object' ? delayMs + delayMs * jitter.ratio : delayMs
+  return Object.freeze({
+    kind: 'fixed',
+    maxMs,
+    delayMs: (_retry, _previousDelayMs, random) => jittered(delayMs, maxMs, jitter, random),
+  } satisfies Backoff)
+}

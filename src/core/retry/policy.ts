@@ -1,0 +1,82 @@
+import type { Category } from '../failure/failure.ts'
+import { group, type Resolved, resolveBy } from '../options/resolve.ts'
+import { derived, integer, milliseconds, optional, type Rule } from '../options/rules.ts'
+import { type Backoff, backoffRule, delayRule } from './backoff.ts'
+import { RETRY_PRESETS, type RetryPreset } from './presets.ts'
+
+/** What may be set of a retry policy; what is left out comes from the preset of its side. */
+export interface RetryOptions {
+  /** All attempts, the first one included: 5 retries are 6 attempts. Left out beside `tiers`, the tiers say it. */
+  readonly attempts?: number | undefined
+  readonly backoff?: Backoff | undefined
+  /** No retry starts later than this after the first attempt started; no limit if left out. */
+  readonly maxElapsedMs?: number | undefined
+  /** The longest wait that a server's Retry-After, or an error that names its own delay, can ask for. */
+  readonly retryAfterMaxMs?: number | undefined
+  /** What differs for failures of one category. */
+  readonly byCategory?: { readonly [C in Category]?: CategoryRetryOptions | undefined } | undefined
+}
+
+export interface CategoryRetryOptions {
+  readonly attempts?: number | undefined
+  readonly backoff?: Backoff | undefined
+}
+
+/** Retry options with every default filled in. It can be passed as options again. */
+export interface RetryPolicy {
+  readonly attempts: number
+  readonly backoff: Backoff
+  readonly maxElapsedMs: number | undefined
+  readonly retryAfterMaxMs: number
+  readonly byCategory: { readonly [C in Category]?: CategoryRetry }
+}
+
+export interface CategoryRetry {
+  readonly attempts: number
+  readonly backoff: Backoff
+}
+
+const limits = { attempts: optional(integer({ min: 1 })), backoff: optional(backoffRule) }
+const ofCategory = optional(group(limits))
+
+const rules = {
+  ...limits,
+  maxElapsedMs: optional(milliseconds()),
+  retryAfterMaxMs: optional(delayRule),
+  byCategory: group({
+    transient: ofCategory,
+    schema: ofCategory,
+    business: ofCategory,
+    integration: ofCategory,
+    unknown: ofCategory,
+  } satisfies Record<Category, unknown>),
+}
+
+export function resolveRetry(input: RetryOptions | undefined, preset: RetryPreset): RetryPolicy {
+  return resolveBy('retry', retryRule(preset), input)
+}
+
+/** For the options of a consumer or dispatcher, which report a retry policy's faults together with their own. */
+export function retryRule(preset: RetryPreset): Rule<RetryPolicy> {
+  return derived(group(rules), given => completed(given, RETRY_PRESETS[preset]))
+}
+
+function completed(given: Resolved<typeof rules>, defaults: RetryPolicy): RetryPolicy {
+  const general = withFallback(given, defaults)
+  const byCategory: { [C in Category]?: CategoryRetry } = {}
+  for (const [category, own] of Object.entries(given.byCategory)) {
+    if (own !== undefined) byCategory[category as Category] = Object.freeze(withFallback(own, general))
+  }
+  return Object.freeze({
+    ...general,
+    maxElapsedMs: given.maxElapsedMs ?? defaults.maxElapsedMs,
+    retryAfterMaxMs: given.retryAfterMaxMs ?? defaults.retryAfterMaxMs,
+    byCategory: Object.freeze(byCategory),
+  })
+}
+
+function withFallback(given: CategoryRetryOptions, fallback: CategoryRetry): CategoryRetry {
+  const { backoff = fallback.backoff, attempts } = given
+  const provided = given.backoff?.retries === undefined ? fallback.attempts : 1 + given.backoff.retries
+  return { attempts: attempts ?? provided, backoff }
+}

@@ -1,0 +1,38 @@
+import { group, resolveBy } from '../options/resolve.ts'
+import { integer, list } from '../options/rules.ts'
+import { type Backoff, backoffRule } from './backoff.ts'
+
+export interface Tier {
+  /** How many retries wait by this tier's backoff before the next tier takes over. */
+  readonly retries: number
+  readonly backoff: Backoff
+}
+
+const MOST_TIERS = 20
+const rule = list(group({ retries: integer({ min: 1 }), backoff: backoffRule }), {
+  minItems: 1,
+  maxItems: MOST_TIERS,
+})
+
+/**
+ * Backoffs one after the other: a few quick tries for what passes by itself, then slow ones for what somebody has to
+ * mend. Each tier counts its own retries from 1. Retries beyond the last tier, which only happen when the policy
+ * allows more attempts than the tiers provide for, go on with the last tier.
+ */
+export function tiers(list: readonly Tier[]): Backoff {
+  const read = resolveBy('tiers', rule, list)
+  return Object.freeze({
+    kind: 'tiers',
+    maxMs: Math.max(...read.map(tier => tier.backoff.maxMs)),
+    retries: read.reduce((sum, tier) => sum + tier.retries, 0),
+    delayMs(retry, previousDelayMs, random) {
+      let before = 0
+      for (const tier of read.slice(0, -1)) {
+        if (retry <= before + tier.retries)
+          return tier.backoff.delayMs(retry - before, previousDelayMs, random)
+        before += tier.retries
+      }
+      return read.at(-1)!.backoff.delayMs(retry - before, previousDelayMs, random)
+    },
+  } satisfies Backoff)
+}
