@@ -1,0 +1,49 @@
+import type { LazaretEvent } from '../event/event.ts'
+import { matchesPattern, type NamePattern, patternRule } from '../options/pattern.ts'
+import { group, type Resolved } from '../options/resolve.ts'
+import { callable, list, optional, type Rule, text, withDefault } from '../options/rules.ts'
+
+/**
+ * Who is let in whatever the limit says. An event that bypasses the limit does not count towards it either, so a
+ * bypass that fits everything is no limit.
+ */
+export interface BypassOptions {
+  readonly severities?: readonly string[] | undefined
+  /** Names, `*` for any characters, or regular expressions, held against the event's type. */
+  readonly types?: readonly NamePattern[] | undefined
+  /** Sees the whole event. Only `true` lets it in: neither a promise nor an error does. */
+  readonly when?: ((event: LazaretEvent) => boolean) | undefined
+}
+
+export const DEFAULT_BYPASS_SEVERITIES: readonly string[] = Object.freeze(['error', 'fatal'])
+
+const rules = {
+  severities: withDefault(list(text({ maxLength: 50 }), { maxItems: 20 }), DEFAULT_BYPASS_SEVERITIES),
+  types: withDefault(list(patternRule, { maxItems: 100 }), Object.freeze([])),
+  when: optional(callable<(event: LazaretEvent) => boolean>()),
+}
+
+export type BypassPolicy = Resolved<typeof rules>
+
+export const bypassRule: Rule<BypassPolicy> = group(rules)
+
+export interface EventAtTheDoor {
+  readonly type: string
+  readonly severity: string | undefined
+  readonly event: LazaretEvent
+}
+
+export function bypassesLimit(policy: BypassPolicy, { type, severity, event }: EventAtTheDoor): boolean {
+  if (severity !== undefined && policy.severities.includes(severity)) return true
+  for (const pattern of policy.types) if (matchesPattern(pattern, type)) return true
+  return policy.when !== undefined && saysYes(policy.when, event)
+}
+
+/** A function that throws has not said yes, and the limit is there to protect. */
+function saysYes(when: (event: LazaretEvent) => boolean, event: LazaretEvent): boolean {
+  try {
+    return when(event) === true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest'
+import { LazaretError } from '../failure/errors.ts'
+import { RateLimitedError, RetryLimitedError } from './errors.ts'
+
+describe('limit errors', () => {
+  it('E14: a rate-limited call says when to come back', () => {
+    const error = new RateLimitedError('orders', Date.UTC(2026, 0, 1, 12))
+    expect(error).toBeInstanceOf(LazaretError)
+    expect(error).toMatchObject({ code: 'LAZARET_RATE_LIMITED', retryable: true, retryAt: 1_767_268_800_000 })
+    expect(error.message).toBe(
+      'orders: the rate limit is reached; try again from 2026-01-01T12:00:00.000Z on, or raise rateLimit.perSecond',
+    )
+    expect(new RateLimitedError('orders', 1e300).message).toContain('1e+300')
+  })
+
+  it('E4: a limited retry keeps what the last attempt ended with', () => {
+    const cause = new Error('refused')
+    const error = new RetryLimitedError('orders', { cause })
+    expect(error).toMatchObject({ code: 'LAZARET_RETRY_LIMITED', name: 'RetryLimitedError', cause })
+    expect('cause' in new RetryLimitedError('orders')).toBe(false)
+  })
+})

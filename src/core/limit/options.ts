@@ -1,0 +1,144 @@
+import { group, type Relations, type Resolved, resolveBy } from '../options/resolve.ts'
+import {
+  derived,
+  integer,
+  milliseconds,
+  number,
+  oneOf,
+  optional,
+  type Rule,
+  withDefault,
+} from '../options/rules.ts'
+import type { Batch } from './batch.ts'
+import { type BypassOptions, type BypassPolicy, bypassRule } from './bypass.ts'
+import { type Rate, rate } from './gcra.ts'
+
+/** A limit on how many may start in a second. */
+export interface RateLimitOptions {
+  readonly perSecond: number
+  /** How many may start at once after a quiet time; one second's worth if left out. */
+  readonly burst?: number | undefined
+}
+
+/** The limit on new events, and who does not count towards it. */
+export interface EventLimitOptions extends RateLimitOptions {
+  readonly bypass?: BypassOptions | undefined
+}
+
+/** What becomes of a retry over the limit: it waits for its turn, it is given up on, or it becomes a dead letter. */
+export type OnRetryLimit = 'delay' | 'drop' | 'dead-letter'
+
+/** A limit for retries alone, so that a dependency that comes back is not knocked over by all who waited for it. */
+export interface RetryLimitOptions {
+  readonly perSecond?: number | undefined
+  readonly onLimit?: OnRetryLimit | undefined
+  /**
+   * A delayed retry starts up to this many intervals (1 / perSecond) after its turn, at random. A half-open second
+   * can then see perSecond + jitterRatio starts, rounded up.
+   */
+  readonly jitterRatio?: number | undefined
+  /** Releases retries in batches, in place of `perSecond`. */
+  readonly batch?: BatchOptions | undefined
+  /** A retry that would wait longer becomes a dead letter; no limit if left out. */
+  readonly maxWaitMs?: number | undefined
+}
+
+export interface BatchOptions {
+  readonly size?: number | undefined
+  readonly everyMs?: number | undefined
+}
+
+export const DEFAULT_RETRY_LIMIT_PER_SECOND = 100
+export const DEFAULT_BATCH_SIZE = 100
+export const DEFAULT_BATCH_EVERY_MS = 1_000
+/** Beyond this the slots of a rate are no longer exact numbers. */
+export const HIGHEST_PER_SECOND = 4_000_000
+
+/** Rate limit options with every default filled in. */
+export interface RateLimitPolicy {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+export interface EventLimitPolicy extends RateLimitPolicy {
+  readonly bypass: BypassPolicy
+}
+
+/** Retry limit options with every default filled in. */
+export interface RetryLimitPolicy {
+  readonly onLimit: OnRetryLimit
+  readonly jitterRatio: number
+  readonly maxWaitMs: number | undefined
+  readonly pace: Pace
+}
+
+export type Pace =
+  | { readonly kind: 'smooth'; readonly rate: Rate }
+  | { readonly kind: 'batch'; readonly batch: Batch }
+
+export const RETRY_LIMIT_PRESETS = Object.freeze({
+  production: Object.freeze({ perSecond: 50, onLimit: 'delay', jitterRatio: 1.5 }),
+  staging: Object.freeze({ perSecond: 100, onLimit: 'delay', jitterRatio: 1 }),
+  development: Object.freeze({ perSecond: 1_000, onLimit: 'dead-letter', jitterRatio: 0.5 }),
+} satisfies Record<string, RetryLimitOptions>)
+
+const perSecond = number({ min: 0, above: true, max: HIGHEST_PER_SECOND })
+const count = integer({ min: 1, max: HIGHEST_PER_SECOND })
+
+const rateLimitRules = { perSecond, burst: optional(count) }
+
+const retryLimitRules = {
+  perSecond: withDefault(perSecond, DEFAULT_RETRY_LIMIT_PER_SECOND),
+  onLimit: withDefault(oneOf('delay', 'drop', 'dead-letter'), 'delay'),
+  jitterRatio: withDefault(number({ min: 0, max: 100 }), 0),
+  batch: optional(
+    group({
+      size: withDefault(count, DEFAULT_BATCH_SIZE),
+      everyMs: withDefault(milliseconds({ min: 1 }), DEFAULT_BATCH_EVERY_MS),
+    }),
+  ),
+  maxWaitMs: optional(milliseconds()),
+}
+
+const retryLimitRelations: Relations<typeof retryLimitRules> = ({ batch, jitterRatio }, fault) => {
+  if (batch !== undefined && jitterRatio > 0) {
+    fault('jitterRatio', 'give 0 beside batch: jitter would let the starts of two batches meet')
+  }
+}
+
+/** For options that contain a limit, which report its faults together with their own. */
+export const rateLimitRule: Rule<RateLimitPolicy> = derived(group(rateLimitRules), withBurst)
+export const retryLimitRule: Rule<RetryLimitPolicy> = derived(
+  group(retryLimitRules, retryLimitRelations),
+  withPace,
+)
+export const eventLimitRule: Rule<EventLimitPolicy> = derived(
+  group({ ...rateLimitRules, bypass: bypassRule }),
+  ({ bypass, ...limit }) => Object.freeze({ ...withBurst(limit), bypass }),
+)
+
+export function resolveRateLimit(input: RateLimitOptions): RateLimitPolicy {
+  return resolveBy('rateLimit', rateLimitRule, input)
+}
+
+export function resolveEventLimit(input: EventLimitOptions): EventLimitPolicy {
+  return resolveBy('rateLimit', eventLimitRule, input)
+}
+
+export function resolveRetryLimit(input: RetryLimitOptions | undefined): RetryLimitPolicy {
+  return resolveBy('retryLimit', retryLimitRule, input)
+}
+
+function withBurst(given: Resolved<typeof rateLimitRules>): RateLimitPolicy {
+  const { perSecond, burst } = rate(given)
+  return Object.freeze({ perSecond, burst })
+}
+
+function withPace(given: Resolved<typeof retryLimitRules>): RetryLimitPolicy {
+  const { onLimit, jitterRatio, maxWaitMs, batch, perSecond } = given
+  // A burst of 1: whatever waited for the dependency is spread from its first retry on.
+  const pace: Pace = batch
+    ? { kind: 'batch', batch }
+    : { kind: 'smooth', rate: rate({ perSecond, burst: 1 }) }
+  return Object.freeze({ onLimit, jitterRatio, maxWaitMs, pace: Object.freeze(pace) })
+}
