@@ -1,0 +1,93 @@
+import { group, type Relations, type Resolved, resolveBy } from '../options/resolve.ts'
+import { integer, milliseconds, number, optional, type Rule, that, withDefault } from '../options/rules.ts'
+
+/** What may be set of a breaker; what is left out comes from the preset of its side. */
+export interface BreakerOptions {
+  /** Failures in a row that open it. `'off'` leaves the decision to `failureRate` alone. */
+  readonly failures?: number | 'off' | undefined
+  /** Opens it too when this share of the calls fails; off unless given. */
+  readonly failureRate?: FailureRateOptions | undefined
+  /** How long it stays open before the first probe, and after how long a probe without a result is given up. */
+  readonly openMs?: number | undefined
+  /** When given, each opening in a row stays open twice as long as the one before, up to this. */
+  readonly openMaxMs?: number | undefined
+  /** Successful probes that close it. */
+  readonly successes?: number | undefined
+  /** Probes at once while half-open. */
+  readonly probes?: number | undefined
+}
+
+export interface FailureRateOptions {
+  /** Failed calls ÷ counted calls, above 0 and up to 1. */
+  readonly threshold: number
+  readonly windowMs?: number | undefined
+  /** Below this many counted calls in the window the rate says nothing. */
+  readonly minimumCalls?: number | undefined
+}
+
+export const DEFAULT_RATE_WINDOW_MS = 60_000
+export const DEFAULT_MINIMUM_CALLS = 20
+
+/** Longer is not a breaker's pause but a decision of a person, who forces it open; most often it is a wrong unit. */
+export const LONGEST_OPEN_MS = 86_400_000
+
+const failureRateRules = {
+  threshold: number({ min: 0, above: true, max: 1 }),
+  windowMs: withDefault(milliseconds({ min: 1_000 }), DEFAULT_RATE_WINDOW_MS),
+  minimumCalls: withDefault(integer({ min: 1 }), DEFAULT_MINIMUM_CALLS),
+}
+
+export type FailureRate = Resolved<typeof failureRateRules>
+
+/** Breaker options with every default filled in. */
+export interface BreakerPolicy {
+  readonly failures: number | 'off'
+  readonly failureRate: FailureRate | undefined
+  readonly openMs: number
+  readonly openMaxMs: number | undefined
+  readonly successes: number
+  readonly probes: number
+}
+
+const BOTH_SIDES = { failures: 5, failureRate: undefined, openMaxMs: undefined, probes: 1 }
+
+/** A producer can wait for its sink (the event is saved); a consumer's backlog grows, so it looks again sooner. */
+export const BREAKER_PRESETS: { readonly [side in 'producer' | 'consumer']: BreakerPolicy } = Object.freeze({
+  producer: Object.freeze({ ...BOTH_SIDES, openMs: 60_000, successes: 3 }),
+  consumer: Object.freeze({ ...BOTH_SIDES, openMs: 30_000, successes: 2 }),
+})
+
+export type BreakerPreset = keyof typeof BREAKER_PRESETS
+
+export function resolveBreaker(input: BreakerOptions | undefined, preset: BreakerPreset): BreakerPolicy {
+  return resolveBy('breaker', breakerRule(preset), input)
+}
+
+/** For the options of a consumer or dispatcher, which report a breaker's faults together with their own. */
+export function breakerRule(preset: BreakerPreset): Rule<BreakerPolicy> {
+  return group(rules(BREAKER_PRESETS[preset]), relations)
+}
+
+function rules(preset: BreakerPolicy) {
+  return {
+    failures: withDefault(that(isCountOrOff, "give a whole number of at least 1, or 'off'"), preset.failures),
+    failureRate: optional(group(failureRateRules)),
+    openMs: withDefault(milliseconds({ min: 1, max: LONGEST_OPEN_MS }), preset.openMs),
+    openMaxMs: optional(milliseconds({ min: 1, max: LONGEST_OPEN_MS })),
+    successes: withDefault(integer({ min: 1 }), preset.successes),
+    probes: withDefault(integer({ min: 1 }), preset.probes),
+  }
+}
+
+function isCountOrOff(value: unknown): value is number | 'off' {
+  return value === 'off' || (Number.isSafeInteger(value) && Number(value) >= 1)
+}
+
+const relations: Relations<ReturnType<typeof rules>> = (policy, fault) => {
+  if (policy.failures === 'off' && policy.failureRate === undefined) {
+    fault('failures', "give a number, or failureRate beside 'off': with neither the breaker never opens")
+  }
+  if (policy.openMaxMs !== undefined && policy.openMaxMs < policy.openMs) {
+    fault('openMaxMs', `give at least openMs (${policy.openMs}), or leave it out`)
+  }
+}

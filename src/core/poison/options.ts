@@ -1,0 +1,35 @@
+import { group, type Resolved, resolveBy } from '../options/resolve.ts'
+import { integer, milliseconds, type Rule, withDefault } from '../options/rules.ts'
+
+/** When an event counts as poison. */
+export interface PoisonOptions {
+  /** Failures with one fingerprint that make it poison; one alone repeats nothing. */
+  readonly repeats?: number | undefined
+  /** They count when they lie no further back than this. */
+  readonly windowMs?: number | undefined
+  /** Attempts that were started and never ended. */
+  readonly crashes?: number | undefined
+}
+
+export const DEFAULT_REPEATS = 3
+export const DEFAULT_WINDOW_MS = 60_000
+export const DEFAULT_CRASHES = 3
+
+const rules = {
+  repeats: withDefault(integer({ min: 2 }), DEFAULT_REPEATS),
+  windowMs: withDefault(milliseconds({ min: 1 }), DEFAULT_WINDOW_MS),
+  crashes: withDefault(integer({ min: 1 }), DEFAULT_CRASHES),
+}
+
+export type PoisonPolicy = Resolved<typeof rules> | 'off'
+
+const whenOn = group(rules)
+
+/** For the options of a consumer, which report these faults together with their own. */
+export const poisonRule: Rule<PoisonPolicy> = {
+  read: (value, path, faults) => (value === 'off' ? 'off' : whenOn.read(value, path, faults)),
+}
+
+export function resolvePoison(input: PoisonOptions | 'off' | undefined): PoisonPolicy {
+  return resolveBy('poison', poisonRule, input)
+}

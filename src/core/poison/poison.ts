@@ -1,0 +1,89 @@
+import type { PoisonPolicy } from './options.ts'
+
+/** A failed attempt, as far as it matters here. */
+export interface FailedAttempt {
+  readonly at: number
+  readonly fingerprint: string
+  /**
+   * The category is transient or integration: a dependency is named as the cause, not the event. Narrower than what
+   * a breaker counts, because a failure that nothing recognised counts for both: it may be the one or the other.
+   */
+  readonly sick: boolean
+}
+
+/** Durable counts of attempts begun and attempts that came to any end, failed ones included. */
+export interface AttemptCounts {
+  readonly started: number
+  readonly ended: number
+}
+
+/**
+ * What a delivery carries of its current cycle. Nothing else is remembered anywhere, and that is how failure tracking
+ * is reset: a replay begins a new cycle, whose delivery carries neither the attempts nor the counts of the one before.
+ */
+export interface CycleHistory extends AttemptCounts {
+  readonly attempts: readonly FailedAttempt[]
+}
+
+export type PoisonVerdict =
+  | { readonly poisoned: false }
+  | { readonly poisoned: true; readonly by: 'repeats'; readonly fingerprint: string; readonly count: number }
+  | { readonly poisoned: true; readonly by: 'crashes'; readonly count: number }
+
+const HARMLESS: PoisonVerdict = Object.freeze({ poisoned: false })
+
+/** To be asked before an attempt starts (its start not yet counted) and after each failure. */
+export function judgePoison(history: CycleHistory, policy: PoisonPolicy, now: number): PoisonVerdict {
+  if (isCrashLoop(history, policy)) {
+    return { poisoned: true, by: 'crashes', count: history.started - history.ended }
+  }
+  const repeated = mostRepeated(history.attempts, policy, now)
+  return repeated === undefined ? HARMLESS : { poisoned: true, by: 'repeats', ...repeated }
+}
+
+/** The event has kept failing in one and the same way within the window. */
+export function isPoison(attempts: readonly FailedAttempt[], policy: PoisonPolicy, now: number): boolean {
+  return mostRepeated(attempts, policy, now) !== undefined
+}
+
+/** The event has kept ending the process: an attempt that never ended took everything down with it. */
+export function isCrashLoop(counts: AttemptCounts, policy: PoisonPolicy): boolean {
+  return policy !== 'off' && counts.started - counts.ended >= policy.crashes
+}
+
+interface Repeated {
+  readonly fingerprint: string
+  readonly count: number
+}
+
+/** The fingerprint that reached `repeats`; of several the most frequent, then the first in code-unit order. */
+function mostRepeated(
+  attempts: readonly FailedAttempt[],
+  policy: PoisonPolicy,
+  now: number,
+): Repeated | undefined {
+  if (policy === 'off' || attempts.length < policy.repeats) return undefined
+  const counts = new Map<string, number>()
+  for (const attempt of attempts) {
+    if (!counted(attempt, policy.windowMs, now)) continue
+    counts.set(attempt.fingerprint, (counts.get(attempt.fingerprint) ?? 0) + 1)
+  }
+  let found: Repeated | undefined
+  for (const [fingerprint, count] of counts) {
+    if (count < policy.repeats) continue
+    const leads =
+      found === undefined || count > found.count || (count === found.count && fingerprint < found.fingerprint)
+    if (leads) found = { fingerprint, count }
+  }
+  return found
+}
+
+/**
+ * Failures of a sick dependency do not count. A minute of database outage fails every event with one fingerprint,
+ * several times over; were that poison, the outage would quarantine the whole channel. Retry and breaker answer it.
+ *
+ * An attempt may lie in the future when another machine's clock runs ahead; it counts, but no further than the window.
+ */
+function counted(attempt: FailedAttempt, windowMs: number, now: number): boolean {
+  return !attempt.sick && Math.abs(now - attempt.at) <= windowMs
+}
