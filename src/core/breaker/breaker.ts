@@ -137,6 +137,14 @@ function weighProbe(
   return { ...state, probesInFlight, successes }
 }
 
+/** Someone found the dependency well before the open time was over: from now on probes find out for sure. */
+export function endOpenEarly(state: BreakerState, now: number): BreakerState {
+  if (state.mode !== 'open') return state
+  const epoch = state.epoch + 1
+  const untried = { successes: 0, probesInFlight: 0, lastProbeAt: now, firstEpoch: epoch }
+  return { mode: 'half-open', epoch, since: now, opens: state.opens, ...untried }
+}
+
 /** A person's decision. `auto` lets go of it again. Asking for what already holds changes nothing. */
 export function forceBreaker(
   state: BreakerState,

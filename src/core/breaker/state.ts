@@ -12,6 +12,7 @@ import type { Window } from '../limit/window.ts'
  * | ------------------- | ------------- | ----------------------------------------------------------------- |
  * | closed              | open          | `failures` in a row, or the failure rate, is reached              |
  * | open                | half-open     | an attempt asks at or after `until`                               |
+ * | open                | half-open     | a health check finds the dependency well                          |
  * | half-open           | open          | any probe fails                                                   |
  * | half-open           | closed        | `successes` probes have succeeded                                 |
  * | any but forced-open | forced-open   | by hand                                                           |

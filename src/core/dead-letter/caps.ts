@@ -1,0 +1,54 @@
+import { prefixWithin } from '../event/text.ts'
+import { group, type Resolved, resolveBy } from '../options/resolve.ts'
+import { flag, integer, type Rule, withDefault } from '../options/rules.ts'
+
+export const DEFAULT_MAX_ATTEMPTS_KEPT = 20
+export const DEFAULT_MAX_CYCLES_KEPT = 20
+export const DEFAULT_MAX_STACK_BYTES = 8_192
+export const DEFAULT_MAX_MESSAGE_BYTES = 4_096
+
+const RULES = {
+  maxAttempts: withDefault(integer({ min: 2, max: 1_000 }), DEFAULT_MAX_ATTEMPTS_KEPT),
+  maxCycles: withDefault(integer({ min: 2, max: 1_000 }), DEFAULT_MAX_CYCLES_KEPT),
+  keepStack: withDefault(flag(), false),
+  maxStackBytes: withDefault(integer({ min: 16, max: 1_048_576 }), DEFAULT_MAX_STACK_BYTES),
+  maxMessageBytes: withDefault(integer({ min: 16, max: 1_048_576 }), DEFAULT_MAX_MESSAGE_BYTES),
+}
+
+export type LetterCaps = Resolved<typeof RULES>
+
+/** How much of its history a letter keeps, so that no letter grows without end. */
+export interface LetterCapsOptions {
+  /** Attempts kept per cycle. */
+  readonly maxAttempts?: number | undefined
+  /** Ended cycles kept. */
+  readonly maxCycles?: number | undefined
+  /** Stacks are off unless asked for: they are large and tell strangers about the code. */
+  readonly keepStack?: boolean | undefined
+  readonly maxStackBytes?: number | undefined
+  readonly maxMessageBytes?: number | undefined
+}
+
+/** For the options of a consumer or dispatcher, which report these faults together with their own. */
+export const letterCapsRule: Rule<LetterCaps> = group(RULES)
+
+export function resolveLetterCaps(options?: LetterCapsOptions): LetterCaps {
+  return resolveBy('caps', letterCapsRule, options)
+}
+
+export const DEFAULT_LETTER_CAPS: LetterCaps = resolveLetterCaps()
+
+const CUT_MARK = '…'
+const CUT_MARK_BYTES = 3
+
+/** The text itself when it fits, else as much of its beginning as fits together with the mark of the cut. */
+export function capText(text: string, maxBytes: number): string {
+  if (prefixWithin(text, maxBytes).length === text.length) return text
+  return prefixWithin(text, maxBytes - CUT_MARK_BYTES) + CUT_MARK
+}
+
+/** The first, because it tells how it began, and the latest; what is left out lies between them. */
+export function keepFirstAndLatest<T>(items: readonly T[], max: number): readonly T[] {
+  if (items.length <= max) return items
+  return [items[0]!, ...items.slice(items.length - max + 1)]
+}

@@ -1,0 +1,96 @@
+import type { JsonValue, LazaretEvent } from '../event/event.ts'
+import type { Failure } from '../failure/failure.ts'
+import { capText, DEFAULT_LETTER_CAPS, keepFirstAndLatest, type LetterCaps } from './caps.ts'
+import { letterId } from './identity.ts'
+import type { AttemptFailure, AttemptRecord, CycleFailure, DeadLetter, Origin } from './letter.ts'
+import { REASONS, type Reason } from './reason.ts'
+import { DEFAULT_REPLAY_LIMIT, stateAfterFailure } from './state.ts'
+
+export interface LetterInput {
+  readonly event: LazaretEvent
+  /** The handler or sink that gave up. */
+  readonly handler: string
+  readonly reason: Reason
+  /** When it was given up on. */
+  readonly at: number
+  /** Default: the event's. */
+  readonly channel?: string | undefined
+  readonly failure?: Failure | undefined
+  readonly attempts?: readonly AttemptRecord[] | undefined
+  /** Default: as many as are given. */
+  readonly attemptCount?: number | undefined
+  readonly origin?: Origin | undefined
+  /** Which replay of the event this was. Default: 0, none. */
+  readonly replay?: number | undefined
+  readonly replayId?: string | undefined
+  readonly replayedBy?: string | undefined
+  readonly expiresAt?: number | undefined
+  readonly detail?: Readonly<Record<string, JsonValue>> | undefined
+  readonly job?: string | undefined
+  readonly release?: string | undefined
+  readonly host?: string | undefined
+}
+
+export interface LetterSettings {
+  readonly caps?: LetterCaps | undefined
+  readonly replayLimit?: number | undefined
+}
+
+/** The letter of one cycle that ended badly, within the caps. A store merges it with what it already has of it. */
+export function createLetter(input: LetterInput, settings: LetterSettings = {}): DeadLetter {
+  const { caps = DEFAULT_LETTER_CAPS, replayLimit = DEFAULT_REPLAY_LIMIT } = settings
+  const { event, handler, reason, at, failure, attempts = [], replay = 0, channel = event.channel } = input
+  const failedAt = attempts.filter(attempt => attempt.failure !== undefined).map(endOf)
+  return {
+    v: 1,
+    id: letterId(channel, handler, event),
+    channel,
+    handler,
+    event,
+    origin: input.origin ?? {},
+    state: stateAfterFailure(reason, replay, replayLimit),
+    cycle: {
+      number: replay,
+      reason,
+      category: failure?.category ?? REASONS[reason].category,
+      failure: failure && { ...summarise(failure, caps), fingerprint: failure.fingerprint },
+      attempts: keepFirstAndLatest(attempts, caps.maxAttempts),
+      attemptCount: input.attemptCount ?? attempts.length,
+      firstFailedAt: failedAt[0] ?? at,
+      lastFailedAt: failedAt.at(-1) ?? at,
+      replayId: input.replayId,
+      replayedBy: input.replayedBy,
+      endedAt: undefined,
+    },
+    endedCycles: [],
+    droppedCycles: 0,
+    replays: replay,
+    createdAt: at,
+    updatedAt: at,
+    expiresAt: input.expiresAt,
+    detail: input.detail,
+    job: input.job,
+    release: input.release,
+    host: input.host,
+  }
+}
+
+function endOf(attempt: AttemptRecord): number {
+  return attempt.endedAt ?? attempt.startedAt
+}
+
+/** What an attempt keeps of its failure, within the caps. */
+export function summariseFailure(failure: Failure, caps: LetterCaps = DEFAULT_LETTER_CAPS): AttemptFailure {
+  return { ...summarise(failure, caps), fingerprint: failure.fingerprint.id }
+}
+
+function summarise(failure: Failure, caps: LetterCaps): Omit<CycleFailure, 'fingerprint'> {
+  const keepsStack = caps.keepStack && failure.stack !== undefined
+  return {
+    name: failure.name,
+    message: capText(failure.message, caps.maxMessageBytes),
+    code: failure.code,
+    category: failure.category,
+    stack: keepsStack ? capText(failure.stack, caps.maxStackBytes) : undefined,
+  }
+}

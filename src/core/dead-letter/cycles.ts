@@ -1,0 +1,92 @@
+import { keepFirstAndLatest, type LetterCaps } from './caps.ts'
+import type { AttemptRecord, Cycle, DeadLetter } from './letter.ts'
+
+interface Cycles {
+  readonly cycle: Cycle
+  readonly endedCycles: readonly Cycle[]
+  readonly droppedCycles: number
+}
+
+/** The cycles of both letters, each once, the highest as the current one. */
+export function mergeCycles(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): Cycles {
+  const known = new Map(allCycles(existing).map(cycle => [cycle.number, cycle]))
+  let count = known.size + existing.droppedCycles
+  for (const cycle of allCycles(incoming)) {
+    const other = known.get(cycle.number)
+    if (other === undefined && !wasDropped(existing, cycle)) {
+      known.set(cycle.number, cycle)
+      count++
+    } else if (other !== undefined && addsTo(existing, incoming, cycle)) {
+      known.set(cycle.number, mergeCycle(other, cycle, caps))
+    }
+  }
+  const inOrder = [...known.values()].sort((a, b) => a.number - b.number)
+  const endedCycles = keepFirstAndLatest(inOrder.slice(0, -1).map(endedBefore(inOrder)), caps.maxCycles)
+  const total = Math.max(count, allCycles(incoming).length + incoming.droppedCycles)
+  return { cycle: inOrder.at(-1)!, endedCycles, droppedCycles: total - endedCycles.length - 1 }
+}
+
+/** Whether the incoming letter tells of a failure later than anything that is known of the letter. */
+export function isNews(existing: DeadLetter, incoming: DeadLetter): boolean {
+  return incoming.cycle.lastFailedAt > existing.updatedAt
+}
+
+export function allCycles(letter: DeadLetter): readonly Cycle[] {
+  return [...letter.endedCycles, letter.cycle]
+}
+
+/** Ended cycles stay as they are, unless their very events fail anew. */
+function addsTo(existing: DeadLetter, incoming: DeadLetter, cycle: Cycle): boolean {
+  return cycle === incoming.cycle && (cycle.number === existing.cycle.number || isNews(existing, incoming))
+}
+
+/** Those that were dropped lie between the first and the second that were kept; they are not counted twice. */
+function wasDropped({ droppedCycles, endedCycles }: DeadLetter, { number }: Cycle): boolean {
+  const [first, second] = endedCycles
+  return (
+    droppedCycles > 0 && first !== undefined && number > first.number && number < (second ?? first).number
+  )
+}
+
+function endedBefore(inOrder: readonly Cycle[]): (cycle: Cycle, index: number) => Cycle {
+  return (cycle, index) =>
+    cycle.endedAt === undefined ? { ...cycle, endedAt: inOrder[index + 1]!.firstFailedAt } : cycle
+}
+
+/** Two tellings of one cycle. The one that saw the later failure is believed about it. */
+function mergeCycle(existing: Cycle, incoming: Cycle, caps: LetterCaps): Cycle {
+  const believed = incoming.lastFailedAt >= existing.lastFailedAt ? incoming : existing
+  const attempts = mergeAttempts(existing.attempts, incoming.attempts)
+  return {
+    number: existing.number,
+    reason: believed.reason,
+    category: believed.category,
+    failure: believed.failure,
+    attempts: keepFirstAndLatest(attempts, caps.maxAttempts),
+    attemptCount: Math.max(existing.attemptCount, incoming.attemptCount, attempts.length),
+    firstFailedAt: Math.min(existing.firstFailedAt, incoming.firstFailedAt),
+    lastFailedAt: believed.lastFailedAt,
+    replayId: existing.replayId ?? incoming.replayId,
+    replayedBy: existing.replayedBy ?? incoming.replayedBy,
+    endedAt: existing.endedAt ?? incoming.endedAt,
+  }
+}
+
+function mergeAttempts(
+  existing: readonly AttemptRecord[],
+  incoming: readonly AttemptRecord[],
+): readonly AttemptRecord[] {
+  const byNumber = new Map(existing.map(attempt => [attempt.number, attempt]))
+  for (const attempt of incoming) {
+    const other = byNumber.get(attempt.number)
+    if (other === undefined || !knowsMore(other, attempt)) byNumber.set(attempt.number, attempt)
+  }
+  return [...byNumber.values()].sort((a, b) => a.number - b.number)
+}
+
+/** One that ended tells more than one that was only seen to start; else the later telling counts. */
+function knowsMore(attempt: AttemptRecord, other: AttemptRecord): boolean {
+  const ended = attempt.endedAt !== undefined
+  const otherEnded = other.endedAt !== undefined
+  return ended === otherEnded ? attempt.startedAt > other.startedAt : ended
+}

@@ -1,0 +1,135 @@
+import type { LazaretEvent } from '../event/event.ts'
+import type { Failure } from '../failure/failure.ts'
+import { matchesPattern, type NamePattern } from '../options/pattern.ts'
+import { group, type Resolved, resolveBy } from '../options/resolve.ts'
+import { callable, list, optional, type Rule, that, withDefault } from '../options/rules.ts'
+
+/** What a filter may look at. */
+export interface FilterSubject {
+  /** The event's type. */
+  readonly name: string
+  readonly payload: unknown
+  /** What was thrown, where something was. */
+  readonly error: unknown
+  readonly failure: Failure | undefined
+  /** The handler or sink that gave up. */
+  readonly handler: string
+  readonly retryCount: number
+  readonly event: LazaretEvent
+}
+
+export type FilterTest = (subject: FilterSubject) => boolean
+export type SavePattern = NamePattern | FilterTest
+
+export interface SaveFilterOptions {
+  /** Never saved, whatever else matches. */
+  readonly never?: readonly SavePattern[] | undefined
+  /** Saved, unless a never-pattern matches. */
+  readonly always?: readonly SavePattern[] | undefined
+  /** Asked when no pattern matches. Without it everything is saved. */
+  readonly saveIf?: FilterTest | undefined
+}
+
+/**
+ * Which rule decided. `broken` means that a function threw or did not answer with a boolean: then the letter is
+ * saved, because a mistake in a filter must not lose an event.
+ */
+export interface SaveDecision {
+  readonly save: boolean
+  readonly rule: 'never' | 'always' | 'saveIf' | 'default' | 'broken'
+}
+
+/** Told when a function of the filter is broken; what it throws itself is ignored. */
+export type FilterReport = (rule: 'never' | 'always' | 'saveIf', error: unknown) => void
+
+export type SaveFilter = (subject: FilterSubject) => SaveDecision
+
+const pattern = that(
+  (value): value is SavePattern =>
+    (typeof value === 'string' && value !== '') || value instanceof RegExp || typeof value === 'function',
+  'give a string (with * for anything), a regular expression or a function',
+)
+
+const RULES = {
+  never: withDefault(list(pattern), []),
+  always: withDefault(list(pattern), []),
+  saveIf: optional(callable<FilterTest>('give a function that returns true to save')),
+}
+
+const NEVER: SaveDecision = { save: false, rule: 'never' }
+const ALWAYS: SaveDecision = { save: true, rule: 'always' }
+const SAVE_IF: SaveDecision = { save: true, rule: 'saveIf' }
+const SAVE_IF_NOT: SaveDecision = { save: false, rule: 'saveIf' }
+const DEFAULT: SaveDecision = { save: true, rule: 'default' }
+const BROKEN: SaveDecision = { save: true, rule: 'broken' }
+
+export type SaveFilterPolicy = Resolved<typeof RULES>
+
+/** For the options of a consumer or dispatcher, which report a filter's faults together with their own. */
+export const saveFilterRule: Rule<SaveFilterPolicy> = group(RULES)
+
+export function createSaveFilter(options: SaveFilterOptions = {}, report?: FilterReport): SaveFilter {
+  const { never, always, saveIf } = resolveBy('filter', saveFilterRule, options)
+  const isNever = anyOf(never, 'never', report)
+  const isAlways = anyOf(always, 'always', report)
+  const isSaved = saveIf && guarded(saveIf, 'saveIf', report)
+  return subject => {
+    const excluded = isNever(subject)
+    if (excluded === true) return NEVER
+    const included = isAlways(subject)
+    if (included === true) return ALWAYS
+    if (excluded === undefined || included === undefined) return BROKEN
+    if (isSaved === undefined) return DEFAULT
+    const saved = isSaved(subject)
+    if (saved === undefined) return BROKEN
+    return saved ? SAVE_IF : SAVE_IF_NOT
+  }
+}
+
+/** Undefined: nobody knows, because the function is broken. */
+type Answer = boolean | undefined
+
+/** One match decides for its list, even beside a broken function. */
+function anyOf(
+  patterns: readonly SavePattern[],
+  rule: 'never' | 'always',
+  report: FilterReport | undefined,
+): (subject: FilterSubject) => Answer {
+  const tests = patterns.map(each => compile(each, rule, report))
+  return subject => {
+    let answer: Answer = false
+    for (const test of tests) {
+      const matches = test(subject)
+      if (matches === true) return true
+      if (matches === undefined) answer = undefined
+    }
+    return answer
+  }
+}
+
+function compile(each: SavePattern, rule: 'never' | 'always', report: FilterReport | undefined) {
+  if (typeof each === 'function') return guarded(each, rule, report)
+  return (subject: FilterSubject): Answer => matchesPattern(each, subject.name)
+}
+
+function guarded(test: FilterTest, rule: 'never' | 'always' | 'saveIf', report: FilterReport | undefined) {
+  return (subject: FilterSubject): Answer => {
+    try {
+      const answer: unknown = test(subject)
+      if (typeof answer === 'boolean') return answer
+      // A promise is truthy: taken at its word, an async never-function would drop every letter.
+      throw new TypeError('a filter function must return true or false, and not a promise of it')
+    } catch (error) {
+      tell(report, rule, error)
+      return undefined
+    }
+  }
+}
+
+function tell(report: FilterReport | undefined, rule: 'never' | 'always' | 'saveIf', error: unknown): void {
+  try {
+    report?.(rule, error)
+  } catch {
+    // Whoever watches must not be able to lose a letter either.
+  }
+}

@@ -1,0 +1,62 @@
+import { hash128 } from '../hash.ts'
+import type { DeadLetter } from './letter.ts'
+import { reasonText } from './reason.ts'
+
+/** What makes letters one group, and how a person can see that they are. */
+export interface Grouping {
+  /** A fingerprint's id; for letters that no attempt was made of, one made of their reason. */
+  readonly id: string
+  readonly title: string
+  readonly rule: 'explicit' | 'frame' | 'message' | 'reason'
+  /** The text that was hashed. */
+  readonly basis: string
+}
+
+const ID_DIGITS = 16
+const TITLE_LENGTH = 200
+
+/** The group of a letter, by what its current cycle failed with. */
+export function groupingOf(letter: DeadLetter): Grouping {
+  const { failure, reason } = letter.cycle
+  if (failure === undefined) {
+    const basis = `reason ${reason}, handler ${letter.handler}`
+    return { id: hash128(basis).slice(0, ID_DIGITS), title: reasonText(reason), rule: 'reason', basis }
+  }
+  const { id, rule, basis } = failure.fingerprint
+  const [firstLine = ''] = failure.message.split('\n')
+  return { id, title: `${failure.name}: ${firstLine}`.slice(0, TITLE_LENGTH), rule, basis }
+}
+
+/**
+ * What people decided about a group.
+ * - `open`: nobody has looked, or it came back.
+ * - `acknowledged`: someone is at it.
+ * - `muted`: known and not worth an alert until `mutedUntil`; then it is open again.
+ * - `resolved`: mended; a letter that fails later opens it again as a regression.
+ */
+export type TriageState = 'open' | 'acknowledged' | 'muted' | 'resolved'
+
+export interface Triage {
+  readonly state: TriageState
+  readonly owner?: string | undefined
+  readonly link?: string | undefined
+  readonly mutedUntil?: number | undefined
+  /** When, and by whom, the state was set. */
+  readonly setAt?: number | undefined
+  readonly setBy?: string | undefined
+}
+
+export const UNTRIAGED: Triage = Object.freeze({ state: 'open' })
+
+/** The state as it is now: muting ends by itself, and what fails after it was resolved is open again. */
+export function currentTriage(
+  triage: Triage,
+  lastSeenAt: number,
+  now: number,
+): { readonly state: TriageState; readonly regressed: boolean } {
+  const { state, mutedUntil, setAt = 0 } = triage
+  if (state === 'muted' && mutedUntil !== undefined && mutedUntil <= now)
+    return { state: 'open', regressed: false }
+  if (state === 'resolved' && lastSeenAt > setAt) return { state: 'open', regressed: true }
+  return { state, regressed: false }
+}

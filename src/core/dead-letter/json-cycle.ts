@@ -1,0 +1,72 @@
+import type { Category } from '../failure/failure.ts'
+import type { Fingerprint } from '../failure/fingerprint.ts'
+import { isCategory } from '../failure/verdict.ts'
+import type { Faults } from '../options/faults.ts'
+import type { AttemptFailure, AttemptRecord, Cycle, CycleFailure } from './letter.ts'
+import { Reader } from './reader.ts'
+import type { Reason } from './reason.ts'
+
+export function readCycle(value: unknown, path: string, faults: Faults): Cycle {
+  const reader = new Reader(value, path, faults)
+  return {
+    number: reader.number('number'),
+    // A newer writer may know more reasons. Its letters stay readable; only the prose is missing here.
+    reason: reader.text('reason') as Reason,
+    category: readCategory(reader),
+    failure: reader.optionalGroup('failure', readCycleFailure),
+    attempts: reader.list('attempts', readAttempt),
+    attemptCount: reader.number('attemptCount'),
+    firstFailedAt: reader.number('firstFailedAt'),
+    lastFailedAt: reader.number('lastFailedAt'),
+    replayId: reader.optionalText('replayId'),
+    replayedBy: reader.optionalText('replayedBy'),
+    endedAt: reader.optionalNumber('endedAt'),
+  }
+}
+
+function readAttempt(value: unknown, path: string, faults: Faults): AttemptRecord {
+  const reader = new Reader(value, path, faults)
+  return {
+    number: reader.number('number'),
+    startedAt: reader.number('startedAt'),
+    endedAt: reader.optionalNumber('endedAt'),
+    failure: reader.optionalGroup('failure', readAttemptFailure),
+    delayMs: reader.optionalNumber('delayMs'),
+  }
+}
+
+function readAttemptFailure(value: unknown, path: string, faults: Faults): AttemptFailure {
+  const reader = new Reader(value, path, faults)
+  return { ...readSummary(reader), fingerprint: reader.text('fingerprint') }
+}
+
+function readCycleFailure(value: unknown, path: string, faults: Faults): CycleFailure {
+  const reader = new Reader(value, path, faults)
+  return { ...readSummary(reader), fingerprint: reader.group('fingerprint', readFingerprint) }
+}
+
+function readSummary(reader: Reader): Omit<AttemptFailure, 'fingerprint'> {
+  return {
+    name: reader.text('name'),
+    message: reader.text('message'),
+    code: reader.optionalText('code'),
+    category: readCategory(reader),
+    stack: reader.optionalText('stack'),
+  }
+}
+
+function readFingerprint(value: unknown, path: string, faults: Faults): Fingerprint {
+  const reader = new Reader(value, path, faults)
+  // Rules and versions to come are kept as they are: ids of two versions are never compared.
+  return {
+    id: reader.text('id'),
+    rule: reader.text('rule') as Fingerprint['rule'],
+    version: reader.number('version') as Fingerprint['version'],
+    basis: reader.text('basis'),
+  }
+}
+
+function readCategory(reader: Reader): Category {
+  const category = reader.text('category')
+  return isCategory(category) ? category : 'unknown'
+}

@@ -1,0 +1,89 @@
+import type { JsonValue } from '../event/event.ts'
+import { type EventJson, eventToJson, readEvent } from '../event/json.ts'
+import { readVersioned } from '../event/stored.ts'
+import { Faults } from '../options/faults.ts'
+import { LetterError } from './errors.ts'
+import { readCycle } from './json-cycle.ts'
+import type { DeadLetter, Origin } from './letter.ts'
+import { Reader } from './reader.ts'
+import { isLetterState } from './state.ts'
+
+export const LETTER_VERSION = 1
+
+/** The stored form: the letter's own fields, with its event in the event's stored form. Only ever added to. */
+export interface LetterJson extends Omit<DeadLetter, 'event'> {
+  readonly event: EventJson
+}
+
+export function letterToJson(letter: DeadLetter): LetterJson {
+  return { ...letter, event: eventToJson(letter.event) }
+}
+
+export function letterFromJson(value: unknown): DeadLetter {
+  const faults = new Faults()
+  const letter = readLetter(value, faults)
+  if (letter === undefined || faults.list.length > 0) throw new LetterError('stored dead letter', faults.list)
+  return letter
+}
+
+export function encodeLetter(letter: DeadLetter): string {
+  try {
+    return JSON.stringify(letterToJson(letter))
+  } catch (error) {
+    const remedy = 'make events by createEvent, which refuses what cannot be stored'
+    const fault = { path: 'letter', received: 'what JSON cannot write', remedy }
+    throw new LetterError('dead letter', [fault], error)
+  }
+}
+
+export function decodeLetter(text: string): DeadLetter {
+  return letterFromJson(parse(text))
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const fault = { path: 'text', received: 'no JSON', remedy: 'give the JSON text that was stored, whole' }
+    throw new LetterError('stored dead letter', [fault], error)
+  }
+}
+
+function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
+  const stored = readVersioned(value, LETTER_VERSION, 'letter', faults)
+  if (stored === undefined) return undefined
+  const reader = new Reader(stored, 'letter', faults)
+  const letter = {
+    v: LETTER_VERSION,
+    id: reader.text('id'),
+    channel: reader.text('channel'),
+    handler: reader.text('handler'),
+    event: reader.group('event', readEvent),
+    origin: reader.group('origin', readOrigin),
+    state: reader.field('state', isLetterState, 'give a state of this version, or update Lazaret'),
+    cycle: reader.group('cycle', readCycle),
+    endedCycles: reader.list('endedCycles', readCycle),
+    droppedCycles: reader.number('droppedCycles'),
+    replays: reader.number('replays'),
+    createdAt: reader.number('createdAt'),
+    updatedAt: reader.number('updatedAt'),
+    expiresAt: reader.optionalNumber('expiresAt'),
+    detail: reader.optionalRecord<JsonValue>('detail'),
+    job: reader.optionalText('job'),
+    release: reader.optionalText('release'),
+    host: reader.optionalText('host'),
+  }
+  // Without its event the letter is none; the fault is reported already.
+  return letter.event === undefined ? undefined : (letter as DeadLetter)
+}
+
+function readOrigin(value: unknown, path: string, faults: Faults): Origin {
+  const reader = new Reader(value, path, faults)
+  return Object.fromEntries(
+    reader.names().map(name => [name, reader.field(name, isPlace, 'give a text or a number')]),
+  )
+}
+
+function isPlace(value: unknown): value is number | string {
+  return typeof value === 'string' || Number.isFinite(value)
+}

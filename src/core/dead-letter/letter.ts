@@ -1,0 +1,97 @@
+import type { JsonValue, LazaretEvent } from '../event/event.ts'
+import type { Category } from '../failure/failure.ts'
+import type { Fingerprint } from '../failure/fingerprint.ts'
+import type { Reason } from './reason.ts'
+import type { LetterState } from './state.ts'
+
+/** What is kept of the failure of one attempt; the cycle's own failure tells the rest. */
+export interface AttemptFailure {
+  readonly name: string
+  readonly message: string
+  readonly code: string | undefined
+  readonly category: Category
+  /** The fingerprint's id. */
+  readonly fingerprint: string
+  readonly stack?: string | undefined
+}
+
+export interface AttemptRecord {
+  /** 1 is the first attempt of its cycle. */
+  readonly number: number
+  readonly startedAt: number
+  /** Undefined: it never ended, the process died under it. */
+  readonly endedAt: number | undefined
+  readonly failure: AttemptFailure | undefined
+  /** The wait chosen after it; undefined when nothing was to follow. */
+  readonly delayMs: number | undefined
+}
+
+/** With the whole fingerprint, so that a person can see why two failures were grouped. */
+export interface CycleFailure extends Omit<AttemptFailure, 'fingerprint'> {
+  readonly fingerprint: Fingerprint
+}
+
+/** One life of the event: from being sent until it was given up on. */
+export interface Cycle {
+  /** 0 is the event's first life, n its nth replay. */
+  readonly number: number
+  readonly reason: Reason
+  readonly category: Category
+  /** Undefined when no attempt was made, as when a limiter refused the event. */
+  readonly failure: CycleFailure | undefined
+  /** The first and the latest; `attemptCount` tells how many there were. */
+  readonly attempts: readonly AttemptRecord[]
+  readonly attemptCount: number
+  readonly firstFailedAt: number
+  readonly lastFailedAt: number
+  /** The replay that began this cycle, and who ran it. */
+  readonly replayId?: string | undefined
+  readonly replayedBy?: string | undefined
+  /** When the next cycle began to fail; undefined for the current one. */
+  readonly endedAt?: number | undefined
+}
+
+/** Where the event came from, as precisely as the broker tells, so that a replay finds the way back. */
+export interface Origin {
+  readonly broker?: string | undefined
+  readonly queue?: string | undefined
+  readonly exchange?: string | undefined
+  readonly routingKey?: string | undefined
+  readonly topic?: string | undefined
+  readonly partition?: number | undefined
+  /** A string where the number may be beyond 2^53. */
+  readonly offset?: number | string | undefined
+  readonly [name: string]: number | string | undefined
+}
+
+/**
+ * An event that was given up on. Its identity is (channel, handler, event id): a replay that fails comes back to the
+ * same letter as its next cycle, never as a second letter.
+ */
+export interface DeadLetter {
+  readonly v: 1
+  readonly id: string
+  readonly channel: string
+  /** The handler or sink that gave up. */
+  readonly handler: string
+  /** As it was in its first life, whole; an edited replay does not change it. */
+  readonly event: LazaretEvent
+  readonly origin: Origin
+  readonly state: LetterState
+  readonly cycle: Cycle
+  /** The first and the latest, in order; `droppedCycles` tells how many at least are left out between them. */
+  readonly endedCycles: readonly Cycle[]
+  readonly droppedCycles: number
+  /** How often it was sent again. */
+  readonly replays: number
+  readonly createdAt: number
+  readonly updatedAt: number
+  /** Undefined: never. */
+  readonly expiresAt?: number | undefined
+  /** What belongs to the reason, such as the limit and the time of `rate_limited`. */
+  readonly detail?: Readonly<Record<string, JsonValue>> | undefined
+  /** The background job it was tracked from. */
+  readonly job?: string | undefined
+  readonly release?: string | undefined
+  readonly host?: string | undefined
+}

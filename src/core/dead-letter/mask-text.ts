@@ -1,0 +1,79 @@
+export const MASK = '***'
+
+/**
+ * Secrets that can be told by their looks. Every expression takes time linear in the text: what repeats is bounded or
+ * starts only where no earlier try has been.
+ */
+const BEARER = /\b(bearer|basic)\s{1,8}[\w.~+/=-]{6,}/gi
+const JSON_WEB_TOKEN = /(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g
+const EMAIL = /(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*/gu
+const WHOLE_LINE = /(authorization|cookie)([\\"']{0,4}\s{0,4}[:=]\s{0,4}[\\"']{0,4})[^\\"'\r\n]+/gi
+const ASSIGNED =
+  /(password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|signature)([\\"']{0,4}\s{0,4}[:=]\s{0,4})(?:\\?"[^"\r\n]*"?|\\?'[^'\r\n]*'?|[^\s"'&,;}\\]+)/gi
+
+/** What every secret below has somewhere; most names and texts have nothing of it and need no closer look. */
+const SUSPECT = /[@:=\s]|eyJ|\d[ -]?\d/
+
+export function maskSecrets(text: string): string {
+  if (!SUSPECT.test(text)) return text
+  const masked = text
+    .replace(/\S+/g, hideUser)
+    .replace(BEARER, `$1 ${MASK}`)
+    .replace(JSON_WEB_TOKEN, MASK)
+    .replace(WHOLE_LINE, `$1$2${MASK}`)
+    .replace(ASSIGNED, `$1$2${MASK}`)
+    .replace(EMAIL, MASK)
+  return maskCards(masked)
+}
+
+/** `scheme://user:password@host`, up to the last @ of the word: passwords contain anything. */
+function hideUser(word: string): string {
+  const user = word.indexOf('://') + 3
+  const host = word.lastIndexOf('@')
+  return user > 2 && host >= user ? `${word.slice(0, user)}${MASK}${word.slice(host)}` : word
+}
+
+const DIGIT_GROUPS = /(?<!\d)\d(?:[ -]?\d){12,}/g
+const CARD_DIGITS_MIN = 14
+const CARD_DIGITS_MAX = 19
+
+/** Card numbers, alone or beside other numbers, written in one or in groups. */
+function maskCards(text: string): string {
+  return text.replace(DIGIT_GROUPS, maskCardsAmong)
+}
+
+function maskCardsAmong(run: string): string {
+  const parts = run.split(/([ -])/)
+  let masked = ''
+  for (let at = 0; at < parts.length; ) {
+    const end = cardEnd(parts, at)
+    masked += end === undefined ? parts[at]! : MASK
+    at = (end ?? at) + 2
+    if (at < parts.length) masked += parts[at - 1]!
+  }
+  return masked
+}
+
+/** The last of the groups that, from `start` on, make up a card number; the longest one counts. */
+function cardEnd(parts: readonly string[], start: number): number | undefined {
+  let digits = ''
+  let found: number | undefined
+  for (let end = start; end < parts.length; end += 2) {
+    digits += parts[end]!
+    if (digits.length > CARD_DIGITS_MAX) break
+    if (digits.length >= CARD_DIGITS_MIN && isCard(digits)) found = end
+  }
+  return found
+}
+
+/** Issuers' numbers start with 2 to 6 (times in microseconds with 1), and the last digit is Luhn's check. */
+function isCard(digits: string): boolean {
+  if (!/^[2-6]/.test(digits)) return false
+  let sum = 0
+  for (let fromEnd = 0; fromEnd < digits.length; fromEnd++) {
+    const digit = digits.charCodeAt(digits.length - 1 - fromEnd) - 48
+    const weighted = fromEnd % 2 === 0 ? digit : digit * 2
+    sum += weighted > 9 ? weighted - 9 : weighted
+  }
+  return sum % 10 === 0
+}

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest'
+import { createLetter } from './create.ts'
+import { DISPLAY_MAX_NODES, maskForDisplay, maskLetter } from './mask.ts'
+import { createMasks } from './masks.ts'
+
+const only = (...paths: string[]) => createMasks({ paths, defaults: false })
+
+describe('masking by place', () => {
+  const value = {
+    payload: { card: { number: '4', type: 'visa' } },
+    items: [{ token: 'a', n: 1 }, { token: 'b' }],
+  }
+
+  it.each([
+    ['payload.card.number', { ...value, payload: { card: { number: '***', type: 'visa' } } }],
+    ['payload.card', { ...value, payload: { card: '***' } }],
+    ['*.card', { ...value, payload: { card: '***' } }],
+    ['items[*].token', { ...value, items: [{ token: '***', n: 1 }, { token: '***' }] }],
+    ['items[1].token', { ...value, items: [{ token: 'a', n: 1 }, { token: '***' }] }],
+    ['items.*.n', { ...value, items: [{ token: 'a', n: '***' }, { token: 'b' }] }],
+    ['**.token', { ...value, items: [{ token: '***', n: 1 }, { token: '***' }] }],
+    ['**.card.**.type', { ...value, payload: { card: { number: '4', type: '***' } } }],
+    ['payload.**', { ...value, payload: '***' }],
+    ['**', '***'],
+    ['payload[*]', value],
+    ['number', value],
+  ])('P2: %s', (path, expected) => {
+    expect(maskForDisplay(value, only(path))).toEqual(expected)
+  })
+
+  it('P2: **.a reaches the first level too', () => {
+    expect(maskForDisplay({ a: 1, b: [{ a: 2 }] }, only('**.a'))).toEqual({ a: '***', b: [{ a: '***' }] })
+  })
+
+  it('F7: what is no path, name or expression is refused, all at once', () => {
+    const wrong = {
+      paths: ['', 'a..b', '.a', 'a.', 'a[b]', 'a[', 'a]b'],
+      names: ['_'],
+      patterns: ['x'],
+    } as never
+    expect(() => createMasks(wrong)).toThrow(/9 faults/)
+  })
+
+  it('P2: many deep wildcards do not multiply', () => {
+    let deep: unknown = 'x'
+    for (let level = 0; level < 60; level++) deep = { a: deep }
+    const masks = only(`${'**.a.'.repeat(20)}b`)
+    expect(JSON.stringify(maskForDisplay(deep, masks))).toContain('"x"')
+  })
+})
+
+describe('masking by name and looks', () => {
+  it.each([
+    'password',
+    'PASSWORD',
+    'user_password',
+    'clientSecret',
+    'access-token',
+    'tokens',
+    'Set-Cookie',
+    'x-api-key',
+    'pin',
+  ])('P2: the value of %s is masked whatever it is', name => {
+    for (const secret of ['s', 5, true, ['s'], { a: 's' }]) {
+      expect(maskForDisplay({ [name]: secret })).toEqual({ [name]: '***' })
+    }
+  })
+
+  it('P2: names that only resemble them are not, and null is shown', () => {
+    const plain = { tokenCount: 1, shipping: 's', japan: 'j', author: 'a', monkey: 'm', password: null }
+    expect(maskForDisplay(plain)).toEqual(plain)
+  })
+
+  it.each([
+    ['Bearer abc.def-ghi', 'Bearer ***'],
+    ['Authorization: ApiKey abc def', 'Authorization: ***'],
+    ['jwt eyJhbGciOi.eyJzdWIi.sig_-1 end', 'jwt *** end'],
+    ['mail ann.smith+x@mail.example.com now', 'mail *** now'],
+    ['amqp://user:p@ss/word@host:5672/x', 'amqp://***@host:5672/x'],
+    ['failed: password=hunter2, retry', 'failed: password=***, retry'],
+    ['{"client_secret":"a b \' c","x":1}', '{"client_secret":***,"x":1}'],
+    ['{\\"password\\":\\"a b\\"}', '{\\"password\\":***}'],
+    ['GET /?api_key=abc&x=1', 'GET /?api_key=***&x=1'],
+    ['card 4111 1111 1111 1111 used', 'card *** used'],
+    ['2 4111-1111-1111-1111', '2 ***'],
+    ['x4111111111111111x', 'x***x'],
+    ['4111111111111112', '4111111111111112'],
+    ['1700000000000000', '1700000000000000'],
+    [
+      'Connection refused by 10.0.0.1:5432 after 3 attempts',
+      'Connection refused by 10.0.0.1:5432 after 3 attempts',
+    ],
+  ])('P2: %s', (text, expected) => {
+    expect(maskForDisplay(text)).toBe(expected)
+  })
+
+  it('P2: a card number is masked when it is a number, and when it is a name', () => {
+    const value = { a: 4111111111111111, '4111111111111111': 1, '5500 0000 0000 0004': 2, b: 12 }
+    expect(maskForDisplay(value)).toEqual({ '***': 1, '*** (3)': 2, a: '***', b: 12 })
+  })
+
+  it('P2: own names and expressions join the defaults, or stand alone', () => {
+    const own = { names: ['tax_id'], patterns: [/\bKD-\d+/y] }
+    const value = { taxId: 5, note: 'KD-1 and KD-22', password: 'x' }
+    expect(maskForDisplay(value, createMasks(own))).toEqual({
+      taxId: '***',
+      note: '*** and ***',
+      password: '***',
+    })
+    expect(maskForDisplay(value, createMasks({ ...own, defaults: false }))).toMatchObject({ password: 'x' })
+  })
+})
+
+describe('masking whatever there is', () => {
+  it('P2: bytes, cycles, depth, width and throwing getters are shown as such', () => {
+    const cyclic: { self?: unknown } = {}
+    cyclic.self = cyclic
+    const throwing = Object.defineProperty({ a: 1 }, 'b', { enumerable: true, get: () => JSON.parse('') })
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    const value = { bytes: new Uint8Array(3), cyclic, throwing, proxy, fn: () => 1, big: 1n, nan: Number.NaN }
+    expect(maskForDisplay(value)).toEqual({
+      bytes: '[3 bytes]',
+      cyclic: { self: '[circular]' },
+      throwing: { a: 1, b: '[unreadable]' },
+      proxy: '[unreadable]',
+      fn: '[function]',
+      big: '1',
+      nan: 'NaN',
+    })
+    const deep: unknown = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`)
+    expect(JSON.stringify(maskForDisplay(deep))).toContain('[deeper]')
+    const wide = maskForDisplay(new Array(1e9)) as unknown[]
+    expect(wide).toHaveLength(DISPLAY_MAX_NODES + 1)
+  })
+
+  it('P2: a property named __proto__ is shown as one', () => {
+    const shown = maskForDisplay(JSON.parse('{"__proto__":{"a":1}}')) as object
+    expect(Object.keys(shown)).toEqual(['__proto__'])
+    expect(Object.getPrototypeOf(shown)).toBe(Object.prototype)
+  })
+
+  it('P2: a letter is masked wholly, with paths taken from its event on', () => {
+    const event = { v: 1, id: 'e', type: 't', channel: 'c', idempotencyKey: 'e', occurredAt: 1 } as const
+    const full = { ...event, headers: { authorization: 'x' }, payload: { iban: 'y', name: 'Ann' } }
+    const letter = createLetter({
+      event: full,
+      handler: 'h',
+      reason: 'permanent',
+      at: 1,
+      detail: { note: 'a@b.c' },
+    })
+    const shown = maskLetter(letter, createMasks({ paths: ['payload.name'] }))
+    expect(shown).toMatchObject({
+      id: letter.id,
+      detail: { note: '***' },
+      event: { id: 'e', headers: { authorization: '***' }, payload: { iban: '***', name: '***' } },
+    })
+    expect(letter.event).toBe(full)
+  })
+})

@@ -1,0 +1,136 @@
+import type { JsonValue } from '../event/event.ts'
+import { isBytes } from '../event/plain.ts'
+import type { DeadLetter } from './letter.ts'
+import { type PathCursors, startCursors, stepInto } from './mask-path.ts'
+import { MASK } from './mask-text.ts'
+import { DEFAULT_MASKS, type Masks } from './masks.ts'
+
+export const DISPLAY_MAX_DEPTH = 64
+export const DISPLAY_MAX_NODES = 20_000
+
+/**
+ * A value as it may be shown, logged, exported or notified: a new one, made of JSON, within bounds. What is stored
+ * stays whole, because a replay must send what was sent. Null is shown even where a value would be masked: that
+ * nothing was there is often what a person needs to see.
+ */
+export function maskForDisplay(value: unknown, masks: Masks = DEFAULT_MASKS): JsonValue {
+  return new DisplayWalk(masks).visit(value, startCursors(masks.paths))
+}
+
+/** A letter for display. Paths are taken from its event on, so that one mask serves events and letters. */
+export function maskLetter(
+  letter: DeadLetter,
+  masks: Masks = DEFAULT_MASKS,
+): Readonly<Record<string, JsonValue>> {
+  const { event, id, ...rest } = letter
+  const withoutPaths: Masks = { ...masks, paths: [] }
+  return {
+    id,
+    ...(maskForDisplay(rest, withoutPaths) as Readonly<Record<string, JsonValue>>),
+    event: maskForDisplay(event, masks),
+  }
+}
+
+class DisplayWalk {
+  readonly #masks: Masks
+  readonly #ancestors: object[] = []
+  readonly #maskedNames = new Map<string, boolean>()
+  #nodes = 0
+
+  constructor(masks: Masks) {
+    this.#masks = masks
+  }
+
+  visit(value: unknown, cursors: PathCursors): JsonValue {
+    if (value === null || value === undefined) return null
+    if (cursors.arrived) return MASK
+    switch (typeof value) {
+      case 'string':
+        return this.#masks.maskText(value)
+      case 'boolean':
+        return value
+      case 'number':
+        return this.#number(value)
+      case 'bigint':
+        return this.#masks.maskText(String(value))
+      case 'object':
+        return this.#object(value, cursors)
+      default:
+        return `[${typeof value}]`
+    }
+  }
+
+  /** A card number is one too when it is written without quotes. */
+  #number(value: number): JsonValue {
+    const text = String(value)
+    const masked = this.#masks.maskText(text)
+    return masked === text && Number.isFinite(value) ? value : masked
+  }
+
+  #object(value: object, cursors: PathCursors): JsonValue {
+    if (isBytes(value)) return `[${value.byteLength} bytes]`
+    if (this.#ancestors.includes(value)) return '[circular]'
+    if (this.#ancestors.length >= DISPLAY_MAX_DEPTH) return '[deeper]'
+    this.#ancestors.push(value)
+    try {
+      return Array.isArray(value) ? this.#entries(value, cursors) : this.#properties(value, cursors)
+    } catch {
+      return '[unreadable]'
+    } finally {
+      this.#ancestors.pop()
+    }
+  }
+
+  #entries(array: readonly unknown[], cursors: PathCursors): JsonValue {
+    const shown: JsonValue[] = []
+    for (let index = 0; index < array.length; index++) {
+      if (++this.#nodes > DISPLAY_MAX_NODES) return [...shown, '[more]']
+      shown.push(this.visit(array[index], stepInto(cursors, index)))
+    }
+    return shown
+  }
+
+  #properties(object: object, cursors: PathCursors): JsonValue {
+    const shown = new Map<string, JsonValue>()
+    for (const name of Object.keys(object)) {
+      if (++this.#nodes > DISPLAY_MAX_NODES) {
+        shown.set('[more]', '[more]')
+        break
+      }
+      const value = read(object, name)
+      if (value === undefined) continue
+      const isMasked = value !== null && this.#isMaskedName(name)
+      shown.set(
+        freeName(this.#masks.maskText(name), shown),
+        isMasked ? MASK : this.visit(value, stepInto(cursors, name)),
+      )
+    }
+    // Unlike assignment, this makes a property even of the name __proto__.
+    return Object.fromEntries(shown)
+  }
+
+  /** Entries of an array mostly have the same names. */
+  #isMaskedName(name: string): boolean {
+    const known = this.#maskedNames.get(name)
+    if (known !== undefined) return known
+    const isMasked = this.#masks.isMaskedName(name)
+    this.#maskedNames.set(name, isMasked)
+    return isMasked
+  }
+}
+
+function read(object: object, name: string): unknown {
+  try {
+    return (object as Readonly<Record<string, unknown>>)[name]
+  } catch {
+    return '[unreadable]'
+  }
+}
+
+/** Names are masked like any text, and two that then look the same both stay. */
+function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+  if (!taken.has(name)) return name
+  let copy = taken.size + 1
+  while (taken.has(`${name} (${copy})`)) copy++
+  return `${name} (${copy})`
+}

@@ -1,0 +1,99 @@
+import { matchesPattern } from '../options/pattern.ts'
+import { type Resolved, resolveOptions } from '../options/resolve.ts'
+import { flag, list, that, withDefault } from '../options/rules.ts'
+import { type MaskPath, parseMaskPath } from './mask-path.ts'
+import { MASK, maskSecrets } from './mask-text.ts'
+
+/** Names whose value is masked wherever they occur. Case and punctuation do not count, `*` is anything, so is a final s. */
+export const DEFAULT_MASKED_NAMES: readonly string[] = [
+  '*password',
+  '*passwd',
+  '*passphrase',
+  '*secret',
+  '*token',
+  '*authorization',
+  '*cookie',
+  '*credential',
+  '*api_key',
+  '*access_key',
+  '*secret_key',
+  '*private_key',
+  '*signing_key',
+  '*session_id',
+  '*card_number',
+  '*connection_string',
+  'pwd',
+  'pass',
+  'auth',
+  'jwt',
+  'otp',
+  'pin',
+  'cvv',
+  'cvc',
+  'pan',
+  'ssn',
+  'iban',
+]
+
+export interface MaskOptions {
+  /** Places, from the event on: `payload.card.number`, `*.password`, `items[*].token`, `**.secret`. */
+  readonly paths?: readonly string[] | undefined
+  /** Names of properties, wherever they occur. */
+  readonly names?: readonly string[] | undefined
+  /** What of a text is masked; give expressions that take linear time. */
+  readonly patterns?: readonly RegExp[] | undefined
+  /** Whether the built-in names and patterns (cards, bearer tokens, e-mail addresses …) apply too. Default: true. */
+  readonly defaults?: boolean | undefined
+}
+
+export interface Masks {
+  readonly paths: readonly MaskPath[]
+  isMaskedName(name: string): boolean
+  maskText(text: string): string
+}
+
+const RULES = {
+  paths: withDefault(list(that(isPath, "give a path such as 'payload.card.number' or '**.secret'")), []),
+  names: withDefault(list(that(isName, "give a property's name, with * for any characters")), []),
+  patterns: withDefault(list(that(isRegExp, 'give a regular expression')), []),
+  defaults: withDefault(flag(), true),
+}
+
+export function createMasks(options?: MaskOptions): Masks {
+  const { paths, names, patterns, defaults }: Resolved<typeof RULES> = resolveOptions('masks', RULES, options)
+  const maskedNames = [...(defaults ? DEFAULT_MASKED_NAMES : []), ...names].map(bare)
+  // Its own copies: a caller's expression with a state would mask every second time.
+  const expressions = patterns.map(
+    ({ source, flags }) => new RegExp(source, `${flags.replace(/[gy]/g, '')}g`),
+  )
+  return {
+    paths: paths.map(path => parseMaskPath(path)!),
+    isMaskedName(name) {
+      const plain = bare(name)
+      const isMasked = (form: string) => maskedNames.some(masked => matchesPattern(masked, form))
+      return isMasked(plain) || (plain.endsWith('s') && isMasked(plain.slice(0, -1)))
+    },
+    maskText(text) {
+      const masked = defaults ? maskSecrets(text) : text
+      return expressions.reduce((rest, expression) => rest.replace(expression, MASK), masked)
+    },
+  }
+}
+
+export const DEFAULT_MASKS: Masks = createMasks()
+
+function bare(name: string): string {
+  return name.toLowerCase().replace(/[^\p{L}\p{N}*]/gu, '')
+}
+
+function isPath(value: unknown): value is string {
+  return typeof value === 'string' && parseMaskPath(value) !== undefined
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && bare(value) !== ''
+}
+
+function isRegExp(value: unknown): value is RegExp {
+  return value instanceof RegExp
+}

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest'
+import type { LazaretEvent } from '../event/event.ts'
+import { createLetter, type LetterInput } from './create.ts'
+import { LetterError } from './errors.ts'
+import type { AttemptRecord } from './letter.ts'
+import { mergeLetter } from './merge.ts'
+import { transition } from './state.ts'
+
+const event: LazaretEvent = {
+  v: 1,
+  id: 'e1',
+  type: 'order.paid',
+  channel: 'orders',
+  idempotencyKey: 'e1',
+  occurredAt: 1,
+  headers: {},
+  payload: 'original',
+}
+const letterOf = (input: Partial<LetterInput> = {}) =>
+  createLetter({ event, handler: 'mailer', reason: 'permanent', at: 100, ...input })
+const attempt = (number: number): AttemptRecord => ({
+  number,
+  startedAt: number * 10 - 5,
+  endedAt: number * 10,
+  failure: undefined,
+  delayMs: undefined,
+})
+const begun = (number: number): AttemptRecord => ({ ...attempt(number), endedAt: undefined })
+
+describe('saving a letter again', () => {
+  it('S4: a failed replay becomes the next cycle, the old one joins the ended cycles', () => {
+    const first = letterOf({ at: 100, detail: { a: 1 } })
+    const replaying = transition(first, 'replaying', 200)
+    const edited = { ...event, payload: 'edited' }
+    const again = letterOf({
+      event: edited,
+      at: 300,
+      replay: 1,
+      replayId: 'r1',
+      replayedBy: 'ann',
+      expiresAt: 900,
+    })
+    const merged = mergeLetter(replaying, again)
+    expect(merged).toMatchObject({ id: first.id, state: 'dead', replays: 1, createdAt: 100, updatedAt: 300 })
+    expect(merged.cycle).toEqual(again.cycle)
+    expect(merged.endedCycles).toEqual([{ ...first.cycle, endedAt: 300 }])
+    expect(merged).toMatchObject({ expiresAt: 900, detail: undefined })
+    expect(merged.event.payload).toBe('original')
+  })
+
+  it('K8: the cycle that reaches the replay limit parks the letter', () => {
+    expect(mergeLetter(letterOf(), letterOf({ at: 200, replay: 3 }))).toMatchObject({
+      state: 'parked',
+      replays: 3,
+    })
+  })
+
+  it('E9: the same cycle told again unites its attempts and believes the later failure', () => {
+    const told = letterOf({
+      reason: 'attempts_exhausted',
+      attempts: [attempt(1), begun(2)],
+      at: 100,
+    })
+    const retold = letterOf({ reason: 'poison', attempts: [attempt(2), attempt(3)], at: 200 })
+    const { cycle, state, endedCycles } = mergeLetter(told, retold)
+    expect(cycle.attempts).toEqual([attempt(1), attempt(2), attempt(3)])
+    expect(cycle).toMatchObject({ reason: 'poison', attemptCount: 3, firstFailedAt: 100, lastFailedAt: 200 })
+    expect({ state, endedCycles }).toEqual({ state: 'quarantined', endedCycles: [] })
+    expect(mergeLetter(retold, told).cycle).toEqual(cycle)
+  })
+
+  it('E9: a duplicate of the first save does not disturb what was decided since', () => {
+    const first = letterOf()
+    for (const state of ['discarded', 'resolved', 'replaying', 'parked'] as const) {
+      const decided = transition(first, state, 200)
+      expect(mergeLetter(decided, letterOf())).toStrictEqual(decided)
+    }
+    const released = transition(letterOf({ reason: 'poison' }), 'dead', 200)
+    expect(mergeLetter(released, letterOf({ reason: 'poison' })).state).toBe('dead')
+  })
+
+  it('E10: a late duplicate of an earlier cycle only fills its empty place in the history', () => {
+    const ahead = letterOf({ at: 300, replay: 1 })
+    const filled = mergeLetter(ahead, letterOf({ at: 100 }))
+    expect(filled.endedCycles.map(cycle => cycle.number)).toEqual([0])
+    expect(filled).toMatchObject({ cycle: ahead.cycle, state: 'dead', updatedAt: 300, createdAt: 100 })
+    expect(mergeLetter(filled, letterOf({ at: 100, reason: 'schema' }))).toStrictEqual(filled)
+  })
+
+  it('B13: the original event is that of the first life, in whatever order they arrive', () => {
+    const edited = letterOf({
+      event: { ...event, payload: 'edited' },
+      at: 300,
+      replay: 1,
+      origin: { queue: 'replays' },
+    })
+    const merged = mergeLetter(edited, letterOf({ origin: { queue: 'orders' } }))
+    expect(merged).toMatchObject({ event: { payload: 'original' }, origin: { queue: 'orders' } })
+  })
+
+  it('E10: an event that fails after its letter was closed opens it again', () => {
+    for (const state of ['resolved', 'discarded'] as const) {
+      const closed = transition(letterOf(), state, 200)
+      expect(mergeLetter(closed, letterOf({ at: 300 })).state).toBe('dead')
+      expect(mergeLetter(closed, letterOf({ at: 300, reason: 'poison' })).state).toBe('quarantined')
+      expect(mergeLetter(closed, letterOf({ at: 150 })).state).toBe(state)
+      const closedLater = transition(mergeLetter(letterOf(), letterOf({ at: 150, replay: 1 })), state, 200)
+      const reopened = mergeLetter(closedLater, letterOf({ at: 300, reason: 'schema' }))
+      expect(reopened).toMatchObject({ state: 'dead', updatedAt: 300, cycle: { number: 1 } })
+      expect(reopened.endedCycles).toMatchObject([{ number: 0, reason: 'schema', lastFailedAt: 300 }])
+    }
+  })
+
+  it('K5: failing once more in its cycle does not lift a letter out of quarantine', () => {
+    const quarantined = letterOf({ reason: 'poison' })
+    expect(mergeLetter(quarantined, letterOf({ at: 200 })).state).toBe('quarantined')
+    expect(mergeLetter(letterOf(), quarantined).state).toBe('quarantined')
+  })
+
+  it('S4: history is bounded: the first and the latest cycles stay, the others are counted', () => {
+    let letter = letterOf({ at: 0 })
+    for (let replay = 1; replay <= 30; replay++)
+      letter = mergeLetter(letter, letterOf({ at: replay, replay }))
+    const kept = letter.endedCycles.map(cycle => cycle.number)
+    expect(kept).toEqual([0, ...Array.from({ length: 19 }, (_, index) => 11 + index)])
+    expect(letter).toMatchObject({ droppedCycles: 10, cycle: { number: 30 } })
+    expect(mergeLetter(letter, letterOf({ at: 5, replay: 5 }))).toStrictEqual(letter)
+  })
+
+  it('E9: letters of another identity are refused', () => {
+    const others = [{ handler: 'sms' }, { channel: 'refunds' }, { event: { ...event, id: 'e2' } }]
+    for (const other of others) {
+      expect(() => mergeLetter(letterOf(), letterOf(other))).toThrow(LetterError)
+    }
+  })
+})

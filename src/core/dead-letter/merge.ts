@@ -1,0 +1,97 @@
+import { DEFAULT_LETTER_CAPS, type LetterCaps } from './caps.ts'
+import { allCycles, isNews, mergeCycles } from './cycles.ts'
+import { LetterError } from './errors.ts'
+import type { DeadLetter } from './letter.ts'
+import { isHeld, type LetterState } from './state.ts'
+
+/**
+ * What a store keeps when a letter is saved that it may already have. Saving is at-least-once and out of order: a
+ * crash repeats it, the spill delays it. So merging twice changes nothing, and a late, older telling only fills gaps.
+ *
+ * - A higher cycle becomes the current one; the old one joins the ended cycles.
+ * - The same cycle is told again: attempts are united, the later failure is believed.
+ * - A lower cycle is a late duplicate: it fills its place in the history if that is empty. Only when it tells of a
+ *   failure after the letter was closed does it open it again, because then the event has failed anew.
+ */
+export function mergeLetter(
+  existing: DeadLetter | undefined,
+  incoming: DeadLetter,
+  caps: LetterCaps = DEFAULT_LETTER_CAPS,
+): DeadLetter {
+  if (existing === undefined || existing === incoming) return incoming
+  requireSameIdentity(existing, incoming)
+  const cycles = mergeCycles(existing, incoming, caps)
+  const newer = isNewer(existing, incoming) ? incoming : existing
+  const original = firstCycle(incoming) < firstCycle(existing) ? incoming : existing
+  return {
+    v: 1,
+    id: existing.id,
+    channel: existing.channel,
+    handler: existing.handler,
+    event: original.event,
+    origin: original.origin,
+    state: mergedState(existing, incoming),
+    ...cycles,
+    replays: Math.max(existing.replays, incoming.replays, cycles.cycle.number),
+    createdAt: Math.min(existing.createdAt, incoming.createdAt),
+    updatedAt: mergedUpdate(existing, incoming),
+    expiresAt: newer.expiresAt,
+    detail: newer.detail,
+    job: newer.job,
+    release: newer.release,
+    host: newer.host,
+  }
+}
+
+function requireSameIdentity(existing: DeadLetter, incoming: DeadLetter): void {
+  for (const field of ['channel', 'handler'] as const) {
+    if (existing[field] !== incoming[field]) throw anotherIdentity(field, existing, incoming[field])
+  }
+  if (existing.event.id !== incoming.event.id) throw anotherIdentity('event.id', existing, incoming.event.id)
+}
+
+function anotherIdentity(field: string, existing: DeadLetter, received: string): LetterError {
+  const remedy = `merge only letters of one identity; letter ${existing.id} has another ${field}`
+  return new LetterError('merging dead letters', [
+    { path: field, received: JSON.stringify(received), remedy },
+  ])
+}
+
+function firstCycle(letter: DeadLetter): number {
+  return allCycles(letter)[0]!.number
+}
+
+function isNewer(existing: DeadLetter, incoming: DeadLetter): boolean {
+  const ahead = incoming.cycle.number - existing.cycle.number
+  return ahead > 0 || (ahead === 0 && incoming.updatedAt > existing.updatedAt)
+}
+
+function mergedUpdate(existing: DeadLetter, incoming: DeadLetter): number {
+  const isLate = incoming.cycle.number < existing.cycle.number && !isNews(existing, incoming)
+  return isLate ? existing.updatedAt : Math.max(existing.updatedAt, incoming.updatedAt)
+}
+
+function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
+  const ahead = incoming.cycle.number - existing.cycle.number
+  if (ahead > 0) return incoming.state
+  if (ahead < 0) {
+    const isClosed = existing.state === 'resolved' || existing.state === 'discarded'
+    return isClosed && isHeld(incoming.state) && isNews(existing, incoming) ? incoming.state : existing.state
+  }
+  return stateInSameCycle(existing, incoming)
+}
+
+/** What was decided later counts; but failing once more in a cycle never lifts a letter out of a stricter state. */
+function stateInSameCycle(existing: DeadLetter, incoming: DeadLetter): LetterState {
+  const areHeld = isHeld(existing.state) && isHeld(incoming.state)
+  const later = incoming.updatedAt - existing.updatedAt
+  if (later < 0) return existing.state
+  if (later === 0) return areHeld ? stricter(existing.state, incoming.state) : existing.state
+  const failedOnceMore = incoming.cycle.lastFailedAt > existing.cycle.lastFailedAt
+  return areHeld && failedOnceMore ? stricter(existing.state, incoming.state) : incoming.state
+}
+
+function stricter(a: LetterState, b: LetterState): LetterState {
+  if (a === 'quarantined' || b === 'quarantined') return 'quarantined'
+  return a === 'parked' || b === 'parked' ? 'parked' : 'dead'
+}

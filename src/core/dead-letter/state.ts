@@ -1,0 +1,118 @@
+import { LazaretError } from '../failure/errors.ts'
+import type { DeadLetter } from './letter.ts'
+import { isReason, REASONS, type Reason } from './reason.ts'
+
+/**
+ * - `dead`: waits for someone to decide, or for a replay.
+ * - `quarantined`: must not be replayed unchanged, because it is poison.
+ * - `replaying`: its event was sent again; the outcome is not known yet.
+ * - `parked`: was replayed as often as allowed; no replay takes it until a person lifts it out.
+ * - `resolved`: its event was handled after all.
+ * - `discarded`: a person decided that its event need not be handled.
+ */
+export const LETTER_STATES = ['dead', 'quarantined', 'replaying', 'parked', 'resolved', 'discarded'] as const
+
+export type LetterState = (typeof LETTER_STATES)[number]
+
+/** Replays per letter, after which it is parked. */
+export const DEFAULT_REPLAY_LIMIT = 3
+
+const FAILED_AGAIN = 'the event failed again after the letter was closed: it opens anew'
+const FAILED_AS_POISON = 'the event failed again, and as poison'
+const FAILED_TOO_OFTEN = 'the event failed again, and was replayed as often as allowed'
+const HANDLED = 'the event was handled after all'
+const DISCARDED = 'a person decided that the event need not be handled'
+
+/**
+ * Every legal change of state and why it happens. What is not here is illegal: above all `replaying` twice, since two
+ * replays in flight would handle one event twice, and `replaying` from `parked`, since that is what parking prevents.
+ */
+export const TRANSITIONS: Readonly<Record<LetterState, Readonly<Partial<Record<LetterState, string>>>>> = {
+  dead: {
+    quarantined: 'the event proved to be poison',
+    replaying: 'a replay sent the event again',
+    parked: 'it was replayed as often as allowed, or a person set it aside',
+    resolved: HANDLED,
+    discarded: DISCARDED,
+  },
+  quarantined: {
+    dead: 'a person released it, the cause being mended',
+    replaying: 'a replay sent the event again, edited or with the cause mended',
+    parked: 'a person set it aside',
+    resolved: HANDLED,
+    discarded: DISCARDED,
+  },
+  replaying: {
+    dead: 'the event failed again, or the replay was cancelled before sending it',
+    quarantined: FAILED_AS_POISON,
+    parked: FAILED_TOO_OFTEN,
+    resolved: HANDLED,
+  },
+  parked: {
+    dead: 'a person lifted it out, allowing replays again',
+    quarantined: 'the event proved to be poison',
+    resolved: HANDLED,
+    discarded: DISCARDED,
+  },
+  resolved: { dead: FAILED_AGAIN, quarantined: FAILED_AS_POISON, parked: FAILED_TOO_OFTEN },
+  discarded: {
+    dead: `${FAILED_AGAIN}, or a person took the decision back`,
+    quarantined: FAILED_AS_POISON,
+    parked: FAILED_TOO_OFTEN,
+    resolved: HANDLED,
+  },
+}
+
+export function isLetterState(value: unknown): value is LetterState {
+  return LETTER_STATES.some(state => state === value)
+}
+
+/** Whether someone still has to do something about it, in contrast to replaying, resolved and discarded. */
+export function isHeld(state: LetterState): boolean {
+  return state === 'dead' || state === 'quarantined' || state === 'parked'
+}
+
+export function canTransition(from: LetterState, to: LetterState): boolean {
+  return Object.hasOwn(TRANSITIONS[from], to)
+}
+
+/** The state a letter takes when its event is given up on after so many replays. */
+export function stateAfterFailure(
+  reason: Reason,
+  replays: number,
+  replayLimit = DEFAULT_REPLAY_LIMIT,
+): LetterState {
+  if (isReason(reason) && REASONS[reason].quarantines) return 'quarantined'
+  return replays >= replayLimit ? 'parked' : 'dead'
+}
+
+/**
+ * The letter in its new state. Asking for the state it has returns it unchanged, so an operation may be repeated;
+ * only a second replay is refused. Going to `replaying` counts the replay.
+ */
+export function transition(letter: DeadLetter, to: LetterState, at: number): DeadLetter {
+  if (letter.state === to && to !== 'replaying') return letter
+  if (!canTransition(letter.state, to)) throw new TransitionError(letter, to)
+  return {
+    ...letter,
+    state: to,
+    replays: to === 'replaying' ? letter.replays + 1 : letter.replays,
+    updatedAt: Math.max(letter.updatedAt, at),
+  }
+}
+
+export class TransitionError extends LazaretError {
+  override readonly name = 'TransitionError'
+  readonly from: LetterState
+  readonly to: LetterState
+
+  constructor(letter: DeadLetter, to: LetterState) {
+    const legal = Object.keys(TRANSITIONS[letter.state]).join(', ')
+    super(`dead letter ${letter.id}: is ${letter.state}, cannot become ${to}; it can become ${legal}`, {
+      code: 'LAZARET_TRANSITION_ILLEGAL',
+      retryable: false,
+    })
+    this.from = letter.state
+    this.to = to
+  }
+}

@@ -1,0 +1,131 @@
+import { type Fault, Faults } from '../options/faults.ts'
+import {
+  CHANNEL_NAME,
+  DEFAULT_EVENT_LIMITS,
+  type EventLimits,
+  HEADER_NAME,
+  MAX_CHANNEL_BYTES,
+  MAX_HEADER_NAME_BYTES,
+  MAX_ID_BYTES,
+  MAX_IDEMPOTENCY_KEY_BYTES,
+  MAX_KEY_BYTES,
+  MAX_SOURCE_BYTES,
+  MAX_TYPE_BYTES,
+  URI_REFERENCE,
+} from './limits.ts'
+import { checkPayload } from './payload.ts'
+import { isPlainObject } from './plain.ts'
+import { cleanTextBytes, textBytes } from './text.ts'
+import { MAX_TIME_MS } from './uuid.ts'
+
+/** The event as it was claimed to be: nothing about its fields is known yet. */
+export interface ClaimedEvent {
+  readonly id?: unknown
+  readonly type?: unknown
+  readonly channel?: unknown
+  readonly key?: unknown
+  readonly idempotencyKey?: unknown
+  readonly occurredAt?: unknown
+  readonly expiresAt?: unknown
+  readonly source?: unknown
+  readonly headers?: unknown
+  readonly payload?: unknown
+}
+
+/** Everything that is wrong with an event, at once; never throws, whatever the event is made of. */
+export function checkEvent(
+  event: ClaimedEvent,
+  limits: EventLimits = DEFAULT_EVENT_LIMITS,
+): readonly Fault[] {
+  const faults = new Faults()
+  try {
+    checkEnvelope(event, faults)
+    checkHeaders(event.headers, limits, faults)
+    checkPayload(event.payload, limits, faults)
+  } catch {
+    faults.add('event', event, 'give plain data; a getter or proxy of it throws')
+  }
+  return faults.list
+}
+
+function checkEnvelope(event: ClaimedEvent, faults: Faults): void {
+  checkText('id', event.id, MAX_ID_BYTES, faults)
+  checkText('type', event.type, MAX_TYPE_BYTES, faults)
+  checkChannel(event.channel, faults)
+  if (event.key !== undefined) checkText('key', event.key, MAX_KEY_BYTES, faults)
+  checkText('idempotencyKey', event.idempotencyKey, MAX_IDEMPOTENCY_KEY_BYTES, faults)
+  checkTime('occurredAt', event.occurredAt, faults)
+  if (event.expiresAt !== undefined) checkTime('expiresAt', event.expiresAt, faults)
+  if (event.source !== undefined) checkSource(event.source, faults)
+}
+
+function checkText(name: string, value: unknown, maxBytes: number, faults: Faults): void {
+  if (typeof value === 'string' && value.length > 0 && value.length <= maxBytes) {
+    const bytes = cleanTextBytes(value)
+    if (bytes !== undefined && bytes <= maxBytes) return
+  }
+  faults.add(name, value, `give a text of 1 to ${maxBytes} UTF-8 bytes without control characters`)
+}
+
+function checkChannel(value: unknown, faults: Faults): void {
+  if (typeof value === 'string' && value.length <= MAX_CHANNEL_BYTES && CHANNEL_NAME.test(value)) return
+  const remedy = `give a name of 1 to ${MAX_CHANNEL_BYTES} letters, digits, '.', '_' or '-', such as 'orders.eu'`
+  faults.add('channel', value, remedy)
+}
+
+function checkSource(value: unknown, faults: Faults): void {
+  if (typeof value === 'string' && value.length <= MAX_SOURCE_BYTES && URI_REFERENCE.test(value)) return
+  faults.add(
+    'source',
+    value,
+    `give a URI reference of 1 to ${MAX_SOURCE_BYTES} bytes, such as '/shop/checkout'`,
+  )
+}
+
+function checkTime(name: string, value: unknown, faults: Faults): void {
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TIME_MS) return
+  faults.add(name, value, 'give whole epoch milliseconds, from 1970 to 9999')
+}
+
+function checkHeaders(headers: unknown, limits: EventLimits, faults: Faults): void {
+  if (!isPlainObject(headers)) {
+    faults.add('headers', headers, 'give a plain object of strings')
+    return
+  }
+  const names = Object.keys(headers)
+  if (names.length > limits.maxHeaders) {
+    faults.list.push({
+      path: 'headers',
+      received: `${names.length} headers`,
+      remedy: `give at most ${limits.maxHeaders}`,
+    })
+    return
+  }
+  let bytes = 0
+  for (const name of names) bytes += checkHeader(name, headers[name], limits, faults)
+  if (bytes > limits.maxHeaderBytes) {
+    const remedy = `keep names and values within ${limits.maxHeaderBytes} bytes`
+    faults.list.push({ path: 'headers', received: `at least ${bytes} bytes`, remedy })
+  }
+}
+
+/** The header's bytes. A value may hold line breaks, because foreign dead letters carry stack traces there. */
+function checkHeader(name: string, value: unknown, limits: EventLimits, faults: Faults): number {
+  // The one legal token that plain assignment would not store but take as the object's prototype.
+  if (name.length > MAX_HEADER_NAME_BYTES || !HEADER_NAME.test(name) || name === '__proto__') {
+    const remedy = `use 1 to ${MAX_HEADER_NAME_BYTES} letters, digits or !#$%&'*+-.^_\`|~`
+    faults.add('headers', name, `rename this header: ${remedy}`)
+    return 0
+  }
+  if (typeof value !== 'string') {
+    faults.add(`headers.${name}`, value, 'give a string')
+    return 0
+  }
+  if (value.length > limits.maxHeaderBytes) return name.length + value.length
+  if (value.includes('\0') || !value.isWellFormed()) {
+    // The value is not shown: headers are where credentials travel.
+    const remedy = 'remove NUL characters and halves of surrogate pairs'
+    faults.list.push({ path: `headers.${name}`, received: 'a text that not every store can hold', remedy })
+  }
+  return name.length + textBytes(value)
+}

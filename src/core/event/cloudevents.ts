@@ -1,0 +1,156 @@
+import { type Fault, Faults } from '../options/faults.ts'
+import { type AttributeValue, parseTime, timeText } from './attributes.ts'
+import { decodeBase64, encodeBase64 } from './base64.ts'
+import { checkEvent } from './check.ts'
+import { attributeOf, readHeaders } from './cloudevents-headers.ts'
+import { CloudEventError } from './errors.ts'
+import type { LazaretEvent } from './event.ts'
+import { DEFAULT_EVENT_LIMITS, type EventLimits } from './limits.ts'
+import { isBytes, isPlainObject } from './plain.ts'
+
+/** A CloudEvents 1.0 event in the structured JSON format, ready for JSON.stringify. */
+export interface CloudEvent {
+  readonly specversion: '1.0'
+  readonly id: string
+  readonly source: string
+  readonly type: string
+  readonly time?: string
+  readonly data?: unknown
+  readonly data_base64?: string
+  readonly [attribute: string]: unknown
+}
+
+export interface CloudEventDefaults {
+  /** For a CloudEvent that names no `lazaretchannel`. */
+  readonly channel: string
+  /**
+   * For one without `time`. Take the broker's own time of the message rather than the clock, so that a redelivery
+   * reads as the same event.
+   */
+  readonly occurredAt: number
+  readonly limits?: EventLimits | undefined
+}
+
+/**
+ * Every field of the event has its attribute; headers that are no attributes travel together in `lazaretheaders`,
+ * because an attribute's name allows neither capitals nor hyphens. Reading it back gives an equal event.
+ */
+export function toCloudEvent(event: LazaretEvent): CloudEvent {
+  const attributes: Record<string, AttributeValue> = {}
+  const packed: Record<string, string> = {}
+  for (const [name, value] of Object.entries(event.headers)) {
+    const attribute = attributeOf(name, value, event)
+    if (attribute === undefined) packed[name] = value
+    else attributes[attribute[0]] = attribute[1]
+  }
+  return {
+    specversion: '1.0',
+    id: event.id,
+    source: event.source ?? `/lazaret/${event.channel}`,
+    type: event.type,
+    time: timeText(event.occurredAt),
+    ...(event.key === undefined ? undefined : { partitionkey: event.key }),
+    ...(event.expiresAt === undefined ? undefined : { expirytime: timeText(event.expiresAt) }),
+    lazaretchannel: event.channel,
+    lazaretidempotencykey: event.idempotencyKey,
+    // CloudEvents requires a source; this says that ours had none.
+    ...(event.source === undefined ? { lazaretnosource: true } : undefined),
+    ...(Object.keys(packed).length === 0 ? undefined : { lazaretheaders: JSON.stringify(packed) }),
+    ...attributes,
+    ...(isBytes(event.payload) ? { data_base64: encodeBase64(event.payload) } : { data: event.payload }),
+  }
+}
+
+type Attributes = ReadonlyMap<string, unknown>
+
+/** The event a CloudEvent tells of, or one CloudEventError with everything that is wrong with it. */
+export function fromCloudEvent(value: unknown, defaults: CloudEventDefaults): LazaretEvent {
+  const faults = new Faults()
+  const attributes = readAttributes(value, faults)
+  if (attributes === undefined) throw new CloudEventError(faults.list)
+  const event = readFields(attributes, defaults, faults)
+  for (const fault of checkEvent(event, defaults.limits ?? DEFAULT_EVENT_LIMITS))
+    faults.list.push(renamed(fault))
+  if (faults.list.length > 0) throw new CloudEventError(faults.list)
+  return event
+}
+
+/** Its own properties, each read once; null means absent, as the JSON format has it. */
+function readAttributes(value: unknown, faults: Faults): Attributes | undefined {
+  try {
+    if (isPlainObject(value)) {
+      return new Map(Object.entries(value).filter(([, attribute]) => (attribute ?? null) !== null))
+    }
+    faults.add('event', value, 'give an object in the structured JSON format')
+  } catch {
+    faults.add('event', value, 'give plain data; a getter or proxy of it throws')
+  }
+  return undefined
+}
+
+function readFields(attributes: Attributes, defaults: CloudEventDefaults, faults: Faults): LazaretEvent {
+  const headers = readHeaders(attributes, faults)
+  const id = attributes.get('id')
+  const source = attributes.get('source')
+  const version = attributes.get('specversion')
+  if (version !== '1.0') faults.add('specversion', version, "give '1.0'")
+  if (source === undefined) faults.add('source', source, 'give a URI reference')
+  const event = {
+    v: 1,
+    id,
+    type: attributes.get('type'),
+    channel: attributes.get('lazaretchannel') ?? defaults.channel,
+    key: attributes.get('partitionkey'),
+    idempotencyKey: attributes.get('lazaretidempotencykey') ?? sourceAndId(source, id),
+    occurredAt: readTime('time', attributes, headers, faults) ?? defaults.occurredAt,
+    expiresAt: readTime('expirytime', attributes, headers, faults),
+    source: attributes.get('lazaretnosource') === true ? undefined : source,
+    headers: Object.fromEntries(headers),
+    payload: readData(attributes, faults),
+  }
+  return event as LazaretEvent
+}
+
+/** CloudEvents promises that the two together are unique, not the id alone. */
+function sourceAndId(source: unknown, id: unknown): string {
+  return typeof source === 'string' && typeof id === 'string' ? `${source}|${id}` : 'unknown'
+}
+
+function readTime(
+  name: 'time' | 'expirytime',
+  attributes: Attributes,
+  headers: Map<string, string>,
+  faults: Faults,
+): number | undefined {
+  const text = attributes.get(name)
+  if (text === undefined) return undefined
+  const ms = typeof text === 'string' ? parseTime(text) : undefined
+  if (ms === undefined) faults.add(name, text, "give an RFC 3339 time such as '2026-01-31T12:00:00Z'")
+  else if (text !== timeText(ms)) headers.set(`ce-${name}`, text as string)
+  return ms
+}
+
+function readData(attributes: Attributes, faults: Faults): unknown {
+  if (!attributes.has('data_base64')) return attributes.get('data') ?? null
+  const text = attributes.get('data_base64')
+  if (attributes.has('data')) faults.add('data_base64', text, 'give data or data_base64, not both')
+  const bytes = typeof text === 'string' ? decodeBase64(text) : undefined
+  if (bytes === undefined) faults.add('data_base64', text, 'give base64 with its padding')
+  return bytes ?? null
+}
+
+const ATTRIBUTE_OF_FIELD: Readonly<Record<string, string>> = {
+  channel: 'lazaretchannel',
+  key: 'partitionkey',
+  idempotencyKey: 'lazaretidempotencykey',
+  occurredAt: 'time',
+  expiresAt: 'expirytime',
+  payload: 'data',
+}
+
+/** The same fault, told in the words of the CloudEvent its author knows. */
+function renamed(fault: Fault): Fault {
+  const [field = ''] = /^\w+/.exec(fault.path) ?? []
+  const attribute = Object.hasOwn(ATTRIBUTE_OF_FIELD, field) ? ATTRIBUTE_OF_FIELD[field] : undefined
+  return attribute === undefined ? fault : { ...fault, path: attribute + fault.path.slice(field.length) }
+}

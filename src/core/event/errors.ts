@@ -1,0 +1,28 @@
+import { LazaretError } from '../failure/errors.ts'
+import type { Fault } from '../options/faults.ts'
+
+/** An event that breaks a limit of size or shape, or a text that cannot be read as one. Every fault is listed. */
+export class EventError extends LazaretError {
+  override readonly name = 'EventError'
+  readonly faults: readonly Fault[]
+
+  constructor(subject: string, faults: readonly Fault[], cause?: unknown) {
+    super(faultText(subject, faults), { code: 'LAZARET_EVENT_INVALID', retryable: false, cause })
+    this.faults = faults
+  }
+}
+
+export class CloudEventError extends LazaretError {
+  override readonly name = 'CloudEventError'
+  readonly faults: readonly Fault[]
+
+  constructor(faults: readonly Fault[]) {
+    super(faultText('CloudEvent', faults), { code: 'LAZARET_CLOUDEVENT_INVALID', retryable: false })
+    this.faults = faults
+  }
+}
+
+export function faultText(subject: string, faults: readonly Fault[]): string {
+  const lines = faults.map(fault => `  ${fault.path}: got ${fault.received}; ${fault.remedy}`)
+  return `${subject}: ${faults.length === 1 ? '1 fault' : `${faults.length} faults`}\n${lines.join('\n')}`
+}

@@ -1,0 +1,101 @@
+import { type Fault, Faults } from '../options/faults.ts'
+import { show } from '../options/show.ts'
+import { checkEvent } from './check.ts'
+import { EventError } from './errors.ts'
+import { DEFAULT_EVENT_LIMITS, type EventLimits } from './limits.ts'
+import { isPlainObject } from './plain.ts'
+import type { IdSource } from './uuid.ts'
+
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue }
+
+/**
+ * What happened. The envelope is the same for every broker, sink and store; the payload is any JSON value or bytes.
+ * Every event has all fields in this order, unset ones as undefined: one shape keeps the hot path fast.
+ */
+export interface LazaretEvent<P = unknown> {
+  readonly v: 1
+  readonly id: string
+  readonly type: string
+  readonly channel: string
+  /** Events of one key are kept in order where order is asked for, and land on one partition. */
+  readonly key?: string | undefined
+  /** The same for every delivery and replay of what is to be done once. */
+  readonly idempotencyKey: string
+  readonly occurredAt: number
+  /** Undefined: it never expires. */
+  readonly expiresAt?: number | undefined
+  /** Who emitted it: a URI reference. */
+  readonly source?: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly payload: P
+}
+
+export interface EventInput<P = unknown> {
+  readonly type: string
+  readonly channel: string
+  /** Default: null. A property that is undefined counts as absent. */
+  readonly payload?: P | undefined
+  /** Default: a new UUIDv7. */
+  readonly id?: string | undefined
+  readonly key?: string | undefined
+  /** Default: the id. */
+  readonly idempotencyKey?: string | undefined
+  /** Default: now. */
+  readonly occurredAt?: number | undefined
+  readonly expiresAt?: number | undefined
+  readonly source?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+export interface EventSources {
+  readonly now: number
+  readonly newId: IdSource
+  readonly limits?: EventLimits | undefined
+}
+
+/** The payload is kept by reference, not copied: whoever hands over an event lets go of it. */
+export function createEvent<P = unknown>(input: EventInput<P>, sources: EventSources): LazaretEvent<P> {
+  const event = fillIn(input, sources)
+  const faults = checkEvent(event, sources.limits ?? DEFAULT_EVENT_LIMITS)
+  if (faults.length > 0) throw new EventError(`event ${show(event.id)}`, faults)
+  return event
+}
+
+function fillIn<P>(input: EventInput<P>, { now, newId }: EventSources): LazaretEvent<P> {
+  try {
+    const id = input.id ?? newId(now)
+    return {
+      v: 1,
+      id,
+      type: input.type,
+      channel: input.channel,
+      key: input.key,
+      idempotencyKey: input.idempotencyKey ?? id,
+      occurredAt: input.occurredAt ?? now,
+      expiresAt: input.expiresAt,
+      source: input.source,
+      headers: copyHeaders(input.headers),
+      payload: input.payload === undefined ? (null as P) : input.payload,
+    }
+  } catch (error) {
+    throw new EventError('event', [unreadable(input)], error)
+  }
+}
+
+/** Spread stores a `__proto__` header as an own property, where the check then finds and refuses it. */
+function copyHeaders(headers: EventInput['headers']): Readonly<Record<string, string>> {
+  if (headers === undefined) return {}
+  return isPlainObject(headers) ? { ...headers } : headers
+}
+
+function unreadable(input: unknown): Fault {
+  const faults = new Faults()
+  faults.add('event', input, 'give plain data; a getter or proxy of it throws, or it is no object')
+  return faults.list[0]!
+}

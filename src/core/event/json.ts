@@ -1,0 +1,81 @@
+import { Faults } from '../options/faults.ts'
+import { decodeBase64, encodeBase64 } from './base64.ts'
+import { type ClaimedEvent, checkEvent } from './check.ts'
+import { EventError } from './errors.ts'
+import type { LazaretEvent } from './event.ts'
+import { WIDEST_EVENT_LIMITS } from './limits.ts'
+import { isBytes, isPlainObject } from './plain.ts'
+import { parseStored, readVersioned } from './stored.ts'
+
+export const EVENT_VERSION = 1
+
+/**
+ * The stored form. Bytes get a field of their own, `payloadBase64`, so that no payload of a user can be mistaken for
+ * encoded bytes. Fields are only ever added; a reader leaves out those it does not know.
+ */
+export interface EventJson extends Omit<LazaretEvent, 'payload'> {
+  readonly payload?: unknown
+  readonly payloadBase64?: string
+}
+
+export function eventToJson(event: LazaretEvent): EventJson {
+  const { v, id, type, channel, key, idempotencyKey, occurredAt, expiresAt, source, headers, payload } = event
+  const envelope = { v, id, type, channel, key, idempotencyKey, occurredAt, expiresAt, source, headers }
+  return isBytes(payload) ? { ...envelope, payloadBase64: encodeBase64(payload) } : { ...envelope, payload }
+}
+
+export function eventFromJson(value: unknown): LazaretEvent {
+  const faults = new Faults()
+  const event = readEvent(value, 'event', faults)
+  if (event === undefined) throw new EventError('stored event', faults.list)
+  return event
+}
+
+export function encodeEvent(event: LazaretEvent): string {
+  try {
+    return JSON.stringify(eventToJson(event))
+  } catch (error) {
+    const remedy = 'make events by createEvent, which refuses what cannot be stored'
+    throw new EventError('event', [{ path: 'payload', received: 'what JSON cannot write', remedy }], error)
+  }
+}
+
+export function decodeEvent(text: string): LazaretEvent {
+  return eventFromJson(parseStored(text, 'stored event'))
+}
+
+interface StoredEvent extends ClaimedEvent {
+  readonly payloadBase64?: unknown
+}
+
+/** A stored event, or undefined with its faults reported under `path`. */
+export function readEvent(value: unknown, path: string, faults: Faults): LazaretEvent | undefined {
+  const stored: StoredEvent | undefined = readVersioned(value, EVENT_VERSION, path, faults)
+  if (stored === undefined) return undefined
+  const before = faults.list.length
+  const event = {
+    v: EVENT_VERSION,
+    id: stored.id,
+    type: stored.type,
+    channel: stored.channel,
+    key: stored.key,
+    idempotencyKey: stored.idempotencyKey,
+    occurredAt: stored.occurredAt,
+    expiresAt: stored.expiresAt,
+    source: stored.source,
+    headers: isPlainObject(stored.headers) ? { ...stored.headers } : stored.headers,
+    payload: readPayload(stored, path, faults),
+  }
+  for (const fault of checkEvent(event, WIDEST_EVENT_LIMITS)) {
+    faults.list.push({ ...fault, path: `${path}.${fault.path}` })
+  }
+  return faults.list.length === before ? (event as LazaretEvent) : undefined
+}
+
+function readPayload(stored: StoredEvent, path: string, faults: Faults): unknown {
+  if (!Object.hasOwn(stored, 'payloadBase64')) return stored.payload
+  const text = stored.payloadBase64
+  const bytes = typeof text === 'string' ? decodeBase64(text) : undefined
+  if (bytes === undefined) faults.add(`${path}.payloadBase64`, text, 'give base64 with its padding')
+  return bytes ?? null
+}

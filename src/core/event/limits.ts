@@ -1,0 +1,68 @@
+import { type Resolved, resolveOptions } from '../options/resolve.ts'
+import { integer, withDefault } from '../options/rules.ts'
+
+export const DEFAULT_MAX_PAYLOAD_BYTES = 1_048_576
+export const DEFAULT_MAX_DEPTH = 64
+export const DEFAULT_MAX_HEADERS = 100
+export const DEFAULT_MAX_HEADER_BYTES = 65_536
+
+/**
+ * Lengths of the envelope's texts, in UTF-8 bytes. They are fixed: columns, broker properties and index sizes rely
+ * on them. 255 is what an AMQP property holds.
+ */
+export const MAX_ID_BYTES = 255
+export const MAX_TYPE_BYTES = 255
+export const MAX_CHANNEL_BYTES = 120
+export const MAX_KEY_BYTES = 512
+export const MAX_IDEMPOTENCY_KEY_BYTES = 1_024
+export const MAX_SOURCE_BYTES = 512
+export const MAX_HEADER_NAME_BYTES = 128
+
+/**
+ * A channel becomes a queue, topic, stream or file name with suffixes such as `.dlq.quarantine.integration`, so it
+ * keeps to what all of them allow: letters, digits, `.`, `_`, `-`, beginning and ending with a letter or digit, and
+ * without `..`, so that it can never climb out of a folder.
+ */
+export const CHANNEL_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.))*(?<![._-])$/
+
+/** The token of RFC 9110: what HTTP, AMQP, Kafka and NATS all take as a header's name. */
+export const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
+
+/** The characters of a URI reference (RFC 3986), as CloudEvents asks of a source. */
+export const URI_REFERENCE = /^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/
+
+/** Above these no option may go, so a reader can trust that whatever was written once stays within them. */
+const MOST = { payloadBytes: 268_435_456, depth: 500, headers: 1_000, headerBytes: 1_048_576 } as const
+
+const RULES = {
+  maxPayloadBytes: withDefault(integer({ min: 1, max: MOST.payloadBytes }), DEFAULT_MAX_PAYLOAD_BYTES),
+  maxDepth: withDefault(integer({ min: 1, max: MOST.depth }), DEFAULT_MAX_DEPTH),
+  maxHeaders: withDefault(integer({ min: 0, max: MOST.headers }), DEFAULT_MAX_HEADERS),
+  maxHeaderBytes: withDefault(integer({ min: 0, max: MOST.headerBytes }), DEFAULT_MAX_HEADER_BYTES),
+}
+
+export type EventLimits = Resolved<typeof RULES>
+
+export interface EventLimitsOptions {
+  /** UTF-8 bytes of the payload's JSON text, or the number of bytes of a byte payload. */
+  readonly maxPayloadBytes?: number | undefined
+  /** Arrays and objects inside one another. */
+  readonly maxDepth?: number | undefined
+  readonly maxHeaders?: number | undefined
+  /** UTF-8 bytes of all header names and values together. */
+  readonly maxHeaderBytes?: number | undefined
+}
+
+export function resolveEventLimits(options?: EventLimitsOptions): EventLimits {
+  return resolveOptions('limits', RULES, options)
+}
+
+export const DEFAULT_EVENT_LIMITS: EventLimits = resolveEventLimits()
+
+/** What a stored event is read with: whoever wrote it had limits of their own, and it must stay readable. */
+export const WIDEST_EVENT_LIMITS: EventLimits = resolveEventLimits({
+  maxPayloadBytes: MOST.payloadBytes,
+  maxDepth: MOST.depth,
+  maxHeaders: MOST.headers,
+  maxHeaderBytes: MOST.headerBytes,
+})

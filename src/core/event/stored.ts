@@ -1,0 +1,34 @@
+import { Faults } from '../options/faults.ts'
+import { EventError } from './errors.ts'
+import { isPlainObject } from './plain.ts'
+
+/** A stored record of the known version, or undefined with the fault reported. */
+export function readVersioned(
+  value: unknown,
+  known: number,
+  path: string,
+  faults: Faults,
+): Readonly<Record<string, unknown>> | undefined {
+  if (!isPlainObject(value)) {
+    faults.add(path, value, 'give a JSON object')
+    return undefined
+  }
+  const { v: version }: { readonly v?: unknown } = value
+  if (version === known) return value
+  const remedy =
+    typeof version === 'number' && version > known
+      ? `written by a newer Lazaret; update this one, which reads version ${known}`
+      : `give version ${known}`
+  faults.add(`${path}.v`, version, remedy)
+  return undefined
+}
+
+export function parseStored(text: string, subject: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const faults = new Faults()
+    faults.add('text', text.slice(0, 40), 'give the JSON text that was stored, whole')
+    throw new EventError(subject, faults.list, error)
+  }
+}
