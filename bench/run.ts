@@ -1,0 +1,27 @@
+import { table } from './harness/print.ts'
+import type { BenchResult } from './harness/result.ts'
+
+const benches: Record<string, { about: string; load: () => Promise<{ run: () => Promise<BenchResult> }> }> = {
+  policy: {
+    about: 'cost of a successful call under resilient(), beside cockatiel and opossum',
+    load: () => import('./policy.ts'),
+  },
+}
+
+const names = process.argv.slice(2).filter(argument => !argument.startsWith('--'))
+const json = process.argv.includes('--json')
+const [name] = names
+const bench = name === undefined ? undefined : benches[name]
+
+if (name === undefined) {
+  for (const [known, { about }] of Object.entries(benches))
+    process.stdout.write(`${known.padEnd(10)} ${about}\n`)
+} else if (bench === undefined) {
+  process.stderr.write(`bench: there is no '${name}'; known are ${Object.keys(benches).join(', ')}\n`)
+  process.exitCode = 2
+} else {
+  const { run } = await bench.load()
+  const result = await run()
+  process.stdout.write(json ? `${JSON.stringify(result)}\n` : table(result))
+  if (result.bars.some(bar => !bar.holds)) process.exitCode = 1
+}

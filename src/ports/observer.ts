@@ -1,0 +1,105 @@
+import type { BreakerMode } from '../core/breaker/state.ts'
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { Reason } from '../core/dead-letter/reason.ts'
+import type { Failure } from '../core/failure/failure.ts'
+
+/** Why a call or an event was given up on, in the words that a dead letter keeps as its reason. */
+export type GiveUpReason =
+  | 'permanent'
+  | 'attempts_exhausted'
+  | 'elapsed'
+  | 'retry_budget'
+  | 'retry_limited'
+  | 'rate_limited'
+  | 'breaker_open'
+  | 'poison'
+
+/**
+ * The one map of everything that can be observed. Logs, metrics, traces and tests are all fed from it. `name` is the
+ * handler, sink or function that the observation is about.
+ */
+export interface Observations {
+  callSucceeded: { readonly name: string; readonly attempts: number; readonly durationMs: number }
+  attemptFailed: { readonly name: string; readonly attempt: number; readonly failure: Failure }
+  retryScheduled: {
+    readonly name: string
+    /** The number of the attempt that will be made. */
+    readonly attempt: number
+    readonly delayMs: number
+    readonly delayFrom: 'policy' | 'retry-after'
+  }
+  gaveUp: {
+    readonly name: string
+    readonly attempts: number
+    readonly reason: GiveUpReason
+    readonly failure: Failure
+  }
+  timedOut: { readonly name: string; readonly attempt: number; readonly timeoutMs: number }
+  breakerChanged: {
+    readonly name: string
+    readonly from: BreakerMode
+    readonly to: BreakerMode
+    readonly at: number
+  }
+  breakerRejected: { readonly name: string }
+  rateLimited: { readonly name: string; readonly retryAt: number }
+  retryLimited: { readonly name: string; readonly action: 'delay' | 'drop' | 'dead-letter' }
+  budgetExhausted: { readonly name: string }
+
+  /** A consumer is finished with a delivery, one way or another. */
+  eventProcessed: {
+    readonly channel: string
+    readonly name: string
+    readonly outcome: ProcessedOutcome
+    readonly attempts: number
+    readonly durationMs: number
+  }
+  consumerPaused: { readonly channel: string; readonly name: string; readonly why: PauseReason }
+  consumerResumed: { readonly channel: string; readonly name: string }
+  /** The broker did not take a settlement; it will hand the event over again. */
+  settlementFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
+  poisonQuarantined: {
+    readonly channel: string
+    readonly name: string
+    readonly by: 'repeats' | 'crashes'
+    readonly letter: DeadLetter
+  }
+  replayOutcome: {
+    readonly channel: string
+    readonly letterId: string
+    readonly outcome: 'recovered' | 'failed_again' | 'skipped'
+  }
+
+  letterSaved: { readonly channel: string; readonly name: string; readonly letter: DeadLetter }
+  letterFiltered: { readonly channel: string; readonly name: string; readonly reason: Reason }
+  letterWriteFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
+  letterSpilled: { readonly channel: string; readonly name: string; readonly letter: DeadLetter }
+  spillDrained: { readonly count: number }
+
+  /** A limited event at the door: saved with its reason, or dropped because the filter said so. */
+  eventLimited: { readonly type: string; readonly became: 'saved' | 'dropped' }
+  batchWritten: { readonly name: string; readonly count: number; readonly durationMs: number }
+  eventDropped: { readonly name: string; readonly type: string; readonly reason: Reason }
+  trackedInJob: { readonly job: string }
+  /** Tracking failed and the caller went on: inside a job, or, with no job named, because it asked for that. */
+  trackingFailureSwallowed: {
+    readonly job: string | undefined
+    readonly errorName: string
+    readonly reason: Reason
+  }
+  /** The journal of critical events did not do what it was asked; the events go their way all the same. */
+  journalFailed: { readonly error: unknown }
+  healthChecked: { readonly name: string; readonly healthy: boolean }
+}
+
+export type ProcessedOutcome = 'done' | 'skipped' | 'retried' | 'dead' | 'released'
+
+/** `breaker`: the dependency is sick. `store`: letters cannot be saved. `hand`: someone asked for it. */
+export type PauseReason = 'breaker' | 'store' | 'hand'
+
+/**
+ * Watches what happens. Each method is optional, and what nobody watches is never even built, so watching one thing
+ * costs only that thing. Methods are called synchronously on the path of an event: they count or enqueue, and do not
+ * wait. One that throws is not allowed to change what happens to an event: the runtime swallows the error.
+ */
+export type Observer = { readonly [K in keyof Observations]?: (event: Observations[K]) => void }

@@ -1,0 +1,98 @@
+import { Heap } from '../core/heap.ts'
+import type { Cancel, Clock } from '../ports/clock.ts'
+import { nextTurn } from '../ports/system-clock.ts'
+
+interface Timer {
+  readonly at: number
+  readonly order: number
+  /** Undefined once it ran or was cancelled. A cancelled one stays in the heap until its time comes. */
+  task: (() => void) | undefined
+}
+
+/** 2026-01-01T00:00:00Z: far enough from the epoch that a forgotten offset shows. */
+const DEFAULT_START = 1_767_225_600_000
+
+/**
+ * A clock that a test drives. Time passes only in `advance`; before and after every task that falls due, whatever was
+ * waiting on promises runs to its end, so a test sees the same order on every machine.
+ */
+export class FakeClock implements Clock {
+  /** Time that has passed; timers go by it, as they do on a real machine when its clock is set. */
+  #elapsed = 0
+  #wall: number
+  #order = 0
+  #pending = 0
+  readonly #timers = new Heap<Timer>(isBefore)
+
+  constructor(start = DEFAULT_START) {
+    this.#wall = start
+  }
+
+  now(): number {
+    return this.#wall + this.#elapsed
+  }
+
+  schedule(delayMs: number, task: () => void): Cancel {
+    const timer: Timer = { at: this.#elapsed + Math.max(0, delayMs), order: this.#order++, task }
+    this.#timers.push(timer)
+    this.#pending++
+    return () => {
+      if (timer.task === undefined) return
+      timer.task = undefined
+      this.#pending--
+    }
+  }
+
+  /** Lets so much time pass, running what falls due on the way. */
+  async advance(ms: number): Promise<void> {
+    const until = this.#elapsed + ms
+    await settle()
+    while (this.#runFirst(until)) await settle()
+    this.#elapsed = until
+  }
+
+  /** Advances to the next timer and runs it. False when nothing is scheduled. */
+  async step(): Promise<boolean> {
+    await settle()
+    if (!this.#runFirst(Number.POSITIVE_INFINITY)) return false
+    await settle()
+    return true
+  }
+
+  /** Sets the wall clock forward or back, as NTP does, without letting time pass. */
+  jump(ms: number): void {
+    this.#wall += ms
+  }
+
+  /** How many tasks are scheduled. */
+  get pending(): number {
+    return this.#pending
+  }
+
+  #runFirst(until: number): boolean {
+    for (
+      let timer = this.#timers.first;
+      timer !== undefined && timer.at <= until;
+      timer = this.#timers.first
+    ) {
+      this.#timers.shift()
+      const { task } = timer
+      if (task === undefined) continue
+      timer.task = undefined
+      this.#pending--
+      this.#elapsed = Math.max(this.#elapsed, timer.at)
+      task()
+      return true
+    }
+    return false
+  }
+}
+
+function isBefore(a: Timer, b: Timer): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order)
+}
+
+/** Lets everything that waits on promises alone run to its end. */
+export function settle(): Promise<void> {
+  return nextTurn()
+}

@@ -1,0 +1,123 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ERROR_CODES } from '../src/core/failure/catalogue.ts'
+import { importsOf, ROOT, type SourceFile, sourceFiles } from './support/source.ts'
+
+const LONGEST_FILE = 400
+const MEDIAN_FILE = 90
+
+/** Which rooms a room may import from, itself always included. Arrows run one way. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  core: [],
+  ports: ['core'],
+  runtime: ['core', 'ports'],
+  replay: ['core', 'ports', 'runtime'],
+  adapters: ['core', 'ports'],
+  testing: ['core', 'ports', 'runtime', 'adapters'],
+  server: ['core', 'ports', 'runtime', 'replay', 'adapters'],
+  cli: ['core', 'ports', 'runtime', 'replay', 'adapters', 'server'],
+}
+const WITHOUT_DEPENDENCIES = ['core', 'ports', 'runtime']
+const HOME_OF_TIME = 'src/ports/system-clock.ts'
+const AMBIENT =
+  /\b(Date\.now|Math\.random|setTimeout|setInterval|setImmediate|performance\.now)\b|new Date\(\)/
+
+const isTest = (file: SourceFile) => /\.test\.tsx?$/.test(file.path)
+const everything = ['src', 'test', 'bench', 'examples'].flatMap(sourceFiles)
+const source = sourceFiles('src').filter(file => !isTest(file))
+const room = (path: string) => path.split('/')[1]!
+
+describe('the house is tidy', () => {
+  it('imports run one way between rooms', () => {
+    const wrong = source.flatMap(file =>
+      importsOf(file)
+        .filter(specifier => specifier.startsWith('.'))
+        .map(specifier => posix.join(posix.dirname(file.path), specifier))
+        .filter(target => !allowed(file.path, target))
+        .map(target => `${file.path} imports ${target}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('core, ports and runtime import nothing from node_modules, and core nothing from Node', () => {
+    const wrong = source
+      .filter(file => WITHOUT_DEPENDENCIES.includes(room(file.path)))
+      .flatMap(file =>
+        importsOf(file)
+          .filter(specifier => !specifier.startsWith('.'))
+          .filter(specifier => !specifier.startsWith('node:') || room(file.path) === 'core')
+          .map(specifier => `${file.path} imports ${specifier}`),
+      )
+    expect(wrong).toEqual([])
+  })
+
+  it('time and chance have one home', () => {
+    const wrong = source.filter(
+      file => file.path !== HOME_OF_TIME && AMBIENT.test(withoutComments(file.text)),
+    )
+    expect(wrong.map(file => file.path)).toEqual([])
+  })
+
+  it(`no file is longer than ${LONGEST_FILE} lines, and the median is under ${MEDIAN_FILE}`, () => {
+    expect(everything.filter(file => file.lines > LONGEST_FILE).map(file => file.path)).toEqual([])
+    const lengths = source.map(file => file.lines).sort((a, b) => a - b)
+    expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThan(MEDIAN_FILE)
+  })
+
+  it('exports are named, one by one', () => {
+    const wrong = source.filter(file => /^export (\*|default)/m.test(file.text))
+    expect(wrong.map(file => file.path)).toEqual([])
+  })
+
+  it('every entry of the exports map has its source', () => {
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    const targets = Object.entries<{ types: string; default: string } | string>(manifest.exports)
+    const missing = targets
+      .flatMap(([, target]) => (typeof target === 'string' ? [] : [target.types, target.default]))
+      .map(target => target.replace('./dist/', 'src/').replace(/\.(d\.ts|js)$/, '.ts'))
+      .filter(path => !existsSync(join(ROOT, path)))
+    expect(missing).toEqual([])
+  })
+
+  it('the error catalogue and its page say the same', () => {
+    const page = readFileSync(join(ROOT, 'docs/reference/errors.md'), 'utf8')
+    const documented = [...page.matchAll(/^### `(\w+)`$/gm)].map(match => match[1])
+    expect(documented.sort()).toEqual(Object.keys(ERROR_CODES).sort())
+    for (const [code, summary] of Object.entries(ERROR_CODES)) {
+      expect(page, `${code} is explained in the catalogue's words`).toContain(`### \`${code}\`\n\n${summary}`)
+    }
+  })
+
+  it('every relative link in the docs leads somewhere', () => {
+    const pages = ['README.md', 'CONTRIBUTING.md', ...markdownBelow('docs')]
+    const broken = pages.flatMap(page =>
+      [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
+        .filter(match => !existsSync(join(ROOT, posix.dirname(page), match[1]!)))
+        .map(match => `${page} → ${match[1]}`),
+    )
+    expect(broken).toEqual([])
+  })
+
+  it('no test is held back', () => {
+    const held = everything.filter(file => isTest(file) && /\.(only|todo)\(/.test(file.text))
+    expect(held.filter(file => !file.path.endsWith('tidy.test.ts')).map(file => file.path)).toEqual([])
+  })
+})
+
+function allowed(from: string, to: string): boolean {
+  if (from === 'src/index.ts') return true
+  if (!to.startsWith('src/')) return false
+  if (room(from) === 'adapters' && room(to) === 'adapters') return from.split('/')[2] === to.split('/')[2]
+  return room(from) === room(to) || (MAY_IMPORT[room(from)]?.includes(room(to)) ?? true)
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
+}
+
+function markdownBelow(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter(path => path.endsWith('.md'))
+    .map(path => posix.join(folder, path))
+}
