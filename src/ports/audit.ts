@@ -1,0 +1,30 @@
+import type { JsonValue } from '../core/event/event.ts'
+
+/** Who did what to what, and when. Never holds a payload. */
+export interface AuditEntry {
+  readonly at: number
+  readonly by: string
+  /** Such as `letter.discard`, `replay.start`, `group.mute`, `payload.reveal`. */
+  readonly action: string
+  /** What it was done to: a letter, group or replay id, or a filter in words. */
+  readonly target: string
+  readonly detail?: Readonly<Record<string, JsonValue>> | undefined
+}
+
+export interface AuditQuery {
+  readonly target?: string | undefined
+  readonly action?: string | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+export interface AuditPage {
+  readonly entries: readonly AuditEntry[]
+  readonly cursor: string | undefined
+}
+
+/** What was done is written down and never changed. `append` resolves when it is durable; `list` is newest first. */
+export interface AuditLog {
+  append(entry: AuditEntry): Promise<void>
+  list(query?: AuditQuery): Promise<AuditPage>
+}

@@ -1,0 +1,101 @@
+import type { AttemptRecord, DeadLetter, Origin } from '../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../core/event/event.ts'
+
+/** What a broker can do by itself. The runtime branches on these, never on a broker's name. */
+export interface BrokerCapabilities {
+  /** A retry settled with a time waits in the broker; otherwise the consumer keeps it in process. */
+  readonly delay: boolean
+  /** Can keep a key's events behind its unresolved one. */
+  readonly keyOrder: boolean
+  /** Has a dead-letter place of its own, so a consumer needs no dead-letter store. */
+  readonly deadLetters: boolean
+  /** Attempt counts and what is waiting survive the end of the process. */
+  readonly durable: boolean
+}
+
+/** What arrived and could not be read as an event. Kept whole: it becomes a dead letter like everything else. */
+export interface Undecodable {
+  readonly raw: Uint8Array
+  readonly problem: string
+}
+
+/** One handing-over of an event. It is open until it is settled, or until its subscription or process ends. */
+export interface Delivery {
+  readonly channel: string
+  readonly content: LazaretEvent | Undecodable
+  /** Attempts begun in this cycle before this delivery. */
+  readonly started: number
+  /** Of those, the ones whose end was recorded. The difference is the number of crashes. */
+  readonly ended: number
+  /** The recorded attempts of this cycle, oldest first; bounded, so it can be shorter than `ended`. */
+  readonly history: readonly AttemptRecord[]
+  readonly origin: Origin
+}
+
+/**
+ * What shall become of a delivery.
+ * - `done`: it is finished with.
+ * - `retry`: hand it over again, not before the time given. Its ended attempts are recorded.
+ * - `dead`: it is given up on. `saved` says that the letter is already durable elsewhere; if not, the broker keeps it.
+ * - `release`: nothing came of it; hand it over again. It counts as no attempt: a start that was recorded for this
+ *   delivery and has not ended is taken back.
+ */
+export type Settlement =
+  | { readonly outcome: 'done' }
+  | { readonly outcome: 'retry'; readonly notBefore: number; readonly ended: readonly AttemptRecord[] }
+  | { readonly outcome: 'dead'; readonly letter: DeadLetter; readonly saved: boolean }
+  | { readonly outcome: 'release'; readonly notBefore: number }
+
+export interface SubscribeOptions {
+  readonly channel: string
+  /** Who is handling: every handler name gets every event of the channel once. */
+  readonly handler: string
+  /** Deliveries open at once, at most. */
+  readonly prefetch: number
+  /**
+   * `by-key`: no event of a key is handed over while an earlier one of that key is unresolved: in flight, waiting for
+   * a retry, or dead. A dead one is resolved by `letGo` or by publishing it again. Needs the capability `keyOrder`.
+   */
+  readonly ordering: 'none' | 'by-key'
+}
+
+/**
+ * The broker port: publishes to and consumes from channels. At-least-once is the whole promise: a delivery that is not
+ * settled is handed over again, to whoever subscribes then.
+ *
+ * - `publish` resolves when every event is durable, in the order given; it may be called with many. When it rejects,
+ *   any part of them may have been published: callers publish again, and handlers are idempotent or have a ledger.
+ * - `subscribe` resolves when deliveries can arrive, and none arrives before, because it could not be settled yet. From
+ *   its first subscription on a handler gets every event, also while nobody subscribes. `deliver` must not throw and
+ *   must not be called after the subscription's close has resolved.
+ * - `letGo` resolves a dead event of an ordered channel: the later ones of its key go on. Unknown ids are ignored.
+ * - `close` closes every subscription first. Closing twice is safe, using it afterwards rejects.
+ */
+export interface Broker {
+  readonly name: string
+  readonly capabilities: BrokerCapabilities
+  publish(events: readonly LazaretEvent[]): Promise<void>
+  subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription>
+  letGo(channel: string, eventId: string): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * - `begin` records durably that an attempt starts, before the handler runs, so that a crash is counted. `ended` are the
+ *   attempts of this delivery that ended in process since the last `begin`. Handing over alone is no attempt.
+ * - `settle` makes the settlement durable and only then acknowledges. A delivery is settled once; when `settle` rejects,
+ *   the broker will hand the event over again and the consumer forgets the delivery.
+ * - Both reject with DeliveryLostError for a delivery that was settled before or that the subscription lost (it closed,
+ *   it reconnected, a lease expired).
+ * - Both may return nothing instead of a promise when there is nothing to wait for.
+ * - `pause` stops new deliveries soon, not at once; open ones stay open. `resume` undoes it. Both are idempotent.
+ * - `close` stops deliveries, gives back what is still open, and resolves when nothing more will arrive. It waits for
+ *   settlements under way. Closing twice is safe.
+ */
+export interface Subscription {
+  begin(delivery: Delivery, ended: readonly AttemptRecord[]): void | Promise<void>
+  settle(delivery: Delivery, settlement: Settlement): void | Promise<void>
+  pause(): void
+  resume(): void
+  close(): Promise<void>
+}

@@ -1,0 +1,98 @@
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { Reason } from '../core/dead-letter/reason.ts'
+import type { LetterState } from '../core/dead-letter/state.ts'
+import type { Category } from '../core/failure/failure.ts'
+
+/**
+ * The writing side: where letters go.
+ *
+ * - `send` resolves when the letter is durable. Sending is idempotent: a letter's identity is (channel, handler, event
+ *   id), and sending it again merges cycles (core/dead-letter/merge), so a repeated send changes nothing.
+ * - It rejects with DeadLettersClosedError after `close`, with DeadLettersFullError when there is no room; then the
+ *   caller still has the event and must not acknowledge it. No letter is ever dropped to make room.
+ * - Concurrent sends are allowed, of the same letter too.
+ * - `close` flushes what was sent, then resolves. Closing twice is safe.
+ */
+export interface DeadLetterQueue {
+  send(letter: DeadLetter): Promise<void>
+  close(): Promise<void>
+}
+
+export interface LetterFilter {
+  readonly channel?: string | undefined
+  readonly handler?: string | undefined
+  readonly type?: string | undefined
+  readonly reason?: Reason | undefined
+  readonly category?: Category | undefined
+  readonly state?: LetterState | undefined
+  /** A fingerprint's id. */
+  readonly group?: string | undefined
+  /** Last failed at or after, before: epoch milliseconds. */
+  readonly after?: number | undefined
+  readonly before?: number | undefined
+  /** Text to be found in the error, the event's id, key or type, whatever its case. */
+  readonly search?: string | undefined
+}
+
+export interface LetterQuery extends LetterFilter {
+  readonly limit?: number | undefined
+  /** From the page before; opaque, and good for this filter only. */
+  readonly cursor?: string | undefined
+}
+
+export interface LetterPage {
+  readonly letters: readonly DeadLetter[]
+  /** Undefined on the last page. */
+  readonly cursor: string | undefined
+}
+
+export interface LetterStats {
+  readonly count: number
+  readonly oldestAt: number | undefined
+  readonly newestAt: number | undefined
+  readonly byState: { readonly [S in LetterState]?: number }
+  readonly byReason: { readonly [R in Reason]?: number }
+  readonly byChannel: { readonly [channel: string]: number }
+}
+
+export interface LetterChange {
+  readonly to: LetterState
+  readonly at: number
+  /** Change it only if it is in this state; otherwise nothing happens and `change` returns undefined. */
+  readonly from?: LetterState | undefined
+  readonly by?: string | undefined
+  /** The replay that is about to send it; counted on the letter when `to` is `replaying`. */
+  readonly replayId?: string | undefined
+}
+
+/**
+ * The operating side: what people, replays and the console do with letters.
+ *
+ * - `list` is newest failure first, of the same time the greater id first (ports/letter-query has both, and what the
+ *   filters mean). Letters that arrive while paging may or may not be seen, but no
+ *   letter that was there and stays unchanged is missed or shown twice.
+ * - `get`, `change` and `delete` answer undefined or false for an id that is not there.
+ * - `change` is atomic and follows the legal transitions of core/dead-letter/state; an illegal one rejects with
+ *   TransitionError and changes nothing.
+ * - `stats` counts only what matches the filter, all states included. Its times are those of last failures.
+ * - After `close` all of them reject with DeadLettersClosedError.
+ */
+export interface DeadLetterStore extends DeadLetterQueue {
+  list(query?: LetterQuery): Promise<LetterPage>
+  get(id: string): Promise<DeadLetter | undefined>
+  change(id: string, change: LetterChange): Promise<DeadLetter | undefined>
+  delete(id: string): Promise<boolean>
+  stats(filter?: LetterFilter): Promise<LetterStats>
+}
+
+/**
+ * Takes letters while their store is down, and moves them on when it is back.
+ *
+ * - `send` as above: durable when it resolves.
+ * - `drain` sends every letter it holds, oldest first, removes each only after the target has it, stops at the first
+ *   that the target refuses, and returns how many went. It is safe to call while letters arrive.
+ */
+export interface Spill extends DeadLetterQueue {
+  drain(target: DeadLetterQueue): Promise<number>
+  size(): Promise<number>
+}

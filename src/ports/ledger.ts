@@ -1,0 +1,27 @@
+/** What the ledger knows of a (handler, idempotency key) pair when it is asked for it. */
+export type Claim =
+  | { readonly kind: 'claimed'; readonly token: string }
+  | { readonly kind: 'busy'; readonly until: number }
+  | { readonly kind: 'done'; readonly at: number }
+
+/**
+ * Remembers which events a handler has handled, so that a redelivery does no work twice. Claim with a lease, run,
+ * complete: a pair is never done before its handler has succeeded, and a failed or crashed run gives it back.
+ *
+ * - `claim` is atomic: of many concurrent claims of one pair exactly one gets it. An expired lease can be claimed anew.
+ * - `complete`, `renew` and `release` act only for the token that holds the lease and answer whether it did. A `false`
+ *   from `complete` means that someone else may have run too: the lease was too short. Whether an expired lease that
+ *   nobody claimed is still held, is the ledger's choice.
+ * - `complete` is durable when it resolves; a done pair stays done for the ledger's retention.
+ * - `forget` makes a done pair claimable again, for an edited event that shall really run once more. It takes no lease
+ *   away.
+ * - `close` releases connections; leases stay until they expire. Closing twice is safe.
+ */
+export interface Ledger {
+  claim(handler: string, key: string, leaseMs: number): Promise<Claim>
+  renew(handler: string, key: string, token: string, leaseMs: number): Promise<boolean>
+  complete(handler: string, key: string, token: string): Promise<boolean>
+  release(handler: string, key: string, token: string): Promise<boolean>
+  forget(handler: string, key: string): Promise<void>
+  close(): Promise<void>
+}

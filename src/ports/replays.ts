@@ -1,0 +1,131 @@
+import type { JsonValue } from '../core/event/event.ts'
+import type { LetterFilter } from './dead-letters.ts'
+
+/** What a gate decided about one letter (K8). */
+export type ReplayDecision =
+  | 'replay'
+  | 'skip_schema'
+  | 'skip_expired'
+  | 'skip_downstream'
+  | 'skip_unapproved'
+  | 'skip_state'
+
+/**
+ * Where one letter of a replay stands. `waiting`: not sent yet. `sent`: its outcome is not known yet. The rest are
+ * outcomes; `lost` is a letter that was deleted meanwhile.
+ */
+export type ItemStatus =
+  | 'waiting'
+  | 'sent'
+  | 'recovered'
+  | 'failed_same_cause'
+  | 'failed_new_cause'
+  | 'skipped'
+  | 'lost'
+
+export interface ReplayItem {
+  /** Its place in the order of sending, from 0. */
+  readonly position: number
+  readonly letterId: string
+  readonly decision: ReplayDecision
+  /** Why, when it is skipped. */
+  readonly why?: string | undefined
+  readonly status: ItemStatus
+  /** The replay number it was sent as, and the fingerprint it had before: how its outcome is known. */
+  readonly cycle?: number | undefined
+  readonly fingerprint?: string | undefined
+  readonly sentAt?: number | undefined
+  readonly endedAt?: number | undefined
+}
+
+/**
+ * planned ─approve▶ approved ─start▶ running ◀─resume─┐
+ *                                      │ pause ▶ paused │
+ *                                      │ halt rule ▶ halted ─resume▶ running
+ *                                      ▼
+ *                                   finished          any state before it ─cancel▶ cancelled
+ */
+export type ReplayState = 'planned' | 'approved' | 'running' | 'paused' | 'halted' | 'finished' | 'cancelled'
+
+export type Stage = number | 'rest'
+
+/** One operation of a JSON Patch (RFC 6902) on the payload. */
+export interface PatchOperation {
+  readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test'
+  readonly path: string
+  readonly from?: string | undefined
+  readonly value?: JsonValue | undefined
+}
+
+export interface Replay {
+  readonly v: 1
+  readonly id: string
+  readonly state: ReplayState
+  readonly reason: string
+  readonly createdAt: number
+  readonly createdBy: string
+  /** The filter or ids it was planned from, as they were asked for. */
+  readonly selectedBy: {
+    readonly filter?: LetterFilter | undefined
+    readonly ids?: readonly string[] | undefined
+  }
+  /** How many letters were frozen, and the hash of their ids in order. */
+  readonly count: number
+  readonly hash: string
+  /** How many letters got which decision. */
+  readonly findings: { readonly [D in ReplayDecision]?: number }
+  readonly stages: readonly Stage[]
+  readonly perSecond: number
+  readonly halt: { readonly refailRatio: number; readonly onSameFingerprint: boolean }
+  readonly to?: string | undefined
+  readonly patch?: readonly PatchOperation[] | undefined
+  readonly maxAgeMs: number
+  readonly allowQuarantined: boolean
+  readonly needsApproval: boolean
+  readonly approvedBy?: string | undefined
+  readonly approvedAt?: number | undefined
+  readonly startedAt?: number | undefined
+  readonly endedAt?: number | undefined
+  /** The stage under way, from 0. */
+  readonly stage: number
+  /** Why it is paused, halted or cancelled, and by whom. */
+  readonly why?: string | undefined
+  readonly by?: string | undefined
+  /** Goes up with every change; an update names the one it was made from. */
+  readonly revision: number
+}
+
+export type ReplayCounts = { readonly [S in ItemStatus]: number }
+
+/**
+ * Where replays live, so that a runner that dies can be followed by another.
+ *
+ * - `create` is atomic: the replay and all its items, or nothing.
+ * - `update` replaces the replay if its revision is still `replay.revision`, and answers the stored one with the next
+ *   revision; otherwise it changes nothing and answers undefined.
+ * - `items` is in the order of position. `record` replaces the items given, atomically.
+ * - `lease` gives the replay to one runner at a time: true when it is ours now or already was; an expired lease can be
+ *   taken over. `letGo` ends it early.
+ */
+export interface Replays {
+  create(replay: Replay, items: readonly ReplayItem[]): Promise<void>
+  get(id: string): Promise<Replay | undefined>
+  list(options?: {
+    readonly state?: ReplayState | undefined
+    readonly limit?: number | undefined
+  }): Promise<readonly Replay[]>
+  update(replay: Replay): Promise<Replay | undefined>
+  items(
+    id: string,
+    options?: {
+      readonly status?: ItemStatus | undefined
+      /** Positions behind this one. */
+      readonly after?: number | undefined
+      readonly limit?: number | undefined
+    },
+  ): Promise<readonly ReplayItem[]>
+  record(id: string, items: readonly ReplayItem[]): Promise<void>
+  counts(id: string): Promise<ReplayCounts>
+  lease(id: string, owner: string, leaseMs: number): Promise<boolean>
+  letGo(id: string, owner: string): Promise<void>
+}

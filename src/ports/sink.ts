@@ -1,0 +1,31 @@
+import type { LazaretEvent } from '../core/event/event.ts'
+
+/** An event of the batch that was not written, by its place in the batch. */
+export interface RejectedItem {
+  readonly index: number
+  readonly error: unknown
+}
+
+/** Nothing, or an empty list, means that the whole batch was written. */
+export type WriteResult = { readonly rejected: readonly RejectedItem[] } | undefined
+
+/**
+ * Writes batches of events to somewhere outside.
+ *
+ * - `write` resolves when the far side has taken the batch, naming the items it refused; it throws when the batch as a
+ *   whole failed. It may be called again with the same events: the far side sees duplicates, never a gap.
+ * - It is called with one batch at a time unless the lane is configured otherwise, in the order of tracking, and
+ *   should stop when the signal aborts. The lane gives up on time by itself either way.
+ * - `probe` asks whether the far side is well, cheaply and without writing an event; it throws when not. A sink
+ *   without it is probed by its next batch.
+ * - `close` releases connections; the lane flushes before. Closing twice is safe.
+ */
+export interface Sink {
+  write(
+    batch: readonly LazaretEvent[],
+    context: { readonly signal: AbortSignal },
+    // biome-ignore lint/suspicious/noConfusingVoidType: most sinks refuse nothing and return nothing
+  ): Promise<WriteResult | void>
+  probe?(context: { readonly signal: AbortSignal }): Promise<void>
+  close?(): Promise<void>
+}
