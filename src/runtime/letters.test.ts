@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { refused, consumerWorld as world } from '../../test/support/consumer-world.ts'
+import { memoryDeadLetters, memorySpill } from '../adapters/memory/index.ts'
+
+const failing = {
+  retry: { attempts: 1 },
+  handle: async () => {
+    throw refused()
+  },
+}
+
+describe('letters are safe before an event is let go', () => {
+  it('B7: a store that is down: the letter is spilled, the event acknowledged, and the letter moved on later', async () => {
+    const deadLetters = memoryDeadLetters()
+    const send = deadLetters.send.bind(deadLetters)
+    let down = true
+    deadLetters.send = letter => (down ? Promise.reject(new Error('store is down')) : send(letter))
+    const spill = memorySpill()
+    const it = world({ ...failing, deadLetters, spill })
+    await it.consumer.start()
+    await it.publish('x')
+    await it.clock.advance(0)
+    expect(await spill.size()).toBe(1)
+    expect(it.recorder.of('eventProcessed')).toMatchObject([{ outcome: 'dead' }])
+    down = false
+    await it.clock.advance(10_000)
+    expect(await spill.size()).toBe(0)
+    expect((await deadLetters.list()).letters).toMatchObject([{ event: { payload: 'x' } }])
+    expect(it.recorder.of('spillDrained')).toEqual([{ count: 1 }])
+    await it.consumer.close()
+  })
+
+  it('B7: a store that hangs is given up on in time', async () => {
+    const deadLetters = memoryDeadLetters()
+    deadLetters.send = () => new Promise(() => {})
+    const spill = memorySpill()
+    const it = world({ ...failing, deadLetters, spill })
+    await it.consumer.start()
+    await it.publish('x')
+    await it.clock.advance(6_000)
+    expect(await spill.size()).toBe(1)
+  })
+
+  it('B7: with store and spill down the consumer pauses, and goes on when one is back', async () => {
+    const deadLetters = memoryDeadLetters()
+    const send = deadLetters.send.bind(deadLetters)
+    let down = true
+    deadLetters.send = letter => (down ? Promise.reject(new Error('store is down')) : send(letter))
+    const spill = memorySpill()
+    spill.send = () => Promise.reject(new Error('no space left on device'))
+    const it = world({ ...failing, deadLetters, spill, concurrency: 1 })
+    await it.consumer.start()
+    await it.publish('a', 'b', 'c')
+    await it.clock.advance(60_000)
+    expect(it.recorder.count('attemptFailed')).toBe(1)
+    expect(it.recorder.count('eventProcessed')).toBe(0)
+    down = false
+    await it.clock.advance(60_000)
+    expect((await deadLetters.list()).letters).toHaveLength(3)
+    expect(it.consumer.health().paused).toEqual([])
+    await it.consumer.close()
+  })
+
+  it('E12: a letter that the filter does not keep is counted, not kept', async () => {
+    const it = world({ ...failing, filter: { never: ['order.*'] } })
+    await it.consumer.start()
+    await it.publish('x')
+    await it.clock.advance(0)
+    expect(await it.letters()).toEqual([])
+    expect(it.recorder.of('letterFiltered')).toMatchObject([{ reason: 'attempts_exhausted' }])
+    await it.consumer.close()
+  })
+})
+
+describe('a replayed event comes back to its letter', () => {
+  const replayed = { 'x-replayed': 'true', 'x-replay-id': 'r1', 'x-replay-attempt': '1' }
+
+  it('B12: a replay that succeeds resolves the letter; one that fails is its next cycle', async () => {
+    let healthy = false
+    const it = world({
+      retry: { attempts: 1 },
+      handle: async () => {
+        if (!healthy) throw refused()
+      },
+    })
+    await it.consumer.start()
+    await it.publish({ id: 'a', payload: 'a' }, { id: 'b', payload: 'b' })
+    await it.clock.advance(0)
+    for (const { id } of await it.letters())
+      await it.deadLetters.change(id, { to: 'replaying', at: it.clock.now() })
+    await it.publish({ id: 'a', payload: 'a', headers: replayed })
+    await it.clock.advance(1_000)
+    healthy = true
+    await it.publish({ id: 'b', payload: 'b', headers: replayed })
+    await it.clock.advance(1_000)
+    const letters = await it.letters()
+    expect(letters).toHaveLength(2)
+    expect(letters.find(({ event }) => event.id === 'a')).toMatchObject({
+      state: 'dead',
+      cycle: { number: 1, replayId: 'r1' },
+      endedCycles: [{ number: 0 }],
+    })
+    expect(letters.find(({ event }) => event.id === 'b')).toMatchObject({
+      state: 'resolved',
+      cycle: { number: 0 },
+    })
+    expect(it.recorder.of('replayOutcome').map(({ outcome }) => outcome)).toEqual([
+      'failed_again',
+      'recovered',
+    ])
+    await it.consumer.close()
+  })
+})

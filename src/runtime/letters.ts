@@ -1,0 +1,153 @@
+import type { SaveFilter } from '../core/dead-letter/filter.ts'
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import { LazaretError } from '../core/failure/errors.ts'
+import type { Failure } from '../core/failure/failure.ts'
+import type { Cancel, Clock } from '../ports/clock.ts'
+import type { DeadLetterQueue, Spill } from '../ports/dead-letters.ts'
+import type { Observer } from '../ports/observer.ts'
+import { observe } from './observe.ts'
+import { type Resilient, resilient } from './resilient.ts'
+
+/** How long a store may take for one letter before the spill takes it instead, or it is asked again. */
+export const SAVE_TIMEOUT_MS = 5_000
+/** How long a store that failed is left alone; letters go to the spill meanwhile. */
+const STORE_REST_MS = 5_000
+const DRAIN_EVERY_MS = 5_000
+
+export interface LetterBoxSetup {
+  readonly deadLetters: DeadLetterQueue
+  readonly spill: Spill | undefined
+  /** Decides which letters are kept; without one all are. */
+  readonly filter: SaveFilter | undefined
+  readonly observer: Observer
+  readonly clock: Clock
+}
+
+/** What the filter may look at beside the letter itself. */
+export interface LetterCircumstances {
+  readonly error?: unknown
+  readonly failure?: Failure | undefined
+}
+
+/**
+ * Makes letters durable: in the store, or in the spill while the store is down. What a letter was made of may be let go
+ * only when `save` has resolved. Spilled letters are moved on by themselves once the store is back.
+ */
+export class LetterBox {
+  readonly #setup: LetterBoxSetup
+  readonly #send: Resilient<[DeadLetter], void>
+  /** With a time limit too: one letter that hangs must not hold back the others for ever. */
+  readonly #drainTarget: DeadLetterQueue
+  #cancelDrain: Cancel | undefined
+  #draining: Promise<void> | undefined
+  #closed = false
+
+  constructor(setup: LetterBoxSetup) {
+    this.#setup = setup
+    const { deadLetters, clock, spill } = setup
+    const send = (letter: DeadLetter) => deadLetters.send(letter)
+    const limits = { name: 'dead-letter store', clock, timeoutMs: SAVE_TIMEOUT_MS }
+    this.#send = resilient(send, {
+      ...limits,
+      // Without a spill there is nowhere else to go, so the store is asked every time.
+      ...(spill === undefined ? {} : { breaker: { failures: 1, openMs: STORE_REST_MS, successes: 1 } }),
+    })
+    this.#drainTarget = { send: resilient(send, limits), close: async () => {} }
+  }
+
+  /** Moves on what an earlier process left in the spill. */
+  async start(): Promise<void> {
+    const { spill } = this.#setup
+    if (spill !== undefined && (await spill.size()) > 0) this.#scheduleDrain(0)
+  }
+
+  /** Rejects when neither the store nor the spill took the letter: then its event must not be let go. */
+  async save(
+    letter: DeadLetter,
+    circumstances: LetterCircumstances = {},
+  ): Promise<'saved' | 'spilled' | 'filtered'> {
+    const { observer, spill } = this.#setup
+    const { channel, handler: name } = letter
+    if (!this.#keeps(letter, circumstances)) {
+      if (observer.letterFiltered)
+        observe(observer, 'letterFiltered', { channel, name, reason: letter.cycle.reason })
+      return 'filtered'
+    }
+    try {
+      await this.#send(letter)
+      if (observer.letterSaved) observe(observer, 'letterSaved', { channel, name, letter })
+      return 'saved'
+    } catch (error) {
+      if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error })
+      if (spill === undefined) throw new LetterNotSavedError(letter, error)
+      await this.#spill(spill, letter, error)
+      return 'spilled'
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#cancelDrain?.()
+    await this.#draining
+  }
+
+  #keeps(letter: DeadLetter, { error, failure }: LetterCircumstances): boolean {
+    const { filter } = this.#setup
+    const { event, handler, cycle } = letter
+    // A replayed event has a letter, which waits to hear how it went.
+    if (filter === undefined || cycle.number > 0) return true
+    const retryCount = Math.max(0, cycle.attemptCount - 1)
+    return filter({ name: event.type, payload: event.payload, error, failure, handler, retryCount, event })
+      .save
+  }
+
+  async #spill(spill: Spill, letter: DeadLetter, storeError: unknown): Promise<void> {
+    const { observer } = this.#setup
+    const { channel, handler: name } = letter
+    try {
+      await spill.send(letter)
+    } catch (error) {
+      if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error })
+      throw new LetterNotSavedError(
+        letter,
+        new AggregateError([storeError, error], 'store and spill both failed'),
+      )
+    }
+    if (observer.letterSpilled) observe(observer, 'letterSpilled', { channel, name, letter })
+    this.#scheduleDrain(DRAIN_EVERY_MS)
+  }
+
+  #scheduleDrain(delayMs: number): void {
+    if (this.#closed || this.#cancelDrain !== undefined) return
+    this.#cancelDrain = this.#setup.clock.schedule(delayMs, () => {
+      this.#cancelDrain = undefined
+      this.#draining = this.#drain().finally(() => {
+        this.#draining = undefined
+      })
+    })
+  }
+
+  async #drain(): Promise<void> {
+    const { spill, observer } = this.#setup
+    if (spill === undefined) return
+    try {
+      const count = await spill.drain(this.#drainTarget)
+      if (count > 0 && observer.spillDrained) observe(observer, 'spillDrained', { count })
+      if ((await spill.size()) > 0) this.#scheduleDrain(DRAIN_EVERY_MS)
+    } catch {
+      this.#scheduleDrain(DRAIN_EVERY_MS)
+    }
+  }
+}
+
+/** Nobody took the letter. Its event was not acknowledged, so nothing is lost: it will come again. */
+export class LetterNotSavedError extends LazaretError {
+  override readonly name = 'LetterNotSavedError'
+
+  constructor(letter: DeadLetter, cause: unknown) {
+    super(
+      `dead letter ${letter.id} of channel '${letter.channel}': no store took it, so its event is not acknowledged; look at the store, or configure a spill`,
+      { code: 'LAZARET_LETTER_NOT_SAVED', retryable: true, cause },
+    )
+  }
+}
