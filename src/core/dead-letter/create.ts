@@ -65,6 +65,7 @@ export function createLetter(input: LetterInput, settings: LetterSettings = {}):
     endedCycles: [],
     droppedCycles: 0,
     replays: replay,
+    replayId: input.replayId,
     createdAt: at,
     updatedAt: at,
     expiresAt: input.expiresAt,

@@ -65,6 +65,7 @@ function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
     endedCycles: reader.list('endedCycles', readCycle),
     droppedCycles: reader.number('droppedCycles'),
     replays: reader.number('replays'),
+    replayId: reader.optionalText('replayId'),
     createdAt: reader.number('createdAt'),
     updatedAt: reader.number('updatedAt'),
     expiresAt: reader.optionalNumber('expiresAt'),

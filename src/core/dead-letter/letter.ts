@@ -82,8 +82,9 @@ export interface DeadLetter {
   /** The first and the latest, in order; `droppedCycles` tells how many at least are left out between them. */
   readonly endedCycles: readonly Cycle[]
   readonly droppedCycles: number
-  /** How often it was sent again. */
+  /** How often it was sent again, and the replay that did so last. */
   readonly replays: number
+  readonly replayId?: string | undefined
   readonly createdAt: number
   readonly updatedAt: number
   /** Undefined: never. */

@@ -33,6 +33,7 @@ export function mergeLetter(
     state: mergedState(existing, incoming),
     ...cycles,
     replays: Math.max(existing.replays, incoming.replays, cycles.cycle.number),
+    replayId: existing.replayId ?? incoming.replayId,
     createdAt: Math.min(existing.createdAt, incoming.createdAt),
     updatedAt: mergedUpdate(existing, incoming),
     expiresAt: newer.expiresAt,
@@ -87,8 +88,9 @@ function stateInSameCycle(existing: DeadLetter, incoming: DeadLetter): LetterSta
   const later = incoming.updatedAt - existing.updatedAt
   if (later < 0) return existing.state
   if (later === 0) return areHeld ? stricter(existing.state, incoming.state) : existing.state
-  const failedOnceMore = incoming.cycle.lastFailedAt > existing.cycle.lastFailedAt
-  return areHeld && failedOnceMore ? stricter(existing.state, incoming.state) : incoming.state
+  // Told of another failure than the one known, it is no decision of a person but a redelivery that knew less.
+  const isDecision = incoming.cycle.lastFailedAt === existing.cycle.lastFailedAt
+  return areHeld && !isDecision ? stricter(existing.state, incoming.state) : incoming.state
 }
 
 function stricter(a: LetterState, b: LetterState): LetterState {

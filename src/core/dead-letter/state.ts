@@ -90,13 +90,14 @@ export function stateAfterFailure(
  * The letter in its new state. Asking for the state it has returns it unchanged, so an operation may be repeated;
  * only a second replay is refused. Going to `replaying` counts the replay.
  */
-export function transition(letter: DeadLetter, to: LetterState, at: number): DeadLetter {
+export function transition(letter: DeadLetter, to: LetterState, at: number, replayId?: string): DeadLetter {
   if (letter.state === to && to !== 'replaying') return letter
   if (!canTransition(letter.state, to)) throw new TransitionError(letter, to)
   return {
     ...letter,
     state: to,
     replays: to === 'replaying' ? letter.replays + 1 : letter.replays,
+    replayId: to === 'replaying' ? replayId : letter.replayId,
     updatedAt: Math.max(letter.updatedAt, at),
   }
 }

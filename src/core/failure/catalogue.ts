@@ -23,6 +23,9 @@ export const ERROR_CODES = {
   LAZARET_BROKER_CLOSED: 'A broker was used after it was closed.',
   LAZARET_BROKER_FULL: 'A broker has no room for another event.',
   LAZARET_DELIVERY_LOST: 'A delivery is not open any more; its event will be handed over again.',
+  LAZARET_SEAL_UNOPENED: 'A sealed event cannot be opened with the keys given.',
+  LAZARET_PATCH_INVALID: 'A JSON Patch does not fit the payload, or is none.',
+  LAZARET_REPLAY_REFUSED: 'A replay cannot do what was asked of it in the state it is in.',
 } as const
 
 export type ErrorCode = keyof typeof ERROR_CODES

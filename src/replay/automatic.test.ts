@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import { memoryStore } from '../adapters/memory/index.ts'
+import { createLetter } from '../core/dead-letter/create.ts'
+import { createEvent } from '../core/event/event.ts'
+import { createIdSource } from '../core/event/uuid.ts'
+import type { Replay } from '../ports/replays.ts'
+import { createConsumer } from '../runtime/consumer.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { seededRandom } from '../testing/seeded-random.ts'
+import { replayAutomatically } from './automatic.ts'
+
+it('E19: replays on its schedule, so many at a time and none that is too old', async () => {
+  const clock = new FakeClock(Date.UTC(2026, 0, 1, 1, 30))
+  const store = memoryStore({ clock })
+  const newId = createIdSource(seededRandom(1))
+  const dead = async (id: string, at: number) => {
+    const event = createEvent({ id, type: 't', channel: 'orders', payload: id }, { now: at, newId })
+    await store.deadLetters.send(createLetter({ event, handler: 'orders', reason: 'attempts_exhausted', at }))
+  }
+  await dead('too old', clock.now() - 7_200_000)
+  for (const id of ['a', 'b', 'c']) await dead(id, clock.now())
+  const handled: unknown[] = []
+  const consumer = createConsumer({
+    broker: store.broker!,
+    channel: 'orders',
+    deadLetters: store.deadLetters,
+    clock,
+    handle: event => void handled.push(event.payload),
+  })
+  await consumer.start()
+  const runs: Replay[] = []
+  const stop = replayAutomatically({
+    store,
+    cron: '0 2 * * *',
+    batchSize: 3,
+    maxAgeMs: 3_600_000,
+    target: { send: events => store.broker!.publish(events) },
+    around: { clock, newId },
+    owner: 'server',
+    onRun: replay => runs.push(replay),
+  })
+  await clock.advance(29 * 60_000)
+  expect(handled).toEqual([])
+  await clock.advance(5 * 60_000)
+  expect([...handled].sort()).toEqual(['a', 'b', 'c'])
+  expect(runs).toMatchObject([{ state: 'finished', createdBy: 'automatic replay' }])
+  await clock.advance(24 * 3_600_000)
+  expect(handled).toHaveLength(3)
+  await stop()
+})

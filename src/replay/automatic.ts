@@ -1,0 +1,81 @@
+import { Cron } from 'croner'
+import type { Cancel } from '../ports/clock.ts'
+import type { Replay } from '../ports/replays.ts'
+import type { Store } from '../ports/store.ts'
+import { startReplay } from './control.ts'
+import { planReplay } from './plan.ts'
+import { type RunOptions, runReplay } from './runner.ts'
+
+/** Replays on a schedule. Off unless asked for: a person should see what failed before it is sent again. */
+export interface AutomaticReplayOptions extends Omit<RunOptions, 'signal' | 'onProgress'> {
+  readonly store: Store
+  /** Five fields, in UTC: `0 2 * * *` is two in the morning. */
+  readonly cron: string
+  /** Letters per run at most. */
+  readonly batchSize: number
+  /** Older letters are left to people. */
+  readonly maxAgeMs: number
+  readonly onRun?: ((replay: Replay) => void) | undefined
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+const LONGEST_TIMER_MS = 24 * 60 * 60 * 1_000
+const WHO = 'automatic replay'
+
+/** Starts the schedule; the function returned ends it, after the run under way. */
+export function replayAutomatically(options: AutomaticReplayOptions): () => Promise<void> {
+  const stop = new AbortController()
+  const ended = onSchedule(options.cron, options, stop.signal, () => replayOnce(options, stop.signal))
+  return async () => {
+    stop.abort()
+    await ended
+  }
+}
+
+async function replayOnce(options: AutomaticReplayOptions, signal: AbortSignal): Promise<void> {
+  const { store, around, batchSize, maxAgeMs, onRun } = options
+  const page = await store.deadLetters.list({ state: 'dead', limit: Math.min(1_000, batchSize) })
+  const ids = page.letters.slice(0, batchSize).map(letter => letter.id)
+  if (ids.length === 0) return
+  const request = { ids, reason: `every ${options.cron}`, by: WHO, maxAgeMs }
+  const { id } = await planReplay(store, request, around)
+  await startReplay(store, id, { by: WHO, clock: around.clock })
+  onRun?.(await runReplay(store, id, { ...options, signal }))
+}
+
+/** Runs a task at the times of a cron pattern, one run after the other, until the signal aborts. */
+export async function onSchedule(
+  cron: string,
+  { around, onError }: Pick<AutomaticReplayOptions, 'around' | 'onError'>,
+  signal: AbortSignal,
+  task: () => Promise<void>,
+): Promise<void> {
+  const { clock } = around
+  const pattern = new Cron(cron, { timezone: 'UTC', paused: true })
+  while (!signal.aborted) {
+    const next = pattern.nextRun(new Date(clock.now()))?.getTime()
+    if (next === undefined) return
+    await waitUntil(next, around, signal)
+    if (signal.aborted) return
+    await task().catch((error: unknown) => onError?.(error))
+  }
+}
+
+/** In steps, so that a clock that is set meanwhile is noticed, and no timer is longer than a timer may be. */
+async function waitUntil(
+  at: number,
+  { clock }: AutomaticReplayOptions['around'],
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && clock.now() < at) {
+    await new Promise<void>(resolve => {
+      const cancel: Cancel = clock.schedule(Math.min(LONGEST_TIMER_MS, at - clock.now()), done)
+      signal.addEventListener('abort', done, { once: true })
+      function done(): void {
+        cancel()
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+    })
+  }
+}

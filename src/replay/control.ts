@@ -1,0 +1,92 @@
+import type { Clock } from '../ports/clock.ts'
+import type { Replay, ReplayState } from '../ports/replays.ts'
+import type { Store } from '../ports/store.ts'
+import { ReplayRefusedError } from './errors.ts'
+
+/** Who asks for it, why, and what time it is. */
+export interface Command {
+  readonly by: string
+  readonly clock: Clock
+  readonly why?: string | undefined
+}
+
+type Verb = 'approve' | 'start' | 'pause' | 'resume' | 'cancel'
+
+/** From which states each is possible, and where it leads. */
+const LEADS: { readonly [V in Verb]: { readonly from: readonly ReplayState[]; readonly to: ReplayState } } = {
+  approve: { from: ['planned'], to: 'approved' },
+  start: { from: ['approved'], to: 'running' },
+  pause: { from: ['running'], to: 'paused' },
+  resume: { from: ['paused', 'halted'], to: 'running' },
+  cancel: { from: ['planned', 'approved', 'running', 'paused', 'halted'], to: 'cancelled' },
+}
+
+/** A plan that needs a second person is approved by someone else than its maker. */
+export function approveReplay(store: Store, id: string, command: Command): Promise<Replay> {
+  return steer(store, id, 'approve', command, replay => {
+    if (replay.createdBy === command.by)
+      throw new ReplayRefusedError(id, `was planned by ${command.by}; a second person has to approve it`)
+    return { approvedBy: command.by, approvedAt: command.clock.now() }
+  })
+}
+
+export function startReplay(store: Store, id: string, command: Command): Promise<Replay> {
+  return steer(store, id, 'start', command, () => ({ startedAt: command.clock.now() }))
+}
+
+export function pauseReplay(store: Store, id: string, command: Command): Promise<Replay> {
+  return steer(store, id, 'pause', command)
+}
+
+/** Also after a halt: a person has looked, and takes it from where it stopped. */
+export function resumeReplay(store: Store, id: string, command: Command): Promise<Replay> {
+  return steer(store, id, 'resume', command)
+}
+
+/** What was sent stays sent; what was not stays dead. */
+export function cancelReplay(store: Store, id: string, command: Command): Promise<Replay> {
+  return steer(store, id, 'cancel', command, () => ({ endedAt: command.clock.now() }))
+}
+
+async function steer(
+  store: Store,
+  id: string,
+  verb: Verb,
+  { by, clock, why }: Command,
+  extra: (replay: Replay) => Partial<Replay> = () => ({}),
+): Promise<Replay> {
+  const { from, to } = LEADS[verb]
+  const changed = await changeReplay(store, id, replay => {
+    if (!from.includes(replay.state))
+      throw new ReplayRefusedError(
+        id,
+        `is ${replay.state}; ${verb} is possible when it is ${from.join(' or ')}`,
+      )
+    return { ...extra(replay), state: to, by, why }
+  })
+  await store.audit.append({
+    at: clock.now(),
+    by,
+    action: `replay.${verb}`,
+    target: id,
+    ...(why === undefined ? {} : { detail: { why } }),
+  })
+  return changed
+}
+
+/** Reads, changes and writes until nobody else has changed it in between. */
+export async function changeReplay(
+  store: Store,
+  id: string,
+  change: (replay: Replay) => Partial<Replay> | undefined,
+): Promise<Replay> {
+  for (;;) {
+    const replay = await store.replays.get(id)
+    if (replay === undefined)
+      throw new ReplayRefusedError(id, 'there is none with this id; list them with replay show')
+    const changes = change(replay)
+    if (changes === undefined) return replay
+    const updated = await store.replays.update({ ...replay, ...changes })
+    if (updated !== undefined) return updated
+  }
+}

@@ -1,0 +1,10 @@
+import { LazaretError } from '../core/failure/errors.ts'
+
+/** What was asked of a replay is not possible now. Nothing was sent. */
+export class ReplayRefusedError extends LazaretError {
+  override readonly name = 'ReplayRefusedError'
+
+  constructor(id: string, problem: string) {
+    super(`replay ${id}: ${problem}`, { code: 'LAZARET_REPLAY_REFUSED', retryable: false })
+  }
+}

@@ -1,0 +1,55 @@
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { ReplayDecision } from '../ports/replays.ts'
+
+/** What the gates look at beside the letter itself. */
+export interface Circumstances {
+  readonly now: number
+  /** An event without a time to live of its own is replayed no later than this after it first failed. */
+  readonly maxAgeMs: number
+  /** The payload is edited, so that even a quarantined letter may go. */
+  readonly isEdited: boolean
+  /** A person has said that quarantined letters may go unchanged, the cause being mended. */
+  readonly allowQuarantined: boolean
+  /** What is wrong with the payload as it would be sent; undefined when it fits, or when nobody knows its schema. */
+  readonly schemaFault: string | undefined
+  /** Why the consumer of its channel cannot take it now; undefined when it can, or when nobody knows. */
+  readonly downstreamFault: string | undefined
+}
+
+export interface GateVerdict {
+  readonly decision: ReplayDecision
+  readonly why: string | undefined
+}
+
+/** Replays are for what failed today; who wants to send older events again says so. */
+export const DEFAULT_MAX_AGE_MS = 24 * 60 * 60 * 1_000
+
+const GO: GateVerdict = Object.freeze({ decision: 'replay', why: undefined })
+
+/** Each letter passes the gates in this order, and the first that is shut decides: state, approval, schema, age, downstream. */
+export function passGates(letter: DeadLetter, circumstances: Circumstances): GateVerdict {
+  const { now, maxAgeMs, isEdited, allowQuarantined, schemaFault, downstreamFault } = circumstances
+  const { state, event, cycle } = letter
+  if (state === 'replaying')
+    return skip('skip_state', 'another replay has sent it and its outcome is not known yet')
+  if (state === 'parked')
+    return skip(
+      'skip_state',
+      `it was replayed ${letter.replays} times and is parked; lift it out to allow another`,
+    )
+  if (state === 'resolved' || state === 'discarded') return skip('skip_state', `it is ${state}`)
+  if (state === 'quarantined' && !isEdited && !allowQuarantined)
+    return skip(
+      'skip_unapproved',
+      'it is quarantined: edit it, or allow quarantined letters once the cause is mended',
+    )
+  if (schemaFault !== undefined) return skip('skip_schema', schemaFault)
+  const expiresAt = event.expiresAt ?? cycle.firstFailedAt + maxAgeMs
+  if (expiresAt <= now) return skip('skip_expired', `it expired at ${new Date(expiresAt).toISOString()}`)
+  if (downstreamFault !== undefined) return skip('skip_downstream', downstreamFault)
+  return GO
+}
+
+function skip(decision: ReplayDecision, why: string): GateVerdict {
+  return { decision, why }
+}

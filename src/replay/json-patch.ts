@@ -1,0 +1,141 @@
+import type { JsonValue } from '../core/event/event.ts'
+import { LazaretError } from '../core/failure/errors.ts'
+import type { PatchOperation } from '../ports/replays.ts'
+
+type Container = JsonValue[] | Record<string, JsonValue>
+
+/** A patch that does not fit the document, or is none. The document is untouched. */
+export class PatchError extends LazaretError {
+  override readonly name = 'PatchError'
+
+  constructor(index: number, operation: PatchOperation, problem: string) {
+    super(`patch operation ${index + 1} (${operation.op} ${operation.path}): ${problem}`, {
+      code: 'LAZARET_PATCH_INVALID',
+      retryable: false,
+    })
+  }
+}
+
+/** Applies a JSON Patch (RFC 6902): all operations or none. The document given is never changed. */
+export function applyPatch(document: JsonValue, patch: readonly PatchOperation[]): JsonValue {
+  // A holder makes the whole document reachable by the same path logic as any part of it.
+  const holder: Record<string, JsonValue> = { root: structuredClone(document) as JsonValue }
+  for (const [index, operation] of patch.entries()) {
+    try {
+      applyOne(holder, operation)
+    } catch (error) {
+      throw new PatchError(index, operation, (error as Error).message)
+    }
+  }
+  return holder['root']!
+}
+
+function applyOne(holder: Record<string, JsonValue>, { op, path, from, value }: PatchOperation): void {
+  switch (op) {
+    case 'add':
+      add(holder, path, required(value))
+      break
+    case 'remove':
+      remove(holder, path)
+      break
+    case 'replace':
+      read(holder, path)
+      replace(holder, path, required(value))
+      break
+    case 'move': {
+      const source = requiredFrom(from)
+      if (path.startsWith(`${source}/`)) throw new Error('a value cannot be moved into itself')
+      const moved = read(holder, source)
+      remove(holder, source)
+      add(holder, path, moved)
+      break
+    }
+    case 'copy':
+      add(holder, path, structuredClone(read(holder, requiredFrom(from))) as JsonValue)
+      break
+    case 'test':
+      if (!equals(read(holder, path), required(value))) throw new Error('the value is another one')
+      break
+    default:
+      throw new Error('unknown operation; give add, remove, replace, move, copy or test')
+  }
+}
+
+function required(value: JsonValue | undefined): JsonValue {
+  if (value === undefined) throw new Error('it needs a value')
+  return value
+}
+
+function requiredFrom(from: string | undefined): string {
+  if (from === undefined) throw new Error('it needs a from')
+  return from
+}
+
+/** `/a~1b/0` is ['root', 'a/b', '0']; '' is the whole document. */
+function tokens(path: string): string[] {
+  if (path !== '' && !path.startsWith('/')) throw new Error("a path is '' or begins with /")
+  const parts = path.split('/').slice(1)
+  return ['root', ...parts.map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))]
+}
+
+function parentOf(holder: Container, path: string): { parent: Container; key: string } {
+  const steps = tokens(path)
+  const key = steps.pop()!
+  let parent: JsonValue = holder as JsonValue
+  for (const step of steps) parent = member(parent, step)
+  if (typeof parent !== 'object' || parent === null) throw new Error('its parent is neither object nor array')
+  return { parent: parent as Container, key }
+}
+
+function member(value: JsonValue, key: string): JsonValue {
+  if (Array.isArray(value)) return value[arrayIndex(key, value.length - 1)]!
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key))
+    throw new Error('there is no such place')
+  return (value as Record<string, JsonValue>)[key]!
+}
+
+function arrayIndex(key: string, last: number): number {
+  if (!/^(0|[1-9]\d*)$/.test(key) || Number(key) > last) throw new Error('there is no such place')
+  return Number(key)
+}
+
+function read(holder: Container, path: string): JsonValue {
+  const { parent, key } = parentOf(holder, path)
+  return member(parent as JsonValue, key)
+}
+
+function add(holder: Container, path: string, value: JsonValue): void {
+  const { parent, key } = parentOf(holder, path)
+  if (Array.isArray(parent))
+    parent.splice(key === '-' ? parent.length : arrayIndex(key, parent.length), 0, value)
+  else define(parent, key, value)
+}
+
+function replace(holder: Container, path: string, value: JsonValue): void {
+  const { parent, key } = parentOf(holder, path)
+  if (Array.isArray(parent)) parent[arrayIndex(key, parent.length - 1)] = value
+  else define(parent, key, value)
+}
+
+function remove(holder: Container, path: string): void {
+  const { parent, key } = parentOf(holder, path)
+  member(parent as JsonValue, key)
+  if (path === '') throw new Error('the whole document cannot be removed')
+  if (Array.isArray(parent)) parent.splice(arrayIndex(key, parent.length - 1), 1)
+  else delete parent[key]
+}
+
+/** As data, also when the name is `__proto__`. */
+function define(target: Record<string, JsonValue>, key: string, value: JsonValue): void {
+  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+}
+
+function equals(a: JsonValue, b: JsonValue): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) !== Array.isArray(b)) return false
+  const [left, right] = [a as Record<string, JsonValue>, b as Record<string, JsonValue>]
+  const keys = Object.keys(left)
+  if (keys.length !== Object.keys(right).length) return false
+  return keys.every(key => Object.hasOwn(right, key) && equals(left[key]!, right[key]!))
+}

@@ -1,0 +1,146 @@
+import { groupingOf } from '../core/dead-letter/group.ts'
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import { hash128 } from '../core/hash.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
+import type { Replay, ReplayDecision, ReplayItem } from '../ports/replays.ts'
+import type { StandardSchema } from '../ports/schema.ts'
+import type { Store } from '../ports/store.ts'
+import { passGates } from './gates.ts'
+import { type PlanRequest, resolvePlan } from './plan-options.ts'
+import { payloadOf } from './resend.ts'
+
+const PAGE = 500
+
+/** What is known outside the store; what is not given is not checked. */
+export interface Surroundings {
+  readonly clock: Clock
+  readonly newId: (now: number) => string
+  /** The schema of a channel's payloads. */
+  readonly schemaOf?: ((channel: string) => StandardSchema | undefined) | undefined
+  /** Why a channel's consumer cannot take events now; undefined when it can. */
+  readonly downstreamFault?:
+    | ((channel: string) => string | undefined | Promise<string | undefined>)
+    | undefined
+}
+
+interface Candidate {
+  readonly item: Omit<ReplayItem, 'position'>
+  readonly occurredAt: number
+}
+
+/**
+ * Freezes a selection and decides about every letter of it, without changing or sending anything. What the plan shows
+ * is what will be run: letters that die later are not in it.
+ */
+export async function planReplay(store: Store, request: PlanRequest, around: Surroundings): Promise<Replay> {
+  const asked = resolvePlan(request)
+  const now = around.clock.now()
+  const candidates: Candidate[] = []
+  for await (const letter of select(store.deadLetters, asked)) {
+    const verdict = await judge(letter, asked, around, now)
+    candidates.push({
+      item: { letterId: letter.id, ...verdict, status: 'waiting', fingerprint: groupingOf(letter).id },
+      occurredAt: letter.event.occurredAt,
+    })
+  }
+  // Oldest first: what depends on order gets it as nearly as a replay can give it.
+  candidates.sort((a, b) => a.occurredAt - b.occurredAt || (a.item.letterId < b.item.letterId ? -1 : 1))
+  const items = candidates.map(({ item }, position): ReplayItem => {
+    const skipped = item.decision !== 'replay'
+    return { ...item, position, status: skipped ? 'skipped' : 'waiting', endedAt: skipped ? now : undefined }
+  })
+  const replay: Replay = {
+    v: 1,
+    id: around.newId(now),
+    state: asked.needsApproval ? 'planned' : 'approved',
+    reason: asked.reason,
+    createdAt: now,
+    createdBy: asked.by,
+    selectedBy: { filter: asked.filter, ids: asked.ids },
+    count: items.length,
+    hash: hash128(items.map(item => item.letterId).join('\n')),
+    findings: tally(items),
+    stages: asked.stages,
+    perSecond: asked.perSecond,
+    halt: { refailRatio: asked.haltRefailRatio, onSameFingerprint: asked.haltOnSameFingerprint },
+    to: asked.to,
+    patch: asked.patch,
+    maxAgeMs: asked.maxAgeMs,
+    allowQuarantined: asked.allowQuarantined,
+    needsApproval: asked.needsApproval,
+    stage: 0,
+    revision: 0,
+  }
+  await store.replays.create(replay, items)
+  await store.audit.append({
+    at: now,
+    by: asked.by,
+    action: 'replay.plan',
+    target: replay.id,
+    detail: { reason: asked.reason, count: items.length, hash: replay.hash },
+  })
+  return replay
+}
+
+async function* select(
+  letters: DeadLetterStore,
+  { ids, filter }: { readonly ids: readonly string[] | undefined; readonly filter: LetterFilter | undefined },
+): AsyncGenerator<DeadLetter> {
+  if (ids !== undefined) {
+    for (const id of new Set(ids)) {
+      const letter = await letters.get(id)
+      if (letter !== undefined) yield letter
+    }
+    return
+  }
+  let cursor: string | undefined
+  do {
+    const page = await letters.list({ ...filter, limit: PAGE, cursor })
+    for (const letter of page.letters) if (filter?.state !== undefined || isUnfinished(letter)) yield letter
+    cursor = page.cursor
+  } while (cursor !== undefined)
+}
+
+/** What is over is only selected by asking for it. */
+function isUnfinished({ state }: DeadLetter): boolean {
+  return state !== 'resolved' && state !== 'discarded'
+}
+
+/** Asked when planning, and again right before sending. */
+export async function judge(
+  letter: DeadLetter,
+  asked: Pick<Replay, 'to' | 'patch' | 'maxAgeMs' | 'allowQuarantined'>,
+  around: Surroundings,
+  now: number,
+): Promise<{ readonly decision: ReplayDecision; readonly why: string | undefined }> {
+  const channel = asked.to ?? letter.channel
+  return passGates(letter, {
+    now,
+    maxAgeMs: asked.maxAgeMs,
+    isEdited: asked.patch !== undefined,
+    allowQuarantined: asked.allowQuarantined,
+    schemaFault: await schemaFault(letter, asked, around.schemaOf?.(channel)),
+    downstreamFault: await around.downstreamFault?.(channel),
+  })
+}
+
+async function schemaFault(
+  letter: DeadLetter,
+  asked: Pick<Replay, 'patch'>,
+  schema: StandardSchema | undefined,
+): Promise<string | undefined> {
+  try {
+    const payload = payloadOf(letter, asked)
+    const result = await schema?.['~standard'].validate(payload)
+    return result?.issues?.map(({ message }) => message).join('; ')
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+function tally(items: readonly ReplayItem[]): { readonly [D in ReplayDecision]?: number } {
+  const counts: { [D in ReplayDecision]?: number } = {}
+  for (const { decision } of items) counts[decision] = (counts[decision] ?? 0) + 1
+  return counts
+}

@@ -1,0 +1,38 @@
+import type { ReplayCounts, Stage } from '../ports/replays.ts'
+
+export const DEFAULT_STAGES: readonly Stage[] = Object.freeze([1, 10, 100, 'rest'])
+export const DEFAULT_REFAIL_RATIO = 0.2
+
+/** Where each stage ends, as the number of letters sent by then: [1, 10, 100, rest] of 500 is [1, 11, 111, 500]. */
+export function stageEnds(stages: readonly Stage[], count: number): readonly number[] {
+  const ends: number[] = []
+  let sent = 0
+  for (const stage of stages) {
+    if (sent >= count) break
+    sent = stage === 'rest' ? count : Math.min(count, sent + stage)
+    ends.push(sent)
+  }
+  // Stages that do not reach the end are followed by one that does.
+  if (sent < count) ends.push(count)
+  return ends
+}
+
+export interface HaltRules {
+  readonly refailRatio: number
+  readonly onSameFingerprint: boolean
+}
+
+/**
+ * Whether what is known so far says to stop, in words for the person who will ask. One letter that fails again with the
+ * same cause is enough while nothing has recovered: the cause is still there. After that the ratio decides.
+ */
+export function haltReason(rules: HaltRules, counts: ReplayCounts): string | undefined {
+  const again = counts.failed_same_cause + counts.failed_new_cause
+  const ended = again + counts.recovered
+  if (again === 0) return undefined
+  if (rules.onSameFingerprint && counts.failed_same_cause > 0 && counts.recovered === 0)
+    return `${counts.failed_same_cause} of ${ended} failed again with the cause they had before: it is not mended`
+  const ratio = again / ended
+  if (ratio <= rules.refailRatio) return undefined
+  return `${again} of ${ended} failed again, more than the ${Math.round(rules.refailRatio * 100)} % allowed`
+}

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createLetter } from '../../core/dead-letter/create.ts'
+import { createEvent } from '../../core/event/event.ts'
+import { plainCodec } from '../../ports/letter-codec.ts'
+import { createSealing } from './sealing.ts'
+
+const [k1, k2] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
+const sealing = createSealing({ current: 'k1', keys: { k1 } })
+const event = (payload: unknown, id = 'e1') =>
+  createEvent(
+    { id, type: 't', channel: 'c', payload, headers: { tenant: 'secret-tenant' } },
+    { now: 5, newId: () => 'x' },
+  )
+const letter = (payload: unknown) =>
+  createLetter({ event: event(payload), handler: 'h', reason: 'permanent', at: 9 })
+
+describe('sealing', () => {
+  it('K9: what was sealed opens to exactly what it was, bytes included', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), fc.uint8Array()), payload => {
+        fc.pre(!JSON.stringify(payload)?.includes('-0'))
+        const original = letter(payload)
+        expect(sealing.letters.decode(sealing.letters.encode(original))).toEqual(original)
+        expect(sealing.events.decode(sealing.events.encode(original.event))).toEqual(original.event)
+      }),
+    )
+  })
+
+  it('nothing of payload or headers can be read at rest, and two sealings differ', () => {
+    const text = sealing.letters.encode(letter({ card: '4111111111111111' }))
+    expect(text).not.toContain('4111111111111111')
+    expect(text).not.toContain('secret-tenant')
+    expect(sealing.letters.encode(letter({ card: '4111111111111111' }))).not.toBe(text)
+  })
+
+  it('a rotated key still reads what the older one wrote, and what was in the clear', () => {
+    const old = sealing.letters.encode(letter('old'))
+    const clear = plainCodec.letters.encode(letter('clear'))
+    const rotated = createSealing({ current: 'k2', keys: { k1, k2 } })
+    expect(rotated.letters.decode(old).event.payload).toBe('old')
+    expect(rotated.letters.decode(clear).event.payload).toBe('clear')
+    expect(rotated.letters.encode(letter('new'))).toContain('"sealed":"1.k2.')
+  })
+
+  it('a missing key, a wrong key and a changed text are clear errors', () => {
+    const text = sealing.letters.encode(letter('x'))
+    const other = createSealing({ current: 'k2', keys: { k2 } })
+    expect(() => other.letters.decode(text)).toThrow(
+      "sealed with key 'k1', which is not among the keys given",
+    )
+    expect(() => createSealing({ current: 'k1', keys: { k1: k2 } }).letters.decode(text)).toThrow(
+      'does not open',
+    )
+    expect(() => sealing.letters.decode(text.replace('"id":"e1"', '"id":"e2"'))).toThrow('does not open')
+  })
+
+  it('bad keys are all reported at once, and never shown', () => {
+    const short = Buffer.from('too short').toString('base64')
+    const make = () => createSealing({ current: 'gone', keys: { 'no good': k1, short } })
+    expect(make).toThrow(/keys\.no good[\s\S]*keys\.short[\s\S]*current/)
+    expect(make).not.toThrow(short)
+  })
+})
