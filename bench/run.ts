@@ -6,6 +6,14 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     about: 'cost of a successful call under resilient(), beside cockatiel and opossum',
     load: () => import('./policy.ts'),
   },
+  runtime: {
+    about: 'cost of consuming a message and of tracking an event, on the memory adapters',
+    load: () => import('./runtime.ts'),
+  },
+  stores: {
+    about: 'durable dead-letter writes and a million letters, on file and SQLite, beside the raw limits',
+    load: () => import('./stores.ts'),
+  },
 }
 
 const names = process.argv.slice(2).filter(argument => !argument.startsWith('--'))

@@ -1,0 +1,133 @@
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import { integer, oneOf, text, withDefault } from '../../core/options/rules.ts'
+import type {
+  Broker,
+  BrokerCapabilities,
+  Delivery,
+  SubscribeOptions,
+  Subscription,
+  Undecodable,
+} from '../../ports/broker.ts'
+import { BrokerClosedError } from '../../ports/broker-errors.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { clockRule } from '../../ports/clock-rules.ts'
+import { Channel } from './channel.ts'
+import { MemorySubscription } from './subscription.ts'
+
+export const DEFAULT_MAX_PER_CHANNEL = 1_000_000
+
+export interface MemoryBrokerOptions {
+  /** Names the broker in origins and errors ['memory']. */
+  readonly name?: string | undefined
+  readonly clock?: Clock | undefined
+  /** Events a channel may hold for its slowest handler, the letters kept for it included [1 000 000]. */
+  readonly maxPerChannel?: number | undefined
+}
+
+const rules = {
+  name: withDefault(text(), 'memory'),
+  clock: clockRule,
+  maxPerChannel: withDefault(integer({ min: 1 }), DEFAULT_MAX_PER_CHANNEL),
+}
+
+const subscribeRules = {
+  channel: text(),
+  handler: text(),
+  prefetch: integer({ min: 1 }),
+  ordering: oneOf('none', 'by-key'),
+}
+
+const CAPABILITIES: BrokerCapabilities = Object.freeze({
+  delay: true,
+  keyOrder: true,
+  deadLetters: true,
+  durable: false,
+})
+
+/**
+ * A broker in this process, for tests, examples and work that may end with the process. Channels come to be when they
+ * are first used.
+ *
+ * Which events a handler gets: all that are published from its first subscription on, whether someone subscribes at
+ * that moment or not. What was published before any handler of the channel existed goes to the first one.
+ */
+export function memoryBroker(options?: MemoryBrokerOptions): MemoryBroker {
+  return new MemoryBroker(resolveOptions('memoryBroker', rules, options))
+}
+
+export class MemoryBroker implements Broker {
+  readonly name: string
+  readonly capabilities = CAPABILITIES
+  readonly #clock: Clock
+  readonly #maxPerChannel: number
+  readonly #channels = new Map<string, Channel>()
+  #isClosed = false
+
+  constructor({ name, clock, maxPerChannel }: Resolved<typeof rules>) {
+    this.name = name
+    this.#clock = clock
+    this.#maxPerChannel = maxPerChannel
+  }
+
+  /** The letters of dead events that were saved nowhere else. */
+  get deadLetters(): readonly DeadLetter[] {
+    return [...this.#channels.values()].flatMap(channel => [...channel.letters()])
+  }
+
+  /** How many events the handler has not finished with: ready, open, waiting for a retry or behind their key. */
+  depth(channel: string, handler: string): number {
+    return this.#channels.get(channel)?.depth(handler) ?? 0
+  }
+
+  async publish(events: readonly LazaretEvent[]): Promise<void> {
+    this.#requireOpen()
+    for (const event of events) this.#channel(event.channel).add(event)
+  }
+
+  /** What another program could have sent: a message that is no event. */
+  async publishUndecodable(channel: string, message: Undecodable): Promise<void> {
+    this.#requireOpen()
+    this.#channel(channel).add(message)
+  }
+
+  async subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription> {
+    this.#requireOpen()
+    const resolved = resolveOptions('subscribe', subscribeRules, options)
+    const queue = this.#channel(resolved.channel).queueOf(resolved)
+    const subscription = new MemorySubscription(this.name, queue, resolved, deliver)
+    queue.join(subscription)
+    // Two turns later the caller has what this returns; a delivery before that could not be settled.
+    void Promise.resolve().then(() => Promise.resolve().then(() => subscription.start()))
+    return subscription
+  }
+
+  async letGo(channel: string, eventId: string): Promise<void> {
+    this.#requireOpen()
+    for (const queue of this.#channels.get(channel)?.queues ?? []) queue.letGo(eventId)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const channel of this.#channels.values()) {
+      for (const queue of channel.queues) {
+        await Promise.all(queue.subscriptions.map(subscription => subscription.close()))
+        queue.close()
+      }
+    }
+  }
+
+  #channel(name: string): Channel {
+    let channel = this.#channels.get(name)
+    if (channel === undefined) {
+      channel = new Channel(this.name, name, this.#maxPerChannel, this.#clock)
+      this.#channels.set(name, channel)
+    }
+    return channel
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new BrokerClosedError(this.name)
+  }
+}

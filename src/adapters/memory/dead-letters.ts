@@ -1,0 +1,120 @@
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { mergeLetter } from '../../core/dead-letter/merge.ts'
+import { transition } from '../../core/dead-letter/state.ts'
+import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import { integer, text, withDefault } from '../../core/options/rules.ts'
+import { DeadLettersClosedError, DeadLettersFullError } from '../../ports/dead-letter-errors.ts'
+import type {
+  DeadLetterStore,
+  LetterChange,
+  LetterFilter,
+  LetterPage,
+  LetterQuery,
+  LetterStats,
+} from '../../ports/dead-letters.ts'
+import {
+  comparePlaces,
+  matchesFilter,
+  placeOf,
+  resolveLetterFilter,
+  resolveLetterQuery,
+  writeCursor,
+} from '../../ports/letter-query.ts'
+import { statsOf } from './letter-stats.ts'
+
+export const DEFAULT_LETTER_CAPACITY = 100_000
+
+export interface MemoryDeadLettersOptions {
+  /** Names the store in errors ['memory']. */
+  readonly name?: string | undefined
+  /** Letters it takes; one more is refused [100 000]. */
+  readonly capacity?: number | undefined
+}
+
+const rules = {
+  name: withDefault(text(), 'memory'),
+  capacity: withDefault(integer({ min: 1 }), DEFAULT_LETTER_CAPACITY),
+}
+
+/** Dead letters that live as long as the process: for tests and examples. Anything else needs a durable store. */
+export function memoryDeadLetters(options?: MemoryDeadLettersOptions): MemoryDeadLetters {
+  return new MemoryDeadLetters(resolveOptions('memoryDeadLetters', rules, options))
+}
+
+/**
+ * Every method does its whole work before it first waits, so nothing can come in between: that makes `send` and
+ * `change` atomic here, where a store on a server needs a transaction.
+ */
+export class MemoryDeadLetters implements DeadLetterStore {
+  readonly #name: string
+  readonly #capacity: number
+  readonly #letters = new Map<string, DeadLetter>()
+  #isClosed = false
+
+  constructor({ name, capacity }: Resolved<typeof rules>) {
+    this.#name = name
+    this.#capacity = capacity
+  }
+
+  async send(letter: DeadLetter): Promise<void> {
+    this.#requireOpen()
+    const existing = this.#letters.get(letter.id)
+    if (existing === undefined && this.#letters.size >= this.#capacity) {
+      throw new DeadLettersFullError(this.#name, this.#capacity)
+    }
+    this.#letters.set(letter.id, mergeLetter(existing, letter))
+  }
+
+  async list(query?: LetterQuery): Promise<LetterPage> {
+    this.#requireOpen()
+    const { filter, limit, behind } = resolveLetterQuery(query)
+    const wanted = this.#matching(filter)
+      .filter(letter => behind === undefined || comparePlaces(placeOf(letter), behind) > 0)
+      .sort((a, b) => comparePlaces(placeOf(a), placeOf(b)))
+    const letters = wanted.slice(0, limit)
+    const last = letters.at(-1)
+    const hasMore = wanted.length > letters.length && last !== undefined
+    return { letters, cursor: hasMore ? writeCursor(placeOf(last), filter) : undefined }
+  }
+
+  async get(id: string): Promise<DeadLetter | undefined> {
+    this.#requireOpen()
+    return this.#letters.get(id)
+  }
+
+  async change(id: string, { from, to, at, replayId }: LetterChange): Promise<DeadLetter | undefined> {
+    this.#requireOpen()
+    const letter = this.#letters.get(id)
+    if (letter === undefined || (from !== undefined && letter.state !== from)) return undefined
+    const changed = transition(letter, to, at, replayId)
+    this.#letters.set(id, changed)
+    return changed
+  }
+
+  /** Every letter, in no order; for what has to look at all of them. */
+  all(): Iterable<DeadLetter> {
+    return this.#letters.values()
+  }
+
+  async delete(id: string): Promise<boolean> {
+    this.#requireOpen()
+    return this.#letters.delete(id)
+  }
+
+  async stats(filter?: LetterFilter): Promise<LetterStats> {
+    this.#requireOpen()
+    return statsOf(this.#matching(resolveLetterFilter(filter)))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+  }
+
+  #matching(filter: LetterFilter): DeadLetter[] {
+    return [...this.#letters.values()].filter(letter => matchesFilter(letter, filter))
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new DeadLettersClosedError(this.#name)
+  }
+}

@@ -1,0 +1,42 @@
+const SMALLEST = 16
+
+/** A queue with two ends in a ring: every operation is O(1), at any length. `undefined` is no item. */
+export class Deque<T> {
+  #ring: (T | undefined)[] = new Array(SMALLEST).fill(undefined)
+  #first = 0
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  push(item: T): void {
+    if (this.#size === this.#ring.length) this.#grow()
+    this.#ring[(this.#first + this.#size++) & (this.#ring.length - 1)] = item
+  }
+
+  unshift(item: T): void {
+    if (this.#size === this.#ring.length) this.#grow()
+    this.#first = (this.#first - 1) & (this.#ring.length - 1)
+    this.#ring[this.#first] = item
+    this.#size++
+  }
+
+  shift(): T | undefined {
+    if (this.#size === 0) return undefined
+    const item = this.#ring[this.#first]
+    this.#ring[this.#first] = undefined
+    this.#first = (this.#first + 1) & (this.#ring.length - 1)
+    // What a peak has taken is given back once it is over.
+    if (--this.#size === 0 && this.#ring.length > SMALLEST) this.#ring = new Array(SMALLEST).fill(undefined)
+    if (this.#size === 0) this.#first = 0
+    return item
+  }
+
+  /** The length stays a power of two, so that going round is a mask. */
+  #grow(): void {
+    const inOrder = [...this.#ring.slice(this.#first), ...this.#ring.slice(0, this.#first)]
+    this.#ring = inOrder.concat(new Array(inOrder.length).fill(undefined))
+    this.#first = 0
+  }
+}

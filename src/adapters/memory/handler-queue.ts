@@ -1,0 +1,143 @@
+import type { DeadLetter, Origin } from '../../core/dead-letter/letter.ts'
+import { mergeLetter } from '../../core/dead-letter/merge.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { MemoryDelivery, type Message } from './delivery.ts'
+import { Deque } from './deque.ts'
+import { KeyOrder } from './key-order.ts'
+import type { MemorySubscription } from './subscription.ts'
+import { WaitingRoom } from './waiting-room.ts'
+
+const SOON = Promise.resolve()
+
+/**
+ * What one handler of a channel still has to do. A message is in one place at a time:
+ *
+ *   add ──▶ (held behind its key) ──▶ ready ──▶ open ──▶ done, dead
+ *                                       ▲         │
+ *                                       └ waiting ◀┘ retry, release
+ */
+export class HandlerQueue {
+  /** By event id: letters that nobody else keeps. They go when the event is handled after all, or let go. */
+  readonly letters = new Map<string, DeadLetter>()
+  readonly ordering: 'none' | 'by-key'
+  /** Messages that are neither done nor dead. */
+  size = 0
+  readonly #channel: string
+  readonly #origin: Origin
+  readonly #clock: Clock
+  /** New messages as they came, their delivery being made when they are handed over; others with their counts. */
+  readonly #ready = new Deque<Message | MemoryDelivery>()
+  readonly #waiting: WaitingRoom
+  readonly #order: KeyOrder | undefined
+  #subscriptions: readonly MemorySubscription[] = []
+  #turn = 0
+  #willPump = false
+
+  constructor(channel: string, origin: Origin, ordering: 'none' | 'by-key', clock: Clock) {
+    this.#channel = channel
+    this.#origin = origin
+    this.ordering = ordering
+    this.#clock = clock
+    this.#waiting = new WaitingRoom(clock, delivery => this.#makeReady(delivery))
+    if (ordering === 'by-key') this.#order = new KeyOrder(event => this.#makeReady(event))
+  }
+
+  get subscriptions(): readonly MemorySubscription[] {
+    return this.#subscriptions
+  }
+
+  add(message: Message): void {
+    this.size++
+    if (this.#order !== undefined && 'id' in message) this.#order.arrived(message)
+    else this.#makeReady(message)
+  }
+
+  /** To be handed over again at its time, behind what is ready then: one that fails at once must not starve others. */
+  putBack(delivery: MemoryDelivery, notBefore: number): void {
+    if (notBefore > this.#clock.now()) this.#waiting.add(delivery, notBefore)
+    else this.#makeReady(delivery)
+    // Either way its place among the open ones is free for another.
+    this.pumpSoon()
+  }
+
+  /** As if it had not been handed over: it is the first again. */
+  giveBack(delivery: MemoryDelivery): void {
+    this.#ready.unshift(delivery)
+    this.pumpSoon()
+  }
+
+  done({ event }: MemoryDelivery): void {
+    this.size--
+    if (event !== undefined) {
+      if (this.letters.size > 0) this.letters.delete(event.id)
+      this.#order?.done(event)
+    }
+    this.pumpSoon()
+  }
+
+  died({ event }: MemoryDelivery, letter: DeadLetter | undefined): void {
+    this.size--
+    if (letter !== undefined) {
+      const { id } = letter.event
+      this.letters.set(id, mergeLetter(this.letters.get(id), letter))
+    }
+    if (event !== undefined) this.#order?.died(event)
+    this.pumpSoon()
+  }
+
+  letGo(eventId: string): void {
+    this.letters.delete(eventId)
+    this.#order?.letGo(eventId)
+  }
+
+  join(subscription: MemorySubscription): void {
+    this.#subscriptions = [...this.#subscriptions, subscription]
+  }
+
+  leave(subscription: MemorySubscription): void {
+    this.#subscriptions = this.#subscriptions.filter(other => other !== subscription)
+  }
+
+  close(): void {
+    this.#waiting.close()
+  }
+
+  /**
+   * Many calls, one round: deliveries are handed over in a turn of their own, so that nobody's publish or settle runs
+   * somebody else's handler, and a whole batch of settlements costs one promise.
+   */
+  pumpSoon(): void {
+    if (this.#willPump || this.#subscriptions.length === 0) return
+    this.#willPump = true
+    void SOON.then(() => this.#pump())
+  }
+
+  #makeReady(message: Message | MemoryDelivery): void {
+    this.#ready.push(message)
+    this.pumpSoon()
+  }
+
+  #pump(): void {
+    this.#willPump = false
+    while (this.#ready.size > 0) {
+      const subscription = this.#nextWithRoom()
+      if (subscription === undefined) return
+      const message = this.#ready.shift()!
+      subscription.handOver(
+        message instanceof MemoryDelivery
+          ? message
+          : new MemoryDelivery(this.#channel, message, this.#origin),
+      )
+    }
+  }
+
+  /** In turn, so that the subscriptions share the work evenly. */
+  #nextWithRoom(): MemorySubscription | undefined {
+    const all = this.#subscriptions
+    for (let tried = 0; tried < all.length; tried++) {
+      const subscription = all[this.#turn++ % all.length]!
+      if (subscription.hasRoom) return subscription
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,11 @@
+export { DEFAULT_MAX_PER_CHANNEL, MemoryBroker, type MemoryBrokerOptions, memoryBroker } from './broker.ts'
+export {
+  DEFAULT_LETTER_CAPACITY,
+  MemoryDeadLetters,
+  type MemoryDeadLettersOptions,
+  memoryDeadLetters,
+} from './dead-letters.ts'
+export { DEFAULT_RETENTION_MS, MemoryLedger, type MemoryLedgerOptions, memoryLedger } from './ledger.ts'
+export { DEFAULT_MAX_EVENTS, MemorySink, type MemorySinkOptions, memorySink } from './sink.ts'
+export { MemorySpill, memorySpill } from './spill.ts'
+export { memoryStore } from './store.ts'

@@ -1,0 +1,120 @@
+import { createIdSource, type IdSource } from '../../core/event/uuid.ts'
+import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import { milliseconds, withDefault } from '../../core/options/rules.ts'
+import type { Random } from '../../core/random.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { clockRule, randomRule } from '../../ports/clock-rules.ts'
+import type { Claim, Ledger } from '../../ports/ledger.ts'
+
+const DAY_MS = 86_400_000
+export const DEFAULT_RETENTION_MS = 7 * DAY_MS
+
+export interface MemoryLedgerOptions {
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+  /** How long a done pair stays done [7 days]. */
+  readonly retentionMs?: number | undefined
+}
+
+const rules = {
+  clock: clockRule,
+  random: randomRule,
+  retentionMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RETENTION_MS),
+}
+
+type Entry =
+  | { readonly kind: 'leased'; readonly token: string; readonly until: number }
+  | { readonly kind: 'done'; readonly at: number }
+
+/** Old entries looked at for each claim: more than one, so that the sweep outruns what is added. */
+const SWEPT_PER_CLAIM = 2
+
+/** A ledger for one process, for tests and examples: what it knows ends with the process. */
+export function memoryLedger(options?: MemoryLedgerOptions): MemoryLedger {
+  return new MemoryLedger(resolveOptions('memoryLedger', rules, options))
+}
+
+/**
+ * A lease that has run out belongs to its token until someone else claims the pair: a handler that was slow, but
+ * alone, may still complete. Nothing waits between reading an entry and writing it, so claims are atomic.
+ */
+export class MemoryLedger implements Ledger {
+  readonly #clock: Clock
+  readonly #newToken: IdSource
+  readonly #retentionMs: number
+  readonly #entries = new Map<string, Entry>()
+  #sweep = this.#entries.entries()
+
+  constructor({ clock, random, retentionMs }: Resolved<typeof rules>) {
+    this.#clock = clock
+    this.#newToken = createIdSource(random)
+    this.#retentionMs = retentionMs
+  }
+
+  /** Pairs it knows of. */
+  get size(): number {
+    return this.#entries.size
+  }
+
+  async claim(handler: string, key: string, leaseMs: number): Promise<Claim> {
+    const now = this.#clock.now()
+    this.#forgetOld(now)
+    const pair = pairOf(handler, key)
+    const entry = this.#entries.get(pair)
+    if (entry?.kind === 'done' && !this.#isOld(entry, now)) return { kind: 'done', at: entry.at }
+    if (entry?.kind === 'leased' && now < entry.until) return { kind: 'busy', until: entry.until }
+    const token = this.#newToken(now)
+    this.#entries.set(pair, { kind: 'leased', token, until: now + leaseMs })
+    return { kind: 'claimed', token }
+  }
+
+  async renew(handler: string, key: string, token: string, leaseMs: number): Promise<boolean> {
+    return this.#replace(handler, key, token, { kind: 'leased', token, until: this.#clock.now() + leaseMs })
+  }
+
+  async complete(handler: string, key: string, token: string): Promise<boolean> {
+    return this.#replace(handler, key, token, { kind: 'done', at: this.#clock.now() })
+  }
+
+  async release(handler: string, key: string, token: string): Promise<boolean> {
+    return this.#replace(handler, key, token, undefined)
+  }
+
+  async forget(handler: string, key: string): Promise<void> {
+    const pair = pairOf(handler, key)
+    if (this.#entries.get(pair)?.kind === 'done') this.#entries.delete(pair)
+  }
+
+  async close(): Promise<void> {}
+
+  #replace(handler: string, key: string, token: string, entry: Entry | undefined): boolean {
+    const pair = pairOf(handler, key)
+    const held = this.#entries.get(pair)
+    if (held?.kind !== 'leased' || held.token !== token) return false
+    if (entry === undefined) this.#entries.delete(pair)
+    else this.#entries.set(pair, entry)
+    return true
+  }
+
+  /** A few entries with every claim, round and round: memory is bounded, and no claim pays for all the others. */
+  #forgetOld(now: number): void {
+    for (let looked = 0; looked < SWEPT_PER_CLAIM; looked++) {
+      const { value, done } = this.#sweep.next()
+      if (done) {
+        this.#sweep = this.#entries.entries()
+        return
+      }
+      const [pair, entry] = value
+      if (this.#isOld(entry, now)) this.#entries.delete(pair)
+    }
+  }
+
+  #isOld(entry: Entry, now: number): boolean {
+    return now >= (entry.kind === 'done' ? entry.at : entry.until) + this.#retentionMs
+  }
+}
+
+/** JSON keeps the two apart whatever they contain. */
+function pairOf(handler: string, key: string): string {
+  return JSON.stringify([handler, key])
+}

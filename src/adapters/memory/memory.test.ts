@@ -1,0 +1,65 @@
+import { describe, it } from 'vitest'
+import { brokerConformance } from '../../testing/conformance/broker.ts'
+import { deadLetterStoreConformance } from '../../testing/conformance/dead-letters.ts'
+import { ledgerConformance } from '../../testing/conformance/ledger.ts'
+import { sinkConformance } from '../../testing/conformance/sink.ts'
+import { spillConformance } from '../../testing/conformance/spill.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import { memoryBroker, memoryDeadLetters, memoryLedger, memorySink, memorySpill } from './index.ts'
+
+describe('memory broker', () => {
+  brokerConformance({
+    test: it,
+    declares: { delay: true, keyOrder: true, deadLetters: true, durable: false },
+    canPublishRaw: true,
+    canReadLetters: true,
+    setup: async () => {
+      const clock = new FakeClock()
+      const broker = memoryBroker({ clock })
+      return {
+        broker,
+        clock,
+        publishRaw: (channel, raw) => broker.publishUndecodable(channel, { raw, problem: 'no event' }),
+        keptLetters: async channel => broker.deadLetters.filter(letter => letter.channel === channel),
+      }
+    },
+  })
+})
+
+describe('memory dead letters', () => {
+  deadLetterStoreConformance({
+    test: it,
+    declares: { durable: false, bounded: true },
+    setup: async options => ({ store: memoryDeadLetters(options), clock: new FakeClock() }),
+  })
+})
+
+describe('memory ledger', () => {
+  ledgerConformance({
+    test: it,
+    declares: { durable: false },
+    setup: async () => {
+      const clock = new FakeClock()
+      return { ledger: memoryLedger({ clock }), clock }
+    },
+  })
+})
+
+describe('memory sink', () => {
+  sinkConformance({
+    test: it,
+    declares: { setSick: false, hang: false, refuse: false },
+    setup: async () => {
+      const sink = memorySink()
+      return { sink, clock: new FakeClock(), received: async () => sink.events.map(event => event.id) }
+    },
+  })
+})
+
+describe('memory spill', () => {
+  spillConformance({
+    test: it,
+    declares: { durable: false },
+    setup: async () => ({ spill: memorySpill(), clock: new FakeClock() }),
+  })
+})

@@ -1,0 +1,97 @@
+import type { Clock } from '../../ports/clock.ts'
+import type {
+  ItemStatus,
+  Replay,
+  ReplayCounts,
+  ReplayItem,
+  ReplayState,
+  Replays,
+} from '../../ports/replays.ts'
+
+interface Kept {
+  replay: Replay
+  readonly items: ReplayItem[]
+  lease: { readonly owner: string; readonly until: number } | undefined
+}
+
+const NO_COUNTS: ReplayCounts = {
+  waiting: 0,
+  sent: 0,
+  recovered: 0,
+  failed_same_cause: 0,
+  failed_new_cause: 0,
+  skipped: 0,
+  lost: 0,
+}
+
+export class MemoryReplays implements Replays {
+  readonly #clock: Clock
+  readonly #kept = new Map<string, Kept>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async create(replay: Replay, items: readonly ReplayItem[]): Promise<void> {
+    this.#kept.set(replay.id, { replay, items: [...items], lease: undefined })
+  }
+
+  async get(id: string): Promise<Replay | undefined> {
+    return this.#kept.get(id)?.replay
+  }
+
+  async list(
+    options: { readonly state?: ReplayState | undefined; readonly limit?: number | undefined } = {},
+  ) {
+    const { state, limit = 100 } = options
+    const all = [...this.#kept.values()].map(({ replay }) => replay)
+    const wanted = all.filter(replay => state === undefined || replay.state === state)
+    return wanted.sort((a, b) => b.createdAt - a.createdAt).slice(0, limit)
+  }
+
+  async update(replay: Replay): Promise<Replay | undefined> {
+    const kept = this.#kept.get(replay.id)
+    if (kept === undefined || kept.replay.revision !== replay.revision) return undefined
+    kept.replay = { ...replay, revision: replay.revision + 1 }
+    return kept.replay
+  }
+
+  async items(
+    id: string,
+    options: {
+      readonly status?: ItemStatus | undefined
+      readonly after?: number | undefined
+      readonly limit?: number | undefined
+    } = {},
+  ): Promise<readonly ReplayItem[]> {
+    const { status, after = -1, limit = Number.POSITIVE_INFINITY } = options
+    const items = this.#kept.get(id)?.items ?? []
+    const wanted = items.filter(item => item.position > after && (status ?? item.status) === item.status)
+    return wanted.slice(0, limit)
+  }
+
+  async record(id: string, items: readonly ReplayItem[]): Promise<void> {
+    const kept = this.#kept.get(id)
+    for (const item of items) if (kept !== undefined) kept.items[item.position] = item
+  }
+
+  async counts(id: string): Promise<ReplayCounts> {
+    const counts = { ...NO_COUNTS } as { -readonly [S in ItemStatus]: number }
+    for (const { status } of this.#kept.get(id)?.items ?? []) counts[status]++
+    return counts
+  }
+
+  async lease(id: string, owner: string, leaseMs: number): Promise<boolean> {
+    const kept = this.#kept.get(id)
+    const now = this.#clock.now()
+    if (kept === undefined) return false
+    if (kept.lease !== undefined && kept.lease.owner !== owner && kept.lease.until > now) return false
+    kept.lease = { owner, until: now + leaseMs }
+    return true
+  }
+
+  async letGo(id: string, owner: string): Promise<void> {
+    const kept = this.#kept.get(id)
+    if (kept?.lease?.owner === owner) kept.lease = undefined
+  }
+}

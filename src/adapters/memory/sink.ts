@@ -1,0 +1,73 @@
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import { integer, withDefault } from '../../core/options/rules.ts'
+import type { Sink } from '../../ports/sink.ts'
+
+export const DEFAULT_MAX_EVENTS = 100_000
+
+export interface MemorySinkOptions {
+  /** Events it remembers; the oldest batches are forgotten for newer ones [100 000]. */
+  readonly maxEvents?: number | undefined
+}
+
+const rules = { maxEvents: withDefault(integer({ min: 1 }), DEFAULT_MAX_EVENTS) }
+
+/** A sink that remembers what was written to it, for tests and examples. */
+export function memorySink(options?: MemorySinkOptions): MemorySink {
+  return new MemorySink(resolveOptions('memorySink', rules, options))
+}
+
+export class MemorySink implements Sink {
+  /** Events written since the beginning or the last `clear`, the forgotten ones included. */
+  count = 0
+  readonly #maxEvents: number
+  #batches: (readonly LazaretEvent[])[] = []
+  /** Batches before this one are forgotten; they are cut off now and then, since cutting costs as much as what stays. */
+  #first = 0
+  #kept = 0
+
+  constructor({ maxEvents }: Resolved<typeof rules>) {
+    this.#maxEvents = maxEvents
+  }
+
+  get batches(): readonly (readonly LazaretEvent[])[] {
+    return this.#batches.slice(this.#first)
+  }
+
+  get events(): readonly LazaretEvent[] {
+    return this.batches.flat()
+  }
+
+  clear(): void {
+    this.#batches = []
+    this.#first = 0
+    this.#kept = 0
+    this.count = 0
+  }
+
+  async write(
+    batch: readonly LazaretEvent[],
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<undefined> {
+    signal.throwIfAborted()
+    this.#batches.push([...batch])
+    this.count += batch.length
+    this.#kept += batch.length
+    this.#forgetOldest()
+  }
+
+  async probe(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  #forgetOldest(): void {
+    while (this.#kept > this.#maxEvents && this.#first < this.#batches.length - 1) {
+      this.#kept -= this.#batches[this.#first]!.length
+      this.#batches[this.#first++] = []
+    }
+    if (this.#first * 2 > this.#batches.length) {
+      this.#batches = this.batches.slice()
+      this.#first = 0
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { mergeLetter } from '../../core/dead-letter/merge.ts'
+import { DeadLettersClosedError } from '../../ports/dead-letter-errors.ts'
+import type { DeadLetterQueue, Spill } from '../../ports/dead-letters.ts'
+
+/** A spill without a file, for tests: it survives a store that is down, but not the process. */
+export function memorySpill(): MemorySpill {
+  return new MemorySpill()
+}
+
+export class MemorySpill implements Spill {
+  /** In the order of arrival, which is what a map keeps; a letter that is told again stays in its place. */
+  readonly #letters = new Map<string, DeadLetter>()
+  #lastDrain: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+
+  async send(letter: DeadLetter): Promise<void> {
+    this.#requireOpen()
+    this.#letters.set(letter.id, mergeLetter(this.#letters.get(letter.id), letter))
+  }
+
+  /** One drain at a time: two at once would send every letter twice. */
+  drain(target: DeadLetterQueue): Promise<number> {
+    const drained = this.#lastDrain.then(() => this.#drain(target))
+    this.#lastDrain = drained.catch(() => {})
+    return drained
+  }
+
+  async size(): Promise<number> {
+    return this.#letters.size
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#lastDrain
+  }
+
+  async #drain(target: DeadLetterQueue): Promise<number> {
+    this.#requireOpen()
+    let sent = 0
+    // Those that arrive meanwhile are for the next drain, or a busy service would never end this one.
+    for (const [id, letter] of [...this.#letters]) {
+      try {
+        await target.send(letter)
+      } catch {
+        return sent
+      }
+      sent++
+      // If the same letter was told again in the meantime, the target has not seen that yet.
+      if (this.#letters.get(id) === letter) this.#letters.delete(id)
+    }
+    return sent
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new DeadLettersClosedError('memory spill')
+  }
+}

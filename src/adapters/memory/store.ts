@@ -1,0 +1,30 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { Store } from '../../ports/store.ts'
+import { systemClock } from '../../ports/system-clock.ts'
+import { MemoryAudit } from './audit.ts'
+import { memoryBroker } from './broker.ts'
+import { memoryDeadLetters } from './dead-letters.ts'
+import { MemoryGroups } from './groups.ts'
+import { memoryLedger } from './ledger.ts'
+import { MemoryReplays } from './replays.ts'
+
+/** A whole store that lives as long as the process: for tests, examples and trying things out. */
+export function memoryStore({ clock = systemClock }: { readonly clock?: Clock | undefined } = {}): Store {
+  const deadLetters = memoryDeadLetters()
+  const broker = memoryBroker({ clock })
+  const ledger = memoryLedger({ clock })
+  return {
+    url: 'memory:',
+    deadLetters,
+    groups: new MemoryGroups(() => deadLetters.all(), clock),
+    replays: new MemoryReplays(clock),
+    audit: new MemoryAudit(),
+    broker,
+    ledger,
+    async close() {
+      await broker.close()
+      await ledger.close()
+      await deadLetters.close()
+    },
+  }
+}

@@ -1,0 +1,103 @@
+import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
+import type { Delivery, Settlement, SubscribeOptions, Subscription } from '../../ports/broker.ts'
+import { DeliveryLostError } from '../../ports/broker-errors.ts'
+import type { MemoryDelivery } from './delivery.ts'
+import type { HandlerQueue } from './handler-queue.ts'
+import { OpenList } from './open-list.ts'
+
+/** One of the consumers that share the work of a handler. Everything here is done at once: there is nothing to await. */
+export class MemorySubscription implements Subscription {
+  readonly #queue: HandlerQueue
+  readonly #prefetch: number
+  readonly #deliver: (delivery: Delivery) => void
+  readonly #broker: string
+  readonly #open = new OpenList()
+  #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
+
+  constructor(
+    broker: string,
+    queue: HandlerQueue,
+    { prefetch }: SubscribeOptions,
+    deliver: (delivery: Delivery) => void,
+  ) {
+    this.#broker = broker
+    this.#queue = queue
+    this.#prefetch = prefetch
+    this.#deliver = deliver
+  }
+
+  get hasRoom(): boolean {
+    return this.#mode === 'running' && this.#open.size < this.#prefetch
+  }
+
+  /** The subscriber knows of its subscription now, so that deliveries may come. */
+  start(): void {
+    if (this.#mode === 'starting') this.resume()
+  }
+
+  handOver(delivery: MemoryDelivery): void {
+    delivery.holder = this
+    this.#open.push(delivery)
+    this.#deliver(delivery)
+  }
+
+  begin(delivery: Delivery, ended: readonly AttemptRecord[]): void | Promise<void> {
+    if (!this.#holds(delivery)) return this.#lost(delivery)
+    delivery.recordEnds(ended)
+    delivery.recordStart()
+  }
+
+  settle(delivery: Delivery, settlement: Settlement): void | Promise<void> {
+    if (!this.#holds(delivery)) return this.#lost(delivery)
+    this.#forget(delivery)
+    switch (settlement.outcome) {
+      case 'done':
+        this.#queue.done(delivery)
+        break
+      case 'retry':
+        delivery.recordEnds(settlement.ended)
+        this.#queue.putBack(delivery.again(), settlement.notBefore)
+        break
+      case 'release':
+        delivery.takeBackStart()
+        this.#queue.putBack(delivery.again(), settlement.notBefore)
+        break
+      case 'dead':
+        this.#queue.died(delivery, settlement.saved ? undefined : settlement.letter)
+    }
+  }
+
+  pause(): void {
+    if (this.#mode !== 'closed') this.#mode = 'paused'
+  }
+
+  resume(): void {
+    if (this.#mode === 'closed') return
+    this.#mode = 'running'
+    this.#queue.pumpSoon()
+  }
+
+  async close(): Promise<void> {
+    if (this.#mode === 'closed') return
+    this.#mode = 'closed'
+    this.#queue.leave(this)
+    // From the last to the first, each before those that were handed over after it.
+    for (let open = this.#open.last; open !== undefined; open = this.#open.last) {
+      this.#forget(open)
+      this.#queue.giveBack(open.again())
+    }
+  }
+
+  #holds(delivery: Delivery): delivery is MemoryDelivery {
+    return (delivery as MemoryDelivery).holder === this
+  }
+
+  #forget(delivery: MemoryDelivery): void {
+    delivery.holder = undefined
+    this.#open.remove(delivery)
+  }
+
+  #lost(delivery: Delivery): Promise<void> {
+    return Promise.reject(new DeliveryLostError(this.#broker, delivery.channel))
+  }
+}

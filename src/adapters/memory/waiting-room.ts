@@ -1,0 +1,64 @@
+import { Heap } from '../../core/heap.ts'
+import type { Cancel, Clock } from '../../ports/clock.ts'
+import type { MemoryDelivery } from './delivery.ts'
+
+/** Longer than this nobody sleeps without a look at the clock, which may have been set meanwhile. */
+const LONGEST_SLEEP_MS = 60_000
+
+interface Waiting {
+  readonly delivery: MemoryDelivery
+  readonly notBefore: number
+  /** Of those with the same time the first to come is the first to go. */
+  readonly order: number
+}
+
+/** Where messages wait for their time. One timer serves all of them: the one for the earliest. */
+export class WaitingRoom {
+  readonly #clock: Clock
+  readonly #onDue: (delivery: MemoryDelivery) => void
+  readonly #waiting = new Heap<Waiting>(isBefore)
+  #order = 0
+  #cancel: Cancel | undefined
+  #wakesAt = Number.POSITIVE_INFINITY
+
+  constructor(clock: Clock, onDue: (delivery: MemoryDelivery) => void) {
+    this.#clock = clock
+    this.#onDue = onDue
+  }
+
+  add(delivery: MemoryDelivery, notBefore: number): void {
+    this.#waiting.push({ delivery, notBefore, order: this.#order++ })
+    if (notBefore < this.#wakesAt) this.#sleep()
+  }
+
+  close(): void {
+    this.#cancel?.()
+  }
+
+  #sleep(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+    this.#wakesAt = Number.POSITIVE_INFINITY
+    const { first } = this.#waiting
+    if (first === undefined) return
+    const now = this.#clock.now()
+    // A timer may fire a little early; at least 1 ms keeps that from becoming a spin.
+    const delayMs = Math.min(LONGEST_SLEEP_MS, Math.max(1, first.notBefore - now))
+    this.#wakesAt = now + delayMs
+    this.#cancel = this.#clock.schedule(delayMs, () => this.#wake())
+  }
+
+  #wake(): void {
+    const now = this.#clock.now()
+    for (let first = this.#waiting.first; first !== undefined; first = this.#waiting.first) {
+      if (first.notBefore > now) break
+      this.#waiting.shift()
+      this.#onDue(first.delivery)
+    }
+    this.#sleep()
+  }
+}
+
+function isBefore(a: Waiting, b: Waiting): boolean {
+  return a.notBefore < b.notBefore || (a.notBefore === b.notBefore && a.order < b.order)
+}

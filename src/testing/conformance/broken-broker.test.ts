@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest'
+import { changed, failing } from '../../../test/support/conformance.ts'
+import { type MemoryBroker, memoryBroker } from '../../adapters/memory/broker.ts'
+import type { Broker, Delivery, Settlement, SubscribeOptions, Subscription } from '../../ports/broker.ts'
+import { FakeClock, settle } from '../fake-clock.ts'
+import { brokerConformance } from './broker.ts'
+
+/** Breaks a broker in one way, and names the test that must see it. */
+interface Break {
+  readonly what: string
+  readonly caughtBy: string
+  readonly broken: (broker: MemoryBroker) => Partial<Broker>
+}
+
+const BREAKS: readonly Break[] = [
+  {
+    what: 'publishes only the first event of a call',
+    caughtBy: 'E9: an event arrives whole',
+    broken: broker => ({ publish: events => broker.publish(events.slice(0, 1)) }),
+  },
+  {
+    what: 'publishes in the wrong order',
+    caughtBy: 'publish: events arrive in the order given',
+    broken: broker => ({ publish: events => broker.publish([...events].reverse()) }),
+  },
+  {
+    what: 'hands over more than the prefetch',
+    caughtBy: 'prefetch: so many deliveries',
+    broken: broker => subscribing(broker, { options: { prefetch: 100 } }),
+  },
+  {
+    what: 'has one queue for all handlers',
+    caughtBy: 'subscribe: every handler name gets every event once',
+    broken: broker => subscribing(broker, { options: { handler: 'everybody' } }),
+  },
+  {
+    what: 'delivers everything twice',
+    caughtBy: 'subscribe: every handler name gets every event once',
+    broken: broker => ({
+      subscribe: (options, deliver) =>
+        broker.subscribe(options, delivery => {
+          deliver(delivery)
+          deliver(delivery)
+        }),
+    }),
+  },
+  {
+    what: 'delivers before subscribe resolves',
+    caughtBy: 'subscribe: no delivery arrives before',
+    broken: broker => ({
+      subscribe: async (options, deliver) => {
+        const subscription = await broker.subscribe(options, deliver)
+        await settle()
+        return subscription
+      },
+    }),
+  },
+  {
+    what: 'does not pause',
+    caughtBy: 'B6: pause stops new deliveries',
+    broken: broker => subscribing(broker, { broken: () => ({ pause: () => {} }) }),
+  },
+  {
+    what: 'retries at once',
+    caughtBy: 'B3: retry: it is not handed over before its time',
+    broken: broker => settling(broker, (_, settlement) => ({ ...settlement, notBefore: 0 })),
+  },
+  {
+    what: 'forgets what is to be retried',
+    caughtBy: 'B3: retry: it comes again',
+    broken: broker => settling(broker, (_, each) => (each.outcome === 'retry' ? { outcome: 'done' } : each)),
+  },
+  {
+    what: 'forgets what happened in the attempts',
+    caughtBy: 'B8: retry: started, ended and what happened',
+    broken: broker => settling(broker, (_, settlement) => ({ ...settlement, ended: [] })),
+  },
+  {
+    what: 'does not count starts',
+    caughtBy: 'B8: an attempt that began and never ended',
+    broken: broker => subscribing(broker, { broken: () => ({ begin: () => {} }) }),
+  },
+  {
+    what: 'counts a release as an attempt',
+    caughtBy: 'release: nothing was tried',
+    broken: broker =>
+      settling(broker, (delivery, settlement, subscription) => {
+        if (settlement.outcome !== 'release') return settlement
+        void subscription.begin(delivery, [])
+        return { ...settlement, outcome: 'retry', ended: [] }
+      }),
+  },
+  {
+    what: 'takes a second settlement without a word',
+    caughtBy: 'settle: a delivery is settled once',
+    broken: broker => subscribing(broker, { broken: swallowing }),
+  },
+  {
+    what: 'loses what is open when a subscription closes',
+    caughtBy: 'close: a subscription gives back what is open',
+    broken: losing,
+  },
+  {
+    what: 'drops letters that nobody else keeps',
+    caughtBy: 'K10: dead, its letter saved nowhere else',
+    broken: broker => settling(broker, (_, settlement) => ({ ...settlement, saved: true })),
+  },
+  {
+    what: 'keeps no order',
+    caughtBy: 'B9: the events of a key come one at a time',
+    broken: broker => subscribing(broker, { options: { ordering: 'none' } }),
+  },
+  {
+    what: 'goes on over the dead',
+    caughtBy: 'B9: dead: the later ones of its key wait',
+    broken: broker =>
+      settling(broker, (delivery, settlement) => {
+        if (settlement.outcome === 'dead')
+          void settle().then(() => broker.letGo(delivery.channel, idOf(delivery)))
+        return settlement
+      }),
+  },
+  {
+    what: 'lets nobody go',
+    caughtBy: 'until it is let go',
+    broken: () => ({ letGo: async () => {} }),
+  },
+  {
+    what: 'puts a replay behind those that have waited',
+    caughtBy: 'B9: dead: published again, it goes first',
+    broken: broker => ({
+      publish: async events => {
+        for (const event of events) await broker.letGo(event.channel, event.id)
+        await broker.publish(events)
+      },
+    }),
+  },
+  {
+    what: 'publishes into nothing after close',
+    caughtBy: 'close: a broker closes its subscriptions',
+    broken: broker => ({ publish: events => broker.publish(events).catch(() => {}) }),
+  },
+]
+
+describe('the broker suite', () => {
+  it.each(BREAKS)('catches a broker that $what', async ({ caughtBy, broken }) => {
+    const failed = await failing(test => {
+      brokerConformance({
+        test,
+        declares: { delay: true, keyOrder: true, deadLetters: true, durable: false },
+        canReadLetters: true,
+        setup: async () => {
+          const clock = new FakeClock()
+          const memory = memoryBroker({ clock })
+          return {
+            clock,
+            patienceMs: 50,
+            broker: changed<Broker>(memory, () => broken(memory)),
+            keptLetters: async () => memory.deadLetters,
+          }
+        },
+      })
+    }, caughtBy)
+    expect(failed).toHaveLength(1)
+  })
+})
+
+function subscribing(
+  broker: Broker,
+  {
+    options: forced = {},
+    broken = () => ({}),
+  }: {
+    readonly options?: Partial<SubscribeOptions>
+    readonly broken?: (subscription: Subscription) => Partial<Subscription>
+  },
+): Partial<Broker> {
+  return {
+    async subscribe(options, deliver) {
+      const subscription = await broker.subscribe({ ...options, ...forced }, deliver)
+      return changed(subscription, broken)
+    },
+  }
+}
+
+function settling(
+  broker: Broker,
+  change: (delivery: Delivery, settlement: Settlement, subscription: Subscription) => Settlement,
+): Partial<Broker> {
+  return subscribing(broker, {
+    broken: subscription => ({
+      settle: (delivery, settlement) =>
+        subscription.settle(delivery, change(delivery, settlement, subscription)),
+    }),
+  })
+}
+
+function swallowing(subscription: Subscription): Partial<Subscription> {
+  return {
+    settle: async (delivery, settlement) => subscription.settle(delivery, settlement)?.catch(() => {}),
+  }
+}
+
+function losing(broker: Broker): Partial<Broker> {
+  return {
+    async subscribe(options, deliver) {
+      const open: Delivery[] = []
+      const subscription = await broker.subscribe(options, delivery => {
+        open.push(delivery)
+        deliver(delivery)
+      })
+      const close = async () => {
+        for (const delivery of open) await subscription.settle(delivery, { outcome: 'done' })
+        await subscription.close()
+      }
+      return changed(subscription, () => ({ close }))
+    },
+  }
+}
+
+function idOf({ content }: Delivery): string {
+  return 'id' in content ? content.id : ''
+}

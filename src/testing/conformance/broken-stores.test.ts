@@ -1,0 +1,250 @@
+import { describe, expect, it } from 'vitest'
+import { changed, failing } from '../../../test/support/conformance.ts'
+import { memoryDeadLetters, memoryLedger, memorySink, memorySpill } from '../../adapters/memory/index.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
+import type { Ledger } from '../../ports/ledger.ts'
+import type { Sink } from '../../ports/sink.ts'
+import { recordingDeadLetters } from '../dead-letters.ts'
+import { FakeClock, settle } from '../fake-clock.ts'
+import { deadLetterStoreConformance } from './dead-letters.ts'
+import { ledgerConformance } from './ledger.ts'
+import { sinkConformance } from './sink.ts'
+import { spillConformance } from './spill.ts'
+
+/** What is broken, the test that must see it, and how it is done. */
+type Break<T> = readonly [what: string, caughtBy: string, broken: (whole: T) => Partial<T>]
+
+const STORES: readonly Break<DeadLetterStore>[] = [
+  [
+    'overwrites instead of merging',
+    'E10: a replay that fails comes back',
+    store => ({
+      send: async letter => {
+        await store.delete(letter.id)
+        await store.send(letter)
+      },
+    }),
+  ],
+  [
+    'pages by offset',
+    'E9: while letters come and go',
+    store => ({
+      list: async ({ cursor = '0', limit = 100 } = {}) => {
+        const { letters } = await store.list({ limit: 1_000 })
+        const end = Number(cursor) + limit
+        return {
+          letters: letters.slice(Number(cursor), end),
+          cursor: end < letters.length ? `${end}` : undefined,
+        }
+      },
+    }),
+  ],
+  [
+    'lists oldest first',
+    'E10: letters are listed newest failure first',
+    store => ({
+      list: async query => {
+        const page = await store.list(query)
+        return { ...page, letters: page.letters.toReversed() }
+      },
+    }),
+  ],
+  [
+    'knows no category',
+    'E9: every filter',
+    store => ({ list: query => store.list({ ...query, category: undefined }) }),
+  ],
+  ['counts all in stats', 'E9: every filter', store => ({ stats: () => store.stats() })],
+  [
+    'searches with wildcards',
+    'E9: a search takes every character as itself',
+    store => ({ list: query => store.list({ ...query, search: query?.search?.replace(/[%_]/g, '') }) }),
+  ],
+  [
+    'changes whatever state a letter is in',
+    'E9: a change that names the state it expects',
+    store => ({ change: (id, { from: _, ...change }) => store.change(id, change) }),
+  ],
+  [
+    'answers an illegal change with undefined',
+    'E9: every legal change of state',
+    store => ({ change: (id, change) => store.change(id, change).catch(() => undefined) }),
+  ],
+  [
+    'checks first and changes later',
+    'K8: of many who want to replay',
+    store => ({
+      change: async (id, { from, ...change }) => {
+        const letter = await store.get(id)
+        await settle()
+        if (letter?.state !== from) return undefined
+        await store.delete(id)
+        await store.send(letter as DeadLetter)
+        return await store.change(id, change)
+      },
+    }),
+  ],
+  [
+    'drops the oldest when it is full',
+    'P1: without room it rejects',
+    store => ({
+      send: async letter => {
+        await store.send(letter).catch(async () => {
+          const { letters } = await store.list()
+          await store.delete(letters.at(-1)!.id)
+          await store.send(letter)
+        })
+      },
+    }),
+  ],
+  [
+    'takes letters after close',
+    'P1: after close',
+    store => ({ send: letter => store.send(letter).catch(() => {}) }),
+  ],
+]
+
+const LEDGERS: readonly Break<Ledger>[] = [
+  [
+    'marks as done before the handler has run',
+    'S8: a pair that is new is claimed',
+    ledger => ({
+      claim: async (handler, key, leaseMs) => {
+        const claim = await ledger.claim(handler, key, leaseMs)
+        if (claim.kind === 'claimed') await ledger.complete(handler, key, claim.token)
+        return claim
+      },
+    }),
+  ],
+  [
+    'gives a pair to everyone',
+    'S8: of many claims at once',
+    () => ({ claim: async () => ({ kind: 'claimed', token: 'everyone' }) }),
+  ],
+  [
+    'runs handler and key together',
+    'S8: handler and key are a pair',
+    ledger => ({ claim: (handler, key, leaseMs) => ledger.claim('all', `${handler}:${key}`, leaseMs) }),
+  ],
+  [
+    'never lets a lease expire',
+    'S8: an expired lease can be claimed anew',
+    ledger => ({ claim: (handler, key) => ledger.claim(handler, key, 1e12) }),
+  ],
+  ['does not renew', 'S8: a renewed lease lasts longer', () => ({ renew: async () => true })],
+  ['does not forget', 'S8: forget makes a done pair claimable', () => ({ forget: async () => {} })],
+  [
+    'says yes to any token',
+    'S8: another token has no power',
+    ledger => ({
+      complete: async (handler, key, token) => (await ledger.complete(handler, key, token)) || true,
+    }),
+  ],
+]
+
+const SPILLS: readonly Break<Spill>[] = [
+  [
+    'removes before the target has it',
+    'B7: it stops at the first letter',
+    spill => ({
+      drain: async target => {
+        const taken = await takeAll(spill)
+        const results = await Promise.allSettled(taken.map(letter => target.send(letter)))
+        return results.filter(result => result.status === 'fulfilled').length
+      },
+    }),
+  ],
+  [
+    'drains newest first',
+    'B7: letters go whole, oldest first',
+    spill => ({
+      drain: async target => {
+        const taken = await takeAll(spill)
+        for (const letter of taken.toReversed()) await target.send(letter)
+        return taken.length
+      },
+    }),
+  ],
+  [
+    'takes letters after close',
+    'P1: after close',
+    spill => ({ send: letter => spill.send(letter).catch(() => {}) }),
+  ],
+]
+
+const SINKS: readonly Break<Sink>[] = [
+  ['writes nothing', 'E17: when a write resolves', () => ({ write: async () => undefined })],
+  [
+    'is deaf to its signal',
+    'E17: with a signal that is aborted already',
+    sink => ({ write: batch => sink.write(batch, { signal: new AbortController().signal }) }),
+  ],
+  [
+    'probes by writing',
+    'E18: a probe of a sink that is well',
+    sink => ({ probe: async context => void (await sink.write([{ id: 'probe' } as never], context)) }),
+  ],
+]
+
+describe('the suites of the stores and the sink', () => {
+  it.each(STORES)('P1: catch a dead-letter store that %s', async (_, caughtBy, broken) => {
+    const failed = await failing(test => {
+      deadLetterStoreConformance({
+        test,
+        declares: { durable: false, bounded: true },
+        setup: async options => ({
+          clock: new FakeClock(),
+          store: changed<DeadLetterStore>(memoryDeadLetters(options), broken),
+        }),
+      })
+    }, caughtBy)
+    expect(failed).toHaveLength(1)
+  })
+
+  it.each(LEDGERS)('S8: catch a ledger that %s', async (_, caughtBy, broken) => {
+    const failed = await failing(test => {
+      ledgerConformance({
+        test,
+        declares: { durable: false },
+        setup: async () => {
+          const driven = new FakeClock()
+          return { clock: driven, ledger: changed<Ledger>(memoryLedger({ clock: driven }), broken) }
+        },
+      })
+    }, caughtBy)
+    expect(failed).toHaveLength(1)
+  })
+
+  it.each(SPILLS)('B7: catch a spill that %s', async (_, caughtBy, broken) => {
+    const failed = await failing(test => {
+      spillConformance({
+        test,
+        declares: { durable: false },
+        setup: async () => ({ clock: new FakeClock(), spill: changed<Spill>(memorySpill(), broken) }),
+      })
+    }, caughtBy)
+    expect(failed).toHaveLength(1)
+  })
+
+  it.each(SINKS)('E17: catch a sink that %s', async (_, caughtBy, broken) => {
+    const failed = await failing(test => {
+      sinkConformance({
+        test,
+        declares: { setSick: false, hang: false, refuse: false },
+        setup: async () => {
+          const memory = memorySink()
+          const received = async () => memory.events.map(event => event.id)
+          return { clock: new FakeClock(), sink: changed<Sink>(memory, broken), received }
+        },
+      })
+    }, caughtBy)
+    expect(failed).toHaveLength(1)
+  })
+})
+
+async function takeAll(spill: Spill): Promise<readonly DeadLetter[]> {
+  const taken = recordingDeadLetters()
+  await spill.drain(taken)
+  return taken.all
+}

@@ -1,0 +1,19 @@
+import { closingTests, durabilityTests } from './broker/closing.ts'
+import { countingTests } from './broker/counting.ts'
+import { deliveringTests, undecodableTests } from './broker/delivering.ts'
+import { orderingTests } from './broker/ordering.ts'
+import { delayTests, keptLetterTests, settlingTests } from './broker/settling.ts'
+import type { BrokerConformance } from './broker/suite.ts'
+
+/** Every sentence of the broker port's contract, as tests. */
+export function brokerConformance(suite: BrokerConformance): void {
+  deliveringTests(suite)
+  undecodableTests(suite)
+  settlingTests(suite)
+  delayTests(suite)
+  keptLetterTests(suite)
+  countingTests(suite)
+  orderingTests(suite)
+  closingTests(suite)
+  durabilityTests(suite)
+}

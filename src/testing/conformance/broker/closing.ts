@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { seededRandom } from '../../seeded-random.ts'
+import { counts } from './counting.ts'
+import { type BrokerConformance, inWorld } from './suite.ts'
+import { idOf, idsOf } from './world.ts'
+
+/** Nothing is lost by closing, and nothing happens after it. */
+export function closingTests(suite: BrokerConformance): void {
+  const it = inWorld(suite)
+
+  it('close: a subscription gives back what is open, to whoever subscribes then', async world => {
+    const inbox = await world.subscribe({ prefetch: 2 })
+    const events = await world.publish(3)
+    await inbox.take(2)
+    await inbox.subscription.close()
+    const next = await world.subscribe()
+    assert.deepEqual(idsOf(await next.take(3)).sort(), events.map(event => event.id).sort())
+  })
+
+  it('close: what is open goes to the other subscriptions of the handler', async world => {
+    const first = await world.subscribe({ prefetch: 1 })
+    const [event] = await world.publish(1)
+    await first.next()
+    const second = await world.subscribe()
+    await first.subscription.close()
+    assert.equal(idOf(await second.next()), event?.id)
+  })
+
+  it('close: nothing arrives after it has resolved; closing twice is safe', async world => {
+    const inbox = await world.subscribe()
+    await inbox.subscription.close()
+    await inbox.subscription.close()
+    await world.publish(2)
+    inbox.subscription.resume()
+    await inbox.assertEmpty('a closed subscription got a delivery')
+  })
+
+  it('close: waits for settlements under way', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const settled = inbox.subscription.settle(await inbox.next(), { outcome: 'done' })
+    await inbox.subscription.close()
+    await settled
+    await (await world.subscribe()).assertEmpty('a settlement under way was lost')
+  })
+
+  it('close: a broker closes its subscriptions; twice is safe; using it afterwards rejects', async world => {
+    const { broker, channel } = world
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const delivery = await inbox.next()
+    await broker.close()
+    await broker.close()
+    await assert.rejects(async () => inbox.subscription.settle(delivery, { outcome: 'done' }))
+    await assert.rejects(async () => broker.publish(world.events(1)))
+    await assert.rejects(async () => world.subscribe())
+    await assert.rejects(async () => broker.letGo(channel, 'some-id'))
+    await inbox.assertEmpty('a closed broker delivered')
+  })
+
+  it('E21: at least once: with subscriptions coming and going, every event is done, and none after that', async world => {
+    await world.introduce()
+    const events = await world.publish(60)
+    const random = seededRandom(3)
+    const done = new Set<string>()
+    while (done.size < events.length) {
+      const inbox = await world.subscribe({ prefetch: 1 + Math.floor(random() * 8) })
+      for (let handled = 0; handled < 10 && done.size < events.length; handled++) {
+        const delivery = await inbox.next()
+        assert(!done.has(idOf(delivery)), 'an event that is done came again')
+        const chance = random()
+        // It stays open, and goes back when the subscription closes.
+        if (chance < 0.1) break
+        if (chance < 0.4) {
+          await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended: [] })
+        } else {
+          await inbox.done(delivery)
+          done.add(idOf(delivery))
+        }
+      }
+      await inbox.subscription.close()
+    }
+    await (await world.subscribe()).assertEmpty('something is left over')
+  })
+}
+
+/** What survives the end of the process. */
+export function durabilityTests(suite: BrokerConformance): void {
+  const { durable, keyOrder, delay } = suite.declares
+  const it = inWorld(suite, durable ? undefined : 'declares durable: false')
+
+  it('E21: what is published, and what is open, survives', async world => {
+    const inbox = await world.subscribe({ prefetch: 2 })
+    const events = await world.publish(4)
+    const [first, second] = await inbox.take(2)
+    await inbox.done(first!)
+    await inbox.subscription.begin(second!, [])
+    await world.reopen()
+    const deliveries = await (await world.subscribe()).take(3)
+    assert.deepEqual(
+      idsOf(deliveries).sort(),
+      events
+        .slice(1)
+        .map(event => event.id)
+        .sort(),
+    )
+    const open = deliveries.find(delivery => idOf(delivery) === events[1]?.id)
+    assert.deepEqual(counts(open!), [1, 0, []])
+  })
+
+  it('B3: a retry is not forgotten, with its attempts', async world => {
+    const { patience } = world
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const delivery = await inbox.next()
+    const notBefore = patience.now() + (delay ? patience.delayMs : 0)
+    const ended = [world.make.attempt(1)]
+    await inbox.subscription.begin(delivery, [])
+    await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore, ended })
+    await world.reopen()
+    const next = await world.subscribe()
+    assert.deepEqual(counts(await next.next()), [1, 1, ended])
+    assert(next.times[0]! >= notBefore, 'it came too early')
+  })
+
+  const itOrdered = inWorld(
+    suite,
+    durable ? (keyOrder ? undefined : 'declares keyOrder: false') : 'declares durable: false',
+  )
+  itOrdered('B9: a dead event still holds its key', async world => {
+    const options = { ordering: 'by-key' } as const
+    const inbox = await world.subscribe(options)
+    const [dead, second] = await world.publish(2, { key: 'a' })
+    const delivery = await inbox.next()
+    await inbox.subscription.settle(delivery, {
+      outcome: 'dead',
+      letter: world.letterOf(delivery),
+      saved: true,
+    })
+    await world.reopen()
+    const next = await world.subscribe(options)
+    await next.assertEmpty('the key went on over its dead event')
+    await world.broker.letGo(world.channel, dead!.id)
+    assert.equal(idOf(await next.next()), second?.id)
+  })
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import type { Delivery } from '../../../ports/broker.ts'
+import { type BrokerConformance, inWorld } from './suite.ts'
+
+const MANY_ATTEMPTS = 40
+
+/** Attempts are counted when they start and when they end, so that one which kills its process shows. */
+export function countingTests(suite: BrokerConformance): void {
+  const it = inWorld(suite)
+
+  it('B8: handing over alone is no attempt', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    await inbox.next()
+    await inbox.subscription.close()
+    assert.deepEqual(counts(await (await world.subscribe()).next()), [0, 0, []])
+  })
+
+  it('B8: an attempt that began and never ended is counted as started', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    await inbox.subscription.begin(await inbox.next(), [])
+    await inbox.subscription.close()
+    assert.deepEqual(counts(await (await world.subscribe()).next()), [1, 0, []])
+  })
+
+  it('B8: what a delivery says does not change while it is open', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const delivery = await inbox.next()
+    await inbox.subscription.begin(delivery, [])
+    await inbox.subscription.begin(delivery, [world.make.attempt(1)])
+    assert.deepEqual(counts(delivery), [0, 0, []])
+  })
+
+  it('B8: retry: started, ended and what happened are told by the next delivery', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const delivery = await inbox.next()
+    const ended = [world.make.attempt(1, { delayMs: 250 })]
+    await inbox.subscription.begin(delivery, [])
+    await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended })
+    assert.deepEqual(counts(await inbox.next()), [1, 1, ended])
+  })
+
+  it('B8: attempts that ended in process are recorded by the next begin', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const delivery = await inbox.next()
+    const [first, second] = [world.make.attempt(1), world.make.attempt(2)]
+    await inbox.subscription.begin(delivery, [])
+    await inbox.subscription.begin(delivery, [first])
+    await inbox.subscription.begin(delivery, [second])
+    await inbox.subscription.close()
+    assert.deepEqual(counts(await (await world.subscribe()).next()), [3, 2, [first, second]])
+  })
+
+  it('B8: counts go on over crashes, retries and releases', async world => {
+    await world.introduce()
+    await world.publish(1)
+    let inbox = await world.subscribe()
+    await inbox.subscription.begin(await inbox.next(), [])
+    await inbox.subscription.close()
+    inbox = await world.subscribe()
+    const second = await inbox.next()
+    const record = world.make.attempt(2)
+    await inbox.subscription.begin(second, [])
+    await inbox.subscription.settle(second, { outcome: 'retry', notBefore: 0, ended: [record] })
+    await inbox.subscription.settle(await inbox.next(), { outcome: 'release', notBefore: 0 })
+    assert.deepEqual(counts(await inbox.next()), [2, 1, [record]])
+  })
+
+  it('B8: release: a start that has not ended is taken back, what ended stays', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const delivery = await inbox.next()
+    const record = world.make.attempt(1)
+    await inbox.subscription.begin(delivery, [])
+    await inbox.subscription.begin(delivery, [record])
+    await inbox.subscription.settle(delivery, { outcome: 'release', notBefore: 0 })
+    const second = await inbox.next()
+    assert.deepEqual(counts(second), [1, 1, [record]])
+    await inbox.subscription.settle(second, { outcome: 'release', notBefore: 0 })
+    assert.deepEqual(counts(await inbox.next()), [1, 1, [record]], 'only its own start is taken back')
+  })
+
+  it('B8: the history is bounded, oldest first, and counts are right beyond it', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    for (let number = 1; number <= MANY_ATTEMPTS; number++) {
+      const delivery = await inbox.next()
+      await inbox.subscription.begin(delivery, [])
+      await inbox.subscription.settle(delivery, {
+        outcome: 'retry',
+        notBefore: 0,
+        ended: [world.make.attempt(number)],
+      })
+    }
+    const { started, ended, history } = await inbox.next()
+    assert.deepEqual([started, ended], [MANY_ATTEMPTS, MANY_ATTEMPTS])
+    assert(history.length < MANY_ATTEMPTS, `all ${history.length} attempts are kept`)
+    const numbers = history.map(attempt => attempt.number)
+    assert.deepEqual(
+      numbers,
+      [...numbers].sort((a, b) => a - b),
+    )
+    assert.equal(numbers.at(-1), MANY_ATTEMPTS, 'the latest is kept')
+  })
+
+  it('K5: an event that is published again after its death starts from nothing', async world => {
+    const inbox = await world.subscribe()
+    const [event] = await world.publish(1)
+    const delivery = await inbox.next()
+    await inbox.subscription.begin(delivery, [])
+    await inbox.subscription.settle(delivery, {
+      outcome: 'dead',
+      letter: world.letterOf(delivery),
+      saved: true,
+    })
+    await world.broker.publish([event!])
+    assert.deepEqual(counts(await inbox.next()), [0, 0, []])
+  })
+}
+
+export function counts({ started, ended, history }: Delivery) {
+  return [started, ended, [...history]]
+}

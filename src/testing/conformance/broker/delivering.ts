@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { type BrokerConformance, inWorld } from './suite.ts'
+import { eventOf, idOf, idsOf } from './world.ts'
+
+/** What is published arrives: whole, in order, at everyone it is for, and never more at once than asked for. */
+export function deliveringTests(suite: BrokerConformance): void {
+  const it = inWorld(suite)
+
+  it('says of itself what it declares', async ({ broker }) => {
+    assert.deepEqual({ ...broker.capabilities }, { ...suite.declares })
+    assert.notEqual(broker.name, '')
+  })
+
+  it('E9: an event arrives whole, with a payload of JSON or of bytes', async world => {
+    const events = [
+      world.make.event({
+        channel: world.channel,
+        payload: { text: 'žluťoučký 🐎', list: [1, null, { a: [] }] },
+      }),
+      world.make.event({ channel: world.channel, payload: new Uint8Array([0, 1, 127, 128, 255]) }),
+      world.make.event({
+        channel: world.channel,
+        key: 'customer-1',
+        idempotencyKey: 'charge-1',
+        expiresAt: world.patience.now() + 3_600_000,
+        source: '/shop',
+        headers: { 'x-trace': 'a b', 'x-empty': '' },
+        payload: 'just text',
+      }),
+    ]
+    const inbox = await world.subscribe()
+    await world.broker.publish(events)
+    const deliveries = await inbox.take(events.length)
+    assert.deepEqual(deliveries.map(eventOf), events)
+    assert(deliveries.every(delivery => delivery.channel === world.channel))
+  })
+
+  it('B8: on its first delivery an event has no attempts behind it', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const { started, ended, history } = await inbox.next()
+    assert.deepEqual({ started, ended, history: [...history] }, { started: 0, ended: 0, history: [] })
+  })
+
+  it('publish: events arrive in the order given, of one call and of calls after each other', async world => {
+    const inbox = await world.subscribe({ prefetch: 200 })
+    const events = [...(await world.publish(50)), ...(await world.publish(1)), ...(await world.publish(50))]
+    const deliveries = await inbox.take(101)
+    assert.deepEqual(
+      idsOf(deliveries),
+      events.map(event => event.id),
+    )
+  })
+
+  it('publish: nothing to publish is fine', async ({ broker }) => {
+    await broker.publish([])
+  })
+
+  it('publish: what no subscription is there for waits for the next one', async world => {
+    await world.introduce()
+    const [event] = await world.publish(1)
+    const inbox = await world.subscribe()
+    assert.equal(idOf(await inbox.next()), event?.id)
+  })
+
+  it('publish: a channel gets its own events and no others', async world => {
+    const inbox = await world.subscribe()
+    await world.broker.publish([world.make.event({ channel: `${world.channel}-other` })])
+    const [event] = await world.publish(1)
+    assert.equal(idOf(await inbox.next()), event?.id)
+    await inbox.assertEmpty('an event of another channel arrived')
+  })
+
+  it('subscribe: no delivery arrives before it has resolved', async world => {
+    await world.introduce()
+    await world.publish(3)
+    const inbox = await world.subscribe()
+    await inbox.take(3)
+    assert.equal(inbox.wasEarly, false)
+  })
+
+  it('subscribe: every handler name gets every event once', async world => {
+    const bill = await world.subscribe({ handler: 'bill' })
+    const ship = await world.subscribe({ handler: 'ship' })
+    const events = await world.publish(5)
+    for (const inbox of [bill, ship]) {
+      const deliveries = await inbox.take(5)
+      assert.deepEqual(idsOf(deliveries).sort(), events.map(event => event.id).sort())
+      await inbox.done(...deliveries)
+    }
+    await bill.assertEmpty('an event arrived twice')
+    await ship.assertEmpty('an event arrived twice')
+  })
+
+  it('subscribe: subscriptions of one handler share its events', async world => {
+    const first = await world.subscribe({ prefetch: 2 })
+    const second = await world.subscribe({ prefetch: 2 })
+    const events = await world.publish(4)
+    const deliveries = [...(await first.take(2)), ...(await second.take(2))]
+    assert.deepEqual(idsOf(deliveries).sort(), events.map(event => event.id).sort())
+    await first.assertEmpty('more than the prefetch is open')
+    await second.assertEmpty('more than the prefetch is open')
+  })
+
+  it('prefetch: so many deliveries are open at once, and one more comes for each that is settled', async world => {
+    const inbox = await world.subscribe({ prefetch: 3 })
+    await world.publish(5)
+    const [first, second, third] = await inbox.take(3)
+    await inbox.assertEmpty('a fourth delivery is open')
+    await inbox.done(second!)
+    const fourth = await inbox.next()
+    await inbox.assertEmpty('settling one let two in')
+    await inbox.subscription.settle(first!, {
+      outcome: 'retry',
+      notBefore: world.patience.now() + 3_600_000,
+      ended: [],
+    })
+    await inbox.done(third!, fourth, await inbox.next())
+  })
+
+  it('B6: pause stops new deliveries and keeps the open ones; resume goes on; both may be repeated', async world => {
+    const inbox = await world.subscribe({ prefetch: 1 })
+    await world.publish(2)
+    const first = await inbox.next()
+    inbox.subscription.pause()
+    inbox.subscription.pause()
+    await inbox.done(first)
+    await inbox.assertEmpty('a delivery arrived while paused')
+    inbox.subscription.resume()
+    inbox.subscription.resume()
+    await inbox.done(await inbox.next())
+    await inbox.assertEmpty('resuming twice delivered twice')
+  })
+
+  it('B6: what is published while paused arrives after resume', async world => {
+    const inbox = await world.subscribe()
+    inbox.subscription.pause()
+    await world.patience.quiet()
+    const events = await world.publish(3)
+    await inbox.assertEmpty('a delivery arrived while paused')
+    inbox.subscription.resume()
+    assert.deepEqual(idsOf(await inbox.take(3)).sort(), events.map(event => event.id).sort())
+  })
+}
+
+/** What other programs send and is no event. */
+export function undecodableTests(suite: BrokerConformance): void {
+  const it = inWorld(suite, suite.canPublishRaw ? undefined : 'the fixture has no publishRaw')
+
+  it('P2: what cannot be read as an event arrives whole, and can be settled like everything else', async world => {
+    const raw = new TextEncoder().encode('{"this is": no event')
+    const inbox = await world.subscribe({ prefetch: 1 })
+    await world.fixture.publishRaw!(world.channel, raw)
+    const [event] = await world.publish(1)
+    const delivery = await inbox.next()
+    assert('raw' in delivery.content, 'it is undecodable')
+    assert.deepEqual(new Uint8Array(delivery.content.raw), raw)
+    assert.notEqual(delivery.content.problem, '')
+    await inbox.done(delivery)
+    assert.equal(idOf(await inbox.next()), event?.id, 'it does not block what comes after it')
+  })
+}

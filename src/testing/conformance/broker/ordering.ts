@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import type { Delivery } from '../../../ports/broker.ts'
+import { seededRandom } from '../../seeded-random.ts'
+import { type BrokerConformance, inWorld } from './suite.ts'
+import { eventOf, type Inbox, idOf, idsOf, type World } from './world.ts'
+
+const BY_KEY = { ordering: 'by-key' } as const
+
+/** Strict order per key: what is unresolved, and only that, holds back the later events of its key. */
+export function orderingTests(suite: BrokerConformance): void {
+  const it = inWorld(suite, suite.declares.keyOrder ? undefined : 'declares keyOrder: false')
+
+  it('B9: the events of a key come one at a time, in the order of publishing', async world => {
+    const inbox = await world.subscribe(BY_KEY)
+    const events = await world.publish(4, { key: 'a' })
+    for (const event of events) {
+      const delivery = await inbox.next()
+      assert.equal(idOf(delivery), event.id)
+      await inbox.assertEmpty('two events of a key are open')
+      await inbox.done(delivery)
+    }
+    const [later] = await world.publish(1, { key: 'a' })
+    assert.equal(idOf(await inbox.next()), later?.id, 'a key whose events are all done is free')
+  })
+
+  it('B9: two subscriptions of a handler keep the order between them', async world => {
+    const inboxes = [await world.subscribe(BY_KEY), await world.subscribe(BY_KEY)]
+    await world.publish(3, { key: 'a' })
+    await world.patience.eventually(() => inboxes.some(inbox => inbox.waiting > 0), 'a delivery')
+    await world.patience.quiet()
+    assert.equal(inboxes[0]!.waiting + inboxes[1]!.waiting, 1)
+  })
+
+  it('B9: other keys, and events without one, do not wait', async world => {
+    const inbox = await world.subscribe(BY_KEY)
+    await world.publish(2, { key: 'a' })
+    const others = [...(await world.publish(1, { key: 'b' })), ...(await world.publish(2))]
+    const [, ...deliveries] = await inbox.take(4)
+    assert.deepEqual(idsOf(deliveries).sort(), others.map(event => event.id).sort())
+  })
+
+  for (const outcome of ['retry', 'release'] as const) {
+    it(`B9: ${outcome}: while one waits, the later ones of its key wait behind it`, async world => {
+      const { patience } = world
+      const inbox = await world.subscribe(BY_KEY)
+      const [first, second] = await world.publish(2, { key: 'a' })
+      const notBefore = patience.now() + (suite.declares.delay ? patience.delayMs : 0)
+      await inbox.subscription.settle(await inbox.next(), { outcome, notBefore, ended: [] })
+      const [other] = await world.publish(1, { key: 'b' })
+      const deliveries = [await inbox.next(), await inbox.next()]
+      assert.deepEqual(
+        idsOf(deliveries).sort(),
+        [first?.id, other?.id].sort(),
+        'the first one, not the second',
+      )
+      await inbox.done(...deliveries)
+      assert.equal(idOf(await inbox.next()), second?.id)
+    })
+  }
+
+  it('B9: what a closing subscription gives back comes before the later ones of its key', async world => {
+    const inbox = await world.subscribe(BY_KEY)
+    const [first] = await world.publish(3, { key: 'a' })
+    await inbox.next()
+    await inbox.subscription.close()
+    const next = await world.subscribe(BY_KEY)
+    assert.equal(idOf(await next.next()), first?.id)
+    await next.assertEmpty('a later one of the key came as well')
+  })
+
+  it('B9: dead: the later ones of its key wait, until it is let go', async world => {
+    const inbox = await world.subscribe(BY_KEY)
+    const [dead, second, third] = await world.publish(3, { key: 'a' })
+    await die(world, inbox, await inbox.next())
+    await world.publish(1, { key: 'a' })
+    await inbox.assertEmpty('a dead event did not hold its key')
+    await world.broker.letGo(world.channel, dead!.id)
+    for (const event of [second, third]) {
+      const delivery = await inbox.next()
+      assert.equal(idOf(delivery), event?.id)
+      await inbox.done(delivery)
+    }
+    await inbox.done(await inbox.next())
+  })
+
+  it('B9: dead: published again, it goes first, and the later ones go on when it is done', async world => {
+    const inbox = await world.subscribe(BY_KEY)
+    const [dead, second] = await world.publish(2, { key: 'a' })
+    await die(world, inbox, await inbox.next())
+    await world.broker.publish([dead!])
+    const replayed = await inbox.next()
+    assert.equal(idOf(replayed), dead?.id)
+    await inbox.assertEmpty('a later one did not wait for the replay')
+    await inbox.done(replayed)
+    const delivery = await inbox.next()
+    assert.equal(idOf(delivery), second?.id)
+    await inbox.done(delivery)
+    await inbox.assertEmpty('the replay left something behind')
+  })
+
+  it('B9: dead: once it was published again, nothing of its death is left', async world => {
+    const inbox = await world.subscribe(BY_KEY)
+    const [dead, second] = await world.publish(2, { key: 'a' })
+    await die(world, inbox, await inbox.next())
+    await world.broker.publish([dead!])
+    const replayed = await inbox.next()
+    await world.broker.letGo(world.channel, dead!.id)
+    await inbox.assertEmpty('it was let go while its replay is open')
+    await inbox.done(replayed)
+    assert.equal(idOf(await inbox.next()), second?.id)
+    await world.broker.publish([dead!])
+    await inbox.assertEmpty('published once more, it did not wait for its turn')
+  })
+
+  it('B9: dead: the others of a handler go on, and so do other handlers', async world => {
+    const inbox = await world.subscribe(BY_KEY)
+    const other = await world.subscribe({ ...BY_KEY, handler: 'ship' })
+    const events = await world.publish(2, { key: 'a' })
+    await die(world, inbox, await inbox.next())
+    const [unrelated] = await world.publish(1, { key: 'b' })
+    assert.equal(idOf(await inbox.next()), unrelated?.id)
+    for (const event of events) {
+      const delivery = await nextOfKey(other, 'a')
+      assert.equal(idOf(delivery), event.id)
+      await other.done(delivery)
+    }
+  })
+
+  it('B9: letGo: ids that are unknown, not dead or of another channel are ignored', async world => {
+    const inbox = await world.subscribe(BY_KEY)
+    const [first] = await world.publish(2, { key: 'a' })
+    const delivery = await inbox.next()
+    await world.broker.letGo(world.channel, 'no-such-id')
+    await world.broker.letGo(`${world.channel}-other`, first!.id)
+    await world.broker.letGo(world.channel, first!.id)
+    await inbox.assertEmpty('an open event was let go')
+    await die(world, inbox, delivery)
+    await world.broker.letGo(`${world.channel}-other`, first!.id)
+    await inbox.assertEmpty('another channel let it go')
+  })
+
+  it('B9: whatever happens to its events, a key is done in order', async world => {
+    const inbox = await world.subscribe({ ...BY_KEY, prefetch: 4 })
+    const events = mixedKeys(world, 60)
+    await world.broker.publish(events)
+    await assertOrder(world, inbox, events)
+  })
+}
+
+async function die(world: World, inbox: Inbox, delivery: Delivery): Promise<void> {
+  const letter = world.letterOf(delivery)
+  await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: true })
+}
+
+async function nextOfKey(inbox: Inbox, key: string): Promise<Delivery> {
+  for (;;) {
+    const delivery = await inbox.next()
+    if (eventOf(delivery).key === key) return delivery
+    await inbox.done(delivery)
+  }
+}
+
+function mixedKeys(world: World, count: number): LazaretEvent[] {
+  return Array.from({ length: count }, (_, index) => world.events(1, { key: `key-${index % 5}` })[0]!)
+}
+
+/** Handles everything, with every outcome there is, and looks at each delivery: is it the first open one of its key? */
+async function assertOrder(world: World, inbox: Inbox, events: readonly LazaretEvent[]): Promise<void> {
+  const random = seededRandom(7)
+  const left = new Map<string | undefined, string[]>()
+  for (const { key, id } of events) left.set(key, [...(left.get(key) ?? []), id])
+  for (let done = 0; done < events.length; ) {
+    const delivery = await inbox.next()
+    const { key, id } = eventOf(delivery)
+    assert.equal(id, left.get(key)?.[0], `the first unresolved event of ${key}`)
+    const chance = random()
+    if (chance < 0.2) {
+      await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended: [] })
+    } else if (chance < 0.4) {
+      await inbox.subscription.settle(delivery, { outcome: 'release', notBefore: 0 })
+    } else if (chance < 0.6) {
+      await die(world, inbox, delivery)
+      await world.broker.publish([eventOf(delivery)])
+    } else {
+      left.get(key)?.shift()
+      done++
+      if (chance < 0.7) {
+        await die(world, inbox, delivery)
+        await world.broker.letGo(world.channel, id)
+      } else await inbox.done(delivery)
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { letterId } from '../../../core/dead-letter/identity.ts'
+import { type BrokerConformance, inWorld } from './suite.ts'
+import { eventOf, idOf, idsOf } from './world.ts'
+
+/** What a settlement promises. */
+export function settlingTests(suite: BrokerConformance): void {
+  const it = inWorld(suite)
+
+  it('done: it never comes again, to nobody', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(3)
+    await inbox.done(...(await inbox.take(3)))
+    await inbox.subscription.close()
+    const next = await world.subscribe()
+    await next.assertEmpty('a settled event came again')
+  })
+
+  it('B3: retry: it comes again with its time come, and at once when that is over', async world => {
+    const inbox = await world.subscribe()
+    const [event] = await world.publish(1)
+    await inbox.subscription.settle(await inbox.next(), { outcome: 'retry', notBefore: 0, ended: [] })
+    const again = await inbox.next()
+    assert.deepEqual(again.content, event)
+    await inbox.done(again)
+    await inbox.assertEmpty('one retry, one delivery')
+  })
+
+  it('release: nothing was tried, so it comes again and counts as no attempt', async world => {
+    const inbox = await world.subscribe()
+    const [event] = await world.publish(1)
+    await inbox.subscription.settle(await inbox.next(), { outcome: 'release', notBefore: 0 })
+    const again = await inbox.next()
+    assert.equal(idOf(again), event?.id)
+    assert.deepEqual([again.started, again.ended], [0, 0])
+  })
+
+  it('K10: dead, its letter saved elsewhere: it is not handed over again', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const delivery = await inbox.next()
+    await inbox.subscription.settle(delivery, {
+      outcome: 'dead',
+      letter: world.letterOf(delivery),
+      saved: true,
+    })
+    await inbox.subscription.close()
+    const next = await world.subscribe()
+    await next.assertEmpty('a dead event came again')
+    if (suite.canReadLetters) assert.deepEqual(await world.fixture.keptLetters!(world.channel), [])
+  })
+
+  it('settle: a delivery is settled once; the second time rejects and changes nothing', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const delivery = await inbox.next()
+    await inbox.done(delivery)
+    await assert.rejects(async () =>
+      inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended: [] }),
+    )
+    await inbox.assertEmpty('the second settlement brought it back')
+  })
+
+  it('settle: after its subscription closed it rejects, and the event comes again', async world => {
+    const inbox = await world.subscribe()
+    const [event] = await world.publish(1)
+    const delivery = await inbox.next()
+    await inbox.subscription.close()
+    await assert.rejects(async () => inbox.subscription.settle(delivery, { outcome: 'done' }))
+    const next = await world.subscribe()
+    assert.equal(idOf(await next.next()), event?.id)
+  })
+
+  it('settle: an old delivery of an event that is open again settles nothing', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const old = await inbox.next()
+    await inbox.subscription.settle(old, { outcome: 'retry', notBefore: 0, ended: [] })
+    const current = await inbox.next()
+    await assert.rejects(async () => inbox.subscription.settle(old, { outcome: 'done' }))
+    await inbox.done(current)
+  })
+
+  it('begin: for a delivery that was settled it rejects', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const delivery = await inbox.next()
+    await inbox.done(delivery)
+    await assert.rejects(async () => inbox.subscription.begin(delivery, []))
+  })
+
+  it('settle: many at once, in any order', async world => {
+    const inbox = await world.subscribe({ prefetch: 50 })
+    await world.publish(120)
+    for (let left = 120; left > 0; ) {
+      const deliveries = await inbox.take(Math.min(left, 20))
+      await Promise.all(
+        deliveries.reverse().map(each => inbox.subscription.settle(each, { outcome: 'done' })),
+      )
+      left -= deliveries.length
+    }
+    await inbox.assertEmpty('an event came twice')
+  })
+}
+
+/** Waiting for a time inside the broker. */
+export function delayTests(suite: BrokerConformance): void {
+  const it = inWorld(suite, suite.declares.delay ? undefined : 'declares delay: false')
+
+  for (const outcome of ['retry', 'release'] as const) {
+    it(`B3: ${outcome}: it is not handed over before its time, and holds nobody up meanwhile`, async world => {
+      const { patience } = world
+      const inbox = await world.subscribe({ prefetch: 1 })
+      const [late, other] = await world.publish(2)
+      const notBefore = patience.now() + patience.delayMs
+      await inbox.subscription.settle(await inbox.next(), { outcome, notBefore, ended: [] })
+      const delivery = await inbox.next()
+      assert.equal(idOf(delivery), other?.id, 'the waiting one holds no slot')
+      await inbox.done(delivery)
+      const again = await inbox.next()
+      assert.equal(idOf(again), late?.id)
+      const at = inbox.times.at(-1)!
+      assert(at >= notBefore, `came ${notBefore - at} ms too early`)
+    })
+  }
+
+  it('B3: retry: the one with the earlier time comes first, whichever was settled first', async world => {
+    const { patience } = world
+    const inbox = await world.subscribe()
+    const [slow, quick] = await world.publish(2)
+    const [first, second] = await inbox.take(2)
+    const notBefore = patience.now() + patience.delayMs
+    await inbox.subscription.settle(first!, {
+      outcome: 'retry',
+      notBefore: notBefore * 2 - patience.now(),
+      ended: [],
+    })
+    await inbox.subscription.settle(second!, { outcome: 'retry', notBefore, ended: [] })
+    assert.deepEqual(idsOf(await inbox.take(2)), [quick?.id, slow?.id])
+  })
+
+  it('B3: retry: its time comes while nobody subscribes, and it waits for the next who does', async world => {
+    const { patience } = world
+    const inbox = await world.subscribe()
+    const [event] = await world.publish(1)
+    const notBefore = patience.now() + patience.delayMs
+    await inbox.subscription.settle(await inbox.next(), { outcome: 'retry', notBefore, ended: [] })
+    await inbox.subscription.close()
+    await patience.pass(patience.delayMs + 1)
+    const next = await world.subscribe()
+    assert.equal(idOf(await next.next()), event?.id)
+  })
+}
+
+/** The broker's own place for dead letters. */
+export function keptLetterTests(suite: BrokerConformance): void {
+  const { deadLetters } = suite.declares
+  const why = !deadLetters
+    ? 'declares deadLetters: false'
+    : suite.canReadLetters
+      ? undefined
+      : 'the fixture has no keptLetters'
+  const it = inWorld(suite, why)
+
+  it('K10: dead, its letter saved nowhere else: the broker keeps it whole', async world => {
+    const inbox = await world.subscribe()
+    await world.publish(1)
+    const delivery = await inbox.next()
+    const letter = world.letterOf(delivery)
+    await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: false })
+    assert.deepEqual(await world.fixture.keptLetters!(world.channel), [letter])
+    await inbox.assertEmpty('a dead event came again')
+  })
+
+  it('E10: an event that dies again after a replay comes back to the same letter', async world => {
+    const inbox = await world.subscribe()
+    const [event] = await world.publish(1)
+    for (const replay of [0, 1]) {
+      if (replay > 0) await world.broker.publish([event!])
+      const delivery = await inbox.next()
+      const letter = world.make.letter({ event: eventOf(delivery), channel: world.channel, replay })
+      await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: false })
+    }
+    const kept = await world.fixture.keptLetters!(world.channel)
+    assert.deepEqual(
+      kept.map(letter => [letter.id, letter.cycle.number, letter.endedCycles.length]),
+      [[letterId(world.channel, 'bill', event!), 1, 1]],
+    )
+  })
+}

@@ -1,0 +1,13 @@
+import { changingTests } from './dead-letters/changing.ts'
+import { listingTests } from './dead-letters/listing.ts'
+import { capacityTests, letterDurabilityTests, sendingTests } from './dead-letters/sending.ts'
+import type { DeadLetterStoreConformance } from './dead-letters/suite.ts'
+
+/** Every sentence of the dead-letter store's contract, as tests. */
+export function deadLetterStoreConformance(suite: DeadLetterStoreConformance): void {
+  sendingTests(suite)
+  capacityTests(suite)
+  listingTests(suite)
+  changingTests(suite)
+  letterDurabilityTests(suite)
+}

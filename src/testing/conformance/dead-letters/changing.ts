@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { canTransition, LETTER_STATES, transition } from '../../../core/dead-letter/state.ts'
+import { type DeadLetterStoreConformance, inLetterWorld } from './suite.ts'
+
+/** What people and replays do with letters. */
+export function changingTests(suite: DeadLetterStoreConformance): void {
+  const it = inLetterWorld(suite)
+
+  it('E9: an id that is not there is answered with undefined or false', async ({ store, patience }) => {
+    assert.equal(await store.get('no-such-id'), undefined)
+    assert.equal(await store.change('no-such-id', { to: 'discarded', at: patience.now() }), undefined)
+    assert.equal(await store.delete('no-such-id'), false)
+  })
+
+  it('E9: every legal change of state happens, every other rejects and changes nothing', async world => {
+    for (const from of LETTER_STATES) {
+      for (const to of LETTER_STATES) {
+        const letter = { ...world.make.letter(), state: from }
+        const change = { to, at: world.patience.now() + 1_000 }
+        await world.send(letter)
+        if (canTransition(from, to) || (from === to && to !== 'replaying')) {
+          const expected = transition(letter, to, change.at)
+          assert.deepEqual(await world.store.change(letter.id, change), expected, `${from} → ${to}`)
+          assert.deepEqual(await world.store.get(letter.id), expected, `${from} → ${to} is stored`)
+        } else {
+          await assert.rejects(
+            async () => world.store.change(letter.id, change),
+            { code: 'LAZARET_TRANSITION_ILLEGAL' },
+            `${from} → ${to}`,
+          )
+          assert.deepEqual(await world.store.get(letter.id), letter, `${from} → ${to} changes nothing`)
+        }
+      }
+    }
+  })
+
+  it('K8: going to replaying counts the replay', async world => {
+    const letter = world.make.letter()
+    await world.send(letter)
+    const at = world.patience.now()
+    const changed = await world.store.change(letter.id, {
+      to: 'replaying',
+      at,
+      replayId: 'replay-1',
+      by: 'ada',
+    })
+    assert.deepEqual([changed?.state, changed?.replays], ['replaying', 1])
+  })
+
+  it('K8: of many who want to replay a letter at once, one does', async world => {
+    const letter = world.make.letter()
+    await world.send(letter)
+    const at = world.patience.now()
+    const tries = await Promise.allSettled(
+      Array.from({ length: 10 }, () => world.store.change(letter.id, { to: 'replaying', from: 'dead', at })),
+    )
+    const won = tries.filter(each => each.status === 'fulfilled' && each.value !== undefined)
+    assert.equal(won.length, 1)
+    assert.equal((await world.store.get(letter.id))?.replays, 1)
+  })
+
+  it('E9: a change that names the state it expects does nothing when the letter has another', async world => {
+    const letter = world.make.letter()
+    await world.send(letter)
+    const at = world.patience.now() + 1_000
+    assert.equal(await world.store.change(letter.id, { to: 'discarded', from: 'parked', at }), undefined)
+    assert.deepEqual(await world.store.get(letter.id), letter)
+    assert.equal(
+      (await world.store.change(letter.id, { to: 'discarded', from: 'dead', at }))?.state,
+      'discarded',
+    )
+  })
+
+  it('E9: a changed letter is found by its new state and counted there', async world => {
+    const letter = world.make.letter()
+    await world.send(letter)
+    await world.store.change(letter.id, { to: 'parked', at: world.patience.now() })
+    assert.deepEqual((await world.store.list({ state: 'dead' })).letters, [])
+    assert.equal((await world.store.list({ state: 'parked' })).letters[0]?.id, letter.id)
+    assert.deepEqual((await world.store.stats()).byState, { parked: 1 })
+  })
+
+  it('E9: a deleted letter is gone everywhere, and sent again it is a new one', async world => {
+    const [letter, other] = [world.make.letter(), world.make.letter()]
+    await world.send(letter, other)
+    assert.equal(await world.store.delete(letter.id), true)
+    assert.equal(await world.store.delete(letter.id), false)
+    assert.equal(await world.store.get(letter.id), undefined)
+    assert.deepEqual((await world.store.list()).letters, [other])
+    assert.equal((await world.store.stats()).count, 1)
+    await world.send(letter)
+    assert.deepEqual(await world.store.get(letter.id), letter)
+  })
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { LetterFilter } from '../../../ports/dead-letters.ts'
+import { comparePlaces, matchesFilter, placeOf } from '../../../ports/letter-query.ts'
+import { seededRandom } from '../../seeded-random.ts'
+import { assortedLetters } from './samples.ts'
+import { type DeadLetterStoreConformance, idsOf, inLetterWorld } from './suite.ts'
+
+const MANY = 80
+
+/** Looking at letters: order, pages, filters, figures. */
+export function listingTests(suite: DeadLetterStoreConformance): void {
+  const it = inLetterWorld(suite)
+
+  it('E9: an empty store has one empty page and no figures', async ({ store }) => {
+    assert.deepEqual(await store.list(), { letters: [], cursor: undefined })
+    assert.deepEqual(await store.stats(), {
+      count: 0,
+      oldestAt: undefined,
+      newestAt: undefined,
+      byState: {},
+      byReason: {},
+      byChannel: {},
+    })
+  })
+
+  it('E10: letters are listed newest failure first, of the same time the greater id first', async world => {
+    const letters = assortedLetters(world, MANY, seededRandom(1))
+    await world.send(...letters)
+    assert.deepEqual(
+      idsInOrder((await world.store.list({ limit: MANY })).letters),
+      idsInOrder(sorted(letters)),
+    )
+  })
+
+  for (const limit of [1, 7, MANY - 1, MANY, MANY + 1]) {
+    it(`E9: pages of ${limit} show every letter once, in order`, async world => {
+      const letters = assortedLetters(world, MANY, seededRandom(limit))
+      await world.send(...letters)
+      const pages = await world.pages({ limit })
+      assert(pages.every(page => page.length <= limit))
+      assert.equal(pages.length, Math.ceil(MANY / limit), 'the last page has no cursor')
+      assert.deepEqual(idsInOrder(pages.flat()), idsInOrder(sorted(letters)))
+    })
+  }
+
+  it('E9: while letters come and go between pages, those that stay are shown once', async world => {
+    const letters = assortedLetters(world, MANY, seededRandom(5))
+    await world.send(...letters)
+    const deleted = new Set<string>()
+    const pages = await world.pages({ limit: 9 }, async page => {
+      const gone = letters[page * 7]!
+      await world.store.delete(gone.id)
+      deleted.add(gone.id)
+      await world.send(...assortedLetters(world, 3, seededRandom(page)))
+    })
+    const shown = pages.flat().map(letter => letter.id)
+    assert.equal(new Set(shown).size, shown.length, 'none is shown twice')
+    const missed = letters.filter(({ id }) => !deleted.has(id) && !shown.includes(id))
+    assert.deepEqual(missed.map(placeOf), [])
+  })
+
+  it('E9: every filter selects what it says, alone and together with others', async world => {
+    const letters = assortedLetters(world, MANY, seededRandom(9))
+    await world.send(...letters)
+    for (const filter of filtersFor(letters)) {
+      const expected = letters.filter(letter => matchesFilter(letter, filter))
+      const found = (await world.pages({ ...filter, limit: 30 })).flat()
+      assert.deepEqual(idsInOrder(found), idsInOrder(sorted(expected)), `filter ${JSON.stringify(filter)}`)
+      assert.equal(
+        (await world.store.stats(filter)).count,
+        expected.length,
+        `stats ${JSON.stringify(filter)}`,
+      )
+    }
+  })
+
+  it('E9: a search takes every character as itself and no notice of case', async world => {
+    const named = (type: string) => world.make.letter({ event: world.make.event({ type }) })
+    const [percent, underscore, backslash] = [named('100%'), named('a_b'), named('c\\d')]
+    await world.send(percent, underscore, backslash, named('100x'), named('axb'), named('cd'))
+    const find = async (search: string) => (await world.store.list({ search })).letters.map(each => each.id)
+    assert.deepEqual(await find('0%'), [percent.id])
+    assert.deepEqual(await find('A_B'), [underscore.id])
+    assert.deepEqual(await find('c\\'), [backslash.id])
+    assert.deepEqual(await find("'; drop"), [])
+    assert.deepEqual(await find(percent.event.id.toUpperCase()), [percent.id])
+  })
+
+  it('E10: stats count by state, reason and channel, and know the oldest and the newest', async world => {
+    const letters = assortedLetters(world, MANY, seededRandom(2))
+    await world.send(...letters)
+    const times = letters.map(letter => letter.cycle.lastFailedAt)
+    assert.deepEqual(await world.store.stats(), {
+      count: MANY,
+      oldestAt: Math.min(...times),
+      newestAt: Math.max(...times),
+      byState: countBy(letters, letter => letter.state),
+      byReason: countBy(letters, letter => letter.cycle.reason),
+      byChannel: countBy(letters, letter => letter.channel),
+    })
+  })
+
+  it('E9: a letter that was told again stands where its last failure puts it', async world => {
+    const [older, newer] = [world.make.letter(), world.make.letter()]
+    const at = world.patience.now() + 5_000
+    await world.send(older, newer)
+    const attempts = [world.make.attempt(1, { startedAt: at, endedAt: at })]
+    await world.send(world.make.letter({ event: older.event, replay: 1, at, attempts }))
+    assert.deepEqual(idsInOrder((await world.store.list()).letters), [older.id, newer.id])
+    assert.deepEqual(idsOf((await world.store.list({ after: at })).letters), [older.id])
+  })
+}
+
+/** Each field alone, with a value that some letters have, and then every two neighbours together. */
+function filtersFor(letters: readonly DeadLetter[]): LetterFilter[] {
+  const [sample] = letters
+  const { channel, handler, event, state, cycle } = sample!
+  const single: LetterFilter[] = [
+    { channel },
+    { channel: 'no-such-channel' },
+    { handler },
+    { type: event.type },
+    { reason: cycle.reason },
+    { category: cycle.category },
+    { state },
+    { group: cycle.failure?.fingerprint.id },
+    { after: cycle.lastFailedAt },
+    { before: cycle.lastFailedAt },
+    { search: 'econnREFUSED' },
+    { search: 'TypeError' },
+    { search: 'KŮŇ' },
+    { search: 'customer_2' },
+    { search: event.id },
+    { search: 'ORDER.' },
+  ]
+  const together = single.map((filter, index) => ({ ...filter, ...single[(index + 1) % single.length] }))
+  return [{}, ...single, ...together]
+}
+
+function sorted(letters: readonly DeadLetter[]): DeadLetter[] {
+  return [...letters].sort((a, b) => comparePlaces(placeOf(a), placeOf(b)))
+}
+
+function idsInOrder(letters: readonly DeadLetter[]): string[] {
+  return letters.map(letter => letter.id)
+}
+
+function countBy(letters: readonly DeadLetter[], keyOf: (letter: DeadLetter) => string) {
+  const counts: Record<string, number> = {}
+  for (const letter of letters) counts[keyOf(letter)] = (counts[keyOf(letter)] ?? 0) + 1
+  return counts
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { allCycles } from '../../../core/dead-letter/cycles.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { mergeLetter } from '../../../core/dead-letter/merge.ts'
+import { seededRandom } from '../../seeded-random.ts'
+import { fullLetter } from './samples.ts'
+import { type DeadLetterStoreConformance, idsOf, inLetterWorld, type LetterWorld } from './suite.ts'
+
+/** The writing side. */
+export function sendingTests(suite: DeadLetterStoreConformance): void {
+  const it = inLetterWorld(suite)
+
+  it('P2: a letter is kept whole', async world => {
+    const letter = fullLetter(world)
+    await world.send(letter)
+    assert.deepEqual(await world.store.get(letter.id), letter)
+    assert.deepEqual((await world.store.list()).letters, [letter])
+  })
+
+  it('P2: a payload of bytes comes back as bytes', async world => {
+    const payload = new Uint8Array([0, 1, 127, 128, 255])
+    const letter = world.make.letter({ event: world.make.event({ payload }) })
+    await world.send(letter)
+    assert.deepEqual((await world.store.get(letter.id))?.event.payload, payload)
+  })
+
+  it('P1: sending the same letter again changes nothing', async world => {
+    const letter = fullLetter(world)
+    await world.send(letter, letter, letter)
+    assert.deepEqual((await world.store.list()).letters, [letter])
+  })
+
+  it('P1: many at once, of the same letter too: one letter, nothing lost', async world => {
+    const letters = tellings(world, 4)
+    const others = Array.from({ length: 10 }, () => world.make.letter())
+    await Promise.all([...letters, ...others, ...letters].map(letter => world.store.send(letter)))
+    const stored = await world.store.get(letters[0]!.id)
+    assert.deepEqual(
+      allCycles(stored!).map(cycle => cycle.number),
+      [0, 1, 2, 3],
+    )
+    assert.deepEqual(
+      idsOf((await world.store.list()).letters),
+      idsOf([letters[0]!, ...others]),
+      'every other letter is there once',
+    )
+  })
+
+  it('E10: a replay that fails comes back to the same letter, as its next cycle', async world => {
+    const [first, second] = tellings(world, 2)
+    await world.send(first!, second!)
+    const stored = await world.store.get(first!.id)
+    assert.equal(stored?.cycle.number, 1)
+    assert.deepEqual(
+      stored?.endedCycles.map(cycle => cycle.number),
+      [0],
+    )
+    assert.equal((await world.store.stats()).count, 1)
+  })
+
+  it('B7: told late, twice and out of order, a letter is what merging makes of it', async world => {
+    const random = seededRandom(11)
+    for (let round = 0; round < 5; round++) {
+      const letters = tellings(world, 5)
+      const told = Array.from({ length: 12 }, () => letters[Math.floor(random() * letters.length)]!)
+      await world.send(...told)
+      const expected = told.reduce<DeadLetter | undefined>(
+        (known, each) => mergeLetter(known, each),
+        undefined,
+      )
+      assert.deepEqual(await world.store.get(letters[0]!.id), expected)
+    }
+  })
+
+  it('P1: after close, sending rejects as closed; closing twice is safe', async world => {
+    await world.store.close()
+    await world.store.close()
+    const closed = { code: 'LAZARET_DEAD_LETTERS_CLOSED' }
+    await assert.rejects(async () => world.store.send(world.make.letter()), closed)
+    await assert.rejects(async () => world.store.list(), closed)
+    await assert.rejects(async () => world.store.get('some-id'), closed)
+    await assert.rejects(async () => world.store.stats(), closed)
+  })
+}
+
+/** What happens when there is no room. */
+export function capacityTests(suite: DeadLetterStoreConformance): void {
+  const it = inLetterWorld(suite, {
+    capacity: 3,
+    skipBecause: suite.declares.bounded ? undefined : 'declares bounded: false',
+  })
+
+  it('P1: without room it rejects as full, drops nothing, and takes letters again when there is some', async world => {
+    const letters = Array.from({ length: 4 }, () => world.make.letter())
+    await world.send(...letters.slice(0, 3))
+    await assert.rejects(async () => world.store.send(letters[3]!), { code: 'LAZARET_DEAD_LETTERS_FULL' })
+    assert.deepEqual(idsOf((await world.store.list()).letters), idsOf(letters.slice(0, 3)))
+    await world.store.delete(letters[0]!.id)
+    await world.send(letters[3]!)
+    assert.deepEqual(idsOf((await world.store.list()).letters), idsOf(letters.slice(1)))
+  })
+
+  it('P1: without room, a letter that is there already can still be told again', async world => {
+    const [first, second] = tellings(world, 2)
+    await world.send(first!, world.make.letter(), world.make.letter())
+    await world.send(second!)
+    assert.equal((await world.store.get(first!.id))?.cycle.number, 1)
+  })
+}
+
+export function letterDurabilityTests(suite: DeadLetterStoreConformance): void {
+  const it = inLetterWorld(suite, {
+    skipBecause: suite.declares.durable ? undefined : 'declares durable: false',
+  })
+
+  it('K10: what was sent, changed and deleted is so after a restart', async world => {
+    const [kept, changed, deleted] = [world.make.letter(), world.make.letter(), world.make.letter()]
+    await world.send(kept, changed, deleted)
+    const discarded = await world.store.change(changed.id, { to: 'discarded', at: world.patience.now() })
+    await world.store.delete(deleted.id)
+    await world.store.close()
+    assert(world.fixture.reopen, 'a durable store needs `reopen` in its fixture')
+    world.store = await world.fixture.reopen()
+    assert.deepEqual(await world.store.get(kept.id), kept)
+    assert.deepEqual(await world.store.get(changed.id), discarded)
+    assert.equal((await world.store.stats()).count, 2)
+  })
+}
+
+/** One letter as its cycles tell it, each later than the one before. */
+function tellings({ make, patience }: LetterWorld, cycles: number): DeadLetter[] {
+  const event = make.event()
+  const start = patience.now()
+  return Array.from({ length: cycles }, (_, replay) => {
+    const at = start + replay * 1_000
+    return make.letter({ event, replay, at, attempts: [make.attempt(1, { startedAt: at, endedAt: at })] })
+  })
+}

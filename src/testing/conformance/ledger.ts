@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import type { Claim, Ledger } from '../../ports/ledger.ts'
+import { Patience, type TestFunction, type Timing, testUnless, uniqueName } from './harness.ts'
+
+/** What an adapter gives the suite for each test. */
+export interface LedgerFixture extends Timing {
+  readonly ledger: Ledger
+  /** Opens another ledger on the same data, after the first was closed. */
+  reopen?(): Promise<Ledger>
+  cleanup?(): Promise<void>
+}
+
+export interface LedgerConformance {
+  readonly test: TestFunction
+  readonly setup: () => Promise<LedgerFixture>
+  readonly declares: {
+    /** What is done survives the end of the process; the fixture has `reopen`. */
+    readonly durable: boolean
+  }
+}
+
+const LONG_MS = 3_600_000
+
+/** One test's view of a ledger: pairs that nobody else uses. */
+class LedgerWorld {
+  readonly handler = uniqueName('bill')
+  readonly patience: Patience
+  readonly fixture: LedgerFixture
+  ledger: Ledger
+
+  constructor(fixture: LedgerFixture) {
+    this.fixture = fixture
+    this.ledger = fixture.ledger
+    this.patience = new Patience(fixture)
+  }
+
+  claim(key: string, leaseMs = LONG_MS): Promise<Claim> {
+    return this.ledger.claim(this.handler, key, leaseMs)
+  }
+
+  async claimed(key: string, leaseMs = LONG_MS): Promise<string> {
+    const claim = await this.claim(key, leaseMs)
+    assert(claim.kind === 'claimed', `the claim of ${key} is ${claim.kind}`)
+    return claim.token
+  }
+
+  /** Claims with a lease that then runs out. */
+  async claimedTooShort(key: string): Promise<string> {
+    const token = await this.claimed(key, this.patience.delayMs)
+    await this.patience.pass(this.patience.delayMs + 1)
+    return token
+  }
+
+  /** What the three that need the lease answer for this token. */
+  async powersOf(key: string, token: string): Promise<boolean[]> {
+    const { ledger, handler } = this
+    return [
+      await ledger.renew(handler, key, token, LONG_MS),
+      await ledger.release(handler, key, token),
+      await ledger.complete(handler, key, token),
+    ]
+  }
+}
+
+/** Every sentence of the ledger port's contract, as tests. */
+export function ledgerConformance({ test, setup, declares }: LedgerConformance): void {
+  const inWorld =
+    (define: ReturnType<typeof testUnless>) => (name: string, run: (world: LedgerWorld) => Promise<void>) =>
+      define(name, async () => {
+        const fixture = await setup()
+        const world = new LedgerWorld(fixture)
+        try {
+          await run(world)
+        } finally {
+          await world.ledger.close()
+          await fixture.cleanup?.()
+        }
+      })
+  const it = inWorld(testUnless(test, undefined))
+  const itDurable = inWorld(testUnless(test, declares.durable ? undefined : 'declares durable: false'))
+
+  it('S8: a pair that is new is claimed; while it is, others are told busy and until when', async world => {
+    const before = world.patience.now()
+    await world.claimed('charge-1', LONG_MS)
+    const second = await world.claim('charge-1')
+    assert(second.kind === 'busy')
+    assert(second.until >= before + LONG_MS && second.until <= world.patience.now() + LONG_MS)
+  })
+
+  it('S8: handler and key are a pair: neither alone, nor the two run together, is the same', async ({
+    ledger,
+    handler,
+  }) => {
+    const pairs = [
+      [handler, 'a:b'],
+      [handler, 'a'],
+      [`${handler}:a`, 'b'],
+      [`${handler}2`, 'a'],
+    ] as const
+    for (const [name, key] of pairs) assert.equal((await ledger.claim(name, key, LONG_MS)).kind, 'claimed')
+  })
+
+  it('S8: of many claims at once exactly one gets the pair', async world => {
+    const claims = await Promise.all(Array.from({ length: 50 }, () => world.claim('charge-1')))
+    assert.equal(claims.filter(claim => claim.kind === 'claimed').length, 1)
+    assert.equal(claims.filter(claim => claim.kind === 'busy').length, 49)
+  })
+
+  it('S8: completed, it is done for everyone, since when is told, and its token has no power left', async world => {
+    const token = await world.claimed('charge-1')
+    const before = world.patience.now()
+    assert.equal(await world.ledger.complete(world.handler, 'charge-1', token), true)
+    const claim = await world.claim('charge-1')
+    assert(claim.kind === 'done')
+    assert(claim.at >= before && claim.at <= world.patience.now())
+    assert.deepEqual(await world.powersOf('charge-1', token), [false, false, false])
+    assert.equal((await world.claim('charge-1')).kind, 'done')
+  })
+
+  it('S8: released after a failed run, it can be claimed at once', async world => {
+    const token = await world.claimed('charge-1')
+    assert.equal(await world.ledger.release(world.handler, 'charge-1', token), true)
+    assert.notEqual(await world.claimed('charge-1'), token)
+  })
+
+  it('S8: another token has no power over a lease', async world => {
+    const token = await world.claimed('charge-1')
+    const other = await world.claimed('charge-2')
+    assert.deepEqual(await world.powersOf('charge-1', other), [false, false, false])
+    assert.equal((await world.claim('charge-1')).kind, 'busy')
+    assert.equal(await world.ledger.complete(world.handler, 'charge-1', token), true)
+  })
+
+  it('S8: nobody has power over a pair that was never claimed', async world => {
+    assert.deepEqual(await world.powersOf('charge-1', 'no-such-token'), [false, false, false])
+    await world.claimed('charge-1')
+  })
+
+  it('S8: an expired lease can be claimed anew, and then the old token has no power left', async world => {
+    const old = await world.claimedTooShort('charge-1')
+    const token = await world.claimed('charge-1')
+    assert.notEqual(token, old)
+    assert.deepEqual(await world.powersOf('charge-1', old), [false, false, false])
+    assert.equal((await world.claim('charge-1')).kind, 'busy', 'the new lease is untouched')
+    assert.equal(await world.ledger.complete(world.handler, 'charge-1', token), true)
+  })
+
+  it('S8: of many who claim an expired lease at once exactly one gets it', async world => {
+    await world.claimedTooShort('charge-1')
+    const claims = await Promise.all(Array.from({ length: 20 }, () => world.claim('charge-1')))
+    assert.equal(claims.filter(claim => claim.kind === 'claimed').length, 1)
+  })
+
+  it('S8: a renewed lease lasts longer', async world => {
+    const { patience, ledger, handler } = world
+    const token = await world.claimed('charge-1', patience.delayMs * 4)
+    assert.equal(await ledger.renew(handler, 'charge-1', token, LONG_MS), true)
+    await patience.pass(patience.delayMs * 4 + 1)
+    assert.equal((await world.claim('charge-1')).kind, 'busy')
+    assert.equal(await ledger.complete(handler, 'charge-1', token), true)
+  })
+
+  it('S8: forget makes a done pair claimable; a lease stays, and an unknown pair is fine', async world => {
+    const { ledger, handler } = world
+    await ledger.complete(handler, 'charge-1', await world.claimed('charge-1'))
+    await ledger.forget(handler, 'charge-1')
+    const token = await world.claimed('charge-1')
+    await ledger.forget(handler, 'charge-1')
+    assert.equal((await world.claim('charge-1')).kind, 'busy')
+    assert.equal(await ledger.complete(handler, 'charge-1', token), true)
+    await ledger.forget(handler, 'no-such-key')
+  })
+
+  it('S8: closing twice is safe', async ({ ledger }) => {
+    await ledger.close()
+    await ledger.close()
+  })
+
+  itDurable('S8: what is done is done after a restart, and a lease is still held', async world => {
+    const { fixture, handler } = world
+    await world.ledger.complete(handler, 'charge-1', await world.claimed('charge-1'))
+    const token = await world.claimed('charge-2')
+    await world.ledger.close()
+    assert(fixture.reopen, 'a durable ledger needs `reopen` in its fixture')
+    world.ledger = await fixture.reopen()
+    assert.equal((await world.claim('charge-1')).kind, 'done')
+    assert.equal((await world.claim('charge-2')).kind, 'busy')
+    assert.equal(await world.ledger.complete(handler, 'charge-2', token), true)
+  })
+}

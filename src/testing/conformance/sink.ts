@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import type { Sink } from '../../ports/sink.ts'
+import { freshFactory, Patience, type TestFunction, type Timing, testUnless } from './harness.ts'
+
+/** What an adapter gives the suite for each test: a sink, and its far side to look at and to make sick. */
+export interface SinkFixture extends Timing {
+  readonly sink: Sink
+  /** The ids of the events that the far side has taken, in order, repeated ones included. */
+  received(): Promise<readonly string[]>
+  /** From now on the far side fails every request, until it is told to be well. */
+  setSick?(isSick: boolean): void
+  /** From now on the far side takes requests and never answers. */
+  hang?(): void
+  /** From now on the far side refuses these events and takes the others. */
+  refuse?(ids: readonly string[]): void
+  cleanup?(): Promise<void>
+}
+
+export interface SinkConformance {
+  readonly test: TestFunction
+  readonly setup: () => Promise<SinkFixture>
+  /** Which of the fixture's ways to make the far side misbehave there are. */
+  readonly declares: { readonly setSick: boolean; readonly hang: boolean; readonly refuse: boolean }
+}
+
+const MANY = 500
+
+/** Every sentence of the sink port's contract, as tests. */
+export function sinkConformance({ test, setup, declares }: SinkConformance): void {
+  const inWorld =
+    (define: ReturnType<typeof testUnless>) =>
+    (
+      name: string,
+      run: (
+        fixture: SinkFixture,
+        events: (count: number) => LazaretEvent[],
+        patience: Patience,
+      ) => Promise<void>,
+    ) =>
+      define(name, async () => {
+        const fixture = await setup()
+        const patience = new Patience(fixture)
+        const make = freshFactory(patience)
+        try {
+          await run(fixture, count => make.events(count), patience)
+        } finally {
+          await fixture.sink.close?.()
+          await fixture.cleanup?.()
+        }
+      })
+  const unless = (can: boolean, what: string) =>
+    inWorld(testUnless(test, can ? undefined : `the fixture has no ${what}`))
+  const it = unless(true, '')
+  const itSick = unless(declares.setSick, 'setSick')
+  const itHanging = unless(declares.hang, 'hang')
+  const itRefusing = unless(declares.refuse, 'refuse')
+
+  it('E17: when a write resolves, the far side has the batch, in order', async ({
+    sink,
+    received,
+  }, events) => {
+    const batch = events(3)
+    assertAllTaken(await sink.write(batch, { signal: never() }))
+    assert.deepEqual(await received(), idsOf(batch))
+  })
+
+  it('E17: batches of one, of many, and one after the other', async ({ sink, received }, events) => {
+    const batches = [events(1), events(MANY), events(2)]
+    for (const batch of batches) assertAllTaken(await sink.write(batch, { signal: never() }))
+    assert.deepEqual(await received(), idsOf(batches.flat()))
+  })
+
+  it('E17: the same batch may be written again: duplicates, never a gap', async ({
+    sink,
+    received,
+  }, events) => {
+    const batch = events(3)
+    await sink.write(batch, { signal: never() })
+    await sink.write(batch, { signal: never() })
+    const ids = await received()
+    for (const event of batch) assert(ids.includes(event.id))
+  })
+
+  it('E17: with a signal that is aborted already nothing is written', async ({ sink, received }, events) => {
+    await assert.rejects(async () => sink.write(events(2), { signal: AbortSignal.abort() }))
+    assert.deepEqual(await received(), [])
+  })
+
+  it('E18: a probe of a sink that is well resolves and writes nothing', async ({ sink, received }) => {
+    await sink.probe?.({ signal: never() })
+    assert.deepEqual(await received(), [])
+  })
+
+  it('E17: closing twice is safe', async ({ sink }) => {
+    await sink.close?.()
+    await sink.close?.()
+  })
+
+  itSick(
+    'E17: a batch that failed as a whole throws, and can be written when the far side is well',
+    async (fixture, events) => {
+      const { sink, received } = fixture
+      const batch = events(2)
+      fixture.setSick!(true)
+      await assert.rejects(async () => sink.write(batch, { signal: never() }))
+      fixture.setSick!(false)
+      assertAllTaken(await sink.write(batch, { signal: never() }))
+      assert.deepEqual(await received(), idsOf(batch))
+    },
+  )
+
+  itSick('E18: a probe throws while the far side is sick, and resolves when it is well', async fixture => {
+    const { sink } = fixture
+    if (sink.probe === undefined) return
+    fixture.setSick!(true)
+    await assert.rejects(async () => sink.probe?.({ signal: never() }))
+    fixture.setSick!(false)
+    await sink.probe({ signal: never() })
+  })
+
+  itHanging('E17: a write under way stops when its signal aborts', async (fixture, events, patience) => {
+    fixture.hang!()
+    const controller = new AbortController()
+    let outcome = 'pending'
+    const written = fixture.sink.write(events(1), { signal: controller.signal }).then(
+      () => 'written',
+      () => 'stopped',
+    )
+    void written.then(became => {
+      outcome = became
+    })
+    await patience.quiet()
+    assert.equal(outcome, 'pending')
+    controller.abort()
+    await patience.eventually(() => outcome === 'stopped', 'the write to stop')
+  })
+
+  itRefusing(
+    'E17: items that the far side refuses are named, and the others are written',
+    async (fixture, events) => {
+      const batch = events(4)
+      fixture.refuse!([batch[1]!.id, batch[3]!.id])
+      const result = await fixture.sink.write(batch, { signal: never() })
+      assert.deepEqual(result?.rejected.map(item => item.index).sort(), [1, 3])
+      assert(result?.rejected.every(item => item.error !== undefined))
+      assert.deepEqual(await fixture.received(), idsOf([batch[0]!, batch[2]!]))
+    },
+  )
+}
+
+function never(): AbortSignal {
+  return new AbortController().signal
+}
+
+function idsOf(events: readonly LazaretEvent[]): string[] {
+  return events.map(event => event.id)
+}
+
+function assertAllTaken(result: Awaited<ReturnType<Sink['write']>>): void {
+  assert.deepEqual(result?.rejected ?? [], [])
+}

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { allCycles } from '../../core/dead-letter/cycles.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { DeadLetterQueue, Spill } from '../../ports/dead-letters.ts'
+import { type RecordingDeadLetters, recordingDeadLetters } from '../dead-letters.ts'
+import type { Factory } from '../factories.ts'
+import { freshFactory, Patience, type TestFunction, type Timing, testUnless } from './harness.ts'
+
+/** What an adapter gives the suite for each test: an empty spill of its own. */
+export interface SpillFixture extends Timing {
+  readonly spill: Spill
+  /** Opens another spill on the same data, after the first was closed. */
+  reopen?(): Promise<Spill>
+  cleanup?(): Promise<void>
+}
+
+export interface SpillConformance {
+  readonly test: TestFunction
+  readonly setup: () => Promise<SpillFixture>
+  readonly declares: {
+    /** Letters survive the end of the process; the fixture has `reopen`. */
+    readonly durable: boolean
+  }
+}
+
+interface SpillWorld {
+  readonly fixture: SpillFixture
+  spill: Spill
+  readonly make: Factory
+  readonly target: RecordingDeadLetters
+}
+
+/** Every sentence of the spill's contract, as tests. */
+export function spillConformance({ test, setup, declares }: SpillConformance): void {
+  const inWorld =
+    (define: ReturnType<typeof testUnless>) => (name: string, run: (world: SpillWorld) => Promise<void>) =>
+      define(name, async () => {
+        const fixture = await setup()
+        const make = freshFactory(new Patience(fixture))
+        const world: SpillWorld = { fixture, spill: fixture.spill, make, target: recordingDeadLetters() }
+        try {
+          await run(world)
+        } finally {
+          await world.spill.close()
+          await fixture.cleanup?.()
+        }
+      })
+  const it = inWorld(testUnless(test, undefined))
+  const itDurable = inWorld(testUnless(test, declares.durable ? undefined : 'declares durable: false'))
+
+  it('B7: an empty spill drains nothing', async ({ spill, target }) => {
+    assert.equal(await spill.size(), 0)
+    assert.equal(await spill.drain(target), 0)
+    assert.equal(target.count, 0)
+  })
+
+  it('B7: letters go whole, oldest first, and are gone then', async ({ spill, make, target }) => {
+    const letters = await fill(spill, make, 5)
+    assert.equal(await spill.size(), 5)
+    assert.equal(await spill.drain(target), 5)
+    assert.deepEqual(target.all, letters)
+    assert.equal(await spill.size(), 0)
+    assert.equal(await spill.drain(target), 0)
+  })
+
+  it('B7: a letter that is sent twice is one letter', async ({ spill, make, target }) => {
+    const letter = make.letter()
+    await spill.send(letter)
+    await spill.send(letter)
+    assert.equal(await spill.size(), 1)
+    assert.equal(await spill.drain(target), 1)
+    assert.deepEqual(target.all, [letter])
+  })
+
+  it('B7: cycles of one letter that are told one by one all arrive', async ({ spill, make, target }) => {
+    const event = make.event()
+    for (const replay of [0, 1, 2]) await spill.send(make.letter({ event, replay }))
+    await spill.drain(target)
+    const numbers = target.all.flatMap(letter => allCycles(letter).map(cycle => cycle.number))
+    assert.deepEqual([...new Set(numbers)].sort(), [0, 1, 2])
+  })
+
+  it('B7: it stops at the first letter that is refused, and goes on from there the next time', async ({
+    spill,
+    make,
+    target,
+  }) => {
+    const letters = await fill(spill, make, 4)
+    const refusing = refusingAfter(target, 2)
+    assert.equal(await spill.drain(refusing), 2)
+    assert.equal(refusing.asked, 3, 'those behind the refused one were not tried')
+    assert.equal(await spill.size(), 2)
+    assert.equal(await spill.drain(target), 2)
+    assert.deepEqual(target.all, letters)
+  })
+
+  it('B7: a letter is held until the target has it', async ({ spill, make }) => {
+    const [letter] = await fill(spill, make, 1)
+    let sizeWhileSending = 0
+    await spill.drain({
+      send: async () => {
+        sizeWhileSending = await spill.size()
+      },
+      close: async () => {},
+    })
+    assert.equal(sizeWhileSending, 1, `${letter?.id} was removed too early`)
+    assert.equal(await spill.size(), 0)
+  })
+
+  it('B7: letters that arrive during a drain are not lost', async ({ spill, make, target }) => {
+    const letters = await fill(spill, make, 2)
+    const late = make.letter()
+    await spill.drain({
+      send: async letter => {
+        if (target.count === 0) await spill.send(late)
+        await target.send(letter)
+      },
+      close: async () => {},
+    })
+    await spill.drain(target)
+    assert.deepEqual(idsOf(target.all), idsOf([...letters, late]))
+  })
+
+  it('B7: what is told of a letter while it is being sent is not lost', async ({ spill, make, target }) => {
+    const event = make.event()
+    await spill.send(make.letter({ event }))
+    await spill.drain({
+      send: async letter => {
+        if (target.count === 0) await spill.send(make.letter({ event, replay: 1 }))
+        await target.send(letter)
+      },
+      close: async () => {},
+    })
+    await spill.drain(target)
+    assert(target.all.some(letter => letter.cycle.number === 1))
+  })
+
+  it('B7: two drains at once lose nothing', async ({ spill, make, target }) => {
+    const letters = await fill(spill, make, 5)
+    await Promise.all([spill.drain(target), spill.drain(target)])
+    assert.deepEqual([...new Set(idsOf(target.all))], idsOf(letters))
+    assert.equal(await spill.size(), 0)
+  })
+
+  it('P1: after close, sending rejects as closed; closing twice is safe', async ({ spill, make }) => {
+    await spill.close()
+    await spill.close()
+    await assert.rejects(async () => spill.send(make.letter()), { code: 'LAZARET_DEAD_LETTERS_CLOSED' })
+  })
+
+  itDurable(
+    'B7: what was sent is there after a restart, in order, and what was drained is not',
+    async world => {
+      const [first, ...others] = await fill(world.spill, world.make, 3)
+      await world.spill.drain(refusingAfter(world.target, 1))
+      await world.spill.close()
+      assert(world.fixture.reopen, 'a durable spill needs `reopen` in its fixture')
+      world.spill = await world.fixture.reopen()
+      assert.equal(await world.spill.size(), 2)
+      await world.spill.drain(world.target)
+      assert.deepEqual(world.target.all, [first, ...others])
+    },
+  )
+}
+
+async function fill(spill: Spill, make: Factory, count: number): Promise<DeadLetter[]> {
+  const letters = Array.from({ length: count }, () => make.letter())
+  for (const letter of letters) await spill.send(letter)
+  return letters
+}
+
+/** Takes so many letters and then refuses. */
+function refusingAfter(target: DeadLetterQueue, count: number): DeadLetterQueue & { readonly asked: number } {
+  let asked = 0
+  return {
+    get asked() {
+      return asked
+    },
+    async send(letter) {
+      if (++asked > count) throw new Error('the store is down')
+      await target.send(letter)
+    },
+    close: () => target.close(),
+  }
+}
+
+function idsOf(letters: readonly DeadLetter[]): string[] {
+  return [...new Set(letters.map(letter => letter.id))].sort()
+}

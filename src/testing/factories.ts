@@ -1,0 +1,67 @@
+import { createLetter, type LetterInput, summariseFailure } from '../core/dead-letter/create.ts'
+import type { AttemptRecord, DeadLetter } from '../core/dead-letter/letter.ts'
+import { createEvent, type EventInput, type LazaretEvent } from '../core/event/event.ts'
+import { createIdSource } from '../core/event/uuid.ts'
+import { classify } from '../core/failure/classify.ts'
+import type { Random } from '../core/random.ts'
+import type { Clock } from '../ports/clock.ts'
+import { FakeClock } from './fake-clock.ts'
+import { seededRandom } from './seeded-random.ts'
+
+const REFUSED = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
+
+export interface FactoryOptions {
+  readonly clock?: Pick<Clock, 'now'> | undefined
+  /** The same numbers, and so the same ids, on every run unless another is given. */
+  readonly random?: Random | undefined
+}
+
+export interface TestLetterInput extends Partial<LetterInput> {
+  /** What its attempts failed with [a refused connection]. */
+  readonly error?: unknown
+}
+
+export interface Factory {
+  /** An event of channel `orders` and type `order.placed`, unless told otherwise. */
+  event(input?: Partial<EventInput>): LazaretEvent
+  events(count: number, input?: Partial<EventInput>): LazaretEvent[]
+  /** A letter of an event of its own and handler `bill`, given up on after one failed attempt. */
+  letter(input?: TestLetterInput): DeadLetter
+  /** An attempt that failed. */
+  attempt(number: number, input?: Partial<AttemptRecord>): AttemptRecord
+}
+
+/** Makes events and letters for tests, of which only what a test is about needs to be said. */
+export function createFactory(options: FactoryOptions = {}): Factory {
+  const { clock = new FakeClock(), random = seededRandom(1) } = options
+  const newId = createIdSource(random)
+
+  function event(input: Partial<EventInput> = {}): LazaretEvent {
+    return createEvent(
+      { type: 'order.placed', channel: 'orders', payload: { amount: 42 }, ...input },
+      { now: clock.now(), newId },
+    )
+  }
+
+  function attempt(number: number, input: Partial<AttemptRecord> = {}): AttemptRecord {
+    const at = clock.now()
+    const failure = summariseFailure(classify(REFUSED))
+    return { number, startedAt: at, endedAt: at, failure, delayMs: undefined, ...input }
+  }
+
+  return {
+    event,
+    attempt,
+    events: (count, input) => Array.from({ length: count }, () => event(input)),
+    letter: ({ error = REFUSED, ...input } = {}) =>
+      createLetter({
+        event: event(input.channel === undefined ? {} : { channel: input.channel }),
+        handler: 'bill',
+        reason: 'attempts_exhausted',
+        at: clock.now(),
+        failure: classify(error),
+        attempts: [attempt(1)],
+        ...input,
+      }),
+  }
+}
