@@ -8,20 +8,45 @@ export {
   type FailureRateOptions,
 } from './core/breaker/options.ts'
 export type { BreakerMode, BreakerState } from './core/breaker/state.ts'
+export type { LetterCapsOptions } from './core/dead-letter/caps.ts'
+export type { FilterSubject, SaveFilterOptions, SavePattern } from './core/dead-letter/filter.ts'
+export type { Grouping, Triage, TriageState } from './core/dead-letter/group.ts'
+export { letterId } from './core/dead-letter/identity.ts'
+export { decodeLetter, encodeLetter } from './core/dead-letter/json.ts'
+export type { AttemptRecord, Cycle, DeadLetter, Origin } from './core/dead-letter/letter.ts'
+export { maskForDisplay, maskLetter } from './core/dead-letter/mask.ts'
+export { createMasks, type MaskOptions, type Masks } from './core/dead-letter/masks.ts'
+export { mergeLetter } from './core/dead-letter/merge.ts'
+export type { Reason } from './core/dead-letter/reason.ts'
+export { type LetterState, TransitionError } from './core/dead-letter/state.ts'
 export { fromCloudEvent, toCloudEvent } from './core/event/cloudevents.ts'
-export { EventError } from './core/event/errors.ts'
-export type { EventInput, LazaretEvent } from './core/event/event.ts'
+export { CloudEventError, EventError } from './core/event/errors.ts'
+export type { EventInput, JsonValue, LazaretEvent } from './core/event/event.ts'
 export { DEFAULT_EVENT_LIMITS, type EventLimits } from './core/event/limits.ts'
 export type { ErrorCode } from './core/failure/catalogue.ts'
-export { classify } from './core/failure/classify.ts'
+export { type ClassifyOptions, classify } from './core/failure/classify.ts'
 export { LazaretError } from './core/failure/errors.ts'
-export type { Category, Failure } from './core/failure/failure.ts'
+export type { Category, DecidedBy, Failure } from './core/failure/failure.ts'
 export type { FailureRule } from './core/failure/failure-rule.ts'
 export type { Fingerprint } from './core/failure/fingerprint.ts'
-export { PermanentError, RetryAfterError, TransientError } from './core/failure/signals.ts'
+export {
+  PermanentError,
+  RetryAfterError,
+  type RetryAfterOptions,
+  type SignalOptions,
+  TransientError,
+} from './core/failure/signals.ts'
+export type { BypassOptions } from './core/limit/bypass.ts'
 export { RateLimitedError } from './core/limit/errors.ts'
-export { type RateLimitOptions, RETRY_LIMIT_PRESETS, type RetryLimitOptions } from './core/limit/options.ts'
+export {
+  type EventLimitOptions,
+  type RateLimitOptions,
+  RETRY_LIMIT_PRESETS,
+  type RetryLimitOptions,
+} from './core/limit/options.ts'
 export { type Fault, OptionsError } from './core/options/faults.ts'
+export type { NamePattern } from './core/options/pattern.ts'
+export type { PoisonOptions } from './core/poison/options.ts'
 export type { Random } from './core/random.ts'
 export type { Backoff } from './core/retry/backoff.ts'
 export type { BudgetOptions } from './core/retry/budget.ts'
@@ -32,11 +57,86 @@ export type { Jitter } from './core/retry/jitter.ts'
 export { linear } from './core/retry/linear.ts'
 export type { RetryOptions, RetryPolicy } from './core/retry/policy.ts'
 export { noRetry, RETRY_PRESETS } from './core/retry/presets.ts'
-export { tiers } from './core/retry/tiers.ts'
+export { type Tier, tiers } from './core/retry/tiers.ts'
+export type { AuditEntry, AuditLog, AuditPage, AuditQuery } from './ports/audit.ts'
+export type {
+  Broker,
+  BrokerCapabilities,
+  Delivery,
+  Settlement,
+  SubscribeOptions,
+  Subscription,
+  Undecodable,
+} from './ports/broker.ts'
+export { BrokerClosedError, BrokerFullError, DeliveryLostError } from './ports/broker-errors.ts'
 export type { Cancel, Clock } from './ports/clock.ts'
-export type { GiveUpReason, Observations, Observer } from './ports/observer.ts'
+export { DeadLettersClosedError, DeadLettersFullError } from './ports/dead-letter-errors.ts'
+export type {
+  DeadLetterQueue,
+  DeadLetterStore,
+  LetterChange,
+  LetterFilter,
+  LetterPage,
+  LetterQuery,
+  LetterStats,
+  Spill,
+} from './ports/dead-letters.ts'
+export type { Group, GroupNote, GroupPage, GroupQuery, Groups, TriageChange } from './ports/groups.ts'
+export type { Journal } from './ports/journal.ts'
+export type { Claim, Ledger } from './ports/ledger.ts'
+export type { Codec, EventCodec, LetterCodec } from './ports/letter-codec.ts'
+export type { Notice, Notifier } from './ports/notifier.ts'
+export type { GiveUpReason, Observations, Observer, PauseReason, ProcessedOutcome } from './ports/observer.ts'
+export type {
+  ItemStatus,
+  PatchOperation,
+  Replay,
+  ReplayCounts,
+  ReplayDecision,
+  ReplayItem,
+  ReplayState,
+  Replays,
+  Stage,
+} from './ports/replays.ts'
+export type { StandardSchema } from './ports/schema.ts'
+export type { RejectedItem, Sink, WriteResult } from './ports/sink.ts'
+export type { Store } from './ports/store.ts'
+export {
+  approveReplay,
+  type Command,
+  cancelReplay,
+  pauseReplay,
+  resumeReplay,
+  startReplay,
+} from './replay/control.ts'
+export { ReplayRefusedError } from './replay/errors.ts'
+export { applyPatch, PatchError } from './replay/json-patch.ts'
+export { planReplay, type Surroundings } from './replay/plan.ts'
+export type { PlanRequest } from './replay/plan-options.ts'
+export { type ReplayTarget, type RunOptions as ReplayRunOptions, runReplay } from './replay/runner.ts'
 export type { AttemptContext } from './runtime/attempt-context.ts'
 export { type Breaker, type BreakerSnapshot, createBreaker } from './runtime/breaker.ts'
+export { ClosedError } from './runtime/closed-error.ts'
+export { type Consumer, createConsumer } from './runtime/consumer/consumer.ts'
+export type { ConsumerOptions } from './runtime/consumer/consumer-options.ts'
+export type { HandlerContext } from './runtime/consumer/handler-context.ts'
+export { type ConsumerHealth, type HealthReport, healthReport } from './runtime/consumer/health.ts'
+export {
+  type MessageFacts,
+  type WithDeadLettersOptions,
+  type WrappedHandler,
+  withDeadLetters,
+} from './runtime/consumer/with-dead-letters.ts'
+export { createEvent } from './runtime/create-event.ts'
+export { createDispatcher, type Dispatcher } from './runtime/dispatcher/dispatcher.ts'
+export type { DispatcherHealth, SinkHealth } from './runtime/dispatcher/dispatcher-health.ts'
+export type { DispatcherOptions } from './runtime/dispatcher/dispatcher-options.ts'
+export type { BatchingOptions, BufferOptions, LaneOptions } from './runtime/dispatcher/lane-options.ts'
+export { TrackingError } from './runtime/dispatcher/track-error.ts'
+export type { TrackInput, TrackOptions } from './runtime/dispatcher/track-input.ts'
+export type { SinkOutcome, TrackResult } from './runtime/dispatcher/track-result.ts'
+export { asJob, asRequest, type JobOptions } from './runtime/dispatcher/tracking-mode.ts'
+export { LetterNotSavedError } from './runtime/letters.ts'
 export {
   createRateLimiter,
   createRetryBudget,
@@ -45,6 +145,7 @@ export {
   type RetryBudget,
   type RetryLimiter,
 } from './runtime/limiters.ts'
-export { type Resilient, type RunOptions, resilient } from './runtime/resilient.ts'
-export type { ResilientOptions } from './runtime/resilient-options.ts'
+export { type Resilient, type RunOptions, resilient } from './runtime/resilient/resilient.ts'
+export type { ResilientOptions } from './runtime/resilient/resilient-options.ts'
+export { createSealing, SealError, type SealingOptions } from './runtime/sealing/sealing.ts'
 export { TimeoutError } from './runtime/timeout-error.ts'

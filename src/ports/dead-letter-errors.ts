@@ -15,14 +15,24 @@ export class DeadLettersClosedError extends LazaretError {
 /** No room for one more letter. The caller still has the event, and no letter was dropped. */
 export class DeadLettersFullError extends LazaretError {
   override readonly name = 'DeadLettersFullError'
-  readonly capacity: number
+  /** How many letters fit; undefined where it is the disk that is full. */
+  readonly capacity: number | undefined
 
-  constructor(name: string, capacity: number) {
-    super(
-      `dead letters '${name}': full with ${capacity}; replay or delete letters, or raise the capacity`,
-      // Room can be made at any moment, and until then the event is kept where it is.
-      { code: 'LAZARET_DEAD_LETTERS_FULL', retryable: true },
-    )
+  constructor(name: string, capacity: number | undefined, cause?: unknown) {
+    const problem =
+      capacity === undefined
+        ? `no space is left on the disk; make room there${reasonOf(cause)}`
+        : `full with ${capacity}; replay or delete letters, or raise the capacity`
+    // Room can be made at any moment, and until then the event is kept where it is.
+    super(`dead letters '${name}': ${problem}`, {
+      code: 'LAZARET_DEAD_LETTERS_FULL',
+      retryable: true,
+      ...(cause === undefined ? {} : { cause }),
+    })
     this.capacity = capacity
   }
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? ` (${cause.message})` : ''
 }

@@ -4,8 +4,8 @@ import { letterId } from '../core/dead-letter/identity.ts'
 import { createEvent } from '../core/event/event.ts'
 import { createIdSource } from '../core/event/uuid.ts'
 import type { Replay } from '../ports/replays.ts'
-import { createConsumer } from '../runtime/consumer.ts'
-import type { ConsumerOptions } from '../runtime/consumer-options.ts'
+import { createConsumer } from '../runtime/consumer/consumer.ts'
+import type { ConsumerOptions } from '../runtime/consumer/consumer-options.ts'
 import { FakeClock } from '../testing/fake-clock.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
 import { approveReplay, cancelReplay, pauseReplay, resumeReplay, startReplay } from './control.ts'
@@ -243,6 +243,26 @@ describe('a replay runs', () => {
     expect(letter).toMatchObject({ state: 'parked', replays: 3, cycle: { number: 3 } })
     expect(letter?.endedCycles.map(({ number }) => number)).toEqual([0, 1, 2])
     expect((await it.plan()).findings).toEqual({ skip_state: 1 })
+  })
+
+  it('E17: only the handler that failed gets the replay, whatever else listens to the channel', async () => {
+    const it = await afterAnOutage(3)
+    const seen: string[] = []
+    const other = createConsumer({
+      broker: it.store.broker!,
+      channel: 'orders',
+      name: 'statistics',
+      deadLetters: it.store.deadLetters,
+      clock: it.clock,
+      handle: event => void seen.push(event.id),
+    })
+    await other.start()
+    it.world.broken = () => false
+    const replay = await it.plan()
+    await it.start(replay)
+    expect(await it.run(replay)).toMatchObject({ state: 'finished' })
+    expect(it.handled).toHaveLength(3)
+    expect(seen).toEqual([])
   })
 
   it('B13: an edited payload is sent, the letter keeps the original; a redirect goes to another channel', async () => {

@@ -20,6 +20,8 @@ export function replayEvent(letter: DeadLetter, replay: Replay, cycle: number): 
       'x-replay-id': replay.id,
       'x-replay-attempt': String(cycle),
       'x-idempotency-key': event.idempotencyKey,
+      // A broker hands it to every handler of the channel; the others did not fail and leave it alone.
+      ...(replay.to === undefined ? { 'x-replay-handler': letter.handler } : {}),
     },
     payload: payloadOf(letter, replay),
   }

@@ -6,7 +6,7 @@ import type { Cancel, Clock } from '../ports/clock.ts'
 import type { DeadLetterQueue, Spill } from '../ports/dead-letters.ts'
 import type { Observer } from '../ports/observer.ts'
 import { observe } from './observe.ts'
-import { type Resilient, resilient } from './resilient.ts'
+import { type Resilient, resilient } from './resilient/resilient.ts'
 
 /** How long a store may take for one letter before the spill takes it instead, or it is asked again. */
 export const SAVE_TIMEOUT_MS = 5_000
@@ -112,9 +112,11 @@ export class LetterBox {
         letter,
         new AggregateError([storeError, error], 'store and spill both failed'),
       )
+    } finally {
+      // In any case: a spill that says no may have taken the letter all the same.
+      this.#scheduleDrain(DRAIN_EVERY_MS)
     }
     if (observer.letterSpilled) observe(observer, 'letterSpilled', { channel, name, letter })
-    this.#scheduleDrain(DRAIN_EVERY_MS)
   }
 
   #scheduleDrain(delayMs: number): void {

@@ -82,15 +82,19 @@ function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
   return stateInSameCycle(existing, incoming)
 }
 
-/** What was decided later counts; but failing once more in a cycle never lifts a letter out of a stricter state. */
+/**
+ * What was decided later counts. But two tellings of different failures are no decisions: a redelivery tells what it
+ * knows, which may be less, and the later failure may arrive first. Neither lifts a letter out of a stricter state.
+ */
 function stateInSameCycle(existing: DeadLetter, incoming: DeadLetter): LetterState {
   const areHeld = isHeld(existing.state) && isHeld(incoming.state)
   const later = incoming.updatedAt - existing.updatedAt
+  const failedLater = incoming.cycle.lastFailedAt - existing.cycle.lastFailedAt
+  if (areHeld && (failedLater > 0 || (failedLater < 0 && later > 0)))
+    return stricter(existing.state, incoming.state)
   if (later < 0) return existing.state
   if (later === 0) return areHeld ? stricter(existing.state, incoming.state) : existing.state
-  // Told of another failure than the one known, it is no decision of a person but a redelivery that knew less.
-  const isDecision = incoming.cycle.lastFailedAt === existing.cycle.lastFailedAt
-  return areHeld && !isDecision ? stricter(existing.state, incoming.state) : incoming.state
+  return incoming.state
 }
 
 function stricter(a: LetterState, b: LetterState): LetterState {

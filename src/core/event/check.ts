@@ -53,14 +53,19 @@ function checkEnvelope(event: ClaimedEvent, faults: Faults): void {
   checkText('type', event.type, MAX_TYPE_BYTES, faults)
   checkChannel(event.channel, faults)
   if (event.key !== undefined) checkText('key', event.key, MAX_KEY_BYTES, faults)
-  checkText('idempotencyKey', event.idempotencyKey, MAX_IDEMPOTENCY_KEY_BYTES, faults)
+  if (event.idempotencyKey !== event.id)
+    checkText('idempotencyKey', event.idempotencyKey, MAX_IDEMPOTENCY_KEY_BYTES, faults)
   checkTime('occurredAt', event.occurredAt, faults)
   if (event.expiresAt !== undefined) checkTime('expiresAt', event.expiresAt, faults)
   if (event.source !== undefined) checkSource(event.source, faults)
 }
 
+/** A byte each, and nothing to look out for: most names and ids are like this. */
+const PRINTABLE_ASCII = /^[\x20-\x7e]+$/
+
 function checkText(name: string, value: unknown, maxBytes: number, faults: Faults): void {
   if (typeof value === 'string' && value.length > 0 && value.length <= maxBytes) {
+    if (PRINTABLE_ASCII.test(value)) return
     const bytes = cleanTextBytes(value)
     if (bytes !== undefined && bytes <= maxBytes) return
   }

@@ -4,6 +4,7 @@
  */
 export const ERROR_CODES = {
   LAZARET_OPTIONS_INVALID: 'Options were refused; every fault is listed at once.',
+  LAZARET_CONFIG_INVALID: 'A config file cannot be used; every fault is listed with its line.',
   LAZARET_EVENT_INVALID: 'An event breaks a limit of size or shape.',
   LAZARET_CLOUDEVENT_INVALID: 'A CloudEvent cannot be read as an event.',
   LAZARET_PERMANENT: 'The thrower says that trying again cannot help.',
@@ -20,6 +21,8 @@ export const ERROR_CODES = {
   LAZARET_TRANSITION_ILLEGAL: 'A dead letter cannot go from its state to the one asked for.',
   LAZARET_DEAD_LETTERS_CLOSED: 'A dead-letter queue was used after it was closed.',
   LAZARET_DEAD_LETTERS_FULL: 'A dead-letter queue has no room for another letter.',
+  LAZARET_STORE_FAILED: 'The file system under a store did not do what it was asked.',
+  LAZARET_STORE_LOCKED: 'Another process holds the lock of a store and does not let go.',
   LAZARET_BROKER_CLOSED: 'A broker was used after it was closed.',
   LAZARET_BROKER_FULL: 'A broker has no room for another event.',
   LAZARET_DELIVERY_LOST: 'A delivery is not open any more; its event will be handed over again.',

@@ -34,7 +34,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     }
   })
 
-  it('K8: going to replaying counts the replay', async world => {
+  it('K8: going to replaying counts the replay and remembers which one it is', async world => {
     const letter = world.make.letter()
     await world.send(letter)
     const at = world.patience.now()
@@ -44,7 +44,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
       replayId: 'replay-1',
       by: 'ada',
     })
-    assert.deepEqual([changed?.state, changed?.replays], ['replaying', 1])
+    assert.deepEqual([changed?.state, changed?.replays, changed?.replayId], ['replaying', 1, 'replay-1'])
   })
 
   it('K8: of many who want to replay a letter at once, one does', async world => {

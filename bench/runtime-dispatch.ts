@@ -1,0 +1,61 @@
+import { memoryDeadLetters, memorySink } from '../src/adapters/memory/index.ts'
+import { createEvent } from '../src/core/event/event.ts'
+import { createIdSource } from '../src/core/event/uuid.ts'
+import { systemClock, systemRandom } from '../src/ports/system-clock.ts'
+import { createDispatcher } from '../src/runtime/dispatcher/dispatcher.ts'
+import { atLeast, type Bar, median, type Row, row } from './harness/result.ts'
+
+const EVENTS = 200_000
+const BURST = 1_000
+const ROUNDS = 11
+const SECOND_NS = 1e9
+const TYPE = 'order.placed'
+
+/** Events a second through a dispatcher, from the first track until the last one is written. */
+async function dispatch(sinkCount: number): Promise<number> {
+  const names = Array.from({ length: sinkCount }, (_, index) => `sink${index}`)
+  const sinks = Object.fromEntries(names.map(name => [name, memorySink({ maxEvents: BURST })]))
+  const events = createDispatcher({ sinks, deadLetters: memoryDeadLetters() })
+  const startedAt = process.hrtime.bigint()
+  for (let order = 0; order < EVENTS; ) {
+    for (let n = 0; n < BURST; n++)
+      void events.track({ type: TYPE, payload: { order: order++ } }, { wait: 'accepted' })
+    await events.flush()
+  }
+  const tookNs = Number(process.hrtime.bigint() - startedAt)
+  await events.close()
+  const written = names.map(name => sinks[name]?.count)
+  if (written.some(count => count !== EVENTS)) throw new Error(`bench: ${written} of ${EVENTS} were written`)
+  return (EVENTS * SECOND_NS) / tookNs
+}
+
+/** What making and checking the events costs alone: no dispatcher can be faster than that. */
+function makeEvents(): number {
+  const newId = createIdSource(systemRandom)
+  const startedAt = process.hrtime.bigint()
+  for (let order = 0; order < EVENTS; order++) {
+    const sources = { now: systemClock.now(), newId }
+    createEvent({ type: TYPE, channel: 'events', payload: { order } }, sources)
+  }
+  return (EVENTS * SECOND_NS) / Number(process.hrtime.bigint() - startedAt)
+}
+
+const ONE = 'track, one sink'
+const THREE = 'track, three sinks'
+
+/** The dispatcher with retry, breaker, timeout and limits on, in batches of 100 to sinks that only remember. */
+export async function dispatchRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
+  const samples = { made: [] as number[], one: [] as number[], three: [] as number[] }
+  await dispatch(1)
+  for (let round = 0; round < ROUNDS; round++) {
+    samples.made.push(makeEvents())
+    samples.one.push(await dispatch(1))
+    samples.three.push(await dispatch(3))
+  }
+  const rows = [
+    row('make and check the events alone', 'events/s', samples.made),
+    row(ONE, 'events/s', samples.one),
+    row(THREE, 'events/s', samples.three),
+  ]
+  return { rows, bars: [atLeast(`${ONE}, events/s`, median(rows, ONE), 500_000)] }
+}

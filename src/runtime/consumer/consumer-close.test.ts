@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest'
+import { refused, consumerWorld as world } from '../../../test/support/consumer-world.ts'
+import { memoryBroker, memoryDeadLetters } from '../../adapters/memory/index.ts'
+import { fixed } from '../../core/retry/fixed.ts'
+import type { HandlerContext } from './handler-context.ts'
+
+const GRACE_MS = 10_000
+/** Grace, and then a limit each for attempts, subscription, letters and resources. */
+const BOUND_MS = GRACE_MS + 4 * 5_000
+
+/** Closes while time goes on, and tells how long it took. */
+async function closing({
+  consumer,
+  clock,
+}: Pick<ReturnType<typeof world>, 'consumer' | 'clock'>): Promise<number> {
+  const from = clock.now()
+  let tookMs: number | undefined
+  const closed = consumer.close().then(() => {
+    tookMs = clock.now() - from
+  })
+  for (let stepMs = 0; tookMs === undefined && stepMs <= BOUND_MS; stepMs += 100) await clock.advance(100)
+  await closed
+  return tookMs!
+}
+
+/** A second consumer on the same broker gets what the first one gave back. */
+async function leftOver(first: ReturnType<typeof world>): Promise<unknown[]> {
+  const seen: unknown[] = []
+  const second = world({
+    broker: first.broker,
+    clock: first.clock,
+    handle: event => void seen.push(event.payload),
+  })
+  await second.consumer.start()
+  await first.clock.advance(60_000)
+  return seen
+}
+
+/** The broker outlives its consumer, as a server would. */
+function lasting(options: Parameters<typeof world>[0] = {}) {
+  const made = world(options)
+  made.broker.close = async () => {}
+  return made
+}
+
+describe('closing a consumer', () => {
+  it('idle: ends at once, and twice is safe', async () => {
+    const it = world()
+    await it.consumer.start()
+    expect(await closing(it)).toBe(0)
+    await expect(it.consumer.close()).resolves.toBeUndefined()
+    await expect(it.consumer.start()).rejects.toMatchObject({ code: 'LAZARET_CLOSED' })
+  })
+
+  it('before start and during start: ends, and takes nothing', async () => {
+    const never = world()
+    await never.consumer.close()
+    const it = lasting()
+    await it.publish('x')
+    const started = it.consumer.start()
+    const closed = closing(it)
+    await started
+    await closed
+    expect([...it.handled, ...(await leftOver(it))]).toEqual(['x'])
+  })
+
+  it('busy: lets attempts finish within the grace time and gives the rest back', async () => {
+    const it = lasting({
+      concurrency: 1,
+      handle: async event => {
+        await new Promise<void>(resolve => it.clock.schedule(3_000, resolve))
+        it.handled.push(String(event.payload))
+      },
+    })
+    await it.consumer.start()
+    await it.publish('a', 'b', 'c')
+    await it.clock.advance(0)
+    expect(await closing(it)).toBe(3_000)
+    expect(it.handled).toEqual(['a'])
+    expect((await leftOver(it)).sort()).toEqual(['b', 'c'])
+  })
+
+  it('busy beyond the grace time: aborts the signal, and the interrupted attempt costs nothing', async () => {
+    const signals: AbortSignal[] = []
+    const attempts: number[] = []
+    const it = lasting({
+      handle: async (_event, { signal, attempt }: HandlerContext) => {
+        signals.push(signal)
+        attempts.push(attempt)
+        await new Promise(() => {})
+      },
+    })
+    await it.consumer.start()
+    await it.publish('slow')
+    await it.clock.advance(0)
+    expect(await closing(it)).toBe(GRACE_MS)
+    expect(signals[0]?.aborted).toBe(true)
+    const again: number[] = []
+    const next = world({
+      broker: it.broker,
+      clock: it.clock,
+      handle: (_event, { attempt }) => void again.push(attempt),
+    })
+    await next.consumer.start()
+    await it.clock.advance(0)
+    expect([attempts, again]).toEqual([[1], [1]])
+  })
+
+  it('paused by an open breaker, and half-open with a probe in flight', async () => {
+    const it = lasting({
+      breaker: { failures: 1, openMs: 5_000 },
+      handle: async () => {
+        if (it.consumer.breaker?.state.mode === 'half-open') await new Promise(() => {})
+        throw refused()
+      },
+    })
+    await it.consumer.start()
+    await it.publish('a', 'b')
+    await it.clock.advance(5_000)
+    expect(it.consumer.health()).toMatchObject({ breakerState: 'half-open', active: 1 })
+    expect(await closing(it)).toBe(GRACE_MS)
+    expect((await leftOver(it)).sort()).toEqual(['a', 'b'])
+  })
+
+  it('retrying in process: the retry goes back to the broker with its attempts on record', async () => {
+    const it = lasting({
+      inProcessWaitMs: 60_000,
+      retry: { attempts: 3, backoff: fixed({ delayMs: 20_000, jitter: 'none' }) },
+      handle: async () => {
+        throw refused()
+      },
+    })
+    await it.consumer.start()
+    await it.publish('x')
+    await it.clock.advance(1_000)
+    expect(await closing(it)).toBe(0)
+    const attempts: number[] = []
+    const next = world({
+      broker: it.broker,
+      clock: it.clock,
+      handle: (_event, context) => void attempts.push(context.attempt),
+    })
+    await next.consumer.start()
+    await it.clock.advance(0)
+    expect(attempts).toEqual([2])
+  })
+
+  it('K10: with no store to save to, nothing is acknowledged: the event comes again', async () => {
+    const deadLetters = memoryDeadLetters()
+    deadLetters.send = () => Promise.reject(new Error('disk full'))
+    const it = lasting({
+      deadLetters,
+      retry: { attempts: 1 },
+      handle: async () => {
+        throw refused()
+      },
+    })
+    await it.consumer.start()
+    await it.publish('x')
+    await it.clock.advance(2_000)
+    expect(it.consumer.health().paused).toEqual(['store'])
+    await closing(it)
+    const saved = memoryDeadLetters()
+    const next = world({ broker: it.broker, clock: it.clock, deadLetters: saved, retry: { attempts: 1 } })
+    await next.consumer.start()
+    await it.clock.advance(0)
+    expect((await saved.list()).letters).toMatchObject([
+      { event: { payload: 'x' }, cycle: { attemptCount: 1 } },
+    ])
+  })
+
+  it('a broker that hangs does not keep it from ending', async () => {
+    const broker = memoryBroker()
+    const subscribe = broker.subscribe.bind(broker)
+    broker.subscribe = async (options, deliver) =>
+      Object.assign(await subscribe(options, deliver), { close: () => new Promise<never>(() => {}) })
+    const it = world({ broker })
+    await it.consumer.start()
+    expect(await closing(it)).toBeLessThanOrEqual(BOUND_MS)
+  })
+})

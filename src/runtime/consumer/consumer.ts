@@ -1,0 +1,284 @@
+import type { Delivery, Subscription } from '../../ports/broker.ts'
+import type { Cancel } from '../../ports/clock.ts'
+import type { ProcessedOutcome } from '../../ports/observer.ts'
+import type { Attempt } from '../attempt.ts'
+import type { Breaker } from '../breaker.ts'
+import { ClosedError } from '../closed-error.ts'
+import { LetterBox } from '../letters.ts'
+import { type Closeable, release, retain } from '../share.ts'
+import { sleep } from '../sleep.ts'
+import { within } from '../within.ts'
+import { type ConsumerOptions, type ConsumerPolicy, resolveConsumer } from './consumer-options.ts'
+import type { HandlerContext } from './handler-context.ts'
+import { Handling, ShuttingDown } from './handling.ts'
+import { type ConsumerHealth, Pulse } from './health.ts'
+import { Pauses } from './pauses.ts'
+import type { Next } from './settling.ts'
+import { Work } from './work.ts'
+
+/** While no store takes letters, they are tried again after so long, doubling up to the longest. */
+const STORE_RETRY_MS = 500
+const STORE_RETRY_MAX_MS = 30_000
+/** After the grace time: how long brokers and stores may take to let go. */
+const CLOSE_LIMIT_MS = 5_000
+
+export interface Consumer {
+  /** Resolves when deliveries can arrive. */
+  start(): Promise<void>
+  /** Stops pulling and starts no further attempt until `resume`. */
+  pause(): void
+  resume(): void
+  /** Stops pulling, lets attempts finish within the grace time, gives the rest back. Twice is safe. */
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>
+  health(): ConsumerHealth
+  readonly breaker: Breaker | undefined
+}
+
+/**
+ * A consumer for one channel. Nothing is started before `start`. What it is given (broker, stores, ledger) is closed
+ * with the last consumer or dispatcher that uses it.
+ */
+export function createConsumer<P = unknown>(options: ConsumerOptions<P>): Consumer {
+  return new ChannelConsumer(resolveConsumer(options as ConsumerOptions))
+}
+
+/**
+ * idle ─start▶ starting ─▶ running ─close▶ closing ─▶ closed. Deliveries wait in `#waiting` until there is a free place
+ * among the attempts; `#pump` is called whenever that may have changed.
+ */
+class ChannelConsumer implements Consumer {
+  readonly breaker: Breaker | undefined
+  readonly #policy: ConsumerPolicy
+  readonly #pauses: Pauses
+  readonly #pulse: Pulse
+  readonly #box: LetterBox | undefined
+  readonly #waiting: Work[] = []
+  /** Waits in process: short retries, and retries that wait for their turn. */
+  readonly #asleep = new Map<Work, Cancel>()
+  readonly #attempts = new Set<Attempt<HandlerContext>>()
+  readonly #closing = new AbortController()
+  #active = 0
+  #idle: (() => void) | undefined
+  #starting: Promise<void> | undefined
+  #closed: Promise<void> | undefined
+  /** Closed before the broker answered: should it answer after all, nobody wants the subscription. */
+  #isAbandoned = false
+  #subscription: Subscription | undefined
+  #handling: Handling | undefined
+  #cancelWake: Cancel | undefined
+  #unwatch: (() => void) | undefined
+
+  constructor(policy: ConsumerPolicy) {
+    this.#policy = policy
+    this.breaker = policy.breaker
+    this.#pauses = new Pauses(policy)
+    this.#pulse = new Pulse(policy)
+    const { deadLetters, spill, filter, observer, clock } = policy
+    this.#box = deadLetters && new LetterBox({ deadLetters, spill, filter, observer, clock })
+  }
+
+  start(): Promise<void> {
+    if (this.#closed !== undefined) return Promise.reject(new ClosedError(`consumer '${this.#policy.name}'`))
+    this.#starting ??= this.#subscribe().catch((error: unknown) => {
+      this.#starting = undefined
+      throw error
+    })
+    return this.#starting
+  }
+
+  async #subscribe(): Promise<void> {
+    const { broker, channel, name: handler, prefetch, ordering } = this.#policy
+    await this.#box?.start()
+    const early: Delivery[] = []
+    const options = { channel, handler, prefetch, ordering }
+    const subscription = await broker.subscribe(options, delivery => {
+      // Deliveries may arrive before `subscribe` has resolved.
+      if (this.#handling === undefined) early.push(delivery)
+      else this.#take(delivery)
+    })
+    if (this.#isAbandoned) {
+      await subscription.close()
+      return
+    }
+    for (const resource of this.#resources()) retain(resource)
+    this.#subscription = subscription
+    this.#handling = new Handling(this.#policy, {
+      subscription,
+      box: this.#box,
+      attempts: this.#attempts,
+      persist: task => this.#persist(task),
+      processed: (outcome, now) => this.#processed(outcome, now),
+    })
+    this.#unwatch = this.breaker?.watch(() => this.#lookAgain())
+    this.#pauses.attach(subscription)
+    for (const delivery of early) this.#take(delivery)
+  }
+
+  pause(): void {
+    this.#pauses.add('hand')
+  }
+
+  resume(): void {
+    this.#pauses.remove('hand')
+    this.#pump()
+  }
+
+  health(): ConsumerHealth {
+    return this.#pulse.report(this.#active, this.#waiting.length + this.#asleep.size, this.#pauses.reasons)
+  }
+
+  /** What still arrives while closing is left open: the subscription gives it back when it closes. */
+  #take(delivery: Delivery): void {
+    if (this.#closed !== undefined) return
+    this.#waiting.push(new Work(delivery))
+    this.#pump()
+  }
+
+  #pump(): void {
+    const { concurrency } = this.#policy
+    while (this.#active < concurrency && this.#waiting.length > 0 && !this.#pauses.any) {
+      const work = this.#waiting.shift()!
+      this.#active++
+      this.#follow(work, this.#handling!.handle(work))
+    }
+  }
+
+  #follow(work: Work, next: Next | Promise<Next>): void {
+    if (!(next instanceof Promise)) this.#ended(work, next)
+    else
+      next.then(
+        settled => this.#ended(work, settled),
+        (bug: unknown) => this.#ended(work, this.#forget(bug)),
+      )
+  }
+
+  #ended(work: Work, next: Next): void {
+    this.#active--
+    if (next.do === 'pause') {
+      this.#waiting.unshift(work)
+      this.#pauseForBreaker(next.retryAt)
+    } else if (next.do === 'wait') this.#sleep(work, next.delayMs)
+    if (this.#closed !== undefined) this.#giveBackWaiting()
+    else if (this.#pauses.has('breaker')) this.#lookAgain()
+    else this.#pump()
+    if (this.#active === 0) this.#idle?.()
+  }
+
+  #sleep(work: Work, delayMs: number): void {
+    const cancel = this.#policy.clock.schedule(delayMs, () => {
+      this.#asleep.delete(work)
+      this.#waiting.unshift(work)
+      this.#pump()
+      // A turn is for now. Kept until there is a free place, turns would add up and all be used at once.
+      if (this.#waiting[0] === work) work.hasTurn = false
+    })
+    this.#asleep.set(work, cancel)
+  }
+
+  /** Pause over flood: what cannot be attempted stays where it is. */
+  #pauseForBreaker(retryAt: number | undefined): void {
+    this.#pauses.add('breaker')
+    this.#cancelWake?.()
+    this.#cancelWake = undefined
+    if (retryAt === undefined) return
+    const { clock } = this.#policy
+    this.#cancelWake = clock.schedule(Math.max(0, retryAt - clock.now()), () => this.#ask())
+  }
+
+  /** The breaker may let attempts through again: a probe ended, a person changed it. */
+  #lookAgain(): void {
+    if (this.#pauses.has('breaker') && this.breaker?.wouldAdmit(this.#policy.clock.now())) this.#ask()
+  }
+
+  /** Pulls again. If the breaker still refuses, because the clock was set back, the next delivery finds out. */
+  #ask(): void {
+    this.#cancelWake?.()
+    this.#cancelWake = undefined
+    this.#pauses.remove('breaker')
+    this.#pump()
+  }
+
+  async #persist(task: () => Promise<unknown>): Promise<boolean> {
+    const { clock } = this.#policy
+    for (let delayMs = STORE_RETRY_MS; ; delayMs = Math.min(STORE_RETRY_MAX_MS, delayMs * 2)) {
+      try {
+        await task()
+        this.#storeIsBack()
+        return true
+      } catch {
+        if (this.#closing.signal.aborted) return false
+        this.#pauses.add('store')
+        await sleep(clock, delayMs, this.#closing.signal).catch(() => {})
+      }
+    }
+  }
+
+  #storeIsBack(): void {
+    if (!this.#pauses.has('store')) return
+    this.#pauses.remove('store')
+    this.#pump()
+  }
+
+  #processed(outcome: ProcessedOutcome, now: number): void {
+    this.#pulse.beat(outcome, now)
+  }
+
+  /** Only a mistake of our own ends here; the broker still has the event, and hands it over when we let go of it. */
+  #forget(bug: unknown): Next {
+    const { channel, name, observer } = this.#policy
+    observer.settlementFailed?.({ channel, name, error: bug })
+    return { do: 'forget' }
+  }
+
+  close({ graceMs = this.#policy.graceMs }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
+    this.#closed ??= this.#shutDown(graceMs)
+    return this.#closed
+  }
+
+  async #shutDown(graceMs: number): Promise<void> {
+    const { clock } = this.#policy
+    if (this.#starting !== undefined) await within(clock, CLOSE_LIMIT_MS, this.#starting)
+    const subscription = this.#subscription
+    if (subscription === undefined) {
+      this.#isAbandoned = true
+      return
+    }
+    subscription.pause()
+    this.#unwatch?.()
+    this.#cancelWake?.()
+    this.#giveBackWaiting()
+    await within(clock, graceMs, this.#allEnded())
+    this.#closing.abort(new ShuttingDown('the consumer is closing'))
+    for (const attempt of this.#attempts) attempt.abort(this.#closing.signal.reason)
+    await within(clock, CLOSE_LIMIT_MS, this.#allEnded())
+    await within(clock, CLOSE_LIMIT_MS, subscription.close())
+    await within(clock, CLOSE_LIMIT_MS, this.#box?.close() ?? Promise.resolve())
+    const letGo = Promise.allSettled(this.#resources().map(resource => release(resource)))
+    await within(clock, CLOSE_LIMIT_MS, letGo)
+  }
+
+  #allEnded(): Promise<void> {
+    return new Promise(resolve => {
+      if (this.#active === 0) resolve()
+      else this.#idle = resolve
+    })
+  }
+
+  #giveBackWaiting(): void {
+    for (const [work, cancel] of this.#asleep) {
+      cancel()
+      this.#waiting.push(work)
+    }
+    this.#asleep.clear()
+    for (const work of this.#waiting.splice(0)) {
+      // Active until the broker has taken it back, so that closing waits for that.
+      this.#active++
+      this.#follow(work, this.#handling!.giveBack(work))
+    }
+  }
+
+  #resources(): readonly Closeable[] {
+    const { broker, deadLetters, spill, ledger, notifier } = this.#policy
+    return [broker, deadLetters, spill, ledger, notifier].filter(resource => resource !== undefined)
+  }
+}

@@ -1,0 +1,94 @@
+import type { Settlement, Subscription } from '../../ports/broker.ts'
+import type { ProcessedOutcome } from '../../ports/observer.ts'
+import type { Attempt } from '../attempt.ts'
+import type { LetterBox } from '../letters.ts'
+import { observe } from '../observe.ts'
+import type { ConsumerPolicy } from './consumer-options.ts'
+import type { HandlerContext } from './handler-context.ts'
+import type { Work } from './work.ts'
+
+/** What the consumer does with a delivery next. */
+export type Next =
+  /** Nothing: it is settled, or lost and will be handed over again. */
+  | { readonly do: 'forget' }
+  /** Comes back after a short wait in process. */
+  | { readonly do: 'wait'; readonly delayMs: number }
+  /** The breaker refused it; it goes back to the head of the queue. */
+  | { readonly do: 'pause'; readonly retryAt: number | undefined }
+
+export const FORGET: Next = Object.freeze({ do: 'forget' })
+const DONE: Settlement = Object.freeze({ outcome: 'done' })
+
+/** What handling needs of the consumer it works for. */
+export interface Host {
+  readonly subscription: Subscription
+  readonly box: LetterBox | undefined
+  /** Attempts in flight, so that a shutdown can abort them. */
+  readonly attempts: Set<Attempt<HandlerContext>>
+  /** Makes something durable, however long it takes; false when the consumer closes before it could be done. */
+  persist(task: () => Promise<unknown>): Promise<boolean>
+  processed(outcome: ProcessedOutcome, now: number): void
+}
+
+/** Hands settlements to the broker, and tells how it went. */
+export class Settling {
+  readonly #policy: ConsumerPolicy
+  readonly #host: Host
+
+  constructor(policy: ConsumerPolicy, host: Host) {
+    this.#policy = policy
+    this.#host = host
+  }
+
+  done(work: Work, outcome: ProcessedOutcome, startedAt: number): Next | Promise<Next> {
+    return this.settle(work, DONE, outcome, startedAt)
+  }
+
+  /** Nothing was tried, or what was tried is taken back. What ended before that, in process, is put on record. */
+  giveBack(work: Work, notBefore: number): Next | Promise<Next> {
+    if (work.unrecorded.length > 0) return this.retry(work, notBefore, notBefore)
+    return this.settle(work, { outcome: 'release', notBefore }, 'released', notBefore)
+  }
+
+  /** To be tried again, with what was tried so far on the record. */
+  retry(work: Work, notBefore: number, startedAt: number): Next | Promise<Next> {
+    const ended = work.takeUnrecorded()
+    return this.settle(work, { outcome: 'retry', notBefore, ended }, 'retried', startedAt)
+  }
+
+  settle(
+    work: Work,
+    settlement: Settlement,
+    outcome: ProcessedOutcome,
+    startedAt: number,
+  ): Next | Promise<Next> {
+    try {
+      const settled = this.#host.subscription.settle(work.delivery, settlement)
+      if (settled === undefined) return this.#settled(work, outcome, startedAt)
+      return settled.then(
+        () => this.#settled(work, outcome, startedAt),
+        (error: unknown) => this.lost(error),
+      )
+    } catch (error) {
+      return this.lost(error)
+    }
+  }
+
+  /** The broker did not take it, so it still has the event and will hand it over again. */
+  lost(error: unknown): Next {
+    const { channel, name, observer } = this.#policy
+    if (observer.settlementFailed) observe(observer, 'settlementFailed', { channel, name, error })
+    return FORGET
+  }
+
+  #settled(work: Work, outcome: ProcessedOutcome, startedAt: number): Next {
+    const { channel, name, clock, observer } = this.#policy
+    const now = clock.now()
+    this.#host.processed(outcome, now)
+    if (observer.eventProcessed) {
+      const durationMs = Math.max(0, now - startedAt)
+      observe(observer, 'eventProcessed', { channel, name, outcome, attempts: work.started, durationMs })
+    }
+    return FORGET
+  }
+}

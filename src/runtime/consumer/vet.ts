@@ -1,0 +1,95 @@
+import type { Reason } from '../../core/dead-letter/reason.ts'
+import { judgePoison, type PoisonVerdict } from '../../core/poison/poison.ts'
+import type { SchemaIssue } from '../../ports/schema.ts'
+import { isPromiseLike } from '../attempt.ts'
+import type { ConsumerPolicy } from './consumer-options.ts'
+import { isUndecodable, type Work } from './work.ts'
+
+type Poisoned = Extract<PoisonVerdict, { readonly poisoned: true }>
+
+/** Why an event is given up on without an attempt. */
+export interface Refusal {
+  readonly reason: Reason
+  readonly thrown: unknown
+}
+
+/**
+ * Looks at an event before it is attempted: can it be read, has it killed too many processes, is there an attempt left,
+ * is it in time, does it fit its schema? Answers at once where it can, because most events are fine.
+ */
+export function vet(
+  policy: ConsumerPolicy,
+  work: Work,
+  now: number,
+): Refusal | undefined | Promise<Refusal | undefined> {
+  const { content, started } = work.delivery
+  if (isUndecodable(content))
+    return refuse('undecodable', `it cannot be read as an event: ${content.problem}`)
+  if (started > 0) {
+    const verdict = judgePoison(work.cycleHistory(), policy.poison, now)
+    if (verdict.poisoned) return poisoned(verdict)
+  }
+  if (started >= policy.mostAttempts)
+    return refuse('attempts_exhausted', `all ${started} attempts were begun and none of them succeeded`)
+  const { expiresAt } = work.event
+  if (expiresAt !== undefined && expiresAt <= now)
+    return refuse('expired', `it was to be handled before ${new Date(expiresAt).toISOString()}`)
+  return policy.schema === undefined ? undefined : checkSchema(policy.schema, work)
+}
+
+/** By repeats it was found out before, when its letter could not be saved: it is not tried again for that. */
+function poisoned({ by, count }: Poisoned): Refusal {
+  return by === 'crashes'
+    ? refuse('crash_loop', `${count} attempts began and never ended: each took its process down`)
+    : refuse('poison', `${count} attempts failed in the same way`)
+}
+
+function checkSchema(
+  schema: NonNullable<ConsumerPolicy['schema']>,
+  work: Work,
+): Refusal | undefined | Promise<Refusal | undefined> {
+  try {
+    const result = schema['~standard'].validate(work.event.payload)
+    if (!isPromiseLike(result)) return judged(result, work)
+    return Promise.resolve(result).then(
+      settled => judged(settled, work),
+      (thrown: unknown) => ({ reason: 'schema' as const, thrown }),
+    )
+  } catch (thrown) {
+    return { reason: 'schema', thrown }
+  }
+}
+
+/** A schema may also transform: its handler gets what the schema made, the letter keeps what was sent. */
+function judged(
+  result: { readonly issues?: readonly SchemaIssue[] | undefined },
+  work: Work,
+): Refusal | undefined {
+  if (result.issues !== undefined) return { reason: 'schema', thrown: new SchemaMismatch(result.issues) }
+  work.input = { ...work.event, payload: (result as { readonly value: unknown }).value }
+  return undefined
+}
+
+/** Carries `issues`, which is how classification knows a validation error of any library. */
+class SchemaMismatch extends Error {
+  override readonly name = 'SchemaMismatch'
+  readonly issues: readonly SchemaIssue[]
+
+  constructor(issues: readonly SchemaIssue[]) {
+    super(issues.slice(0, 5).map(describe).join('; ') || 'the payload does not fit the schema')
+    this.issues = issues
+  }
+}
+
+function describe({ message, path = [] }: SchemaIssue): string {
+  const names = path.map(step => String(typeof step === 'object' ? step.key : step))
+  return names.length === 0 ? message : `${names.join('.')}: ${message}`
+}
+
+function refuse(reason: Reason, message: string): Refusal {
+  return { reason, thrown: new Refused(message) }
+}
+
+class Refused extends Error {
+  override readonly name = 'Refused'
+}

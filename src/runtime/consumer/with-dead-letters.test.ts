@@ -1,0 +1,81 @@
+import { describe, expect, it, vi } from 'vitest'
+import { memoryDeadLetters } from '../../adapters/memory/index.ts'
+import { PermanentError } from '../../core/failure/signals.ts'
+import { fixed } from '../../core/retry/fixed.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import { withDeadLetters } from './with-dead-letters.ts'
+
+const quick = { attempts: 3, backoff: fixed({ delayMs: 100, jitter: 'none' }) }
+
+interface Message {
+  readonly id: string
+  readonly body: string
+}
+
+function wrapped(handler: (message: Message) => Promise<string>, more = {}) {
+  const clock = new FakeClock()
+  const deadLetters = memoryDeadLetters()
+  const safe = withDeadLetters(handler, {
+    source: 'orders',
+    name: 'mailer',
+    deadLetters,
+    retry: quick,
+    clock,
+    random: () => 0.5,
+    describe: message => ({ id: message.id, payload: message.body }),
+    ...more,
+  })
+  return { clock, deadLetters, safe }
+}
+
+describe('withDeadLetters', () => {
+  it('P3: passes the message through and the result back', async () => {
+    const { safe } = wrapped(async message => `handled ${message.body}`)
+    await expect(safe({ id: 'm1', body: 'a' })).resolves.toBe('handled a')
+    await safe.close()
+  })
+
+  it('P3: retries in process, then resolves with the message safe in a letter', async () => {
+    let attempts = 0
+    const { safe, clock, deadLetters } = wrapped(async () => {
+      attempts++
+      throw Object.assign(new Error('reset'), { code: 'ECONNRESET' })
+    })
+    const ended = safe({ id: 'm1', body: 'a' })
+    await clock.advance(1_000)
+    await expect(ended).resolves.toBeUndefined()
+    expect(attempts).toBe(3)
+    expect((await deadLetters.list()).letters).toMatchObject([
+      { channel: 'orders', handler: 'mailer', event: { id: 'm1', payload: 'a' }, cycle: { attemptCount: 3 } },
+    ])
+    await safe.close()
+  })
+
+  it('K10: rejects when no store took the letter, so that the client keeps the message', async () => {
+    const { safe, clock, deadLetters } = wrapped(async () => {
+      throw new PermanentError('no')
+    })
+    deadLetters.send = () => Promise.reject(new Error('store is down'))
+    const ended = safe({ id: 'm1', body: 'a' }).catch((error: unknown) => error)
+    await clock.advance(1_000)
+    const closed = safe.close()
+    await clock.advance(60_000)
+    await closed
+    expect(await ended).toMatchObject({ name: 'GivenBack' })
+  })
+
+  it('P3: warns once when the client retries too', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const { safe } = wrapped(async () => 'ok', {
+      describe: (message: Message) => ({ id: message.id, redelivered: 2 }),
+    })
+    await safe({ id: 'm1', body: 'a' })
+    await safe({ id: 'm2', body: 'b' })
+    expect(warn).toHaveBeenCalledTimes(1)
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('retries them too'), {
+      code: 'LAZARET_DOUBLE_RETRIES',
+    })
+    warn.mockRestore()
+    await safe.close()
+  })
+})

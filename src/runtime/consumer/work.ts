@@ -1,0 +1,109 @@
+import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import type { Failure } from '../../core/failure/failure.ts'
+import { hash128 } from '../../core/hash.ts'
+import type { CycleHistory } from '../../core/poison/poison.ts'
+import type { Delivery, Undecodable } from '../../ports/broker.ts'
+
+/** Headers that a replay sets, so that the event comes back to the letter it came from. */
+export const REPLAY_HEADERS = {
+  replayed: 'x-replayed',
+  replayId: 'x-replay-id',
+  replayAttempt: 'x-replay-attempt',
+  letterId: 'x-letter-id',
+  handler: 'x-replay-handler',
+} as const
+
+/** A delivery on its way through a consumer, with what has happened to it since it was handed over. */
+export class Work {
+  readonly delivery: Delivery
+  /** As it was sent: this is what a dead letter keeps. */
+  readonly event: LazaretEvent
+  /** What the handler gets: the same, or what the schema made of it. */
+  input: LazaretEvent
+  /** Which replay of the event this is; 0 for its first life. */
+  readonly replay: number
+  started: number
+  ended: number
+  readonly history: AttemptRecord[]
+  /** Attempts that ended in process and that the broker has not been told of yet. */
+  unrecorded: AttemptRecord[] = []
+  /** Decoded, in time and of the right shape: found out once, not before every attempt. */
+  vetted = false
+  /** The retry limit has let it through, just now. */
+  hasTurn = false
+
+  constructor(delivery: Delivery) {
+    this.delivery = delivery
+    this.event = isUndecodable(delivery.content) ? standIn(delivery, delivery.content) : delivery.content
+    this.input = this.event
+    this.replay = replayNumber(this.event.headers[REPLAY_HEADERS.replayAttempt])
+    this.started = delivery.started
+    this.ended = delivery.ended
+    this.history = [...delivery.history]
+  }
+
+  get firstStartedAt(): number | undefined {
+    return this.history[0]?.startedAt
+  }
+
+  get previousDelayMs(): number {
+    return this.history.at(-1)?.delayMs ?? 0
+  }
+
+  record(attempt: AttemptRecord): void {
+    this.ended++
+    this.history.push(attempt)
+    this.unrecorded.push(attempt)
+  }
+
+  takeUnrecorded(): readonly AttemptRecord[] {
+    const { unrecorded } = this
+    if (unrecorded.length > 0) this.unrecorded = []
+    return unrecorded
+  }
+
+  /** What the poison decision looks at, with the failure that has just happened if there is one. */
+  cycleHistory(latest?: { readonly failure: Failure; readonly at: number }): CycleHistory {
+    const attempts = this.history.flatMap(({ failure, endedAt, startedAt }) =>
+      failure === undefined ? [] : [failed(failure.fingerprint, failure.category, endedAt ?? startedAt)],
+    )
+    if (latest !== undefined)
+      attempts.push(failed(latest.failure.fingerprint.id, latest.failure.category, latest.at))
+    return { attempts, started: this.started, ended: this.ended + (latest === undefined ? 0 : 1) }
+  }
+}
+
+function failed(fingerprint: string, category: Failure['category'], at: number) {
+  return { at, fingerprint, sick: category === 'transient' || category === 'integration' }
+}
+
+export function isUndecodable(content: LazaretEvent | Undecodable): content is Undecodable {
+  return 'raw' in content
+}
+
+/**
+ * What cannot be read still needs an identity to be kept under: one that is the same each time it is handed over. So it
+ * is made from what is known, and says nothing about when.
+ */
+function standIn({ channel, origin }: Delivery, { raw }: Undecodable): LazaretEvent {
+  const id = `undecodable-${hash128(`${JSON.stringify(origin)}${String.fromCharCode(...raw.subarray(0, 4_096))}${raw.length}`)}`
+  return {
+    v: 1,
+    id,
+    type: 'undecodable',
+    channel,
+    key: undefined,
+    idempotencyKey: id,
+    occurredAt: 0,
+    expiresAt: undefined,
+    source: undefined,
+    headers: {},
+    payload: raw,
+  }
+}
+
+function replayNumber(header: string | undefined): number {
+  const number = Number(header)
+  return Number.isSafeInteger(number) && number > 0 ? number : 0
+}

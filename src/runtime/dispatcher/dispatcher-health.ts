@@ -1,0 +1,43 @@
+import type { BreakerMode } from '../../core/breaker/state.ts'
+
+export interface SinkHealth {
+  readonly breakerState: BreakerMode | 'off'
+  /** Events in the lane, and their bytes: waiting, in flight and between retries. */
+  readonly buffered: number
+  readonly bufferedBytes: number
+  readonly inFlight: number
+  /** Between two attempts, or behind an open breaker. */
+  readonly retrying: number
+  /** Tracked, and waiting for room in the buffer. */
+  readonly blocked: number
+  /** Since the dispatcher was created. */
+  readonly delivered: number
+  readonly gaveUp: number
+  readonly lastDeliveredAt: number | undefined
+}
+
+export interface DispatcherHealth<N extends string = string> {
+  /** DOWN when no sink can be written to, DEGRADED when some cannot or letters could not be saved. */
+  readonly status: 'UP' | 'DEGRADED' | 'DOWN'
+  readonly sinks: { readonly [name in N]: SinkHealth }
+  /** Letters that neither the store nor the spill has taken yet: they are in memory only. */
+  readonly unsavedLetters: number
+}
+
+export function dispatcherHealth(
+  sinks: Readonly<Record<string, SinkHealth>>,
+  unsavedLetters: number,
+): DispatcherHealth {
+  const states = Object.values(sinks).map(({ breakerState }) => breakerState)
+  const isDown = states.every(isOpen)
+  const isWell = states.every(isWorking) && unsavedLetters === 0
+  return { status: isDown ? 'DOWN' : isWell ? 'UP' : 'DEGRADED', sinks, unsavedLetters }
+}
+
+function isOpen(state: SinkHealth['breakerState']): boolean {
+  return state === 'open' || state === 'forced-open'
+}
+
+function isWorking(state: SinkHealth['breakerState']): boolean {
+  return state === 'off' || state === 'closed' || state === 'forced-closed'
+}

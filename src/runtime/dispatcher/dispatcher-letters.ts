@@ -1,0 +1,146 @@
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { Cancel, Clock } from '../../ports/clock.ts'
+import type { Observer } from '../../ports/observer.ts'
+import type { LetterBox, LetterCircumstances } from '../letters.ts'
+import { observe } from '../observe.ts'
+import { within } from '../within.ts'
+import { Fifo } from './lane-fifo.ts'
+
+/** A sink that goes down can bury a whole buffer in one moment; its store is not to go down with it. */
+const SAVES_AT_ONCE = 100
+/** Letters that no store took, kept in memory for another try. */
+const MOST_HELD = 10_000
+const RETRY_MS = 500
+const RETRY_MAX_MS = 30_000
+
+export type Kept = 'dead_lettered' | 'dropped' | 'unsaved'
+
+interface Save {
+  readonly letter: DeadLetter
+  readonly circumstances: LetterCircumstances
+  readonly tell: (kept: Kept) => void
+}
+
+/**
+ * Saves letters, a bounded number at a time. A letter that neither the store nor the spill takes is held and tried again
+ * until one of them does: whoever tracked its event may be long gone, so nobody else would.
+ */
+export class DispatcherLetters {
+  readonly #box: LetterBox
+  readonly #clock: Clock
+  readonly #observer: Observer
+  readonly #waiting = new Fifo<Save>()
+  #saving = 0
+  /** By id: a letter that is told again replaces itself. */
+  readonly #held = new Map<string, Save>()
+  #retryMs = RETRY_MS
+  #cancelRetry: Cancel | undefined
+  #idle: (() => void) | undefined
+  #isClosed = false
+
+  constructor(box: LetterBox, clock: Clock, observer: Observer) {
+    this.#box = box
+    this.#clock = clock
+    this.#observer = observer
+  }
+
+  /** How many letters are in memory only. */
+  get held(): number {
+    return this.#held.size
+  }
+
+  /** Never rejects. */
+  save(letter: DeadLetter, circumstances: LetterCircumstances): Promise<Kept> {
+    return new Promise(tell => {
+      this.#waiting.push({ letter, circumstances, tell })
+      this.#startSaves()
+    })
+  }
+
+  /** Waits for the saves under way and tries the held ones once more; what is left then is told as dropped. */
+  async close(limitMs: number): Promise<void> {
+    await within(this.#clock, limitMs, this.#settled())
+    if (this.#held.size > 0) await within(this.#clock, limitMs, this.#retryHeld())
+    this.#isClosed = true
+    this.#cancelRetry?.()
+    for (const { letter } of this.#held.values()) this.#lose(letter)
+    this.#held.clear()
+    for (const { letter, tell } of this.#waiting.drain()) {
+      this.#lose(letter)
+      tell('unsaved')
+    }
+  }
+
+  #startSaves(): void {
+    while (this.#saving < SAVES_AT_ONCE) {
+      const save = this.#waiting.shift()
+      if (save === undefined) break
+      this.#saving++
+      void this.#save(save).then(kept => {
+        this.#saving--
+        save.tell(kept)
+        this.#startSaves()
+      })
+    }
+    if (this.#saving === 0) this.#idle?.()
+  }
+
+  async #save(save: Save): Promise<Kept> {
+    try {
+      const kept = await this.#box.save(save.letter, save.circumstances)
+      return kept === 'filtered' ? 'dropped' : 'dead_lettered'
+    } catch {
+      // The letter box has told its observer why.
+      this.#hold(save)
+      return 'unsaved'
+    }
+  }
+
+  #hold(save: Save): void {
+    const { id } = save.letter
+    if (this.#isClosed || (this.#held.size >= MOST_HELD && !this.#held.has(id))) this.#lose(save.letter)
+    else this.#held.set(id, save)
+    this.#scheduleRetry()
+  }
+
+  #scheduleRetry(): void {
+    if (this.#cancelRetry !== undefined || this.#held.size === 0 || this.#isClosed) return
+    this.#cancelRetry = this.#clock.schedule(this.#retryMs, () => {
+      this.#retryMs = Math.min(RETRY_MAX_MS, this.#retryMs * 2)
+      void this.#retryHeld().then(() => {
+        this.#cancelRetry = undefined
+        this.#scheduleRetry()
+      })
+    })
+  }
+
+  /** One after the other, and only as long as the store takes them. */
+  async #retryHeld(): Promise<void> {
+    for (const save of [...this.#held.values()]) {
+      if (!(await this.#retry(save))) return
+      this.#retryMs = RETRY_MS
+    }
+  }
+
+  async #retry(save: Save): Promise<boolean> {
+    const { letter, circumstances } = save
+    try {
+      await this.#box.save(letter, circumstances)
+    } catch {
+      return false
+    }
+    if (this.#held.get(letter.id) === save) this.#held.delete(letter.id)
+    return true
+  }
+
+  #lose({ handler: name, event: { type }, cycle: { reason } }: DeadLetter): void {
+    if (this.#observer.eventDropped) observe(this.#observer, 'eventDropped', { name, type, reason })
+  }
+
+  #settled(): Promise<void> {
+    return new Promise(resolve => {
+      if (this.#saving === 0) resolve()
+      else this.#idle = resolve
+    })
+  }
+}

@@ -1,0 +1,164 @@
+import { hostname } from 'node:os'
+import { type LetterCapsOptions, letterCapsRule } from '../../core/dead-letter/caps.ts'
+import { type SaveFilterOptions, saveFilterRule } from '../../core/dead-letter/filter.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { type EventLimits, type EventLimitsOptions, resolveEventLimits } from '../../core/event/limits.ts'
+import { type EventLimitOptions, eventLimitRule } from '../../core/limit/options.ts'
+import { type Faults, OptionsError } from '../../core/options/faults.ts'
+import { group, type Resolved, resolveBy } from '../../core/options/resolve.ts'
+import {
+  callable,
+  milliseconds,
+  optional,
+  type Rule,
+  text,
+  that,
+  withDefault,
+} from '../../core/options/rules.ts'
+import type { Random } from '../../core/random.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { clockRule, randomRule } from '../../ports/clock-rules.ts'
+import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
+import type { Journal } from '../../ports/journal.ts'
+import type { Observer } from '../../ports/observer.ts'
+import type { Sink } from '../../ports/sink.ts'
+import { observerRule, orOff, port } from '../option-rules.ts'
+import { DEFAULT_CHECK_EVERY_MS } from './health-checker.ts'
+import { type LaneOptions, type LaneSettings, laneRule, laneRules, mergeLaneOptions } from './lane-options.ts'
+
+export interface DispatcherOptions<N extends string = string> extends LaneOptions {
+  /** Where events go, by name. */
+  readonly sinks: { readonly [name in N]: Sink }
+  /** What differs for one sink; the lane options beside `sinks` hold for all. */
+  readonly overrides?: { readonly [name in NoInfer<N>]?: LaneOptions | undefined } | undefined
+  /** Where events go that were given up on. */
+  readonly deadLetters: DeadLetterQueue | DeadLetterStore
+  readonly spill?: Spill | undefined
+  /** Which of them are kept [all]. */
+  readonly filter?: SaveFilterOptions | undefined
+  readonly caps?: LetterCapsOptions | undefined
+  /** How many events a second are let in, retries included [no limit]. */
+  readonly rateLimit?: EventLimitOptions | undefined
+  /** Says which events must be durable before `track` resolves, whatever it is asked to wait for [none]. */
+  readonly critical?: ((event: LazaretEvent) => boolean) | undefined
+  /** Keeps critical events while they are on their way. Without it `track` waits for their outcome. */
+  readonly journal?: Journal | undefined
+  /** How often sinks with an open breaker are asked how they are. */
+  readonly healthCheck?: { readonly everyMs?: number | undefined } | 'off' | undefined
+  /** For events that name none ['events']. */
+  readonly channel?: string | undefined
+  /** Who emits, for events that do not say. */
+  readonly source?: string | undefined
+  readonly limits?: EventLimitsOptions | undefined
+  readonly observer?: Observer | undefined
+  /** Kept on dead letters, to see whether a release or a machine is to blame. */
+  readonly release?: string | undefined
+  readonly host?: string | undefined
+  /** How long `close` lets events go their way. */
+  readonly graceMs?: number | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+}
+
+export const DEFAULT_CHANNEL = 'events'
+export const DEFAULT_CLOSE_GRACE_MS = 10_000
+const DAY_MS = 86_400_000
+const SINK_NAME = /^[A-Za-z0-9][\w.-]{0,99}$/
+
+function isRecord<T>(value: unknown): value is Readonly<Record<string, T>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const sinkRule = port<Sink>('a sink', 'write')
+
+/** Sinks by name. A name is a metric's label and a letter's handler, so it keeps to simple characters. */
+const sinksRule: Rule<Readonly<Record<string, Sink>>> = {
+  read(value, path, faults) {
+    if (!isRecord<Sink>(value) || Object.keys(value).length === 0) {
+      faults.add(path, value, 'give at least one sink by name, such as { loki: loki({ url }) }')
+      return {}
+    }
+    for (const [name, sink] of Object.entries(value)) {
+      if (!SINK_NAME.test(name)) faults.add(path, name, "name sinks with letters, digits, '.', '_' and '-'")
+      sinkRule.read(sink, `${path}.${name}`, faults)
+    }
+    return Object.freeze({ ...value })
+  },
+}
+
+const limitsRule: Rule<EventLimits> = {
+  read(value, path, faults) {
+    try {
+      return resolveEventLimits(value as EventLimitsOptions | undefined)
+    } catch (error) {
+      if (!(error instanceof OptionsError)) throw error
+      for (const fault of error.faults)
+        faults.list.push({ ...fault, path: fault.path.replace('limits', path) })
+      return {} as EventLimits
+    }
+  },
+}
+
+const rules = {
+  ...laneRules,
+  sinks: sinksRule,
+  overrides: withDefault(that(isRecord<LaneOptions>, 'give lane options by the name of a sink'), {}),
+  deadLetters: port<DeadLetterQueue | DeadLetterStore>('a dead-letter store', 'send', 'close'),
+  spill: optional(port<Spill>('a spill', 'send', 'drain', 'size')),
+  filter: saveFilterRule,
+  caps: letterCapsRule,
+  rateLimit: optional(eventLimitRule),
+  critical: optional(callable<(event: LazaretEvent) => boolean>()),
+  journal: optional(port<Journal>('a journal', 'append', 'remove', 'pending')),
+  healthCheck: orOff(
+    group({ everyMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_CHECK_EVERY_MS) }),
+  ),
+  channel: withDefault(text({ maxLength: 120 }), DEFAULT_CHANNEL),
+  source: optional(text({ maxLength: 512 })),
+  limits: limitsRule,
+  observer: withDefault<Observer>(observerRule, {}),
+  release: optional(text()),
+  host: optional(text()),
+  graceMs: withDefault(milliseconds({ max: DAY_MS }), DEFAULT_CLOSE_GRACE_MS),
+  clock: clockRule,
+  random: randomRule,
+}
+
+type Settings = Resolved<typeof rules>
+
+export interface DispatcherPolicy extends Omit<Settings, keyof typeof laneRules | 'overrides' | 'host'> {
+  /** What holds for each sink. */
+  readonly lanes: Readonly<Record<string, LaneSettings>>
+  readonly host: string
+}
+
+export function resolveDispatcher(input: DispatcherOptions): DispatcherPolicy {
+  return resolveBy('dispatcher', dispatcherRule, input)
+}
+
+const dispatcherRule: Rule<DispatcherPolicy> = {
+  read(value, path, faults) {
+    const { overrides, host = hostname(), ...settings } = group(rules).read(value, path, faults)
+    // With a fault in what holds for all, a sink's own options are still read, over the defaults.
+    const forAll = faults.list.length === 0 ? (value as LaneOptions) : {}
+    const lanes = readLanes(settings.sinks, forAll, overrides, `${path}.overrides`, faults)
+    return Object.freeze({ ...settings, host, lanes })
+  },
+}
+
+function readLanes(
+  sinks: Readonly<Record<string, Sink>>,
+  forAll: LaneOptions,
+  overrides: Readonly<Record<string, LaneOptions>>,
+  path: string,
+  faults: Faults,
+): Readonly<Record<string, LaneSettings>> {
+  const names = Object.keys(sinks)
+  for (const name of Object.keys(overrides))
+    if (!names.includes(name)) faults.add(path, name, `name one of the sinks: ${names.join(', ')}`)
+  const lanes = names.map(name => {
+    const merged = mergeLaneOptions(forAll, overrides[name])
+    return [name, laneRule.read(merged, `${path}.${name}`, faults)] as const
+  })
+  return Object.freeze(Object.fromEntries(lanes))
+}

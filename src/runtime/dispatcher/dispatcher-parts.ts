@@ -1,0 +1,71 @@
+import { createSaveFilter } from '../../core/dead-letter/filter.ts'
+import { createIdSource } from '../../core/event/uuid.ts'
+import { LetterBox } from '../letters.ts'
+import type { Closeable } from '../share.ts'
+import { DispatcherLetters } from './dispatcher-letters.ts'
+import type { DispatcherPolicy } from './dispatcher-options.ts'
+import { Door } from './door.ts'
+import { type Checkable, HealthChecker } from './health-checker.ts'
+import { Lane } from './lane.ts'
+import { lanePolicy } from './lane-policy.ts'
+import { TrackDesk } from './track-desk.ts'
+import type { EventDefaults } from './track-input.ts'
+import { TrackJournal } from './track-journal.ts'
+
+/** What a dispatcher is made of. */
+export interface DispatcherParts {
+  readonly defaults: EventDefaults
+  readonly door: Door
+  readonly lanes: ReadonlyMap<string, Lane>
+  readonly box: LetterBox
+  readonly letters: DispatcherLetters
+  readonly desk: TrackDesk
+  readonly journal: TrackJournal | undefined
+  readonly checker: HealthChecker | undefined
+  /** What is closed with the last one who uses it. */
+  readonly resources: readonly Closeable[]
+}
+
+export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
+  const { sinks, deadLetters, spill, observer, clock, random, caps, channel, source, limits } = policy
+  const door = new Door(policy.rateLimit)
+  const box = new LetterBox({
+    deadLetters,
+    spill,
+    filter: createSaveFilter(policy.filter),
+    observer,
+    clock,
+  })
+  const letters = new DispatcherLetters(box, clock, observer)
+  const journal = policy.journal && new TrackJournal(policy.journal, clock, observer)
+  const lanes = new Map(
+    Object.entries(policy.lanes).map(([name, settings]) => {
+      const surroundings = { door, caps, observer, clock, random }
+      return [name, new Lane(lanePolicy(name, sinks[name]!, settings, surroundings))] as const
+    }),
+  )
+  const desk = new TrackDesk({ ...policy, names: [...lanes.keys()], letters, journal })
+  return {
+    defaults: { channel, source, limits, newId: createIdSource(random) },
+    door,
+    lanes,
+    box,
+    letters,
+    desk,
+    journal,
+    checker: healthChecker(policy, [...lanes.values()]),
+    resources: [...Object.values(sinks), deadLetters, spill, policy.journal].filter(one => one !== undefined),
+  }
+}
+
+/** A sink without a probe is probed by its next batch. */
+function healthChecker(policy: DispatcherPolicy, lanes: readonly Lane[]): HealthChecker | undefined {
+  const { healthCheck, clock, observer } = policy
+  if (healthCheck === 'off') return undefined
+  const checkable = lanes.flatMap((lane): Checkable[] => {
+    const { name, sink, breaker, timeoutMs } = lane.policy
+    if (breaker === undefined || sink.probe === undefined) return []
+    return [{ name, breaker, timeoutMs, probe: sink.probe.bind(sink), checked: () => lane.checked() }]
+  })
+  return new HealthChecker(checkable, { everyMs: healthCheck.everyMs, clock, observer })
+}

@@ -1,0 +1,62 @@
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { OptionsError } from '../../core/options/faults.ts'
+import type { DeadLetterQueue, DeadLetterStore } from '../../ports/dead-letters.ts'
+import { observe } from '../observe.ts'
+import { eventBytes } from './batch-size.ts'
+import type { DispatcherPolicy } from './dispatcher-options.ts'
+import type { DispatcherParts } from './dispatcher-parts.ts'
+import { EVERY_SINK } from './door.ts'
+import type { Lane } from './lane.ts'
+import type { TrackResult } from './track-result.ts'
+import { Tracked } from './tracked.ts'
+
+/**
+ * Sends a letter's event to the sink that gave up on it, and to no other: they have had it. What fails again comes back
+ * to the same letter as its next cycle. A letter of the door goes to every sink, each of which answers for itself then.
+ */
+export async function resend(
+  letter: DeadLetter,
+  policy: DispatcherPolicy,
+  parts: DispatcherParts,
+): Promise<TrackResult> {
+  const lanes = lanesFor(letter, parts)
+  const { event, job, replays } = letter
+  const names = lanes.map(({ name }) => name)
+  const scope = { job, onFailure: 'throw' } as const
+  const tracked = new Tracked(parts.desk, event, eventBytes(event), names, scope, replays)
+  const now = policy.clock.now()
+  for (const lane of lanes) lane.offer(tracked, now)
+  try {
+    const result = await tracked.outcome()
+    await resolve(letter, policy)
+    return result
+  } catch (error) {
+    // No sink has it, but now each has a letter of its own: the one for all of them is done with.
+    if (letter.handler === EVERY_SINK && tracked.isSafe) await resolve(letter, policy)
+    throw error
+  }
+}
+
+function lanesFor({ handler, id }: DeadLetter, { lanes }: DispatcherParts): readonly Lane[] {
+  if (handler === EVERY_SINK) return [...lanes.values()]
+  const lane = lanes.get(handler)
+  if (lane !== undefined) return [lane]
+  const remedy = `resend letter ${id} with a dispatcher that has this sink; here are ${[...lanes.keys()].join(', ')}`
+  throw new OptionsError('resend', [{ path: 'letter.handler', received: handler, remedy }])
+}
+
+/** The event has arrived, whether or not the letter can be told so. */
+async function resolve({ id, channel, handler: name }: DeadLetter, policy: DispatcherPolicy): Promise<void> {
+  const { deadLetters, clock, observer } = policy
+  try {
+    if (isStore(deadLetters)) await deadLetters.change(id, { to: 'resolved', at: clock.now() })
+  } catch (error) {
+    if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error })
+  }
+  if (observer.replayOutcome)
+    observe(observer, 'replayOutcome', { channel, letterId: id, outcome: 'recovered' })
+}
+
+function isStore(deadLetters: DeadLetterQueue | DeadLetterStore): deadLetters is DeadLetterStore {
+  return 'change' in deadLetters
+}

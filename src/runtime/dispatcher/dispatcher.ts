@@ -1,0 +1,215 @@
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import type { LazaretError } from '../../core/failure/errors.ts'
+import type { Breaker } from '../breaker.ts'
+import { ClosedError } from '../closed-error.ts'
+import { observe } from '../observe.ts'
+import { release, retain } from '../share.ts'
+import { within } from '../within.ts'
+import { eventBytes } from './batch-size.ts'
+import { type DispatcherHealth, dispatcherHealth } from './dispatcher-health.ts'
+import { type DispatcherOptions, type DispatcherPolicy, resolveDispatcher } from './dispatcher-options.ts'
+import { type DispatcherParts, dispatcherParts } from './dispatcher-parts.ts'
+import { resend } from './dispatcher-resend.ts'
+import { EVERY_SINK } from './door.ts'
+import type { Lane } from './lane.ts'
+import { TrackingError } from './track-error.ts'
+import { eventOf, type TrackInput, type TrackOptions } from './track-input.ts'
+import { type SinkOutcome, sameForAll, type TrackResult } from './track-result.ts'
+import { Tracked } from './tracked.ts'
+import { type TrackingScope, trackingScope } from './tracking-mode.ts'
+
+/** After the grace time: how long each of saving letters, the journal, sinks and stores may take. */
+const CLOSE_LIMIT_MS = 5_000
+
+export interface Dispatcher<N extends string = string> {
+  /**
+   * Sends an event to every sink. Resolves with what became of it in each; partial success is success. Rejects with a
+   * TrackingError when no sink took it, except in a job; its copies are dead letters then.
+   */
+  track<P = unknown>(input: TrackInput<P>, options?: TrackOptions): Promise<TrackResult<N>>
+  /** Sends a dead letter's event once more, past the door, to the sink that gave up on it. */
+  resend(letter: DeadLetter): Promise<TrackResult>
+  /** Resolves when everything tracked so far has an outcome. */
+  flush(): Promise<void>
+  /** Takes nothing more, lets events go their way within the grace time, saves the rest. Twice is safe. */
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>
+  health(): DispatcherHealth<N>
+  breaker(sink: N): Breaker | undefined
+}
+
+/**
+ * A dispatcher sends events to sinks. It takes events at once, and begins to send what an earlier process left in the
+ * journal. What it is given (sinks, stores, journal) is closed with the last dispatcher or consumer that uses it.
+ */
+export function createDispatcher<N extends string>(options: DispatcherOptions<N>): Dispatcher<N> {
+  const dispatcher = new FanOut(resolveDispatcher(options as DispatcherOptions))
+  dispatcher.recover()
+  return dispatcher as Dispatcher<string> as Dispatcher<N>
+}
+
+/**
+ * track ─▶ the door ─▶ one lane per sink, all at once. Whatever keeps an event from a sink ends in a letter; the letter
+ * of an event that never came past the door is for every sink.
+ */
+class FanOut implements Dispatcher {
+  readonly #policy: DispatcherPolicy
+  readonly #parts: DispatcherParts
+  readonly #names: readonly string[]
+  readonly #lanes: readonly Lane[]
+  #closed: Promise<void> | undefined
+
+  constructor(policy: DispatcherPolicy) {
+    this.#policy = policy
+    this.#parts = dispatcherParts(policy)
+    this.#names = [...this.#parts.lanes.keys()]
+    this.#lanes = [...this.#parts.lanes.values()]
+  }
+
+  /** Begins to move on what an earlier process left behind. */
+  recover(): void {
+    const { box, journal, resources } = this.#parts
+    for (const resource of resources) retain(resource)
+    box.start().catch(() => {})
+    const scope: TrackingScope = { job: undefined, onFailure: 'swallow' }
+    void journal?.recover(event => {
+      const tracked = this.#tracked(event, scope)
+      tracked.journaled = Promise.resolve(true)
+      this.#offer(tracked, this.#policy.clock.now())
+      return tracked.outcome()
+    })
+  }
+
+  track(input: TrackInput, options?: TrackOptions): Promise<TrackResult> {
+    const { clock, observer } = this.#policy
+    const { door, defaults } = this.#parts
+    const scope = scopeFor(options)
+    if (scope.job !== undefined && observer.trackedInJob)
+      observe(observer, 'trackedInJob', { job: scope.job })
+    const now = clock.now()
+    let event: LazaretEvent
+    try {
+      event = eventOf(input, defaults, now)
+    } catch (error) {
+      return this.#refused(undefined, error as LazaretError, scope)
+    }
+    if (this.#closed !== undefined) return this.#refused(event, new ClosedError('dispatcher'), scope)
+    if (door.refuses(event, now) !== undefined) return this.#limited(event, scope, now)
+    const tracked = this.#tracked(event, scope)
+    if (this.#isCritical(event)) return this.#trackCritical(tracked, options, now)
+    this.#offer(tracked, now)
+    return options?.wait === 'accepted' ? tracked.accepted() : tracked.outcome()
+  }
+
+  resend(letter: DeadLetter): Promise<TrackResult> {
+    if (this.#closed !== undefined) return Promise.reject(new ClosedError('dispatcher'))
+    return resend(letter, this.#policy, this.#parts)
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all(this.#lanes.map(lane => lane.flush()))
+  }
+
+  health(): DispatcherHealth {
+    const sinks = this.#lanes.map(lane => [lane.name, lane.report()] as const)
+    return dispatcherHealth(Object.fromEntries(sinks), this.#parts.letters.held)
+  }
+
+  breaker(sink: string): Breaker | undefined {
+    return this.#parts.lanes.get(sink)?.breaker
+  }
+
+  close({ graceMs = this.#policy.graceMs }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
+    this.#closed ??= this.#shutDown(graceMs)
+    return this.#closed
+  }
+
+  /** In an order that lets each part still use the ones behind it, and each for a bounded time. */
+  async #shutDown(graceMs: number): Promise<void> {
+    const { clock } = this.#policy
+    const { journal, checker, letters, box, resources } = this.#parts
+    journal?.stop()
+    await within(clock, graceMs, this.flush())
+    checker?.close()
+    const reason = new ClosedError('dispatcher')
+    await within(clock, CLOSE_LIMIT_MS, Promise.all(this.#lanes.map(lane => lane.abandon(reason))))
+    await letters.close(CLOSE_LIMIT_MS)
+    await within(clock, CLOSE_LIMIT_MS, Promise.all([journal?.settled(), box.close()]))
+    await within(clock, CLOSE_LIMIT_MS, Promise.allSettled(resources.map(release)))
+  }
+
+  #tracked(event: LazaretEvent, scope: TrackingScope): Tracked {
+    return new Tracked(this.#parts.desk, event, eventBytes(event), this.#names, scope)
+  }
+
+  #offer(tracked: Tracked, now: number): void {
+    for (const lane of this.#lanes) lane.offer(tracked, now)
+  }
+
+  /** One that cannot be asked is answered with yes: what is critical must not hang on a mistake. */
+  #isCritical(event: LazaretEvent): boolean {
+    const { critical } = this.#policy
+    if (critical === undefined) return false
+    try {
+      return critical(event) !== false
+    } catch {
+      return true
+    }
+  }
+
+  /** Durable before the caller hears of it: in the journal, or, if that fails, because its outcome is. */
+  #trackCritical(tracked: Tracked, options: TrackOptions | undefined, now: number): Promise<TrackResult> {
+    const isInJournal = this.#parts.journal?.append(tracked)
+    this.#offer(tracked, now)
+    if (isInJournal === undefined || options?.wait !== 'accepted') return tracked.outcome()
+    return Promise.all([tracked.accepted(), isInJournal]).then(([result, isDurable]) =>
+      isDurable ? result : tracked.outcome(),
+    )
+  }
+
+  /** The limit is the dispatcher's own wish and no failure, so nothing is thrown unless the event is in danger. */
+  async #limited(event: LazaretEvent, scope: TrackingScope, now: number): Promise<TrackResult> {
+    const { observer } = this.#policy
+    const { desk, door } = this.#parts
+    const outcome = await desk.save({ event, scope, replay: 0 }, EVERY_SINK, door.giveUp(now), false)
+    const became = outcome === 'dropped' ? 'dropped' : 'saved'
+    if (observer.eventLimited) observe(observer, 'eventLimited', { type: event.type, became })
+    const result = this.#everywhere(event, { outcome, reason: 'rate_limited' })
+    if (outcome !== 'unsaved') return result
+    const error = new TrackingError(result)
+    if (scope.onFailure === 'throw') throw error
+    desk.swallowed(scope, error, { outcome, reason: 'rate_limited' })
+    return { ...result, swallowed: error }
+  }
+
+  /** What never came as far as the door: no event, or too late. */
+  async #refused(
+    event: LazaretEvent | undefined,
+    error: LazaretError,
+    scope: TrackingScope,
+  ): Promise<TrackResult> {
+    if (scope.onFailure === 'throw') throw error
+    const { desk } = this.#parts
+    let refusal: SinkOutcome = { outcome: 'dropped', reason: 'schema' }
+    if (event !== undefined) {
+      const giveUp = { reason: 'shutdown', thrown: error } as const
+      const inJob = scope.job !== undefined
+      refusal = {
+        outcome: await desk.save({ event, scope, replay: 0 }, EVERY_SINK, giveUp, inJob),
+        reason: 'shutdown',
+      }
+    }
+    desk.swallowed(scope, error, refusal)
+    return { ...this.#everywhere(event, refusal), swallowed: error }
+  }
+
+  #everywhere(event: LazaretEvent | undefined, outcome: SinkOutcome): TrackResult {
+    return { event, sinks: sameForAll(this.#names, outcome) }
+  }
+}
+
+function scopeFor(options: TrackOptions | undefined): TrackingScope {
+  const scope = trackingScope()
+  const onFailure = options?.onFailure
+  return onFailure === undefined || onFailure === scope.onFailure ? scope : { job: scope.job, onFailure }
+}

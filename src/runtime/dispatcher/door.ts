@@ -1,0 +1,41 @@
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { bypassesLimit } from '../../core/limit/bypass.ts'
+import type { EventLimitPolicy } from '../../core/limit/options.ts'
+import { RateLimiter } from '../limiters.ts'
+import type { GiveUp } from './tracked.ts'
+
+/** The header that says how severe an event is; sinks read it too. */
+export const SEVERITY_HEADER = 'severity'
+
+/**
+ * The handler on the letter of an event that never came past the door: none of the sinks has had it, so a replay sends
+ * it to all of them. No sink can have this name.
+ */
+export const EVERY_SINK = '*'
+
+/** Lets so many events a second in. Retries count too: each is asked for at the door like a new event. */
+export class Door {
+  readonly #policy: EventLimitPolicy | undefined
+  readonly #limiter: RateLimiter | undefined
+
+  constructor(policy: EventLimitPolicy | undefined) {
+    this.#policy = policy
+    this.#limiter = policy && new RateLimiter(policy)
+  }
+
+  /** Undefined when the event may go on, else the time from which one more may. */
+  refuses(event: LazaretEvent, now: number): number | undefined {
+    if (this.#policy === undefined || this.#limiter === undefined) return undefined
+    const { type, headers } = event
+    const severity = headers[SEVERITY_HEADER]
+    if (bypassesLimit(this.#policy.bypass, { type, severity, event })) return undefined
+    const retryAt = this.#limiter.take(now)
+    return retryAt > now ? retryAt : undefined
+  }
+
+  /** What the letter of a refused event says: the limit, and the time. */
+  giveUp(now: number): GiveUp {
+    const limit = this.#policy?.perSecond ?? null
+    return { reason: 'rate_limited', detail: { limit, limitedAt: now } }
+  }
+}

@@ -1,0 +1,140 @@
+import { summariseFailure } from '../../core/dead-letter/create.ts'
+import type { AttemptFailure } from '../../core/dead-letter/letter.ts'
+import { classify } from '../../core/failure/classify.ts'
+import { type Failure, saysDependencyIsSick } from '../../core/failure/failure.ts'
+import { decideRetry, type RetryDecision } from '../../core/retry/decide.ts'
+import type { RejectedItem } from '../../ports/sink.ts'
+import { observe } from '../observe.ts'
+import { TimeoutError } from '../timeout-error.ts'
+import type { Flight, WriteEnd } from './lane-flight.ts'
+import type { Item, Trouble } from './lane-item.ts'
+import type { LanePolicy } from './lane-policy.ts'
+import type { GiveUp } from './tracked.ts'
+
+/** What the lane does with an item whose write has ended. */
+export interface AfterWrite {
+  delivered(item: Item, now: number): void
+  retry(item: Item, at: number): void
+  gaveUp(item: Item, giveUp: GiveUp): void
+}
+
+/** What was thrown at one or more items, and what it means: worked out once for all of them. */
+interface Blow {
+  readonly thrown: unknown
+  readonly failure: Failure
+  readonly summary: AttemptFailure
+  /** One draw for all, so that what failed together is retried together and not one by one. */
+  readonly chance: number
+}
+
+/** Decides what follows a write, for the breaker and for each item of the batch. */
+export class Aftermath {
+  readonly #policy: LanePolicy
+  readonly #lane: AfterWrite
+
+  constructor(policy: LanePolicy, lane: AfterWrite) {
+    this.#policy = policy
+    this.#lane = lane
+  }
+
+  settle(flight: Flight, end: WriteEnd, now: number): void {
+    if (end.ok) this.#written(flight, end.rejected, now)
+    else this.#failed(flight, end.thrown, now)
+  }
+
+  #written({ items, startedAt, epoch }: Flight, rejected: readonly RejectedItem[], now: number): void {
+    const blows = new Map<Item, Blow>()
+    for (const { index, error } of rejected) {
+      const item = items[index]
+      if (item !== undefined) blows.set(item, this.#blow(error, now))
+    }
+    const { breaker, name, observer } = this.#policy
+    const count = items.length - blows.size
+    if (count > 0) breaker?.succeeded(epoch)
+    else {
+      const sick = [...blows.values()].some(({ failure }) => saysDependencyIsSick(failure))
+      breaker?.settle(epoch, sick ? 'failure' : 'ignored', now)
+    }
+    if (count > 0 && observer.batchWritten)
+      observe(observer, 'batchWritten', { name, count, durationMs: now - startedAt })
+    for (const item of items) {
+      const blow = blows.size === 0 ? undefined : blows.get(item)
+      if (blow === undefined) this.#delivered(item, startedAt, now)
+      else this.#struck(item, blow, startedAt, now)
+    }
+  }
+
+  #failed({ items, startedAt, epoch }: Flight, thrown: unknown, now: number): void {
+    const { breaker, name, observer } = this.#policy
+    const blow = this.#blow(thrown, now)
+    breaker?.settle(epoch, saysDependencyIsSick(blow.failure) ? 'failure' : 'ignored', now)
+    if (observer.timedOut && thrown instanceof TimeoutError) {
+      const attempt = (items[0]?.trouble?.attempts ?? 0) + 1
+      observe(observer, 'timedOut', { name, attempt, timeoutMs: thrown.timeoutMs })
+    }
+    for (const item of items) this.#struck(item, blow, startedAt, now)
+  }
+
+  #blow(thrown: unknown, now: number): Blow {
+    const { classify: rules, caps, random } = this.#policy
+    const failure = classify(thrown, { rules, now, stack: caps.keepStack })
+    return { thrown, failure, summary: summariseFailure(failure, caps), chance: random() }
+  }
+
+  #delivered(item: Item, startedAt: number, now: number): void {
+    const { name, observer } = this.#policy
+    if (observer.callSucceeded) {
+      const { attempts = 0, firstStartedAt = startedAt } = item.trouble ?? {}
+      const durationMs = now - firstStartedAt
+      observe(observer, 'callSucceeded', { name, attempts: attempts + 1, durationMs })
+    }
+    this.#lane.delivered(item, now)
+  }
+
+  #struck(item: Item, blow: Blow, startedAt: number, now: number): void {
+    const { name, retry, observer, caps } = this.#policy
+    const { failure, summary, chance, thrown } = blow
+    item.trouble ??= newTrouble(blow, startedAt)
+    const { trouble } = item
+    const attempt = ++trouble.attempts
+    trouble.failure = failure
+    trouble.thrown = thrown
+    if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
+    const elapsedMs = now - trouble.firstStartedAt
+    const { previousDelayMs } = trouble
+    const decision = decide(retry, { failure, attempt, elapsedMs, previousDelayMs }, () => chance)
+    const delayMs = decision.action === 'retry' ? decision.delayMs : undefined
+    trouble.records.push({ number: attempt, startedAt, endedAt: now, failure: summary, delayMs })
+    if (trouble.records.length > caps.maxAttempts) trouble.records.splice(1, 1)
+    if (decision.action === 'give-up') {
+      this.#lane.gaveUp(item, inTrouble(trouble, decision.reason))
+      return
+    }
+    trouble.previousDelayMs = decision.delayMs
+    if (observer.retryScheduled) {
+      const { delayMs, delayFrom } = decision
+      observe(observer, 'retryScheduled', { name, attempt: attempt + 1, delayMs, delayFrom })
+    }
+    this.#lane.retry(item, now + decision.delayMs)
+  }
+}
+
+/** A backoff may be the user's own. One that breaks must not lose the event. */
+function decide(...question: Parameters<typeof decideRetry>): RetryDecision {
+  try {
+    return decideRetry(...question)
+  } catch {
+    return { action: 'give-up', reason: 'attempts_exhausted' }
+  }
+}
+
+function newTrouble({ failure, thrown }: Blow, firstStartedAt: number): Trouble {
+  return { attempts: 0, firstStartedAt, previousDelayMs: 0, failure, thrown, records: [] }
+}
+
+/** Gives up on an item with what it has been through. */
+export function inTrouble(trouble: Trouble | undefined, reason: GiveUp['reason']): GiveUp {
+  if (trouble === undefined) return { reason }
+  const { failure, thrown, records, attempts } = trouble
+  return { reason, failure, thrown, attempts: records, attemptCount: attempts }
+}

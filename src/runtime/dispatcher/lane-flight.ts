@@ -1,0 +1,46 @@
+import type { RejectedItem, WriteResult } from '../../ports/sink.ts'
+import { Attempt } from '../attempt.ts'
+import { AttemptContext } from '../attempt-context.ts'
+import type { Item } from './lane-item.ts'
+import type { LanePolicy } from './lane-policy.ts'
+
+/** How a write ended: taken but for these, or not at all. */
+export type WriteEnd =
+  | { readonly ok: true; readonly rejected: readonly RejectedItem[] }
+  | { readonly ok: false; readonly thrown: unknown }
+
+const NONE: readonly RejectedItem[] = Object.freeze([])
+
+/** One write under way. It ends when the sink has answered, when its time is over, or when the lane is closed. */
+export class Flight {
+  readonly items: readonly Item[]
+  readonly startedAt: number
+  /** The breaker's, to settle it with. */
+  readonly epoch: number
+  readonly #attempt: Attempt
+  readonly #policy: LanePolicy
+
+  constructor(policy: LanePolicy, items: readonly Item[], epoch: number, now: number) {
+    this.#policy = policy
+    this.items = items
+    this.epoch = epoch
+    this.startedAt = now
+    const context = new AttemptContext((items[0]?.trouble?.attempts ?? 0) + 1)
+    this.#attempt = new Attempt(context, policy.name, policy.timeoutMs, policy.deadlines)
+  }
+
+  async write(): Promise<WriteEnd> {
+    const { sink } = this.#policy
+    const events = this.items.map(item => item.tracked.event)
+    // biome-ignore lint/suspicious/noConfusingVoidType: what a sink that refuses nothing returns
+    let answer: WriteResult | void
+    const end = await this.#attempt.run(async context => {
+      answer = await sink.write(events, context)
+    }, this.startedAt)
+    return end.ok ? { ok: true, rejected: answer?.rejected ?? NONE } : end
+  }
+
+  abort(reason: unknown): void {
+    this.#attempt.abort(reason)
+  }
+}

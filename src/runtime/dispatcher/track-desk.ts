@@ -1,0 +1,97 @@
+import type { LetterCaps } from '../../core/dead-letter/caps.ts'
+import { createLetter } from '../../core/dead-letter/create.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { Reason } from '../../core/dead-letter/reason.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import type { LazaretError } from '../../core/failure/errors.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Observer } from '../../ports/observer.ts'
+import { REPLAY_HEADERS } from '../consumer/work.ts'
+import { observe } from '../observe.ts'
+import type { DispatcherLetters, Kept } from './dispatcher-letters.ts'
+import type { TrackJournal } from './track-journal.ts'
+import { ACCEPTED, DELIVERED, type SinkOutcome, type SinkOutcomes, sameForAll } from './track-result.ts'
+import type { GiveUp, Tracked } from './tracked.ts'
+import type { TrackingScope } from './tracking-mode.ts'
+
+export interface TrackDeskSetup {
+  /** All sinks. */
+  readonly names: readonly string[]
+  readonly letters: DispatcherLetters
+  readonly journal: TrackJournal | undefined
+  readonly observer: Observer
+  readonly clock: Clock
+  readonly caps: LetterCaps
+  readonly release: string | undefined
+  readonly host: string
+}
+
+/** Whose letter it is: a tracked event, or one that never came past the door. */
+export type LetterSubject = Pick<Tracked, 'event' | 'scope' | 'replay'>
+
+/** What all tracked events of a dispatcher share: it writes their letters and tells what becomes of them. */
+export class TrackDesk {
+  readonly names: readonly string[]
+  /** Almost every event ends the same way, so that result is made once. */
+  readonly allDelivered: SinkOutcomes
+  readonly allAccepted: SinkOutcomes
+  readonly #setup: TrackDeskSetup
+
+  constructor(setup: TrackDeskSetup) {
+    this.#setup = setup
+    this.names = setup.names
+    this.allDelivered = sameForAll(setup.names, DELIVERED)
+    this.allAccepted = sameForAll(setup.names, ACCEPTED)
+  }
+
+  /** Saves what a sink, or the door for all of them, gives up on. `inVain`: with that, no sink of a job's event is left. */
+  save(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): Promise<Kept> {
+    const letter = this.#letter(subject, handler, giveUp, inVain)
+    return this.#setup.letters.save(letter, { error: giveUp.thrown, failure: giveUp.failure })
+  }
+
+  async saveAgain(tracked: Tracked, giveUps: ReadonlyMap<string, GiveUp>): Promise<void> {
+    await Promise.all(Array.from(giveUps, ([sink, giveUp]) => this.save(tracked, sink, giveUp, true)))
+  }
+
+  dropped({ type }: LazaretEvent, name: string, reason: Reason): void {
+    const { observer } = this.#setup
+    if (observer.eventDropped) observe(observer, 'eventDropped', { name, type, reason })
+  }
+
+  swallowed({ job }: TrackingScope, error: LazaretError, first: SinkOutcome | undefined): void {
+    const { observer } = this.#setup
+    if (!observer.trackingFailureSwallowed) return
+    const { reason = 'tracking_failed_in_job', failure } = first ?? {}
+    observe(observer, 'trackingFailureSwallowed', { job, errorName: failure?.name ?? error.name, reason })
+  }
+
+  finished(tracked: Tracked): void {
+    this.#setup.journal?.finished(tracked)
+  }
+
+  #letter(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): DeadLetter {
+    const { clock, caps, release, host } = this.#setup
+    const { event, scope, replay } = subject
+    const { reason, failure, attempts, attemptCount, detail } = giveUp
+    return createLetter(
+      {
+        event,
+        handler,
+        reason: inVain ? 'tracking_failed_in_job' : reason,
+        at: clock.now(),
+        failure,
+        attempts,
+        attemptCount,
+        replay,
+        replayId: event.headers[REPLAY_HEADERS.replayId],
+        // From the first telling on: a second one in the same moment does not replace it.
+        detail: scope.job === undefined ? detail : { ...detail, endedBy: reason },
+        job: scope.job,
+        release,
+        host,
+      },
+      { caps },
+    )
+  }
+}

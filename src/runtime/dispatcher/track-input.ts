@@ -1,0 +1,60 @@
+import { createEvent, type EventInput, type LazaretEvent } from '../../core/event/event.ts'
+import type { EventLimits } from '../../core/event/limits.ts'
+import type { IdSource } from '../../core/event/uuid.ts'
+import { SEVERITY_HEADER } from './door.ts'
+import type { OnTrackingFailure } from './tracking-mode.ts'
+
+export interface TrackInput<P = unknown> extends Omit<EventInput<P>, 'channel'> {
+  /** Default: the dispatcher's. */
+  readonly channel?: string | undefined
+  /** Travels as the header `severity`: 'error', 'fatal' … The limit at the door looks at it, and so do sinks. */
+  readonly severity?: string | undefined
+}
+
+export interface TrackOptions {
+  /** Resolve when every sink has an outcome, or as soon as the event is in the buffers [outcome]. */
+  readonly wait?: 'outcome' | 'accepted' | undefined
+  /** Over what the scope says [throw; in a job swallow]. */
+  readonly onFailure?: OnTrackingFailure | undefined
+}
+
+/** What is the same for all events of a dispatcher. */
+export interface EventDefaults {
+  readonly channel: string
+  readonly source: string | undefined
+  readonly limits: EventLimits
+  readonly newId: IdSource
+}
+
+/** Throws an EventError when what was given is no event. */
+export function eventOf(input: TrackInput, defaults: EventDefaults, now: number): LazaretEvent {
+  const { newId, limits } = defaults
+  const sources = { now, newId, limits }
+  let whole: EventInput
+  try {
+    whole = completed(input, defaults)
+  } catch {
+    // It cannot even be read, be it no object or one whose getters throw; that is said best where events are made.
+    return createEvent(input as EventInput, sources)
+  }
+  return createEvent(whole, sources)
+}
+
+function headersOf({ headers, severity }: TrackInput): EventInput['headers'] {
+  return severity === undefined ? headers : { ...headers, [SEVERITY_HEADER]: severity }
+}
+
+function completed(input: TrackInput, { channel, source }: EventDefaults): EventInput {
+  return {
+    type: input.type,
+    channel: input.channel ?? channel,
+    payload: input.payload,
+    id: input.id,
+    key: input.key,
+    idempotencyKey: input.idempotencyKey,
+    occurredAt: input.occurredAt,
+    expiresAt: input.expiresAt,
+    source: input.source ?? source,
+    headers: headersOf(input),
+  }
+}

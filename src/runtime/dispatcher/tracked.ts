@@ -1,0 +1,169 @@
+import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
+import type { Reason } from '../../core/dead-letter/reason.ts'
+import type { JsonValue, LazaretEvent } from '../../core/event/event.ts'
+import type { Failure } from '../../core/failure/failure.ts'
+import type { TrackDesk } from './track-desk.ts'
+import { TrackingError } from './track-error.ts'
+import type { OutcomeKind, SinkOutcome, TrackResult } from './track-result.ts'
+import type { TrackingScope } from './tracking-mode.ts'
+
+/** Why, and with what, a lane gives up on an event. */
+export interface GiveUp {
+  readonly reason: Reason
+  readonly failure?: Failure | undefined
+  readonly thrown?: unknown
+  readonly attempts?: readonly AttemptRecord[] | undefined
+  readonly attemptCount?: number | undefined
+  readonly detail?: Readonly<Record<string, JsonValue>> | undefined
+}
+
+type Tell = (result: TrackResult | Promise<never>) => void
+
+/**
+ * One tracked event, on its way through all its lanes at once. Each lane answers (it took the event, or refused it for
+ * good), decides (delivered, or given up on) and settles (the outcome is durable). When all have answered it is
+ * accepted; when all have settled its outcome is known.
+ */
+export class Tracked {
+  readonly event: LazaretEvent
+  readonly bytes: number
+  readonly scope: TrackingScope
+  /** Which replay of the event this is; 0 for its first life. */
+  readonly replay: number
+  /** Whether the journal has it, once that is known; undefined for what is not critical. */
+  journaled: Promise<boolean> | undefined = undefined
+  private readonly desk: TrackDesk
+  private readonly sinks: readonly string[]
+  private unanswered: number
+  private undecided: number
+  private unsettled: number
+  private deliveries = 0
+  private unsaved = 0
+  /** What was not delivered, which is rare. */
+  private failed: Map<string, SinkOutcome> | undefined = undefined
+  /** Those of them whose letters do not say yet that the whole was in vain. */
+  private giveUps: Map<string, GiveUp> | undefined = undefined
+  private thrown: unknown = undefined
+  private tellAccepted: Tell | undefined = undefined
+  private tellOutcome: Tell | undefined = undefined
+  private isFinished = false
+
+  constructor(
+    desk: TrackDesk,
+    event: LazaretEvent,
+    bytes: number,
+    sinks: readonly string[],
+    scope: TrackingScope,
+    replay = 0,
+  ) {
+    this.desk = desk
+    this.event = event
+    this.bytes = bytes
+    this.scope = scope
+    this.replay = replay
+    this.sinks = sinks
+    this.unanswered = sinks.length
+    this.undecided = sinks.length
+    this.unsettled = sinks.length
+  }
+
+  /** Resolves when every lane has answered. */
+  accepted(): Promise<TrackResult> {
+    if (this.unanswered === 0) return Promise.resolve(this.verdict())
+    return new Promise(resolve => {
+      this.tellAccepted = resolve
+    })
+  }
+
+  /** Resolves when every lane has settled. */
+  outcome(): Promise<TrackResult> {
+    if (this.isFinished) return Promise.resolve(this.verdict())
+    return new Promise(resolve => {
+      this.tellOutcome = resolve
+    })
+  }
+
+  answered(): void {
+    if (--this.unanswered === 0) this.tellAccepted?.(this.verdict())
+  }
+
+  delivered(): void {
+    this.deliveries++
+    this.undecided--
+    this.settled()
+  }
+
+  /** Given up on, with a dead letter. Resolves when that is durable, or cannot be; never rejects. */
+  async gaveUp(sink: string, giveUp: GiveUp): Promise<void> {
+    this.undecided--
+    const inVain = this.isInVainInJob
+    const outcome = await this.desk.save(this, sink, giveUp, inVain)
+    if (outcome === 'unsaved') this.unsaved++
+    if (outcome === 'dead_lettered' && !inVain) {
+      this.giveUps ??= new Map()
+      this.giveUps.set(sink, giveUp)
+    }
+    this.fail(sink, giveUp, outcome)
+  }
+
+  /** Given up on, with nothing kept, as an option of the lane asks. */
+  dropped(sink: string, giveUp: GiveUp): void {
+    this.undecided--
+    this.desk.dropped(this.event, sink, giveUp.reason)
+    this.fail(sink, giveUp, 'dropped')
+  }
+
+  /** Whether all of it is durable: delivered, a dead letter, or not to be kept. */
+  get isSafe(): boolean {
+    return this.unsaved === 0
+  }
+
+  /** Every lane has given up on it, in a job that goes on all the same. */
+  private get isInVainInJob(): boolean {
+    const { job, onFailure } = this.scope
+    return job !== undefined && onFailure === 'swallow' && this.deliveries === 0 && this.undecided === 0
+  }
+
+  private fail(sink: string, { reason, failure, thrown }: GiveUp, outcome: OutcomeKind): void {
+    this.thrown ??= thrown
+    this.failed ??= new Map()
+    this.failed.set(sink, { outcome, reason, failure })
+    this.settled()
+  }
+
+  /** Only the last lane to give up knows that all did, so the letters of the others are told again. */
+  private settled(): void {
+    if (--this.unsettled > 0) return
+    if (this.giveUps === undefined || !this.isInVainInJob) this.finish()
+    else void this.desk.saveAgain(this, this.giveUps).then(() => this.finish())
+  }
+
+  private finish(): void {
+    this.isFinished = true
+    this.desk.finished(this)
+    const error = this.error()
+    if (error !== undefined && this.scope.onFailure === 'swallow')
+      this.desk.swallowed(this.scope, error, this.failed?.values().next().value)
+    this.tellOutcome?.(this.verdict(error))
+  }
+
+  private error(): TrackingError | undefined {
+    const isInVain = this.deliveries === 0 && this.unsettled === 0
+    return isInVain || this.unsaved > 0 ? new TrackingError(this.result(), this.thrown) : undefined
+  }
+
+  private verdict(error = this.error()): TrackResult | Promise<never> {
+    if (error === undefined) return this.result()
+    if (this.scope.onFailure === 'throw') return Promise.reject(error)
+    return { ...this.result(), swallowed: error }
+  }
+
+  private result(): TrackResult {
+    const { event } = this
+    const outcomes = this.unsettled === 0 ? this.desk.allDelivered : this.desk.allAccepted
+    if (this.failed === undefined && this.sinks.length === this.desk.names.length)
+      return { event, sinks: outcomes }
+    const sinks = this.sinks.map(name => [name, this.failed?.get(name) ?? outcomes[name]!] as const)
+    return { event, sinks: Object.fromEntries(sinks) }
+  }
+}

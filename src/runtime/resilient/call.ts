@@ -1,0 +1,231 @@
+import { classify } from '../../core/failure/classify.ts'
+import { type Failure, saysDependencyIsSick } from '../../core/failure/failure.ts'
+import { RateLimitedError } from '../../core/limit/errors.ts'
+import { decideRetry } from '../../core/retry/decide.ts'
+import type { GiveUpReason } from '../../ports/observer.ts'
+import { AttemptContext } from '../attempt-context.ts'
+import type { Deadline } from '../deadlines.ts'
+import { observe } from '../observe.ts'
+import { sleep } from '../sleep.ts'
+import { TimeoutError } from '../timeout-error.ts'
+import type { ResilientPolicy } from './resilient-options.ts'
+
+/** What went wrong last. A call that works never has one. */
+interface Trouble {
+  readonly thrown: unknown
+  readonly failure: Failure
+  /** The wait that followed it. */
+  readonly delayMs: number
+}
+
+/**
+ * One call of a protected function. It carries out what core decides and holds no decision of its own:
+ *
+ *   attempt ──▶ the function ──▶ won ──▶ resolve
+ *      ▲             │
+ *      └── recover ◀─┴─ lost: it threw, its time was over
+ *             └──▶ reject
+ *
+ * It is its own deadline and abort listener, with plain fields, and uses no async function on the way of a call that
+ * works: an object and a promise for each step would cost more than all the policies together.
+ */
+export class Call<A extends unknown[], R> implements Deadline {
+  dueAt = 0
+  previous: Deadline | undefined = undefined
+  next: Deadline | undefined = undefined
+  private attempt = 0
+  /** The number of the attempt whose result is awaited; results of any other come too late and are ignored. */
+  private awaited = 0
+  private epoch = 0
+  private startedAt = 0
+  private trouble: Trouble | undefined = undefined
+  private context: AttemptContext | undefined = undefined
+  private readonly policy: ResilientPolicy
+  private readonly fn: (...args: A) => R | PromiseLike<R>
+  private readonly args: A
+  private readonly signal: AbortSignal | undefined
+  private readonly resolve: (value: R) => void
+  private readonly reject: (reason: unknown) => void
+
+  constructor(
+    policy: ResilientPolicy,
+    fn: (...args: A) => R | PromiseLike<R>,
+    args: A,
+    signal: AbortSignal | undefined,
+    resolve: (value: R) => void,
+    reject: (reason: unknown) => void,
+  ) {
+    this.policy = policy
+    this.fn = fn
+    this.args = args
+    this.signal = signal
+    this.resolve = resolve
+    this.reject = reject
+  }
+
+  start(): void {
+    const { policy, signal } = this
+    if (signal !== undefined) {
+      if (signal.aborted) {
+        this.reject(signal.reason)
+        return
+      }
+      signal.addEventListener('abort', this)
+    }
+    const now = policy.readsClock ? policy.clock.now() : 0
+    this.startedAt = now
+    policy.budget?.recordCall(now)
+    this.try(now)
+  }
+
+  /** Asks who has a say before an attempt, then makes it. */
+  private try(now: number): void {
+    const { rateLimit, breaker, lane } = this.policy
+    if (rateLimit !== undefined) {
+      const retryAt = rateLimit.take(now)
+      if (retryAt > now) {
+        this.rateLimited(retryAt)
+        return
+      }
+    }
+    if (breaker !== undefined) {
+      const admission = breaker.admit(now)
+      if (typeof admission !== 'number') {
+        this.end(this.trouble ? this.gaveUp('breaker_open') : admission)
+        return
+      }
+      this.epoch = admission
+    }
+    const attempt = ++this.attempt
+    this.awaited = attempt
+    lane?.start(this, now)
+    try {
+      const result = this.policy.passContext ? this.withContext(attempt) : this.fn(...this.args)
+      if (isPromiseLike(result)) {
+        result.then(
+          value => this.won(attempt, value),
+          thrown => this.lost(attempt, thrown),
+        )
+      } else this.won(attempt, result)
+    } catch (thrown) {
+      this.lost(attempt, thrown)
+    }
+  }
+
+  private withContext(attempt: number): R | PromiseLike<R> {
+    this.context = new AttemptContext(attempt)
+    return this.fn(...([...this.args, this.context] as unknown as A))
+  }
+
+  private won(attempt: number, value: R): void {
+    if (attempt !== this.awaited) return
+    this.stopWaiting()
+    const { name, breaker, clock, observer } = this.policy
+    breaker?.succeeded(this.epoch)
+    if (observer.callSucceeded)
+      observe(observer, 'callSucceeded', {
+        name,
+        attempts: attempt,
+        durationMs: clock.now() - this.startedAt,
+      })
+    this.signal?.removeEventListener('abort', this)
+    this.resolve(value)
+  }
+
+  private lost(attempt: number, thrown: unknown): void {
+    if (attempt !== this.awaited) return
+    this.stopWaiting()
+    this.recover(thrown).catch((reason: unknown) => this.end(reason))
+  }
+
+  /** The attempt's time is over. */
+  expire(): void {
+    const { name, timeoutMs = 0 } = this.policy
+    const reason = new TimeoutError(name, timeoutMs)
+    const { context, attempt } = this
+    this.lost(attempt, reason)
+    context?.abort(reason)
+  }
+
+  /** The caller's signal aborted. */
+  handleEvent(): void {
+    const { context } = this
+    const reason: unknown = this.signal?.reason
+    if (this.awaited !== 0) {
+      this.stopWaiting()
+      this.policy.breaker?.settle(this.epoch, 'ignored', this.policy.clock.now())
+    }
+    this.end(reason)
+    context?.abort(reason)
+  }
+
+  /** Decides what follows a failed attempt, waits for it, and makes the next one. Rejects when there is none. */
+  private async recover(thrown: unknown): Promise<void> {
+    const { attempt, signal } = this
+    const { name, clock, random, observer, retry, budget, breaker } = this.policy
+    const now = clock.now()
+    const failure = classify(thrown, { rules: this.policy.classify, now })
+    if (observer.timedOut && thrown instanceof TimeoutError)
+      observe(observer, 'timedOut', { name, attempt, timeoutMs: thrown.timeoutMs })
+    if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
+    breaker?.settle(this.epoch, saysDependencyIsSick(failure) ? 'failure' : 'ignored', now)
+
+    const previousDelayMs = this.trouble?.delayMs ?? 0
+    this.trouble = { thrown, failure, delayMs: 0 }
+    const elapsedMs = now - this.startedAt
+    const decision = decideRetry(retry, { failure, attempt, elapsedMs, previousDelayMs }, random)
+    if (decision.action === 'give-up') throw this.gaveUp(decision.reason)
+    if (budget !== undefined && !budget.admitRetry(now)) {
+      if (observer.budgetExhausted) observe(observer, 'budgetExhausted', { name })
+      throw this.gaveUp('retry_budget')
+    }
+    const { delayMs, delayFrom } = decision
+    this.trouble = { thrown, failure, delayMs }
+    if (observer.retryScheduled)
+      observe(observer, 'retryScheduled', { name, attempt: attempt + 1, delayMs, delayFrom })
+    await sleep(clock, delayMs, signal)
+    await this.waitForTurn()
+    this.try(clock.now())
+  }
+
+  private async waitForTurn(): Promise<void> {
+    const { name, clock, random, observer, retryLimit } = this.policy
+    if (retryLimit === undefined) return
+    const now = clock.now()
+    const turn = retryLimit.ask(now, random)
+    if (turn.action === 'go') return
+    const action = turn.action === 'wait' ? 'delay' : turn.action
+    if (observer.retryLimited) observe(observer, 'retryLimited', { name, action })
+    if (turn.action !== 'wait') throw this.gaveUp('retry_limited')
+    await sleep(clock, turn.until - now, this.signal)
+  }
+
+  private rateLimited(retryAt: number): void {
+    const { name, observer } = this.policy
+    if (observer.rateLimited) observe(observer, 'rateLimited', { name, retryAt })
+    this.end(this.trouble ? this.gaveUp('rate_limited') : new RateLimitedError(name, retryAt))
+  }
+
+  /** What the call rejects with when it is given up on: the error of its last attempt, untouched. */
+  private gaveUp(reason: GiveUpReason): unknown {
+    const { name, observer } = this.policy
+    const { thrown, failure } = this.trouble!
+    if (observer.gaveUp) observe(observer, 'gaveUp', { name, attempts: this.attempt, reason, failure })
+    return thrown
+  }
+
+  private stopWaiting(): void {
+    this.awaited = 0
+    this.policy.lane?.end(this)
+    this.context = undefined
+  }
+
+  private end(reason: unknown): void {
+    this.signal?.removeEventListener('abort', this)
+    this.reject(reason)
+  }
+}
+
+function isPromiseLike<R>(value: R | PromiseLike<R>): value is PromiseLike<R> {
+  return typeof (value as PromiseLike<R> | undefined)?.then === 'function'
+}

@@ -1,0 +1,109 @@
+import { type BreakerOptions, breakerRule } from '../../core/breaker/options.ts'
+import type { FailureRule } from '../../core/failure/failure-rule.ts'
+import { failureRules } from '../../core/failure/failure-rule-options.ts'
+import {
+  type RateLimitOptions,
+  type RetryLimitOptions,
+  rateLimitRule,
+  retryLimitRule,
+} from '../../core/limit/options.ts'
+import { resolveOptions } from '../../core/options/resolve.ts'
+import { callable, flag, milliseconds, optional, text, withDefault } from '../../core/options/rules.ts'
+import type { Random } from '../../core/random.ts'
+import { type BudgetOptions, budgetRule } from '../../core/retry/budget.ts'
+import { type RetryOptions, type RetryPolicy, retryRule } from '../../core/retry/policy.ts'
+import { noRetry } from '../../core/retry/presets.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Observer } from '../../ports/observer.ts'
+import { systemClock, systemRandom } from '../../ports/system-clock.ts'
+import { Breaker } from '../breaker.ts'
+import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
+import { RateLimiter, RetryBudget, RetryLimiter } from '../limiters.ts'
+import { clockRule, liveOr, made, observerRule } from '../option-rules.ts'
+
+/** Policies for one function. What is left out is not applied; `{}` applies it with its defaults. */
+export interface ResilientOptions {
+  /** Names the function in errors and observations [the function's own name]. */
+  readonly name?: string | undefined
+  readonly retry?: RetryOptions | undefined
+  /** Options, or a live breaker shared with other functions that use the same dependency. */
+  readonly breaker?: BreakerOptions | Breaker | undefined
+  /** Asked before every attempt, retries included. */
+  readonly rateLimit?: RateLimitOptions | RateLimiter | undefined
+  /** Asked before every retry, so that a recovering dependency is not stormed. */
+  readonly retryLimit?: RetryLimitOptions | RetryLimiter | undefined
+  readonly budget?: BudgetOptions | RetryBudget | undefined
+  /** For each attempt; a limit for all of them together is `retry.maxElapsedMs`. */
+  readonly timeoutMs?: number | undefined
+  /** Rules of your own for what an error means, asked before the built-in table. */
+  readonly classify?: readonly FailureRule[] | undefined
+  /** Adds an AttemptContext behind the function's own arguments. */
+  readonly passContext?: boolean | undefined
+  readonly observer?: Observer | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+}
+
+export interface ResilientPolicy {
+  readonly name: string
+  readonly retry: RetryPolicy
+  readonly breaker: Breaker | undefined
+  readonly rateLimit: RateLimiter | undefined
+  readonly retryLimit: RetryLimiter | undefined
+  readonly budget: RetryBudget | undefined
+  readonly timeoutMs: number | undefined
+  readonly lane: DeadlineLane | undefined
+  readonly classify: readonly FailureRule[]
+  readonly passContext: boolean
+  /** Reading the clock is a large part of what a call costs, so it is read only when a policy needs it. */
+  readonly readsClock: boolean
+  readonly observer: Observer
+  readonly clock: Clock
+  readonly random: Random
+}
+
+export const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
+
+const rules = {
+  name: optional(text()),
+  retry: optional(retryRule('producer')),
+  breaker: optional(liveOr(Breaker, breakerRule('producer'))),
+  rateLimit: optional(liveOr(RateLimiter, rateLimitRule)),
+  retryLimit: optional(liveOr(RetryLimiter, retryLimitRule)),
+  budget: optional(liveOr(RetryBudget, budgetRule)),
+  timeoutMs: optional(milliseconds({ min: 1, max: LONGEST_TIMEOUT_MS })),
+  classify: withDefault(failureRules, Object.freeze([])),
+  passContext: withDefault(flag(), false),
+  observer: optional(observerRule),
+  clock: optional(clockRule),
+  random: optional(callable<Random>('give a function that returns a number from 0 up to 1')),
+}
+
+export function resolveResilient(input: ResilientOptions, functionName: string): ResilientPolicy {
+  const given = resolveOptions('resilient', rules, input)
+  const { clock = systemClock, observer = {}, random = systemRandom, retry = noRetry, timeoutMs } = given
+  const name = given.name ?? (functionName === '' ? 'call' : functionName)
+  return {
+    name,
+    retry,
+    breaker: given.breaker && made(given.breaker, policy => new Breaker(policy, { name, clock, observer })),
+    rateLimit: given.rateLimit && made(given.rateLimit, policy => new RateLimiter(policy)),
+    retryLimit: given.retryLimit && made(given.retryLimit, policy => new RetryLimiter(policy)),
+    budget: given.budget && made(given.budget, policy => new RetryBudget(policy)),
+    timeoutMs,
+    lane: timeoutMs === undefined ? undefined : deadlinesOf(clock).lane(timeoutMs),
+    classify: given.classify,
+    passContext: given.passContext,
+    readsClock: Boolean(
+      given.breaker ||
+        given.rateLimit ||
+        given.budget ||
+        timeoutMs !== undefined ||
+        observer.callSucceeded ||
+        retry.maxElapsedMs !== undefined,
+    ),
+    observer,
+    clock,
+    random,
+  }
+}
