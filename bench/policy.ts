@@ -1,7 +1,7 @@
 import * as cockatiel from 'cockatiel'
 import CircuitBreaker from 'opossum'
 import type { Observer } from '../src/ports/observer.ts'
-import { resilient } from '../src/runtime/resilient.ts'
+import { resilient } from '../src/runtime/resilient/resilient.ts'
 import { heapGrowthBytes, nanosecondsPerCall } from './harness/measure.ts'
 import { atMost, type BenchResult, machine, median, row } from './harness/result.ts'
 

@@ -2,7 +2,7 @@ import { memoryBroker, memoryDeadLetters } from '../src/adapters/memory/index.ts
 import { createEvent, type LazaretEvent } from '../src/core/event/event.ts'
 import { createIdSource } from '../src/core/event/uuid.ts'
 import { systemClock, systemRandom } from '../src/ports/system-clock.ts'
-import { createConsumer } from '../src/runtime/consumer.ts'
+import { createConsumer } from '../src/runtime/consumer/consumer.ts'
 import { atMost, type Bar, median, type Row, row } from './harness/result.ts'
 
 const CONCURRENCY = 100

@@ -15,8 +15,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   replay: ['core', 'ports', 'runtime'],
   adapters: ['core', 'ports'],
   testing: ['core', 'ports', 'runtime', 'adapters'],
-  server: ['core', 'ports', 'runtime', 'replay', 'adapters'],
-  cli: ['core', 'ports', 'runtime', 'replay', 'adapters', 'server'],
+  config: ['core', 'ports', 'runtime', 'replay'],
+  server: ['core', 'ports', 'runtime', 'replay', 'adapters', 'config'],
+  cli: ['core', 'ports', 'runtime', 'replay', 'adapters', 'config', 'server'],
 }
 const WITHOUT_DEPENDENCIES = ['core', 'ports', 'runtime']
 const HOME_OF_TIME = 'src/ports/system-clock.ts'
@@ -24,7 +25,7 @@ const AMBIENT =
   /\b(Date\.now|Math\.random|setTimeout|setInterval|setImmediate|performance\.now)\b|new Date\(\)/
 
 const isTest = (file: SourceFile) => /\.test\.tsx?$/.test(file.path)
-const everything = ['src', 'test', 'bench', 'examples'].flatMap(sourceFiles)
+const everything = ['src', 'test', 'bench', 'examples', 'sim'].flatMap(sourceFiles)
 const source = sourceFiles('src').filter(file => !isTest(file))
 const room = (path: string) => path.split('/')[1]!
 

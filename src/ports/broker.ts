@@ -65,6 +65,8 @@ export interface SubscribeOptions {
  *
  * - `publish` resolves when every event is durable, in the order given; it may be called with many. When it rejects,
  *   any part of them may have been published: callers publish again, and handlers are idempotent or have a ledger.
+ * - An event whose header `x-replay-handler` names a handler is a replay for that one. Where each handler has a queue it
+ *   goes to that queue alone: in another one it would resolve an event that is dead there.
  * - `subscribe` resolves when deliveries can arrive, and none arrives before, because it could not be settled yet. From
  *   its first subscription on a handler gets every event, also while nobody subscribes. `deliver` must not throw and
  *   must not be called after the subscription's close has resolved.

@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { JsonValue, LazaretEvent } from '../core/event/event.ts'
+import { REPLAY_HEADERS } from '../core/event/replay-headers.ts'
 import type { Replay } from '../ports/replays.ts'
 import { applyPatch } from './json-patch.ts'
 
@@ -14,14 +15,14 @@ export function replayEvent(letter: DeadLetter, replay: Replay, cycle: number): 
     channel: replay.to ?? letter.channel,
     headers: {
       ...event.headers,
-      'x-replayed': 'true',
-      'x-original-id': event.id,
-      'x-letter-id': letter.id,
-      'x-replay-id': replay.id,
-      'x-replay-attempt': String(cycle),
-      'x-idempotency-key': event.idempotencyKey,
-      // A broker hands it to every handler of the channel; the others did not fail and leave it alone.
-      ...(replay.to === undefined ? { 'x-replay-handler': letter.handler } : {}),
+      [REPLAY_HEADERS.replayed]: 'true',
+      [REPLAY_HEADERS.originalId]: event.id,
+      [REPLAY_HEADERS.letterId]: letter.id,
+      [REPLAY_HEADERS.replayId]: replay.id,
+      [REPLAY_HEADERS.replayAttempt]: String(cycle),
+      [REPLAY_HEADERS.idempotencyKey]: event.idempotencyKey,
+      // A broker may hand it to every handler of the channel; the others did not fail and leave it alone.
+      ...(replay.to === undefined ? { [REPLAY_HEADERS.handler]: letter.handler } : {}),
     },
     payload: payloadOf(letter, replay),
   }

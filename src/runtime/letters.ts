@@ -85,10 +85,13 @@ export class LetterBox {
     }
   }
 
+  /** What is in the spill is safe there, and is tried once more: who starts next may be on another machine. */
   async close(): Promise<void> {
     this.#closed = true
+    const isWaiting = this.#cancelDrain !== undefined
     this.#cancelDrain?.()
     await this.#draining
+    if (isWaiting) await this.#drain()
   }
 
   #keeps(letter: DeadLetter, { error, failure }: LetterCircumstances): boolean {

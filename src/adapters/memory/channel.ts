@@ -1,4 +1,5 @@
 import type { DeadLetter, Origin } from '../../core/dead-letter/letter.ts'
+import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import { OptionsError } from '../../core/options/faults.ts'
 import type { SubscribeOptions } from '../../ports/broker.ts'
 import { BrokerFullError } from '../../ports/broker-errors.ts'
@@ -30,7 +31,10 @@ export class Channel {
 
   add(message: Message): void {
     this.#requireRoom()
-    if (this.#queues.size === 0) this.#backlog.push(message)
+    const target = 'id' in message ? message.headers[REPLAY_HEADERS.handler] : undefined
+    const alone = target === undefined ? undefined : this.#queues.get(target)
+    if (alone !== undefined) alone.add(message)
+    else if (this.#queues.size === 0) this.#backlog.push(message)
     else for (const queue of this.#queues.values()) queue.add(message)
   }
 

@@ -2,6 +2,7 @@ import { createLetter } from '../../core/dead-letter/create.ts'
 import { letterId } from '../../core/dead-letter/identity.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
+import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { DeadLetterQueue, DeadLetterStore, LetterChange } from '../../ports/dead-letters.ts'
 import { SAVE_TIMEOUT_MS } from '../letters.ts'
@@ -9,7 +10,7 @@ import { observe } from '../observe.ts'
 import { type Resilient, resilient } from '../resilient/resilient.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import type { Host, Next, Settling } from './settling.ts'
-import { REPLAY_HEADERS, type Work } from './work.ts'
+import type { Work } from './work.ts'
 
 /** Why, and with what, an event is given up on. */
 export interface Cause {

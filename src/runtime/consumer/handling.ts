@@ -1,4 +1,5 @@
 import { summariseFailure } from '../../core/dead-letter/create.ts'
+import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import { classify } from '../../core/failure/classify.ts'
 import { saysDependencyIsSick } from '../../core/failure/failure.ts'
 import { judgePoison } from '../../core/poison/poison.ts'
@@ -12,7 +13,7 @@ import type { ConsumerPolicy } from './consumer-options.ts'
 import { HandlerContext } from './handler-context.ts'
 import { type Host, type Next, Settling } from './settling.ts'
 import { type Refusal, vet } from './vet.ts'
-import { REPLAY_HEADERS, type Work } from './work.ts'
+import type { Work } from './work.ts'
 
 /** A delivery whose ledger could not be asked is given back for so long. */
 const LEDGER_REST_MS = 1_000

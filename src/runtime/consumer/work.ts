@@ -1,18 +1,10 @@
 import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
+import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import { hash128 } from '../../core/hash.ts'
 import type { CycleHistory } from '../../core/poison/poison.ts'
 import type { Delivery, Undecodable } from '../../ports/broker.ts'
-
-/** Headers that a replay sets, so that the event comes back to the letter it came from. */
-export const REPLAY_HEADERS = {
-  replayed: 'x-replayed',
-  replayId: 'x-replay-id',
-  replayAttempt: 'x-replay-attempt',
-  letterId: 'x-letter-id',
-  handler: 'x-replay-handler',
-} as const
 
 /** A delivery on its way through a consumer, with what has happened to it since it was handed over. */
 export class Work {

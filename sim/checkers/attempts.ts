@@ -1,0 +1,41 @@
+import { type Ended, groupBy } from './checker.ts'
+
+/**
+ * Attempts never exceed the policy, those that ended with their process included: each copy of an event has so many in
+ * each of its cycles. A run that was interrupted because the consumer closed is taken back and does not count; neither
+ * does a replayed one that succeeded, whose letter could not be resolved before closing: it is given back to be run
+ * again. No run starts before the broker has it on record, and never more at once than the consumer may.
+ */
+export function* attempts({ plan, journal }: Ended): Iterable<string> {
+  const published = groupBy(journal.of('published'), 'event', 'replay')
+  const interrupted = journal.of('aborted').filter(({ why }) => why === 'ShuttingDown')
+  const takenBack = new Set(interrupted.map(({ run }) => run))
+  const returned = new Set(journal.of('returned').map(({ run }) => run))
+  const begun = new Map<string, number>()
+  const count = (consumer: string, event: string, by: number): number => {
+    const id = `${consumer} ${event}`
+    const total = (begun.get(id) ?? 0) + by
+    begun.set(id, total)
+    return total
+  }
+  for (const fact of journal.of('begun', 'started')) {
+    if (fact.what === 'begun') count(fact.consumer, fact.event, 1)
+    else {
+      if (count(fact.consumer, fact.event, -1) < 0)
+        yield `${fact.consumer} ran ${fact.event} without a recorded start`
+      const handler = plan.handlers.find(({ name }) => name === fact.handler)!
+      if (fact.running > handler.concurrency)
+        yield `${fact.consumer} runs ${fact.running} at once; ${handler.concurrency} are allowed`
+      if (fact.attempt > handler.retry.attempts)
+        yield `${fact.consumer} made attempt ${fact.attempt} of ${fact.event}; ${handler.retry.attempts} are allowed`
+    }
+  }
+  for (const [id, runs] of groupBy(journal.of('started'), 'handler', 'event', 'replay')) {
+    const [{ handler, event, replay }] = runs as [(typeof runs)[0]]
+    const isFree = (run: number) => takenBack.has(run) || (replay > 0 && returned.has(run))
+    const counted = runs.filter(({ run }) => !isFree(run)).length
+    const copies = published.get(`${event} ${replay}`)?.length ?? 0
+    const allowed = plan.handlers.find(({ name }) => name === handler)!.retry.attempts * copies
+    if (counted > allowed) yield `${id}: ${counted} attempts; ${allowed} are allowed`
+  }
+}

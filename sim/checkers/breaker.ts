@@ -1,0 +1,40 @@
+import type { Ended } from './checker.ts'
+
+/**
+ * An open breaker admits nothing, a half-open one its probes, and nothing starts without having been admitted. Whoever
+ * was admitted says how it went: one who does not would hold the place of a probe.
+ */
+export function* breaker({ plan, journal }: Ended): Iterable<string> {
+  const sinks = plan.machines.flatMap(({ name: machine, emitter }) =>
+    (emitter?.sinks ?? []).map(({ name, breaker }) => ({ name, breaker, machine })),
+  )
+  const isGuarded = ({ consumer, handler }: { readonly consumer: string; readonly handler: string }) =>
+    [...plan.handlers, ...sinks].some(
+      each =>
+        each.name === handler &&
+        each.breaker !== 'off' &&
+        (!('machine' in each) || consumer.startsWith(each.machine)),
+    )
+  const unused = new Map<string, number>()
+  const inside = new Map<string, number>()
+  const count = (counts: Map<string, number>, consumer: string, by: number): number => {
+    const total = (counts.get(consumer) ?? 0) + by
+    counts.set(consumer, total)
+    return total
+  }
+  for (const fact of journal.facts) {
+    if (fact.what === 'admitted') {
+      if (!fact.rightly) yield `${fact.consumer} let an attempt through while its breaker was ${fact.before}`
+      count(unused, fact.consumer, 1)
+      count(inside, fact.consumer, 1)
+    } else if ((fact.what === 'started' || fact.what === 'writing') && isGuarded(fact)) {
+      if (count(unused, fact.consumer, -1) < 0) yield `${fact.consumer} started without asking its breaker`
+    } else if (fact.what === 'admissionEnded') {
+      if (count(inside, fact.consumer, -1) < 0) yield `${fact.consumer} told its breaker of a result twice`
+    } else if (fact.what === 'machineClosed' && fact.active === 0) {
+      for (const [consumer, left] of inside)
+        if (consumer.startsWith(`${fact.machine}/`) && left > 0)
+          yield `${consumer} closed, and of ${left} admitted attempts its breaker never heard how they went`
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
+import type { FactOf } from '../journal.ts'
+import type { SinkPlan } from '../world.ts'
+import { type Ended, groupBy } from './checker.ts'
+import { sinksOf } from './sinks.ts'
+
+/**
+ * Each lane keeps to its bounds: events in the buffer, writes at once, events in a batch, attempts for an event, retries
+ * within a window of time. And its letters give reasons that its options bear out.
+ */
+export function* lanes(ended: Ended): Iterable<string> {
+  for (const [consumer, writes] of groupBy(ended.journal.of('writing'), 'consumer')) {
+    const [process, name] = consumer.split('/') as [string, string]
+    const sink = sinksOf(ended, process).find(each => each.name === name)!
+    for (const { events, inFlight, buffered } of writes) {
+      if (events.length > sink.batch.maxCount) yield `${consumer} wrote a batch of ${events.length}`
+      if (inFlight > sink.concurrency) yield `${consumer} has ${inFlight} writes at once`
+      if (buffered > sink.buffer.maxEvents) yield `${consumer} has ${buffered} events in its buffer`
+    }
+    yield* attemptsOf(ended, consumer, sink, writes)
+    if (ended.journal.of('jumped').length === 0)
+      yield* paceOf(consumer, sink, ended.journal.of('writing', 'resent'))
+  }
+  for (const letter of ended.letters) if (letter.channel === 'events') yield* reasonOf(ended, letter)
+}
+
+function* attemptsOf(
+  ended: Ended,
+  consumer: string,
+  sink: SinkPlan,
+  writes: readonly FactOf<'writing'>[],
+): Iterable<string> {
+  const counts = new Map<string, number>()
+  for (const { events } of writes) for (const event of events) counts.set(event, (counts.get(event) ?? 0) + 1)
+  for (const [event, count] of counts) {
+    const lives =
+      1 + (ended.letters.find(each => each.event.id === event && each.handler === sink.name)?.replays ?? 0)
+    if (count > sink.retry.attempts * lives) yield `${consumer} wrote ${event} ${count} times`
+  }
+}
+
+/** However they are batched, in any window no more events are written again than the limit says. */
+function* paceOf(
+  consumer: string,
+  { retryLimit }: SinkPlan,
+  facts: readonly FactOf<'writing' | 'resent'>[],
+): Iterable<string> {
+  if (retryLimit === 'off') return
+  const { perSecond = 100, batch } = retryLimit
+  const most = batch?.size ?? Math.max(1, Math.floor(perSecond))
+  const withinMs = batch?.everyMs ?? (most * 1_000) / perSecond
+  const seen = new Set<string>()
+  const retries: { at: number; count: number }[] = []
+  for (const fact of facts) {
+    // What is sent again begins anew.
+    if (fact.what === 'resent') seen.delete(fact.event)
+    else if (fact.consumer === consumer) {
+      retries.push({ at: fact.at, count: fact.events.filter(event => seen.has(event)).length })
+      for (const event of fact.events) seen.add(event)
+    }
+  }
+  for (const { at: from } of retries) {
+    const count = retries
+      .filter(({ at }) => at >= from && at < from + withinMs)
+      .reduce((sum, each) => sum + each.count, 0)
+    if (count > most) {
+      yield `${consumer} wrote ${count} retries within ${withinMs} ms of ${from}; ${most} are allowed`
+      return
+    }
+  }
+}
+
+function* reasonOf({ plan, journal }: Ended, letter: DeadLetter): Iterable<string> {
+  const { event, handler, cycle } = letter
+  const machine = plan.machines.find(({ name }) => name === plan.tracks.get(event.id)?.machine)
+  const sink = machine?.emitter?.sinks.find(({ name }) => name === handler)
+  const isBorneOut = {
+    attempts_exhausted: cycle.attemptCount === sink?.retry.attempts,
+    permanent: plan.tracks.get(event.id)?.nature === 'hopeless',
+    expired: plan.tracks.get(event.id)?.nature === 'stale',
+    breaker_open: sink?.whenOpen === 'dead-letter',
+    // What is sent again is never dropped.
+    buffer_full: sink !== undefined && (sink.buffer.overflow !== 'drop-newest' || cycle.number > 0),
+    rate_limited: machine?.emitter?.rateLimit !== undefined,
+    retry_limited: sink !== undefined && sink.retryLimit !== 'off',
+    shutdown: journal.of('machineClosing').some(closing => closing.machine.startsWith(`${machine?.name}.`)),
+  }[cycle.reason as string]
+  if (isBorneOut !== true) yield `letter of ${event.id} at ${handler}: nothing bears out ${cycle.reason}`
+  if (cycle.attempts.length > cycle.attemptCount)
+    yield `letter of ${event.id} at ${handler}: more attempts than were made`
+}

@@ -1,0 +1,145 @@
+import type { Cycle, DeadLetter } from '../../src/core/dead-letter/letter.ts'
+import { PERMANENT_KINDS } from '../handler.ts'
+import { nameOf } from '../names.ts'
+import type { HandlerPlan } from '../world.ts'
+import { type Ended, groupBy } from './checker.ts'
+
+/**
+ * A letter carries the full story: the event as it was sent, its cycles without a gap, no more attempts than were made,
+ * and a reason that what really happened bears out. Where nothing came between, it tells every failure in its order.
+ */
+export function* letters(ended: Ended): Iterable<string> {
+  for (const letter of ended.letters) {
+    const handler = ended.plan.handlers.find(({ name }) => name === letter.handler)
+    if (handler === undefined) continue
+    const who = `letter of ${nameOf(letter.event)} at ${letter.handler}`
+    for (const wrong of [
+      ...ofEvent(ended, letter),
+      ...ofCycles(ended, letter),
+      ...ofReason(ended, handler, letter),
+    ])
+      yield `${who}: ${wrong}`
+    yield* ofStory(ended, letter, who)
+  }
+}
+
+function* ofEvent({ sent }: Ended, { event }: DeadLetter): Iterable<string> {
+  const original = sent.get(nameOf(event))
+  if (event.type !== 'undecodable' && JSON.stringify(event) !== JSON.stringify(original))
+    yield `its event is not the one that was sent: ${JSON.stringify(event)}`
+}
+
+function* ofCycles({ journal, plan }: Ended, { id, endedCycles, cycle }: DeadLetter): Iterable<string> {
+  const cycles = [...endedCycles, cycle]
+  const told = cycles.map(({ number }) => number)
+  // A life in which the event was handled is not in the letter; all that ended badly are, in their order.
+  const saved = journal.of('saved').filter(({ letter }) => letter.id === id)
+  const ended = new Set(saved.map(({ letter }) => letter.cycle.number))
+  const expected = plan.letters === 'broker' ? [0] : [...ended].sort((a, b) => a - b)
+  if (told.join() !== expected.join()) yield `its cycles are ${told}; ${expected} ended badly`
+  for (const { attempts, attemptCount, firstFailedAt, lastFailedAt } of cycles) {
+    if (attempts.length > attemptCount) yield `${attempts.length} attempts are told of ${attemptCount}`
+    if (attempts.some(({ number }) => number > attemptCount))
+      yield 'an attempt has a number beyond their count'
+    if (firstFailedAt > lastFailedAt && journal.of('jumped').length === 0)
+      yield 'it failed last before it failed first'
+  }
+}
+
+function* ofReason(ended: Ended, handler: HandlerPlan, letter: DeadLetter): Iterable<string> {
+  const { cycle, state, event } = letter
+  const isQuarantined = cycle.reason === 'poison' || cycle.reason === 'crash_loop'
+  if (isQuarantined && state === 'dead') yield `${cycle.reason} is not quarantined`
+  const problem = unborne(ended, handler, letter, cycle)
+  if (problem !== undefined) yield `reason ${cycle.reason}, but ${problem}`
+  if (event.key === undefined && letter.origin.queue !== handler.channel)
+    yield 'it does not tell where it came from'
+}
+
+/** Why the reason cannot be right. */
+function unborne(ended: Ended, handler: HandlerPlan, letter: DeadLetter, cycle: Cycle): string | undefined {
+  const { poison, retry, whenOpen, retryLimit, budget } = handler
+  const nature = ended.plan.events.get(nameOf(letter.event))?.nature
+  switch (cycle.reason) {
+    case 'attempts_exhausted':
+      return cycle.attemptCount < retry.attempts
+        ? `${cycle.attemptCount} of ${retry.attempts} attempts were made`
+        : undefined
+    case 'permanent':
+      return PERMANENT_KINDS.some(kind => cycle.failure?.message.startsWith(kind))
+        ? undefined
+        : 'the failure was not'
+    case 'poison':
+      if (copies(ended, letter, cycle) > 1) return undefined
+      return poison !== 'off' && mostAlike(cycle) >= poison.repeats
+        ? undefined
+        : 'no failure repeated itself so often'
+    case 'crash_loop':
+      return poison !== 'off' && unended(ended, letter, cycle) >= poison.crashes
+        ? undefined
+        : 'so many never crashed'
+    case 'breaker_open':
+      return whenOpen === 'dead-letter' ? undefined : 'an open breaker makes no letters here'
+    case 'retry_limited':
+      return mayBury(retryLimit, cycle) ? undefined : 'no limit does that'
+    case 'retry_budget':
+      return budget === undefined ? 'there is no budget' : undefined
+    case 'expired':
+      return nature === 'stale' && letter.updatedAt >= letter.event.expiresAt! ? undefined : 'it was in time'
+    case 'schema':
+      return nature === 'misshapen' ? undefined : 'it fits its schema'
+    case 'undecodable':
+      return nature === 'garbled' ? undefined : 'it can be read'
+    default:
+      return 'nothing here has that reason'
+  }
+}
+
+/** Two copies count their attempts each for itself, and in one letter they cover each other. */
+function copies({ journal }: Ended, { event }: DeadLetter, { number }: Cycle): number {
+  return journal.of('published').filter(fact => fact.event === event.id && fact.replay === number).length
+}
+
+/** Where the limit drops retries, those of a replay are buried again. */
+function mayBury(limit: HandlerPlan['retryLimit'], { number }: Cycle): boolean {
+  if (limit === undefined) return false
+  return (
+    limit.onLimit === 'dead-letter' ||
+    limit.maxWaitMs !== undefined ||
+    (limit.onLimit === 'drop' && number > 0)
+  )
+}
+
+function mostAlike({ attempts }: Cycle): number {
+  const alike = Map.groupBy(attempts, ({ failure }) => failure?.fingerprint)
+  return Math.max(0, ...[...alike.values()].map(({ length }) => length))
+}
+
+/** Handings-over in which an attempt was begun and of which the broker never heard an end. */
+function unended({ journal }: Ended, { handler, event }: DeadLetter, { number }: Cycle): number {
+  const name = nameOf(event)
+  const mine = journal
+    .of('begun', 'settled')
+    .filter(fact => fact.handler === handler && fact.event === name && fact.replay === number)
+  const begun = new Set(mine.filter(({ what }) => what === 'begun').map(({ delivery }) => delivery))
+  for (const fact of mine) if (fact.what === 'settled') begun.delete(fact.delivery)
+  return begun.size
+}
+
+/** Published once, handed over only where it was settled too: then every failure must be told, in its order. */
+function* ofStory({ journal }: Ended, { handler, event, cycle }: DeadLetter, who: string): Iterable<string> {
+  const name = nameOf(event)
+  if (journal.of('published').filter(fact => fact.event === name).length !== 1) return
+  const isMine = (fact: { readonly event: string; readonly handler: string }) =>
+    fact.event === name && fact.handler === handler
+  const given = groupBy(journal.of('handedOver', 'settled').filter(isMine), 'delivery')
+  if ([...given.values()].some(({ length }) => length !== 2)) return
+  if (journal.of('aborted').some(isMine)) return
+  const failures = journal.of('threw').filter(isMine)
+  const told = cycle.attempts.map(({ failure }) => failure?.message ?? '')
+  const isTold = failures.every(
+    ({ kind, run }, index) => kind === 'odd' || told[index] === `${kind} in run ${run}`,
+  )
+  if (told.length !== failures.length || !isTold)
+    yield `${who}: it tells of [${told.join(', ')}], but it failed with [${failures.map(({ kind, run }) => `${kind} in run ${run}`).join(', ')}]`
+}

@@ -1,0 +1,104 @@
+import type { Fact, FactOf } from '../journal.ts'
+import type { Plan } from '../world.ts'
+import { type Ended, groupBy } from './checker.ts'
+
+/** Longer than the longest way to the ledger and back. */
+const RELEASED_WITHIN_MS = 200
+
+/**
+ * With a ledger the effect happens once. It can happen again only when the run that had it did not get as far as
+ * writing that down, and for each time there must be the interruption that explains it: its process died, its time
+ * was over or the consumer closed, the ledger did not take it, its claim had run out.
+ */
+export function* once({ plan, journal }: Ended): Iterable<string> {
+  if (!plan.hasLedger) return
+  yield* unclaimed(journal.facts)
+  yield* unreleased(plan, journal.facts)
+  for (const [pair, effects] of groupBy(journal.of('effect'), 'handler', 'key')) {
+    if (effects.length === 1) continue
+    const written = effects.filter(effect => isWritten(effect, journal.facts))
+    if (written.length > 1)
+      yield `${pair}: the effect of ${written.length} runs was written down as the first`
+    for (const effect of effects) {
+      if (!written.includes(effect) && !isInterrupted(effect, journal.facts))
+        yield `${pair}: run ${effect.run} had its effect, was not interrupted, and it happened again`
+    }
+  }
+}
+
+/** Nobody starts without a claim of its own. */
+function* unclaimed(facts: readonly Fact[]): Iterable<string> {
+  const claims = new Map<string, number>()
+  const change = (consumer: string, by: number): number => {
+    const count = (claims.get(consumer) ?? 0) + by
+    claims.set(consumer, count)
+    return count
+  }
+  for (const fact of facts) {
+    if (fact.what === 'claimed' && fact.answer === 'claimed') change(fact.consumer, 1)
+    else if (fact.what === 'started' && change(fact.consumer, -1) < 0)
+      yield `${fact.consumer} started ${fact.event} without a claim`
+  }
+}
+
+/** What failed gives its claim back: the next attempt is not kept waiting until the lease has run out. */
+function* unreleased(plan: Plan, facts: readonly Fact[]): Iterable<string> {
+  const troubled = new Set<string>()
+  const aborted = new Set<number>()
+  const failed = new Map<string, FactOf<'threw'>>()
+  for (const fact of facts) {
+    if (fact.what === 'fault' && fact.port === 'ledger') troubled.add(fact.where)
+    else if (fact.what === 'aborted') aborted.add(fact.run)
+    else if (fact.what === 'threw' && !aborted.has(fact.run))
+      failed.set(`${fact.handler} ${keyOf(plan, fact.event)}`, fact)
+    else if (fact.what === 'released') failed.delete(`${fact.handler} ${fact.key}`)
+    else if (fact.what === 'claimed') {
+      const holder = failed.get(`${fact.handler} ${fact.key}`)
+      if (fact.answer !== 'busy') failed.delete(`${fact.handler} ${fact.key}`)
+      else if (
+        holder !== undefined &&
+        fact.at - holder.at > RELEASED_WITHIN_MS &&
+        !troubled.has(machineOf(holder.consumer))
+      )
+        yield `${holder.consumer} failed with ${holder.event} and kept its claim`
+    } else if (fact.what === 'machineCrashed')
+      for (const [pair, { consumer }] of failed) if (machineOf(consumer) === fact.machine) failed.delete(pair)
+  }
+}
+
+function keyOf({ events }: Plan, event: string): string {
+  return events.get(event)?.idempotencyKey ?? event
+}
+
+function machineOf(consumer: string): string {
+  return consumer.slice(0, consumer.indexOf('/'))
+}
+
+/** By its own consumer, before that claims the same again. What a run does after its time was over is not written down. */
+function isWritten(effect: FactOf<'effect'>, facts: readonly Fact[]): boolean {
+  if (facts.some(fact => fact.what === 'aborted' && fact.run === effect.run)) return false
+  for (const fact of facts.slice(facts.indexOf(effect))) {
+    if (fact.what !== 'claimed' && fact.what !== 'completed') continue
+    if (fact.consumer !== effect.consumer || fact.key !== effect.key) continue
+    if (fact.what === 'completed' ? fact.took : fact.answer === 'claimed') return fact.what === 'completed'
+  }
+  return false
+}
+
+function isInterrupted({ consumer, run, key }: FactOf<'effect'>, facts: readonly Fact[]): boolean {
+  const machine = machineOf(consumer)
+  return facts.some(fact => {
+    switch (fact.what) {
+      case 'machineCrashed':
+        return fact.machine === machine
+      case 'aborted':
+        return fact.run === run
+      case 'completed':
+        return !fact.took && fact.consumer === consumer && fact.key === key
+      case 'fault':
+        return fact.port === 'ledger' && fact.call === 'complete' && fact.where === machine
+      default:
+        return false
+    }
+  })
+}

@@ -1,0 +1,39 @@
+import type { Ended } from './checker.ts'
+
+/**
+ * Where order is kept, no later event of a key is begun before the earlier ones are resolved: done, or dead and let go.
+ * What counts is the beginning that the broker recorded. A process that lost its connection meanwhile may still start
+ * the run itself after that, and nobody could stop it.
+ */
+export function* order({ plan, journal }: Ended): Iterable<string> {
+  for (const { name, channel, ordering } of plan.handlers) {
+    if (ordering !== 'by-key') continue
+    /** By key: what was published and is not resolved, the first first. */
+    const unresolved = new Map<string, string[]>()
+    const dead = new Set<string>()
+    const seen = new Set<string>()
+    const keyOf = (event: string) => {
+      const found = plan.events.get(event)
+      return found?.nature === 'garbled' ? undefined : found?.key
+    }
+    const resolve = (event: string) => {
+      const lane = unresolved.get(keyOf(event) ?? '')
+      if (lane?.includes(event)) lane.splice(lane.indexOf(event), 1)
+    }
+    for (const fact of journal.facts) {
+      if (fact.what === 'published' && fact.channel === channel && !seen.has(fact.event)) {
+        seen.add(fact.event)
+        const key = keyOf(fact.event)
+        if (key !== undefined) unresolved.set(key, [...(unresolved.get(key) ?? []), fact.event])
+      } else if (fact.what === 'letGo' && dead.has(fact.event)) resolve(fact.event)
+      else if (fact.what === 'settled' && fact.handler === name) {
+        if (fact.outcome === 'done') resolve(fact.event)
+        if (fact.outcome === 'dead') dead.add(fact.event)
+      } else if (fact.what === 'begun' && fact.handler === name) {
+        const lane = unresolved.get(keyOf(fact.event) ?? '') ?? []
+        const place = lane.indexOf(fact.event)
+        if (place > 0) yield `${fact.consumer} began ${fact.event} before ${lane[0]} was resolved`
+      }
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import type { RetryLimitOptions } from '../../src/core/limit/options.ts'
+import { type Ended, groupBy } from './checker.ts'
+
+/**
+ * Retries start no faster than the retry limit of their consumer allows. What counts is the moment in which the
+ * consumer set about it: what ledger and broker take after that is theirs. Where the clock was set, turns given before
+ * and after it may meet, so those worlds say nothing.
+ */
+export function* pace({ plan, journal }: Ended): Iterable<string> {
+  if (journal.of('jumped').length > 0) return
+  const isRetry = retriesOf(journal.of('handedOver', 'begun'))
+  const retries = journal.of('begun').filter(fact => isRetry.has(fact))
+  for (const [consumer, begun] of groupBy(retries, 'consumer')) {
+    const { retryLimit } = plan.handlers.find(({ name }) => name === begun[0]?.handler)!
+    if (retryLimit === undefined) continue
+    const { most, withinMs } = bound(retryLimit)
+    const times = begun.map(({ askedAt }) => askedAt).sort((a, b) => a - b)
+    for (const [index, from] of times.entries()) {
+      const count = times.findLastIndex(at => at < from + withinMs) - index + 1
+      if (count > most) {
+        yield `${consumer} started ${count} retries within ${withinMs} ms of ${from}; ${most} are allowed`
+        break
+      }
+    }
+  }
+}
+
+type Step =
+  | { readonly what: 'handedOver'; readonly delivery: number; readonly started: number }
+  | { readonly what: 'begun'; readonly delivery: number }
+
+/** What was begun before, in this handing-over or an earlier one. */
+function retriesOf(steps: readonly Step[]): ReadonlySet<unknown> {
+  const startedBefore = new Map<number, number>()
+  const retries = new Set<unknown>()
+  for (const step of steps) {
+    const before = startedBefore.get(step.delivery) ?? 0
+    if (step.what === 'handedOver') startedBefore.set(step.delivery, step.started)
+    else {
+      if (before > 0) retries.add(step)
+      startedBefore.set(step.delivery, before + 1)
+    }
+  }
+  return retries
+}
+
+function bound({ perSecond = 100, jitterRatio = 0, batch }: RetryLimitOptions) {
+  if (batch !== undefined) return { most: batch.size ?? 100, withinMs: batch.everyMs ?? 1_000 }
+  return { most: Math.ceil(perSecond + jitterRatio), withinMs: 1_000 }
+}

@@ -1,0 +1,65 @@
+import { isHeld } from '../../src/core/dead-letter/state.ts'
+import type { FactOf } from '../journal.ts'
+import type { SinkPlan } from '../world.ts'
+import type { Ended } from './checker.ts'
+
+/**
+ * Every tracked event has an outcome for every sink, and it is true: written at least once, or a letter, or dropped by a
+ * rule and counted. What `track` told its caller holds, and so does the promise to a critical event that is in the
+ * journal. What an ordinary event was on its way to when its process died, nobody was told and nobody knows.
+ */
+export function* sinks(ended: Ended): Iterable<string> {
+  const crashed = new Set(ended.journal.of('machineCrashed').map(({ machine }) => machine))
+  for (const tracked of ended.journal.of('tracked')) {
+    for (const sink of sinksOf(ended, tracked.by))
+      yield* outcomeOf(ended, tracked, sink, crashed.has(tracked.by))
+  }
+  for (const [machine, count] of Object.entries(ended.journals))
+    if (count > 0) yield `${count} critical events are still in the journal of ${machine}`
+}
+
+function* outcomeOf(
+  ended: Ended,
+  tracked: FactOf<'tracked'>,
+  sink: SinkPlan,
+  hasCrashed: boolean,
+): Iterable<string> {
+  const { journal, letters } = ended
+  const { event, by } = tracked
+  const who = `${event} in ${sink.name}`
+  const isMine = (fact: { readonly event: string; readonly sink: string }) =>
+    fact.event === event && (fact.sink === sink.name || fact.sink === '*')
+  const holds = (fact: { readonly handler: string; readonly events: readonly string[] }) =>
+    fact.handler === sink.name && fact.events.includes(event)
+  const written = journal.of('written').filter(holds)
+  const acknowledged = journal.of('acknowledged').filter(holds)
+  const letter = letters.find(
+    each => each.event.id === event && (each.handler === sink.name || each.handler === '*'),
+  )
+  const isForgone = journal.of('forgone').some(isMine)
+  const told = journal.of('told').find(isMine)?.outcome
+
+  if (told === 'delivered' && written.length === 0) yield `${who} was told to be delivered and was not`
+  if (told === 'dead_lettered' && letter === undefined) yield `${who} was told to be a letter and is none`
+  if (told === 'dropped' && !isForgone) yield `${who} was told to be dropped, and nobody counted it`
+  if (told === undefined && !hasCrashed) yield `${who}: nobody was ever told what became of it`
+  const isPromised = !hasCrashed || journal.of('journaled').some(fact => fact.event === event)
+  if (isPromised && written.length === 0 && letter === undefined && !isForgone)
+    yield `${who} is lost (told: ${told})`
+
+  // Both only if the sink took it and that was not heard, or if a later process found it in the journal.
+  const isUnheard = written.some(({ write }) => !acknowledged.some(heard => heard.write === write))
+  const isRecovered =
+    written.some(({ consumer }) => consumer !== `${by}/${sink.name}`) ||
+    journal.of('saved').some(fact => fact.letter.id === letter?.id && fact.by !== by)
+  if (letter !== undefined && isHeld(letter.state) && written.length > 0 && !isUnheard && !isRecovered)
+    yield `${who} was written, its process knew it, and yet it is a letter that is ${letter.state}`
+  const heardHere = acknowledged.filter(({ consumer }) => consumer === `${by}/${sink.name}`).length
+  if (heardHere > 1 && letter === undefined)
+    yield `${who} was written ${heardHere} times by ${by}, which had known it`
+}
+
+export function sinksOf({ plan }: Ended, process: string): readonly SinkPlan[] {
+  const machine = plan.machines.find(({ name }) => process.startsWith(`${name}.`))
+  return machine?.emitter?.sinks ?? []
+}

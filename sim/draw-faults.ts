@@ -1,0 +1,125 @@
+import type { Chance } from './chance.ts'
+import type { FaultKind, Misdeed, Port, Spell, SpellKind, Weather } from './faults.ts'
+import type { HandlerPlan, MachinePlan } from './world.ts'
+
+/** Something that is done at a certain time, by people, by the network, by time itself. */
+export type Deed = { readonly atMs: number } & (
+  | { readonly kind: 'crash' | 'disconnect' | 'pause' | 'resume'; readonly machine: string }
+  | { readonly kind: 'restart'; readonly machine: string }
+  | { readonly kind: 'force'; readonly machine: string; readonly to: 'open' | 'closed' | 'auto' }
+  | { readonly kind: 'jump'; readonly ms: number }
+  /** The producer sends an event it has sent before. */
+  | { readonly kind: 'repeat' }
+  /** The operator replays dead letters. */
+  | { readonly kind: 'replay' }
+  /** The operator lets keys go on without their dead events. */
+  | { readonly kind: 'letGo' }
+)
+
+const SPELLS: readonly SpellKind[] = [
+  'store-down',
+  'store-hangs',
+  'ledger-down',
+  'disk-full',
+  'dependency-sick',
+  'dependency-sick',
+  'sink-down',
+]
+const MISDEEDS: readonly Misdeed[] = [
+  'transient',
+  'transient',
+  'retry-after',
+  'integration',
+  'permanent',
+  'schema',
+  'unknown',
+  'odd',
+  'hang',
+  'ignore',
+  'slow',
+  'crash',
+  'crash-after',
+]
+/** What can strike where. A port that only waits in line cannot be refused; timers and deliveries can only be late. */
+const POSSIBLE: { readonly [P in Port]: readonly FaultKind[] } = {
+  broker: ['refuse', 'lose', 'hang', 'crash-before', 'crash-after'],
+  subscribe: ['refuse', 'lose', 'hang', 'crash-before', 'crash-after'],
+  delivery: ['late'],
+  producer: ['refuse', 'lose'],
+  store: ['refuse', 'lose', 'hang', 'crash-before', 'crash-after'],
+  spill: ['refuse', 'lose', 'crash-before', 'crash-after'],
+  ledger: ['refuse', 'lose', 'hang', 'crash-before', 'crash-after'],
+  sink: ['refuse', 'lose', 'hang', 'crash-before', 'crash-after'],
+  journal: ['refuse', 'lose', 'crash-before', 'crash-after'],
+  timer: ['late'],
+}
+
+/** A few kinds of trouble at a time, each strong enough to be felt: a little of everything would find little. */
+export function drawWeather(chance: Chance, stormMs: number, handlers: readonly HandlerPlan[]): Weather {
+  const rates = {} as Record<Port, Record<string, number>>
+  for (const [port, kinds] of Object.entries(POSSIBLE) as [Port, readonly FaultKind[]][]) {
+    rates[port] = {}
+    for (const kind of kinds) if (chance.maybe(0.2)) rates[port][kind] = chance.pick([0.02, 0.05, 0.15])
+  }
+  // Starts are promised to the millisecond under a retry limit, so there no timer is late.
+  if (handlers.some(({ retryLimit }) => retryLimit !== undefined)) rates.timer = {}
+  const misdeeds: { [M in Misdeed]?: number } = {}
+  for (const misdeed of MISDEEDS) if (chance.maybe(0.25)) misdeeds[misdeed] = chance.pick([0.03, 0.1, 0.25])
+  return {
+    rates,
+    misdeeds,
+    spells: drawSpells(chance, stormMs),
+    latencyMs: chance.pick([0, 0, 0, 5, 50]),
+    maxCrashes: chance.pick([0, 2, 8]),
+    workMs: chance.pick([60, 60, 60, 1_500]),
+  }
+}
+
+function drawSpells(chance: Chance, stormMs: number): readonly Spell[] {
+  return SPELLS.filter(() => chance.maybe(0.15)).map(kind => {
+    const fromMs = chance.int(0, stormMs)
+    return { kind, fromMs, untilMs: fromMs + chance.int(10, stormMs / 2) }
+  })
+}
+
+export function drawDeeds(
+  chance: Chance,
+  stormMs: number,
+  machines: readonly MachinePlan[],
+): readonly Deed[] {
+  const kinds = (
+    ['crash', 'disconnect', 'pause', 'restart', 'force', 'jump', 'repeat', 'replay', 'letGo'] as const
+  ).filter(() => chance.maybe(0.3))
+  return kinds
+    .flatMap(kind =>
+      Array.from({ length: chance.int(1, 3) }, () => drawDeed(chance, kind, stormMs, machines)).flat(),
+    )
+    .sort((a, b) => a.atMs - b.atMs)
+}
+
+function drawDeed(
+  chance: Chance,
+  kind: Exclude<Deed['kind'], 'resume'>,
+  stormMs: number,
+  machines: readonly MachinePlan[],
+): Deed[] {
+  const atMs = chance.maybe(0.2) ? 0 : chance.int(0, stormMs)
+  const machine = chance.pick(machines).name
+  switch (kind) {
+    case 'jump':
+      return [{ kind, atMs, ms: chance.pick([-50, 50, -2_000, 2_000, -40_000, 40_000, -600_000, 600_000]) }]
+    case 'force':
+      return [{ kind, atMs, machine, to: chance.pick(['open', 'closed', 'auto']) }]
+    case 'pause':
+      return [
+        { kind, atMs, machine },
+        { kind: 'resume', atMs: atMs + chance.int(0, 3_000), machine },
+      ]
+    case 'repeat':
+    case 'replay':
+    case 'letGo':
+      return [{ kind, atMs }]
+    default:
+      return [{ kind, atMs, machine }]
+  }
+}

@@ -1,0 +1,73 @@
+import type { LazaretEvent } from '../src/core/event/event.ts'
+import { PermanentError, TransientError } from '../src/core/failure/signals.ts'
+import type { RejectedItem, Sink, WriteResult } from '../src/ports/sink.ts'
+import type { Process } from './process.ts'
+import type { SinkPlan } from './world.ts'
+
+/** A sink of the world, as one process writes to it. It may take a batch in part, slowly, or without saying so. */
+export class FarSink implements Sink {
+  readonly probe?: () => Promise<void>
+  readonly #process: Process
+  readonly #plan: SinkPlan
+  readonly #buffered: () => number
+  #inFlight = 0
+
+  constructor(process: Process, plan: SinkPlan, buffered: () => number) {
+    this.#process = process
+    this.#plan = plan
+    this.#buffered = buffered
+    if (plan.hasProbe) this.probe = async () => process.cross('sink', 'probe', () => {})
+  }
+
+  async write(
+    batch: readonly LazaretEvent[],
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<WriteResult> {
+    const { scene, name } = this.#process
+    const handler = this.#plan.name
+    const write = scene.nextNumber()
+    const about = { consumer: `${name}/${handler}`, handler, write }
+    this.#inFlight++
+    let isOpen = true
+    const end = () => {
+      if (isOpen) this.#inFlight--
+      isOpen = false
+    }
+    signal.addEventListener('abort', end)
+    const events = batch.map(({ id }) => id)
+    if (this.#process.isAlive)
+      scene.journal.note({
+        what: 'writing',
+        ...about,
+        events,
+        inFlight: this.#inFlight,
+        buffered: this.#buffered(),
+      })
+    try {
+      await this.#process.breathe(scene.faults.workMs())
+      const rejected = this.#rejected(batch)
+      const taken = events.filter((_, index) => !rejected.some(item => item.index === index))
+      await this.#process.cross('sink', 'write', () => {
+        scene.journal.note({ what: 'written', ...about, events: taken })
+      })
+      if (this.#process.isAlive && !signal.aborted)
+        scene.journal.note({ what: 'acknowledged', ...about, events: taken })
+      return { rejected }
+    } finally {
+      end()
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  #rejected(batch: readonly LazaretEvent[]): readonly RejectedItem[] {
+    const { plan, faults } = this.#process.scene
+    return batch.flatMap(({ id }, index) => {
+      if (plan.tracks.get(id)?.nature === 'hopeless')
+        return [{ index, error: new PermanentError('permanent: no room for it') }]
+      if (faults.isCalm || !faults.maybe(0.03)) return []
+      faults.count++
+      return [{ index, error: new TransientError('transient: not now') }]
+    })
+  }
+}

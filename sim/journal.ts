@@ -1,0 +1,149 @@
+import type { BreakerMode } from '../src/core/breaker/state.ts'
+import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
+import type { Settlement } from '../src/ports/broker.ts'
+import type { FaultKind, Port } from './faults.ts'
+
+/**
+ * What really happened in a world, told by the world and not by the code under test: by the servers, by the membranes
+ * of the processes, by the handlers and sinks. Checkers read nothing else. Told in words it is the story of the world.
+ *
+ * - `consumer` is one consumer of one incarnation of a process: `m1.2/orders`. `handler` names its queue.
+ * - `delivery` numbers the handings-over, `run` the runs of handlers, `copy` the copies of an event in a queue.
+ * - What servers did is noted when it took effect, whether the process ever heard of it or not.
+ */
+export type Note =
+  /** `to`: the one handler that a replay is for. */
+  | {
+      readonly what: 'published'
+      readonly event: string
+      readonly channel: string
+      readonly replay: number
+      readonly to?: string
+    }
+  | (OfDelivery & { readonly what: 'handedOver'; readonly started: number; readonly ended: number })
+  /** `askedAt`: when the consumer made up its mind to attempt it. */
+  | (OfDelivery & { readonly what: 'begun'; readonly askedAt: number })
+  | (OfDelivery & { readonly what: 'settling'; readonly outcome: Settlement['outcome'] })
+  | (OfDelivery & {
+      readonly what: 'settled'
+      readonly outcome: Settlement['outcome']
+      readonly saved: boolean
+    })
+  | (OfRun & {
+      readonly what: 'started'
+      readonly attempt: number
+      readonly replay: number
+      readonly running: number
+    })
+  | (OfRun & { readonly what: 'effect'; readonly key: string })
+  | (OfRun & { readonly what: 'returned' })
+  | (OfRun & { readonly what: 'threw'; readonly kind: string })
+  | (OfRun & { readonly what: 'aborted'; readonly why: string })
+  /** The handler itself takes the process down. */
+  | (OfRun & { readonly what: 'killed' })
+  | (OfConsumer & {
+      readonly what: 'claimed'
+      readonly key: string
+      readonly answer: 'claimed' | 'busy' | 'done'
+    })
+  | (OfConsumer & { readonly what: 'completed'; readonly key: string; readonly took: boolean })
+  | (OfConsumer & { readonly what: 'released'; readonly key: string })
+  | (OfConsumer & { readonly what: 'dropped'; readonly event: string; readonly by: 'filter' | 'retry-limit' })
+  | (OfConsumer & { readonly what: 'admitted'; readonly before: BreakerMode; readonly rightly: boolean })
+  | (OfConsumer & { readonly what: 'admissionEnded' })
+  | (OfConsumer & { readonly what: 'mistake'; readonly error: string })
+  | (OfConsumer & { readonly what: 'lost' })
+  | { readonly what: 'tracked'; readonly event: string; readonly by: string }
+  /** What `track` said in the end became of an event in a sink. */
+  | {
+      readonly what: 'told'
+      readonly event: string
+      readonly by: string
+      readonly sink: string
+      readonly outcome: string
+    }
+  | { readonly what: 'resent'; readonly event: string; readonly sink: string }
+  | (OfWrite & { readonly what: 'writing'; readonly inFlight: number; readonly buffered: number })
+  | (OfWrite & { readonly what: 'written' })
+  /** The process has heard that these were taken. */
+  | (OfWrite & { readonly what: 'acknowledged' })
+  | { readonly what: 'journaled' | 'unjournaled'; readonly event: string; readonly by: string }
+  | {
+      readonly what: 'forgone'
+      readonly event: string
+      readonly by: string
+      readonly sink: string
+      readonly reason: string
+    }
+  | {
+      readonly what: 'saved'
+      readonly by: string
+      readonly where: 'store' | 'spill'
+      readonly letter: DeadLetter
+    }
+  | { readonly what: 'letGo'; readonly event: string; readonly channel: string }
+  | { readonly what: 'machineStarted' | 'machineCrashed' | 'machineClosing'; readonly machine: string }
+  | ({ readonly what: 'machineClosed'; readonly machine: string } & Leftovers)
+  | {
+      readonly what: 'fault'
+      readonly where: string
+      readonly port: Port
+      readonly call: string
+      readonly kind: FaultKind
+    }
+  | { readonly what: 'deed'; readonly told: string }
+  | { readonly what: 'jumped'; readonly ms: number }
+  | { readonly what: 'calm' }
+
+interface OfConsumer {
+  readonly consumer: string
+  readonly handler: string
+}
+
+interface OfDelivery extends OfConsumer {
+  readonly event: string
+  readonly delivery: number
+  readonly replay: number
+}
+
+interface OfRun extends OfConsumer {
+  readonly event: string
+  readonly run: number
+}
+
+/** One write to a sink. `consumer` and `handler` are the sink's, as if it were one. */
+interface OfWrite extends OfConsumer {
+  readonly write: number
+  readonly events: readonly string[]
+}
+
+/** What a process that closed in peace left behind, and how long it took it. */
+export interface Leftovers {
+  readonly tookMs: number
+  readonly allowedMs: number
+  readonly timers: number
+  readonly active: number
+  readonly waiting: number
+}
+
+export type Fact = Note & { readonly at: number }
+export type FactOf<W extends Note['what']> = Of<Note, W> & { readonly at: number }
+/** Also where several facts share a shape and differ in name alone. */
+type Of<N, W> = N extends { readonly what: infer X } ? (W & X extends never ? never : N) : never
+
+export class Journal {
+  readonly facts: Fact[] = []
+  readonly #elapsed: () => number
+
+  constructor(elapsed: () => number) {
+    this.#elapsed = elapsed
+  }
+
+  note(note: Note): void {
+    this.facts.push(Object.assign(note, { at: this.#elapsed() }))
+  }
+
+  of<W extends Note['what']>(...what: readonly W[]): FactOf<W>[] {
+    return this.facts.filter((fact): fact is FactOf<W> => (what as readonly string[]).includes(fact.what))
+  }
+}

@@ -1,0 +1,159 @@
+import { memoryJournal } from '../src/adapters/memory/journal.ts'
+import { memorySpill } from '../src/adapters/memory/spill.ts'
+import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
+import type { Consumer } from '../src/runtime/consumer/consumer.ts'
+import { Chance } from './chance.ts'
+import { Connection } from './connection.ts'
+import { createConsumers } from './consumers.ts'
+import { Emitter } from './emitter.ts'
+import { Process } from './process.ts'
+import type { Scene } from './scene.ts'
+import { letterClients } from './stores.ts'
+import type { MachinePlan, TrackPlan } from './world.ts'
+
+/** After its grace time a consumer allows so many things so long each; late timers may add a little to each. */
+const CLOSE_ALLOWED_MS = 5 * (5_000 + 500)
+/** The shared look at the deadlines comes once more after the last attempt has ended. */
+const LAST_LOOK_MS = 500
+
+/** What runs on a machine at one time. */
+interface Running {
+  readonly process: Process
+  readonly connection: Connection
+  readonly consumers: readonly Consumer[]
+  readonly emitter: Emitter | undefined
+}
+
+/** A machine runs one process at a time and starts the next when it has ended. Its disk outlives them. */
+export class Machine {
+  readonly disk = { spill: memorySpill(), journal: memoryJournal() }
+  readonly #plan: MachinePlan
+  readonly #scene: Scene
+  #incarnation = 0
+  #running: Running | undefined
+  #isClosing = false
+
+  constructor(plan: MachinePlan, scene: Scene) {
+    this.#plan = plan
+    this.#scene = scene
+  }
+
+  get name(): string {
+    return this.#plan.name
+  }
+
+  get isUp(): boolean {
+    return this.#running !== undefined && !this.#isClosing
+  }
+
+  /** Every event that was tracked has its outcome, and it is durable. */
+  get isFlushed(): boolean {
+    return this.#running?.emitter?.isFlushed ?? true
+  }
+
+  boot(): void {
+    if (this.#running !== undefined) return
+    const { plan, journal } = this.#scene
+    const name = `${this.name}.${++this.#incarnation}`
+    journal.note({ what: 'machineStarted', machine: name })
+    const process = new Process(name, this.#scene, () => this.#crashed(name))
+    const connection = new Connection(process)
+    const letters = letterClients(process, this.disk.spill)
+    const random = new Chance(plan.seed, 1_000 + this.#incarnation * 10 + name.charCodeAt(1)).random
+    const consumers = createConsumers(process, this.#plan.handlers, { broker: connection, random, letters })
+    const { emitter: emits } = this.#plan
+    const emitter = emits && new Emitter(process, emits, { letters, random, journal: this.disk.journal })
+    this.#running = { process, connection, consumers, emitter }
+    for (const consumer of consumers) this.#start(process, consumer)
+  }
+
+  /** What runs here tracks an event; while nothing does, nobody tracks it. */
+  track(plan: TrackPlan): void {
+    if (this.isUp) this.#running?.emitter?.track(plan)
+  }
+
+  resend(letter: DeadLetter): Promise<unknown> | undefined {
+    return this.#running?.emitter?.resend(letter)
+  }
+
+  crash(): void {
+    this.#running?.process.crash()
+  }
+
+  disconnect(): void {
+    for (const line of this.#running?.connection.lines ?? []) line.lose()
+  }
+
+  pause(): void {
+    for (const consumer of this.#running?.consumers ?? []) consumer.pause()
+  }
+
+  resume(): void {
+    for (const consumer of this.#running?.consumers ?? []) consumer.resume()
+  }
+
+  force(to: 'open' | 'closed' | 'auto'): void {
+    for (const consumer of this.#running?.consumers ?? []) consumer.breaker?.force(to, 'operator')
+    this.#running?.emitter?.force(to)
+  }
+
+  /** Closes in peace, and starts anew if wanted. Resolves when it is closed, or never if it crashes on the way. */
+  async close({ thenBoot }: { readonly thenBoot: boolean }): Promise<void> {
+    if (this.#running === undefined || this.#isClosing) return
+    const { process, consumers, emitter } = this.#running
+    const { journal, clock, faults } = this.#scene
+    this.#isClosing = true
+    journal.note({ what: 'machineClosing', machine: process.name })
+    const since = clock.elapsedMs
+    const closings = consumers.map(consumer => consumer.close())
+    if (emitter !== undefined) closings.push(emitter.close())
+    // Closing twice is safe, and waits for the same end.
+    if (faults.maybe(0.3)) closings.push(...consumers.map(consumer => consumer.close({ graceMs: 0 })))
+    await Promise.all(closings)
+    const tookMs = clock.elapsedMs - since
+    await process.breathe(LAST_LOOK_MS)
+    journal.note({
+      what: 'machineClosed',
+      machine: process.name,
+      tookMs,
+      allowedMs: this.#graceMs() + CLOSE_ALLOWED_MS,
+      timers: process.timers,
+      ...leftIn(this.#running),
+    })
+    process.end()
+    this.#down(thenBoot)
+  }
+
+  #graceMs(): number {
+    const { handlers, emitter } = this.#plan
+    return Math.max(...handlers.map(({ graceMs }) => graceMs), emitter?.graceMs ?? 0)
+  }
+
+  #start(process: Process, consumer: Consumer): void {
+    consumer.start().catch(() => {
+      // Whoever runs it tries again.
+      if (process.isAlive && !this.#isClosing)
+        this.#scene.clock.schedule(500, () => this.#start(process, consumer))
+    })
+  }
+
+  #crashed(name: string): void {
+    this.#scene.journal.note({ what: 'machineCrashed', machine: name })
+    this.#down(true)
+  }
+
+  #down(thenBoot: boolean): void {
+    this.#running = undefined
+    this.#isClosing = false
+    if (thenBoot) this.#scene.clock.schedule(this.#scene.faults.delayMs(1_500), () => this.boot())
+  }
+}
+
+function leftIn({ consumers, emitter }: Running): { readonly active: number; readonly waiting: number } {
+  const health = consumers.map(consumer => consumer.health())
+  const left = emitter?.left ?? { active: 0, waiting: 0 }
+  return {
+    active: health.reduce((sum, { active }) => sum + active, left.active),
+    waiting: health.reduce((sum, { waiting }) => sum + waiting, left.waiting),
+  }
+}

@@ -1,0 +1,79 @@
+import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
+import { REPLAY_HEADERS } from '../src/core/event/replay-headers.ts'
+import { Chance } from './chance.ts'
+import type { Machine } from './machine.ts'
+import type { Scene } from './scene.ts'
+
+/** The person on call: sends dead letters again, and lets keys go on without their dead events. */
+export class Operator {
+  /** Letters that were kept by the broker alone, and are gone from it because their key went on. */
+  readonly discarded: DeadLetter[] = []
+  readonly #scene: Scene
+  readonly #chance: Chance
+
+  constructor(scene: Scene) {
+    this.#scene = scene
+    this.#chance = new Chance(scene.plan.seed, 5)
+  }
+
+  /** A replay is for the handler that gave up, and for no other of its channel. */
+  async replay(): Promise<void> {
+    const { plan, store, broker, clock, journal } = this.#scene
+    if (plan.letters !== 'store') return
+    const { letters } = await store.list()
+    for (const letter of letters) {
+      const { channel, state, handler } = letter
+      const isFit = state === 'dead' || (state === 'quarantined' && this.#chance.maybe(0.3))
+      const isOurs = plan.events.has(letter.event.id)
+      if (!isFit || !isOurs || this.#chance.maybe(0.3)) continue
+      const replaying = await store.change(letter.id, { from: state, to: 'replaying', at: clock.now() })
+      if (replaying === undefined) continue
+      const { event, replays } = replaying
+      journal.note({ what: 'published', event: event.id, channel, replay: replays, to: handler })
+      const headers = {
+        ...event.headers,
+        [REPLAY_HEADERS.replayed]: 'true',
+        [REPLAY_HEADERS.replayId]: `r${replays}`,
+        [REPLAY_HEADERS.replayAttempt]: String(replays),
+        [REPLAY_HEADERS.handler]: handler,
+      }
+      await broker.publish([{ ...event, headers }])
+    }
+  }
+
+  /** Sends what sinks, or the door for all of them, gave up on, once more. */
+  async resend(machineOf: (event: string) => Machine | undefined): Promise<void> {
+    const { plan, store, clock, journal } = this.#scene
+    if (plan.letters !== 'store') return
+    const { letters } = await store.list({ channel: 'events', state: 'dead' })
+    for (const { id, event } of letters) {
+      const machine = machineOf(event.id)
+      if (machine?.isUp !== true || this.#chance.maybe(0.5)) continue
+      const letter = await store.change(id, { from: 'dead', to: 'replaying', at: clock.now() })
+      if (letter === undefined) continue
+      journal.note({ what: 'resent', event: event.id, sink: letter.handler })
+      void machine.resend(letter)
+    }
+  }
+
+  /** For every event that died in an ordered queue: a lane that nobody lets go waits for ever, and shall. */
+  async letGo(): Promise<void> {
+    const { plan, broker, journal } = this.#scene
+    const ordered = new Set(
+      plan.handlers.filter(({ ordering }) => ordering === 'by-key').map(({ name }) => name),
+    )
+    const dead = new Map<string, string>()
+    for (const fact of journal.of('settled', 'letGo')) {
+      if (fact.what === 'letGo') dead.delete(fact.event)
+      else if (fact.outcome === 'dead' && ordered.has(fact.handler)) {
+        const event = plan.events.get(fact.event)
+        if (event !== undefined && event.nature !== 'garbled') dead.set(fact.event, event.channel)
+      }
+    }
+    for (const [event, channel] of dead) {
+      this.discarded.push(...broker.deadLetters.filter(letter => letter.event.id === event))
+      journal.note({ what: 'letGo', event, channel })
+      await broker.letGo(channel, event)
+    }
+  }
+}

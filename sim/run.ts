@@ -1,0 +1,53 @@
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { runWorlds } from './crew.ts'
+import { simulate } from './simulate.ts'
+import { tellFact, tellWorld } from './story.ts'
+import { drawPlan } from './world.ts'
+
+const USAGE =
+  'usage: npm run sim -- --seeds N [--start S], or npm run sim -- --seed X to repeat one world and read its story'
+/** Violations that are printed; a broken rule breaks in hundreds of worlds, and all tell the same. */
+const PRINTED = 20
+
+const print = (line: string) => process.stdout.write(`${line}\n`)
+
+try {
+  const { values } = parseArgs({
+    options: { seeds: { type: 'string' }, start: { type: 'string' }, seed: { type: 'string' } },
+  })
+  if (values.seed !== undefined) await tell(whole(values.seed))
+  else await runMany(whole(values.seeds ?? '2000'), whole(values.start ?? '1'))
+} catch (error) {
+  process.stderr.write(`sim: ${error instanceof Error ? error.message : error}; ${USAGE}\n`)
+  process.exitCode = 2
+}
+
+function whole(text: string): number {
+  const number = Number(text)
+  if (text === '' || !Number.isSafeInteger(number) || number < 0)
+    throw new Error(`'${text}' is no whole number`)
+  return number
+}
+
+/** One world, told from its first moment to its last. */
+async function tell(seed: number): Promise<void> {
+  const { violations, journal, events, faults } = await simulate(seed)
+  for (const line of tellWorld(drawPlan(seed))) print(line)
+  for (const fact of journal.facts) print(tellFact(fact))
+  for (const { checker, told } of violations) print(`VIOLATION of ${checker}: ${told}`)
+  print(`1 worlds, ${violations.length} violations, ${events} events, ${faults} faults`)
+  if (violations.length > 0) process.exitCode = 1
+}
+
+async function runMany(count: number, start: number): Promise<void> {
+  let printed = 0
+  const total = await runWorlds({ count, start, workers: availableParallelism() }, ({ seed, violations }) => {
+    if (printed++ >= PRINTED) return
+    for (const { checker, told } of violations) print(`seed ${seed} violates ${checker}: ${told}`)
+    print(`  npm run sim -- --seed ${seed}`)
+  })
+  if (printed > PRINTED) print(`and ${printed - PRINTED} more worlds`)
+  print(`${count} worlds, ${total.violations} violations, ${total.events} events, ${total.faults} faults`)
+  if (total.violations > 0) process.exitCode = 1
+}

@@ -1,0 +1,20 @@
+import type { MemoryBroker } from '../src/adapters/memory/broker.ts'
+import type { MemoryDeadLetters } from '../src/adapters/memory/dead-letters.ts'
+import type { MemoryLedger } from '../src/adapters/memory/ledger.ts'
+import type { WorldClock } from './clock.ts'
+import type { Faults } from './faults.ts'
+import type { Journal } from './journal.ts'
+import type { Plan } from './world.ts'
+
+/** What all processes of a world have in common: its time, its servers, its faults, and the journal of it all. */
+export interface Scene {
+  readonly plan: Plan
+  readonly clock: WorldClock
+  readonly journal: Journal
+  readonly faults: Faults
+  readonly broker: MemoryBroker
+  readonly store: MemoryDeadLetters
+  readonly ledger: MemoryLedger
+  /** Numbers for handings-over and runs. */
+  nextNumber(): number
+}

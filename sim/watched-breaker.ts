@@ -1,0 +1,60 @@
+import type { BreakerOutcome } from '../src/core/breaker/breaker.ts'
+import type { BreakerOpenError } from '../src/core/breaker/errors.ts'
+import { type BreakerOptions, type BreakerPolicy, resolveBreaker } from '../src/core/breaker/options.ts'
+import type { BreakerState } from '../src/core/breaker/state.ts'
+import { Breaker } from '../src/runtime/breaker.ts'
+import type { Process } from './process.ts'
+
+/** The breaker of a consumer or a sink, with a guard beside it who writes down whom it lets in and who has come out again. */
+export class WatchedBreaker extends Breaker {
+  readonly #process: Process
+  readonly #policy: BreakerPolicy
+  #isToldOf = false
+  readonly #who: { readonly consumer: string; readonly handler: string }
+
+  constructor(process: Process, name: string, options: BreakerOptions) {
+    const policy = resolveBreaker(options, 'consumer')
+    super(policy, { name, clock: process, observer: {} })
+    this.#process = process
+    this.#policy = policy
+    this.#who = { consumer: `${process.name}/${name}`, handler: name }
+  }
+
+  override admit(now: number): number | BreakerOpenError {
+    const before = this.state
+    const admission = super.admit(now)
+    const { journal } = this.#process.scene
+    if (typeof admission === 'number' && this.#process.isAlive) {
+      const rightly = mayAdmit(before, this.#policy, now)
+      journal.note({ what: 'admitted', ...this.#who, before: before.mode, rightly })
+    }
+    return admission
+  }
+
+  /** Settles too, if there is something to note. */
+  override succeeded(epoch: number): void {
+    this.#end()
+    this.#isToldOf = true
+    super.succeeded(epoch)
+    this.#isToldOf = false
+  }
+
+  override settle(epoch: number, outcome: BreakerOutcome, now: number): void {
+    if (!this.#isToldOf) this.#end()
+    super.settle(epoch, outcome, now)
+  }
+
+  #end(): void {
+    if (this.#process.isAlive) this.#process.scene.journal.note({ what: 'admissionEnded', ...this.#who })
+  }
+}
+
+/** The rule, said once more and in other words than the code under test says it. */
+function mayAdmit(state: BreakerState, policy: BreakerPolicy, now: number): boolean {
+  if (state.mode === 'closed' || state.mode === 'forced-closed') return true
+  if (state.mode === 'forced-open') return false
+  if (state.mode === 'open') return now >= state.until
+  const isFree = state.probesInFlight < policy.probes
+  const areGivenUp = now >= state.lastProbeAt + policy.openMs
+  return isFree || areGivenUp
+}

@@ -1,0 +1,31 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { parentPort } from 'node:worker_threads'
+import type { Chunk, ChunkReport } from './crew.ts'
+import { simulate } from './simulate.ts'
+
+/** Rejections that nobody heard: a process of a user would end with them. */
+const stray: unknown[] = []
+process.on('unhandledRejection', reason => stray.push(reason))
+
+parentPort?.on('message', ({ start, count }: Chunk) => {
+  void run(start, count).then(report => parentPort?.postMessage(report))
+})
+
+async function run(start: number, count: number): Promise<ChunkReport> {
+  const failed: ChunkReport['failed'][number][] = []
+  let events = 0
+  let faults = 0
+  for (let seed = start; seed < start + count; seed++) {
+    const outcome = await simulate(seed)
+    events += outcome.events
+    faults += outcome.faults
+    // Node tells of them only when the world has come to its end and a new turn has begun.
+    await nextTurn()
+    const unheard = stray
+      .splice(0)
+      .map(reason => ({ checker: 'rest', told: `nobody heard a rejection: ${reason}` }))
+    const violations = [...outcome.violations, ...unheard]
+    if (violations.length > 0) failed.push({ seed, violations })
+  }
+  return { events, faults, failed }
+}
