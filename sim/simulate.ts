@@ -14,8 +14,11 @@ import { Producer } from './producer.ts'
 import type { Scene } from './scene.ts'
 import { drawPlan } from './world.ts'
 
-/** A world that has not come to rest by then never will; its clock may have been set back meanwhile. */
-const REST_WITHIN_MS = 30 * 60_000
+/**
+ * A world that has not come to rest by then never will; its clock may have been set back meanwhile. The slowest that is
+ * right: every event fails by nature, and a breaker that opens for half a minute lets one probe through each time.
+ */
+const REST_WITHIN_MS = 2 * 60 * 60_000
 const LOOK_EVERY_MS = 1_000
 const TENDED_EVERY_MS = 5_000
 /** What hung when faults stopped has come to its end by then, and what it led to as well. */

@@ -66,6 +66,28 @@ describe('deadlines', () => {
     }
   })
 
+  it('what starts right after the clock was set is due when its time is over, not an hour later', async () => {
+    for (const jumpMs of [3_600_000, -3_600_000]) {
+      const clock = new FakeClock()
+      const lane = new Deadlines(clock).lane(1_000)
+      const fired: string[] = []
+      const start = (name: string) =>
+        lane.start(
+          deadline(() => fired.push(name)),
+          clock.now(),
+        )
+      start('before')
+      await clock.advance(10)
+      clock.jump(jumpMs)
+      start('after')
+      await clock.advance(950)
+      expect(fired).toEqual([])
+      await clock.advance(150)
+      expect(fired).toEqual(['before', 'after'])
+      expect(clock.pending).toBe(0)
+    }
+  })
+
   it('a process is not held open by a long timeout of what has ended', async () => {
     const clock = new FakeClock()
     const lane = new Deadlines(clock).lane(3_600_000)

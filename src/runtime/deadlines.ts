@@ -52,6 +52,8 @@ export class Deadlines {
   readonly #lanes = new Map<number, Lane>()
   #cancelLook: Cancel | undefined
   #lookAt = Number.POSITIVE_INFINITY
+  /** What the clock showed last. */
+  #seenAt = 0
   #skippedMs = 0
 
   constructor(clock: Clock) {
@@ -67,6 +69,7 @@ export class Deadlines {
     const found = lane
     return {
       start: (deadline, now) => {
+        this.#notice(now)
         deadline.dueAt = now - this.#skippedMs + durationMs
         found.append(deadline)
         if (now + durationMs < this.#lookAt) this.#arm(now)
@@ -83,6 +86,7 @@ export class Deadlines {
     if (first === undefined) return
     const delayMs = Math.max(1, Math.min(LOOK_EVERY_MS, first + this.#skippedMs - now))
     this.#lookAt = now + delayMs
+    this.#seenAt = now
     this.#cancelLook = this.#clock.schedule(delayMs, () => this.#look())
   }
 
@@ -94,10 +98,25 @@ export class Deadlines {
     return due
   }
 
+  /**
+   * Between two looks the clock cannot have got further than to the next one. Where it has, it was set, and what starts
+   * now must be measured by the same clock as what started before.
+   */
+  #notice(now: number): void {
+    const gapMs = now - this.#seenAt
+    const isArmed = this.#lookAt !== Number.POSITIVE_INFINITY
+    if (isArmed && (gapMs < 0 || gapMs > LOOK_EVERY_MS + GAP_ALLOWED_MS)) {
+      this.#skippedMs += gapMs
+      this.#lookAt += gapMs
+    }
+    this.#seenAt = now
+  }
+
   #look(): void {
     const now = this.#clock.now()
     const gapMs = now - this.#lookAt
     if (gapMs > GAP_ALLOWED_MS || gapMs < 0) this.#skippedMs += gapMs
+    this.#seenAt = now
     const present = now - this.#skippedMs
     for (const lane of this.#lanes.values()) {
       for (let first = lane.first; first !== undefined && first.dueAt <= present; first = lane.first) {
