@@ -1,0 +1,30 @@
+/** `warn` is worth a look; only `fail` makes the doctor's verdict a bad one. */
+export type CheckStatus = 'ok' | 'warn' | 'fail'
+
+export interface Check {
+  readonly name: string
+  readonly status: CheckStatus
+  /** What was found. */
+  readonly found: string
+  /** What to do about it; only where something is not ok. */
+  readonly remedy?: string | undefined
+}
+
+export function ok(name: string, found: string): Check {
+  return { name, status: 'ok', found }
+}
+
+export function warn(name: string, found: string, remedy: string): Check {
+  return { name, status: 'warn', found, remedy }
+}
+
+export function fail(name: string, found: string, remedy: string): Check {
+  return { name, status: 'fail', found, remedy }
+}
+
+/** A message of ours is `what is wrong; what to do`. */
+export function failWith(name: string, error: unknown, remedy: string): Check {
+  const { message } = error instanceof Error ? error : new Error(String(error))
+  const cut = message.indexOf('; ')
+  return cut === -1 ? fail(name, message, remedy) : fail(name, message.slice(0, cut), message.slice(cut + 2))
+}

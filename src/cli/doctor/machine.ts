@@ -1,0 +1,85 @@
+import { constants } from 'node:fs'
+import { access, stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Io } from '../io.ts'
+import { isNodeNewEnough, LEAST_NODE } from '../node-version.ts'
+import type { StoreAddress } from '../open-store.ts'
+import { sizeText } from '../print/fields.ts'
+import { iso, relative } from '../print/times.ts'
+import { type Check, fail, ok, warn } from './check.ts'
+
+const MINUTE_MS = 60_000
+/** When this was written. No clock that is right shows an earlier time. */
+const EARLIEST_MS = Date.UTC(2025, 0, 1)
+const LATEST_MS = Date.UTC(2100, 0, 1)
+/** File systems and machines in a network are allowed to differ so much. */
+const TOLERATED_MS = 5 * MINUTE_MS
+const FULL_SHARE = 0.02
+const LOW_SHARE = 0.1
+const FULL_BYTES = 64 * 1024 ** 2
+const LOW_BYTES = 1024 ** 3
+
+export function checkNode(version: string): Check {
+  return isNodeNewEnough(version)
+    ? ok('node', version)
+    : fail('node', `${version} is too old`, `install Node ${LEAST_NODE} or newer`)
+}
+
+/** The clock alone, and against what was written to the store: a clock that went back breaks every "newest first". */
+export async function checkClock(
+  io: Io,
+  address: StoreAddress | undefined,
+  newestAt: number | undefined,
+): Promise<Check> {
+  const now = io.clock.now()
+  const remedy = 'set the clock, and let NTP keep it (timedatectl set-ntp true)'
+  if (now < EARLIEST_MS || now > LATEST_MS) return fail('clock', `it is ${iso(now)}, which cannot be`, remedy)
+  const written =
+    address === undefined || address.kind === 'memory'
+      ? undefined
+      : await stat(address.path).catch(() => undefined)
+  if (written !== undefined && written.mtimeMs > now + TOLERATED_MS)
+    return fail(
+      'clock',
+      `it is ${iso(now)}, but the store was written ${relative(written.mtimeMs, now)}`,
+      remedy,
+    )
+  if (newestAt !== undefined && newestAt > now + TOLERATED_MS)
+    return warn(
+      'clock',
+      `it is ${iso(now)}, but a letter failed ${relative(newestAt, now)}`,
+      'set the clocks of the machines that write here; let NTP keep them',
+    )
+  return ok('clock', iso(now))
+}
+
+export async function checkAccess(name: string, path: string): Promise<Check> {
+  try {
+    await access(path, constants.R_OK | constants.W_OK)
+    // Beside a database its log is made, and in a folder its files.
+    await access(dirname(path), constants.X_OK)
+    return ok(name, `${path} can be read and written`)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return fail(
+      name,
+      `${path} cannot be read and written (${code})`,
+      'run as the user that owns it, or change its owner or mode',
+    )
+  }
+}
+
+export async function checkDisk(path: string): Promise<Check> {
+  try {
+    const { bavail, blocks, bsize } = await statfs(path)
+    const free = bavail * bsize
+    const share = blocks === 0 ? 1 : bavail / blocks
+    const found = `${sizeText(free)} free, ${Math.floor(share * 100)} %`
+    const remedy =
+      'make room: purge resolved letters (lazaret dlq purge --state resolved), or move the store to a larger disk'
+    if (free < FULL_BYTES || share < FULL_SHARE) return fail('disk', found, remedy)
+    return free < LOW_BYTES || share < LOW_SHARE ? warn('disk', found, remedy) : ok('disk', found)
+  } catch (error) {
+    return warn('disk', `cannot tell (${(error as NodeJS.ErrnoException).code})`, 'look at it with df')
+  }
+}

@@ -1,0 +1,74 @@
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { Group } from '../ports/groups.ts'
+import type { Replay } from '../ports/replays.ts'
+import type { Store } from '../ports/store.ts'
+import { FailedError, UsageError } from './io.ts'
+
+/** Only so many of the newest are looked at for an id that is not typed whole. */
+const LOOK_AT_MOST = 5_000
+const PAGE = 1_000
+const PART_OF_AN_ID = /^[0-9a-f-]{4,35}$/i
+
+/** An id typed whole, or its beginning or end, as long as that is one letter's only. */
+export function findLetter({ deadLetters }: Store, typed: string): Promise<DeadLetter> {
+  return find(typed, 'dead letter', 'lazaret dlq list shows them', {
+    get: id => deadLetters.get(id),
+    page: async cursor => {
+      const { letters, cursor: next } = await deadLetters.list({ limit: PAGE, cursor })
+      return { entries: letters, cursor: next }
+    },
+  })
+}
+
+export function findGroup({ groups }: Store, typed: string): Promise<Group> {
+  return find(typed, 'group', 'lazaret groups list shows them', {
+    get: id => groups.get(id),
+    page: async cursor => {
+      const { groups: entries, cursor: next } = await groups.list({ limit: PAGE, cursor })
+      return { entries, cursor: next }
+    },
+  })
+}
+
+export function findReplay({ replays }: Store, typed: string): Promise<Replay> {
+  return find(typed, 'replay', 'lazaret replay list shows them', {
+    get: id => replays.get(id),
+    page: async () => ({ entries: await replays.list({ limit: PAGE }), cursor: undefined }),
+  })
+}
+
+interface Place<T> {
+  get(id: string): Promise<T | undefined>
+  page(cursor: string | undefined): Promise<{ entries: readonly T[]; cursor: string | undefined }>
+}
+
+async function find<T extends { readonly id: string }>(
+  typed: string,
+  what: string,
+  remedy: string,
+  place: Place<T>,
+): Promise<T> {
+  const exact = await place.get(typed)
+  if (exact !== undefined) return exact
+  const matches = PART_OF_AN_ID.test(typed) ? await likely(typed.toLowerCase(), place) : []
+  const [only, other] = matches
+  if (only === undefined) throw new FailedError(`there is no ${what} ${typed}; ${remedy}`)
+  if (other !== undefined)
+    throw new UsageError(
+      `${typed} can be ${only.id} or ${other.id}${matches.length > 2 ? ' or others' : ''}; give more of the id`,
+    )
+  return only
+}
+
+async function likely<T extends { readonly id: string }>(part: string, place: Place<T>): Promise<T[]> {
+  const matches: T[] = []
+  let cursor: string | undefined
+  let looked = 0
+  do {
+    const page = await place.page(cursor)
+    matches.push(...page.entries.filter(({ id }) => id.startsWith(part) || id.endsWith(part)))
+    looked += page.entries.length
+    cursor = page.cursor
+  } while (cursor !== undefined && looked < LOOK_AT_MOST && matches.length < 3)
+  return matches
+}

@@ -1,0 +1,47 @@
+import type { Random } from '../core/random.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Store } from '../ports/store.ts'
+import type { OpenOptions } from './open-store.ts'
+
+/** Where text goes. `write` resolves when more can be taken, so a slow reader slows the writer down. */
+export interface Out {
+  write(text: string): Promise<void>
+  readonly isTerminal: boolean
+  /** Of the terminal, in characters; undefined where there is none to fit into. */
+  readonly columns: number | undefined
+}
+
+/** Everything a command touches of the world, so that a test can run one without a process. */
+export interface Io {
+  readonly stdout: Out
+  readonly stderr: Out
+  readonly stdin: { readonly isTerminal: boolean; readonly bytes: AsyncIterable<Uint8Array> }
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  readonly user: string
+  readonly clock: Clock
+  readonly random: Random
+  /** Aborted by Ctrl-C: what is under way comes to a clean end. */
+  readonly interrupted: AbortSignal
+  /** The line a person types in answer; undefined when there is none to come. */
+  ask(question: string): Promise<string | undefined>
+  openStore(url: string, options: OpenOptions): Promise<Store>
+}
+
+/** Done, failed, wrong usage, done in part. */
+export type ExitCode = 0 | 1 | 2 | 3
+
+/** Whoever read our output has left, as `head` does: there is nobody to write for, and nothing is wrong. */
+export class ReaderGoneError extends Error {
+  override readonly name = 'ReaderGoneError'
+}
+
+/** The person typed what cannot be meant; the message says what to type instead. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** What was asked for is right and still cannot be done; the message says what would help. */
+export class FailedError extends Error {
+  override readonly name = 'FailedError'
+}

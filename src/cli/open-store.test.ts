@@ -1,0 +1,116 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { cliWorld } from '../../test/support/cli.ts'
+import { readStoreUrl } from './open-store.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'lazaret-open-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+describe('a store URL', () => {
+  it.each([
+    ['memory:', { kind: 'memory' }],
+    ['file:./var/letters', { kind: 'file', path: '/home/ann/var/letters' }],
+    ['file:letters', { kind: 'file', path: '/home/ann/letters' }],
+    ['sqlite:./lazaret.db', { kind: 'sqlite', path: '/home/ann/lazaret.db' }],
+    ['sqlite:/var/lib/x.db', { kind: 'sqlite', path: '/var/lib/x.db' }],
+    ['sqlite:///var/lib/a%20b.db', { kind: 'sqlite', path: '/var/lib/a b.db' }],
+  ])('F8: %s', (url, expected) => {
+    expect(readStoreUrl(url, '/home/ann')).toMatchObject(expected)
+  })
+
+  it.each([
+    [
+      'postgres://ann:hunter2@db/x',
+      'the store postgres://***@db/x: this version cannot work on Postgres yet; it can on memory:, file:DIR or sqlite:FILE',
+    ],
+    [
+      'redis://localhost',
+      'the store redis://localhost: this version cannot work on Redis yet; it can on memory:, file:DIR or sqlite:FILE',
+    ],
+    ['sqllite:./x.db', "the store sqllite:./x.db is of no known kind; did you mean 'sqlite:./x.db'?"],
+    ['mongodb://x', 'the store mongodb://x is of no known kind; give memory:, file:DIR or sqlite:FILE'],
+    ['./lazaret.db', "the store ./lazaret.db is no URL; did you mean 'sqlite:./lazaret.db'?"],
+    ['var/letters', "the store var/letters is no URL; did you mean 'file:var/letters'?"],
+    ['sqlite:', 'the store sqlite: names no place; give memory:, file:DIR or sqlite:FILE'],
+  ])('F8: %s is answered in one line, exit code 2', async (url, expected) => {
+    const { lazaretWith } = cliWorld(folder)
+    expect(await lazaretWith({}, 'dlq', 'list', '--store', url)).toMatchObject({
+      code: 2,
+      out: '',
+      err: `lazaret: ${expected}\n`,
+    })
+  })
+})
+
+describe('a store that is not there', () => {
+  it.each(['sqlite:./mistyped.db', 'file:./mistyped'])('F8: is not made by looking at it: %s', async url => {
+    const { lazaretWith } = cliWorld(folder)
+    const { code, err } = await lazaretWith({}, 'dlq', 'list', '--store', url)
+    expect({ code, lines: err.split('\n').length }).toEqual({ code: 1, lines: 2 })
+    expect(err).toContain(
+      `there is no store at ${join(folder, url.split('./')[1]!)}; give the right one with --store`,
+    )
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('F8: is sqlite:./lazaret.db unless said otherwise', async () => {
+    const { err } = await cliWorld(folder).lazaretWith({}, 'dlq', 'list')
+    expect(err).toContain(`there is no store at ${join(folder, 'lazaret.db')}`)
+  })
+
+  it('F8: a file is no folder, and a folder no file', async () => {
+    await mkdir(join(folder, 'dir'))
+    await writeFile(join(folder, 'x.db'), '')
+    const { lazaretWith } = cliWorld(folder)
+    expect((await lazaretWith({}, 'dlq', 'list', '--store', 'sqlite:./dir')).err).toContain(
+      'is a folder, not a file; is it file:./dir?',
+    )
+    expect((await lazaretWith({}, 'dlq', 'list', '--store', 'file:./x.db')).err).toContain(
+      'is a file, not a folder; is it sqlite:./x.db?',
+    )
+  })
+})
+
+describe('which store', () => {
+  it('F7: what is typed counts before the environment, that before the config, whose paths start at its folder', async () => {
+    await mkdir(join(folder, 'etc'))
+    await writeFile(join(folder, 'etc/lazaret.yaml'), 'store: sqlite:./of-config.db')
+    const { lazaretWith } = cliWorld(folder)
+    const config = ['--config', 'etc/lazaret.yaml']
+    const env = { LAZARET_STORE: 'sqlite:./of-env.db' }
+    expect((await lazaretWith({}, 'dlq', 'list', ...config)).err).toContain(join(folder, 'etc/of-config.db'))
+    expect((await lazaretWith({ env }, 'dlq', 'list', ...config)).err).toContain(join(folder, 'of-env.db'))
+    const typed = await lazaretWith({ env }, 'dlq', 'list', ...config, '--store', 'sqlite:./typed.db')
+    expect(typed.err).toContain(join(folder, 'typed.db'))
+  })
+
+  it('F7: a config that cannot be used is told with all its faults, exit code 2', async () => {
+    await writeFile(join(folder, 'lazaret.yaml'), 'stor: x\nretention: soon')
+    const { lazaretWith } = cliWorld(folder)
+    const { code, err } = await lazaretWith({}, 'dlq', 'list')
+    expect(code).toBe(2)
+    expect(err).toMatch(/^lazaret: lazaret\.yaml:1: stor: .*\nlazaret\.yaml:2: retention: .*\n$/)
+    expect((await lazaretWith({}, 'dlq', 'list', '--config', 'no.yaml')).err).toBe(
+      'lazaret: no.yaml: there is no such config file; give the path of one with --config, or none\n',
+    )
+  })
+
+  it('F7: masks of the config hide what is shown', async () => {
+    await writeFile(
+      join(folder, 'lazaret.yaml'),
+      "masks: { paths: [payload.amount], patterns: ['ECONN\\w+'] }",
+    )
+    const { lazaret, bury, factory } = cliWorld(folder)
+    await bury(factory.letter())
+    const { json } = await lazaret('dlq', 'list', '--json')
+    expect(json[0]).toMatchObject({
+      event: { payload: { amount: '***' } },
+      cycle: { failure: { message: 'connect *** 127.0.0.1:5432' } },
+    })
+  })
+})

@@ -1,0 +1,123 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Config } from '../config/config.ts'
+import { withoutCredentials } from '../core/options/show.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Codec } from '../ports/letter-codec.ts'
+import type { Store } from '../ports/store.ts'
+import { FailedError, UsageError } from './io.ts'
+import { meant } from './meant.ts'
+
+export interface OpenOptions {
+  /** What a relative path is relative to. */
+  readonly folder: string
+  readonly config: Config
+  /** Whether a store that is not there is made. A mistyped path must not become an empty store. */
+  readonly creates: 'never' | 'if-missing'
+  readonly clock: Clock
+}
+
+export type StoreAddress =
+  | { readonly kind: 'memory'; readonly url: string }
+  | { readonly kind: 'file' | 'sqlite'; readonly url: string; readonly path: string }
+
+const SCHEMES = ['memory', 'file', 'sqlite'] as const
+const LATER = ['postgres', 'postgresql', 'redis', 'rediss']
+const FORMS = 'memory:, file:DIR or sqlite:FILE'
+
+/** What a store URL names. */
+export function readStoreUrl(url: string, folder: string): StoreAddress {
+  const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url) ?? []
+  const shown = withoutCredentials(url)
+  if (scheme === undefined) {
+    const guess = /\.(?:db|sqlite3?)$/.test(url) ? `sqlite:${url}` : `file:${url}`
+    throw new UsageError(`the store ${shown} is no URL; did you mean '${guess}'?`)
+  }
+  if (LATER.includes(scheme)) {
+    const what = scheme.startsWith('postgres') ? 'Postgres' : 'Redis'
+    throw new UsageError(`the store ${shown}: this version cannot work on ${what} yet; it can on ${FORMS}`)
+  }
+  if (scheme === 'memory') return { kind: 'memory', url: 'memory:' }
+  const kind = SCHEMES.find(each => each === scheme)
+  if (kind === undefined) {
+    const near = meant(scheme, SCHEMES)
+    throw new UsageError(
+      `the store ${shown} is of no known kind; ${near === undefined ? `give ${FORMS}` : `did you mean '${near}:${rest}'?`}`,
+    )
+  }
+  if (rest === '' || rest === ':memory:')
+    throw new UsageError(`the store ${shown} names no place; give ${FORMS}`)
+  const path = rest.startsWith('//') ? fileURLToPath(`file:${rest}`) : resolve(folder, rest)
+  return { kind: kind as 'file' | 'sqlite', url, path }
+}
+
+export async function openStore(url: string, options: OpenOptions): Promise<Store> {
+  const { clock, config, creates, folder } = options
+  const address = readStoreUrl(url, folder)
+  if (address.kind === 'memory') {
+    const { memoryStore } = await import('../adapters/memory/index.ts')
+    return memoryStore({ clock })
+  }
+  await requirePlace(address, creates)
+  const codec = await codecOf(config)
+  return address.kind === 'file'
+    ? openFile(address.path, codec, options)
+    : openDatabase(address.path, codec, options)
+}
+
+/** Whether something is there, and of the right sort. */
+async function requirePlace(
+  { kind, url, path }: Extract<StoreAddress, { path: string }>,
+  creates: OpenOptions['creates'],
+): Promise<void> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw new FailedError(
+      `the store ${url} cannot be reached (${error.code} at ${path}); see that you may read it`,
+    )
+  })
+  if (found === undefined) {
+    if (creates === 'if-missing') return
+    throw new FailedError(
+      `there is no store at ${path}; give the right one with --store (now ${url}), or start what writes to it`,
+    )
+  }
+  if (kind === 'file' && !found.isDirectory())
+    throw new FailedError(
+      `the store ${url} is a file, not a folder; is it sqlite:${url.slice('file:'.length)}?`,
+    )
+  if (kind === 'sqlite' && !found.isFile())
+    throw new FailedError(
+      `the store ${url} is a folder, not a file; is it file:${url.slice('sqlite:'.length)}?`,
+    )
+}
+
+/** Without a key in the config nothing is sealed, and what is sealed cannot be opened. */
+async function codecOf({ sealing }: Config): Promise<Codec | undefined> {
+  if (sealing === undefined) return undefined
+  const { createSealing } = await import('../runtime/sealing/sealing.ts')
+  return createSealing(sealing)
+}
+
+/** Without a word in the config a store's own retention holds. */
+async function openFile(
+  dir: string,
+  codec: Codec | undefined,
+  { clock, config }: OpenOptions,
+): Promise<Store> {
+  const { fileStore } = await import('../adapters/file/index.ts')
+  return fileStore({ dir, codec, clock, retentionMs: config.retention ?? 'never' })
+}
+
+async function openDatabase(path: string, codec: Codec | undefined, { clock }: OpenOptions): Promise<Store> {
+  const { openSqlite } = await import('../adapters/sqlite/index.ts')
+  const store = openSqlite({ path, codec, clock })
+  try {
+    await store.ready()
+  } catch (error) {
+    await store.close().catch(() => {})
+    throw error
+  }
+  return store
+}

@@ -1,0 +1,97 @@
+import { LetterError } from '../../core/dead-letter/errors.ts'
+import { letterId } from '../../core/dead-letter/identity.ts'
+import { decodeLetter, encodeLetter } from '../../core/dead-letter/json.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { EventError } from '../../core/event/errors.ts'
+import type { DeadLetterStore, LetterFilter } from '../../ports/dead-letters.ts'
+import type { Line } from './lines.ts'
+import { walk } from './walk.ts'
+
+/** Sends under way at once: stores make one transaction of what arrives together. */
+const WINDOW = 100
+
+/** The letters as lines of their stored form: whole, so that any store takes them unchanged. */
+export async function* exportLines(
+  letters: DeadLetterStore,
+  filter: LetterFilter,
+): AsyncGenerator<readonly string[]> {
+  for await (const page of walk(letters, filter)) yield page.map(letter => `${encodeLetter(letter)}\n`)
+}
+
+export interface ImportReport {
+  readonly imported: number
+  readonly refused: number
+}
+
+/**
+ * Sends the letter of every line. A line that is none is reported and skipped; a store that fails ends the import with
+ * its error, because every line after it would fail too.
+ */
+export async function importLines(
+  target: DeadLetterStore,
+  lines: AsyncIterable<Line>,
+  onRefused: (line: number, problem: string) => Promise<void>,
+  onProgress: (imported: number) => Promise<void>,
+): Promise<ImportReport> {
+  let imported = 0
+  let refused = 0
+  let batch: { readonly line: number; readonly letter: DeadLetter }[] = []
+  const flush = async () => {
+    const sending = batch
+    batch = []
+    const results = await Promise.allSettled(sending.map(({ letter }) => target.send(letter)))
+    for (const [index, result] of results.entries()) {
+      if (result.status === 'fulfilled') imported++
+      else if (isOfTheLine(result.reason)) await refuse(sending[index]!.line, result.reason)
+    }
+    const broken = results.find(result => result.status === 'rejected' && !isOfTheLine(result.reason))
+    if (broken !== undefined) throw new ImportBrokenError(imported, (broken as PromiseRejectedResult).reason)
+    await onProgress(imported)
+  }
+  const refuse = async (line: number, error: unknown) => {
+    refused++
+    await onRefused(line, firstFault(error))
+  }
+  for await (const { number, text } of lines) {
+    if (text?.trim() === '') continue
+    try {
+      batch.push({ line: number, letter: readLetter(text) })
+    } catch (error) {
+      await refuse(number, error)
+    }
+    if (batch.length === WINDOW) await flush()
+  }
+  await flush()
+  return { imported, refused }
+}
+
+/** The store failed under the import; what was taken before is there. */
+export class ImportBrokenError extends Error {
+  override readonly name = 'ImportBrokenError'
+  readonly imported: number
+
+  constructor(imported: number, cause: unknown) {
+    super(`the store failed after ${imported} letters: ${(cause as Error).message}`, { cause })
+    this.imported = imported
+  }
+}
+
+function readLetter(text: string | undefined): DeadLetter {
+  if (text === undefined) throw new Error('it is longer than any letter can be')
+  const letter = decodeLetter(text)
+  const { id, channel, handler, event } = letter
+  // A letter under another id would come back as a second one when its event fails again.
+  if (letterId(channel, handler, event) !== id)
+    throw new Error('its id is not the one of its channel, handler and event: it was edited after the export')
+  return letter
+}
+
+function isOfTheLine(error: unknown): boolean {
+  return error instanceof LetterError || error instanceof EventError
+}
+
+function firstFault(error: unknown): string {
+  if (!(error instanceof LetterError)) return (error as Error).message
+  const [fault] = error.faults
+  return fault === undefined ? error.message : `${fault.path}: got ${fault.received}; ${fault.remedy}`
+}

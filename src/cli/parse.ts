@@ -1,0 +1,159 @@
+import { parseArgs } from 'node:util'
+import type { Command } from './command.ts'
+import { COMMANDS, NOT_YET } from './commands.ts'
+import { type Flag, type Flags, Unreadable } from './flag.ts'
+import { HELP, VERSION } from './flags/common.ts'
+import { UsageError } from './io.ts'
+import { meant } from './meant.ts'
+
+export type Parsed =
+  | { readonly kind: 'version' }
+  /** Of everything, of the verbs that begin like this, or of one of them. */
+  | { readonly kind: 'help'; readonly of: string }
+  | {
+      readonly kind: 'run'
+      readonly command: Command
+      readonly args: readonly string[]
+      readonly flags: Readonly<Record<string, unknown>>
+    }
+
+interface Typed {
+  readonly name: string
+  /** As it was typed, with its dashes. */
+  readonly rawName: string
+  readonly value: string | undefined
+  readonly isInline: boolean
+}
+
+const SHORT: Readonly<Record<string, string>> = { help: 'h', version: 'V', yes: 'y' }
+const ANYWHERE: Flags = { help: HELP, version: VERSION }
+
+/** Flags may stand before, between and after the words of a verb. */
+export function parse(argv: readonly string[], now: number): Parsed {
+  const { words, typed } = split(argv)
+  const asksHelp = words[0] === 'help' || typed.some(({ name }) => name === 'help')
+  const [first, ...rest] = words[0] === 'help' ? words.slice(1) : words
+  if (typed.some(({ name }) => name === 'version') && first === undefined) return { kind: 'version' }
+  if (first === undefined && (asksHelp || typed.length === 0)) return { kind: 'help', of: '' }
+  const [command, args] = findCommand(first, rest, asksHelp)
+  if (typeof command === 'string') return { kind: 'help', of: command }
+  if (asksHelp) return { kind: 'help', of: command.name }
+  const flags = readFlags(command, typed, now)
+  checkArguments(command, args)
+  return { kind: 'run', command, args, flags }
+}
+
+function split(argv: readonly string[]): { readonly words: string[]; readonly typed: Typed[] } {
+  const { tokens } = parseArgs({ args: [...argv], options: everyOption(), strict: false, tokens: true })
+  const words: string[] = []
+  const typed: Typed[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value)
+    if (token.kind !== 'option') continue
+    const { name, rawName, value } = token
+    typed.push({ name, rawName, value, isInline: token.inlineValue === true })
+  }
+  return { words, typed }
+}
+
+/** A flag means the same kind of thing in every command, so that it can be read before the verb is known. */
+function everyOption() {
+  const flags = Object.assign({}, ANYWHERE, ...COMMANDS.map(command => command.flags)) as Flags
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, { placeholder }]) => {
+      const type = placeholder === undefined ? ('boolean' as const) : ('string' as const)
+      const short = SHORT[name]
+      return [name, short === undefined ? { type } : { type, short }]
+    }),
+  )
+}
+
+/** The command and what is left for it; or the beginning of several, when help is wanted of them. */
+function findCommand(
+  first: string | undefined,
+  rest: readonly string[],
+  asksHelp: boolean,
+): readonly [Command | string, readonly string[]] {
+  if (first === undefined) throw new UsageError("say what to do; 'lazaret --help' lists it")
+  const single = COMMANDS.find(({ name }) => name === first)
+  if (single !== undefined) return [single, rest]
+  const family = COMMANDS.filter(({ name }) => name.startsWith(`${first} `))
+  if (family.length === 0) throw new UsageError(unknownVerb(first))
+  const verbs = family.map(({ name }) => name.slice(first.length + 1))
+  const [second, ...args] = rest
+  if (second === undefined && asksHelp) return [first, []]
+  if (second === undefined) throw new UsageError(`${first}: say what to do: ${verbs.join(', ')}`)
+  const found = family.find(({ name }) => name === `${first} ${second}`)
+  if (found !== undefined) return [found, args]
+  const near = meant(second, verbs)
+  throw new UsageError(
+    `${first} ${second}: there is no such verb; ${near === undefined ? `give one of ${verbs.join(', ')}` : `did you mean '${first} ${near}'?`}`,
+  )
+}
+
+function unknownVerb(typed: string): string {
+  if (NOT_YET.includes(typed))
+    return `${typed}: this version cannot do that yet; 'lazaret --help' lists what it can`
+  const families = [...new Set(COMMANDS.map(({ name }) => name.split(' ')[0]!))]
+  const verbs = COMMANDS.map(({ name }) => name.split(' ')[1] ?? '')
+  const verb = meant(typed, verbs)
+  // `list` alone is most likely meant of the dead letters, which come first.
+  const near = meant(typed, families) ?? COMMANDS.find(({ name }) => name.endsWith(` ${verb}`))?.name
+  return near === undefined
+    ? `${typed}: there is no such verb; 'lazaret --help' lists them`
+    : `${typed}: there is no such verb; did you mean '${near}'?`
+}
+
+function readFlags(
+  { name: verb, flags }: Command,
+  typed: readonly Typed[],
+  now: number,
+): Readonly<Record<string, unknown>> {
+  const values: Record<string, unknown> = {}
+  for (const each of typed) {
+    const flag = Object.hasOwn(flags, each.name) ? flags[each.name] : undefined
+    if (flag === undefined) throw new UsageError(`${verb}: ${unknownFlag(each.rawName, flags)}`)
+    if (Object.hasOwn(values, each.name))
+      throw new UsageError(`${verb}: ${each.rawName} is given twice; give it once`)
+    values[each.name] = readFlag(verb, each, flag, now)
+  }
+  return values
+}
+
+function unknownFlag(rawName: string, flags: Flags): string {
+  const near = meant(rawName.replace(/^-+/, ''), Object.keys(flags))
+  return near === undefined
+    ? `there is no flag ${rawName}; --help lists them`
+    : `there is no flag ${rawName}; did you mean '--${near}'?`
+}
+
+function readFlag(
+  verb: string,
+  { rawName, value, isInline }: Typed,
+  flag: Flag<unknown>,
+  now: number,
+): unknown {
+  if (flag.placeholder === undefined) {
+    if (value === undefined) return true
+    throw new UsageError(`${verb}: ${rawName} takes no value; leave '=${value}' out`)
+  }
+  // Nobody means a flag as another one's value; who does writes --search=--json.
+  if (value === undefined || (!isInline && /^--?[a-zA-Z]/.test(value)))
+    throw new UsageError(`${verb}: ${rawName} needs a value: ${rawName} ${flag.placeholder}`)
+  try {
+    return flag.read(value, now)
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error
+    throw new UsageError(`${verb}: ${rawName} got ${JSON.stringify(value)}; ${error.message}`)
+  }
+}
+
+function checkArguments(command: Command, args: readonly string[]): void {
+  const { name, arguments: expected } = command
+  const { placeholder, min, max } = expected ?? { placeholder: '', min: 0, max: 0 }
+  if (args.length < min) throw new UsageError(`${name}: needs ${placeholder}: lazaret ${name} ${placeholder}`)
+  if (args.length > max)
+    throw new UsageError(
+      `${name}: ${JSON.stringify(args[max])} is too much; ${max === 0 ? 'it takes flags only' : `give ${placeholder} alone`}`,
+    )
+}

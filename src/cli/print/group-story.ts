@@ -1,0 +1,46 @@
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { Group } from '../../ports/groups.ts'
+import { fieldLines, heading } from './fields.ts'
+import { outside } from './json.ts'
+import { safeText } from './safe-text.ts'
+import { type Paint, stateColour } from './style.ts'
+import { isoAndRelative } from './times.ts'
+
+/** A title and a basis are made of error messages, so they are masked like them. */
+export function groupOutside(group: Group, masks: Masks): unknown {
+  const { title, basis } = group
+  return outside({ ...group, title: masks.maskText(title), basis: masks.maskText(basis) })
+}
+
+export function groupStory(group: Group, masks: Masks, now: number, paint: Paint): string {
+  const { triage, state, notes } = group
+  const say = (text: string) => safeText(masks.maskText(text))
+  const set =
+    triage.setAt === undefined ? '' : ` since ${isoAndRelative(triage.setAt, now)}, by ${triage.setBy}`
+  const until =
+    state === 'muted' && triage.mutedUntil !== undefined
+      ? ` until ${isoAndRelative(triage.mutedUntil, now)}`
+      : ''
+  const back = group.regressed ? ', it came back after it was resolved' : ''
+  return [
+    `${paint('bold', `group ${group.id}`)}  ${paint(stateColour(state), state)}\n`,
+    fieldLines(
+      [
+        ['cause', say(group.title)],
+        ['kind', group.category],
+        ['told by', `${group.rule}: ${say(group.basis)}`],
+        ['channels', group.channels.map(safeText).join(', ')],
+        ['letters', `${group.count}, of those waiting ${group.waiting}`],
+        ['replayed', group.replayed === 0 ? '0' : `${group.replayed}, of those recovered ${group.recovered}`],
+        ['first', isoAndRelative(group.firstSeenAt, now)],
+        ['last', isoAndRelative(group.lastSeenAt, now)],
+        ['state', safeText(`${state}${until}${back}${state === triage.state ? set : ''}`)],
+        ['owner', triage.owner === undefined ? undefined : safeText(triage.owner)],
+        ['link', triage.link === undefined ? undefined : safeText(triage.link)],
+      ],
+      paint,
+    ),
+    notes.length === 0 ? '' : heading('Notes', paint),
+    ...notes.map(({ at, by, text }) => `  ${isoAndRelative(at, now)} ${safeText(by)}: ${safeText(text)}\n`),
+  ].join('')
+}

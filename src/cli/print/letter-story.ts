@@ -1,0 +1,127 @@
+import { allCycles } from '../../core/dead-letter/cycles.ts'
+import { groupingOf } from '../../core/dead-letter/group.ts'
+import type { AttemptRecord, Cycle, DeadLetter } from '../../core/dead-letter/letter.ts'
+import { maskForDisplay } from '../../core/dead-letter/mask.ts'
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import { reasonText } from '../../core/dead-letter/reason.ts'
+import type { JsonValue } from '../../core/event/event.ts'
+import { eventToJson } from '../../core/event/json.ts'
+import { counted, fieldLines, heading } from './fields.ts'
+import { safeText } from './safe-text.ts'
+import { type Paint, stateColour } from './style.ts'
+import { iso, isoAndRelative, spanText } from './times.ts'
+
+export interface StoryOptions {
+  readonly masks: Masks
+  readonly isRevealed: boolean
+  readonly now: number
+  readonly paint: Paint
+}
+
+/** The whole story of a letter, for a person: what, where, why, every attempt of every cycle, and the payload. */
+export function letterStory(letter: DeadLetter, options: StoryOptions): string {
+  const { masks, now, paint } = options
+  const { event, cycle, origin } = letter
+  const say = (text: string) => safeText(masks.maskText(text))
+  const grouping = groupingOf(letter)
+  const replays =
+    letter.replays === 0
+      ? '0'
+      : `${letter.replays}${letter.replayId === undefined ? '' : `, the last one ${letter.replayId}`}`
+  const origins = Object.entries(origin).map(([name, value]) => `${name} ${value}`)
+  return [
+    `${paint('bold', `dead letter ${letter.id}`)}  ${paint(stateColour(letter.state), letter.state)}\n`,
+    fieldLines(
+      [
+        ['channel', `${safeText(letter.channel)}, handler ${safeText(letter.handler)}`],
+        ['event', `${safeText(event.type)}  ${safeText(event.id)}`],
+        ['key', event.key === undefined ? undefined : say(event.key)],
+        ['occurred', isoAndRelative(event.occurredAt, now)],
+        ['origin', origins.length === 0 ? undefined : say(origins.join(', '))],
+        ['reason', `${safeText(cycle.reason)}: ${reasonText(cycle.reason)}`],
+        ['failure', cycle.failure === undefined ? undefined : failureText(cycle.failure, say)],
+        ['group', `${grouping.id}  by ${grouping.rule}: ${say(grouping.basis)}`],
+        ['failed', isoAndRelative(cycle.lastFailedAt, now)],
+        ['replays', replays],
+        ['expires', letter.expiresAt === undefined ? 'never' : isoAndRelative(letter.expiresAt, now)],
+        ['detail', letter.detail === undefined ? undefined : say(JSON.stringify(letter.detail))],
+        ['job', letter.job],
+        ['release', letter.release],
+        ['host', letter.host],
+      ],
+      paint,
+    ),
+    ...cyclesOf(letter).map(each => cycleText(each, options)),
+    ...payloadText(letter, options),
+  ].join('')
+}
+
+function cyclesOf(letter: DeadLetter): readonly (Cycle | number)[] {
+  const [first, ...rest] = allCycles(letter)
+  return letter.droppedCycles === 0 ? [first!, ...rest] : [first!, letter.droppedCycles, ...rest]
+}
+
+function cycleText(cycle: Cycle | number, { masks, paint }: StoryOptions): string {
+  if (typeof cycle === 'number') return heading(`… ${counted(cycle, 'cycle')} left out …`, paint)
+  const { number, attemptCount, attempts, replayId, replayedBy } = cycle
+  const by = replayedBy === undefined ? '' : ` by ${safeText(replayedBy)}`
+  const life =
+    number === 0 ? 'First life' : `Replay ${number}${replayId === undefined ? '' : ` (${replayId})`}${by}`
+  const left = attemptCount - attempts.length
+  const lines = attempts.map(attempt => attemptText(attempt, masks, paint))
+  if (left > 0) lines.splice(1, 0, `  … ${counted(left, 'attempt')} left out …\n`)
+  const ending = `${safeText(cycle.reason)}, ${cycle.category}`
+  return heading(`${life}: ${counted(attemptCount, 'attempt')}, ${ending}`, paint) + lines.join('')
+}
+
+function attemptText(
+  { number, startedAt, endedAt, failure, delayMs }: AttemptRecord,
+  masks: Masks,
+  paint: Paint,
+): string {
+  const say = (text: string) => safeText(masks.maskText(text))
+  const took = endedAt === undefined ? '' : `after ${spanText(endedAt - startedAt)}`
+  const what =
+    endedAt === undefined
+      ? paint('red', 'never ended: the process died under it')
+      : failure === undefined
+        ? 'ended well'
+        : failureText(failure, say)
+  const wait = delayMs === undefined ? '' : paint('dim', `  then waited ${spanText(delayMs)}`)
+  return `  ${number}. ${iso(startedAt)} ${took === '' ? '' : `${took}  `}${what}${wait}\n`
+}
+
+function failureText(
+  {
+    name,
+    message,
+    code,
+    category,
+  }: { name: string; message: string; code: string | undefined; category: string },
+  say: (text: string) => string,
+): string {
+  // Most messages begin with their code already.
+  const known = code === undefined || message.includes(code) ? '' : ` ${code}`
+  return `${say(name)}${say(known)}: ${say(message)} (${category})`
+}
+
+function payloadText({ event }: DeadLetter, { masks, isRevealed, paint }: StoryOptions): string[] {
+  const shown = (isRevealed ? eventToJson(event) : maskForDisplay(event, masks)) as {
+    readonly headers: Readonly<Record<string, string>>
+    readonly payload?: JsonValue
+    readonly payloadBase64?: string
+  }
+  const headers = Object.entries(shown.headers)
+  const payload = shown.payloadBase64 ?? shown.payload
+  return [
+    headers.length === 0 ? '' : heading('Headers', paint),
+    fieldLines(
+      headers.map(([name, value]) => [safeText(name), safeText(value)]),
+      paint,
+    ),
+    heading(isRevealed ? 'Payload, revealed' : 'Payload, masked (--reveal shows it whole)', paint),
+    ...JSON.stringify(payload, null, 2)
+      .split('\n')
+      .map(line => `  ${safeText(line)}\n`),
+  ]
+}

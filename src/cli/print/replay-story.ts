@@ -1,0 +1,95 @@
+import { maskForDisplay } from '../../core/dead-letter/mask.ts'
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { Replay, ReplayCounts, ReplayDecision, ReplayItem } from '../../ports/replays.ts'
+import { filterInWords } from '../operations/filter-words.ts'
+import { counted, fieldLines, heading } from './fields.ts'
+import { safeText } from './safe-text.ts'
+import { type Paint, stateColour } from './style.ts'
+import { isoAndRelative, spanText } from './times.ts'
+
+export interface ReplayStoryOptions {
+  readonly masks: Masks
+  readonly now: number
+  readonly paint: Paint
+}
+
+const GATES: Readonly<Record<ReplayDecision, string>> = {
+  replay: 'will be sent',
+  skip_state: 'skipped: their state does not allow it',
+  skip_unapproved: 'skipped: quarantined',
+  skip_schema: 'skipped: the payload does not fit',
+  skip_expired: 'skipped: too old',
+  skip_downstream: 'skipped: their consumer is not well',
+}
+
+/** What was planned, what the gates say, and what has come of it. */
+export function replayStory(
+  replay: Replay,
+  counts: ReplayCounts | undefined,
+  skipped: readonly ReplayItem[],
+  { masks, now, paint }: ReplayStoryOptions,
+): string {
+  const { selectedBy, halt, patch } = replay
+  const selected =
+    selectedBy.ids === undefined
+      ? filterInWords(defined(selectedBy.filter))
+      : counted(selectedBy.ids.length, 'id')
+  const same = halt.onSameFingerprint ? ', or the first ones fail with the cause they had' : ''
+  const approval = replay.needsApproval
+    ? replay.approvedBy === undefined
+      ? 'needed'
+      : `by ${safeText(replay.approvedBy)}, ${isoAndRelative(replay.approvedAt ?? now, now)}`
+    : undefined
+  return [
+    `${paint('bold', `replay ${replay.id}`)}  ${paint(stateColour(replay.state), replay.state)}\n`,
+    fieldLines(
+      [
+        ['reason', safeText(replay.reason)],
+        ['planned', `${isoAndRelative(replay.createdAt, now)} by ${safeText(replay.createdBy)}`],
+        ['letters', `${replay.count}  (${safeText(selected)})`],
+        ['hash', replay.hash],
+        ['stages', `${replay.stages.join(', ')} at ${replay.perSecond} per second`],
+        ['halts', `when more than ${Math.round(halt.refailRatio * 100)} % fail again${same}`],
+        ['age', `at most ${spanText(replay.maxAgeMs)}`],
+        ['to', replay.to === undefined ? undefined : `channel ${safeText(replay.to)}`],
+        ['approval', approval],
+        ['started', replay.startedAt === undefined ? undefined : isoAndRelative(replay.startedAt, now)],
+        ['ended', replay.endedAt === undefined ? undefined : isoAndRelative(replay.endedAt, now)],
+        [
+          'why',
+          replay.why === undefined
+            ? undefined
+            : safeText(`${replay.why}${replay.by === undefined ? '' : ` (${replay.by})`}`),
+        ],
+      ],
+      paint,
+    ),
+    patch === undefined ? '' : heading('Patch', paint),
+    ...(patch ?? []).map(operation => `  ${safeText(JSON.stringify(maskForDisplay(operation, masks)))}\n`),
+    heading('Gates', paint),
+    ...findingLines(replay, skipped, masks),
+    counts === undefined ? '' : heading('Outcomes', paint) + fieldLines(outcomes(counts), paint),
+  ].join('')
+}
+
+/** What the gates decided, each with the reason of one of the letters it holds for. */
+function findingLines({ findings, count }: Replay, skipped: readonly ReplayItem[], masks: Masks): string[] {
+  if (count === 0) return ['  no letters were selected\n']
+  return Object.entries(findings).map(([decision, letters]) => {
+    const why = skipped.find(item => item.decision === decision)?.why
+    const example = why === undefined ? '' : ` (${safeText(masks.maskText(why))})`
+    return `  ${counted(letters, 'letter')} ${GATES[decision as ReplayDecision] ?? decision}${example}\n`
+  })
+}
+
+function outcomes(counts: ReplayCounts): [string, string][] {
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([status, count]) => [status.replaceAll('_', ' '), String(count)])
+}
+
+function defined<T extends object>(filter: T | undefined): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(filter ?? {}).filter(([, value]) => value !== undefined),
+  ) as Partial<T>
+}

@@ -1,0 +1,86 @@
+import { userInfo } from 'node:os'
+import { createInterface } from 'node:readline'
+import type { WriteStream } from 'node:tty'
+import { systemClock, systemRandom } from '../ports/system-clock.ts'
+import { type Io, type Out, ReaderGoneError } from './io.ts'
+
+const DEFAULT_COLUMNS = 80
+
+/** The world of a real process. */
+export function processIo(): Io {
+  const { stdin, env } = process
+  let interrupted: AbortSignal | undefined
+  return {
+    stdout: streamOut(process.stdout),
+    stderr: streamOut(process.stderr),
+    stdin: { isTerminal: stdin.isTTY === true, bytes: stdin },
+    env,
+    cwd: process.cwd(),
+    user: env['USER'] || env['LOGNAME'] || userName(),
+    clock: systemClock,
+    random: systemRandom,
+    // Made when it is first asked for: a command that does not care dies of Ctrl-C as usual.
+    get interrupted() {
+      interrupted ??= interruption()
+      return interrupted
+    },
+    ask,
+    openStore: async (url, options) => (await import('./open-store.ts')).openStore(url, options),
+  }
+}
+
+/** The second Ctrl-C ends the process at once: whoever presses it twice means it. */
+function interruption(): AbortSignal {
+  const controller = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort())
+  return controller.signal
+}
+
+/** A container may run us under a number that has no name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'unknown'
+  }
+}
+
+function streamOut(stream: WriteStream): Out {
+  let broken: Error | undefined
+  let waiting: (() => void)[] = []
+  const wake = () => {
+    const woken = waiting
+    waiting = []
+    for (const resolve of woken) resolve()
+  }
+  stream.on('drain', wake)
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    broken ??= error.code === 'EPIPE' ? new ReaderGoneError() : error
+    wake()
+  })
+  return {
+    isTerminal: stream.isTTY === true,
+    get columns() {
+      // A terminal that does not know its width says 0.
+      return stream.isTTY === true ? stream.columns || DEFAULT_COLUMNS : undefined
+    },
+    async write(text) {
+      if (broken === undefined && !stream.write(text)) {
+        await new Promise<void>(resolve => waiting.push(resolve))
+      }
+      if (broken !== undefined) throw broken
+    },
+  }
+}
+
+function ask(question: string): Promise<string | undefined> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  return new Promise(resolve => {
+    lines.once('SIGINT', () => lines.close())
+    lines.once('close', () => resolve(undefined))
+    lines.question(question, answer => {
+      resolve(answer)
+      lines.close()
+    })
+  })
+}

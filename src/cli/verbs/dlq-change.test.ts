@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest'
+import { cliWorld } from '../../../test/support/cli.ts'
+
+describe('dlq stats', () => {
+  it('F8: counts by state, reason and channel', async () => {
+    const { lazaret, bury, factory, clock } = cliWorld()
+    await bury(factory.letter(), factory.letter({ channel: 'billing', reason: 'poison' }))
+    await clock.advance(90_000)
+    const { code, out } = await lazaret('dlq', 'stats')
+    expect(code).toBe(0)
+    expect(out).toBe(`2 dead letters
+  oldest  2026-01-01T00:00:00.000Z (1m30s ago)
+  newest  2026-01-01T00:00:00.000Z (1m30s ago)
+
+By state
+  dead         1
+  quarantined  1
+
+By reason
+  attempts_exhausted  1
+  poison              1
+
+By channel
+  orders   1
+  billing  1
+`)
+    const { json } = await lazaret('dlq', 'stats', '--channel', 'billing', '--json')
+    expect(json).toEqual([
+      {
+        count: 1,
+        oldestAt: '2026-01-01T00:00:00.000Z',
+        newestAt: '2026-01-01T00:00:00.000Z',
+        byState: { quarantined: 1 },
+        byReason: { poison: 1 },
+        byChannel: { billing: 1 },
+      },
+    ])
+  })
+})
+
+describe('dlq discard and reopen', () => {
+  it('F8: discards each, keeps the letter, and writes down who and why', async () => {
+    const { lazaret, bury, factory, store } = cliWorld()
+    const [a, b] = await bury(factory.letter(), factory.letter())
+    const { code, out } = await lazaret('dlq', 'discard', a!.id, b!.id, '--note', 'test orders')
+    expect({ code, out }).toEqual({ code: 0, out: `${a!.id} is discarded\n${b!.id} is discarded\n` })
+    expect((await store.deadLetters.get(a!.id))?.state).toBe('discarded')
+    expect((await store.audit.list()).entries).toMatchObject([
+      { action: 'letter.discard', target: b!.id, by: 'ann', detail: { note: 'test orders' } },
+      { action: 'letter.discard', target: a!.id, by: 'ann' },
+    ])
+  })
+
+  it('F8: goes on past one that is not there: done in part', async () => {
+    const { lazaret, bury, factory } = cliWorld()
+    const [letter] = await bury(factory.letter())
+    const part = await lazaret('dlq', 'discard', 'nope', letter!.id, '--json')
+    expect(part).toMatchObject({ code: 3, json: [{ id: letter!.id, state: 'discarded' }] })
+    expect(part.err).toContain('there is no dead letter nope')
+    expect((await lazaret('dlq', 'discard', 'nope')).code).toBe(1)
+  })
+
+  it('B9: discarding lets the later events of its key go on', async () => {
+    const { lazaret, bury, factory, store } = cliWorld()
+    const [letter] = await bury(factory.letter())
+    const released: string[] = []
+    store.broker!.letGo = async (channel, eventId) => void released.push(`${channel} ${eventId}`)
+    await lazaret('dlq', 'discard', letter!.id)
+    expect(released).toEqual([`orders ${letter!.event.id}`])
+  })
+
+  it('K8: a parked, quarantined or discarded letter can be made dead again, so that a replay may take it', async () => {
+    const { lazaret, bury, factory, store, audited } = cliWorld()
+    const [a, b, c] = await bury(
+      factory.letter({ replay: 3 }),
+      factory.letter({ reason: 'poison' }),
+      factory.letter(),
+    )
+    await lazaret('dlq', 'discard', c!.id)
+    const { code } = await lazaret('dlq', 'reopen', a!.id, b!.id, c!.id, '--note', 'mended')
+    expect(code).toBe(0)
+    expect((await store.deadLetters.stats()).byState).toEqual({ dead: 3 })
+    expect((await audited())[0]).toEqual(['letter.reopen', c!.id, 'ann'])
+  })
+
+  it('K8: one that is being replayed has its outcome to come', async () => {
+    const { lazaret, bury, factory, store, clock } = cliWorld()
+    const [letter] = await bury(factory.letter())
+    await store.deadLetters.change(letter!.id, { to: 'replaying', at: clock.now(), replayId: 'r' })
+    const reopened = await lazaret('dlq', 'reopen', letter!.id)
+    expect(reopened).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is replaying, cannot become dead'),
+    })
+  })
+})
+
+describe('dlq purge', () => {
+  async function withResolved() {
+    const world = cliWorld()
+    const { factory, store, clock } = world
+    const letters = await world.bury(...Array.from({ length: 250 }, () => factory.letter()))
+    for (const { id } of letters.slice(0, 240))
+      await store.deadLetters.change(id, { to: 'resolved', at: clock.now() })
+    return world
+  }
+
+  it('F8: asks on a terminal what it would delete, and does so on yes', async () => {
+    const { lazaretWith, store, audited } = await withResolved()
+    const terminal = { columns: 80, env: { LAZARET_STORE: 'memory:' } }
+    const no = await lazaretWith({ ...terminal, answer: 'n' }, 'dlq', 'purge', '--state', 'resolved')
+    expect(no).toMatchObject({ code: 1, out: '' })
+    expect(no.err).toContain('Delete 240 dead letters for good (state resolved: 240 resolved)? [y/N]')
+    expect((await store.deadLetters.stats()).count).toBe(250)
+    const yes = await lazaretWith({ ...terminal, answer: 'y' }, 'dlq', 'purge', '--state', 'resolved')
+    expect(yes).toMatchObject({ code: 0, out: 'deleted 240 dead letters\n' })
+    expect((await store.deadLetters.stats()).byState).toEqual({ dead: 10 })
+    expect(await audited()).toEqual([['letters.purge', 'state resolved', 'ann']])
+  })
+
+  it('F8: off a terminal it needs --yes', async () => {
+    const { lazaret, store } = await withResolved()
+    const refused = await lazaret('dlq', 'purge')
+    expect(refused.code).toBe(2)
+    expect(refused.err).toContain(
+      'Delete 250 dead letters for good (all letters: 240 resolved, 10 dead)? Say yes with --yes',
+    )
+    expect(await lazaret('dlq', 'purge', '--yes', '--json')).toMatchObject({
+      code: 0,
+      json: [{ deleted: 250, of: 250 }],
+    })
+    expect((await store.deadLetters.stats()).count).toBe(0)
+  })
+
+  it('K9: --expired deletes those whose time is over, and no other', async () => {
+    const { lazaret, bury, factory, clock, store } = cliWorld()
+    const now = clock.now()
+    const [, later, never] = await bury(
+      factory.letter({ expiresAt: now }),
+      factory.letter({ expiresAt: now + 60_000 }),
+      factory.letter(),
+    )
+    expect(await lazaret('dlq', 'purge', '--expired', '--yes')).toMatchObject({
+      code: 0,
+      out: 'deleted 1 dead letter\n',
+    })
+    const left = (await store.deadLetters.list()).letters.map(({ id }) => id)
+    expect(left.sort()).toEqual([later!.id, never!.id].sort())
+  })
+
+  it('F8: what fails after it was asked stays', async () => {
+    const { lazaretWith, bury, factory, clock, store } = cliWorld()
+    await bury(factory.letter())
+    const ask = async () => {
+      await clock.advance(1_000)
+      await bury(factory.letter())
+      return 'yes'
+    }
+    const { out } = await lazaretWith({ columns: 80, ask, env: { LAZARET_STORE: 'memory:' } }, 'dlq', 'purge')
+    expect(out).toBe('deleted 1 dead letter\n')
+    expect((await store.deadLetters.stats()).count).toBe(1)
+  })
+
+  it('F8: Ctrl-C ends it after the batch under way: done in part', async () => {
+    const { lazaretWith, store } = await withResolved()
+    const stop = new AbortController()
+    const { delete: remove } = store.deadLetters
+    store.deadLetters.delete = async id => {
+      stop.abort()
+      return remove.call(store.deadLetters, id)
+    }
+    const env = { LAZARET_STORE: 'memory:' }
+    const { code, out } = await lazaretWith({ interrupted: stop.signal, env }, 'dlq', 'purge', '--yes')
+    expect({ code, out }).toEqual({ code: 3, out: 'deleted 100 dead letters\n' })
+  })
+
+  it('F8: nothing to delete needs no question', async () => {
+    const { lazaret } = cliWorld()
+    expect(await lazaret('dlq', 'purge')).toMatchObject({ code: 0, out: 'deleted 0 dead letters\n' })
+  })
+})

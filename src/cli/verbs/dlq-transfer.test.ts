@@ -1,0 +1,151 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { cliWorld } from '../../../test/support/cli.ts'
+import { encodeLetter } from '../../core/dead-letter/json.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'lazaret-transfer-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+/** Letters of every sort: bytes, history, odd text, every state. */
+async function varied() {
+  const world = cliWorld(folder)
+  const { factory, store, clock } = world
+  const again = factory.event({ payload: ['"quoted"', '\u2028', { deep: [null, 1e21] }] })
+  await world.bury(
+    factory.letter({ event: factory.event({ payload: new Uint8Array([0, 10, 255]) }) }),
+    factory.letter({ event: again, expiresAt: clock.now() + 5, detail: { limit: 3 }, job: 'Mail' }),
+    factory.letter({
+      event: again,
+      replay: 1,
+      replayId: 'r1',
+      replayedBy: 'bob',
+      error: new TypeError('x\ny'),
+    }),
+    factory.letter({ reason: 'poison', origin: { queue: 'q', offset: '9007199254740993' } }),
+  )
+  const parked = factory.letter()
+  await world.bury(parked)
+  await store.deadLetters.change(parked.id, { to: 'parked', at: clock.now() })
+  return world
+}
+
+describe('dlq export', () => {
+  it('F8: is a JSON line per letter in the stored form, and audited', async () => {
+    const { lazaret, store, audited } = await varied()
+    const { letters } = await store.deadLetters.list()
+    const { code, out, err } = await lazaret('dlq', 'export')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toBe(letters.map(letter => `${encodeLetter(letter)}\n`).join(''))
+    expect(await audited()).toEqual([['letters.export', 'all letters', 'ann']])
+  })
+
+  it('F8: takes filters, and writes to a file that only its owner may read', async () => {
+    const { lazaret } = await varied()
+    const { code, out } = await lazaret('dlq', 'export', '--state', 'parked', '--out', 'parked.jsonl')
+    expect({ code, out }).toEqual({ code: 0, out: 'exported 1 dead letter to parked.jsonl\n' })
+    const path = join(folder, 'parked.jsonl')
+    expect((await readFile(path, 'utf8')).split('\n')).toHaveLength(2)
+    expect((await stat(path)).mode & 0o077).toBe(0)
+    expect(await readdir(folder)).toEqual(['parked.jsonl'])
+    const { json } = await lazaret('dlq', 'export', '--json', '--out', 'all.jsonl')
+    expect(json).toEqual([{ exported: 4, file: 'all.jsonl' }])
+  })
+
+  it('F8: an export that fails leaves no half file, and the old one as it was', async () => {
+    const { lazaret, store } = await varied()
+    await writeFile(join(folder, 'letters.jsonl'), 'as it was')
+    store.deadLetters.list = async () => {
+      throw new Error('disk on fire')
+    }
+    expect(await lazaret('dlq', 'export', '--out', 'letters.jsonl')).toMatchObject({
+      code: 1,
+      err: 'lazaret: disk on fire\n',
+    })
+    expect(await readdir(folder)).toEqual(['letters.jsonl'])
+    expect(await readFile(join(folder, 'letters.jsonl'), 'utf8')).toBe('as it was')
+    const missing = await lazaret('dlq', 'export', '--out', 'no/such/folder.jsonl')
+    expect(missing.err).toContain('no/such/folder.jsonl cannot be written (ENOENT)')
+  })
+})
+
+describe('dlq import', () => {
+  it('F8: takes letters in unchanged, from a file or a pipe, once however often', async () => {
+    const { out } = await (await varied()).lazaret('dlq', 'export')
+    await writeFile(join(folder, 'letters.jsonl'), out)
+    const target = cliWorld(folder)
+    expect(await target.lazaret('dlq', 'import', 'letters.jsonl')).toMatchObject({
+      code: 0,
+      out: 'imported 4 dead letters\n',
+    })
+    expect((await target.lazaret('dlq', 'export')).out).toBe(out)
+    const env = { LAZARET_STORE: 'memory:' }
+    expect(await target.lazaretWith({ env, input: out }, 'dlq', 'import', '--json')).toMatchObject({
+      json: [{ imported: 4, refused: 0 }],
+    })
+    expect((await target.lazaret('dlq', 'export')).out).toBe(out)
+    expect((await target.audited()).filter(([action]) => action === 'letters.import')).toEqual([
+      ['letters.import', 'stdin', 'ann'],
+      ['letters.import', 'letters.jsonl', 'ann'],
+    ])
+  })
+
+  it('F8: goes on past bad lines and names each: done in part', async () => {
+    const { lazaret, lazaretWith, factory } = cliWorld(folder)
+    const good = factory.letter()
+    const moved = { ...factory.letter(), channel: 'elsewhere' }
+    const input = [
+      encodeLetter(good),
+      '{"half":',
+      '',
+      '{"v":1}',
+      encodeLetter(moved),
+      encodeLetter(factory.letter()),
+    ].join('\r\n')
+    const env = { LAZARET_STORE: 'memory:' }
+    const { code, out, err } = await lazaretWith({ env, input }, 'dlq', 'import', '-')
+    expect({ code, out }).toEqual({ code: 3, out: 'imported 2 dead letters, refused 3 lines\n' })
+    expect(err.split('\n')).toEqual([
+      'line 2: text: got no JSON; give the JSON text that was stored, whole',
+      expect.stringMatching(/^line 4: letter\./),
+      'line 5: its id is not the one of its channel, handler and event: it was edited after the export',
+      '',
+    ])
+    expect((await lazaret('dlq', 'list', '--json')).json).toHaveLength(2)
+    expect((await lazaretWith({ env, input: 'nonsense' }, 'dlq', 'import')).code).toBe(1)
+  })
+
+  it('F8: a store that fails ends it, and says how far it came', async () => {
+    const { lazaretWith, factory, store } = cliWorld(folder)
+    const { send } = store.deadLetters
+    let sends = 0
+    store.deadLetters.send = async letter => {
+      if (++sends > 150) throw new Error('no room')
+      return send.call(store.deadLetters, letter)
+    }
+    const input = Array.from({ length: 300 }, () => `${encodeLetter(factory.letter())}\n`).join('')
+    const { code, out, err } = await lazaretWith(
+      { input, env: { LAZARET_STORE: 'memory:' } },
+      'dlq',
+      'import',
+    )
+    expect({ code, out, err }).toEqual({
+      code: 3,
+      out: 'imported 150 dead letters\n',
+      err: 'lazaret: the store failed after 150 letters: no room\n',
+    })
+  })
+
+  it('F8: a missing file is one line, and on a terminal a file is asked for', async () => {
+    const { lazaret, lazaretWith } = cliWorld(folder)
+    expect(await lazaret('dlq', 'import', 'none.jsonl')).toMatchObject({
+      code: 1,
+      err: 'lazaret: there is no file none.jsonl; give the path of a file that was exported\n',
+    })
+    expect(await lazaretWith({ columns: 80 }, 'dlq', 'import')).toMatchObject({ code: 2 })
+  })
+})

@@ -1,0 +1,140 @@
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { cliWorld } from '../../../test/support/cli.ts'
+import { fileSpill } from '../../adapters/file/index.ts'
+import { encodeLetter } from '../../core/dead-letter/json.ts'
+import { systemClock } from '../../ports/system-clock.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { checkNode } from '../doctor/machine.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'lazaret-doctor-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+describe('doctor', () => {
+  it('F8: says of each what it found', async () => {
+    const { lazaret, bury, factory } = cliWorld(folder)
+    await bury(factory.letter())
+    const { code, out } = await lazaret('doctor')
+    expect(code).toBe(0)
+    expect(out.replace(process.version, 'vX')).toBe(`ok    node       vX
+ok    config     none, the defaults hold
+ok    store      memory: opens
+ok    letters    1 dead letter, 1 waiting for someone
+ok    retention  no letter is past its time to live
+ok    clock      2026-01-01T00:00:00.000Z
+`)
+  })
+
+  it('F8: what fails has its remedy, the rest is looked at all the same, exit code 1', async () => {
+    await writeFile(join(folder, 'lazaret.yaml'), 'retention: soon\ncleanup: { cron: never }')
+    const { lazaretWith } = cliWorld(folder)
+    const { code, json } = await lazaretWith({}, 'doctor', '--json')
+    expect(code).toBe(1)
+    expect(json).toHaveLength(1)
+    expect(json[0].ok).toBe(false)
+    const byName = Object.fromEntries(json[0].checks.map((check: { name: string }) => [check.name, check]))
+    expect(byName['config']).toMatchObject({ status: 'fail', remedy: 'mend it as it says' })
+    expect(byName['config'].found).toMatch(/lazaret\.yaml:1: retention.*\n.*lazaret\.yaml:2: cleanup\.cron/)
+    expect(byName['store']).toMatchObject({
+      status: 'fail',
+      found: `there is no store at ${join(folder, 'lazaret.db')}`,
+      remedy: expect.stringContaining('give the right one with --store'),
+    })
+    expect(byName['disk'].status).not.toBe('fail')
+    expect(byName['clock'].status).toBe('ok')
+    const { out } = await lazaretWith({}, 'doctor')
+    expect(out).toContain('FAIL  store   there is no store at')
+    expect(out).toContain('→ give the right one with --store')
+  })
+
+  it('F8: a clock that is behind the store or far off is wrong', async () => {
+    const path = join(folder, 'x.db')
+    await writeFile(path, '')
+    const { lazaretWith, clock, store } = cliWorld(folder)
+    const openStore = async () => ({ ...store, close: async () => {} })
+    await utimes(path, 1, clock.now() / 1_000 + 3_600)
+    const behind = await lazaretWith({ openStore }, 'doctor', '--store', 'sqlite:./x.db')
+    expect(behind.code).toBe(1)
+    expect(behind.out).toContain('but the store was written in 1h')
+    clock.jump(-60 * 365 * 86_400_000)
+    expect((await lazaretWith({ openStore }, 'doctor', '--store', 'memory:')).out).toMatch(
+      /FAIL {2}clock .*which cannot be/,
+    )
+  })
+
+  it('F8: letters from the future, and letters past their time, are worth a look', async () => {
+    const { lazaret, bury, factory, clock } = cliWorld(folder)
+    await bury(factory.letter({ expiresAt: clock.now() + 10 }))
+    await clock.advance(86_400_000)
+    await bury(factory.letter())
+    clock.jump(-3_600_000)
+    const { code, out } = await lazaret('doctor')
+    expect(code).toBe(0)
+    expect(out).toContain('warn  retention  1 letter past the time to live')
+    expect(out).toContain('→ lazaret dlq purge --expired')
+    expect(out).toContain('warn  clock')
+  })
+
+  it('F8: a store that opens and cannot be read fails', async () => {
+    const { lazaret, store } = cliWorld(folder)
+    store.deadLetters.stats = async () => {
+      throw new Error('the disk image is malformed; restore it from a backup')
+    }
+    const { code, out } = await lazaret('doctor')
+    expect(code).toBe(1)
+    expect(out).toContain('FAIL  letters    the disk image is malformed\n')
+    expect(out).toContain('→ restore it from a backup')
+  })
+
+  it.each([
+    ['v22.13.0', 'ok'],
+    ['v24.0.0', 'ok'],
+    ['v22.12.9', 'fail'],
+    ['v20.19.0', 'fail'],
+  ])('F8: Node %s is %s', (version, status) => {
+    expect(checkNode(version).status).toBe(status)
+  })
+})
+
+describe('doctor on a folder of letters', () => {
+  /** Some letters in a file store, and the day's file of it. */
+  async function withLetters() {
+    const { lazaretWith, factory, clock } = cliWorld(folder)
+    // The file system goes by the real time.
+    clock.jump(systemClock.now() - clock.now())
+    const input = Array.from({ length: 5 }, () => `${encodeLetter(factory.letter())}\n`).join('')
+    const lazaret = (...argv: string[]) =>
+      lazaretWith({ env: { LAZARET_STORE: 'file:./letters' }, input }, ...argv)
+    await lazaret('dlq', 'import')
+    const letters = join(folder, 'letters')
+    const day = join(letters, (await readdir(letters)).find(name => /^\d{4}-\d\d-\d\d$/.test(name))!)
+    return { lazaret, file: join(day, (await readdir(day))[0]!) }
+  }
+
+  it('E10: damage is counted, and the rest is read', async () => {
+    const { lazaret, file } = await withLetters()
+    expect((await lazaret('doctor')).out).toMatch(/ok {4}damage {5}none found in 1 file of [\d.]+ KiB/)
+    const bytes = await readFile(file)
+    bytes[bytes.indexOf('\n') + 200]! ^= 1
+    await writeFile(file, bytes)
+    const { code, out } = await lazaret('doctor')
+    expect(code).toBe(0)
+    expect(out).toMatch(/warn {2}damage {5}1 damaged place in 1 file of .*; everything else is read/)
+    expect((await lazaret('dlq', 'list', '--json')).json).toHaveLength(4)
+  })
+
+  it('B7: letters in the spill are told', async () => {
+    const { lazaret } = await withLetters()
+    await writeFile(join(folder, 'lazaret.yaml'), 'spill: file:./spill')
+    expect((await lazaret('doctor')).out).toContain('ok    spill      file:./spill is not there yet')
+    const spill = fileSpill({ dir: join(folder, 'spill') })
+    await spill.send(createFactory().letter())
+    await spill.close()
+    expect((await lazaret('doctor')).out).toContain('warn  spill      1 letter in file:./spill')
+  })
+})

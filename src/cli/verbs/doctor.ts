@@ -1,0 +1,81 @@
+import { dirname } from 'node:path'
+import { DEFAULT_CONFIG } from '../../config/config.ts'
+import { type LoadedConfig, loadConfig } from '../../config/load.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Context } from '../command.ts'
+import { type Check, failWith, ok } from '../doctor/check.ts'
+import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine.ts'
+import { checkSpill } from '../doctor/spill.ts'
+import { checkDamage, checkExpired, checkLetters } from '../doctor/store.ts'
+import type { doctorFlags } from '../flags/common.ts'
+import type { ExitCode, Io } from '../io.ts'
+import { readStoreUrl, type StoreAddress } from '../open-store.ts'
+import { jsonLine } from '../print/json.ts'
+import { safeText } from '../print/safe-text.ts'
+import { paintFor } from '../print/style.ts'
+import { chooseStore } from '../session.ts'
+
+/** Looks at everything it can reach, whatever else is wrong. */
+export async function doctor({ io, flags }: Context<typeof doctorFlags>): Promise<ExitCode> {
+  const { loaded, check } = await checkConfig(io, flags.config)
+  const checks: Check[] = [checkNode(process.version), check]
+  const { url, folder } = chooseStore(flags.store, io, loaded)
+  let address: StoreAddress | undefined
+  let newestAt: number | undefined
+  let store: Store | undefined
+  try {
+    address = readStoreUrl(url, folder)
+    store = await io.openStore(url, { folder, config: loaded.config, creates: 'never', clock: io.clock })
+    checks.push(ok('store', `${url} opens`))
+    const letters = await checkLetters(store)
+    newestAt = letters.newestAt
+    // Damage is come upon by reading, so it is asked for last.
+    const expired = await checkExpired(store, io.clock.now())
+    checks.push(...letters.checks, ...expired, ...(await checkDamage(store)))
+  } catch (error) {
+    checks.push(failWith('store', error, 'give another with --store'))
+  } finally {
+    await store?.close()
+  }
+  checks.push(...(await checkSpill(loaded.config, loaded.folder)))
+  if (address !== undefined && address.kind !== 'memory') {
+    checks.push(await checkAccess('access', address.path), await checkDisk(dirname(address.path)))
+  }
+  checks.push(await checkClock(io, address, newestAt))
+  await print(io, checks, flags.json)
+  return checks.some(({ status }) => status === 'fail') ? 1 : 0
+}
+
+async function checkConfig(
+  io: Io,
+  file: string | undefined,
+): Promise<{ loaded: LoadedConfig; check: Check }> {
+  try {
+    const loaded = await loadConfig({ file, cwd: io.cwd, env: io.env })
+    const found = loaded.file === undefined ? 'none, the defaults hold' : `${loaded.file} is right`
+    return { loaded, check: ok('config', found) }
+  } catch (error) {
+    // The rest is looked at as if there were none, to find what else is wrong.
+    const loaded = { config: DEFAULT_CONFIG, file: undefined, folder: io.cwd }
+    const { message } = error as Error
+    return { loaded, check: { name: 'config', status: 'fail', found: message, remedy: 'mend it as it says' } }
+  }
+}
+
+const SIGNS = { ok: ['green', 'ok  '], warn: ['yellow', 'warn'], fail: ['red', 'FAIL'] } as const
+
+async function print(io: Io, checks: readonly Check[], asJson: boolean | undefined): Promise<void> {
+  if (asJson) {
+    await io.stdout.write(jsonLine({ ok: checks.every(({ status }) => status !== 'fail'), checks }))
+    return
+  }
+  const paint = paintFor(io.stdout, io.env)
+  const width = Math.max(...checks.map(({ name }) => name.length))
+  for (const { name, status, found, remedy } of checks) {
+    const [colour, sign] = SIGNS[status]
+    const lines = found.split('\n').map(safeText)
+    const indent = ' '.repeat(6 + width + 2)
+    const text = `${paint(colour, sign)}  ${name.padEnd(width)}  ${lines.join(`\n${indent}`)}\n`
+    await io.stdout.write(remedy === undefined ? text : `${text}${indent}→ ${safeText(remedy)}\n`)
+  }
+}

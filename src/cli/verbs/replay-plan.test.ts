@@ -1,0 +1,95 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { afterAnOutage, removeFolders } from '../../../test/support/cli-replay.ts'
+
+afterEach(removeFolders)
+
+describe('replay plan', () => {
+  it('B10: shows what would be sent, what the gates say, and its id; nothing is sent', async () => {
+    const { lazaret, store, clock, shop } = await afterAnOutage(3)
+    shop.isBroken = false
+    const { letters } = await store.deadLetters.list()
+    await store.deadLetters.change(letters[0]!.id, { to: 'parked', at: clock.now() })
+    const { code, out, err } = await lazaret(
+      'replay',
+      'plan',
+      '--reason',
+      'billing is back',
+      '--channel',
+      'orders',
+      '--stages',
+      '1,rest',
+    )
+    const [, id] = /^replay (\S+) {2}approved\n/.exec(out) ?? []
+    expect({ code, err }).toEqual({ code: 0, err: `start it: lazaret replay start ${id}\n` })
+    expect(out).toBe(`replay ${id}  approved
+  reason   billing is back
+  planned  2026-01-01T00:00:01.000Z (now) by ann
+  letters  3  (channel orders)
+  hash     ${(await store.replays.get(id!))?.hash}
+  stages   1, rest at 50 per second
+  halts    when more than 20 % fail again, or the first ones fail with the cause they had
+  age      at most 1d
+
+Gates
+  2 letters will be sent
+  1 letter skipped: their state does not allow it (it was replayed 0 times and is parked; lift it out to allow another)
+`)
+    expect(shop.handled).toEqual([])
+  })
+
+  it('B10: takes ids, parts of them too, but not ids and filters at once', async () => {
+    const { lazaret, store } = await afterAnOutage(2)
+    const [letter] = (await store.deadLetters.list()).letters
+    const { json } = await lazaret(
+      'replay',
+      'plan',
+      letter!.id.slice(-8),
+      '--reason',
+      'r',
+      '--json',
+      '--to',
+      'orders-v2',
+    )
+    expect(json[0]).toMatchObject({
+      count: 1,
+      selectedBy: { ids: [letter!.id] },
+      to: 'orders-v2',
+      createdBy: 'ann',
+    })
+    expect(await lazaret('replay', 'plan', letter!.id, '--channel', 'x', '--reason', 'r')).toMatchObject({
+      code: 2,
+      err: 'lazaret: replay plan: give ids or filters, not both\n',
+    })
+  })
+
+  it('B13: takes a patch from a file', async () => {
+    const { lazaret, folder } = await afterAnOutage(1)
+    await writeFile(join(folder, 'fix.json'), JSON.stringify([{ op: 'replace', path: '/amount', value: 7 }]))
+    const { out } = await lazaret('replay', 'plan', '--reason', 'r', '--patch', 'fix.json')
+    expect(out).toContain('Patch\n  {"op":"replace","path":"/amount","value":7}\n')
+    await writeFile(join(folder, 'bad.json'), '[{"op":"mend"}]')
+    const bad = await lazaret('replay', 'plan', '--reason', 'r', '--patch', 'bad.json')
+    expect(bad).toMatchObject({ code: 2, err: expect.stringContaining('replay.patch[0].op') })
+    expect((await lazaret('replay', 'plan', '--reason', 'r', '--patch', 'none.json')).err).toContain(
+      'cannot be read (ENOENT)',
+    )
+  })
+
+  it('F7: takes its defaults from the config, and flags before them', async () => {
+    const { lazaret, folder } = await afterAnOutage(1)
+    await writeFile(
+      join(folder, 'lazaret.yaml'),
+      'replay: { perSecond: 5, maxAge: 2h, needsApproval: true, stages: [3, rest] }',
+    )
+    const { json } = await lazaret('replay', 'plan', '--reason', 'r', '--json', '--per-second', '7')
+    expect(json[0]).toMatchObject({
+      perSecond: 7,
+      maxAgeMs: 7_200_000,
+      needsApproval: true,
+      stages: [3, 'rest'],
+      state: 'planned',
+    })
+  })
+})

@@ -1,0 +1,130 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { cliWorld } from '../../../test/support/cli.ts'
+import { afterAnOutage, removeFolders } from '../../../test/support/cli-replay.ts'
+import { settle } from '../../testing/fake-clock.ts'
+
+afterEach(removeFolders)
+
+describe('replay start, pause, resume, cancel', () => {
+  it('B12: runs in the foreground until every outcome is known', async () => {
+    const { running, plan, shop, lazaret } = await afterAnOutage(12)
+    shop.isBroken = false
+    const id = await plan()
+    const { code, json, err } = await running({}, 'replay', 'start', id, '--json')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(json).toMatchObject([{ id, state: 'finished', outcomes: { recovered: 12, waiting: 0 } }])
+    expect(shop.handled).toHaveLength(12)
+    expect((await lazaret('replay', 'show', id)).out).toContain('Outcomes\n  recovered  12\n')
+    expect((await lazaret('replay', 'list')).out).toContain(`${id}  finished  12`)
+    expect((await lazaret('replay', 'list', '--state', 'running', '--json')).json).toEqual([])
+    expect((await lazaret('replay', 'start', id)).err).toContain(
+      'is finished; start is possible when it is approved',
+    )
+  })
+
+  it('B11: a handler still broken halts it after one letter: failed', async () => {
+    const { running, plan, store } = await afterAnOutage(12)
+    const id = await plan()
+    const { code, out } = await running({}, 'replay', 'start', id)
+    expect(code).toBe(1)
+    expect(out).toContain(`replay ${id}  halted`)
+    expect(out).toContain('it is not mended')
+    expect(await store.replays.counts(id)).toMatchObject({ failed_same_cause: 1, waiting: 11 })
+  })
+
+  it('B11: on a terminal it shows how far it is, its rate and the time left', async () => {
+    const { running, plan, shop } = await afterAnOutage(60)
+    shop.isBroken = false
+    const id = await plan('--stages', '30,rest', '--per-second', '10')
+    const { err } = await running({ columns: 100 }, 'replay', 'start', id)
+    expect(err).toMatch(/\[█+░+\] \d+% \d+\/60 · [\d.]+\/s · [\d.]+s left · stage [12] of 2 · \d+ recovered/)
+  })
+
+  it('B11: Ctrl-C pauses it cleanly, resume takes it from there: each done in part, then done', async () => {
+    const { running, plan, shop, store } = await afterAnOutage(40)
+    shop.isBroken = false
+    const id = await plan('--stages', 'rest', '--per-second', '10')
+    const stop = new AbortController()
+    const paused = await running(
+      { interrupted: stop.signal, afterMs: 1_500, meanwhile: () => stop.abort() },
+      'replay',
+      'start',
+      id,
+      '--json',
+    )
+    expect(paused).toMatchObject({ code: 3, json: [{ state: 'paused', why: 'interrupted', by: 'ann' }] })
+    expect((await store.replays.counts(id)).waiting).toBeGreaterThan(0)
+    const ended = await running({}, 'replay', 'resume', id, '--json')
+    expect(ended).toMatchObject({ code: 0, json: [{ state: 'finished', outcomes: { recovered: 40 } }] })
+  })
+
+  it('B11: resume also takes up what lost its runner', async () => {
+    const { running, plan, shop, store } = await afterAnOutage(3)
+    shop.isBroken = false
+    const id = await plan()
+    const replay = (await store.replays.get(id))!
+    await store.replays.update({ ...replay, state: 'running' })
+    expect(await running({}, 'replay', 'resume', id)).toMatchObject({ code: 0 })
+  })
+
+  it('B11: pause and cancel work from another terminal', async () => {
+    const { running, plan, shop, lazaret } = await afterAnOutage(40)
+    shop.isBroken = false
+    const id = await plan('--stages', 'rest', '--per-second', '10')
+    const pause = () => lazaret('replay', 'pause', id, '--note', 'lunch')
+    expect((await running({ afterMs: 1_000, meanwhile: pause }, 'replay', 'start', id)).out).toContain(
+      'why      lunch (ann)',
+    )
+    expect(await lazaret('replay', 'cancel', id, '--json')).toMatchObject({
+      code: 0,
+      json: [{ state: 'cancelled' }],
+    })
+    expect((await lazaret('replay', 'pause', id)).code).toBe(1)
+  })
+
+  it('B10: a plan that needs it is approved by a second person first', async () => {
+    const { plan, lazaret } = await afterAnOutage(1)
+    const id = await plan('--needs-approval')
+    expect((await lazaret('replay', 'start', id)).err).toContain(
+      'is planned; start is possible when it is approved',
+    )
+    expect((await lazaret('replay', 'approve', id)).err).toContain('a second person has to approve it')
+    expect((await lazaret('replay', 'approve', id, '--by', 'bob')).out).toContain('approval  by bob')
+  })
+
+  it('F8: a large one is asked about, or needs --yes', async () => {
+    const { plan, lazaret, running, shop } = await afterAnOutage(101)
+    shop.isBroken = false
+    const id = await plan()
+    const refused = await lazaret('replay', 'start', id)
+    expect(refused.code).toBe(2)
+    expect(refused.err).toContain(
+      'Send 101 letters again (mended), in stages of 1, 10, 100, rest at 50 per second?',
+    )
+    const no = await running({ columns: 80, answer: '' }, 'replay', 'start', id)
+    expect(no).toMatchObject({ code: 1, err: expect.stringContaining('nothing was sent') })
+    expect(await running({}, 'replay', 'start', id, '--yes')).toMatchObject({ code: 0 })
+  })
+
+  it('B12: says so when nothing comes back', async () => {
+    const { lazaretWith, factory, bury, clock, lazaret, store } = cliWorld()
+    await bury(factory.letter())
+    const id = (await lazaret('replay', 'plan', '--reason', 'r', '--json')).json[0].id
+    const stop = new AbortController()
+    const env = { LAZARET_STORE: 'memory:' }
+    const running = lazaretWith({ env, interrupted: stop.signal }, 'replay', 'start', id)
+    while ((await store.replays.list({ state: 'running' })).length === 0) await settle()
+    for (let s = 0; s < 12; s++) await clock.advance(1_000)
+    stop.abort()
+    expect((await running).err).toContain(
+      'no outcome of 1 sent for 10 s: does a consumer of their channel run?',
+    )
+  })
+
+  it('F8: an unknown replay fails in one line', async () => {
+    const { lazaret } = cliWorld()
+    const err = 'lazaret: there is no replay nope; lazaret replay list shows them\n'
+    for (const verb of ['show', 'start', 'resume', 'pause', 'cancel', 'approve'])
+      expect(await lazaret('replay', verb, 'nope')).toMatchObject({ code: 1, err })
+  })
+})

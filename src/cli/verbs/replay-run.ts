@@ -1,0 +1,128 @@
+import { hostname } from 'node:os'
+import { createIdSource } from '../../core/event/uuid.ts'
+import type { Broker } from '../../ports/broker.ts'
+import type { Replay, ReplayCounts } from '../../ports/replays.ts'
+import { pauseReplay, resumeReplay, startReplay } from '../../replay/control.ts'
+import { runReplay } from '../../replay/runner.ts'
+import type { Context } from '../command.ts'
+import { confirm } from '../confirm.ts'
+import { findReplay } from '../find.ts'
+import type { runFlags } from '../flags/replay.ts'
+import { type ExitCode, FailedError, type Io } from '../io.ts'
+import { Progress } from '../print/progress.ts'
+import { type Session, withStore } from '../session.ts'
+import { surroundings } from './replay-plan.ts'
+import { showReplay } from './replay-show.ts'
+
+/** More than this at once is asked about. */
+const LARGE_REPLAY = 100
+const PATIENCE_MS = 10_000
+
+export function replayStart(context: Context<typeof runFlags>): Promise<ExitCode> {
+  return runInForeground(context, startReplay)
+}
+
+export function replayResume(context: Context<typeof runFlags>): Promise<ExitCode> {
+  return runInForeground(context, resumeReplay)
+}
+
+function runInForeground(
+  { io, args, flags }: Context<typeof runFlags>,
+  begin: typeof startReplay,
+): Promise<ExitCode> {
+  return withStore(io, flags, async session => {
+    const { store, by } = session
+    const replay = await findReplay(store, args[0]!)
+    const broker = requireBroker(session)
+    const { waiting } = await store.replays.counts(replay.id)
+    if (waiting > LARGE_REPLAY && !(await confirm(io, question(replay, waiting), flags.yes))) {
+      await io.stderr.write('nothing was sent\n')
+      return 1
+    }
+    // A replay that runs already has lost its runner, or is refused because it has one.
+    if (replay.state !== 'running') await begin(store, replay.id, { by, why: flags.note, clock: io.clock })
+    const ended = await runHere(session, broker, replay)
+    await showReplay(session, ended, flags.json)
+    return exitCode(ended, await store.replays.counts(replay.id))
+  })
+}
+
+function question({ stages, perSecond, reason }: Replay, waiting: number): string {
+  return `Send ${waiting} letters again (${reason}), in stages of ${stages.join(', ')} at ${perSecond} per second?`
+}
+
+/** Replayed events go back to the broker they came from, and only a store that is one knows it. */
+function requireBroker({ store }: Session): Broker {
+  if (store.broker !== undefined) return store.broker
+  throw new FailedError(
+    `${store.url} keeps letters but is no broker to send them to; import them where their consumer reads: lazaret dlq export --store ${store.url} | lazaret dlq import --store sqlite:FILE`,
+  )
+}
+
+async function runHere({ io, store, by }: Session, broker: Broker, { id, count }: Replay): Promise<Replay> {
+  const progress = new Progress(io, count)
+  const patience = new Patience(io)
+  const signal = io.interrupted
+  const owner = `${by}@${hostname()} ${createIdSource(io.random)(io.clock.now()).slice(-12)}`
+  try {
+    const ended = await runReplay(store, id, {
+      target: { send: events => broker.publish(events) },
+      around: surroundings(io),
+      owner,
+      signal,
+      onProgress: (replay, counts) => {
+        void progress.show(over(counts), noteOf(replay, counts)).catch(() => {})
+        void patience.look(counts).catch(() => {})
+      },
+    })
+    if (!signal.aborted || ended.state !== 'running') return ended
+    return await pauseReplay(store, id, { by, why: 'interrupted', clock: io.clock })
+  } finally {
+    await progress.clear()
+  }
+}
+
+/** Sent, and nothing comes back: the most likely reason is that nobody listens. Said once. */
+class Patience {
+  readonly #io: Io
+  #over = -1
+  #since = 0
+  #isOver = false
+
+  constructor(io: Io) {
+    this.#io = io
+  }
+
+  async look(counts: ReplayCounts): Promise<void> {
+    const now = this.#io.clock.now()
+    if (over(counts) !== this.#over || counts.sent === 0) {
+      this.#over = over(counts)
+      this.#since = now
+    }
+    if (this.#isOver || now - this.#since < PATIENCE_MS) return
+    this.#isOver = true
+    await this.#io.stderr.write(
+      `\nno outcome of ${counts.sent} sent for ${PATIENCE_MS / 1_000} s: does a consumer of their channel run?\n`,
+    )
+  }
+}
+
+function over(counts: ReplayCounts): number {
+  return counts.recovered + failedAgain(counts) + counts.skipped + counts.lost
+}
+
+function failedAgain(counts: ReplayCounts): number {
+  return counts.failed_same_cause + counts.failed_new_cause
+}
+
+function noteOf({ stage, stages }: Replay, counts: ReplayCounts): string {
+  const again = failedAgain(counts)
+  const trouble = again === 0 ? '' : `, ${again} failed again`
+  return `stage ${Math.min(stage + 1, stages.length)} of ${stages.length} · ${counts.recovered} recovered${trouble}`
+}
+
+/** Done when it came to its end and all that was sent is well again. */
+function exitCode({ state }: Replay, counts: ReplayCounts): ExitCode {
+  if (state === 'finished' && failedAgain(counts) === 0 && counts.lost === 0) return 0
+  return counts.recovered === 0 && state !== 'paused' ? 1 : 3
+}

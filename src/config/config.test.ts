@@ -1,0 +1,156 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables in texts are what is tested
+import { describe, expect, it } from 'vitest'
+import { DEFAULT_CONFIG, parseConfig } from './config.ts'
+import { ConfigError } from './config-error.ts'
+import type { Env } from './substitute.ts'
+
+const KEY = Buffer.alloc(32, 7).toString('base64')
+const parse = (text: string, env: Env = {}) => parseConfig(text, 'lazaret.yaml', env)
+
+function faultsOf(text: string, env: Env = {}): string[] {
+  try {
+    parse(text, env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split('\n')
+    throw error
+  }
+  return []
+}
+
+describe('a config file', () => {
+  it('F7: is read whole, with the environment put in', () => {
+    const config = parse(
+      `
+store: sqlite:\${DATA:-./data}/lazaret.db
+spill: file:./var/spill
+masks:
+  paths: [payload.card.number]
+  names: [national_id]
+  patterns: ['AC\\d{4}']
+sealing:
+  current: k2
+  keys: { k1: "\${KEY_1}", k2: "\${KEY_2}" }
+caps: { maxAttempts: 5, keepStack: true }
+retention: 14d
+replay:
+  stages: [1, 50, rest]
+  perSecond: \${RATE:-20}
+  haltRefailRatio: 0.5
+  maxAge: 2d
+  needsApproval: true
+automaticReplay: { cron: '*/15 * * * *', batchSize: 10, maxAge: 6h }
+cleanup: { cron: '30 3 * * *' }
+server: { port: 4600, anything: [goes, here] }
+`,
+      { DATA: '/var/lib', KEY_1: KEY, KEY_2: KEY },
+    )
+    expect(config).toMatchObject({
+      store: 'sqlite:/var/lib/lazaret.db',
+      spill: 'file:./var/spill',
+      sealing: { current: 'k2', keys: { k1: KEY, k2: KEY } },
+      caps: { maxAttempts: 5, maxCycles: 20, keepStack: true },
+      retention: 14 * 86_400_000,
+      replay: {
+        stages: [1, 50, 'rest'],
+        perSecond: 20,
+        haltRefailRatio: 0.5,
+        maxAge: 2 * 86_400_000,
+        needsApproval: true,
+      },
+      automaticReplay: { cron: '*/15 * * * *', batchSize: 10, maxAge: 6 * 3_600_000 },
+      cleanup: { cron: '30 3 * * *' },
+      server: { port: 4600 },
+    })
+    expect(config.masks.maskText('account AC1234')).toBe('account ***')
+    expect(config.masks.isMaskedName('National-ID')).toBe(true)
+  })
+
+  it('E13, K9, E19: without one, cleanup is at 02:00 daily, retention 30 days, automatic replay off', () => {
+    expect(DEFAULT_CONFIG).toMatchObject({
+      cleanup: { cron: '0 2 * * *' },
+      retention: 30 * 86_400_000,
+      automaticReplay: undefined,
+      store: undefined,
+    })
+    expect(parse('')).toEqual({ ...DEFAULT_CONFIG, masks: expect.anything() })
+  })
+
+  it('K9: never is said, not left out', () => {
+    expect(parse('retention: never').retention).toBeUndefined()
+    expect(parse('cleanup: off').cleanup).toBeUndefined()
+    expect(parse('automaticReplay: off').automaticReplay).toBeUndefined()
+  })
+
+  it('F7: every fault is listed at once, each with its line', () => {
+    const text = [
+      'stroe: sqlite:./x.db',
+      'retention: soon',
+      'masks:',
+      '  paths:',
+      '    - payload.card',
+      "    - ''",
+      '  names: ["--"]',
+      '  patterns: ["("]',
+      'replay:',
+      '  perSecond: fast',
+      '  stages: [1, none]',
+      'cleanup:',
+      "  cron: 'every night'",
+      'automaticReplay: {}',
+    ].join('\n')
+    expect(faultsOf(text)).toEqual([
+      `lazaret.yaml:1: stroe: got "sqlite:./x.db"; unknown option, did you mean 'store'?`,
+      `lazaret.yaml:2: retention: got "soon"; give a duration above 0 such as '30d', or 'never'`,
+      `lazaret.yaml:6: masks.paths[1]: got ""; give a path such as 'payload.card.number' or '**.secret'`,
+      `lazaret.yaml:7: masks.names[0]: got "--"; give a property's name, with * for any characters`,
+      `lazaret.yaml:8: masks.patterns[0]: got "("; give a regular expression as a text, such as 'AC\\d{8}'`,
+      'lazaret.yaml:10: replay.perSecond: got "fast"; give a number above 0 and of at most 100000',
+      'lazaret.yaml:11: replay.stages[1]: got "none"; give a whole number of at least 1',
+      expect.stringContaining('lazaret.yaml:13: cleanup.cron: got "every night"; give the five fields'),
+      expect.stringContaining('lazaret.yaml:14: automaticReplay.cron: got undefined; give the five fields'),
+    ])
+  })
+
+  it('F7: a variable that is not set is a fault of its own line, beside all others', () => {
+    expect(faultsOf('store: sqlite:${DB_FILE}\nretention: soon')).toEqual([
+      'lazaret.yaml:1: ${DB_FILE}: got no such variable; set it, or write ${DB_FILE:-default}',
+      expect.stringContaining('lazaret.yaml:2: retention'),
+    ])
+  })
+
+  it('F7: values out of the environment, keys and tokens are never shown', () => {
+    const secrets = { SECRET: 'hunter2hunter2' }
+    const text = [
+      'store: ${SECRET}',
+      'sealing:',
+      '  current: k9',
+      '  keys:',
+      '    k1: plainly-typed-key',
+      '    k2: ${SECRET}',
+      'replay: { perSecond: "${SECRET}" }',
+    ].join('\n')
+    const faults = faultsOf(text, secrets)
+    expect(faults).toHaveLength(4)
+    expect(faults.join('\n')).not.toMatch(/hunter2|plainly/)
+    expect(faults[0]).toContain('lazaret.yaml:1: store: got a value that is not shown')
+    expect(faultsOf('store: sqllite://user:pass@host/x').join()).not.toContain('pass')
+  })
+
+  it('F7: the key to write with is one of those given', () => {
+    const text = `sealing:\n  current: k2\n  keys: { k1: "${KEY}" }`
+    expect(faultsOf(text)).toEqual([
+      'lazaret.yaml:2: sealing.current: got "k2"; give the id of one of the keys: k1',
+    ])
+  })
+
+  it('F7: what is no YAML is told by its line', () => {
+    expect(faultsOf('store: a\nreplay: [1, 2')[0]).toMatch(/^lazaret\.yaml:2: yaml: got what is no YAML; /)
+    expect(faultsOf('store: file:a\nstore: file:b')[0]).toContain('lazaret.yaml:2: yaml: got what is no YAML')
+    expect(faultsOf('- just\n- a list')[0]).toContain('lazaret.yaml:1: the file: got an array of 2')
+  })
+
+  it('F7: aliases that multiply are refused, not unfolded', () => {
+    const layers = Array.from({ length: 9 }, (_, n) => `  l${n + 1}: &l${n + 1} [${`*l${n},`.repeat(9)}]`)
+    expect(faultsOf(`server:\n  l0: &l0 [x]\n${layers.join('\n')}`)[0]).toContain('alias')
+  })
+})

@@ -1,0 +1,18 @@
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/
+const PART = /(\d+(?:\.\d+)?)(ms|[smhdw])/g
+
+/** Milliseconds of `90s`, `1h30m`, `3d`; undefined when the text is no duration. */
+export function durationMs(text: string): number | undefined {
+  if (!DURATION.test(text)) return undefined
+  let ms = 0
+  for (const [, amount, unit] of text.matchAll(PART)) ms += Number(amount) * UNIT_MS[unit!]!
+  return Number.isSafeInteger(Math.round(ms)) ? Math.round(ms) : undefined
+}

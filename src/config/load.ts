@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { type Config, DEFAULT_CONFIG, parseConfig } from './config.ts'
+import { ConfigError } from './config-error.ts'
+import type { Env } from './substitute.ts'
+
+export const DEFAULT_CONFIG_FILE = 'lazaret.yaml'
+
+export interface LoadedConfig {
+  readonly config: Config
+  /** As it was named; undefined when there is none and the defaults hold. */
+  readonly file: string | undefined
+  /** What the relative paths in it are relative to. */
+  readonly folder: string
+}
+
+export interface LoadOptions {
+  /** Must be there; without it `lazaret.yaml` is read if there is one. */
+  readonly file?: string | undefined
+  readonly cwd: string
+  readonly env: Env
+}
+
+export async function loadConfig({ file, cwd, env }: LoadOptions): Promise<LoadedConfig> {
+  const named = file ?? DEFAULT_CONFIG_FILE
+  const path = resolve(cwd, named)
+  const text = await readText(path, named)
+  if (text !== undefined) return { config: parseConfig(text, named, env), file: named, folder: dirname(path) }
+  if (file !== undefined)
+    throw new ConfigError(named, 'there is no such config file; give the path of one with --config, or none')
+  return { config: DEFAULT_CONFIG, file: undefined, folder: cwd }
+}
+
+async function readText(path: string, named: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    throw new ConfigError(named, `cannot be read (${code}); see that it is a file you may read`, error)
+  }
+}

@@ -1,0 +1,106 @@
+import { Cron } from 'croner'
+import { derived, type Rule, that } from '../core/options/rules.ts'
+import { durationMs } from './duration.ts'
+
+const NUMBER = /^-?\d+(?:\.\d+)?$/
+
+/** Numbers, and texts of numbers: what comes out of the environment is text. */
+export function numeric<T>(rule: Rule<T>): Rule<T> {
+  return {
+    read(value, path, faults) {
+      const isNumber = typeof value === 'string' && NUMBER.test(value.trim())
+      return rule.read(isNumber ? Number(value) : value, path, faults)
+    },
+  }
+}
+
+/** The same for a group of numbers and switches. */
+export function coerced<T>(rule: Rule<T>): Rule<T> {
+  return {
+    read(value, path, faults) {
+      if (typeof value !== 'object' || value === null || Array.isArray(value))
+        return rule.read(value, path, faults)
+      const fields = Object.entries(value).map(([name, each]) => [name, asNumberOrTruth(each)])
+      return rule.read(Object.fromEntries(fields), path, faults)
+    },
+  }
+}
+
+function asNumberOrTruth(value: unknown): unknown {
+  if (value === 'true') return true
+  if (value === 'false') return false
+  return typeof value === 'string' && NUMBER.test(value.trim()) ? Number(value) : value
+}
+
+/** true and false, and texts of them. */
+export function truth(rule: Rule<boolean>): Rule<boolean> {
+  return {
+    read: (value, path, faults) =>
+      rule.read(value === 'true' ? true : value === 'false' ? false : value, path, faults),
+  }
+}
+
+/** `90s`, `24h`, `30d`, in milliseconds. */
+export const duration: Rule<number> = derived(
+  that(
+    (value): value is string => typeof value === 'string' && span(value) !== undefined,
+    "give a duration above 0 such as '90s', '24h' or '30d'",
+  ),
+  text => span(text)!,
+)
+
+/** The same, or undefined for `never`. */
+export const durationOrNever: Rule<number | undefined> = derived(
+  that(
+    (value): value is string => value === 'never' || (typeof value === 'string' && span(value) !== undefined),
+    "give a duration above 0 such as '30d', or 'never'",
+  ),
+  span,
+)
+
+/** No time at all is no duration: what shall not be is left out. */
+function span(text: string): number | undefined {
+  const ms = durationMs(text.trim())
+  return ms === 0 ? undefined : ms
+}
+
+export const cron: Rule<string> = that(
+  isCron,
+  "give the five fields of a cron schedule in UTC, such as '0 2 * * *' for 02:00 daily",
+)
+
+function isCron(value: unknown): value is string {
+  if (typeof value !== 'string' || value.trim().split(/\s+/).length !== 5) return false
+  try {
+    return new Cron(value, { timezone: 'UTC', paused: true }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** A regular expression as a text. */
+export const expression: Rule<RegExp> = derived(
+  that(isExpression, "give a regular expression as a text, such as 'AC\\d{8}'"),
+  text => new RegExp(text, 'u'),
+)
+
+function isExpression(value: unknown): value is string {
+  if (typeof value !== 'string' || value === '') return false
+  try {
+    return new RegExp(value, 'u') !== undefined
+  } catch {
+    return false
+  }
+}
+
+const STORE_URL = /^(?:memory:$|(?:file|sqlite):.|(?:postgres|postgresql|redis|rediss):\/\/.)/
+
+export const storeUrl: Rule<string> = that(
+  (value): value is string => typeof value === 'string' && STORE_URL.test(value),
+  "give a store URL such as 'sqlite:./lazaret.db' or 'file:./var/dead-letters'",
+)
+
+export const fileUrl: Rule<string> = that(
+  (value): value is string => typeof value === 'string' && /^file:./.test(value),
+  "give a folder of this machine, such as 'file:./var/spill'",
+)

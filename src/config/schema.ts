@@ -1,0 +1,150 @@
+import { letterCapsRule } from '../core/dead-letter/caps.ts'
+import { parseMaskPath } from '../core/dead-letter/mask-path.ts'
+import { createMasks, type MaskOptions } from '../core/dead-letter/masks.ts'
+import { group, type Resolved } from '../core/options/resolve.ts'
+import {
+  derived,
+  flag,
+  integer,
+  list,
+  number,
+  optional,
+  type Rule,
+  text,
+  that,
+  withDefault,
+} from '../core/options/rules.ts'
+import type { Stage } from '../ports/replays.ts'
+import {
+  coerced,
+  cron,
+  duration,
+  durationOrNever,
+  expression,
+  fileUrl,
+  numeric,
+  storeUrl,
+  truth,
+} from './rules.ts'
+
+export const DEFAULT_CLEANUP_CRON = '0 2 * * *'
+export const DEFAULT_AUTOMATIC_BATCH = 50
+const DAY_MS = 86_400_000
+export const DEFAULT_RETENTION_MS = 30 * DAY_MS
+const KEY_BYTES = 32
+
+const masks = derived(
+  group({
+    paths: withDefault(
+      list(
+        that(
+          (value): value is string => typeof value === 'string' && parseMaskPath(value) !== undefined,
+          "give a path such as 'payload.card.number' or '**.secret'",
+        ),
+      ),
+      [],
+    ),
+    names: withDefault(
+      list(
+        that(
+          (value): value is string => typeof value === 'string' && /[\p{L}\p{N}]/u.test(value),
+          "give a property's name, with * for any characters",
+        ),
+      ),
+      [],
+    ),
+    patterns: withDefault(list(expression), []),
+    defaults: withDefault(truth(flag()), true),
+  }),
+  (options: MaskOptions) => createMasks(options),
+)
+
+/** What is shown of a key is nothing, whatever is wrong with it. */
+const key: Rule<string> = {
+  read(value, path, faults) {
+    const isKey = typeof value === 'string' && Buffer.from(value, 'base64').length === KEY_BYTES
+    if (!isKey) {
+      const remedy = `give ${KEY_BYTES} bytes as base64, such as \`openssl rand -base64 32\` makes`
+      faults.list.push({ path, received: 'a key that is not shown', remedy })
+    }
+    return value as string
+  },
+}
+
+function entries<T>(rule: Rule<T>, remedy: string): Rule<Readonly<Record<string, T>>> {
+  return {
+    read(value, path, faults) {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+        faults.add(path, value, remedy)
+        return {}
+      }
+      return Object.fromEntries(
+        Object.entries(value).map(([name, each]) => [name, rule.read(each, `${path}.${name}`, faults)]),
+      )
+    },
+  }
+}
+
+const sealing = group(
+  {
+    current: text({ maxLength: 64 }),
+    keys: entries(key, 'give keys by their id'),
+  },
+  ({ current, keys }, fault) => {
+    if (!Object.hasOwn(keys, current))
+      fault('current', `give the id of one of the keys: ${Object.keys(keys).join(', ')}`)
+  },
+)
+
+const stage: Rule<Stage> = {
+  read: (value, path, faults) =>
+    value === 'rest' ? 'rest' : numeric(integer({ min: 1 })).read(value, path, faults),
+}
+
+/** Left undefined, a plan's own defaults hold. */
+const replay = group({
+  stages: optional(list(stage, { minItems: 1, maxItems: 50 })),
+  perSecond: optional(numeric(number({ min: 0, above: true, max: 100_000 }))),
+  haltRefailRatio: optional(numeric(number({ min: 0, max: 1 }))),
+  maxAge: optional(duration),
+  needsApproval: optional(truth(flag())),
+})
+
+const automaticReplay = orOff(
+  group({
+    cron,
+    batchSize: withDefault(numeric(integer({ min: 1, max: 1_000 })), DEFAULT_AUTOMATIC_BATCH),
+    maxAge: withDefault(duration, DAY_MS),
+  }),
+)
+
+const cleanup = orOff(group({ cron: withDefault(cron, DEFAULT_CLEANUP_CRON) }))
+
+function orOff<T>(rule: Rule<T>): Rule<T | undefined> {
+  return {
+    read: (value, path, faults) =>
+      value === 'off' || value === false ? undefined : rule.read(value, path, faults),
+  }
+}
+
+const server = that(
+  (value): value is Readonly<Record<string, unknown>> =>
+    typeof value === 'object' && value !== null && !Array.isArray(value),
+  'give the settings of the server, such as port: 4600',
+)
+
+const rules = {
+  store: optional(storeUrl),
+  spill: optional(fileUrl),
+  masks,
+  sealing: optional(sealing),
+  caps: coerced(letterCapsRule),
+  retention: withDefault(durationOrNever, DEFAULT_RETENTION_MS),
+  replay,
+  automaticReplay: optional(automaticReplay),
+  cleanup,
+  server: optional(server),
+}
+
+export type Settings = Resolved<typeof rules>
+export const settingsRule: Rule<Settings> = group(rules)

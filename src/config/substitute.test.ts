@@ -1,0 +1,55 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables in texts are what is tested
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { substitute } from './substitute.ts'
+
+const env = { HOST: 'rabbit.local', EMPTY: '', NESTED: '${HOST}' }
+
+describe('the environment is put into texts', () => {
+  it.each([
+    ['amqp://${HOST}:5672', 'amqp://rabbit.local:5672'],
+    ['${HOST:-localhost}', 'rabbit.local'],
+    ['${MISSING:-localhost}', 'localhost'],
+    ['${EMPTY:-localhost}', 'localhost'],
+    ['${EMPTY-localhost}', ''],
+    ['${MISSING:-}', ''],
+    ['${HOST}${HOST}', 'rabbit.localrabbit.local'],
+    ['a plain $ and $HOST', 'a plain $ and $HOST'],
+    ['$${HOST}', '${HOST}'],
+  ])('F7: %s is %s', (text, expected) => {
+    expect(substitute(text, env)).toMatchObject({ text: expected, missing: [], isMalformed: false })
+  })
+
+  it('F7: a variable that is not set and has no default is missing, each by its name', () => {
+    expect(substitute('${ONE}-${TWO}', env).missing).toEqual(['ONE', 'TWO'])
+  })
+
+  it('F7: what is put in is not looked at again', () => {
+    expect(substitute('${NESTED}', env).text).toBe('${HOST}')
+  })
+
+  it('F7: a brace that begins no variable is told apart from a text', () => {
+    expect(substitute('${not a name}', env).isMalformed).toBe(true)
+    expect(substitute('${OPEN', env).isMalformed).toBe(true)
+  })
+
+  it('F7: names of the prototype are no variables', () => {
+    expect(substitute('${constructor}', {}).missing).toEqual(['constructor'])
+  })
+
+  it('F7: a text without ${ stays as it is, whatever is in it', () => {
+    fc.assert(
+      fc.property(
+        fc.string().filter(text => !text.includes('${')),
+        text => {
+          expect(substitute(text, env)).toEqual({
+            text,
+            isFromEnvironment: false,
+            missing: [],
+            isMalformed: false,
+          })
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,37 @@
+export type Env = Readonly<Record<string, string | undefined>>
+
+export interface Substituted {
+  readonly text: string
+  /** Whether anything was put in: such a text may hold a secret and is never shown. */
+  readonly isFromEnvironment: boolean
+  /** Variables that are not set and have no default. */
+  readonly missing: readonly string[]
+  /** A `${` that begins no variable. */
+  readonly isMalformed: boolean
+}
+
+/** `$${` is a plain `${`; a default may hold anything but a closing brace. */
+const VARIABLE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?-)([^}]*))?\}|\$\{/g
+
+/**
+ * Puts the environment into a text: `${NAME}`, or `${NAME:-default}` for when it is not set or empty, or
+ * `${NAME-default}` for when it is not set. What is put in is not looked at again.
+ */
+export function substitute(text: string, env: Env): Substituted {
+  const missing: string[] = []
+  let isFromEnvironment = false
+  let isMalformed = false
+  const replaced = text.replace(VARIABLE, (whole, name?: string, operator?: string, fallback?: string) => {
+    if (whole === '$${') return '${'
+    if (name === undefined) {
+      isMalformed = true
+      return whole
+    }
+    isFromEnvironment = true
+    const value = Object.hasOwn(env, name) ? env[name] : undefined
+    if (value !== undefined && (value !== '' || operator !== ':-')) return value
+    if (operator === undefined) missing.push(name)
+    return fallback ?? ''
+  })
+  return { text: replaced, isFromEnvironment, missing, isMalformed }
+}

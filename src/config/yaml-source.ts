@@ -1,0 +1,98 @@
+import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
+import type { Fault } from '../core/options/faults.ts'
+import { type Env, substitute } from './substitute.ts'
+
+/** A fault and the line of the file it is on. */
+export interface LocatedFault extends Fault {
+  readonly line: number
+}
+
+/** A YAML text with the environment put in: its value, and where in the text a part of it stands. */
+export interface YamlSource {
+  /** Undefined when the text is no YAML at all. */
+  readonly value: unknown
+  readonly faults: readonly LocatedFault[]
+  /** The line of the place a path names, or of the nearest place around it that there is. */
+  lineOf(path: readonly string[]): number
+  /** `environment`: something at or below that place came from there. `missing`: it should have. */
+  originOf(path: readonly string[]): 'file' | 'environment' | 'missing'
+}
+
+/** More aliases are an attack or a mistake; a config needs none. */
+const MOST_ALIASES = 20
+// biome-ignore lint/suspicious/noTemplateCurlyInString: it shows how a variable is written
+const HOW_TO_WRITE = 'write ${NAME} or ${NAME:-default}, or $${ for a plain ${'
+
+export function readYaml(text: string, env: Env): YamlSource {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const lineAt = (offset: number | undefined) => lines.linePos(offset ?? 0).line || 1
+  const faults: LocatedFault[] = document.errors.map(({ pos, message }) => ({
+    line: lineAt(pos[0]),
+    path: 'yaml',
+    received: 'what is no YAML',
+    remedy: message.split('\n')[0]!,
+  }))
+  const origins = new Map<Node, 'environment' | 'missing'>()
+  visit(document, {
+    Scalar(key, node) {
+      if (key === 'key' || typeof node.value !== 'string') return
+      const { text: filled, isFromEnvironment, missing, isMalformed } = substitute(node.value, env)
+      const line = lineAt(node.range?.[0])
+      for (const name of missing) {
+        const remedy = `set it, or write \${${name}:-default}`
+        faults.push({ line, path: `\${${name}}`, received: 'no such variable', remedy })
+      }
+      const isUnreadable = isMalformed && missing.length === 0
+      if (isUnreadable) {
+        faults.push({ line, path: 'yaml', received: "a '${' that begins no variable", remedy: HOW_TO_WRITE })
+      }
+      if (missing.length > 0 || isUnreadable) origins.set(node, 'missing')
+      else if (isFromEnvironment) origins.set(node, 'environment')
+      node.value = filled
+    },
+  })
+  return {
+    faults,
+    value: document.errors.length === 0 ? toValue(document, faults) : undefined,
+    lineOf: path => lineAt(find(document, path).offset),
+    originOf: path => originBelow(find(document, path).node, origins),
+  }
+}
+
+function originBelow(node: Node | undefined, origins: ReadonlyMap<Node, 'environment' | 'missing'>) {
+  const found = new Set<'environment' | 'missing' | undefined>()
+  if (node !== undefined) visit(node, { Scalar: (_, scalar) => void found.add(origins.get(scalar)) })
+  return found.has('missing') ? 'missing' : found.has('environment') ? 'environment' : 'file'
+}
+
+function toValue(document: Document, faults: LocatedFault[]): unknown {
+  try {
+    return document.toJS({ maxAliasCount: MOST_ALIASES }) ?? {}
+  } catch (error) {
+    const received = 'what cannot be read'
+    faults.push({ line: 1, path: 'yaml', received, remedy: (error as Error).message.split('\n')[0]! })
+    return undefined
+  }
+}
+
+/** As far as the path leads: the node there, and where its key begins. */
+function find(
+  document: Document,
+  path: readonly string[],
+): { readonly node: Node | undefined; readonly offset: number | undefined } {
+  let node: unknown = document.contents
+  let offset: number | undefined
+  for (const step of path) {
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === step)
+      if (pair === undefined) return { node: undefined, offset }
+      offset = isScalar(pair.key) ? pair.key.range?.[0] : offset
+      node = pair.value
+    } else if (isSeq(node)) {
+      node = node.items[Number(step)]
+      offset = (node as Node | undefined)?.range?.[0] ?? offset
+    } else return { node: undefined, offset }
+  }
+  return { node: (node ?? undefined) as Node | undefined, offset }
+}

@@ -1,0 +1,121 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { encodeLetter } from '../src/core/dead-letter/json.ts'
+import { createFactory } from '../src/testing/factories.ts'
+import { FakeClock } from '../src/testing/fake-clock.ts'
+import { runScript, startScript } from './support/lazaret-process.ts'
+
+const LETTERS = 3_000
+let folder: string
+
+/** A folder with a store of each kind, full of letters. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'lazaret-cli-'))
+  const clock = new FakeClock()
+  const factory = createFactory({ clock })
+  const lines = Array.from({ length: LETTERS }, () => {
+    clock.jump(1)
+    return `${encodeLetter(factory.letter({ event: factory.event({ payload: 'x'.repeat(500) }) }))}\n`
+  })
+  await writeFile(join(folder, 'letters.jsonl'), lines.join(''))
+  const imports = ['sqlite:./lazaret.db', 'file:./letters'].map(
+    url => `lazaret dlq import letters.jsonl --store ${url}`,
+  )
+  const { code, out, err } = await runScript(imports.join(' && '), folder)
+  expect({ code, out, err }).toEqual({ code: 0, out: 'imported 3 000 dead letters\n'.repeat(2), err: '' })
+}, 120_000)
+afterAll(() => rm(folder, { recursive: true }))
+
+const run = (script: string, env?: NodeJS.ProcessEnv) => runScript(script, folder, env)
+
+// Every command is a process of its own, and machines are busy.
+describe('lazaret as a process', { timeout: 120_000 }, () => {
+  it('F8: --version, --help and typos answer at once', async () => {
+    expect(await run('lazaret --version')).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+      err: '',
+    })
+    expect(await run('lazaret --help')).toMatchObject({ code: 0, err: '' })
+    expect(await run('lazaret dql')).toEqual({
+      code: 2,
+      out: '',
+      err: "lazaret: dql: there is no such verb; did you mean 'dlq'?\n",
+    })
+    expect(await run('lazaret dlq list --store sqlite:./none.db')).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/^lazaret: there is no store at .*\n$/),
+    })
+  })
+
+  it.each(['sqlite:./lazaret.db', 'file:./letters'])(
+    'F8: %s: every line of a long listing is JSON, and nothing else is there',
+    async url => {
+      const { code, out, err } = await run(`lazaret dlq list --limit all --json --store ${url} | cat`)
+      expect({ code, err }).toEqual({ code: 0, err: '' })
+      const lines = out.trimEnd().split('\n')
+      expect(lines).toHaveLength(LETTERS)
+      expect(new Set(lines.map(line => JSON.parse(line).id)).size).toBe(LETTERS)
+    },
+  )
+
+  it.each(['dlq list --limit all --json', 'dlq list --limit all', 'dlq export', 'dlq list --help'])(
+    'F8: head closing the pipe of %s is no error',
+    async verb => {
+      const { out, err } = await run(`lazaret ${verb} | head -1; echo "exit \${PIPESTATUS[0]}"`)
+      expect(out.split('\n').at(-2)).toBe('exit 0')
+      expect(err).toBe('')
+    },
+  )
+
+  it('F8: a slow reader gets everything', async () => {
+    const { out } = await run('lazaret dlq export | (sleep 0.5; wc -l)')
+    expect(out.trim()).toBe(String(LETTERS))
+  })
+
+  it('F8: letters go through a pipe from one store to the next unchanged', async () => {
+    const { code, out, err } = await run(
+      `set -o pipefail
+      lazaret dlq export --store sqlite:./lazaret.db | lazaret dlq import --store file:./copy
+      lazaret dlq export --store file:./copy | lazaret dlq import --store sqlite:./copy.db
+      lazaret dlq export --store sqlite:./copy.db | sort | cmp - <(sort letters.jsonl) && echo same`,
+    )
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out.split('\n').at(-2)).toBe('same')
+  })
+
+  it('F8: LAZARET_STORE names the store', async () => {
+    const { out } = await run('lazaret dlq stats --json', { LAZARET_STORE: 'file:./letters' })
+    expect(JSON.parse(out)).toMatchObject({ count: LETTERS })
+  })
+
+  it('B11: Ctrl-C pauses a replay cleanly', async () => {
+    const { out } = await run(
+      'lazaret replay plan --reason test --max-age 9999d --stages rest --per-second 20 --json',
+    )
+    const { id } = JSON.parse(out)
+    const started = startScript(
+      `exec ${'lazaret'} replay start ${id} --yes --json`.replace('exec ', ''),
+      folder,
+    )
+    for (;;) {
+      const { outcomes } = JSON.parse((await run(`lazaret replay show ${id} --json`)).out)
+      if (outcomes.sent > 0) break
+    }
+    started.signal('SIGINT')
+    const ended = await started.ended
+    expect(JSON.parse(ended.out)).toMatchObject({ id, state: 'paused', why: 'interrupted' })
+  })
+
+  it('F8: doctor finds both stores well', async () => {
+    for (const url of ['sqlite:./lazaret.db', 'file:./letters']) {
+      const { out } = await run(`lazaret doctor --json --store ${url}`)
+      expect(JSON.parse(out).checks.filter((check: { status: string }) => check.status === 'fail')).toEqual(
+        [],
+      )
+    }
+  })
+})

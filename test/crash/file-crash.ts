@@ -1,0 +1,88 @@
+// `node test/crash/file-crash.ts 200` kills a writing process so many times, and says what it found.
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { type Damage, fileDeadLetters } from '../../src/adapters/file/index.ts'
+import type { Random } from '../../src/core/random.ts'
+import { systemClock } from '../../src/ports/system-clock.ts'
+import { seededRandom } from '../../src/testing/seeded-random.ts'
+import { inFolder } from '../support/folder.ts'
+import { readTold, type Told, violations } from './told.ts'
+
+const WRITER = fileURLToPath(new URL('./file-writer.ts', import.meta.url))
+const MOST_LINES = 400
+
+export interface CrashReport {
+  readonly kills: number
+  readonly acknowledged: number
+  /** Pieces of damage that no kill explains. */
+  readonly unexplained: readonly Damage[]
+  readonly violations: readonly string[]
+}
+
+/** Kills the writer on one folder again and again, and looks after each time whether everything is there. */
+export async function crashFileStore(times: number, random: Random): Promise<CrashReport> {
+  return await inFolder(async dir => {
+    const found: string[] = []
+    const unexplained: Damage[] = []
+    const all: Told[] = []
+    for (let kill = 0; kill < times; kill++) {
+      const told = readTold(await outputUntilKilled(dir, Math.floor(random() * MOST_LINES)))
+      all.push(told)
+      found.push(...(await check(dir, [told], unexplained)))
+    }
+    found.push(...(await check(dir, all, unexplained)))
+    const acknowledged = all.reduce((sum, { sent }) => sum + sent.size, 0)
+    return { kills: times, acknowledged, unexplained, violations: found }
+  })
+}
+
+async function check(dir: string, tellings: readonly Told[], unexplained: Damage[]): Promise<string[]> {
+  const store = fileDeadLetters({
+    dir,
+    // A line that a kill has cut short was never acknowledged.
+    onDamage: damage => damage.kind !== 'torn' && unexplained.push(damage),
+  })
+  try {
+    const found: string[] = []
+    for (const told of tellings) found.push(...(await violations(told, id => store.get(id))))
+    return found
+  } finally {
+    await store.close()
+  }
+}
+
+/** Lets it say so many lines, kills it without warning, and answers with all that it has said. */
+function outputUntilKilled(dir: string, lines: number): Promise<string> {
+  const child = spawn(process.execPath, [WRITER, dir], { stdio: ['ignore', 'pipe', 'inherit'] })
+  return outputOf(child, output => {
+    if (output.split('\n').length > lines) child.kill('SIGKILL')
+  })
+}
+
+export function outputOf(
+  child: ChildProcessByStdio<null, Readable, null>,
+  onOutput: (output: string) => void = () => {},
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    child.stdout.setEncoding('utf8')
+    child.stdout.on('data', (piece: string) => {
+      output += piece
+      onOutput(output)
+    })
+    child.on('error', reject)
+    child.on('close', () => resolve(output))
+  })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [times = '200', seed = String(systemClock.now())] = process.argv.slice(2)
+  const report = await crashFileStore(Number(times), seededRandom(Number(seed)))
+  process.stdout.write(
+    `${report.kills} kills, ${report.acknowledged} letters acknowledged, ${report.violations.length} violations (seed ${seed})\n`,
+  )
+  for (const line of [...report.violations, ...report.unexplained.map(each => JSON.stringify(each))])
+    process.stdout.write(`${line}\n`)
+  if (report.violations.length + report.unexplained.length > 0) process.exitCode = 1
+}

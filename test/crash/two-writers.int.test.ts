@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { fileDeadLetters } from '../../src/adapters/file/index.ts'
+import { createFactory } from '../../src/testing/factories.ts'
+import { inFolder } from '../support/folder.ts'
+import { outputOf } from './file-crash.ts'
+import { readTold, violations } from './told.ts'
+
+const WRITER = fileURLToPath(new URL('./file-writer.ts', import.meta.url))
+const REPLAYER = fileURLToPath(new URL('./file-replayer.ts', import.meta.url))
+const LETTERS = 300
+
+function run(script: string, ...args: string[]): Promise<string> {
+  return outputOf(spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] }))
+}
+
+describe('several processes on one folder', () => {
+  it('E10: take turns at writing, and lose nothing of each other', { timeout: 120_000 }, async () => {
+    await inFolder(async dir => {
+      const outputs = await Promise.all([1, 2, 3].map(() => run(WRITER, dir, String(LETTERS))))
+      const tellings = outputs.map(readTold)
+      const damage: unknown[] = []
+      const store = fileDeadLetters({ dir, onDamage: found => damage.push(found) })
+      for (const told of tellings) {
+        expect(told.failures).toEqual([])
+        expect(told.sent.size).toBe(LETTERS)
+        expect(await violations(told, id => store.get(id))).toEqual([])
+      }
+      const deleted = tellings.reduce((sum, told) => sum + told.deleted.size, 0)
+      expect((await store.stats()).count).toBe(3 * LETTERS - deleted)
+      expect(damage).toEqual([])
+      await store.close()
+    })
+  })
+
+  it('K8: of several who want to replay the same letters, one does', { timeout: 120_000 }, async () => {
+    await inFolder(async dir => {
+      const make = createFactory()
+      const store = fileDeadLetters({ dir })
+      const letters = Array.from({ length: 40 }, () => make.letter())
+      for (const letter of letters) await store.send(letter)
+      const outputs = await Promise.all([1, 2, 3].map(() => run(REPLAYER, dir)))
+      const won = outputs.flatMap(output => output.split('\n').filter(line => line !== ''))
+      expect(won.sort()).toEqual(letters.map(({ id }) => id).sort())
+      for (const { id } of letters)
+        expect(await store.get(id)).toMatchObject({ state: 'replaying', replays: 1 })
+      await store.close()
+    })
+  })
+})

@@ -1,0 +1,102 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Note } from '../sim/journal.ts'
+import { type Outcome, simulate } from '../sim/simulate.ts'
+import { tellFact, tellWorld } from '../sim/story.ts'
+import { drawPlan } from '../sim/world.ts'
+
+const FIRST_SEED = 1
+const WORLDS = 300
+
+/** A short form of `npm run sim`: the same worlds every time. What each line below guards is told in docs/testing.md. */
+describe(`${WORLDS} simulated worlds`, () => {
+  const outcomes: Outcome[] = []
+
+  beforeAll(async () => {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + WORLDS; seed++) outcomes.push(await simulate(seed))
+  }, 120_000)
+
+  const against = (...checkers: readonly string[]) =>
+    outcomes.flatMap(({ seed, violations }) =>
+      violations
+        .filter(({ checker }) => checkers.includes(checker))
+        .map(({ told }) => `${told}; repeat it with: npm run sim -- --seed ${seed}`),
+    )
+  const count = (what: Note['what']) =>
+    outcomes.reduce((sum, { journal }) => sum + journal.of(what).length, 0)
+
+  it('are stormy: processes crash, calls fail, clocks are set, letters are spilled', () => {
+    for (const what of [
+      'fault',
+      'machineCrashed',
+      'lost',
+      'jumped',
+      'killed',
+      'claimed',
+      'letGo',
+      'told',
+    ] as const)
+      expect(count(what), what).toBeGreaterThan(50)
+    const spilled = outcomes.flatMap(({ journal }) =>
+      journal.of('saved').filter(({ where }) => where === 'spill'),
+    )
+    expect(spilled.length).toBeGreaterThan(10)
+  })
+
+  it('E21: come to rest when faults stop, with nothing stuck', () => {
+    expect(against('rest')).toEqual([])
+  })
+
+  it('E21, K10, B7: lose no event: each is done, or a letter in the store', () => {
+    expect(against('places')).toEqual([])
+  })
+
+  it('E21: settle nothing as done that its handler has not handled', () => {
+    expect(against('success')).toEqual([])
+  })
+
+  it('S8: do once what a ledger watches over', () => {
+    expect(against('once')).toEqual([])
+  })
+
+  it('F1, B8: make no more attempts than the policy says, those of crashed processes included', () => {
+    expect(against('attempts')).toEqual([])
+  })
+
+  it('B9: keep the order of a key', () => {
+    expect(against('order')).toEqual([])
+  })
+
+  it('K5, B8: quarantine what kills processes, and finish everything else', () => {
+    expect(against('poison')).toEqual([])
+  })
+
+  it('E4: start retries no faster than the retry limit', () => {
+    expect(against('pace')).toEqual([])
+  })
+
+  it('E16, K4: let nothing through an open breaker', () => {
+    expect(against('breaker')).toEqual([])
+  })
+
+  it('P2: tell the whole story in every letter', () => {
+    expect(against('letters')).toEqual([])
+  })
+
+  it('E17: have a true outcome for every tracked event and sink, within the bounds of each lane', () => {
+    expect(against('sinks', 'lanes')).toEqual([])
+  })
+
+  it('leave nothing behind when they are closed', () => {
+    expect(against('leftovers')).toEqual([])
+  })
+})
+
+describe('the simulator', () => {
+  it('tells the same story for the same seed, and another for another', async () => {
+    const story = async (seed: number) =>
+      [...tellWorld(drawPlan(seed)), ...(await simulate(seed)).journal.facts.map(tellFact)].join('\n')
+    const told = await story(42)
+    expect(await story(42)).toBe(told)
+    expect(await story(43)).not.toBe(told)
+  })
+})

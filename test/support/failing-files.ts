@@ -1,0 +1,31 @@
+import { type Files, realFiles } from '../../src/adapters/file/journal/files.ts'
+
+/** What a call shall end with: an error's system code, or undefined to do what was asked. */
+export type Fate = (call: keyof Files, path: string) => string | undefined
+
+/** The real file system, but for the calls whose fate is an error. Paths of open files are remembered. */
+export function failingFiles(fate: Fate): Files {
+  const paths = new Map<number, string>()
+  const failing = Object.fromEntries(
+    Object.entries(realFiles).map(([name, work]) => [
+      name,
+      async (...args: [number | string, ...unknown[]]) => {
+        const call = name as keyof Files
+        const path = typeof args[0] === 'string' ? args[0] : (paths.get(args[0]) ?? '')
+        const code = fate(call, path)
+        // A disk that is full takes a part of what it is given.
+        if (code !== undefined && call === 'write') await writeHalf(args)
+        if (code !== undefined) throw Object.assign(new Error(`${code}: ${call}`), { code })
+        const result = await (work as (...args: unknown[]) => Promise<unknown>)(...args)
+        if (call === 'open') paths.set(result as number, path)
+        return result
+      },
+    ]),
+  )
+  return failing as unknown as Files
+}
+
+async function writeHalf([fd, bytes, position]: readonly unknown[]): Promise<void> {
+  const half = (bytes as Uint8Array).subarray(0, Math.floor((bytes as Uint8Array).length / 2))
+  await realFiles.write(fd as number, half, position as number)
+}
