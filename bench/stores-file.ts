@@ -1,0 +1,161 @@
+import { execFile } from 'node:child_process'
+import { fdatasync, write } from 'node:fs'
+import { mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { type FileDeadLetters, fileDeadLetters } from '../src/adapters/file/index.ts'
+import { encodeLetter } from '../src/core/dead-letter/json.ts'
+import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
+import { systemClock } from '../src/ports/system-clock.ts'
+import { makeLetters } from './harness/letters.ts'
+import { percentile } from './harness/percentile.ts'
+import { atLeast, atMost, type Bar, median, type Row, row } from './harness/result.ts'
+
+const IN_FLIGHT = 100
+const LETTERS = 20_000
+const ROUNDS = 7
+const PER_SECOND = 1_000
+const PACED_SECONDS = 3
+const MILLION = fileURLToPath(new URL('./stores-file-million.ts', import.meta.url))
+
+const OURS = `file store, ${IN_FLIGHT} writers in flight`
+const RAW = `raw: ${IN_FLIGHT} appends of the same bytes in flight, then one sync`
+const ONE_WRITE = `raw: the same bytes as one write, then one sync`
+const PACED = `file store, ${PER_SECOND} writes/s, p99`
+
+async function inFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
+  const dir = await mkdtemp(join(tmpdir(), 'lazaret-bench-'))
+  try {
+    return await work(dir)
+  } finally {
+    await rm(dir, { recursive: true })
+  }
+}
+
+async function perSecond(count: number, work: () => Promise<unknown>): Promise<number> {
+  const startedAt = process.hrtime.bigint()
+  await work()
+  return count / (Number(process.hrtime.bigint() - startedAt) / 1e9)
+}
+
+async function withStore<T>(work: (store: FileDeadLetters) => Promise<T>): Promise<T> {
+  return await inFolder(async dir => {
+    const store = fileDeadLetters({ dir })
+    await store.stats()
+    const result = await work(store)
+    await store.close()
+    return result
+  })
+}
+
+/** Letters per second with so many sends waiting at any time. */
+function throughput(letters: readonly DeadLetter[]): Promise<number> {
+  return withStore(store =>
+    perSecond(letters.length, async () => {
+      let next = 0
+      const writer = async () => {
+        while (next < letters.length) await store.send(letters[next++]!)
+      }
+      await Promise.all(Array.from({ length: IN_FLIGHT }, writer))
+    }),
+  )
+}
+
+/** What the disk gives whoever does nothing but write these bytes, without ever blocking the event loop either. */
+function rawThroughput(lines: readonly Buffer[], isOneWrite: boolean): Promise<number> {
+  const writeAsync = promisify(write)
+  const syncAsync = promisify(fdatasync)
+  return inFolder(async dir => {
+    const file = await open(join(dir, 'raw'), 'a')
+    const rate = await perSecond(lines.length, async () => {
+      for (let start = 0; start < lines.length; start += IN_FLIGHT) {
+        const batch = lines.slice(start, start + IN_FLIGHT)
+        const pieces = isOneWrite ? [Buffer.concat(batch)] : batch
+        await Promise.all(pieces.map(piece => writeAsync(file.fd, piece, 0, piece.length, null)))
+        await syncAsync(file.fd)
+      }
+    })
+    await file.close()
+    return rate
+  })
+}
+
+/** Milliseconds from sending to acknowledgement of each letter, at an even pace. */
+function pacedLatencies(letters: readonly DeadLetter[]): Promise<number[]> {
+  return withStore(async store => {
+    const latencies: number[] = []
+    const sends: Promise<void>[] = []
+    const startedAt = process.hrtime.bigint()
+    const elapsedMs = () => Number(process.hrtime.bigint() - startedAt) / 1e6
+    while (sends.length < letters.length) {
+      const due = Math.min(letters.length, Math.floor((elapsedMs() * PER_SECOND) / 1_000))
+      while (sends.length < due) {
+        const sentAt = elapsedMs()
+        sends.push(
+          store.send(letters[sends.length]!).then(() => {
+            latencies.push(elapsedMs() - sentAt)
+          }),
+        )
+      }
+      await new Promise<void>(resolve => systemClock.schedule(1, resolve))
+    }
+    await Promise.all(sends)
+    return latencies
+  })
+}
+
+interface MillionReport {
+  readonly openMs: number
+  readonly firstPageMs: number
+  readonly filteredPageMs: number
+  readonly memoryMb: number
+}
+
+/** Filled by one process and measured in another, so that nothing of the filling is measured. */
+async function million(): Promise<MillionReport> {
+  return await inFolder(async dir => {
+    const run = promisify(execFile)
+    await run(process.execPath, [MILLION, 'fill', dir])
+    const { stdout } = await run(process.execPath, [MILLION, 'measure', dir])
+    return JSON.parse(stdout) as MillionReport
+  })
+}
+
+/** Dead letters in files: how fast a durable write is, how many there can be, and what a million of them cost. */
+export async function fileStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
+  const letters = makeLetters(LETTERS)
+  const lines = letters.map(letter => Buffer.from(`{"crc":"00000000","put":${encodeLetter(letter)}}\n`))
+  await throughput(letters)
+  const ours: number[] = []
+  const raw: number[] = []
+  const oneWrite: number[] = []
+  const p99: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    ours.push(await throughput(letters))
+    raw.push(await rawThroughput(lines, false))
+    oneWrite.push(await rawThroughput(lines, true))
+    p99.push(percentile(await pacedLatencies(letters.slice(0, PER_SECOND * PACED_SECONDS)), 0.99))
+  }
+  const { openMs, firstPageMs, filteredPageMs, memoryMb } = await million()
+  const rows = [
+    row(OURS, 'letters/s', ours),
+    row(RAW, 'letters/s', raw),
+    row(ONE_WRITE, 'letters/s', oneWrite),
+    row(PACED, 'ms', p99),
+    row('file store, 1 000 000 letters: open', 'ms', [openMs]),
+    row('file store, 1 000 000 letters: first page', 'ms', [firstPageMs]),
+    row('file store, 1 000 000 letters: first page of a channel', 'ms', [filteredPageMs]),
+    row('file store, 1 000 000 letters: memory', 'MB', [memoryMb]),
+  ]
+  return {
+    rows,
+    bars: [
+      atLeast('file store ÷ raw limit', median(rows, OURS) / median(rows, RAW), 0.5),
+      atMost('file store, durable write p99, ms', median(rows, PACED), 5),
+      atMost('file store, first page of 1 000 000, ms', firstPageMs, 200),
+      atMost('file store, memory with 1 000 000, MB', memoryMb, 300),
+    ],
+  }
+}

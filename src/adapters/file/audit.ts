@@ -1,0 +1,89 @@
+import { OptionsError } from '../../core/options/faults.ts'
+import { resolveOptions } from '../../core/options/resolve.ts'
+import { integer, optional, text, withDefault } from '../../core/options/rules.ts'
+import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../ports/audit.ts'
+import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from '../../ports/letter-query.ts'
+import type { Door } from './door.ts'
+import { decide } from './journal/decide.ts'
+import type { Journal } from './journal/journal.ts'
+import { type JournalRecord, readLine } from './journal/line.ts'
+import { readLines } from './journal/read-lines.ts'
+import type { JournalUser, Place } from './journal/segment-set.ts'
+
+const rules = {
+  target: optional(text()),
+  action: optional(text()),
+  limit: withDefault(integer({ min: 1, max: MAX_PAGE_LIMIT }), DEFAULT_PAGE_LIMIT),
+  cursor: optional(text()),
+}
+
+/** Nothing is kept in memory: what was done is looked up where it is written. */
+export const auditUser: JournalUser = {
+  apply() {},
+  reset() {},
+  recall: async () => true,
+}
+
+/** A journal of entries. A page is read from the end of the last file backwards. */
+export class FileAudit implements AuditLog {
+  readonly #door: Door<{ readonly journal: Journal }>
+
+  constructor(door: Door<{ readonly journal: Journal }>) {
+    this.#door = door
+  }
+
+  async append(entry: AuditEntry): Promise<void> {
+    const record: JournalRecord = { kind: 'entry', text: JSON.stringify(entry) }
+    const { journal } = await this.#door.enter()
+    await decide(journal, () => ({ records: [record], written: () => {} }))
+  }
+
+  async list(query?: AuditQuery): Promise<AuditPage> {
+    const { target, action, limit, cursor } = resolveOptions('query', rules, query)
+    const behind = cursor === undefined ? LAST : readCursor(cursor)
+    const { journal } = await this.#door.enter()
+    await journal.refresh()
+    const found: Found[] = []
+    for (const segment of journal.segments.all.toReversed()) {
+      if (found.length > limit) break
+      if (segment.name.number > behind.segment) continue
+      const entries = await entriesOf(journal, segment.name.number)
+      for (const each of entries.reverse()) {
+        const { entry, place } = each
+        if (place.segment === behind.segment && place.offset >= behind.offset) continue
+        if ((target ?? entry.target) === entry.target && (action ?? entry.action) === entry.action)
+          found.push(each)
+      }
+    }
+    const shown = found.slice(0, limit)
+    const last = shown.at(-1)?.place
+    const hasMore = found.length > limit && last !== undefined
+    return {
+      entries: shown.map(({ entry }) => entry),
+      cursor: hasMore ? `${last.segment}_${last.offset}` : undefined,
+    }
+  }
+}
+
+interface Found {
+  readonly entry: AuditEntry
+  readonly place: Pick<Place, 'segment' | 'offset'>
+}
+
+async function entriesOf(journal: Journal, segment: number): Promise<Found[]> {
+  const found: Found[] = []
+  await readLines(journal.files, journal.pathOf(segment), 0, (line, offset) => {
+    const record = readLine(line)
+    if (record?.kind === 'entry') found.push({ entry: JSON.parse(record.text), place: { segment, offset } })
+  })
+  return found
+}
+
+const LAST = { segment: Number.POSITIVE_INFINITY, offset: 0 }
+
+function readCursor(cursor: string): Pick<Place, 'segment' | 'offset'> {
+  const [, segment, offset] = /^(\d+)_(\d+)$/.exec(cursor) ?? []
+  if (segment !== undefined) return { segment: Number(segment), offset: Number(offset) }
+  const remedy = 'give the cursor of the page before'
+  throw new OptionsError('query', [{ path: 'query.cursor', received: JSON.stringify(cursor), remedy }])
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import { filesBelow, inFolder } from '../../../test/support/folder.ts'
+import { encodeLetter } from '../../core/dead-letter/json.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { seededRandom } from '../../testing/seeded-random.ts'
+import { type FileDeadLetters, fileDeadLetters, fileSpill } from './index.ts'
+
+const ROTATE_BYTES = 5_000
+
+async function all(store: FileDeadLetters): Promise<string[]> {
+  const { letters } = await store.list({ limit: 1_000 })
+  return letters.map(encodeLetter).sort()
+}
+
+describe('rewriting files without what no longer counts', () => {
+  it('E10: gives the space of deleted letters back, and keeps every other as it was', async () => {
+    await inFolder(async dir => {
+      const make = createFactory()
+      const store = fileDeadLetters({ dir, rotateBytes: ROTATE_BYTES })
+      const letters = Array.from({ length: 60 }, () => make.letter())
+      for (const letter of letters) await store.send(letter)
+      const before = await store.usage()
+      for (const letter of letters.slice(0, 55)) await store.delete(letter.id)
+      await store.cleanup(0)
+      const expected = letters.slice(55).map(encodeLetter).sort()
+      expect(await all(store)).toEqual(expected)
+      expect((await store.usage()).bytes).toBeLessThan(before.bytes / 4)
+      await store.close()
+      const reopened = fileDeadLetters({ dir, rotateBytes: ROTATE_BYTES })
+      expect(await all(reopened)).toEqual(expected)
+      await reopened.close()
+    })
+  })
+
+  for (const seed of [1, 2, 3, 4]) {
+    it(`E10: whatever is sent, changed, deleted and cleaned up, nothing is lost and nothing comes back (seed ${seed})`, async () => {
+      await inFolder(async dir => {
+        const random = seededRandom(seed)
+        const make = createFactory({ random })
+        const model = new Map<string, DeadLetter>()
+        const pick = () => [...model.values()][Math.floor(random() * model.size)]
+        const open = () => fileDeadLetters({ dir, rotateBytes: ROTATE_BYTES })
+        let store = open()
+        for (let step = 0; step < 400; step++) {
+          const dice = random()
+          const known = pick()
+          if (dice < 0.5 || known === undefined) {
+            const letter = make.letter()
+            await store.send(letter)
+            model.set(letter.id, letter)
+          } else if (dice < 0.65) {
+            const changed = await store.change(known.id, { to: 'resolved', at: step })
+            model.set(known.id, changed!)
+          } else if (dice < 0.95) {
+            expect(await store.delete(known.id)).toBe(true)
+            model.delete(known.id)
+          } else if (dice < 0.98) {
+            await store.cleanup(0)
+          } else {
+            await store.close()
+            store = open()
+          }
+        }
+        await store.cleanup(0)
+        const expected = [...model.values()].map(encodeLetter).sort()
+        expect(await all(store)).toEqual(expected)
+        await store.close()
+        const reopened = open()
+        expect(await all(reopened)).toEqual(expected)
+        await reopened.close()
+      })
+    })
+  }
+
+  it('E10: another who has the same folder open reads on, whatever is rewritten under it', async () => {
+    await inFolder(async dir => {
+      const make = createFactory()
+      const [one, other] = [0, 1].map(() => fileDeadLetters({ dir, rotateBytes: ROTATE_BYTES })) as [
+        FileDeadLetters,
+        FileDeadLetters,
+      ]
+      const letters = Array.from({ length: 40 }, () => make.letter())
+      for (const letter of letters) await one.send(letter)
+      expect((await other.stats()).count).toBe(40)
+      for (const letter of letters.slice(0, 30)) await one.delete(letter.id)
+      await one.cleanup(0)
+      expect(await all(other)).toEqual(letters.slice(30).map(encodeLetter).sort())
+      for (const letter of letters.slice(30, 38)) expect(await other.delete(letter.id)).toBe(true)
+      await other.cleanup(0)
+      expect(await one.get(letters[38]!.id)).toEqual(letters[38])
+      expect(await all(one)).toEqual(letters.slice(38).map(encodeLetter).sort())
+      await one.close()
+      await other.close()
+    })
+  })
+
+  it('B7: a spill that fills and drains for ever does not grow for ever', async () => {
+    await inFolder(async dir => {
+      const make = createFactory()
+      const spill = fileSpill({ dir, rotateBytes: ROTATE_BYTES })
+      for (let round = 0; round < 40; round++) {
+        for (let index = 0; index < 5; index++) await spill.send(make.letter())
+        expect(await spill.drain({ send: async () => {}, close: async () => {} })).toBe(5)
+      }
+      await spill.close()
+      expect((await filesBelow(dir, '.jsonl')).length).toBeLessThan(8)
+    })
+  })
+})

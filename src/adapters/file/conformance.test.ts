@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'vitest'
+import { deadLetterStoreConformance } from '../../testing/conformance/dead-letters.ts'
+import { spillConformance } from '../../testing/conformance/spill.ts'
+import { fileDeadLetters, fileSpill } from './index.ts'
+
+async function freshFolder(): Promise<{ readonly dir: string; readonly cleanup: () => Promise<void> }> {
+  const dir = await mkdtemp(join(tmpdir(), 'lazaret-file-'))
+  return { dir, cleanup: () => rm(dir, { recursive: true }) }
+}
+
+describe('dead letters in files', () => {
+  deadLetterStoreConformance({
+    test: it,
+    async setup({ capacity }) {
+      const { dir, cleanup } = await freshFolder()
+      const open = () => fileDeadLetters({ dir, capacity, rotateBytes: 20_000 })
+      return { store: open(), reopen: async () => open(), cleanup }
+    },
+    declares: { durable: true, bounded: true },
+  })
+})
+
+describe('a spill in files', () => {
+  spillConformance({
+    test: it,
+    async setup() {
+      const { dir, cleanup } = await freshFolder()
+      const open = () => fileSpill({ dir, rotateBytes: 1_000 })
+      return { spill: open(), reopen: async () => open(), cleanup }
+    },
+    declares: { durable: true },
+  })
+})

@@ -1,0 +1,36 @@
+/**
+ * The way to something that is opened when it is first needed, again after that has failed, and never after it was
+ * closed.
+ */
+export class Door<T> {
+  readonly #open: () => Promise<T>
+  readonly #close: (opened: T) => Promise<void>
+  readonly #whenClosed: () => Error
+  #opening: Promise<T> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(open: () => Promise<T>, close: (opened: T) => Promise<void>, whenClosed: () => Error) {
+    this.#open = open
+    this.#close = close
+    this.#whenClosed = whenClosed
+  }
+
+  enter(): Promise<T> {
+    if (this.#closing !== undefined) return Promise.reject(this.#whenClosed())
+    this.#opening ??= this.#open().catch(error => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#shut()
+    return this.#closing
+  }
+
+  async #shut(): Promise<void> {
+    const opened = await this.#opening?.catch(() => undefined)
+    if (opened !== undefined) await this.#close(opened)
+  }
+}

@@ -1,0 +1,80 @@
+import { LazaretError } from '../../core/failure/errors.ts'
+import { codeOf } from './journal/files.ts'
+
+/** The file system did not do what it was asked. Nothing that was acknowledged is lost by it. */
+export class StoreFailedError extends LazaretError {
+  override readonly name = 'StoreFailedError'
+  readonly path: string
+
+  constructor(doing: string, path: string, cause: unknown) {
+    const { remedy, retryable } = adviceFor(cause)
+    super(`${doing} ${path}: ${reasonOf(cause)}; ${remedy}`, {
+      code: 'LAZARET_STORE_FAILED',
+      retryable,
+      cause,
+    })
+    this.path = path
+  }
+}
+
+/** Someone else holds the lock for longer than any write takes. Nothing was written. */
+export class StoreLockedError extends LazaretError {
+  override readonly name = 'StoreLockedError'
+  readonly path: string
+
+  constructor(path: string, holder: string, waitedMs: number) {
+    super(
+      `${path}: held by ${holder} for more than ${waitedMs} ms; end that process, or remove the file if it is gone`,
+      { code: 'LAZARET_STORE_LOCKED', retryable: true },
+    )
+    this.path = path
+  }
+}
+
+/** Used after `close`. */
+export class StoreClosedError extends LazaretError {
+  override readonly name = 'StoreClosedError'
+
+  constructor(what: string) {
+    super(`${what}: closed; use it before close(), or open it anew`, {
+      code: 'LAZARET_STORE_CLOSED',
+      retryable: false,
+    })
+  }
+}
+
+/** The error itself when it says enough, else one that does. */
+export function explained(doing: string, path: string, error: unknown): unknown {
+  return error instanceof LazaretError ? error : new StoreFailedError(doing, path, error)
+}
+
+export function isDiskFull(error: unknown): boolean {
+  const code = codeOf(error instanceof StoreFailedError ? error.cause : error)
+  return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+function adviceFor(cause: unknown): { readonly remedy: string; readonly retryable: boolean } {
+  switch (codeOf(cause)) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return { remedy: 'make room on the disk, then try again', retryable: true }
+    case 'EIO':
+      return { remedy: 'look after the disk; what was acknowledged before is kept', retryable: true }
+    case 'EMFILE':
+    case 'ENFILE':
+      return { remedy: 'allow more open files (ulimit -n)', retryable: true }
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return { remedy: 'let this process write there, or name another folder', retryable: false }
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return { remedy: 'name a folder, not a file', retryable: false }
+    default:
+      return { remedy: 'see the cause, then try again', retryable: true }
+  }
+}

@@ -1,0 +1,118 @@
+import type { Clock } from '../../../ports/clock.ts'
+import { nextTurn } from '../../../ports/system-clock.ts'
+import { explained } from '../errors.ts'
+import { Batch, type Write } from './batch.ts'
+import { LineWriter } from './line-writer.ts'
+import type { FolderLock } from './lock.ts'
+import type { Tail } from './tail.ts'
+
+export interface CommitParts {
+  readonly dir: string
+  readonly clock: Clock
+  readonly lock: FolderLock
+  readonly tail: Tail
+  /** The lock is held now: make everything known that others have written. `isStrange`: trust nothing of before. */
+  readonly begin: (isStrange: boolean) => Promise<void>
+  /** The lock is about to be let go. Never rejects. */
+  readonly end: () => Promise<void>
+}
+
+/** More than this goes into the next write, so that those who came first do not wait for those who came last. */
+const MOST_WRITES = 1_024
+const MOST_BYTES = 1_048_576
+/** How long a busy process keeps the lock before it looks whether someone else wants it, and how long it steps back. */
+const HOLD_MS = 10
+const STEP_BACK_MS = 12
+/** Lazy writes wait for company up to this many. */
+const MOST_LAZY = 256
+
+/**
+ * Group commit: whatever arrives while one write and its sync are under way is written together by the next. Nobody
+ * waits for a timer, and the busier it gets, the more share one sync.
+ */
+export class Commits {
+  readonly #parts: CommitParts
+  readonly #lines = new LineWriter()
+  #queue: Write[] = []
+  #lazy = 0
+  #running: Promise<void> | undefined
+
+  constructor(parts: CommitParts) {
+    this.#parts = parts
+  }
+
+  /** A lazy write is in no hurry: it goes with the next that is, or when there are many, or when the journal closes. */
+  add(write: Write, isLazy = false): void {
+    this.#queue.push(write)
+    if (isLazy && ++this.#lazy < MOST_LAZY) return
+    this.#start()
+  }
+
+  /** Resolves when nothing is left to be written. */
+  async settle(): Promise<void> {
+    while (this.#queue.length > 0 || this.#running !== undefined) {
+      this.#start()
+      await this.#running
+    }
+  }
+
+  #start(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined
+      // A write that came while the lock was being let go.
+      if (this.#queue.length > this.#lazy) this.#start()
+    })
+  }
+
+  async #run(): Promise<void> {
+    const { dir, lock, begin, end, clock } = this.#parts
+    while (this.#queue.length > 0) {
+      let mustStepBack = false
+      try {
+        const { isStrange } = await lock.acquire()
+        try {
+          await begin(isStrange)
+          mustStepBack = await this.#commitWhileHeld()
+        } finally {
+          await end()
+          await lock.release()
+        }
+      } catch (error) {
+        const failure = explained('writing in', dir, error)
+        for (const write of this.#queue.splice(0)) write.failed(failure)
+      }
+      if (mustStepBack) await new Promise<void>(resolve => clock.schedule(STEP_BACK_MS, resolve))
+    }
+  }
+
+  /** True when it stopped because someone else wants the lock. */
+  async #commitWhileHeld(): Promise<boolean> {
+    const { clock, lock } = this.#parts
+    let since = clock.now()
+    while (this.#queue.length > 0) {
+      await this.#commitSome()
+      // Those who were waiting have the word now: what they send next shall be in the next write already.
+      await nextTurn()
+      const now = clock.now()
+      if (now >= since && now - since < HOLD_MS) continue
+      if (await lock.isWanted()) return true
+      since = now
+    }
+    return false
+  }
+
+  async #commitSome(): Promise<void> {
+    const { tail } = this.#parts
+    this.#lazy = 0
+    let batch = new Batch(this.#lines)
+    for (const write of this.#queue.splice(0, MOST_WRITES)) {
+      const added = batch.add(write)
+      // Most know at once what to write; waiting for nothing, a thousand times, would cost more than the write.
+      if (added !== undefined) await added
+      if (batch.bytes < MOST_BYTES) continue
+      await batch.commit(tail)
+      batch = new Batch(this.#lines)
+    }
+    await batch.commit(tail)
+  }
+}

@@ -1,0 +1,156 @@
+import type { Journal } from './journal.ts'
+import { readLine } from './line.ts'
+import { readLines } from './read-lines.ts'
+import type { Segment } from './segment-set.ts'
+
+/** Knows which lines still say something. Lines of kind `put` and `delete` are its own; others are never touched. */
+export interface Keeper {
+  /** Bytes of the segment's `put` lines that still count, newlines included. */
+  liveBytes(segment: number): number
+  /** Whether it has `put` lines that count no more. */
+  hasDead(segment: number): boolean
+  /** Where those that count begin. */
+  liveOffsets(segment: number): ReadonlySet<number>
+  /** They lie elsewhere in their segment now. All of it at once, without waiting for anything. */
+  move(segment: number, moves: ReadonlyMap<number, number>): void
+}
+
+/** A closed segment is rewritten when at least this share of it is garbage. */
+const LEAST_GARBAGE = 0.5
+
+/**
+ * Rewrites closed segments without what no longer counts, one at a time and oldest first, while others go on writing.
+ * A segment's next revision is whole and durable before the one before it goes.
+ *
+ * A `delete` line is needed for as long as an older segment has a line that it deletes. So it goes only when all older
+ * segments have no dead line left, which, oldest first, is mostly so.
+ */
+export class Compaction {
+  readonly #journal: Journal
+  readonly #keeper: Keeper
+  /** Bytes of other lines that had to stay when a segment was rewritten; rewriting it again would win nothing. */
+  readonly #needed = new Map<number, number>()
+  #running: Promise<void> | undefined
+
+  constructor(journal: Journal, keeper: Keeper) {
+    this.#journal = journal
+    this.#keeper = keeper
+  }
+
+  /** In the background, when it is worth it. What goes wrong shows the next time someone asks for it by `run`. */
+  start(): void {
+    const closed = this.#journal.segments.all.filter(segment => segment.isClosed)
+    if (closed.some(segment => this.#garbage(segment) >= segment.end * LEAST_GARBAGE)) {
+      void this.run().catch(() => {})
+    }
+  }
+
+  run(isPast: (segment: Segment) => boolean = () => false): Promise<void> {
+    this.#running ??= this.#run(isPast).finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async settle(): Promise<void> {
+    await this.#running?.catch(() => {})
+  }
+
+  async #run(isPast: (segment: Segment) => boolean): Promise<void> {
+    const { rewriting, segments, folder, files } = this.#journal
+    await rewriting.acquire()
+    try {
+      await this.#journal.refresh()
+      for (const path of await folder.leftovers()) await files.remove(path).catch(() => {})
+      let isClean = true
+      for (const segment of segments.all.filter(each => each.isClosed)) {
+        const garbage = this.#garbage(segment)
+        const mayRewrite = !segment.isDamaged || isPast(segment)
+        if (mayRewrite && garbage > 0 && garbage >= segment.end * LEAST_GARBAGE) {
+          await this.#rewrite(segment, isClean)
+        }
+        isClean &&= !segment.isDamaged && !this.#keeper.hasDead(segment.name.number)
+      }
+    } finally {
+      await rewriting.release()
+    }
+  }
+
+  #garbage({ name: { number }, end }: Segment): number {
+    return end - this.#keeper.liveBytes(number) - (this.#needed.get(number) ?? 0)
+  }
+
+  async #rewrite(segment: Segment, dropsDeletes: boolean): Promise<void> {
+    const { number } = segment.name
+    const kept = await this.#linesToKeep(segment, dropsDeletes)
+    if (kept === undefined) segment.isDamaged = true
+    else if (kept.lines.length === 0) await this.#remove(segment)
+    else await this.#replace(segment, kept)
+    if (kept !== undefined) this.#needed.set(number, kept.neededBytes)
+  }
+
+  /** Undefined when a line that is needed cannot be read: the segment stays as it is. */
+  async #linesToKeep(segment: Segment, dropsDeletes: boolean): Promise<Kept | undefined> {
+    const { files, folder } = this.#journal
+    const live = this.#keeper.liveOffsets(segment.name.number)
+    const kept: Kept = { lines: [], moves: new Map(), bytes: 0, neededBytes: 0 }
+    let isDamaged = false
+    await readLines(files, folder.path(segment.name), 0, (line, offset) => {
+      const kind = readLine(line)?.kind
+      const isLive = live.has(offset)
+      if (isLive && kind === undefined) isDamaged = true
+      if (!isLive && (kind === undefined || kind === 'put' || (kind === 'delete' && dropsDeletes))) return
+      if (isLive) kept.moves.set(offset, kept.bytes)
+      else kept.neededBytes += line.length + 1
+      kept.lines.push(Buffer.from(line), NEWLINE_BYTES)
+      kept.bytes += line.length + 1
+    })
+    return isDamaged ? undefined : kept
+  }
+
+  async #replace(segment: Segment, { lines, moves, bytes }: Kept): Promise<void> {
+    const { files, folder } = this.#journal
+    const old = segment.name
+    const next = { ...old, revision: old.revision + 1 }
+    const fd = await files.open(folder.path(next, 'jsonl.tmp'), 'w')
+    try {
+      await files.write(fd, Buffer.concat(lines), 0)
+      await files.datasync(fd)
+    } finally {
+      await files.close(fd)
+    }
+    await this.#journal.exclusively(async () => {
+      await files.rename(folder.path(next, 'jsonl.tmp'), folder.path(next))
+      await files.syncFolder(folder.dayFolder(next))
+      segment.name = next
+      segment.end = bytes
+      this.#keeper.move(next.number, moves)
+      await files.remove(folder.path(old))
+      await files.remove(folder.path(old, 'index')).catch(() => {})
+    })
+  }
+
+  /** Durably, before anything that it would need to stay deleted goes as well. */
+  async #remove(segment: Segment): Promise<void> {
+    const { files, folder, segments } = this.#journal
+    const { name } = segment
+    await this.#journal.exclusively(async () => {
+      await files.remove(folder.path(name))
+      segments.drop(segment)
+      this.#keeper.move(name.number, new Map())
+      await files.remove(folder.path(name, 'index')).catch(() => {})
+      await files.syncFolder(folder.dayFolder(name))
+      await files.removeFolder(folder.dayFolder(name)).catch(() => {})
+    })
+  }
+}
+
+const NEWLINE_BYTES = Buffer.from('\n')
+
+interface Kept {
+  readonly lines: Buffer[]
+  /** Of the lines that still count: from where to where. */
+  readonly moves: Map<number, number>
+  bytes: number
+  neededBytes: number
+}

@@ -1,0 +1,110 @@
+import * as fs from 'node:fs'
+import { promisify } from 'node:util'
+
+/**
+ * What the journal asks of the file system, all of it off the event loop. One object, so that a test can let any single
+ * call fail.
+ */
+export interface Files {
+  open(path: string, flags: number | string): Promise<number>
+  close(fd: number): Promise<void>
+  /** As many bytes as there are; fewer than asked for only at the end of the file. */
+  read(fd: number, into: Uint8Array, position: number): Promise<number>
+  /** All of it, or it rejects. */
+  write(fd: number, bytes: Uint8Array, position: number): Promise<void>
+  /** The file's bytes are on the disk, not only in the machine's memory. */
+  datasync(fd: number): Promise<void>
+  /** The names in a folder are on the disk. */
+  syncFolder(path: string): Promise<void>
+  truncate(fd: number, length: number): Promise<void>
+  size(fd: number): Promise<number>
+  sizeOf(path: string): Promise<number>
+  link(existing: string, path: string): Promise<void>
+  rename(from: string, to: string): Promise<void>
+  remove(path: string): Promise<void>
+  makeFolder(path: string): Promise<string | undefined>
+  /** Only if nothing is in it. */
+  removeFolder(path: string): Promise<void>
+  /** Names in a folder; none when there is no such folder. */
+  list(path: string): Promise<string[]>
+  /** Identity of a file and its last change of any kind, links included. */
+  mark(path: string): Promise<string>
+}
+
+const open = promisify(fs.open)
+const read = promisify(fs.read)
+const write = promisify(fs.write)
+const fstat = promisify(fs.fstat)
+const fsync = promisify(fs.fsync)
+const close = promisify(fs.close)
+
+export const realFiles: Files = {
+  open,
+  close,
+  async read(fd, into, position) {
+    let count = 0
+    while (count < into.length) {
+      const { bytesRead } = await read(fd, into, count, into.length - count, position + count)
+      if (bytesRead === 0) break
+      count += bytesRead
+    }
+    return count
+  },
+  async write(fd, bytes, position) {
+    let count = 0
+    while (count < bytes.length) {
+      const { bytesWritten } = await write(fd, bytes, count, bytes.length - count, position + count)
+      count += bytesWritten
+    }
+  },
+  datasync: promisify(fs.fdatasync),
+  async syncFolder(path) {
+    // Windows keeps names safe by itself and lets nobody open a folder.
+    if (process.platform === 'win32') return
+    const fd = await open(path, 'r')
+    try {
+      await fsync(fd)
+    } finally {
+      await close(fd)
+    }
+  },
+  truncate: promisify(fs.ftruncate),
+  size: async fd => (await fstat(fd)).size,
+  sizeOf: async path => (await fs.promises.stat(path)).size,
+  link: fs.promises.link,
+  rename: fs.promises.rename,
+  remove: fs.promises.unlink,
+  makeFolder: path => fs.promises.mkdir(path, { recursive: true }),
+  removeFolder: fs.promises.rmdir,
+  list: async path => (await unless('ENOENT', () => fs.promises.readdir(path))) ?? [],
+  async mark(path) {
+    const { dev, ino, ctimeNs } = await fs.promises.stat(path, { bigint: true })
+    return `${dev}:${ino}:${ctimeNs}`
+  },
+}
+
+export async function readWhole(files: Files, path: string): Promise<Buffer> {
+  const fd = await files.open(path, 'r')
+  try {
+    const bytes = Buffer.allocUnsafe(await files.size(fd))
+    return bytes.subarray(0, await files.read(fd, bytes, 0))
+  } finally {
+    await files.close(fd)
+  }
+}
+
+/** The error's system code, such as ENOENT. */
+export function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code
+  return typeof code === 'string' ? code : undefined
+}
+
+/** Runs it and lets one kind of failure pass. */
+export async function unless<T>(code: string, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (codeOf(error) === code) return undefined
+    throw error
+  }
+}

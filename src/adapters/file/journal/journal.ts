@@ -1,0 +1,180 @@
+import { join } from 'node:path'
+import { createIdSource } from '../../../core/event/uuid.ts'
+import type { Random } from '../../../core/random.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import { systemClock } from '../../../ports/system-clock.ts'
+import { explained } from '../errors.ts'
+import type { Write } from './batch.ts'
+import { Commits } from './commits.ts'
+import { type Damage, DamageReport } from './damage.ts'
+import type { Files } from './files.ts'
+import type { JournalRecord } from './line.ts'
+import { enterOwner, FolderLock, leaveOwner, sweepOwners } from './lock.ts'
+import { makeFolder } from './make-folder.ts'
+import { describeSelf, type Owner } from './owner.ts'
+import { MOST_REREADS, readSpots } from './read-spots.ts'
+import { type JournalUser, type Place, SegmentSet } from './segment-set.ts'
+import { SegmentFolder } from './segments.ts'
+import { Tail } from './tail.ts'
+import { Turn } from './turn.ts'
+
+export interface JournalSettings {
+  readonly files: Files
+  readonly dir: string
+  /** What its files are called: `letters` makes `letters-000001.jsonl`. */
+  readonly prefix: string
+  readonly rotateBytes: number
+  readonly clock: Clock
+  readonly random: Random
+  readonly onDamage: (damage: Damage) => void
+}
+
+const LOCK_FOLDER = 'lock'
+
+/**
+ * An append-only journal of checksummed JSON lines that several processes may open at once. One of them writes at a
+ * time; every one knows all that was written before it decides what to write, so reading, deciding and writing is one
+ * step for all of them.
+ */
+export async function openJournal(settings: JournalSettings, user: JournalUser): Promise<Journal> {
+  const { files, dir, clock, random } = settings
+  const lockFolder = join(dir, LOCK_FOLDER)
+  try {
+    await makeFolder(files, lockFolder)
+    const self = await describeSelf(files, createIdSource(random)(clock.now()))
+    await enterOwner(files, lockFolder, self)
+    const turn = new Turn(files, join(lockFolder, 'turn'), self.id)
+    await turn.open()
+    const journal = new Journal(settings, user, lockFolder, self, turn)
+    await sweepOwners(files, lockFolder, self)
+    await journal.refresh()
+    return journal
+  } catch (error) {
+    throw explained('opening', dir, error)
+  }
+}
+
+export class Journal {
+  readonly segments: SegmentSet
+  readonly folder: SegmentFolder
+  readonly damage: DamageReport
+  readonly files: Files
+  /** Keeps two processes from rewriting the same files. */
+  readonly rewriting: FolderLock
+  readonly #commits: Commits
+  readonly #tail: Tail
+  readonly #turn: Turn
+  readonly #lockFolder: string
+  readonly #self: Owner
+  /** The turn up to which everything was read. */
+  #seen: string | undefined
+  #isWriting = false
+  /** Before it writes for the first time it looks at the end under the lock: a power failure may have torn it. */
+  #hasWritten = false
+  #lastExclusive: Promise<unknown> = Promise.resolve()
+
+  constructor(settings: JournalSettings, user: JournalUser, lockFolder: string, self: Owner, turn: Turn) {
+    const { files, clock, dir, prefix, rotateBytes } = settings
+    this.files = files
+    this.damage = new DamageReport(settings.onDamage)
+    this.folder = new SegmentFolder(files, dir, prefix)
+    this.segments = new SegmentSet(files, this.folder, user, this.damage)
+    // Whoever is waited for lives in real time, whatever clock this process goes by.
+    this.rewriting = new FolderLock(files, systemClock, lockFolder, 'rewriting', self)
+    this.#tail = new Tail(files, clock, this.folder, this.segments, rotateBytes)
+    this.#turn = turn
+    this.#lockFolder = lockFolder
+    this.#self = self
+    this.#commits = new Commits({
+      dir,
+      clock: systemClock,
+      tail: this.#tail,
+      lock: new FolderLock(files, systemClock, lockFolder, 'writing', self),
+      begin: isStrange => this.#beginWriting(isStrange),
+      end: () => this.#endWriting(),
+    })
+  }
+
+  submit(write: Write, isLazy = false): void {
+    this.#commits.add(write, isLazy)
+  }
+
+  /** Where the segment of that number is now; nowhere when it is gone. */
+  pathOf(segment: number): string {
+    const found = this.segments.find(segment)
+    return found === undefined ? '' : this.folder.path(found.name)
+  }
+
+  /** Makes known what other processes have written. Cheap when there is nothing. */
+  async refresh(): Promise<void> {
+    // Whoever writes knows everything already, and nobody else can write.
+    if (this.#isWriting) return
+    await this.exclusively(async () => {
+      if (this.#isWriting) return
+      const turn = await this.#turn.read()
+      if (turn === undefined || turn !== this.#seen) await this.#catchUp(turn, false)
+    })
+  }
+
+  /** Reads the folder again although no turn was taken: a file was not where it should be. */
+  async reread(): Promise<void> {
+    await this.exclusively(() => this.segments.catchUp(false))
+  }
+
+  /** The records in the places given, as they are at the moment of reading; what is damaged is left out. */
+  async read(placesNow: () => readonly Place[]): Promise<JournalRecord[]> {
+    for (let rereads = 0; ; rereads++) {
+      const spots = placesNow().map(place => ({ ...place, path: this.pathOf(place.segment) }))
+      const found = await readSpots(this.files, spots)
+      if (!found.includes('gone') || rereads === MOST_REREADS) {
+        return found.filter(record => typeof record !== 'string')
+      }
+      await this.reread()
+    }
+  }
+
+  /** Whatever runs in here does not meet another reading of the folder. */
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#lastExclusive.then(work)
+    this.#lastExclusive = done.catch(() => {})
+    return done
+  }
+
+  /** Writes everything that was submitted. */
+  async close(): Promise<void> {
+    await this.#commits.settle()
+    await this.#lastExclusive
+    await this.#tail.close()
+    await this.#turn.close()
+    await leaveOwner(this.files, this.#lockFolder, this.#self)
+  }
+
+  async #beginWriting(isStrange: boolean): Promise<void> {
+    await this.exclusively(async () => {
+      if (isStrange) await this.#turn.open()
+      const turn = await this.#turn.read()
+      const isNews = isStrange || turn === undefined || turn !== this.#seen
+      if (isNews || !this.#hasWritten) await this.#catchUp(turn, true)
+      this.#hasWritten = true
+      await this.#turn.begin()
+      this.#isWriting = true
+    })
+  }
+
+  async #endWriting(): Promise<void> {
+    if (!this.#isWriting) return
+    // If it cannot be told that the turn is over, everyone looks at the folder each time, and misses nothing.
+    this.#seen = await this.#turn.end().catch(() => undefined)
+    this.#isWriting = false
+  }
+
+  async #catchUp(turn: string | undefined, isAlone: boolean): Promise<void> {
+    this.#seen = undefined
+    try {
+      await this.segments.catchUp(isAlone)
+    } catch (error) {
+      throw explained('reading', this.folder.dir, error)
+    }
+    this.#seen = turn
+  }
+}

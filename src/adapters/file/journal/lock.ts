@@ -1,0 +1,210 @@
+import { join } from 'node:path'
+import type { Clock } from '../../../ports/clock.ts'
+import { StoreLockedError } from '../errors.ts'
+import { codeOf, type Files, readWhole, unless } from './files.ts'
+import { makeFolder } from './make-folder.ts'
+import { livenessOf, type Owner, parseOwner } from './owner.ts'
+
+/** A lock is held for one write or a few. A holder about whom nothing is known and that stands still so long is gone. */
+const STUCK_MS = 30_000
+const FIRST_WAIT_MS = 1
+const LONGEST_WAIT_MS = 8
+/** Where nothing has moved for a while, nobody need look that often. */
+const PATIENT_AFTER_MS = 1_000
+const PATIENT_WAIT_MS = 64
+
+/** A power failure can leave a link to a file without content. Nothing is known of its holder. */
+const NOBODY: Owner = Object.freeze({ id: 'unreadable', pid: 0, host: 'a machine that is not told' })
+
+/**
+ * One holder at a time among all processes that open a folder. It needs nothing but hard links, which exist once or not
+ * at all: the holder's own file is linked as `<name>.held`, and unlinked when it lets go.
+ *
+ * A holder that died leaves its link behind. Whoever finds it so links `<name>.after.<id of the dead>`, which again
+ * only one can, and thereby holds the lock in its place; should that one die too, there is a place after it in turn. It
+ * counts only if the first link is still that of the dead: the heir before may have let go in between. The heir then
+ * puts its own link in the place of the first, and only after that removes the others, so that at no moment a dead
+ * holder looks as if it had no heir.
+ *
+ * Whoever waits says so by `<name>.wanted`; a busy holder looks for that from time to time and steps back.
+ */
+export class FolderLock {
+  readonly #files: Files
+  readonly #clock: Clock
+  readonly #self: Owner
+  readonly #folder: string
+  readonly #name: string
+  readonly #held: string
+  #since = 0
+  #isStrange = false
+
+  constructor(files: Files, clock: Clock, folder: string, name: string, self: Owner) {
+    this.#files = files
+    this.#clock = clock
+    this.#self = self
+    this.#folder = folder
+    this.#name = name
+    this.#held = this.#pathOf('held')
+  }
+
+  /** Resolves when it is held; tells whether the holder before died with it, or something else is not as it was left. */
+  async acquire(): Promise<{ readonly isStrange: boolean }> {
+    const watch = new Watch(this.#clock)
+    for (;;) {
+      if ((await this.#link(this.#held)) || (await this.#takeOver(watch))) {
+        this.#since = this.#clock.now()
+        const isStrange = this.#isStrange
+        this.#isStrange = false
+        return { isStrange }
+      }
+      await this.#want()
+      await watch.wait()
+    }
+  }
+
+  async release(): Promise<void> {
+    // After a standstill as long as that, someone may have taken it for dead; the lock is theirs then.
+    const mayBeDeposed = this.#clock.now() - this.#since >= STUCK_MS / 2
+    if (mayBeDeposed && (await this.#ownerOf(this.#held))?.id !== this.#self.id) return
+    // If it cannot be removed it stays ours, and is found to be so the next time.
+    await this.#files.remove(this.#held).catch(() => {})
+  }
+
+  /** Whether someone waits for it. Asking takes the request back, because a waiter renews it. */
+  async isWanted(): Promise<boolean> {
+    return this.#files.remove(this.#pathOf('wanted')).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async #takeOver(watch: Watch): Promise<boolean> {
+    const first = await this.#ownerOf(this.#held)
+    let link = this.#held
+    for (let holder = first; holder !== undefined; holder = await this.#ownerOf(link)) {
+      if (holder.id !== this.#self.id) {
+        if (!(await this.#isGone(holder, link, watch))) return false
+        link = this.#pathOf(`after.${holder.id}`)
+        if (!(await this.#link(link))) continue
+      }
+      if ((await this.#ownerOf(this.#held))?.id === first?.id) {
+        await this.#settleIn()
+        return true
+      }
+      await unless('ENOENT', () => this.#files.remove(link))
+      return false
+    }
+    return false
+  }
+
+  /** From now on this is the first link, and whoever still has hopes of an inheritance finds that it is not theirs. */
+  async #settleIn(): Promise<void> {
+    this.#isStrange = true
+    const heir = this.#pathOf(`heir.${this.#self.id}`)
+    await unless('EEXIST', () => this.#files.link(ownerPath(this.#folder, this.#self.id), heir))
+    await this.#files.rename(heir, this.#held)
+    for (const name of await this.#files.list(this.#folder)) {
+      const isPast = name.startsWith(`${this.#name}.after.`) || name.startsWith(`${this.#name}.heir.`)
+      if (isPast) await this.#files.remove(join(this.#folder, name)).catch(() => {})
+    }
+  }
+
+  async #isGone(holder: Owner, link: string, watch: Watch): Promise<boolean> {
+    const liveness = await livenessOf(this.#files, holder, this.#self)
+    if (liveness === 'dead') return true
+    // Taking and letting go both change the mark, so one that stays the same is one single hold.
+    const mark = await unless('ENOENT', () => this.#files.mark(link))
+    if (mark === undefined || watch.standsStillMs(mark) < STUCK_MS) return false
+    if (liveness === 'unknown') return true
+    throw new StoreLockedError(link, `process ${holder.pid} on ${holder.host}, which still runs,`, STUCK_MS)
+  }
+
+  async #link(path: string): Promise<boolean> {
+    try {
+      await this.#files.link(ownerPath(this.#folder, this.#self.id), path)
+      return true
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false
+      if (codeOf(error) !== 'ENOENT') throw error
+      // Someone has tidied up. It is entered again, and the lock tried again.
+      this.#isStrange = true
+      await makeFolder(this.#files, this.#folder)
+      await enterOwner(this.#files, this.#folder, this.#self)
+      return false
+    }
+  }
+
+  async #ownerOf(link: string): Promise<Owner | undefined> {
+    const bytes = await unless('ENOENT', () => readWhole(this.#files, link))
+    return bytes && (parseOwner(bytes.toString()) ?? NOBODY)
+  }
+
+  #pathOf(what: string): string {
+    return join(this.#folder, `${this.#name}.${what}`)
+  }
+
+  async #want(): Promise<void> {
+    await this.#files.close(await this.#files.open(this.#pathOf('wanted'), 'a'))
+  }
+}
+
+/** How long someone has waited, and how long what is in the way has not moved. */
+class Watch {
+  readonly #clock: Clock
+  #waitMs = FIRST_WAIT_MS
+  #mark: string | undefined
+  #markedAt = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  standsStillMs(mark: string): number {
+    const now = this.#clock.now()
+    // A clock that was set back says nothing; watching begins anew.
+    if (mark !== this.#mark || now < this.#markedAt) {
+      this.#mark = mark
+      this.#markedAt = now
+      this.#waitMs = FIRST_WAIT_MS
+    }
+    return now - this.#markedAt
+  }
+
+  async wait(): Promise<void> {
+    await new Promise<void>(resolve => this.#clock.schedule(this.#waitMs, resolve))
+    const isPatient = this.#mark !== undefined && this.#clock.now() - this.#markedAt > PATIENT_AFTER_MS
+    this.#waitMs = Math.min(isPatient ? PATIENT_WAIT_MS : LONGEST_WAIT_MS, this.#waitMs * 2)
+  }
+}
+
+const OWNER_PREFIX = 'owner.'
+
+function ownerPath(folder: string, id: string): string {
+  return join(folder, OWNER_PREFIX + id)
+}
+
+/** Says who this is, durably: a lock that nobody is known to hold would be waited for in vain. */
+export async function enterOwner(files: Files, folder: string, self: Owner): Promise<void> {
+  const fd = await files.open(ownerPath(folder, self.id), 'wx')
+  try {
+    await files.write(fd, Buffer.from(JSON.stringify(self)), 0)
+    await files.datasync(fd)
+  } finally {
+    await files.close(fd)
+  }
+}
+
+export async function leaveOwner(files: Files, folder: string, self: Owner): Promise<void> {
+  await unless('ENOENT', () => files.remove(ownerPath(folder, self.id)))
+}
+
+/** Removes what processes that died have left. A lock they died with is not touched: that has its own way. */
+export async function sweepOwners(files: Files, folder: string, self: Owner): Promise<void> {
+  for (const name of await files.list(folder)) {
+    if (!name.startsWith(OWNER_PREFIX)) continue
+    const path = join(folder, name)
+    const owner = parseOwner((await readWhole(files, path).catch(() => '')).toString())
+    if (owner === undefined || (await livenessOf(files, owner, self)) !== 'dead') continue
+    await files.remove(path).catch(() => {})
+  }
+}

@@ -1,0 +1,84 @@
+import { hostname } from 'node:os'
+import { codeOf, type Files } from './files.ts'
+
+/** Who holds a lock, told so precisely that another process can find out whether it still runs. */
+export interface Owner {
+  /** Made anew for every opened journal: it never means anyone else, now or later. */
+  readonly id: string
+  readonly pid: number
+  readonly host: string
+  /** When the process began, in ticks since the machine did: a pid alone is given to others later. */
+  readonly begun?: string | undefined
+  /** Which start of the machine, and which world of process ids on it. A container has a world of its own. */
+  readonly boot?: string | undefined
+  readonly world?: string | undefined
+}
+
+/** `unknown`: it runs elsewhere, or this system does not tell; only its standing still says something then. */
+export type Liveness = 'alive' | 'dead' | 'unknown'
+
+export async function describeSelf(files: Files, id: string): Promise<Owner> {
+  const [begun, boot, world] = await Promise.all([
+    beginningOf(files, process.pid).catch(() => undefined),
+    textOf(files, '/proc/sys/kernel/random/boot_id').catch(() => undefined),
+    files.mark('/proc/self/ns/pid').catch(() => undefined),
+  ])
+  return { id, pid: process.pid, host: hostname(), begun, boot, world: world?.split(':')[1] }
+}
+
+export async function livenessOf(files: Files, owner: Owner, self: Owner): Promise<Liveness> {
+  const isTold = owner.boot !== undefined && owner.world !== undefined && owner.begun !== undefined
+  if (!isTold || self.boot === undefined) return 'unknown'
+  // The same machine, started again: nothing of before runs any more. Another machine is another matter.
+  if (owner.boot !== self.boot) return owner.host === self.host ? 'dead' : 'unknown'
+  if (owner.world !== self.world) return 'unknown'
+  try {
+    return (await beginningOf(files, owner.pid)) === owner.begun ? 'alive' : 'dead'
+  } catch {
+    // Not to be able to look, for want of a file handle perhaps, says nothing about the other process.
+    return 'unknown'
+  }
+}
+
+export function parseOwner(text: string): Owner | undefined {
+  try {
+    const owner: unknown = JSON.parse(text)
+    return isOwner(owner) ? owner : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isOwner(value: unknown): value is Owner {
+  const owner = value as Partial<Owner> | null
+  return typeof owner?.id === 'string' && typeof owner.pid === 'number'
+}
+
+/**
+ * Fields 3 and 22 of proc(5)'s stat. The name before them may hold anything, so the count begins behind its last
+ * bracket. One that has ended and that nobody has asked after yet is still listed, as a zombie.
+ */
+async function beginningOf(files: Files, pid: number): Promise<string | undefined> {
+  const stat = await textOf(files, `/proc/${pid}/stat`)
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
+  return /^[ZXx]$/.test(fields[0] ?? '') ? undefined : fields[19]
+}
+
+const PROC_BYTES = 4_096
+
+/** Undefined when there is no such file. Those under /proc have no size to go by. */
+async function textOf(files: Files, path: string): Promise<string | undefined> {
+  try {
+    const fd = await files.open(path, 'r')
+    try {
+      const bytes = Buffer.allocUnsafe(PROC_BYTES)
+      return bytes.toString('utf8', 0, await files.read(fd, bytes, 0)).trim()
+    } finally {
+      await files.close(fd)
+    }
+  } catch (error) {
+    // A process can end between the opening and the reading of its file.
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ESRCH') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,164 @@
+import type { DamageReport } from './damage.ts'
+import { codeOf, type Files } from './files.ts'
+import { type JournalRecord, readLine } from './line.ts'
+import { readLines } from './read-lines.ts'
+import type { SegmentFolder, SegmentName } from './segments.ts'
+
+/** A line's place. */
+export interface Place {
+  /** The segment's number. */
+  readonly segment: number
+  readonly offset: number
+  /** Without the newline. */
+  readonly length: number
+}
+
+/** What a journal's records mean is the business of whoever keeps them. */
+export interface JournalUser {
+  /** Every record in the order of writing, once. Throws UnreadableError for one that it cannot read. */
+  apply(record: JournalRecord, place: Place): void
+  /** Forget everything: all of it will be read anew. */
+  reset(): void
+  /** Knows what is in the segment without reading it? */
+  recall?(segment: Segment, size: number): Promise<boolean>
+  /** Nothing will be added to the segment any more. */
+  closed?(segment: Segment): void
+}
+
+/** Thrown by a user of a journal about a record that is whole, yet says nothing to it. */
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError'
+}
+
+export interface Segment {
+  name: SegmentName
+  /** Where its last whole line ends, as far as it has been read or written here. */
+  end: number
+  /** There is a later one: nobody adds to it any more. */
+  isClosed: boolean
+  /** Something is wrong with its end, so this process adds nothing to it; others may judge otherwise. */
+  isSpoilt: boolean
+  /** Has lines that could not be read. It is not rewritten then, because someone may want to look at them. */
+  isDamaged: boolean
+}
+
+const MOST_TRIES = 5
+
+/** The segments of a journal and how far each has been read. */
+export class SegmentSet {
+  readonly #files: Files
+  readonly #folder: SegmentFolder
+  readonly #user: JournalUser
+  readonly #damage: DamageReport
+  #all: Segment[] = []
+
+  constructor(files: Files, folder: SegmentFolder, user: JournalUser, damage: DamageReport) {
+    this.#files = files
+    this.#folder = folder
+    this.#user = user
+    this.#damage = damage
+  }
+
+  /** In order. */
+  get all(): readonly Segment[] {
+    return this.#all
+  }
+
+  get last(): Segment | undefined {
+    return this.#all.at(-1)
+  }
+
+  add(name: SegmentName): Segment {
+    const segment: Segment = { name, end: 0, isClosed: false, isSpoilt: false, isDamaged: false }
+    this.#all.push(segment)
+    return segment
+  }
+
+  find(number: number): Segment | undefined {
+    // Mostly it is one of the last; and there are hundreds at most.
+    return this.#all.findLast(segment => segment.name.number === number)
+  }
+
+  drop(segment: Segment): void {
+    this.#all = this.#all.filter(each => each !== segment)
+  }
+
+  /**
+   * Reads what others have written. `isAlone` says that the lock is held: only then is an end without a newline known
+   * to be torn, and not about to be finished by someone.
+   */
+  async catchUp(isAlone: boolean): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#catchUp(await this.#folder.list(), isAlone)
+      } catch (error) {
+        // Rewritten by someone else after it was listed.
+        if (codeOf(error) !== 'ENOENT' || tries === MOST_TRIES) throw error
+      }
+    }
+  }
+
+  async #catchUp(names: readonly SegmentName[], isAlone: boolean): Promise<void> {
+    if (await this.#isRebuilt(names)) {
+      this.#user.reset()
+      this.#all = []
+    }
+    const last = names.at(-1)
+    for (const name of names) {
+      const segment = this.find(name.number) ?? this.add(name)
+      if (!segment.isClosed) await this.#readOn(segment, name === last, isAlone)
+    }
+  }
+
+  /** Whether what was read before is not what lies there now: then it is read from the beginning. */
+  async #isRebuilt(names: readonly SegmentName[]): Promise<boolean> {
+    const found = new Map(names.map(name => [name.number, name]))
+    const last = this.last
+    if (this.#all.some(({ name }) => found.get(name.number)?.revision !== name.revision)) return true
+    if (last === undefined) return false
+    if (names.some(({ number }) => number < last.name.number && this.find(number) === undefined)) return true
+    return (await this.#files.sizeOf(this.#folder.path(last.name))) < last.end
+  }
+
+  async #readOn(segment: Segment, isLast: boolean, isAlone: boolean): Promise<void> {
+    const path = this.#folder.path(segment.name)
+    const size = await this.#files.sizeOf(path)
+    if (!isLast && segment.end === 0 && (await this.#user.recall?.(segment, size))) {
+      segment.end = size
+      segment.isClosed = true
+      return
+    }
+    const { end, tornBytes } = await readLines(this.#files, path, segment.end, (line, offset) => {
+      this.#show(segment, path, line, offset)
+      segment.end = offset + line.length + 1
+    })
+    if (tornBytes > 0 && (!isLast || isAlone)) {
+      segment.isSpoilt = true
+      this.#damage.add({ kind: 'torn', path, offset: end, bytes: tornBytes })
+    }
+    if (!isLast) this.close(segment)
+  }
+
+  close(segment: Segment): void {
+    segment.isClosed = true
+    this.#user.closed?.(segment)
+  }
+
+  #show(segment: Segment, path: string, line: Buffer, offset: number): void {
+    const place = { segment: segment.name.number, offset, length: line.length }
+    const record = readLine(line)
+    const found = { path, offset, bytes: line.length }
+    if (record === undefined) {
+      segment.isDamaged = true
+      this.#damage.add({ kind: 'checksum', ...found })
+      return
+    }
+    try {
+      this.#user.apply(record, place)
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error
+      segment.isDamaged = true
+      this.#damage.add({ kind: 'unreadable', ...found, error: error.cause })
+    }
+  }
+}

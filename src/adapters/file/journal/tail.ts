@@ -1,0 +1,157 @@
+import { constants } from 'node:fs'
+import type { Clock } from '../../../ports/clock.ts'
+import { isDiskFull, StoreFailedError } from '../errors.ts'
+import { codeOf, type Files } from './files.ts'
+import { makeFolder } from './make-folder.ts'
+import type { Segment, SegmentSet } from './segment-set.ts'
+import { dayOf, type SegmentFolder, type SegmentName } from './segments.ts'
+
+/** Numbers that are tried for a new file. Only what a crash left behind can be in the way, and that is one or two. */
+const MOST_NUMBERS = 100
+const CREATE = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_EXCL
+const REOPEN = constants.O_WRONLY | constants.O_APPEND
+
+export interface Appended {
+  readonly segment: Segment
+  /** Where the first byte lies. */
+  readonly offset: number
+}
+
+/**
+ * The end of the journal, where lines are added; for the holder of the lock only.
+ *
+ * A file that did not take a write, or did not say that it is on the disk, is never trusted again: after a failed sync
+ * the system may have dropped the very bytes it then calls clean. What was not acknowledged is cut off, and the lines
+ * go to a new file. The cut file becomes its own next revision, so that a reader who saw the cut bytes reads it anew.
+ */
+export class Tail {
+  readonly #files: Files
+  readonly #clock: Clock
+  readonly #folder: SegmentFolder
+  readonly #segments: SegmentSet
+  readonly #rotateBytes: number
+  #open: { readonly fd: number; readonly segment: Segment } | undefined
+
+  constructor(files: Files, clock: Clock, folder: SegmentFolder, segments: SegmentSet, rotateBytes: number) {
+    this.#files = files
+    this.#clock = clock
+    this.#folder = folder
+    this.#segments = segments
+    this.#rotateBytes = rotateBytes
+  }
+
+  /** Durable when it resolves. When it rejects, nothing of it is there, as far as the disk still does what it is told. */
+  async append(bytes: Buffer): Promise<Appended> {
+    try {
+      return await this.#append(bytes)
+    } catch (error) {
+      if (isDiskFull(error)) throw error
+    }
+    return await this.#append(bytes)
+  }
+
+  async close(): Promise<void> {
+    const open = this.#open
+    this.#open = undefined
+    if (open !== undefined) await this.#files.close(open.fd)
+  }
+
+  async #append(bytes: Buffer): Promise<Appended> {
+    const { fd, segment } = await this.#current()
+    const offset = segment.end
+    try {
+      await this.#files.write(fd, bytes, offset)
+      const [size] = await Promise.all([this.#files.size(fd), this.#files.datasync(fd)])
+      if (size === offset + bytes.length) {
+        segment.end = size
+        return { segment, offset }
+      }
+    } catch (error) {
+      await this.#cutOff(fd, segment)
+      await this.#abandon(fd, segment)
+      throw new StoreFailedError('writing to', this.#folder.path(segment.name), error)
+    }
+    // More is in it only if someone writes who lost the lock without noticing. Nobody's bytes are cut off, and the
+    // lines are written again where it is known where they are.
+    await this.#abandon(fd, segment)
+    throw new StoreFailedError(
+      'writing to',
+      this.#folder.path(segment.name),
+      new Error('someone else wrote too'),
+    )
+  }
+
+  async #current(): Promise<{ readonly fd: number; readonly segment: Segment }> {
+    const { last } = this.#segments
+    const fits =
+      last !== undefined &&
+      !last.isSpoilt &&
+      last.end < this.#rotateBytes &&
+      last.name.day === dayOf(this.#clock.now())
+    if (fits && this.#open?.segment === last) return this.#open
+    await this.close()
+    this.#open = (fits ? await this.#reopen(last) : undefined) ?? (await this.#create(last))
+    return this.#open
+  }
+
+  /** Undefined when it is not as long as was read: bytes without an end are in it, or someone else's. */
+  async #reopen(segment: Segment): Promise<{ readonly fd: number; readonly segment: Segment } | undefined> {
+    const path = this.#folder.path(segment.name)
+    try {
+      const fd = await this.#files.open(path, REOPEN)
+      if ((await this.#files.size(fd)) === segment.end) return { fd, segment }
+      await this.#files.close(fd)
+      segment.isSpoilt = true
+      return undefined
+    } catch (error) {
+      throw new StoreFailedError('opening', path, error)
+    }
+  }
+
+  async #create(last: Segment | undefined): Promise<{ readonly fd: number; readonly segment: Segment }> {
+    const first = (last?.name.number ?? 0) + 1
+    const day = dayOf(this.#clock.now())
+    for (let number = first; ; number++) {
+      const name = { number, revision: 0, day }
+      try {
+        const fd = await this.#createFile(name)
+        if (last !== undefined) this.#segments.close(last)
+        return { fd, segment: this.#segments.add(name) }
+      } catch (error) {
+        if (codeOf(error) === 'EEXIST' && number < first + MOST_NUMBERS) continue
+        throw new StoreFailedError('creating', this.#folder.path(name), error)
+      }
+    }
+  }
+
+  async #createFile(name: SegmentName): Promise<number> {
+    const path = this.#folder.path(name)
+    await makeFolder(this.#files, this.#folder.dayFolder(name))
+    const fd = await this.#files.open(path, CREATE)
+    try {
+      await this.#files.syncFolder(this.#folder.dayFolder(name))
+      return fd
+    } catch (error) {
+      await this.#files.close(fd)
+      await this.#files.remove(path).catch(() => {})
+      throw error
+    }
+  }
+
+  async #cutOff(fd: number, segment: Segment): Promise<void> {
+    const next = { ...segment.name, revision: segment.name.revision + 1 }
+    try {
+      await this.#files.truncate(fd, segment.end)
+      await this.#files.rename(this.#folder.path(segment.name), this.#folder.path(next))
+      segment.name = next
+    } catch {
+      // The lines that were not acknowledged may be found there later: whoever sent them was told to send them again.
+    }
+  }
+
+  async #abandon(fd: number, segment: Segment): Promise<void> {
+    this.#open = undefined
+    segment.isSpoilt = true
+    await this.#files.close(fd).catch(() => {})
+  }
+}

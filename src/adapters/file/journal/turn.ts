@@ -1,0 +1,61 @@
+import { constants } from 'node:fs'
+import type { Files } from './files.ts'
+
+const WIDTH = 64
+const WRITING = ' writing'
+
+/**
+ * Tells whose turn at writing was the last, in a few bytes that every process keeps open. Whoever finds what it saw
+ * last knows with one small read that nobody else has written since, and need not look at the folder. It is of use
+ * among living processes only, so it is never synced: whoever opens a folder reads all of it.
+ */
+export class Turn {
+  readonly #files: Files
+  readonly #path: string
+  readonly #ownerId: string
+  #fd = -1
+  #count = 0
+
+  constructor(files: Files, path: string, ownerId: string) {
+    this.#files = files
+    this.#path = path
+    this.#ownerId = ownerId
+  }
+
+  /** Again, when the file may be another one by now. */
+  async open(): Promise<void> {
+    await this.close()
+    this.#fd = await this.#files.open(this.#path, constants.O_RDWR | constants.O_CREAT)
+  }
+
+  /** Undefined while someone writes, and for ever after they died writing: then there may always be something new. */
+  async read(): Promise<string | undefined> {
+    const bytes = Buffer.alloc(WIDTH)
+    await this.#files.read(this.#fd, bytes, 0)
+    const text = bytes.toString('latin1').trimEnd()
+    return text.endsWith(WRITING) ? undefined : text
+  }
+
+  /** Only for the holder of the lock, before it writes. */
+  async begin(): Promise<void> {
+    await this.#write(`${this.#ownerId} ${++this.#count}${WRITING}`)
+  }
+
+  /** Only for the holder of the lock, when it has written. Answers what it reads as from now on. */
+  async end(): Promise<string> {
+    const text = `${this.#ownerId} ${this.#count}`
+    await this.#write(text)
+    return text
+  }
+
+  async close(): Promise<void> {
+    if (this.#fd === -1) return
+    const fd = this.#fd
+    this.#fd = -1
+    await this.#files.close(fd)
+  }
+
+  async #write(text: string): Promise<void> {
+    await this.#files.write(this.#fd, Buffer.from(text.padEnd(WIDTH), 'latin1'), 0)
+  }
+}

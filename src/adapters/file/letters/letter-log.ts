@@ -1,0 +1,149 @@
+import { encodeLetter } from '../../../core/dead-letter/json.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { mergeLetter } from '../../../core/dead-letter/merge.ts'
+import type { LetterCodec } from '../../../ports/letter-codec.ts'
+import { type Decision, decide } from '../journal/decide.ts'
+import type { Journal, JournalSettings } from '../journal/journal.ts'
+import type { JournalRecord } from '../journal/line.ts'
+import { Slices } from '../slices.ts'
+import type { LetterTable } from './letter-table.ts'
+import { type ReadRecord, readLetters } from './read-letters.ts'
+import { deleteRecord, letterOf, putRecord } from './record.ts'
+import { summaryOf } from './summary.ts'
+
+/** Letters written as JSON in one turn of the event loop: a millisecond's work. */
+const ENCODED_PER_TURN = 128
+
+export interface LetterLogSettings extends JournalSettings {
+  readonly codec: LetterCodec
+  /** Letters it takes; Infinity is no limit. */
+  readonly capacity: number
+  /** What it rejects with when there are as many. */
+  readonly whenFull: () => Error
+}
+
+/**
+ * Letters in a journal. Every change is decided under the journal's lock, against what is durable and what the write
+ * under way is about to make of it, so that many at once, in many processes, never work from an old letter.
+ */
+export class LetterLog {
+  readonly journal: Journal
+  readonly table: LetterTable
+  readonly codec: LetterCodec
+  readonly #settings: LetterLogSettings
+  readonly #slices = new Slices(ENCODED_PER_TURN)
+  /** What the write under way makes of letters; null is a deleted one. The index learns of it when it is durable. */
+  readonly #unwritten = new Map<string, DeadLetter | null>()
+  /** Of those, the ones that the index does not know. */
+  #arriving = 0
+
+  constructor(journal: Journal, table: LetterTable, settings: LetterLogSettings) {
+    this.journal = journal
+    this.table = table
+    this.#settings = settings
+    this.codec = settings.codec
+  }
+
+  send(letter: DeadLetter): Promise<void> {
+    const turn = this.#slices.take()
+    return turn === undefined ? this.#send(letter) : turn.then(() => this.#send(letter))
+  }
+
+  /** Replaces a letter by what is made of it. Undefined leaves it as it is and is the answer, also for an unknown id. */
+  change(id: string, make: (letter: DeadLetter) => DeadLetter | undefined): Promise<DeadLetter | undefined> {
+    return decide(this.journal, async () => {
+      const letter = await this.#current(id)
+      const changed = letter && make(letter)
+      if (changed === undefined || changed === letter) return nothing(changed)
+      return this.#put(changed, putRecord(changed, this.codec), changed)
+    })
+  }
+
+  /**
+   * Deletes those that are there, and answers how many. With `isStillDue`, only those that have not changed since, as it
+   * can tell by their row.
+   */
+  delete(ids: readonly string[], isStillDue?: (row: number) => boolean, isLazy = false): Promise<number> {
+    return decide(this.journal, () => this.#decideDelete(ids, isStillDue), isLazy)
+  }
+
+  /** In the same order; undefined where there is none. */
+  read(ids: readonly string[], read?: ReadRecord): Promise<(DeadLetter | undefined)[]> {
+    return readLetters(this.journal, this.table, read ?? (record => letterOf(record, this.codec)), ids)
+  }
+
+  #send(letter: DeadLetter): Promise<void> {
+    const record = putRecord(letter, this.codec)
+    return decide(this.journal, () => this.#decideSend(letter, record))
+  }
+
+  #decideSend(letter: DeadLetter, record: JournalRecord): Decision<void> | Promise<Decision<void>> {
+    const unwritten = this.#unwritten.get(letter.id)
+    const isStored = this.table.index.find(letter.id) !== undefined
+    if (unwritten !== undefined || !isStored) return this.#merge(unwritten, letter, record)
+    return this.read([letter.id]).then(([existing]) => this.#merge(existing, letter, record))
+  }
+
+  #merge(existing: DeadLetter | null | undefined, letter: DeadLetter, record: JournalRecord): Decision<void> {
+    if (existing === undefined || existing === null) {
+      if (this.table.index.count + this.#arriving >= this.#settings.capacity) throw this.#settings.whenFull()
+      return this.#put(letter, record, undefined)
+    }
+    const merged = mergeLetter(existing, letter)
+    // Told the same again, which a crash makes of every send: there is nothing to write.
+    if (encodeLetter(merged) === encodeLetter(existing)) return nothing(undefined)
+    return this.#put(merged, putRecord(merged, this.codec), undefined)
+  }
+
+  #put<T>(letter: DeadLetter, record: JournalRecord, answer: T): Decision<T> {
+    const isNew = !this.#unwritten.has(letter.id) && this.table.index.find(letter.id) === undefined
+    if (isNew) this.#arriving++
+    this.#unwritten.set(letter.id, letter)
+    const forget = () => {
+      this.#unwritten.delete(letter.id)
+      if (isNew) this.#arriving--
+    }
+    return {
+      records: [record],
+      written: ([place]) => {
+        forget()
+        this.table.put(summaryOf(letter), place!)
+        return answer
+      },
+      failed: forget,
+    }
+  }
+
+  async #current(id: string): Promise<DeadLetter | undefined> {
+    const unwritten = this.#unwritten.get(id)
+    return unwritten === undefined ? (await this.read([id]))[0] : (unwritten ?? undefined)
+  }
+
+  #decideDelete(ids: readonly string[], isStillDue?: (row: number) => boolean): Decision<number> {
+    const due = ids.filter(id => {
+      const unwritten = this.#unwritten.get(id)
+      if (unwritten !== undefined) return unwritten !== null && isStillDue === undefined
+      const row = this.table.index.find(id)
+      return row !== undefined && (isStillDue?.(row) ?? true)
+    })
+    if (due.length === 0) return nothing(0)
+    const record = deleteRecord(due)
+    for (const id of due) this.#unwritten.set(id, null)
+    const forget = () => {
+      for (const id of due) this.#unwritten.delete(id)
+    }
+    return {
+      records: [record],
+      written: ([place]) => {
+        forget()
+        this.table.apply(record, place!)
+        return due.length
+      },
+      failed: forget,
+    }
+  }
+}
+
+function nothing<T>(answer: T): Decision<T> {
+  return { records: [], written: () => answer }
+}

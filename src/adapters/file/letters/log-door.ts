@@ -1,0 +1,76 @@
+import { DeadLettersClosedError, DeadLettersFullError } from '../../../ports/dead-letter-errors.ts'
+import { Door } from '../door.ts'
+import { isDiskFull } from '../errors.ts'
+import { Compaction } from '../journal/compaction.ts'
+import type { Files } from '../journal/files.ts'
+import { openJournal } from '../journal/journal.ts'
+import { type JournalChoices, journalSettings } from '../options.ts'
+import { letterKeeper } from './keeper.ts'
+import { LetterLog } from './letter-log.ts'
+import { LetterTable } from './letter-table.ts'
+
+export interface OpenedLog {
+  readonly log: LetterLog
+  readonly compaction: Compaction
+}
+
+/** The way to a log of letters, in the words of the dead-letter ports. */
+export class LogDoor {
+  readonly #name: string
+  readonly #door: Door<OpenedLog>
+
+  constructor(name: string, choices: JournalChoices, files: Files, capacity = Number.POSITIVE_INFINITY) {
+    this.#name = name
+    this.#door = new Door(
+      () => openLog(name, choices, files, capacity),
+      closeLog,
+      () => new DeadLettersClosedError(name),
+    )
+  }
+
+  /** With everything known that others have written. */
+  async read(): Promise<OpenedLog> {
+    const opened = await this.#door.enter()
+    await opened.log.journal.refresh()
+    return opened
+  }
+
+  async write<T>(work: (log: LetterLog) => Promise<T>): Promise<T> {
+    try {
+      return await work((await this.#door.enter()).log)
+    } catch (error) {
+      throw isDiskFull(error) ? new DeadLettersFullError(this.#name, undefined, error) : error
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#door.close()
+  }
+}
+
+async function openLog(
+  name: string,
+  choices: JournalChoices,
+  files: Files,
+  capacity: number,
+): Promise<OpenedLog> {
+  const settings = {
+    ...journalSettings(choices, files, 'letters'),
+    codec: choices.codec.letters,
+    capacity,
+    whenFull: () => new DeadLettersFullError(name, capacity),
+  }
+  let compaction: Compaction | undefined
+  const table = new LetterTable(settings, () => compaction?.start())
+  const journal = await openJournal(settings, table)
+  // Whoever asks first shall not be the one who waits until all of them are in order.
+  table.index.sort()
+  compaction = new Compaction(journal, letterKeeper(table))
+  return { log: new LetterLog(journal, table, settings), compaction }
+}
+
+async function closeLog({ log, compaction }: OpenedLog): Promise<void> {
+  await compaction.settle()
+  await log.journal.close()
+  await log.table.settle()
+}

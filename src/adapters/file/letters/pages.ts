@@ -1,0 +1,79 @@
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { LetterPage, LetterQuery } from '../../../ports/dead-letters.ts'
+import {
+  type LetterPlace,
+  matchesFilter,
+  resolveLetterQuery,
+  writeCursor,
+} from '../../../ports/letter-query.ts'
+import type { JournalRecord } from '../journal/line.ts'
+import type { LetterLog } from './letter-log.ts'
+import { glanceAt, letterOf } from './record.ts'
+import { newestFirst } from './selection.ts'
+
+/** Letters read at once, and so decoded in one turn of the event loop. */
+export const READ_AT_ONCE = 64
+
+/** A page without a search reads the letters it shows and no other; a search has to look at those it passes over. */
+export async function listLetters(log: LetterLog, query: LetterQuery | undefined): Promise<LetterPage> {
+  const { filter, limit, behind } = resolveLetterQuery(query)
+  const { search, ...visible } = filter
+  const places: LetterPlace[] = []
+  const letters: DeadLetter[] = []
+  const portion = search === undefined ? limit + 1 : READ_AT_ONCE
+  for await (const rows of newestFirst(log.table, visible, behind, portion)) {
+    const found = rows.map(row => log.table.index.placeInList(row))
+    if (search === undefined) places.push(...found)
+    else {
+      for (const letter of await searchLetters(log, idsOf(found), search)) {
+        letters.push(letter)
+        places.push(found.find(place => place.id === letter.id)!)
+      }
+    }
+    if (places.length > limit) break
+  }
+  const shown = places.slice(0, limit)
+  const last = shown.at(-1)
+  return {
+    letters: search === undefined ? await readPage(log, idsOf(shown)) : letters.slice(0, limit),
+    cursor: places.length > limit && last !== undefined ? writeCursor(last, filter) : undefined,
+  }
+}
+
+/** Those of the letters that tell of the text. */
+export async function searchLetters(
+  log: LetterLog,
+  ids: readonly string[],
+  search: string,
+): Promise<DeadLetter[]> {
+  const found: DeadLetter[] = []
+  const mayTell = roughSearch(search)
+  await log.read(ids, record => {
+    if (!mayTell(record)) return undefined
+    const seen = glanceAt(record, log.codec)
+    if (matchesFilter(seen, { search })) found.push(letterOf(record, log.codec))
+    return seen
+  })
+  const order = new Map(ids.map((id, index) => [id, index]))
+  return found.sort((a, b) => order.get(a.id)! - order.get(b.id)!)
+}
+
+/** What is in a letter is in its JSON too, as JSON writes it: most letters need not be parsed to know that it is not. */
+function roughSearch(search: string): (record: JournalRecord) => boolean {
+  const asWritten = JSON.stringify(search.toLowerCase()).slice(1, -1)
+  return ({ text }) => !text.startsWith('{') || text.toLowerCase().includes(asWritten)
+}
+
+async function readPage(log: LetterLog, ids: readonly string[]): Promise<DeadLetter[]> {
+  const letters: DeadLetter[] = []
+  for (let start = 0; start < ids.length; start += READ_AT_ONCE) {
+    for (const letter of await log.read(ids.slice(start, start + READ_AT_ONCE))) {
+      if (letter !== undefined) letters.push(letter)
+    }
+  }
+  return letters
+}
+
+function idsOf(places: readonly LetterPlace[]): string[] {
+  return places.map(({ id }) => id)
+}

@@ -1,0 +1,52 @@
+import { resolve } from 'node:path'
+import type { Resolved } from '../../core/options/resolve.ts'
+import { callable, derived, integer, text, that, withDefault } from '../../core/options/rules.ts'
+import type { Random } from '../../core/random.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { clockRule, randomRule } from '../../ports/clock-rules.ts'
+import { type Codec, plainCodec } from '../../ports/letter-codec.ts'
+import type { Damage } from './journal/damage.ts'
+import type { Files } from './journal/files.ts'
+import type { JournalSettings } from './journal/journal.ts'
+
+const DAY_MS = 86_400_000
+export const DEFAULT_ROTATE_BYTES = 10_000_000
+export const DEFAULT_RETENTION_MS = 30 * DAY_MS
+/** A segment is rewritten in memory, so one may not be large. */
+const MOST_ROTATE_BYTES = 256_000_000
+
+/** What everything that keeps a journal in a folder can be told. */
+export interface JournalOptions {
+  /** The folder; made when it is not there. Several processes may use the same one. */
+  readonly dir: string
+  /** A file that has grown to this is followed by the next [10 MB]. */
+  readonly rotateBytes?: number | undefined
+  /** How payloads and headers are written: sealed, for instance [in the clear]. */
+  readonly codec?: Codec | undefined
+  /** Told of lines that were not as they were written. They are skipped, and nothing else is lost. */
+  readonly onDamage?: ((damage: Damage) => void) | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+}
+
+export const journalRules = {
+  // As seen from where the process is now: it may go elsewhere later.
+  dir: derived(text(), dir => resolve(dir)),
+  rotateBytes: withDefault(integer({ min: 1, max: MOST_ROTATE_BYTES }), DEFAULT_ROTATE_BYTES),
+  codec: withDefault(that(isCodec, 'give what createSealing() returns'), plainCodec),
+  onDamage: withDefault(callable<(damage: Damage) => void>(), () => {}),
+  clock: clockRule,
+  random: randomRule,
+}
+
+export type JournalChoices = Resolved<typeof journalRules>
+
+export function journalSettings(choices: JournalChoices, files: Files, prefix: string): JournalSettings {
+  const { dir, rotateBytes, clock, random, onDamage } = choices
+  return { files, dir, prefix, rotateBytes, clock, random, onDamage }
+}
+
+function isCodec(value: unknown): value is Codec {
+  const codec = value as Partial<Codec> | null | undefined
+  return typeof codec?.letters?.encode === 'function' && typeof codec.events?.encode === 'function'
+}

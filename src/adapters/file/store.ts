@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import { resolveOptions } from '../../core/options/resolve.ts'
+import type { Store } from '../../ports/store.ts'
+import { auditUser, FileAudit } from './audit.ts'
+import { deadLetterRules, FileDeadLetters, type FileDeadLettersOptions } from './dead-letters.ts'
+import { Door } from './door.ts'
+import { StoreClosedError } from './errors.ts'
+import { FileGroups } from './groups/groups.ts'
+import { TriageBook } from './groups/triage-book.ts'
+import { realFiles } from './journal/files.ts'
+import { type Journal, type JournalSettings, openJournal } from './journal/journal.ts'
+import { journalSettings } from './options.ts'
+import { ItemShelf } from './replays/item-shelf.ts'
+import { ReplayBook } from './replays/replay-book.ts'
+import { FileReplays } from './replays/replays.ts'
+
+export type FileStoreOptions = FileDeadLettersOptions
+
+/** A page of the audit is read from the end of a file, so these are kept small. */
+const AUDIT_ROTATE_BYTES = 1_000_000
+
+export interface FileStore extends Store {
+  readonly deadLetters: FileDeadLetters
+}
+
+/**
+ * Everything an operator works with, in one folder: the letters as fileDeadLetters keeps them, and beside them what
+ * people decided, the replays and the audit. Each part is opened when it is first used.
+ */
+export function fileStore(options: FileStoreOptions): FileStore {
+  const resolved = resolveOptions('fileStore', deadLetterRules, options)
+  const { dir, clock } = resolved
+  const partOf = (name: string): JournalSettings => {
+    return { ...journalSettings(resolved, realFiles, name), dir: join(dir, name) }
+  }
+  const deadLetters = new FileDeadLetters(resolved)
+  const triage = partDoor(partOf('groups'), async settings => {
+    const book = new TriageBook()
+    return { book, journal: await openJournal(settings, book) }
+  })
+  const replays = partDoor(partOf('replays'), async settings => {
+    const book = new ReplayBook()
+    return { book, journal: await openJournal(settings, book) }
+  })
+  const audit = partDoor({ ...partOf('audit'), rotateBytes: AUDIT_ROTATE_BYTES }, async settings => {
+    return { journal: await openJournal(settings, auditUser) }
+  })
+  const items = new ItemShelf(partOf('replays'))
+  return {
+    url: `file:${dir}`,
+    deadLetters,
+    groups: new FileGroups(deadLetters.door, triage, clock),
+    replays: new FileReplays(replays, items, clock),
+    audit: new FileAudit(audit),
+    async close() {
+      for (const part of [deadLetters, triage, items, replays, audit]) await part.close()
+    },
+  }
+}
+
+function partDoor<T extends { readonly journal: Journal }>(
+  settings: JournalSettings,
+  open: (settings: JournalSettings) => Promise<T>,
+): Door<T> {
+  return new Door(
+    () => open(settings),
+    ({ journal }) => journal.close(),
+    () => new StoreClosedError(settings.dir),
+  )
+}
