@@ -1,0 +1,212 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { KeptSqliteFile } from '../../../test/support/sqlite-file.ts'
+import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import type { Delivery, SubscribeOptions } from '../../ports/broker.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { Inbox } from '../../testing/conformance/broker/world.ts'
+import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import { openSqlite, type SqliteStore } from './index.ts'
+
+const LEASE_MS = 30_000
+const DONE = { outcome: 'done' } as const
+
+const clock = new FakeClock()
+const patience = new Patience({ clock, quietMs: 15 })
+const file = new KeptSqliteFile(clock)
+const store = openSqlite({ path: file.path, clock })
+const make = createFactory({ clock })
+afterAll(async () => {
+  await store.close()
+  await file.close()
+})
+
+async function subscribe(of: SqliteStore, channel: string, options: Partial<SubscribeOptions> = {}) {
+  const inbox = new Inbox(patience)
+  inbox.subscription = await of.broker.subscribe(
+    { channel, handler: 'bill', prefetch: 10, ordering: 'none', ...options },
+    delivery => inbox.receive(delivery),
+  )
+  return inbox
+}
+
+/** Another clock object means threads of its own: to the file it is another process. */
+function otherProcess(): SqliteStore {
+  const same: Clock = { now: () => clock.now(), schedule: (delayMs, task) => clock.schedule(delayMs, task) }
+  return openSqlite({ path: file.path, clock: same, leaseMs: LEASE_MS })
+}
+
+function letterOf({ content }: Delivery, channel: string) {
+  return make.letter({ event: content as never, channel })
+}
+
+describe('sqlite broker', () => {
+  it('E10: a letter that only the broker keeps is resolved when its event is handled after all', async () => {
+    const channel = uniqueName('orders')
+    const inbox = await subscribe(store, channel)
+    const event = make.event({ channel })
+    await store.broker.publish([event])
+    const delivery = await inbox.next()
+    const letter = letterOf(delivery, channel)
+    await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: false })
+    expect((await store.deadLetters.get(letter.id))?.state).toBe('dead')
+    await store.broker.publish([event])
+    await inbox.done(await inbox.next())
+    expect((await store.deadLetters.get(letter.id))?.state).toBe('resolved')
+    await inbox.subscription.close()
+  })
+
+  it.each(['discarded', 'deleted'] as const)(
+    'B9: a letter that is %s lets the later events of its key go, in the same transaction',
+    async how => {
+      const channel = uniqueName('orders')
+      const inbox = await subscribe(store, channel, { ordering: 'by-key' })
+      const [dead, next] = make.events(2, { channel, key: 'a' })
+      await store.broker.publish([dead!, next!])
+      const delivery = await inbox.next()
+      const letter = letterOf(delivery, channel)
+      await store.deadLetters.send(letter)
+      await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: true })
+      await inbox.assertEmpty('the key went on over its dead event')
+      if (how === 'deleted') await store.deadLetters.delete(letter.id)
+      else await store.deadLetters.change(letter.id, { to: 'discarded', at: clock.now() })
+      expect((await inbox.next()).content).toEqual(next)
+      await inbox.subscription.close()
+    },
+  )
+
+  it('K8: a replay that is sent again while it is on its way changes nothing; its next attempt is another', async () => {
+    const channel = uniqueName('orders')
+    const inbox = await subscribe(store, channel)
+    const replayOf = (attempt: string) =>
+      make.event({
+        id: 'event-1',
+        channel,
+        headers: { [REPLAY_HEADERS.replayId]: 'replay-1', [REPLAY_HEADERS.replayAttempt]: attempt },
+      })
+    await store.broker.publish([replayOf('1')])
+    await store.broker.publish([replayOf('1')])
+    const delivery = await inbox.next()
+    await inbox.assertEmpty('it came twice')
+    await store.broker.publish([replayOf('2')])
+    await inbox.done(delivery, await inbox.next())
+    await store.broker.publish([replayOf('1')])
+    await inbox.done(await inbox.next())
+    await inbox.subscription.close()
+  })
+
+  it('B9: what was published before the first handler goes to it in order', async () => {
+    const channel = uniqueName('orders')
+    const events = [...make.events(2, { channel, key: 'a' }), ...make.events(2, { channel, key: 'b' })]
+    await store.broker.publish(events)
+    expect(await store.broker.depth(channel, 'bill')).toBe(4)
+    const inbox = await subscribe(store, channel, { ordering: 'by-key' })
+    const [first, second] = await inbox.take(2)
+    await inbox.assertEmpty('two events of a key are open')
+    await inbox.done(first!, second!)
+    const last = await inbox.take(2)
+    expect(last.map(({ content }) => content)).toEqual([events[1], events[3]])
+    await inbox.done(...last)
+    expect(await store.broker.depth(channel, 'bill')).toBe(0)
+    const other = await subscribe(store, channel, { handler: 'ship' })
+    await other.assertEmpty('a second handler got what was before it')
+    await expect(subscribe(store, channel)).rejects.toThrow("give 'by-key'")
+    await Promise.all([inbox.subscription.close(), other.subscription.close()])
+  })
+
+  it('E21: a channel takes as many events as it may, and again when there is room', async () => {
+    const channel = uniqueName('orders')
+    const bounded = openSqlite({ path: file.path, clock, maxPerChannel: 2 })
+    const inbox = await subscribe(bounded, channel)
+    await expect(bounded.broker.publish(make.events(3, { channel }))).rejects.toMatchObject({
+      code: 'LAZARET_BROKER_FULL',
+    })
+    await inbox.done(...(await inbox.take(2)))
+    await bounded.broker.publish(make.events(1, { channel }))
+    await inbox.done(await inbox.next())
+    await bounded.close()
+  })
+
+  it('B3: two processes on one file see what the other publishes, and share the work', async () => {
+    const channel = uniqueName('orders')
+    const other = otherProcess()
+    const here = await subscribe(store, channel, { prefetch: 1 })
+    const there = await subscribe(other, channel, { prefetch: 1 })
+    const events = make.events(2, { channel })
+    await store.broker.publish(events)
+    const deliveries = [await here.next(), await there.next()]
+    expect(deliveries.map(({ content }) => content)).toEqual(events)
+    await other.broker.publish(make.events(1, { channel }))
+    await here.subscription.settle(deliveries[0]!, DONE)
+    await here.done(await here.next())
+    await there.done(deliveries[1]!)
+    await here.subscription.close()
+    await other.close()
+  })
+
+  it('B8: what a dead process had open comes back with its crash counted; one that lives keeps its own', async () => {
+    const channel = uniqueName('orders')
+    const here = await subscribe(store, channel, { prefetch: 1 })
+    const [killed, kept] = make.events(2, { channel })
+    await store.broker.publish([kept!])
+    const mine = await here.next()
+    const dying = otherProcess()
+    const there = await subscribe(dying, channel)
+    await dying.broker.publish([killed!])
+    await there.subscription.begin(await there.next(), [])
+    // What a process that was killed leaves behind: an owner whose heart has stopped.
+    file.with(db =>
+      db.exec('update owners set id = id + 1000, beats = -1 where id = (select max(id) from owners)'),
+    )
+    file.with(db =>
+      db.exec('update open set owner = owner + 1000 where owner = (select max(owner) from open)'),
+    )
+    await here.done(mine)
+    const back = await here.next()
+    expect([back.content, back.started, back.ended]).toEqual([killed, 1, 0])
+    await here.done(back)
+    await here.subscription.close()
+    await dying.close()
+  })
+
+  it('B8: a clock that is set forward makes nobody look dead', async () => {
+    const channel = uniqueName('orders')
+    const other = otherProcess()
+    const there = await subscribe(other, channel)
+    const here = await subscribe(store, channel)
+    await here.subscription.close()
+    await other.broker.publish(make.events(1, { channel }))
+    const delivery = await there.next()
+    clock.jump(10 * LEASE_MS)
+    const watching = await subscribe(store, channel)
+    for (let beat = 0; beat < 9; beat++) {
+      await clock.advance(LEASE_MS / 3)
+      await patience.quiet()
+    }
+    await watching.assertEmpty('a delivery was taken from a process that lives')
+    await there.done(delivery)
+    await watching.subscription.close()
+    await other.close()
+  })
+
+  it('B8: whoever was taken for dead finds out when settling, and goes on with new deliveries', async () => {
+    const channel = uniqueName('orders')
+    const asleep = otherProcess()
+    const there = await subscribe(asleep, channel, { prefetch: 1 })
+    await asleep.broker.publish(make.events(1, { channel }))
+    const lost = await there.next()
+    file.with(db => {
+      db.exec('begin immediate')
+      db.exec('insert into ready select handler, place, seq, started, ended, history, flags from open')
+      db.exec('delete from open; delete from owners; commit')
+    })
+    await expect(there.subscription.settle(lost, DONE)).rejects.toMatchObject({
+      code: 'LAZARET_DELIVERY_LOST',
+    })
+    const again = await there.next()
+    expect(again.content).toEqual(lost.content)
+    await there.done(again)
+    await asleep.close()
+  })
+})

@@ -1,0 +1,71 @@
+import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import { integer, milliseconds, text, that, withDefault } from '../../core/options/rules.ts'
+import type { Random } from '../../core/random.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { clockRule, randomRule } from '../../ports/clock-rules.ts'
+import { type Codec, plainCodec } from '../../ports/letter-codec.ts'
+
+const DAY_MS = 86_400_000
+export const DEFAULT_LEASE_MS = 30_000
+export const DEFAULT_MAX_POLL_MS = 250
+export const DEFAULT_MAX_PER_CHANNEL = 10_000_000
+export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
+export const DEFAULT_BUSY_TIMEOUT_MS = 5_000
+
+export interface SqliteOptions {
+  /** The database file. It is made if it is not there; its folder is not. */
+  readonly path: string
+  /** Names broker and dead letters in origins and errors ['sqlite']. */
+  readonly name?: string | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+  /** How letters and events are written at rest [JSON]. */
+  readonly codec?: Codec | undefined
+  /** Letters it takes; one more is refused [no limit but the disk]. */
+  readonly maxLetters?: number | undefined
+  /** Events a channel may hold for its slowest handler [10 000 000]. */
+  readonly maxPerChannel?: number | undefined
+  /** So long after its process has died, a delivery comes again; at most half as long once more [30 s]. */
+  readonly leaseMs?: number | undefined
+  /** How long it may take, while nothing happens, to notice what another process has published [250 ms]. */
+  readonly maxPollMs?: number | undefined
+  /** How long a done pair of the ledger stays done [7 days]. */
+  readonly ledgerRetentionMs?: number | undefined
+  /** How long to wait for another process that holds the file [5 s]. */
+  readonly busyTimeoutMs?: number | undefined
+}
+
+const rules = {
+  path: that(isFilePath, "give the path of a file, such as './lazaret.db'"),
+  name: withDefault(text(), 'sqlite'),
+  clock: clockRule,
+  random: randomRule,
+  codec: withDefault(
+    that(isCodec, 'give a codec with letters and events, each with encode() and decode()'),
+    plainCodec,
+  ),
+  maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
+  maxPerChannel: withDefault(integer({ min: 1 }), DEFAULT_MAX_PER_CHANNEL),
+  leaseMs: withDefault(milliseconds({ min: 30 }), DEFAULT_LEASE_MS),
+  maxPollMs: withDefault(milliseconds({ min: 1 }), DEFAULT_MAX_POLL_MS),
+  ledgerRetentionMs: withDefault(milliseconds({ min: 1 }), DEFAULT_LEDGER_RETENTION_MS),
+  busyTimeoutMs: withDefault(integer({ min: 0, max: 600_000 }), DEFAULT_BUSY_TIMEOUT_MS),
+}
+
+export type SqliteSettings = Resolved<typeof rules>
+
+export function resolveSqlite(subject: string, options: SqliteOptions): SqliteSettings {
+  return resolveOptions(subject, rules, options)
+}
+
+/** A database in memory would be another one for each thread. */
+function isFilePath(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value !== ':memory:' && !value.includes('\0')
+}
+
+function isCodec(value: unknown): value is Codec {
+  const codec = value as Partial<Codec> | null | undefined
+  return [codec?.letters, codec?.events].every(
+    part => typeof part?.encode === 'function' && typeof part.decode === 'function',
+  )
+}

@@ -1,0 +1,90 @@
+// How the search index is laid out, for the thread that writes it and the one that reads it.
+//
+// Letters stand in blocks of 64 by their seq, and 32 blocks make a shelf. A shelf knows of every three characters in a
+// row (a gram) which of its blocks contain it, as one bit each. Looking for a text means asking every shelf for the
+// grams of the text: blocks that have them all may hold it, the others cannot, and the few that may are read. Grams are
+// kept as 16-bit hashes: a collision costs one block read in vain.
+
+export const BLOCK_SIZE = 64
+export const BLOCKS_PER_SHELF = 32
+export const SHELF_SIZE = BLOCK_SIZE * BLOCKS_PER_SHELF
+export const GRAM_HASHES = 65_536
+const GRAM_LENGTH = 3
+/** Odd numbers without pattern: any would do, but these are in the files now. */
+const P1 = 0x9e3779b1
+const P2 = 0x85ebca6b
+const P3 = 0xc2b2ae35
+
+/** Stands between the fields of a letter's search text, so that nothing is found across two of them. */
+export const FIELD_END = '\u001f'
+
+export function shelfOf(seq: number): number {
+  return Math.floor(seq / SHELF_SIZE)
+}
+
+/** The block's place on its shelf. */
+export function blockOf(seq: number): number {
+  return Math.floor(seq / BLOCK_SIZE) % BLOCKS_PER_SHELF
+}
+
+/** Sets the bit of every gram of the text. Run for every letter that comes, hence without a call for every gram. */
+export function markGrams(text: string, masks: Uint32Array, bit: number): void {
+  let first = text.charCodeAt(0)
+  let second = text.charCodeAt(1)
+  for (let at = GRAM_LENGTH - 1; at < text.length; at++) {
+    const third = text.charCodeAt(at)
+    const hash = Math.imul(Math.imul(Math.imul(first, P1) ^ second, P2) ^ third, P3) >>> 16
+    masks[hash]! |= bit
+    first = second
+    second = third
+  }
+}
+
+/** The grams of a text that is looked for. */
+export function gramsOf(text: string): readonly number[] {
+  const masks = new Uint32Array(GRAM_HASHES)
+  markGrams(text, masks, 1)
+  return Array.from(masks.keys()).filter(hash => masks[hash] === 1)
+}
+
+export interface ShelfIndex {
+  /** In ascending order. */
+  readonly hashes: Uint16Array
+  /** For each of them the blocks that have it. */
+  readonly masks: Uint32Array
+}
+
+/** Of all hashes those that some block has. */
+export function packGrams(maskOf: Uint32Array): Uint8Array {
+  let count = 0
+  for (let hash = 0; hash < GRAM_HASHES; hash++) if (maskOf[hash] !== 0) count++
+  const packed = new Uint8Array(count * 6)
+  const { masks, hashes } = viewOf(packed.buffer)
+  for (let hash = 0, at = 0; hash < GRAM_HASHES; hash++) {
+    if (maskOf[hash] === 0) continue
+    masks[at] = maskOf[hash]!
+    hashes[at++] = hash
+  }
+  return packed
+}
+
+/** Copied, because a view of four-byte numbers must begin at a multiple of four. */
+export function unpackGrams(packed: Uint8Array): ShelfIndex {
+  return viewOf(new Uint8Array(packed).buffer)
+}
+
+function viewOf(buffer: ArrayBuffer): ShelfIndex {
+  const count = buffer.byteLength / 6
+  return { masks: new Uint32Array(buffer, 0, count), hashes: new Uint16Array(buffer, count * 4, count) }
+}
+
+/** The blocks that have the gram, as bits. */
+export function blocksWith({ hashes, masks }: ShelfIndex, hash: number): number {
+  let low = 0
+  for (let high = hashes.length; low < high; ) {
+    const middle = (low + high) >> 1
+    if (hashes[middle]! < hash) low = middle + 1
+    else high = middle
+  }
+  return hashes[low] === hash ? masks[low]! : 0
+}

@@ -1,0 +1,87 @@
+import type { Store } from '../../ports/store.ts'
+import { SqliteAudit } from './client/audit.ts'
+import { SqliteBroker } from './client/broker.ts'
+import { type Connection, connect } from './client/connection.ts'
+import { SqliteDeadLetters } from './client/dead-letters.ts'
+import { Door } from './client/door.ts'
+import { SqliteGroups } from './client/groups.ts'
+import { SqliteLedger } from './client/ledger.ts'
+import { SqliteReplays } from './client/replays.ts'
+import { resolveSqlite, type SqliteOptions, type SqliteSettings } from './options.ts'
+
+export interface SqliteStore extends Store {
+  readonly deadLetters: SqliteDeadLetters
+  readonly broker: SqliteBroker
+  readonly ledger: SqliteLedger
+  /**
+   * Resolves when the file is open and of this version; rejects with what is wrong with it. Nobody has to wait for it:
+   * the first use of any part finds out the same.
+   */
+  ready(): Promise<void>
+}
+
+/** Everything in one database file: a broker, dead letters with their groups, a ledger, replays and the audit log. */
+export function openSqlite(options: SqliteOptions): SqliteStore {
+  const settings = resolveSqlite('openSqlite', options)
+  const connection = connect(settings)
+  const door = new Door(settings.name)
+  const deadLetters = deadLettersOf(connection.use(), settings)
+  const broker = brokerOf(connection.use(), settings)
+  const ledger = ledgerOf(connection.use(), settings)
+  let closing: Promise<void> | undefined
+  return {
+    url: `sqlite:${settings.path}`,
+    deadLetters,
+    broker,
+    ledger,
+    groups: new SqliteGroups(connection, door),
+    replays: new SqliteReplays(connection, door),
+    audit: new SqliteAudit(connection, door),
+    async ready() {
+      await connection.open()
+    },
+    close() {
+      closing ??= (async () => {
+        door.close()
+        await broker.close()
+        await ledger.close()
+        await deadLetters.close()
+        await connection.leave()
+      })()
+      return closing
+    },
+  }
+}
+
+/** The broker of a database file alone. What is opened on the same file shares its thread. */
+export function sqliteBroker(options: SqliteOptions): SqliteBroker {
+  const settings = resolveSqlite('sqliteBroker', options)
+  return brokerOf(connect(settings), settings)
+}
+
+/** The dead letters of a database file alone. */
+export function sqliteDeadLetters(options: SqliteOptions): SqliteDeadLetters {
+  const settings = resolveSqlite('sqliteDeadLetters', options)
+  return deadLettersOf(connect(settings), settings)
+}
+
+/** The ledger of a database file alone. */
+export function sqliteLedger(options: SqliteOptions): SqliteLedger {
+  const settings = resolveSqlite('sqliteLedger', options)
+  return ledgerOf(connect(settings), settings)
+}
+
+function brokerOf(connection: Connection, settings: SqliteSettings): SqliteBroker {
+  return new SqliteBroker(connection, settings)
+}
+
+function deadLettersOf(
+  connection: Connection,
+  { name, codec, maxLetters }: SqliteSettings,
+): SqliteDeadLetters {
+  return new SqliteDeadLetters(connection, { name, codec: codec.letters, capacity: maxLetters })
+}
+
+function ledgerOf(connection: Connection, { random, ledgerRetentionMs }: SqliteSettings): SqliteLedger {
+  return new SqliteLedger(connection, { random, retentionMs: ledgerRetentionMs })
+}

@@ -1,0 +1,64 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { Heap } from '../../../core/heap.ts'
+import type { LetterPlace } from '../../../ports/letter-query.ts'
+import { comparePlaces, type FacetRow, type Found, type Span } from './letter-places.ts'
+import { all } from './rows.ts'
+
+const READ_AT_ONCE = 16
+/** Greater than every id, so that a facet nobody has looked into counts as having the best of its time. */
+const ANY_ID = '\u{10ffff}'
+
+/** A facet's letters in the order of the list, read a few at a time. */
+interface Run {
+  readonly facet: number
+  /** The first that was not taken yet; before the first read, the best it can be. */
+  next: LetterPlace
+  rows: readonly Found[]
+  taken: number
+}
+
+/**
+ * The first letters of several facets. Each facet has its letters in order, so it is a merge, and it looks only into
+ * those that can have the next one.
+ */
+export class FacetMerge {
+  readonly #read
+
+  constructor(db: DatabaseSync) {
+    this.#read = db.prepare(
+      `select seq, id, at as lastFailedAt, facet from letters indexed by letters_by_facet
+       where facet = ? and (at, id) < (?, ?) and at >= ? order by at desc, id desc limit ?`,
+    )
+  }
+
+  first(facets: readonly FacetRow[], limit: number, span: Span): readonly Found[] {
+    const heap = new Heap<Run>((a, b) => comparePlaces(a.next, b.next) < 0)
+    for (const { id: facet, last_at: lastFailedAt } of facets)
+      heap.push({ facet, next: { lastFailedAt, id: ANY_ID }, rows: [], taken: 0 })
+    const found: Found[] = []
+    for (let run = heap.shift(); run !== undefined && found.length < limit; run = heap.shift()) {
+      const current = run.rows[run.taken]
+      if (current !== undefined) {
+        found.push(current)
+        run.taken++
+      }
+      if (run.taken === run.rows.length) this.#readOn(run, current ?? startOf(span), span.after)
+      const next = run.rows[run.taken]
+      if (next === undefined) continue
+      run.next = next
+      heap.push(run)
+    }
+    return found
+  }
+
+  #readOn(run: Run, { lastFailedAt, id }: LetterPlace, after: number): void {
+    run.rows = all<Found>(this.#read, run.facet, lastFailedAt, id, after, READ_AT_ONCE)
+    run.taken = 0
+  }
+}
+
+/** Everything that may be shown comes behind this. */
+function startOf({ behind, before }: Span): LetterPlace {
+  const end = { lastFailedAt: before, id: '' }
+  return behind === undefined || comparePlaces(behind, end) < 0 ? end : behind
+}

@@ -1,0 +1,121 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { LetterFilter } from '../../../ports/dead-letters.ts'
+import type { FoundLetter, LetterQueryRow, StatsRow } from '../calls.ts'
+import { BlockSearch } from './block-search.ts'
+import { FacetMerge } from './facet-merge.ts'
+import { type FacetRow, type Found, facetsOf, type Span } from './letter-places.ts'
+
+/** With more facets than this, going through all letters by time is less work than through all facets. */
+const MOST_MERGED = 2_000
+/** So few letters are gone through whatever text is looked for in them. */
+const FEW_LETTERS = 5_000
+
+/** Pages and figures of letters. */
+export class LetterReader {
+  readonly #db: DatabaseSync
+  readonly #merge: FacetMerge
+  readonly #search: BlockSearch
+  readonly #get
+  readonly #body
+  readonly #having
+  readonly #count
+  readonly #oldest
+  readonly #newest
+
+  constructor(db: DatabaseSync) {
+    this.#db = db
+    this.#merge = new FacetMerge(db)
+    this.#search = new BlockSearch(db)
+    this.#get = db.prepare('select revision, body from letters where id = ?')
+    this.#body = db.prepare('select body from letters where seq = ?')
+    this.#having = db.prepare('select 1 from letters where seq = ? and instr(search, ?) > 0')
+    const range = 'from letters where facet = ? and at >= ? and at < ?'
+    this.#count = db.prepare(`select count(*) as count ${range}`)
+    this.#oldest = db.prepare(`select min(at) as at ${range}`)
+    this.#newest = db.prepare(`select max(at) as at ${range}`)
+  }
+
+  get(id: string): FoundLetter | undefined {
+    return this.#get.get(id) as FoundLetter | undefined
+  }
+
+  list({ filter, limit, behind }: LetterQueryRow): readonly string[] {
+    const facets = facetsOf(this.#db, filter)
+    const span = spanOf(filter, behind)
+    const found = this.#find(facets, span, filter.search, limit + 1)
+    return found.map(({ seq }) => (this.#body.get(seq) as { body: string }).body)
+  }
+
+  stats(filter: LetterFilter): StatsRow {
+    const facets = facetsOf(this.#db, filter)
+    const span = spanOf(filter, undefined)
+    const figures = new Figures()
+    if (filter.search === undefined) {
+      for (const facet of facets) {
+        const range = [facet.id, span.after, span.before] as const
+        const { at: oldestAt } = this.#oldest.get(...range) as { at: number | null }
+        if (oldestAt === null) continue
+        const { at: newestAt } = this.#newest.get(...range) as { at: number }
+        // Most filters name no times; then the count is known.
+        const isWhole = filter.after === undefined && filter.before === undefined
+        const count = isWhole ? facet.count : (this.#count.get(...range) as { count: number }).count
+        figures.add(facet, count, oldestAt, newestAt)
+      }
+    } else {
+      const byId = new Map(facets.map(facet => [facet.id, facet]))
+      const query = { text: filter.search, facets: new Set(byId.keys()), span }
+      for (const { facet, lastFailedAt: at } of this.#search.every(query))
+        figures.add(byId.get(facet)!, 1, at, at)
+    }
+    return figures.row()
+  }
+
+  #find(facets: readonly FacetRow[], span: Span, text: string | undefined, limit: number): readonly Found[] {
+    if (text === undefined && facets.length <= MOST_MERGED) return this.#merge.first(facets, limit, span)
+    const letters = facets.reduce((sum, { count }) => sum + count, 0)
+    if (text !== undefined && letters <= FEW_LETTERS)
+      return this.#merge
+        .first(facets, letters, span)
+        .filter(({ seq }) => this.#having.get(seq, text) !== undefined)
+        .slice(0, limit)
+    return this.#search.first({ text, facets: new Set(facets.map(({ id }) => id)), span }, limit)
+  }
+}
+
+/** Adds up what is known of facets. */
+class Figures {
+  #count = 0
+  #oldestAt: number | undefined
+  #newestAt: number | undefined
+  readonly #byState = new Map<string, number>()
+  readonly #byReason = new Map<string, number>()
+  readonly #byChannel = new Map<string, number>()
+
+  add({ state, reason, channel }: FacetRow, count: number, oldestAt: number, newestAt: number): void {
+    this.#count += count
+    this.#oldestAt = Math.min(this.#oldestAt ?? oldestAt, oldestAt)
+    this.#newestAt = Math.max(this.#newestAt ?? newestAt, newestAt)
+    increase(this.#byState, state, count)
+    increase(this.#byReason, reason, count)
+    increase(this.#byChannel, channel, count)
+  }
+
+  row(): StatsRow {
+    return {
+      count: this.#count,
+      oldestAt: this.#oldestAt,
+      newestAt: this.#newestAt,
+      byState: [...this.#byState],
+      byReason: [...this.#byReason],
+      byChannel: [...this.#byChannel],
+    }
+  }
+}
+
+function increase(counts: Map<string, number>, name: string, count: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + count)
+}
+
+function spanOf({ after, before }: LetterFilter, behind: Span['behind']): Span {
+  return { behind, after: after ?? Number.NEGATIVE_INFINITY, before: before ?? Number.POSITIVE_INFINITY }
+}

@@ -1,0 +1,181 @@
+/** 'LZRT': marks the file as ours, so that nobody else's database is ever changed. */
+export const APPLICATION_ID = 0x4c5a5254
+
+/**
+ * Letters. `facet` stands for all that a letter can be filtered by; one index on it serves every filter, and its counts
+ * are the figures. `seq` grows with every failure, so that neighbours failed at about the same time: the search index
+ * (`shelves`) and the time spans in it rest on that.
+ */
+const LETTERS = `
+create table letters(
+  seq integer primary key,
+  id text not null unique,
+  facet integer not null,
+  at integer not null,
+  first_at integer not null,
+  replayed integer not null,
+  revision integer not null,
+  search text not null,
+  body text not null
+);
+create index letters_by_facet on letters(facet, at, id);
+create table facets(
+  id integer primary key,
+  key text not null unique,
+  channel text not null,
+  handler text not null,
+  type text not null,
+  reason text not null,
+  category text not null,
+  state text not null,
+  grp text not null,
+  count integer not null,
+  replayed integer not null,
+  last_at integer not null
+);
+create index facets_by_group on facets(grp);
+create table groups(
+  id text primary key,
+  title text not null,
+  rule text not null,
+  basis text not null,
+  category text not null,
+  search text not null,
+  count integer not null,
+  waiting integer not null,
+  replayed integer not null,
+  recovered integer not null,
+  first_at integer not null,
+  last_at integer not null
+) without rowid;
+create index groups_by_time on groups(last_at, id);
+create table triages(grp text primary key, triage text not null, notes text not null) without rowid;
+create table shelves(shelf integer primary key, grams blob not null, spans blob not null);
+`
+
+/**
+ * The broker. A delivery is a row of one of four tables, and going on means moving from one to the next:
+ *
+ *   publish ─▶ (held) ─▶ ready ─▶ open ─▶ gone
+ *                          ▲        │
+ *                          └ waiting ◀┘ retry, release
+ *
+ * The rows are small and stand in the order they are taken in; the event itself lies in `events` and is written once,
+ * however many handlers get it.
+ */
+const BROKER = `
+create table handlers(
+  id integer primary key,
+  channel text not null,
+  name text,
+  by_key integer not null,
+  depth integer not null,
+  unique(channel, name)
+);
+create table events(
+  seq integer primary key,
+  refs integer not null,
+  id text,
+  key text,
+  replay text,
+  body not null
+);
+create index events_replayed on events(id, replay) where replay is not null;
+create table ready(
+  handler integer not null,
+  place integer not null,
+  seq integer not null,
+  started integer not null,
+  ended integer not null,
+  history text,
+  flags integer not null,
+  primary key(handler, place)
+) without rowid;
+create table waiting(
+  handler integer not null,
+  due integer not null,
+  place integer not null,
+  seq integer not null,
+  started integer not null,
+  ended integer not null,
+  history text,
+  flags integer not null,
+  primary key(handler, due, place)
+) without rowid;
+create table open(
+  place integer primary key,
+  owner integer not null,
+  handler integer not null,
+  seq integer not null,
+  started integer not null,
+  ended integer not null,
+  history text,
+  flags integer not null
+);
+create table held(
+  handler integer not null,
+  key text not null,
+  place integer not null,
+  seq integer not null,
+  flags integer not null,
+  primary key(handler, key, place)
+) without rowid;
+create table lanes(handler integer not null, key text not null, primary key(handler, key)) without rowid;
+create table dead(
+  handler integer not null,
+  event text not null,
+  key text,
+  letter text not null,
+  kept integer not null,
+  primary key(handler, event)
+) without rowid;
+create index dead_by_letter on dead(letter);
+create table owners(
+  id integer primary key autoincrement,
+  until integer not null,
+  lease_ms integer not null,
+  beats integer not null
+);
+`
+
+const THE_REST = `
+create table counters(name text primary key, value integer not null) without rowid;
+create table ledger(
+  handler text not null,
+  key text not null,
+  token text,
+  until integer not null,
+  primary key(handler, key)
+) without rowid;
+create table replays(
+  id text primary key,
+  state text not null,
+  created_at integer not null,
+  revision integer not null,
+  body text not null,
+  owner text,
+  until integer not null default 0
+) without rowid;
+create index replays_by_time on replays(created_at);
+create table replay_items(
+  replay text not null,
+  position integer not null,
+  status text not null,
+  body text not null,
+  primary key(replay, position)
+) without rowid;
+create index replay_items_by_status on replay_items(replay, status, position);
+create table audit(
+  seq integer primary key,
+  at integer not null,
+  by text not null,
+  action text not null,
+  target text not null,
+  detail text
+);
+create index audit_by_target on audit(target, seq);
+create index audit_by_action on audit(action, seq);
+`
+
+/** Forward only: what was released is never edited, and a change is one more step at the end. */
+export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + THE_REST]

@@ -1,0 +1,15 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { BrokerTables } from './broker.ts'
+import type { Letters } from './letters.ts'
+import type { Owners } from './owners.ts'
+
+/** What the calls of the writing thread work on, and the time of the one that is being made. */
+export interface Tables {
+  readonly db: DatabaseSync
+  readonly letters: Letters
+  readonly broker: BrokerTables
+  readonly owners: Owners
+  now: number
+  /** Since it was last asked. */
+  othersWrote: boolean
+}
