@@ -32,8 +32,21 @@ export interface Outcome {
   readonly journal: Journal
 }
 
-/** A world from its first moment to its last: the storm, the calm, rest, the end. */
+/**
+ * A world from its first moment to its last: the storm, the calm, rest, the end. Stacks are not taken: they cost more than
+ * all the rest, and where the code lies must not make a difference to what happens in it.
+ */
 export async function simulate(seed: number): Promise<Outcome> {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return await run(seed)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+async function run(seed: number): Promise<Outcome> {
   const plan = drawPlan(seed)
   const clock = new WorldClock()
   const elapsed = () => clock.elapsedMs

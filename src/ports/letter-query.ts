@@ -1,4 +1,5 @@
 // What every dead-letter store means by a query, so that one page of letters is the same whichever store it is from.
+import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
 import { LETTER_STATES } from '../core/dead-letter/state.ts'
@@ -92,7 +93,7 @@ export function matchesFilter(letter: DeadLetter, filter: LetterFilter): boolean
     isWanted(filter.reason, cycle.reason) &&
     isWanted(filter.category, cycle.category) &&
     isWanted(filter.state, state) &&
-    isWanted(filter.group, cycle.failure?.fingerprint.id) &&
+    (filter.group === undefined || groupingOf(letter).id === filter.group) &&
     (filter.after === undefined || cycle.lastFailedAt >= filter.after) &&
     (filter.before === undefined || cycle.lastFailedAt < filter.before) &&
     (filter.search === undefined || tellsOf(letter, filter.search.toLowerCase()))
