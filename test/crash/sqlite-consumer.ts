@@ -27,7 +27,8 @@ const consumer = createConsumer({
   // Every kill would count against the events that were being handled.
   poison: 'off',
   retry: { attempts: 1_000 },
-  leaseMs: 100,
+  timeoutMs: 400,
+  leaseMs: 500,
   observer,
   async handle(event) {
     say('handled', event.id)
@@ -36,8 +37,9 @@ const consumer = createConsumer({
 
 /** The same broker, saying which events it has acknowledged. */
 function settledAloud(broker: typeof store.broker): typeof store.broker {
+  const quiet = broker.subscribe.bind(broker)
   const subscribe: typeof broker.subscribe = async (options, deliver) => {
-    const subscription = await broker.subscribe(options, deliver)
+    const subscription = await quiet(options, deliver)
     const settle = subscription.settle.bind(subscription)
     subscription.settle = async (delivery, settlement) => {
       await settle(delivery, settlement)

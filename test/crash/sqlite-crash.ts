@@ -179,6 +179,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.stdout.write(
     `${what}: ${report.kills} kills, ${report.acknowledged} acknowledged, ${report.violations.length} violations (seed ${seed})\n`,
   )
-  for (const line of report.violations) process.stdout.write(`${line}\n`)
+  for (const line of report.violations.slice(0, 20)) process.stdout.write(`${line}\n`)
   if (report.violations.length > 0) process.exitCode = 1
 }

@@ -15,12 +15,17 @@ export interface Write {
   failed(error: unknown): void
 }
 
+type Outcome =
+  | { readonly kind: 'written'; readonly segment: number; readonly offset: number }
+  | { readonly kind: 'failed'; readonly error: unknown }
+
 /** Writes that share one sync: all of them are durable, or none. */
 export class Batch {
   readonly #lines: LineWriter
   readonly #writes: Write[] = []
   /** Of each write, where its lines lie among those of the batch. */
   readonly #spans: Span[][] = []
+  #outcome: Outcome | undefined
 
   constructor(lines: LineWriter) {
     this.#lines = lines
@@ -29,6 +34,14 @@ export class Batch {
 
   get bytes(): number {
     return this.#lines.length
+  }
+
+  get size(): number {
+    return this.#writes.length
+  }
+
+  get hasFailed(): boolean {
+    return this.#outcome?.kind === 'failed'
   }
 
   add(write: Write): Promise<void> | undefined {
@@ -47,14 +60,26 @@ export class Batch {
     return undefined
   }
 
-  async commit(tail: Tail): Promise<void> {
+  /** Resolves when it is known what became of it; nobody is told yet. */
+  async append(tail: Tail): Promise<void> {
+    if (this.bytes === 0) {
+      this.#outcome = { kind: 'written', segment: 0, offset: 0 }
+      return
+    }
     try {
-      const { segment, offset } = this.bytes === 0 ? NOWHERE : await tail.append(this.#lines.bytes)
-      for (const [index, write] of this.#writes.entries()) {
-        write.written(this.#spans[index]!.map(span => placeAt(segment.name.number, offset, span)))
-      }
+      const { segment, offset } = await tail.append(this.#lines.bytes)
+      this.#outcome = { kind: 'written', segment: segment.name.number, offset }
     } catch (error) {
-      for (const write of this.#writes) write.failed(error)
+      this.#outcome = { kind: 'failed', error }
+    }
+  }
+
+  /** Tells everyone. */
+  settle(): void {
+    const outcome = this.#outcome!
+    for (const [index, write] of this.#writes.entries()) {
+      if (outcome.kind === 'failed') write.failed(outcome.error)
+      else write.written(this.#spans[index]!.map(span => placeOf(outcome, span)))
     }
   }
 
@@ -64,8 +89,6 @@ export class Batch {
   }
 }
 
-const NOWHERE = { segment: { name: { number: 0 } }, offset: 0 }
-
-function placeAt(segment: number, offset: number, span: Span): Place {
-  return { segment, offset: offset + span.offset, length: span.length }
+function placeOf(outcome: { readonly segment: number; readonly offset: number }, span: Span): Place {
+  return { segment: outcome.segment, offset: outcome.offset + span.offset, length: span.length }
 }

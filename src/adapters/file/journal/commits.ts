@@ -20,6 +20,10 @@ export interface CommitParts {
 /** More than this goes into the next write, so that those who came first do not wait for those who came last. */
 const MOST_WRITES = 1_024
 const MOST_BYTES = 1_048_576
+/** A disk that takes a write sooner than this is waiting for the processor more than the other way round. */
+const FAST_MS = 2
+/** Fewer than this are not worth sharing out. */
+const LEAST_SHARED = 16
 /** How long a busy process keeps the lock before it looks whether someone else wants it, and how long it steps back. */
 const HOLD_MS = 10
 const STEP_BACK_MS = 12
@@ -29,11 +33,14 @@ const MOST_LAZY = 256
 /**
  * Group commit: whatever arrives while one write and its sync are under way is written together by the next. Nobody
  * waits for a timer, and the busier it gets, the more share one sync.
+ *
+ * A slow disk gets everything there is: those whose letters are safe are told first, and what they send next goes
+ * along. A fast one gets half at a time: while it works on the one half, those of the other are told and send again.
  */
 export class Commits {
   readonly #parts: CommitParts
   readonly #lines = new LineWriter()
-  #queue: Write[] = []
+  readonly #queue: Write[] = []
   #lazy = 0
   #running: Promise<void> | undefined
 
@@ -87,32 +94,49 @@ export class Commits {
 
   /** True when it stopped because someone else wants the lock. */
   async #commitWhileHeld(): Promise<boolean> {
-    const { clock, lock } = this.#parts
+    const { clock, lock, tail } = this.#parts
     let since = clock.now()
-    while (this.#queue.length > 0) {
-      await this.#commitSome()
-      // Those who were waiting have the word now: what they send next shall be in the next write already.
-      await nextTurn()
-      const now = clock.now()
-      if (now >= since && now - since < HOLD_MS) continue
-      if (await lock.isWanted()) return true
-      since = now
+    let isFast = true
+    /** What is known to be safe, or not, and nobody was told. */
+    let known: Batch | undefined
+    const tell = () => {
+      known?.settle()
+      known = undefined
     }
-    return false
+    for (;;) {
+      if (!isFast || this.#queue.length === 0 || known?.hasFailed) {
+        tell()
+        await nextTurn()
+      }
+      if (this.#queue.length === 0) return false
+      const now = clock.now()
+      if (now - since >= HOLD_MS || now < since) {
+        tell()
+        if (await lock.isWanted()) return true
+        since = now
+      }
+      const batch = new Batch(this.#lines)
+      const half = Math.max(LEAST_SHARED, Math.ceil((this.#queue.length + (known?.size ?? 0)) / 2))
+      await this.#fill(batch, isFast ? half : MOST_WRITES, tell)
+      const startedAt = clock.now()
+      const appending = batch.append(tail)
+      tell()
+      await appending
+      isFast = clock.now() - startedAt < FAST_MS
+      known = batch
+    }
   }
 
-  async #commitSome(): Promise<void> {
-    const { tail } = this.#parts
+  async #fill(batch: Batch, most: number, beforeWaiting: () => void): Promise<void> {
     this.#lazy = 0
-    let batch = new Batch(this.#lines)
-    for (const write of this.#queue.splice(0, MOST_WRITES)) {
+    for (let count = 0; count < Math.min(most, MOST_WRITES); count++) {
+      const write = this.#queue.shift()
+      if (write === undefined || batch.bytes >= MOST_BYTES) return
       const added = batch.add(write)
       // Most know at once what to write; waiting for nothing, a thousand times, would cost more than the write.
-      if (added !== undefined) await added
-      if (batch.bytes < MOST_BYTES) continue
-      await batch.commit(tail)
-      batch = new Batch(this.#lines)
+      if (added === undefined) continue
+      beforeWaiting()
+      await added
     }
-    await batch.commit(tail)
   }
 }

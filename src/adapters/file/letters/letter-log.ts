@@ -32,8 +32,8 @@ export class LetterLog {
   readonly codec: LetterCodec
   readonly #settings: LetterLogSettings
   readonly #slices = new Slices(ENCODED_PER_TURN)
-  /** What the write under way makes of letters; null is a deleted one. The index learns of it when it is durable. */
-  readonly #unwritten = new Map<string, DeadLetter | null>()
+  /** What writes under way make of letters. The index learns of it when it is durable. */
+  readonly #unwritten = new Map<string, Unwritten>()
   /** Of those, the ones that the index does not know. */
   #arriving = 0
 
@@ -80,12 +80,12 @@ export class LetterLog {
   #decideSend(letter: DeadLetter, record: JournalRecord): Decision<void> | Promise<Decision<void>> {
     const unwritten = this.#unwritten.get(letter.id)
     const isStored = this.table.index.find(letter.id) !== undefined
-    if (unwritten !== undefined || !isStored) return this.#merge(unwritten, letter, record)
+    if (unwritten !== undefined || !isStored) return this.#merge(unwritten?.letter, letter, record)
     return this.read([letter.id]).then(([existing]) => this.#merge(existing, letter, record))
   }
 
   #merge(existing: DeadLetter | null | undefined, letter: DeadLetter, record: JournalRecord): Decision<void> {
-    if (existing === undefined || existing === null) {
+    if (existing === undefined) {
       if (this.table.index.count + this.#arriving >= this.#settings.capacity) throw this.#settings.whenFull()
       return this.#put(letter, record, undefined)
     }
@@ -98,9 +98,9 @@ export class LetterLog {
   #put<T>(letter: DeadLetter, record: JournalRecord, answer: T): Decision<T> {
     const isNew = !this.#unwritten.has(letter.id) && this.table.index.find(letter.id) === undefined
     if (isNew) this.#arriving++
-    this.#unwritten.set(letter.id, letter)
+    const unwritten = this.#await(letter.id, letter)
     const forget = () => {
-      this.#unwritten.delete(letter.id)
+      this.#forget(letter.id, unwritten)
       if (isNew) this.#arriving--
     }
     return {
@@ -116,21 +116,21 @@ export class LetterLog {
 
   async #current(id: string): Promise<DeadLetter | undefined> {
     const unwritten = this.#unwritten.get(id)
-    return unwritten === undefined ? (await this.read([id]))[0] : (unwritten ?? undefined)
+    return unwritten === undefined ? (await this.read([id]))[0] : unwritten.letter
   }
 
   #decideDelete(ids: readonly string[], isStillDue?: (row: number) => boolean): Decision<number> {
     const due = ids.filter(id => {
       const unwritten = this.#unwritten.get(id)
-      if (unwritten !== undefined) return unwritten !== null && isStillDue === undefined
+      if (unwritten !== undefined) return unwritten.letter !== undefined && isStillDue === undefined
       const row = this.table.index.find(id)
       return row !== undefined && (isStillDue?.(row) ?? true)
     })
     if (due.length === 0) return nothing(0)
     const record = deleteRecord(due)
-    for (const id of due) this.#unwritten.set(id, null)
+    const unwritten = due.map(id => this.#await(id, undefined))
     const forget = () => {
-      for (const id of due) this.#unwritten.delete(id)
+      for (const [index, id] of due.entries()) this.#forget(id, unwritten[index]!)
     }
     return {
       records: [record],
@@ -142,6 +142,22 @@ export class LetterLog {
       failed: forget,
     }
   }
+
+  #await(id: string, letter: DeadLetter | undefined): Unwritten {
+    const unwritten = { letter }
+    this.#unwritten.set(id, unwritten)
+    return unwritten
+  }
+
+  /** Unless a later write has made something else of it. */
+  #forget(id: string, unwritten: Unwritten): void {
+    if (this.#unwritten.get(id) === unwritten) this.#unwritten.delete(id)
+  }
+}
+
+interface Unwritten {
+  /** Undefined: it is being deleted. */
+  readonly letter: DeadLetter | undefined
 }
 
 function nothing<T>(answer: T): Decision<T> {

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { openSqlite } from '../../src/adapters/sqlite/index.ts'
+import { seededRandom } from '../../src/testing/seeded-random.ts'
+import { EIO, ENOSPC, type Fault, findFiu, withFaults } from '../services/fiu.ts'
+import { inFolder } from '../support/folder.ts'
+import {
+  crashConsuming,
+  crashWriting,
+  idsAfter,
+  lostOrRepeated,
+  outputOf,
+  publish,
+  startConsumer,
+} from './sqlite-crash.ts'
+import { readTold, violations } from './told.ts'
+
+const WRITER = fileURLToPath(new URL('./sqlite-writer.ts', import.meta.url))
+const KILLS = 8
+const LETTERS = 400
+const EVENTS = 600
+const timeout = 180_000
+
+describe('a process on a sqlite file that is killed', () => {
+  it(`E21: while it writes, ${KILLS} times over: everything acknowledged is there, nothing is half there`, {
+    timeout,
+  }, async () => {
+    const report = await crashWriting(KILLS, seededRandom(1))
+    expect(report.violations).toEqual([])
+    expect(report.acknowledged).toBeGreaterThan(KILLS)
+  })
+
+  it(`E21: while it consumes, ${KILLS} times over: every event is handled, and none after its end`, {
+    timeout,
+  }, async () => {
+    const report = await crashConsuming(KILLS, seededRandom(2))
+    expect(report.violations).toEqual([])
+    expect(report.acknowledged).toBeGreaterThan(KILLS)
+  })
+})
+
+describe('two processes on one sqlite file', () => {
+  it('S8: share the work: no event is done twice, and none is lost', { timeout }, async () => {
+    await inFolder(async dir => {
+      const path = join(dir, 'test.db')
+      const consumers = [startConsumer(path), startConsumer(path)]
+      const saidBy = ['', '']
+      const settled = () => saidBy.flatMap(said => idsAfter('settled', said.split('\n').slice(0, -1)))
+      const bothRun = Promise.withResolvers<void>()
+      const ended = consumers.map((child, index) =>
+        outputOf(child, output => {
+          saidBy[index] = output
+          if (saidBy.every(said => said.startsWith('started'))) bothRun.resolve()
+          if (settled().length >= EVENTS) for (const each of consumers) each.kill('SIGTERM')
+        }),
+      )
+      await bothRun.promise
+      const published = new Set([...(await publish(path, EVENTS / 2)), ...(await publish(path, EVENTS / 2))])
+      const outputs = await Promise.all(ended)
+      const handled = outputs.map(output => idsAfter('handled', output.split('\n')))
+      expect(lostOrRepeated(published, outputs.join('').split('\n'))).toEqual([])
+      expect(handled.flat()).toHaveLength(EVENTS)
+      for (const own of handled) expect(own.length).toBeGreaterThan(0)
+    })
+  })
+})
+
+const disks: Record<string, readonly Fault[]> = {
+  'whose syncs fail with EIO': [{ name: 'posix/io/sync/*', probability: 0.2, errno: EIO }],
+  'whose writes fail with EIO': [{ name: 'posix/io/rw/pwrite', probability: 0.02, errno: EIO }],
+  'that is full': [{ name: 'posix/io/rw/pwrite', probability: 0.02, errno: ENOSPC }],
+  'that fails at everything': [
+    { name: 'posix/io/rw/pwrite/reduce', probability: 0.05 },
+    { name: 'posix/io/rw/pwrite', probability: 0.01, errno: ENOSPC },
+    { name: 'posix/io/rw/pread', probability: 0.01, errno: EIO },
+    { name: 'posix/io/sync/*', probability: 0.1, errno: EIO },
+    { name: 'posix/io/rw/ftruncate', probability: 0.5, errno: EIO },
+  ],
+}
+
+const fiu = await findFiu()
+
+describe.skipIf(!fiu.found)(`a disk that fails${fiu.found ? '' : ` (skipped: ${fiu.why})`}`, () => {
+  for (const [name, faults] of Object.entries(disks)) {
+    it(`E21: a sqlite file on a disk ${name}: nothing acknowledged is lost, and the error is clear`, {
+      timeout,
+    }, async () => {
+      await inFolder(async dir => {
+        const path = join(dir, 'test.db')
+        const before = openSqlite({ path })
+        await before.ready()
+        await before.close()
+        const [command, ...args] = withFaults(faults, [process.execPath, WRITER, path, String(LETTERS)])
+        const output = await outputOf(spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] }))
+        const told = readTold(output)
+        expect(output).toMatch(/closed\n$/)
+        expect(told.failures.length).toBeGreaterThan(0)
+        expect([...new Set(told.failures.map(({ code }) => code))]).toEqual(['LAZARET_STORE_FAILED'])
+        for (const { message } of told.failures) {
+          expect(message).toContain(path)
+          expect(message).toMatch(/look after the disk|make room|see that its folder/)
+        }
+        const store = openSqlite({ path })
+        expect(await violations(told, id => store.deadLetters.get(id))).toEqual([])
+        await store.close()
+      })
+    })
+  }
+})
