@@ -32,7 +32,8 @@ function drawHandler(chance: Chance, channel: string, name: string): HandlerPlan
     name,
     channel,
     ordering: chance.maybe(0.4) ? 'by-key' : 'none',
-    retry: { attempts: chance.int(1, 6), backoff: drawBackoff(chance) },
+    // That an event is poison and that its attempts are used up is often found out at the same time.
+    retry: { attempts: chance.maybe(0.3) ? poison.repeats : chance.int(1, 6), backoff: drawBackoff(chance) },
     breaker: chance.maybe(0.25) ? 'off' : drawBreaker(chance),
     whenOpen: chance.pick(['pause', 'pause', 'pause', 'retry-later', 'dead-letter']),
     retryLimit: chance.maybe(0.4) ? drawRetryLimit(chance) : undefined,

@@ -1,4 +1,5 @@
 import { attempts } from './attempts.ts'
+import { books } from './books.ts'
 import { breaker } from './breaker.ts'
 import type { Checker, Ended, Violation } from './checker.ts'
 import { lanes } from './lanes.ts'
@@ -19,6 +20,7 @@ const CHECKERS: { readonly [name: string]: Checker } = {
   success,
   once,
   attempts,
+  books,
   order,
   poison,
   pace,

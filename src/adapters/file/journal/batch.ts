@@ -79,7 +79,16 @@ export class Batch {
     const outcome = this.#outcome!
     for (const [index, write] of this.#writes.entries()) {
       if (outcome.kind === 'failed') write.failed(outcome.error)
-      else write.written(this.#spans[index]!.map(span => placeOf(outcome, span)))
+      else this.#tellWritten(write, outcome, this.#spans[index]!)
+    }
+  }
+
+  #tellWritten(write: Write, outcome: Outcome & { readonly kind: 'written' }, spans: readonly Span[]): void {
+    try {
+      write.written(spans.map(span => placeOf(outcome, span)))
+    } catch (error) {
+      // Its own trouble: the others are told all the same.
+      write.failed(error)
     }
   }
 

@@ -130,8 +130,8 @@ export class Commits {
   async #fill(batch: Batch, most: number, beforeWaiting: () => void): Promise<void> {
     this.#lazy = 0
     for (let count = 0; count < Math.min(most, MOST_WRITES); count++) {
-      const write = this.#queue.shift()
-      if (write === undefined || batch.bytes >= MOST_BYTES) return
+      const write = batch.bytes < MOST_BYTES ? this.#queue.shift() : undefined
+      if (write === undefined) return
       const added = batch.add(write)
       // Most know at once what to write; waiting for nothing, a thousand times, would cost more than the write.
       if (added === undefined) continue

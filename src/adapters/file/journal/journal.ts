@@ -9,14 +9,14 @@ import { Commits } from './commits.ts'
 import { type Damage, DamageReport } from './damage.ts'
 import type { Files } from './files.ts'
 import type { JournalRecord } from './line.ts'
-import { enterOwner, FolderLock, leaveOwner, sweepOwners } from './lock.ts'
+import { enterOwner, FolderLock, hasEnded, leaveOwner, sweepOwners } from './lock.ts'
 import { makeFolder } from './make-folder.ts'
 import { describeSelf, type Owner } from './owner.ts'
 import { MOST_REREADS, readSpots } from './read-spots.ts'
 import { type JournalUser, type Place, SegmentSet } from './segment-set.ts'
 import { SegmentFolder } from './segments.ts'
 import { Tail } from './tail.ts'
-import { Turn } from './turn.ts'
+import { Turn, writerOf } from './turn.ts'
 
 export interface JournalSettings {
   readonly files: Files
@@ -112,7 +112,7 @@ export class Journal {
     await this.exclusively(async () => {
       if (this.#isWriting) return
       const turn = await this.#turn.read()
-      if (turn === undefined || turn !== this.#seen) await this.#catchUp(turn, false)
+      if (turn !== this.#seen) await this.#catchUp(turn, false)
     })
   }
 
@@ -153,8 +153,7 @@ export class Journal {
     await this.exclusively(async () => {
       if (isStrange) await this.#turn.open()
       const turn = await this.#turn.read()
-      const isNews = isStrange || turn === undefined || turn !== this.#seen
-      if (isNews || !this.#hasWritten) await this.#catchUp(turn, true)
+      if (isStrange || !this.#hasWritten || turn !== this.#seen) await this.#catchUp(turn, true)
       this.#hasWritten = true
       await this.#turn.begin()
       this.#isWriting = true
@@ -168,13 +167,20 @@ export class Journal {
     this.#isWriting = false
   }
 
-  async #catchUp(turn: string | undefined, isAlone: boolean): Promise<void> {
+  async #catchUp(turn: string, isAlone: boolean): Promise<void> {
     this.#seen = undefined
     try {
+      const isOver = await this.#isOver(turn)
       await this.segments.catchUp(isAlone)
+      if (isOver) this.#seen = turn
     } catch (error) {
       throw explained('reading', this.folder.dir, error)
     }
-    this.#seen = turn
+  }
+
+  /** In the middle of a turn there is more to come, unless whoever has it died writing. */
+  async #isOver(turn: string): Promise<boolean> {
+    const writer = writerOf(turn)
+    return writer === undefined || (await hasEnded(this.files, this.#lockFolder, writer, this.#self))
   }
 }

@@ -198,6 +198,13 @@ export async function leaveOwner(files: Files, folder: string, self: Owner): Pro
   await unless('ENOENT', () => files.remove(ownerPath(folder, self.id)))
 }
 
+/** Whether the owner of that id has ended: it has left, was swept away, or is known to be dead. */
+export async function hasEnded(files: Files, folder: string, id: string, self: Owner): Promise<boolean> {
+  const bytes = await unless('ENOENT', () => readWhole(files, ownerPath(folder, id)))
+  const owner = bytes && parseOwner(bytes.toString())
+  return bytes === undefined || (owner !== undefined && (await livenessOf(files, owner, self)) === 'dead')
+}
+
 /** Removes what processes that died have left. A lock they died with is not touched: that has its own way. */
 export async function sweepOwners(files: Files, folder: string, self: Owner): Promise<void> {
   for (const name of await files.list(folder)) {

@@ -51,6 +51,7 @@ export class SegmentSet {
   readonly #user: JournalUser
   readonly #damage: DamageReport
   #all: Segment[] = []
+  readonly #byNumber = new Map<number, Segment>()
 
   constructor(files: Files, folder: SegmentFolder, user: JournalUser, damage: DamageReport) {
     this.#files = files
@@ -71,16 +72,17 @@ export class SegmentSet {
   add(name: SegmentName): Segment {
     const segment: Segment = { name, end: 0, isClosed: false, isSpoilt: false, isDamaged: false }
     this.#all.push(segment)
+    this.#byNumber.set(name.number, segment)
     return segment
   }
 
   find(number: number): Segment | undefined {
-    // Mostly it is one of the last; and there are hundreds at most.
-    return this.#all.findLast(segment => segment.name.number === number)
+    return this.#byNumber.get(number)
   }
 
   drop(segment: Segment): void {
     this.#all = this.#all.filter(each => each !== segment)
+    this.#byNumber.delete(segment.name.number)
   }
 
   /**
@@ -102,6 +104,7 @@ export class SegmentSet {
     if (await this.#isRebuilt(names)) {
       this.#user.reset()
       this.#all = []
+      this.#byNumber.clear()
     }
     const last = names.at(-1)
     for (const name of names) {

@@ -4,6 +4,11 @@ import type { Files } from './files.ts'
 const WIDTH = 64
 const WRITING = ' writing'
 
+/** Who is in the middle of this turn; undefined when it is over. */
+export function writerOf(turn: string): string | undefined {
+  return turn.endsWith(WRITING) ? turn.slice(0, turn.indexOf(' ')) : undefined
+}
+
 /**
  * Tells whose turn at writing was the last, in a few bytes that every process keeps open. Whoever finds what it saw
  * last knows with one small read that nobody else has written since, and need not look at the folder. It is of use
@@ -28,12 +33,10 @@ export class Turn {
     this.#fd = await this.#files.open(this.#path, constants.O_RDWR | constants.O_CREAT)
   }
 
-  /** Undefined while someone writes, and for ever after they died writing: then there may always be something new. */
-  async read(): Promise<string | undefined> {
+  async read(): Promise<string> {
     const bytes = Buffer.alloc(WIDTH)
     await this.#files.read(this.#fd, bytes, 0)
-    const text = bytes.toString('latin1').trimEnd()
-    return text.endsWith(WRITING) ? undefined : text
+    return bytes.toString('latin1').trimEnd()
   }
 
   /** Only for the holder of the lock, before it writes. */

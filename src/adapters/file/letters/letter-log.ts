@@ -84,7 +84,7 @@ export class LetterLog {
     return this.read([letter.id]).then(([existing]) => this.#merge(existing, letter, record))
   }
 
-  #merge(existing: DeadLetter | null | undefined, letter: DeadLetter, record: JournalRecord): Decision<void> {
+  #merge(existing: DeadLetter | undefined, letter: DeadLetter, record: JournalRecord): Decision<void> {
     if (existing === undefined) {
       if (this.table.index.count + this.#arriving >= this.#settings.capacity) throw this.#settings.whenFull()
       return this.#put(letter, record, undefined)

@@ -1,0 +1,38 @@
+import type { FactOf } from '../journal.ts'
+import { type Ended, groupBy } from './checker.ts'
+
+/**
+ * The broker's books are right: each handing-over tells how many attempts were begun before it. Those of a process that
+ * died or lost its connection count, one that was taken back when its consumer closed does not. Two copies of an event
+ * cannot be told apart from outside, so only events with one copy are looked at.
+ */
+export function* books({ journal }: Ended): Iterable<string> {
+  const published = groupBy(journal.of('published'), 'event', 'replay')
+  const facts = journal.of('handedOver', 'begun', 'settled')
+  for (const [id, own] of groupBy(facts, 'handler', 'event', 'replay')) {
+    const [{ event, replay }] = own as [(typeof own)[0]]
+    const copies = published.get(`${event} ${replay}`) ?? []
+    if (copies.length === 1) yield* booksOf(id, own)
+  }
+}
+
+function* booksOf(
+  id: string,
+  facts: readonly FactOf<'handedOver' | 'begun' | 'settled'>[],
+): Iterable<string> {
+  let expected = 0
+  let begunHere = 0
+  for (const fact of facts) {
+    if (fact.what === 'begun') begunHere++
+    else if (fact.what === 'settled') {
+      // What had ended was put on record; what had not is taken back.
+      if (fact.outcome === 'release' && begunHere > 0) begunHere--
+    } else {
+      expected += begunHere
+      begunHere = 0
+      if (fact.started !== expected)
+        yield `${id}: ${expected} attempts were begun, and delivery ${fact.delivery} tells of ${fact.started}`
+      expected = fact.started
+    }
+  }
+}
