@@ -120,6 +120,8 @@ describe('a disk that fails', () => {
     })
   })
 
+  // Which calls there are depends on how writers share them, so a single seed may happen to hit none that matters.
+  const refusedByAnySeed: unknown[] = []
   for (const seed of [1, 2, 3, 4, 5, 6]) {
     it(`E10: whatever call fails now and then, what was acknowledged is there (seed ${seed})`, async () => {
       await inFolder(async dir => {
@@ -142,7 +144,7 @@ describe('a disk that fails', () => {
         const { ids } = await storedIn(dir)
         expect(acknowledged.map(({ id }) => id).filter(id => !ids.includes(id))).toEqual([])
         expect(acknowledged.length).toBeGreaterThan(50)
-        expect(refused.length).toBeGreaterThan(0)
+        refusedByAnySeed.push(...refused)
         expect(new Set(refused)).toEqual(
           new Set(
             ['LAZARET_STORE_FAILED', 'LAZARET_DEAD_LETTERS_FULL'].filter(code => refused.includes(code)),
@@ -151,4 +153,8 @@ describe('a disk that fails', () => {
       })
     })
   }
+
+  it('E10: and some calls that matter did fail', () => {
+    expect(refusedByAnySeed.length).toBeGreaterThan(0)
+  })
 })
