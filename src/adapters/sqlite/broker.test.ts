@@ -145,31 +145,6 @@ describe('sqlite broker', () => {
     await other.close()
   })
 
-  it('B8: what a dead process had open comes back with its crash counted; one that lives keeps its own', async () => {
-    const channel = uniqueName('orders')
-    const here = await subscribe(store, channel, { prefetch: 1 })
-    const [killed, kept] = make.events(2, { channel })
-    await store.broker.publish([kept!])
-    const mine = await here.next()
-    const dying = otherProcess()
-    const there = await subscribe(dying, channel)
-    await dying.broker.publish([killed!])
-    await there.subscription.begin(await there.next(), [])
-    // What a process that was killed leaves behind: an owner whose heart has stopped.
-    file.with(db =>
-      db.exec('update owners set id = id + 1000, beats = -1 where id = (select max(id) from owners)'),
-    )
-    file.with(db =>
-      db.exec('update open set owner = owner + 1000 where owner = (select max(owner) from open)'),
-    )
-    await here.done(mine)
-    const back = await here.next()
-    expect([back.content, back.started, back.ended]).toEqual([killed, 1, 0])
-    await here.done(back)
-    await here.subscription.close()
-    await dying.close()
-  })
-
   it('B8: a clock that is set forward makes nobody look dead', async () => {
     const channel = uniqueName('orders')
     const other = otherProcess()

@@ -16,11 +16,13 @@ const event = (payload: unknown, id = 'e1') =>
 const letter = (payload: unknown) =>
   createLetter({ event: event(payload), handler: 'h', reason: 'permanent', at: 9 })
 
+/** JSON knows no minus zero: a payload that has one is told as zero, sealed or not. */
+const asJsonTells = fc.jsonValue().map(value => JSON.parse(JSON.stringify(value)) as unknown)
+
 describe('sealing', () => {
   it('K9: what was sealed opens to exactly what it was, bytes included', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.jsonValue(), fc.uint8Array()), payload => {
-        fc.pre(!JSON.stringify(payload)?.includes('-0'))
+      fc.property(fc.oneof(asJsonTells, fc.uint8Array()), payload => {
         const original = letter(payload)
         expect(sealing.letters.decode(sealing.letters.encode(original))).toEqual(original)
         expect(sealing.events.decode(sealing.events.encode(original.event))).toEqual(original.event)
