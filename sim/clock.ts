@@ -29,7 +29,8 @@ export class WorldClock implements Clock {
   }
 
   schedule(delayMs: number, task: () => void): Cancel {
-    const timer: Timer = { at: this.elapsedMs + Math.max(0, delayMs), order: this.#order++, task }
+    // Clocks of machines show whole milliseconds, and a timer never fires before its time.
+    const timer: Timer = { at: this.elapsedMs + Math.max(0, Math.ceil(delayMs)), order: this.#order++, task }
     this.#timers.push(timer)
     this.pending++
     return () => {

@@ -18,6 +18,7 @@ export type Deed = { readonly atMs: number } & (
 
 const SPELLS: readonly SpellKind[] = [
   'store-down',
+  'store-down',
   'store-hangs',
   'ledger-down',
   'disk-full',

@@ -134,16 +134,25 @@ type Of<N, W> = N extends { readonly what: infer X } ? (W & X extends never ? ne
 export class Journal {
   readonly facts: Fact[] = []
   readonly #elapsed: () => number
+  readonly #byName = new Map<string, Fact[]>()
 
   constructor(elapsed: () => number) {
     this.#elapsed = elapsed
   }
 
   note(note: Note): void {
-    this.facts.push(Object.assign(note, { at: this.#elapsed() }))
+    const fact: Fact = Object.assign(note, { at: this.#elapsed() })
+    this.facts.push(fact)
+    const alike = this.#byName.get(fact.what)
+    if (alike === undefined) this.#byName.set(fact.what, [fact])
+    else alike.push(fact)
   }
 
-  of<W extends Note['what']>(...what: readonly W[]): FactOf<W>[] {
-    return this.facts.filter((fact): fact is FactOf<W> => (what as readonly string[]).includes(fact.what))
+  /** In the order in which they happened. */
+  of<W extends Note['what']>(...what: readonly W[]): readonly FactOf<W>[] {
+    const names: readonly string[] = what
+    const [only, ...others] = names
+    if (only !== undefined && others.length === 0) return (this.#byName.get(only) ?? []) as FactOf<W>[]
+    return this.facts.filter((fact): fact is FactOf<W> => names.includes(fact.what))
   }
 }

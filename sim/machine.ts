@@ -32,6 +32,7 @@ export class Machine {
   #incarnation = 0
   #running: Running | undefined
   #isClosing = false
+  readonly #toTrack: TrackPlan[] = []
 
   constructor(plan: MachinePlan, scene: Scene) {
     this.#plan = plan
@@ -64,12 +65,14 @@ export class Machine {
     const { emitter: emits } = this.#plan
     const emitter = emits && new Emitter(process, emits, { letters, random, journal: this.disk.journal })
     this.#running = { process, connection, consumers, emitter }
+    for (const plan of this.#toTrack.splice(0)) this.track(plan)
     for (const consumer of consumers) this.#start(process, consumer)
   }
 
-  /** What runs here tracks an event; while nothing does, nobody tracks it. */
+  /** What runs here tracks an event; while nothing does it waits, and is the first thing the next process does. */
   track(plan: TrackPlan): void {
     if (this.isUp) this.#running?.emitter?.track(plan)
+    else this.#toTrack.push(plan)
   }
 
   resend(letter: DeadLetter): Promise<unknown> | undefined {

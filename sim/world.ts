@@ -80,7 +80,7 @@ export interface EmitterPlan {
   readonly checkEveryMs: number | 'off'
 }
 
-/** An event that the process on a machine tracks, if it is up then. */
+/** An event that the process on a machine tracks. */
 export interface TrackPlan {
   readonly name: string
   readonly machine: string

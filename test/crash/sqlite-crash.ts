@@ -17,6 +17,8 @@ const WRITER = fileURLToPath(new URL('./sqlite-writer.ts', import.meta.url))
 const CONSUMER = fileURLToPath(new URL('./sqlite-consumer.ts', import.meta.url))
 const MOST_LINES = 400
 const PUBLISHED_PER_KILL = 60
+/** Each event is handled and settled, so that at least so many lines are said. */
+const LINES_PER_KILL = PUBLISHED_PER_KILL * 2
 
 export interface CrashReport {
   readonly kills: number
@@ -52,7 +54,7 @@ export async function crashConsuming(times: number, random: Random): Promise<Cra
     let lines: string[] = []
     for (let kill = 0; kill < times; kill++) {
       for (const id of await publish(path, PUBLISHED_PER_KILL)) published.add(id)
-      const output = await killAfter(start(CONSUMER, path), Math.floor(random() * PUBLISHED_PER_KILL * 3))
+      const output = await killAfter(start(CONSUMER, path), Math.floor(random() * LINES_PER_KILL))
       lines = lines.concat(output.split('\n').slice(0, -1))
       found.push(...damage(path))
     }

@@ -65,8 +65,8 @@ export class FileDeadLetters implements DeadLetterStore {
     return this.#door
   }
 
-  async send(letter: DeadLetter): Promise<void> {
-    await this.#door.write(log => log.send(letter))
+  send(letter: DeadLetter): Promise<void> {
+    return this.#door.write(log => log.send(letter))
   }
 
   async list(query?: LetterQuery): Promise<LetterPage> {

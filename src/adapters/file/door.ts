@@ -7,6 +7,7 @@ export class Door<T> {
   readonly #close: (opened: T) => Promise<void>
   readonly #whenClosed: () => Error
   #opening: Promise<T> | undefined
+  #opened: T | undefined
   #closing: Promise<void> | undefined
 
   constructor(open: () => Promise<T>, close: (opened: T) => Promise<void>, whenClosed: () => Error) {
@@ -15,12 +16,23 @@ export class Door<T> {
     this.#whenClosed = whenClosed
   }
 
+  /** What is open already, for whoever has no time to wait for it. */
+  get opened(): T | undefined {
+    return this.#closing === undefined ? this.#opened : undefined
+  }
+
   enter(): Promise<T> {
     if (this.#closing !== undefined) return Promise.reject(this.#whenClosed())
-    this.#opening ??= this.#open().catch(error => {
-      this.#opening = undefined
-      throw error
-    })
+    this.#opening ??= this.#open().then(
+      opened => {
+        this.#opened = opened
+        return opened
+      },
+      error => {
+        this.#opening = undefined
+        throw error
+      },
+    )
     return this.#opening
   }
 

@@ -40,7 +40,7 @@ export class FileJournal implements Journal {
         return { lines, table, compaction }
       },
       async ({ lines, compaction }) => {
-        await compaction.settle()
+        await compaction.stop()
         await lines.close()
       },
       () => new StoreClosedError(`journal in ${options.dir}`),

@@ -23,6 +23,13 @@ export class Slices {
     return undefined
   }
 
+  /** Resolves when nobody waits any more. */
+  async settle(): Promise<void> {
+    do await nextTurn()
+    while (this.#waiting.length > 0)
+    await nextTurn()
+  }
+
   async #renew(): Promise<void> {
     this.#isRenewing = true
     do {

@@ -33,8 +33,8 @@ export class FileSpill implements Spill {
     this.#door = new LogDoor(options.name, options, files)
   }
 
-  async send(letter: DeadLetter): Promise<void> {
-    await this.#door.write(log => log.send(letter))
+  send(letter: DeadLetter): Promise<void> {
+    return this.#door.write(log => log.send(letter))
   }
 
   /** One drain at a time: two at once would send every letter twice. */

@@ -33,18 +33,22 @@ export function markGrams(text: string, masks: Uint32Array, bit: number): void {
   let second = text.charCodeAt(1)
   for (let at = GRAM_LENGTH - 1; at < text.length; at++) {
     const third = text.charCodeAt(at)
-    const hash = Math.imul(Math.imul(Math.imul(first, P1) ^ second, P2) ^ third, P3) >>> 16
-    masks[hash]! |= bit
+    masks[gramHash(first, second, third)]! |= bit
     first = second
     second = third
   }
 }
 
-/** The grams of a text that is looked for. */
+/** The grams of a text that is looked for, each once. */
 export function gramsOf(text: string): readonly number[] {
-  const masks = new Uint32Array(GRAM_HASHES)
-  markGrams(text, masks, 1)
-  return Array.from(masks.keys()).filter(hash => masks[hash] === 1)
+  const hashes = new Set<number>()
+  for (let at = GRAM_LENGTH - 1; at < text.length; at++)
+    hashes.add(gramHash(text.charCodeAt(at - 2), text.charCodeAt(at - 1), text.charCodeAt(at)))
+  return [...hashes]
+}
+
+function gramHash(first: number, second: number, third: number): number {
+  return Math.imul(Math.imul(Math.imul(first, P1) ^ second, P2) ^ third, P3) >>> 16
 }
 
 export interface ShelfIndex {
@@ -70,7 +74,7 @@ export function packGrams(maskOf: Uint32Array): Uint8Array {
 
 /** Copied, because a view of four-byte numbers must begin at a multiple of four. */
 export function unpackGrams(packed: Uint8Array): ShelfIndex {
-  return viewOf(new Uint8Array(packed).buffer)
+  return viewOf(packed.slice().buffer)
 }
 
 function viewOf(buffer: ArrayBuffer): ShelfIndex {

@@ -156,7 +156,8 @@ class ChannelConsumer implements Consumer {
     this.#active--
     if (next.do === 'pause') {
       this.#waiting.unshift(work)
-      this.#pauseForBreaker(next.retryAt)
+      // Closing, it goes back to the broker with the others, and nothing is to be woken for it.
+      if (this.#closed === undefined) this.#pauseForBreaker(next.retryAt)
     } else if (next.do === 'wait') this.#sleep(work, next.delayMs)
     if (this.#closed !== undefined) this.#giveBackWaiting()
     else if (this.#pauses.has('breaker')) this.#lookAgain()
@@ -243,7 +244,7 @@ class ChannelConsumer implements Consumer {
       this.#isAbandoned = true
       return
     }
-    subscription.pause()
+    this.#pauses.detach()
     this.#unwatch?.()
     this.#cancelWake?.()
     this.#giveBackWaiting()

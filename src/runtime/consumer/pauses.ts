@@ -31,6 +31,12 @@ export class Pauses {
     if (this.any) subscription.pause()
   }
 
+  /** For good, as the consumer closes: whatever comes and goes after that, it does not pull again. */
+  detach(): void {
+    this.#subscription?.pause()
+    this.#subscription = undefined
+  }
+
   add(why: PauseReason): void {
     if (this.#reasons.has(why)) return
     this.#reasons.add(why)

@@ -15,17 +15,12 @@ export interface Write {
   failed(error: unknown): void
 }
 
-type Outcome =
-  | { readonly kind: 'written'; readonly segment: number; readonly offset: number }
-  | { readonly kind: 'failed'; readonly error: unknown }
-
 /** Writes that share one sync: all of them are durable, or none. */
 export class Batch {
   readonly #lines: LineWriter
   readonly #writes: Write[] = []
   /** Of each write, where its lines lie among those of the batch. */
   readonly #spans: Span[][] = []
-  #outcome: Outcome | undefined
 
   constructor(lines: LineWriter) {
     this.#lines = lines
@@ -34,14 +29,6 @@ export class Batch {
 
   get bytes(): number {
     return this.#lines.length
-  }
-
-  get size(): number {
-    return this.#writes.length
-  }
-
-  get hasFailed(): boolean {
-    return this.#outcome?.kind === 'failed'
   }
 
   add(write: Write): Promise<void> | undefined {
@@ -60,35 +47,28 @@ export class Batch {
     return undefined
   }
 
-  /** Resolves when it is known what became of it; nobody is told yet. */
-  async append(tail: Tail): Promise<void> {
-    if (this.bytes === 0) {
-      this.#outcome = { kind: 'written', segment: 0, offset: 0 }
-      return
-    }
+  async commit(tail: Tail): Promise<void> {
     try {
-      const { segment, offset } = await tail.append(this.#lines.bytes)
-      this.#outcome = { kind: 'written', segment: segment.name.number, offset }
+      if (this.bytes === 0) this.#tell(0, 0)
+      else {
+        const { segment, offset } = await tail.append(this.#lines.bytes)
+        this.#tell(segment.name.number, offset)
+      }
     } catch (error) {
-      this.#outcome = { kind: 'failed', error }
+      for (const write of this.#writes) write.failed(error)
     }
   }
 
-  /** Tells everyone. */
-  settle(): void {
-    const outcome = this.#outcome!
+  #tell(segment: number, start: number): void {
     for (const [index, write] of this.#writes.entries()) {
-      if (outcome.kind === 'failed') write.failed(outcome.error)
-      else this.#tellWritten(write, outcome, this.#spans[index]!)
-    }
-  }
-
-  #tellWritten(write: Write, outcome: Outcome & { readonly kind: 'written' }, spans: readonly Span[]): void {
-    try {
-      write.written(spans.map(span => placeOf(outcome, span)))
-    } catch (error) {
-      // Its own trouble: the others are told all the same.
-      write.failed(error)
+      try {
+        write.written(
+          this.#spans[index]!.map(({ offset, length }) => ({ segment, offset: start + offset, length })),
+        )
+      } catch (error) {
+        // Its own trouble: the others are told all the same.
+        write.failed(error)
+      }
     }
   }
 
@@ -96,8 +76,4 @@ export class Batch {
     this.#spans.push(records.map(record => this.#lines.add(record)))
     this.#writes.push(write)
   }
-}
-
-function placeOf(outcome: { readonly segment: number; readonly offset: number }, span: Span): Place {
-  return { segment: outcome.segment, offset: outcome.offset + span.offset, length: span.length }
 }

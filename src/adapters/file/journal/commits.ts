@@ -20,22 +20,17 @@ export interface CommitParts {
 /** More than this goes into the next write, so that those who came first do not wait for those who came last. */
 const MOST_WRITES = 1_024
 const MOST_BYTES = 1_048_576
-/** A disk that takes a write sooner than this is waiting for the processor more than the other way round. */
-const FAST_MS = 2
-/** Fewer than this are not worth sharing out. */
-const LEAST_SHARED = 16
 /** How long a busy process keeps the lock before it looks whether someone else wants it, and how long it steps back. */
 const HOLD_MS = 10
 const STEP_BACK_MS = 12
+/** How long the lock is kept when there is nothing to write: mostly the next write comes soon, and finds it held. */
+const LINGER_MS = 3
 /** Lazy writes wait for company up to this many. */
 const MOST_LAZY = 256
 
 /**
  * Group commit: whatever arrives while one write and its sync are under way is written together by the next. Nobody
  * waits for a timer, and the busier it gets, the more share one sync.
- *
- * A slow disk gets everything there is: those whose letters are safe are told first, and what they send next goes
- * along. A fast one gets half at a time: while it works on the one half, those of the other are told and send again.
  */
 export class Commits {
   readonly #parts: CommitParts
@@ -43,6 +38,8 @@ export class Commits {
   readonly #queue: Write[] = []
   #lazy = 0
   #running: Promise<void> | undefined
+  #isClosing = false
+  #wake = () => {}
 
   constructor(parts: CommitParts) {
     this.#parts = parts
@@ -52,12 +49,15 @@ export class Commits {
   add(write: Write, isLazy = false): void {
     this.#queue.push(write)
     if (isLazy && ++this.#lazy < MOST_LAZY) return
+    this.#wake()
     this.#start()
   }
 
-  /** Resolves when nothing is left to be written. */
+  /** Resolves when nothing is left to be written. Nothing must be added after. */
   async settle(): Promise<void> {
+    this.#isClosing = true
     while (this.#queue.length > 0 || this.#running !== undefined) {
+      this.#wake()
       this.#start()
       await this.#running
     }
@@ -88,7 +88,7 @@ export class Commits {
         const failure = explained('writing in', dir, error)
         for (const write of this.#queue.splice(0)) write.failed(failure)
       }
-      if (mustStepBack) await new Promise<void>(resolve => clock.schedule(STEP_BACK_MS, resolve))
+      if (mustStepBack && this.#queue.length > 0) await pause(clock, STEP_BACK_MS)
     }
   }
 
@@ -96,47 +96,43 @@ export class Commits {
   async #commitWhileHeld(): Promise<boolean> {
     const { clock, lock, tail } = this.#parts
     let since = clock.now()
-    let isFast = true
-    /** What is known to be safe, or not, and nobody was told. */
-    let known: Batch | undefined
-    const tell = () => {
-      known?.settle()
-      known = undefined
-    }
-    for (;;) {
-      if (!isFast || this.#queue.length === 0 || known?.hasFailed) {
-        tell()
-        await nextTurn()
-      }
-      if (this.#queue.length === 0) return false
-      const now = clock.now()
-      if (now - since >= HOLD_MS || now < since) {
-        tell()
-        if (await lock.isWanted()) return true
-        since = now
-      }
+    while (this.#queue.length > 0 || (await this.#linger())) {
       const batch = new Batch(this.#lines)
-      const half = Math.max(LEAST_SHARED, Math.ceil((this.#queue.length + (known?.size ?? 0)) / 2))
-      await this.#fill(batch, isFast ? half : MOST_WRITES, tell)
-      const startedAt = clock.now()
-      const appending = batch.append(tail)
-      tell()
-      await appending
-      isFast = clock.now() - startedAt < FAST_MS
-      known = batch
+      await this.#fill(batch)
+      await batch.commit(tail)
+      // Those who were waiting have the word now: what they send next shall be in the next write already.
+      await nextTurn()
+      const now = clock.now()
+      if (now >= since && now - since < HOLD_MS) continue
+      if (await lock.isWanted()) return true
+      since = now
     }
+    return false
   }
 
-  async #fill(batch: Batch, most: number, beforeWaiting: () => void): Promise<void> {
+  /** True when there is something to write after all. */
+  async #linger(): Promise<boolean> {
+    if (this.#isClosing) return false
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const cancel = this.#parts.clock.schedule(LINGER_MS, resolve)
+    this.#wake = resolve
+    await promise
+    cancel()
+    return this.#queue.length > 0
+  }
+
+  async #fill(batch: Batch): Promise<void> {
     this.#lazy = 0
-    for (let count = 0; count < Math.min(most, MOST_WRITES); count++) {
-      const write = batch.bytes < MOST_BYTES ? this.#queue.shift() : undefined
+    for (let count = 0; count < MOST_WRITES && batch.bytes < MOST_BYTES; count++) {
+      const write = this.#queue.shift()
       if (write === undefined) return
       const added = batch.add(write)
       // Most know at once what to write; waiting for nothing, a thousand times, would cost more than the write.
-      if (added === undefined) continue
-      beforeWaiting()
-      await added
+      if (added !== undefined) await added
     }
   }
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise(resolve => clock.schedule(ms, () => resolve()))
 }

@@ -31,6 +31,7 @@ export class Compaction {
   /** Bytes of other lines that had to stay when a segment was rewritten; rewriting it again would win nothing. */
   readonly #needed = new Map<number, number>()
   #running: Promise<void> | undefined
+  #isStopped = false
 
   constructor(journal: Journal, keeper: Keeper) {
     this.#journal = journal
@@ -39,6 +40,7 @@ export class Compaction {
 
   /** In the background, when it is worth it. What goes wrong shows the next time someone asks for it by `run`. */
   start(): void {
+    if (this.#isStopped) return
     const closed = this.#journal.segments.all.filter(segment => segment.isClosed)
     if (closed.some(segment => this.#garbage(segment) >= segment.end * LEAST_GARBAGE)) {
       void this.run().catch(() => {})
@@ -52,7 +54,9 @@ export class Compaction {
     return this.#running
   }
 
-  async settle(): Promise<void> {
+  /** Ends what is under way, and begins nothing more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
     await this.#running?.catch(() => {})
   }
 

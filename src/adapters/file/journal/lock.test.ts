@@ -6,8 +6,8 @@ import { inFolder } from '../../../../test/support/folder.ts'
 import { systemClock } from '../../../ports/system-clock.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import { realFiles } from './files.ts'
-import { enterOwner, FolderLock, leaveOwner, sweepOwners } from './lock.ts'
-import { describeSelf, type Owner } from './owner.ts'
+import { FolderLock } from './lock.ts'
+import { describeSelf, enterOwner, leaveOwner, type Owner, sweepOwners } from './owner.ts'
 
 const DEAD_PID = 2 ** 22 + 1
 const HELD = 'writing.held'

@@ -3,7 +3,7 @@ import type { Clock } from '../../../ports/clock.ts'
 import { StoreLockedError } from '../errors.ts'
 import { codeOf, type Files, readWhole, unless } from './files.ts'
 import { makeFolder } from './make-folder.ts'
-import { livenessOf, type Owner, parseOwner } from './owner.ts'
+import { enterOwner, livenessOf, type Owner, ownerPath, parseOwner } from './owner.ts'
 
 /** A lock is held for one write or a few. A holder about whom nothing is known and that stands still so long is gone. */
 const STUCK_MS = 30_000
@@ -174,44 +174,5 @@ class Watch {
     await new Promise<void>(resolve => this.#clock.schedule(this.#waitMs, resolve))
     const isPatient = this.#mark !== undefined && this.#clock.now() - this.#markedAt > PATIENT_AFTER_MS
     this.#waitMs = Math.min(isPatient ? PATIENT_WAIT_MS : LONGEST_WAIT_MS, this.#waitMs * 2)
-  }
-}
-
-const OWNER_PREFIX = 'owner.'
-
-function ownerPath(folder: string, id: string): string {
-  return join(folder, OWNER_PREFIX + id)
-}
-
-/** Says who this is, durably: a lock that nobody is known to hold would be waited for in vain. */
-export async function enterOwner(files: Files, folder: string, self: Owner): Promise<void> {
-  const fd = await files.open(ownerPath(folder, self.id), 'wx')
-  try {
-    await files.write(fd, Buffer.from(JSON.stringify(self)), 0)
-    await files.datasync(fd)
-  } finally {
-    await files.close(fd)
-  }
-}
-
-export async function leaveOwner(files: Files, folder: string, self: Owner): Promise<void> {
-  await unless('ENOENT', () => files.remove(ownerPath(folder, self.id)))
-}
-
-/** Whether the owner of that id has ended: it has left, was swept away, or is known to be dead. */
-export async function hasEnded(files: Files, folder: string, id: string, self: Owner): Promise<boolean> {
-  const bytes = await unless('ENOENT', () => readWhole(files, ownerPath(folder, id)))
-  const owner = bytes && parseOwner(bytes.toString())
-  return bytes === undefined || (owner !== undefined && (await livenessOf(files, owner, self)) === 'dead')
-}
-
-/** Removes what processes that died have left. A lock they died with is not touched: that has its own way. */
-export async function sweepOwners(files: Files, folder: string, self: Owner): Promise<void> {
-  for (const name of await files.list(folder)) {
-    if (!name.startsWith(OWNER_PREFIX)) continue
-    const path = join(folder, name)
-    const owner = parseOwner((await readWhole(files, path).catch(() => '')).toString())
-    if (owner === undefined || (await livenessOf(files, owner, self)) !== 'dead') continue
-    await files.remove(path).catch(() => {})
   }
 }

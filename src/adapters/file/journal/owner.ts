@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
-import { codeOf, type Files } from './files.ts'
+import { join } from 'node:path'
+import { codeOf, type Files, readWhole, unless } from './files.ts'
 
 /** Who holds a lock, told so precisely that another process can find out whether it still runs. */
 export interface Owner {
@@ -80,5 +81,44 @@ async function textOf(files: Files, path: string): Promise<string | undefined> {
     // A process can end between the opening and the reading of its file.
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ESRCH') return undefined
     throw error
+  }
+}
+
+const OWNER_PREFIX = 'owner.'
+
+export function ownerPath(folder: string, id: string): string {
+  return join(folder, OWNER_PREFIX + id)
+}
+
+/** Says who this is, durably: a lock that nobody is known to hold would be waited for in vain. */
+export async function enterOwner(files: Files, folder: string, self: Owner): Promise<void> {
+  const fd = await files.open(ownerPath(folder, self.id), 'wx')
+  try {
+    await files.write(fd, Buffer.from(JSON.stringify(self)), 0)
+    await files.datasync(fd)
+  } finally {
+    await files.close(fd)
+  }
+}
+
+export async function leaveOwner(files: Files, folder: string, self: Owner): Promise<void> {
+  await unless('ENOENT', () => files.remove(ownerPath(folder, self.id)))
+}
+
+/** Whether the owner of that id has ended: it has left, was swept away, or is known to be dead. */
+export async function hasEnded(files: Files, folder: string, id: string, self: Owner): Promise<boolean> {
+  const bytes = await unless('ENOENT', () => readWhole(files, ownerPath(folder, id)))
+  const owner = bytes && parseOwner(bytes.toString())
+  return bytes === undefined || (owner !== undefined && (await livenessOf(files, owner, self)) === 'dead')
+}
+
+/** Removes what processes that died have left. A lock they died with is not touched: that has its own way. */
+export async function sweepOwners(files: Files, folder: string, self: Owner): Promise<void> {
+  for (const name of await files.list(folder)) {
+    if (!name.startsWith(OWNER_PREFIX)) continue
+    const path = join(folder, name)
+    const owner = parseOwner((await readWhole(files, path).catch(() => '')).toString())
+    if (owner === undefined || (await livenessOf(files, owner, self)) !== 'dead') continue
+    await files.remove(path).catch(() => {})
   }
 }

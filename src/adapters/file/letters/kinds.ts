@@ -13,12 +13,19 @@ export interface Kind {
 export class Kinds {
   readonly #numbers = new Map<string, number>()
   readonly #all: Kind[] = []
+  #last: number | undefined
 
   get all(): readonly Kind[] {
     return this.#all
   }
 
-  numberOf({ channel, handler, type, reason, category, group }: Kind): number {
+  numberOf(kind: Kind): number {
+    // Letters come in bursts: the next is mostly of the kind of the last.
+    if (this.#last === undefined || !isSame(kind, this.#all[this.#last]!)) this.#last = this.#find(kind)
+    return this.#last
+  }
+
+  #find({ channel, handler, type, reason, category, group }: Kind): number {
     // With their lengths, no two kinds make the same key, whatever the texts are.
     const key = `${channel.length} ${handler.length} ${type.length} ${reason.length} ${category.length} ${channel}${handler}${type}${reason}${category}${group}`
     const known = this.#numbers.get(key)
@@ -28,4 +35,15 @@ export class Kinds {
     this.#numbers.set(key, number)
     return number
   }
+}
+
+function isSame(a: Kind, b: Kind): boolean {
+  return (
+    a.group === b.group &&
+    a.type === b.type &&
+    a.channel === b.channel &&
+    a.handler === b.handler &&
+    a.reason === b.reason &&
+    a.category === b.category
+  )
 }

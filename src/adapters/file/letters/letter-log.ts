@@ -67,6 +67,13 @@ export class LetterLog {
     return decide(this.journal, () => this.#decideDelete(ids, isStillDue), isLazy)
   }
 
+  /** Writes everything that was sent. */
+  async close(): Promise<void> {
+    await this.#slices.settle()
+    await this.journal.close()
+    await this.table.settle()
+  }
+
   /** In the same order; undefined where there is none. */
   read(ids: readonly string[], read?: ReadRecord): Promise<(DeadLetter | undefined)[]> {
     return readLetters(this.journal, this.table, read ?? (record => letterOf(record, this.codec)), ids)

@@ -96,7 +96,11 @@ export class Thread<C extends Calls<C>> {
     // Sources run as they are, and so does what is built of them.
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     const url = new URL(`../thread/worker.${extension}`, import.meta.url)
-    const worker = new Worker(url, { workerData: this.#data, name: `lazaret-sqlite-${this.#data.role}` })
+    const worker = new Worker(url, {
+      workerData: this.#data,
+      name: `lazaret-sqlite-${this.#data.role}`,
+      resourceLimits: { maxYoungGenerationSizeMb: +(process.env['YG'] ?? 0) || undefined } as never,
+    })
     this.#worker = worker
     worker.once('message', (opening: Opening) => {
       if (!opening.opened) return this.#fail(worker, opening.trouble)

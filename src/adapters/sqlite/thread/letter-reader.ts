@@ -1,14 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
 import type { FoundLetter, LetterQueryRow, StatsRow } from '../calls.ts'
+import { BLOCK_SIZE } from '../search-shape.ts'
 import { BlockSearch } from './block-search.ts'
 import { FacetMerge } from './facet-merge.ts'
 import { type FacetRow, type Found, facetsOf, type Span } from './letter-places.ts'
 
-/** With more facets than this, going through all letters by time is less work than through all facets. */
-const MOST_MERGED = 2_000
+/** To find the place in a facet costs about as much as to look at so many letters one after the other. */
+const LETTERS_PER_FACET = 4
 /** So few letters are gone through whatever text is looked for in them. */
-const FEW_LETTERS = 5_000
+const FEW_LETTERS = 2_000
 
 /** Pages and figures of letters. */
 export class LetterReader {
@@ -70,15 +71,24 @@ export class LetterReader {
     return figures.row()
   }
 
+  /**
+   * There are two ways to a page: to merge the facets, each of which has its letters in order, or to go through all
+   * letters by time. The one that has to look at less is taken.
+   */
   #find(facets: readonly FacetRow[], span: Span, text: string | undefined, limit: number): readonly Found[] {
-    if (text === undefined && facets.length <= MOST_MERGED) return this.#merge.first(facets, limit, span)
-    const letters = facets.reduce((sum, { count }) => sum + count, 0)
-    if (text !== undefined && letters <= FEW_LETTERS)
+    const matching = facets.reduce((sum, { count }) => sum + count, 0)
+    if (text === undefined && facets.length <= limit) return this.#merge.first(facets, limit, span)
+    if (text !== undefined && matching <= FEW_LETTERS)
       return this.#merge
-        .first(facets, letters, span)
+        .first(facets, matching, span)
         .filter(({ seq }) => this.#having.get(seq, text) !== undefined)
         .slice(0, limit)
-    return this.#search.first({ text, facets: new Set(facets.map(({ id }) => id)), span }, limit)
+    const blocks = this.#search.blocks(span, text)
+    const letters = blocks.length * BLOCK_SIZE
+    const lookedAt = Math.min(letters, (limit * letters) / Math.max(1, matching))
+    if (text === undefined && facets.length * LETTERS_PER_FACET < lookedAt)
+      return this.#merge.first(facets, limit, span)
+    return this.#search.first({ text, facets: new Set(facets.map(({ id }) => id)), span }, blocks, limit)
   }
 }
 

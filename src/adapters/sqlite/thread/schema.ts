@@ -50,7 +50,7 @@ create table groups(
 ) without rowid;
 create index groups_by_time on groups(last_at, id);
 create table triages(grp text primary key, triage text not null, notes text not null) without rowid;
-create table shelves(shelf integer primary key, grams blob not null, spans blob not null);
+create table shelves(shelf integer primary key, spans blob not null, grams blob not null);
 `
 
 /**

@@ -26,7 +26,7 @@ export class Shelves implements Part {
   #seenTo = 0
 
   constructor(db: DatabaseSync) {
-    this.#insert = db.prepare('insert into shelves(shelf, grams, spans) values(?, ?, ?)')
+    this.#insert = db.prepare('insert into shelves(shelf, spans, grams) values(?, ?, ?)')
     this.#since = db.prepare('select seq, at, search from letters where seq > ? and seq < ? order by seq')
     this.#lastShelf = db.prepare('select coalesce(max(shelf), -1) as shelf from shelves')
   }
@@ -67,8 +67,7 @@ export class Shelves implements Part {
 
   #finish(shelf: number): void {
     this.#catchUp(this.#firstOf(shelf + 1))
-    const grams = packGrams(this.#masks)
-    this.#insert.run(shelf, grams, new Uint8Array(this.#spans.buffer))
+    this.#insert.run(shelf, new Uint8Array(this.#spans.buffer), packGrams(this.#masks))
     this.#start(shelf + 1)
   }
 
