@@ -120,6 +120,8 @@ interface OfWrite extends OfConsumer {
 /** What a process that closed in peace left behind, and how long it took it. */
 export interface Leftovers {
   readonly tookMs: number
+  readonly graceMs: number
+  /** With all that may go wrong. */
   readonly allowedMs: number
   readonly timers: number
   readonly active: number

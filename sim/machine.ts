@@ -119,6 +119,7 @@ export class Machine {
       what: 'machineClosed',
       machine: process.name,
       tookMs,
+      graceMs: this.#graceMs(),
       allowedMs: this.#graceMs() + CLOSE_ALLOWED_MS,
       timers: process.timers,
       ...leftIn(this.#running),

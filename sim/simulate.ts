@@ -105,11 +105,15 @@ class World {
   }
 
   calmDown(): void {
-    this.#scene.faults.isCalm = true
-    this.#scene.journal.note({ what: 'calm' })
+    const { faults, journal, clock } = this.#scene
+    faults.isCalm = true
+    journal.note({ what: 'calm' })
     for (const machine of this.#machines) {
       machine.force('auto')
       machine.resume()
+      // In the midst of their work, and with nothing in their way.
+      if (faults.maybe(0.3))
+        clock.schedule(faults.delayMs(1_000), () => void machine.close({ thenBoot: true }))
     }
   }
 

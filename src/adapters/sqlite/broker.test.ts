@@ -32,9 +32,23 @@ async function subscribe(of: SqliteStore, channel: string, options: Partial<Subs
 }
 
 /** Another clock object means threads of its own: to the file it is another process. */
-function otherProcess(): SqliteStore {
-  const same: Clock = { now: () => clock.now(), schedule: (delayMs, task) => clock.schedule(delayMs, task) }
-  return openSqlite({ path: file.path, clock: same, leaseMs: LEASE_MS })
+function otherProcess(time: Clock = clock): SqliteStore {
+  const own: Clock = { now: () => time.now(), schedule: (delayMs, task) => time.schedule(delayMs, task) }
+  return openSqlite({ path: file.path, clock: own, leaseMs: LEASE_MS })
+}
+
+/** A process whose clock stands still does nothing more by itself: it has hung, or it is dead. */
+function stoppedProcess() {
+  const time = new FakeClock(clock.now())
+  return { process: otherProcess(time), time }
+}
+
+/** Lets hearts beat so many times, and every process note it: driven time must not outrun the threads. */
+async function beats(count: number, ...processes: readonly SqliteStore[]): Promise<void> {
+  for (let beat = 0; beat < count; beat++) {
+    await clock.advance(LEASE_MS / 3)
+    for (const each of [store, ...processes]) await each.broker.letGo('nobody', 'nothing')
+  }
 }
 
 function letterOf({ content }: Delivery, channel: string) {
@@ -145,20 +159,36 @@ describe('sqlite broker', () => {
     await other.close()
   })
 
-  it('B8: a clock that is set forward makes nobody look dead', async () => {
+  it('B8: what a dead process had open comes back with its crash counted', async () => {
+    const channel = uniqueName('orders')
+    const here = await subscribe(store, channel)
+    here.subscription.pause()
+    const { process } = stoppedProcess()
+    const there = await subscribe(process, channel)
+    const [event] = make.events(1, { channel })
+    await process.broker.publish([event!])
+    await there.subscription.begin(await there.next(), [])
+    here.subscription.resume()
+    await beats(2)
+    await here.assertEmpty('a delivery was taken before the lease was over')
+    await beats(4)
+    const back = await here.next()
+    expect([back.content, back.started, back.ended]).toEqual([event, 1, 0])
+    await here.done(back)
+    await here.subscription.close()
+    await process.close()
+  })
+
+  it('B8: a process that lives keeps what it has open, also when the clock is set forward', async () => {
     const channel = uniqueName('orders')
     const other = otherProcess()
     const there = await subscribe(other, channel)
-    const here = await subscribe(store, channel)
-    await here.subscription.close()
     await other.broker.publish(make.events(1, { channel }))
     const delivery = await there.next()
-    clock.jump(10 * LEASE_MS)
     const watching = await subscribe(store, channel)
-    for (let beat = 0; beat < 9; beat++) {
-      await clock.advance(LEASE_MS / 3)
-      await patience.quiet()
-    }
+    await beats(3, other)
+    clock.jump(10 * LEASE_MS)
+    await beats(9, other)
     await watching.assertEmpty('a delivery was taken from a process that lives')
     await there.done(delivery)
     await watching.subscription.close()
@@ -167,21 +197,24 @@ describe('sqlite broker', () => {
 
   it('B8: whoever was taken for dead finds out when settling, and goes on with new deliveries', async () => {
     const channel = uniqueName('orders')
-    const asleep = otherProcess()
-    const there = await subscribe(asleep, channel, { prefetch: 1 })
-    await asleep.broker.publish(make.events(1, { channel }))
+    const { process, time } = stoppedProcess()
+    const there = await subscribe(process, channel, { prefetch: 1 })
+    await process.broker.publish(make.events(1, { channel }))
     const lost = await there.next()
-    file.with(db => {
-      db.exec('begin immediate')
-      db.exec('insert into ready select handler, place, seq, started, ended, history, flags from open')
-      db.exec('delete from open; delete from owners; commit')
-    })
+    const watching = await subscribe(store, channel)
+    await beats(6)
+    await watching.done(await watching.next())
+    await watching.subscription.close()
     await expect(there.subscription.settle(lost, DONE)).rejects.toMatchObject({
       code: 'LAZARET_DELIVERY_LOST',
     })
-    const again = await there.next()
-    expect(again.content).toEqual(lost.content)
-    await there.done(again)
-    await asleep.close()
+    const [next] = make.events(1, { channel })
+    await process.broker.publish([next!])
+    await time.advance(LEASE_MS)
+    await process.broker.letGo('nobody', 'nothing')
+    const delivery = await there.next()
+    expect(delivery.content).toEqual(next)
+    await there.done(delivery)
+    await process.close()
   })
 })

@@ -67,7 +67,7 @@ describe('sqlite dead letters', () => {
       new Error('Řeka je ŠIROKÁ'),
       new RangeError('50%_off\u001f'),
     ]
-    const all = letters(SHELF_SIZE * 2 + 300, index => kinds[index % kinds.length]!)
+    const all = letters(SHELF_SIZE * 4 + 300, index => kinds[index % kinds.length]!)
     all[70] = make.letter({ error: new Error('the needle in the first block'), at: clock.now() })
     await Promise.all(all.map(letter => deadLetters.send(letter)))
     for (let round = 0; round < 200; round++) {

@@ -1,11 +1,11 @@
 // How the search index is laid out, for the thread that writes it and the one that reads it.
 //
-// Letters stand in blocks of 64 by their seq, and 32 blocks make a shelf. A shelf knows of every three characters in a
+// Letters stand in blocks of 32 by their seq, and 32 blocks make a shelf. A shelf knows of every three characters in a
 // row (a gram) which of its blocks contain it, as one bit each. Looking for a text means asking every shelf for the
 // grams of the text: blocks that have them all may hold it, the others cannot, and the few that may are read. Grams are
 // kept as 16-bit hashes: a collision costs one block read in vain.
 
-export const BLOCK_SIZE = 64
+export const BLOCK_SIZE = 32
 export const BLOCKS_PER_SHELF = 32
 export const SHELF_SIZE = BLOCK_SIZE * BLOCKS_PER_SHELF
 export const GRAM_HASHES = 65_536
@@ -63,7 +63,7 @@ export function packGrams(maskOf: Uint32Array): Uint8Array {
   let count = 0
   for (let hash = 0; hash < GRAM_HASHES; hash++) if (maskOf[hash] !== 0) count++
   const packed = new Uint8Array(count * 6)
-  const { masks, hashes } = viewOf(packed.buffer)
+  const { masks, hashes } = viewOf(packed.buffer, 0, packed.length)
   for (let hash = 0, at = 0; hash < GRAM_HASHES; hash++) {
     if (maskOf[hash] === 0) continue
     masks[at] = maskOf[hash]!
@@ -72,14 +72,18 @@ export function packGrams(maskOf: Uint32Array): Uint8Array {
   return packed
 }
 
-/** Copied, because a view of four-byte numbers must begin at a multiple of four. */
+/** Not copied if it can be helped: a view of four-byte numbers must begin at a multiple of four. */
 export function unpackGrams(packed: Uint8Array): ShelfIndex {
-  return viewOf(packed.slice().buffer)
+  const aligned = packed.byteOffset % 4 === 0 ? packed : packed.slice()
+  return viewOf(aligned.buffer as ArrayBuffer, aligned.byteOffset, aligned.byteLength)
 }
 
-function viewOf(buffer: ArrayBuffer): ShelfIndex {
-  const count = buffer.byteLength / 6
-  return { masks: new Uint32Array(buffer, 0, count), hashes: new Uint16Array(buffer, count * 4, count) }
+function viewOf(buffer: ArrayBuffer, start: number, length: number): ShelfIndex {
+  const count = length / 6
+  return {
+    masks: new Uint32Array(buffer, start, count),
+    hashes: new Uint16Array(buffer, start + count * 4, count),
+  }
 }
 
 /** The blocks that have the gram, as bits. */

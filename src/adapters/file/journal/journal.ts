@@ -39,17 +39,19 @@ const LOCK_FOLDER = 'lock'
 export async function openJournal(settings: JournalSettings, user: JournalUser): Promise<Journal> {
   const { files, dir, clock, random } = settings
   const lockFolder = join(dir, LOCK_FOLDER)
+  const self = await describeSelf(files, createIdSource(random)(clock.now()))
+  const turn = new Turn(files, join(lockFolder, 'turn'), self.id)
   try {
     await makeFolder(files, lockFolder)
-    const self = await describeSelf(files, createIdSource(random)(clock.now()))
     await enterOwner(files, lockFolder, self)
-    const turn = new Turn(files, join(lockFolder, 'turn'), self.id)
     await turn.open()
     const journal = new Journal(settings, user, lockFolder, self, turn)
     await sweepOwners(files, lockFolder, self)
     await journal.refresh()
     return journal
   } catch (error) {
+    await turn.close().catch(() => {})
+    await leaveOwner(files, lockFolder, self).catch(() => {})
     throw explained('opening', dir, error)
   }
 }

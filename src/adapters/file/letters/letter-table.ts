@@ -42,11 +42,15 @@ export class LetterTable implements JournalUser {
     this.#sheets = this.#newSheets()
   }
 
-  recall(segment: Segment, size: number): Promise<boolean> {
-    return this.#sheets.recall(segment, size)
+  async recall(segment: Segment, size: number): Promise<boolean> {
+    const isKnown = await this.#sheets.recall(segment, size)
+    // Segment by segment, so that a million letters are not put in order all at once.
+    this.#index.sort()
+    return isKnown
   }
 
   closed(segment: Segment): void {
+    this.#index.sort()
     this.#sheets.closed(segment)
     this.#onClosed()
   }

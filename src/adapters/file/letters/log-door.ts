@@ -65,8 +65,6 @@ async function openLog(
   let compaction: Compaction | undefined
   const table = new LetterTable(settings, () => compaction?.start())
   const journal = await openJournal(settings, table)
-  // Whoever asks first shall not be the one who waits until all of them are in order.
-  table.index.sort()
   compaction = new Compaction(journal, letterKeeper(table))
   return { log: new LetterLog(journal, table, settings), compaction }
 }

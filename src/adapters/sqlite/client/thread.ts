@@ -7,6 +7,9 @@ import { SqliteError } from '../errors.ts'
 /** So many requests are posted at once at most, so that the thread has work while this one makes more. */
 const POSTED_AT_ONCE = 32
 
+/** What a thread makes lives for one request. Given more room for it, it would only take more memory. */
+const YOUNG_MB = 4
+
 interface Pending {
   resolve(result: unknown): void
   reject(error: unknown): void
@@ -99,7 +102,7 @@ export class Thread<C extends Calls<C>> {
     const worker = new Worker(url, {
       workerData: this.#data,
       name: `lazaret-sqlite-${this.#data.role}`,
-      resourceLimits: { maxYoungGenerationSizeMb: +(process.env['YG'] ?? 0) || undefined } as never,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     })
     this.#worker = worker
     worker.once('message', (opening: Opening) => {

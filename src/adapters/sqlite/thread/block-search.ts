@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { gramsOf, SHELF_SIZE } from '../search-shape.ts'
 import { Best, type Found, isWithin, type Span } from './letter-places.ts'
 import { all } from './rows.ts'
-import { type Block, ShelfReader } from './shelf-reader.ts'
+import { type Run, ShelfReader } from './shelf-reader.ts'
 
 export interface BlockQuery {
   /** Lower-cased; undefined when any text will do. */
@@ -12,12 +13,12 @@ export interface BlockQuery {
 
 /** Looks through letters block by block, by time. It is how texts are found, and what no single index can answer. */
 export class BlockSearch {
-  readonly #shelves: ShelfReader
+  readonly #reader: ShelfReader
   readonly #any
   readonly #having
 
   constructor(db: DatabaseSync) {
-    this.#shelves = new ShelfReader(db)
+    this.#reader = new ShelfReader(db)
     const columns = 'seq, id, at as lastFailedAt, facet'
     this.#any = db.prepare(`select ${columns} from letters where seq >= ? and seq < ?`)
     this.#having = db.prepare(
@@ -25,31 +26,45 @@ export class BlockSearch {
     )
   }
 
-  blocks(span: Span, text: string | undefined): readonly Block[] {
-    return this.#shelves.blocks(span, text)
+  /** About how many letters there are of these times. */
+  lettersIn(span: Span): number {
+    return this.#reader.shelves(span).length * SHELF_SIZE
   }
 
   /**
-   * The first letters of the list that match. Blocks are read latest first, until none is left whose latest letter
-   * could still be among them.
+   * The first letters of the list that match. Shelves and the blocks on them are read latest first, until none is left
+   * whose latest letter could still be among them.
    */
-  first(query: BlockQuery, blocks: readonly Block[], limit: number): readonly Found[] {
+  first(query: BlockQuery, limit: number): readonly Found[] {
     const best = new Best(limit)
-    for (const block of blocks) {
-      if (best.isBetterThan(block.latest)) break
-      best.add(this.#read(block, query))
+    const hashes = gramsOf(query.text ?? '')
+    best.add(this.#read(tail(this.#reader.end), query))
+    for (const shelf of this.#reader.shelves(query.span)) {
+      if (best.isBetterThan(shelf.latest)) break
+      for (const block of this.#reader.blocks(shelf, query.span, hashes)) {
+        if (best.isBetterThan(block.latest)) break
+        best.add(this.#read(block, query))
+      }
     }
     return best.all
   }
 
   /** Every letter that matches, in no order. */
   *every(query: BlockQuery): Iterable<Found> {
-    for (const block of this.blocks(query.span, query.text)) yield* this.#read(block, query)
+    const hashes = gramsOf(query.text ?? '')
+    yield* this.#read(tail(this.#reader.end), query)
+    for (const shelf of this.#reader.shelves(query.span))
+      for (const block of this.#reader.blocks(shelf, query.span, hashes)) yield* this.#read(block, query)
   }
 
-  #read({ from, to }: Block, { text, facets, span }: BlockQuery): Found[] {
+  #read({ from, to }: Run, { text, facets, span }: BlockQuery): Found[] {
     const rows =
       text === undefined ? all<Found>(this.#any, from, to) : all<Found>(this.#having, from, to, text)
     return rows.filter(found => facets.has(found.facet) && isWithin(found, span))
   }
+}
+
+/** What comes behind the last shelf is not in the index yet: less than a shelf. */
+function tail(from: number): Run {
+  return { from, to: Number.MAX_SAFE_INTEGER, latest: Number.POSITIVE_INFINITY }
 }

@@ -14,9 +14,10 @@ export interface Facet {
   readonly state: LetterState
   count: number
   replayed: number
+  oldestAt: number
   lastAt: number
-  /** Its latest letter went; the one before it has to be looked up. */
-  lostLatest: boolean
+  /** Its latest or its oldest letter went; which one is that now has to be looked up. */
+  lostAnEnd: boolean
 }
 
 /** What is counted of a letter. */
@@ -40,7 +41,7 @@ export class Facets implements Part {
   readonly #insert
   readonly #update
   readonly #delete
-  readonly #latest
+  readonly #ends
   readonly #total
 
   constructor(db: DatabaseSync) {
@@ -48,12 +49,17 @@ export class Facets implements Part {
     this.#find = db.prepare('select * from facets where key = ?')
     this.#findById = db.prepare('select * from facets where id = ?')
     this.#insert = db.prepare(
-      `insert into facets(key, channel, handler, type, reason, category, state, grp, count, replayed, last_at)
-       values(?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`,
+      `insert into facets(key, channel, handler, type, reason, category, state, grp, count, replayed, oldest_at, last_at)
+       values(?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0)`,
     )
-    this.#update = db.prepare('update facets set count = ?, replayed = ?, last_at = ? where id = ?')
+    this.#update = db.prepare(
+      'update facets set count = ?, replayed = ?, oldest_at = ?, last_at = ? where id = ?',
+    )
     this.#delete = db.prepare('delete from facets where id = ?')
-    this.#latest = db.prepare('select max(at) as at from letters where facet = ?')
+    this.#ends = db.prepare(
+      `select (select min(at) from letters where facet = ?) as oldest,
+       (select max(at) from letters where facet = ?) as latest`,
+    )
     this.#total = db.prepare('select coalesce(sum(count), 0) as total from facets')
   }
 
@@ -79,6 +85,7 @@ export class Facets implements Part {
   add(facet: Facet, { at, firstAt, replayed }: Counted): void {
     facet.count++
     facet.replayed += replayed
+    facet.oldestAt = Math.min(facet.oldestAt, at)
     facet.lastAt = Math.max(facet.lastAt, at)
     this.#changed.add(facet)
     const { group } = facet
@@ -90,7 +97,7 @@ export class Facets implements Part {
   remove(facet: Facet, { at, replayed }: Counted): void {
     facet.count--
     facet.replayed -= replayed
-    facet.lostLatest ||= at >= facet.lastAt
+    facet.lostAnEnd ||= at >= facet.lastAt || at <= facet.oldestAt
     this.#changed.add(facet)
     this.#count(facet, -1, -replayed)
     facet.group.lostLatest ||= at >= facet.group.lastAt
@@ -131,15 +138,23 @@ export class Facets implements Part {
         this.#byKey.delete(facet.key)
         continue
       }
-      if (facet.lostLatest) facet.lastAt = (this.#latest.get(facet.id) as { at: number }).at
-      facet.lostLatest = false
-      this.#update.run(facet.count, facet.replayed, facet.lastAt, facet.id)
+      if (facet.lostAnEnd) this.#findEnds(facet)
+      this.#update.run(facet.count, facet.replayed, facet.oldestAt, facet.lastAt, facet.id)
     }
     this.#changed.clear()
   }
 
-  #remember({ id, key, state, count, replayed, last_at: lastAt }: FacetRow, group: GroupCounts): Facet {
-    const facet = { id, key, group, state, count, replayed, lastAt, lostLatest: false }
+  #findEnds(facet: Facet): void {
+    const { oldest, latest } = this.#ends.get(facet.id, facet.id) as { oldest: number; latest: number }
+    facet.oldestAt = oldest
+    facet.lastAt = latest
+    facet.lostAnEnd = false
+  }
+
+  #remember(row: FacetRow, group: GroupCounts): Facet {
+    const { id, key, state, count, replayed, last_at: lastAt } = row
+    const oldestAt = count === 0 ? Number.POSITIVE_INFINITY : row.oldest_at
+    const facet = { id, key, group, state, count, replayed, oldestAt, lastAt, lostAnEnd: false }
     this.#byKey.set(key, facet)
     this.#byId.set(id, facet)
     return facet
@@ -153,5 +168,6 @@ interface FacetRow {
   readonly state: LetterState
   readonly count: number
   readonly replayed: number
+  readonly oldest_at: number
   readonly last_at: number
 }

@@ -15,6 +15,7 @@ export interface FacetRow {
   readonly reason: string
   readonly state: string
   readonly count: number
+  readonly oldest_at: number
   readonly last_at: number
 }
 
@@ -49,7 +50,7 @@ export function facetsOf(db: DatabaseSync, filter: LetterFilter): FacetRow[] {
   })
   const conditions = wanted.map(({ column }) => ` and ${column} = ?`).join('')
   const facets = db.prepare(
-    `select id, channel, reason, state, count, last_at from facets where count > 0${conditions}`,
+    `select id, channel, reason, state, count, oldest_at, last_at from facets where count > 0${conditions}`,
   )
   return all<FacetRow>(facets, ...wanted.map(({ value }) => value))
 }

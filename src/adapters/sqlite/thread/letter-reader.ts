@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
 import type { FoundLetter, LetterQueryRow, StatsRow } from '../calls.ts'
-import { BLOCK_SIZE } from '../search-shape.ts'
 import { BlockSearch } from './block-search.ts'
 import { FacetMerge } from './facet-merge.ts'
 import { type FacetRow, type Found, facetsOf, type Span } from './letter-places.ts'
@@ -52,16 +51,7 @@ export class LetterReader {
     const span = spanOf(filter, undefined)
     const figures = new Figures()
     if (filter.search === undefined) {
-      for (const facet of facets) {
-        const range = [facet.id, span.after, span.before] as const
-        const { at: oldestAt } = this.#oldest.get(...range) as { at: number | null }
-        if (oldestAt === null) continue
-        const { at: newestAt } = this.#newest.get(...range) as { at: number }
-        // Most filters name no times; then the count is known.
-        const isWhole = filter.after === undefined && filter.before === undefined
-        const count = isWhole ? facet.count : (this.#count.get(...range) as { count: number }).count
-        figures.add(facet, count, oldestAt, newestAt)
-      }
+      for (const facet of facets) this.#addFacet(figures, facet, span)
     } else {
       const byId = new Map(facets.map(facet => [facet.id, facet]))
       const query = { text: filter.search, facets: new Set(byId.keys()), span }
@@ -69,6 +59,20 @@ export class LetterReader {
         figures.add(byId.get(facet)!, 1, at, at)
     }
     return figures.row()
+  }
+
+  /** Mostly all of its letters are of the times asked for, and then everything about it is known. */
+  #addFacet(figures: Figures, facet: FacetRow, { after, before }: Span): void {
+    const { id, count, oldest_at: oldestAt, last_at: lastAt } = facet
+    if (oldestAt >= after && lastAt < before) {
+      figures.add(facet, count, oldestAt, lastAt)
+      return
+    }
+    const range = [id, after, before] as const
+    const { at: oldest } = this.#oldest.get(...range) as { at: number | null }
+    if (oldest === null) return
+    const { at: newest } = this.#newest.get(...range) as { at: number }
+    figures.add(facet, (this.#count.get(...range) as { count: number }).count, oldest, newest)
   }
 
   /**
@@ -83,12 +87,11 @@ export class LetterReader {
         .first(facets, matching, span)
         .filter(({ seq }) => this.#having.get(seq, text) !== undefined)
         .slice(0, limit)
-    const blocks = this.#search.blocks(span, text)
-    const letters = blocks.length * BLOCK_SIZE
+    const letters = text === undefined ? this.#search.lettersIn(span) : 0
     const lookedAt = Math.min(letters, (limit * letters) / Math.max(1, matching))
     if (text === undefined && facets.length * LETTERS_PER_FACET < lookedAt)
       return this.#merge.first(facets, limit, span)
-    return this.#search.first({ text, facets: new Set(facets.map(({ id }) => id)), span }, blocks, limit)
+    return this.#search.first({ text, facets: new Set(facets.map(({ id }) => id)), span }, limit)
   }
 }
 

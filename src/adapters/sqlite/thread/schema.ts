@@ -31,6 +31,7 @@ create table facets(
   grp text not null,
   count integer not null,
   replayed integer not null,
+  oldest_at integer not null,
   last_at integer not null
 );
 create index facets_by_group on facets(grp);
@@ -50,7 +51,13 @@ create table groups(
 ) without rowid;
 create index groups_by_time on groups(last_at, id);
 create table triages(grp text primary key, triage text not null, notes text not null) without rowid;
-create table shelves(shelf integer primary key, spans blob not null, grams blob not null);
+create table shelves(
+  shelf integer primary key,
+  earliest integer not null,
+  latest integer not null,
+  spans blob not null,
+  grams blob not null
+);
 `
 
 /**

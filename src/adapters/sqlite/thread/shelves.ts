@@ -26,7 +26,9 @@ export class Shelves implements Part {
   #seenTo = 0
 
   constructor(db: DatabaseSync) {
-    this.#insert = db.prepare('insert into shelves(shelf, spans, grams) values(?, ?, ?)')
+    this.#insert = db.prepare(
+      'insert into shelves(shelf, earliest, latest, spans, grams) values(?, ?, ?, ?, ?)',
+    )
     this.#since = db.prepare('select seq, at, search from letters where seq > ? and seq < ? order by seq')
     this.#lastShelf = db.prepare('select coalesce(max(shelf), -1) as shelf from shelves')
   }
@@ -67,7 +69,9 @@ export class Shelves implements Part {
 
   #finish(shelf: number): void {
     this.#catchUp(this.#firstOf(shelf + 1))
-    this.#insert.run(shelf, new Uint8Array(this.#spans.buffer), packGrams(this.#masks))
+    const times = this.#spans.filter(Number.isFinite)
+    const spans = new Uint8Array(this.#spans.buffer)
+    this.#insert.run(shelf, Math.min(...times), Math.max(...times), spans, packGrams(this.#masks))
     this.#start(shelf + 1)
   }
 
