@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { refused, consumerWorld as world } from '../../../test/support/consumer-world.ts'
 import { memoryBroker, memoryDeadLetters } from '../../adapters/memory/index.ts'
+import { memorySpill } from '../../adapters/memory/spill.ts'
 import { fixed } from '../../core/retry/fixed.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { seededRandom } from '../../testing/seeded-random.ts'
 import type { HandlerContext } from './handler-context.ts'
 
 const GRACE_MS = 10_000
@@ -167,6 +170,19 @@ describe('closing a consumer', () => {
     expect((await saved.list()).letters).toMatchObject([
       { event: { payload: 'x' }, cycle: { attemptCount: 1 } },
     ])
+  })
+
+  it('B7: after a start that failed nothing goes on: no letter is moved out of the spill any more', async () => {
+    const broker = memoryBroker()
+    broker.subscribe = () => Promise.reject(refused())
+    const spill = memorySpill()
+    const it = world({ broker, spill })
+    await spill.send(createFactory({ clock: it.clock, random: seededRandom(1) }).letter())
+    it.deadLetters.send = () => Promise.reject(refused())
+    await expect(it.consumer.start()).rejects.toThrow()
+    await it.clock.advance(1)
+    await closing(it)
+    expect(it.clock.pending).toBe(0)
   })
 
   it('a broker that hangs does not keep it from ending', async () => {

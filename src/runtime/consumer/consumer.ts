@@ -242,6 +242,7 @@ class ChannelConsumer implements Consumer {
     const subscription = this.#subscription
     if (subscription === undefined) {
       this.#isAbandoned = true
+      await within(clock, CLOSE_LIMIT_MS, this.#closeBox())
       return
     }
     this.#pauses.detach()
@@ -253,7 +254,7 @@ class ChannelConsumer implements Consumer {
     for (const attempt of this.#attempts) attempt.abort(this.#closing.signal.reason)
     await within(clock, CLOSE_LIMIT_MS, this.#allEnded())
     await within(clock, CLOSE_LIMIT_MS, subscription.close())
-    await within(clock, CLOSE_LIMIT_MS, this.#box?.close() ?? Promise.resolve())
+    await within(clock, CLOSE_LIMIT_MS, this.#closeBox())
     const letGo = Promise.allSettled(this.#resources().map(resource => release(resource)))
     await within(clock, CLOSE_LIMIT_MS, letGo)
   }
@@ -263,6 +264,11 @@ class ChannelConsumer implements Consumer {
       if (this.#active === 0) resolve()
       else this.#idle = resolve
     })
+  }
+
+  /** It may be moving letters out of the spill since before there was a subscription. */
+  async #closeBox(): Promise<void> {
+    await this.#box?.close()
   }
 
   #giveBackWaiting(): void {
