@@ -6,7 +6,15 @@ import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { EIO, ENOSPC, type Fault, findFiu, withFaults } from '../services/fiu.ts'
 import { inFolder } from '../support/folder.ts'
-import { crashWriting, idsAfter, lostOrRepeated, outputOf, publish, startConsumer } from './sqlite-crash.ts'
+import {
+  crashConsuming,
+  crashWriting,
+  idsAfter,
+  lostOrRepeated,
+  outputOf,
+  publish,
+  startConsumer,
+} from './sqlite-crash.ts'
 import { readTold, violations } from './told.ts'
 
 const WRITER = fileURLToPath(new URL('./sqlite-writer.ts', import.meta.url))
@@ -20,6 +28,14 @@ describe('a process on a sqlite file that is killed', () => {
     timeout,
   }, async () => {
     const report = await crashWriting(KILLS, seededRandom(1))
+    expect(report.violations).toEqual([])
+    expect(report.acknowledged).toBeGreaterThan(KILLS)
+  })
+
+  it(`E21: while it consumes, ${KILLS} times over: every event is handled, and none after its end`, {
+    timeout,
+  }, async () => {
+    const report = await crashConsuming(KILLS, seededRandom(2))
     expect(report.violations).toEqual([])
     expect(report.acknowledged).toBeGreaterThan(KILLS)
   })
@@ -55,6 +71,13 @@ const disks: Record<string, readonly Fault[]> = {
   'whose syncs fail with EIO': [{ name: 'posix/io/sync/*', probability: 0.2, errno: EIO }],
   'whose writes fail with EIO': [{ name: 'posix/io/rw/pwrite', probability: 0.02, errno: EIO }],
   'that is full': [{ name: 'posix/io/rw/pwrite', probability: 0.02, errno: ENOSPC }],
+  'that fails at everything': [
+    { name: 'posix/io/rw/pwrite/reduce', probability: 0.05 },
+    { name: 'posix/io/rw/pwrite', probability: 0.01, errno: ENOSPC },
+    { name: 'posix/io/rw/pread', probability: 0.01, errno: EIO },
+    { name: 'posix/io/sync/*', probability: 0.1, errno: EIO },
+    { name: 'posix/io/rw/ftruncate', probability: 0.5, errno: EIO },
+  ],
 }
 
 const fiu = await findFiu()

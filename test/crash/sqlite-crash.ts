@@ -73,7 +73,7 @@ export async function crashConsuming(times: number, random: Random): Promise<Cra
 
 /** Events that are done according to the database and were not said to be. */
 function unsaid(path: string, published: number, settled: number): number {
-  const db = new DatabaseSync(path)
+  const db = new DatabaseSync(path, { timeout: 5_000 })
   try {
     const { depth } = db.prepare('select sum(depth) as depth from handlers').get() as { depth: number }
     return published - depth - settled
@@ -117,7 +117,7 @@ async function checkLetters(path: string, tellings: readonly Told[]): Promise<st
 
 /** What is half there: SQLite's own check, and whether everything that is counted is there as often as it is counted. */
 function damage(path: string): string[] {
-  const db = new DatabaseSync(path)
+  const db = new DatabaseSync(path, { timeout: 5_000 })
   try {
     const { integrity_check: integrity } = db.prepare('pragma integrity_check').get() as Record<
       string,

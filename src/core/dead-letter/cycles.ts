@@ -1,5 +1,6 @@
 import { keepFirstAndLatest, type LetterCaps } from './caps.ts'
 import type { AttemptRecord, Cycle, DeadLetter } from './letter.ts'
+import { quarantines } from './reason.ts'
 
 interface Cycles {
   readonly cycle: Cycle
@@ -53,9 +54,15 @@ function endedBefore(inOrder: readonly Cycle[]): (cycle: Cycle, index: number) =
     cycle.endedAt === undefined ? { ...cycle, endedAt: inOrder[index + 1]!.firstFailedAt } : cycle
 }
 
-/** Two tellings of one cycle. The one that saw the later failure is believed about it. */
+/** The later failure is. Of one failure, the telling that it is poison counts: who does not say so knew less. */
+function isBelieved(existing: Cycle, incoming: Cycle): boolean {
+  const later = incoming.lastFailedAt - existing.lastFailedAt
+  return later > 0 || (later === 0 && (quarantines(incoming.reason) || !quarantines(existing.reason)))
+}
+
+/** Two tellings of one cycle. */
 function mergeCycle(existing: Cycle, incoming: Cycle, caps: LetterCaps): Cycle {
-  const believed = incoming.lastFailedAt >= existing.lastFailedAt ? incoming : existing
+  const believed = isBelieved(existing, incoming) ? incoming : existing
   const attempts = mergeAttempts(existing.attempts, incoming.attempts)
   return {
     number: existing.number,

@@ -117,6 +117,20 @@ describe('saving a letter again', () => {
     expect(mergeLetter(letterOf(), quarantined).state).toBe('quarantined')
   })
 
+  it('K5: of two tellings of one failure the one that calls it poison counts, whichever comes first', () => {
+    const exhausted = { ...letterOf({ reason: 'attempts_exhausted' }), updatedAt: 900 }
+    const poison = letterOf({ reason: 'poison' })
+    for (const [first, second] of [
+      [exhausted, poison],
+      [poison, exhausted],
+    ] as const)
+      expect(mergeLetter(first, second)).toMatchObject({
+        state: 'quarantined',
+        cycle: { reason: 'poison' },
+        updatedAt: 900,
+      })
+  })
+
   it('S4: history is bounded: the first and the latest cycles stay, the others are counted', () => {
     let letter = letterOf({ at: 0 })
     for (let replay = 1; replay <= 30; replay++)

@@ -83,14 +83,16 @@ function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
 }
 
 /**
- * What was decided later counts. But two tellings of different failures are no decisions: a redelivery tells what it
- * knows, which may be less, and the later failure may arrive first. Neither lifts a letter out of a stricter state.
+ * What was decided later counts. But two tellings of different failures, or of one failure for different reasons, are
+ * no decisions: a redelivery tells what it knows, which may be less, and the later failure may arrive first. Neither
+ * lifts a letter out of a stricter state.
  */
 function stateInSameCycle(existing: DeadLetter, incoming: DeadLetter): LetterState {
   const areHeld = isHeld(existing.state) && isHeld(incoming.state)
   const later = incoming.updatedAt - existing.updatedAt
   const failedLater = incoming.cycle.lastFailedAt - existing.cycle.lastFailedAt
-  if (areHeld && (failedLater > 0 || (failedLater < 0 && later > 0)))
+  const isToldOtherwise = failedLater === 0 && incoming.cycle.reason !== existing.cycle.reason
+  if (areHeld && (isToldOtherwise || failedLater > 0 || (failedLater < 0 && later > 0)))
     return stricter(existing.state, incoming.state)
   if (later < 0) return existing.state
   if (later === 0) return areHeld ? stricter(existing.state, incoming.state) : existing.state

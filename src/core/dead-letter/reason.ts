@@ -42,6 +42,11 @@ export function reasonText(reason: string): string {
   return isReason(reason) ? REASONS[reason].text : reason
 }
 
+/** Whether a letter with this reason starts in quarantine. */
+export function quarantines(reason: Reason): boolean {
+  return isReason(reason) && REASONS[reason].quarantines
+}
+
 function facts(text: string, category: Category): ReasonFacts {
   return { text, category, quarantines: false }
 }

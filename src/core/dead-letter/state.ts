@@ -1,6 +1,6 @@
 import { LazaretError } from '../failure/errors.ts'
 import type { DeadLetter } from './letter.ts'
-import { isReason, REASONS, type Reason } from './reason.ts'
+import { quarantines, type Reason } from './reason.ts'
 
 /**
  * - `dead`: waits for someone to decide, or for a replay.
@@ -82,7 +82,7 @@ export function stateAfterFailure(
   replays: number,
   replayLimit = DEFAULT_REPLAY_LIMIT,
 ): LetterState {
-  if (isReason(reason) && REASONS[reason].quarantines) return 'quarantined'
+  if (quarantines(reason)) return 'quarantined'
   return replays >= replayLimit ? 'parked' : 'dead'
 }
 
