@@ -117,6 +117,15 @@ describe('saving a letter again', () => {
     expect(mergeLetter(letterOf(), quarantined).state).toBe('quarantined')
   })
 
+  it('E10: a late telling of what failed before the replay does not undo the replay', () => {
+    const replaying = transition(letterOf({ reason: 'crash_loop', at: 200 }), 'replaying', 300)
+    const late = { ...letterOf({ reason: 'attempts_exhausted', at: 150 }), updatedAt: 900 }
+    expect(mergeLetter(replaying, late).state).toBe('replaying')
+    expect(mergeLetter(transition(replaying, 'resolved', 400), late).state).toBe('resolved')
+    const news = letterOf({ reason: 'attempts_exhausted', at: 500 })
+    expect(mergeLetter(transition(replaying, 'resolved', 400), news).state).toBe('dead')
+  })
+
   it('K5: of two tellings of one failure the one that calls it poison counts, whichever comes first', () => {
     const exhausted = { ...letterOf({ reason: 'attempts_exhausted' }), updatedAt: 900 }
     const poison = letterOf({ reason: 'poison' })

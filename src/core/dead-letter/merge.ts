@@ -85,7 +85,7 @@ function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
 /**
  * What was decided later counts. But two tellings of different failures, or of one failure for different reasons, are
  * no decisions: a redelivery tells what it knows, which may be less, and the later failure may arrive first. Neither
- * lifts a letter out of a stricter state.
+ * lifts a letter out of a stricter state, and only news of a failure takes it back from a replay or opens it again.
  */
 function stateInSameCycle(existing: DeadLetter, incoming: DeadLetter): LetterState {
   const areHeld = isHeld(existing.state) && isHeld(incoming.state)
@@ -94,6 +94,8 @@ function stateInSameCycle(existing: DeadLetter, incoming: DeadLetter): LetterSta
   const isToldOtherwise = failedLater === 0 && incoming.cycle.reason !== existing.cycle.reason
   if (areHeld && (isToldOtherwise || failedLater > 0 || (failedLater < 0 && later > 0)))
     return stricter(existing.state, incoming.state)
+  if (!areHeld && isHeld(incoming.state) && (isToldOtherwise || failedLater !== 0))
+    return isNews(existing, incoming) ? incoming.state : existing.state
   if (later < 0) return existing.state
   if (later === 0) return areHeld ? stricter(existing.state, incoming.state) : existing.state
   return incoming.state

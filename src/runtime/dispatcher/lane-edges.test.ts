@@ -57,6 +57,28 @@ describe('the edges of a lane', () => {
     expect(await told).toMatchObject({ code: 'LAZARET_TRACKING_FAILED', result: { sinks } })
   })
 
+  it('E4: a retry whose event has expired takes no room from the one behind it', async () => {
+    const written: string[][] = []
+    let writes = 0
+    const sink: Sink = {
+      async write(batch) {
+        if (++writes === 1) throw new Error('down')
+        if (writes === 2) await sleep(clock, 3_000)
+        written.push(batch.map(({ type }) => type))
+      },
+    }
+    const retry = { attempts: 2, backoff: fixed({ delayMs: 100 }) }
+    const retryLimit = { perSecond: 1, jitterRatio: 0 }
+    const { clock, events, letters } = setUp({ sink }, { breaker: 'off', retry, retryLimit })
+    const wait = 'accepted'
+    void events.track({ type: 'slow' }, { wait })
+    void events.track({ type: 'expiring', expiresAt: clock.now() + 2_000 }, { wait })
+    void events.track({ type: 'behind' }, { wait })
+    await clock.advance(10_000)
+    expect(written).toEqual([['slow'], ['behind']])
+    expect(await letters()).toMatchObject([{ event: { type: 'expiring' }, cycle: { reason: 'expired' } }])
+  })
+
   it('E4: a retry that has waited too long for its turn becomes a letter', async () => {
     const retry = { attempts: 2, backoff: fixed({ delayMs: 10 }) }
     const retryLimit = { perSecond: 200, maxWaitMs: 2_000 }

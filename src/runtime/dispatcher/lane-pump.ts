@@ -193,14 +193,11 @@ export class LanePump implements AfterWrite, RetryGate {
 
   #takeBatch(now: number): readonly Item[] {
     const batch = new Batch(this.#policy.batch)
-    let room = this.#retries.ready(now)
-    for (
-      let first = this.#retries.first;
-      first && room > 0 && batch.fits(first);
-      first = this.#retries.first
-    ) {
+    const room = this.#retries.ready(now)
+    for (let first = this.#retries.first; first && batch.items.length < room && batch.fits(first); ) {
+      // One whose time is over takes nobody's room.
       if (this.#isInTime(this.#retries.take(), now)) batch.add(first)
-      room--
+      first = this.#retries.first
     }
     this.#retries.started(now, batch.items.length)
     for (let first = this.#fresh.first; first && batch.fits(first); first = this.#fresh.first)
