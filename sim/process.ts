@@ -19,7 +19,7 @@ export class Process implements Clock {
   isAlive = true
   /** Timers of the code under test that have not fired: what a process that closed must not have. */
   timers = 0
-  /** When the ledger was last asked about an idempotency key: there an attempt is made up the mind to. */
+  /** When the ledger was asked for the claim that was given: there an attempt is made up the mind to. */
   readonly #asked = new Map<string, number>()
   readonly #cancels = new Set<Cancel>()
   readonly #atEnd: (() => void)[] = []
@@ -88,8 +88,8 @@ export class Process implements Clock {
     return this.isAlive ? result : never()
   }
 
-  asks(handler: string, key: string): void {
-    this.#asked.set(`${handler} ${key}`, this.scene.clock.elapsedMs)
+  claimed(handler: string, key: string, askedAt: number): void {
+    this.#asked.set(`${handler} ${key}`, askedAt)
   }
 
   takeAsked(handler: string, { content }: Delivery): number {

@@ -119,11 +119,12 @@ export class LedgerClient implements Ledger {
   }
 
   async claim(handler: string, key: string, leaseMs: number): Promise<Claim> {
-    this.#process.asks(handler, key)
+    const askedAt = this.#process.scene.clock.elapsedMs
     return this.#process.cross('ledger', 'claim', async () => {
       const claim = await this.#process.scene.ledger.claim(handler, key, leaseMs)
       const consumer = `${this.#process.name}/${handler}`
       this.#process.scene.journal.note({ what: 'claimed', consumer, handler, key, answer: claim.kind })
+      if (claim.kind === 'claimed') this.#process.claimed(handler, key, askedAt)
       return claim
     })
   }

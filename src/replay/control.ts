@@ -83,7 +83,10 @@ export async function changeReplay(
   for (;;) {
     const replay = await store.replays.get(id)
     if (replay === undefined)
-      throw new ReplayRefusedError(id, 'there is none with this id; list them with replay show')
+      throw new ReplayRefusedError(
+        id,
+        'there is none with this id; see which there are with `lazaret replay list`',
+      )
     const changes = change(replay)
     if (changes === undefined) return replay
     const updated = await store.replays.update({ ...replay, ...changes })

@@ -25,7 +25,7 @@ const ADVICE: ReadonlyMap<number, Advice> = new Map([
     advice(
       'LAZARET_STORE_DAMAGED',
       false,
-      'restore a copy, or save what can be read with `.recover` of sqlite3',
+      'look after the disk and open it again; if it stays so, restore a copy, or save what can be read with `.recover` of sqlite3',
     ),
   ],
   [13, advice('LAZARET_STORE_FAILED', true, 'make room on the disk, then try again')],

@@ -109,6 +109,30 @@ describe('closing a consumer', () => {
     expect([attempts, again]).toEqual([[1], [1]])
   })
 
+  it('busy with beginning: a handler does not start after the grace time, and its event goes back', async () => {
+    const it = lasting()
+    const begun = Promise.withResolvers<void>()
+    const subscribe = it.broker.subscribe.bind(it.broker)
+    it.broker.subscribe = async (options, deliver) => {
+      const subscription = await subscribe(options, deliver)
+      const begin = subscription.begin.bind(subscription)
+      subscription.begin = async (...given) => {
+        await begun.promise
+        return begin(...given)
+      }
+      return subscription
+    }
+    await it.consumer.start()
+    await it.publish('x')
+    await it.clock.advance(1)
+    const closed = closing(it)
+    await it.clock.advance(GRACE_MS + 1)
+    begun.resolve()
+    await closed
+    expect(it.handled).toEqual([])
+    expect(await leftOver(it)).toEqual(['x'])
+  })
+
   it('paused by an open breaker, and half-open with a probe in flight', async () => {
     const it = lasting({
       breaker: { failures: 1, openMs: 5_000 },

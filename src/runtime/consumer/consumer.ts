@@ -106,6 +106,7 @@ class ChannelConsumer implements Consumer {
       subscription,
       box: this.#box,
       attempts: this.#attempts,
+      closing: this.#closing.signal,
       persist: task => this.#persist(task),
       processed: (outcome, now) => this.#processed(outcome, now),
     })

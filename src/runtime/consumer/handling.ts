@@ -99,7 +99,7 @@ export class Handling {
 
   async #attempt(work: Work, epoch: number, now: number): Promise<Next> {
     const { clock, budget, breaker, name, timeoutMs, handle } = this.#policy
-    const { subscription, attempts } = this.#host
+    const { subscription, attempts, closing } = this.#host
     let startedAt = now
     try {
       const begun = subscription.begin(work.delivery, work.takeUnrecorded())
@@ -113,6 +113,8 @@ export class Handling {
       return this.#settling.lost(error)
     }
     work.started++
+    // The grace time ended while the broker was writing down the start: nobody would abort this one any more.
+    if (closing.aborted) return this.#interrupted(work, epoch)
     if (work.started === 1) budget?.recordCall(startedAt)
     const attempt = new Attempt(new HandlerContext(work.started, work.replay), name, timeoutMs, this.#lane)
     attempts.add(attempt)

@@ -25,6 +25,8 @@ export interface Host {
   readonly box: LetterBox | undefined
   /** Attempts in flight, so that a shutdown can abort them. */
   readonly attempts: Set<Attempt<HandlerContext>>
+  /** Aborted when the grace time of a shutdown is over. */
+  readonly closing: AbortSignal
   /** Makes something durable, however long it takes; false when the consumer closes before it could be done. */
   persist(task: () => Promise<unknown>): Promise<boolean>
   processed(outcome: ProcessedOutcome, now: number): void
