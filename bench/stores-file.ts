@@ -1,22 +1,26 @@
-import { execFile } from 'node:child_process'
 import { fdatasync, write } from 'node:fs'
-import { mkdtemp, open, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type FileDeadLetters, fileDeadLetters } from '../src/adapters/file/index.ts'
 import { encodeLetter } from '../src/core/dead-letter/json.ts'
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
-import { systemClock } from '../src/ports/system-clock.ts'
 import { makeLetters } from './harness/letters.ts'
+import {
+  fillAndMeasure,
+  IN_FLIGHT,
+  inFolder,
+  PER_SECOND,
+  pacedLatencies,
+  perSecond,
+  sendAll,
+} from './harness/load.ts'
 import { percentile } from './harness/percentile.ts'
 import { atLeast, atMost, type Bar, median, type Row, row } from './harness/result.ts'
 
-const IN_FLIGHT = 100
 const LETTERS = 20_000
 const ROUNDS = 7
-const PER_SECOND = 1_000
 /** Writes in one round of even pace: three seconds of them. */
 const PACED = 3 * PER_SECOND
 const writeAsync = promisify(write)
@@ -28,21 +32,6 @@ const RAW = `raw: ${IN_FLIGHT} appends of the same bytes in flight, then one syn
 const ONE_WRITE = `raw: the same bytes as one write, then one sync`
 const P99 = `file store, ${PER_SECOND} writes/s, p99`
 const RAW_P99 = `raw: append and sync, ${PER_SECOND} writes/s, p99`
-
-async function inFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
-  const dir = await mkdtemp(join(tmpdir(), 'lazaret-bench-'))
-  try {
-    return await work(dir)
-  } finally {
-    await rm(dir, { recursive: true })
-  }
-}
-
-async function perSecond(count: number, work: () => Promise<unknown>): Promise<number> {
-  const startedAt = process.hrtime.bigint()
-  await work()
-  return count / (Number(process.hrtime.bigint() - startedAt) / 1e9)
-}
 
 async function withStore<T>(work: (store: FileDeadLetters) => Promise<T>): Promise<T> {
   return await inFolder(async dir => {
@@ -56,15 +45,7 @@ async function withStore<T>(work: (store: FileDeadLetters) => Promise<T>): Promi
 
 /** Letters per second with so many sends waiting at any time. */
 function throughput(letters: readonly DeadLetter[]): Promise<number> {
-  return withStore(store =>
-    perSecond(letters.length, async () => {
-      let next = 0
-      const writer = async () => {
-        while (next < letters.length) await store.send(letters[next++]!)
-      }
-      await Promise.all(Array.from({ length: IN_FLIGHT }, writer))
-    }),
-  )
+  return withStore(store => perSecond(letters.length, () => sendAll(letters, letter => store.send(letter))))
 }
 
 /** What the disk gives whoever does nothing but write these bytes, without ever blocking the event loop either. */
@@ -82,28 +63,6 @@ function rawThroughput(lines: readonly Buffer[], isOneWrite: boolean): Promise<n
     await file.close()
     return rate
   })
-}
-
-/** Milliseconds that each of so many writes takes, at an even pace. */
-async function pacedLatencies(count: number, send: (index: number) => Promise<unknown>): Promise<number[]> {
-  const latencies: number[] = []
-  const sends: Promise<void>[] = []
-  const startedAt = process.hrtime.bigint()
-  const elapsedMs = () => Number(process.hrtime.bigint() - startedAt) / 1e6
-  while (sends.length < count) {
-    const due = Math.min(count, Math.floor((elapsedMs() * PER_SECOND) / 1_000))
-    while (sends.length < due) {
-      const sentAt = elapsedMs()
-      sends.push(
-        send(sends.length).then(() => {
-          latencies.push(elapsedMs() - sentAt)
-        }),
-      )
-    }
-    await new Promise<void>(resolve => systemClock.schedule(1, resolve))
-  }
-  await Promise.all(sends)
-  return latencies
 }
 
 async function pacedP99(letters: readonly DeadLetter[]): Promise<number> {
@@ -137,16 +96,6 @@ interface MillionReport {
   readonly memoryMb: number
 }
 
-/** Filled by one process and measured in another, so that nothing of the filling is measured. */
-async function million(): Promise<MillionReport> {
-  return await inFolder(async dir => {
-    const run = promisify(execFile)
-    await run(process.execPath, [MILLION, 'fill', dir])
-    const { stdout } = await run(process.execPath, [MILLION, 'measure', dir])
-    return JSON.parse(stdout) as MillionReport
-  })
-}
-
 /** Dead letters in files: how fast a durable write is, how many there can be, and what a million of them cost. */
 export async function fileStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   const letters = makeLetters(LETTERS)
@@ -164,7 +113,7 @@ export async function fileStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
     p99.push(await pacedP99(letters))
     rawP99.push(await rawPacedP99(lines))
   }
-  const { openMs, firstPageMs, filteredPageMs, memoryMb } = await million()
+  const { openMs, firstPageMs, filteredPageMs, memoryMb } = await fillAndMeasure<MillionReport>(MILLION)
   const rows = [
     row(OURS, 'letters/s', ours),
     row(RAW, 'letters/s', raw),

@@ -1,6 +1,13 @@
 import { type BenchResult, machine } from './harness/result.ts'
 import { fileStoreRows } from './stores-file.ts'
+import { sqliteStoreRows } from './stores-sqlite.ts'
 
 export async function run(): Promise<BenchResult> {
-  return { bench: 'stores', machine: machine(), ...(await fileStoreRows()) }
+  const parts = [await fileStoreRows(), await sqliteStoreRows()]
+  return {
+    bench: 'stores',
+    machine: machine(),
+    rows: parts.flatMap(({ rows }) => rows),
+    bars: parts.flatMap(({ bars }) => bars),
+  }
 }

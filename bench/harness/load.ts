@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
+import { systemClock } from '../../src/ports/system-clock.ts'
+
+/** How many writes are on their way at any time. */
+export const IN_FLIGHT = 100
+export const PER_SECOND = 1_000
+
+export async function inFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
+  const dir = await mkdtemp(join(tmpdir(), 'lazaret-bench-'))
+  try {
+    return await work(dir)
+  } finally {
+    await rm(dir, { recursive: true })
+  }
+}
+
+export async function perSecond(count: number, work: () => unknown): Promise<number> {
+  const startedAt = process.hrtime.bigint()
+  await work()
+  return count / (Number(process.hrtime.bigint() - startedAt) / 1e9)
+}
+
+/** Sends all of them, so many at a time. */
+export async function sendAll(
+  letters: readonly DeadLetter[],
+  send: (letter: DeadLetter) => Promise<void>,
+): Promise<void> {
+  let next = 0
+  const writer = async () => {
+    while (next < letters.length) await send(letters[next++]!)
+  }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, writer))
+}
+
+/** Milliseconds that each of so many writes takes, at an even pace. */
+export async function pacedLatencies(
+  count: number,
+  send: (index: number) => Promise<unknown>,
+): Promise<number[]> {
+  const latencies: number[] = []
+  const sends: Promise<void>[] = []
+  const startedAt = process.hrtime.bigint()
+  const elapsedMs = () => Number(process.hrtime.bigint() - startedAt) / 1e6
+  while (sends.length < count) {
+    const due = Math.min(count, Math.floor((elapsedMs() * PER_SECOND) / 1_000))
+    while (sends.length < due) {
+      const sentAt = elapsedMs()
+      sends.push(
+        send(sends.length).then(() => {
+          latencies.push(elapsedMs() - sentAt)
+        }),
+      )
+    }
+    await new Promise<void>(resolve => systemClock.schedule(1, resolve))
+  }
+  await Promise.all(sends)
+  return latencies
+}
+
+/** Filled by one process and measured in another, so that nothing of the filling is measured. */
+export async function fillAndMeasure<T>(script: string): Promise<T> {
+  return await inFolder(async dir => {
+    const run = promisify(execFile)
+    const place = join(dir, 'million')
+    await run(process.execPath, [script, 'fill', place])
+    const { stdout } = await run(process.execPath, [script, 'measure', place])
+    return JSON.parse(stdout) as T
+  })
+}

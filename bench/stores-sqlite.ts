@@ -1,0 +1,130 @@
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import { openSqlite, type SqliteStore } from '../src/adapters/sqlite/index.ts'
+import { encodeLetter } from '../src/core/dead-letter/json.ts'
+import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
+import { makeLetters } from './harness/letters.ts'
+import {
+  fillAndMeasure,
+  IN_FLIGHT,
+  inFolder,
+  PER_SECOND,
+  pacedLatencies,
+  perSecond,
+  sendAll,
+} from './harness/load.ts'
+import { percentile } from './harness/percentile.ts'
+import { atLeast, atMost, type Bar, median, type Row, row } from './harness/result.ts'
+import type { MillionReport } from './stores-sqlite-million.ts'
+
+const LETTERS = 20_000
+const ROUNDS = 7
+const PACED = 3 * PER_SECOND
+const MILLION = fileURLToPath(new URL('./stores-sqlite-million.ts', import.meta.url))
+
+const OURS = `SQLite store, ${IN_FLIGHT} writers in flight`
+const RAW = `raw: the same bytes into a table without an index, ${IN_FLIGHT} a transaction, full sync`
+const LOOP = `SQLite store, ${IN_FLIGHT} writers in flight: delay of the event loop, p99`
+const P99 = `SQLite store, ${PER_SECOND} writes/s, p99`
+
+async function withStore<T>(work: (store: SqliteStore) => Promise<T>): Promise<T> {
+  return await inFolder(async dir => {
+    const store = openSqlite({ path: join(dir, 'bench.db') })
+    await store.ready()
+    const result = await work(store)
+    await store.close()
+    return result
+  })
+}
+
+interface Load {
+  readonly rate: number
+  readonly loopDelayMs: number
+}
+
+/** Letters per second, and what everybody else on the event loop had to wait meanwhile. */
+function throughput(letters: readonly DeadLetter[]): Promise<Load> {
+  return withStore(async store => {
+    const delay = monitorEventLoopDelay({ resolution: 1 })
+    delay.enable()
+    const rate = await perSecond(letters.length, () =>
+      sendAll(letters, letter => store.deadLetters.send(letter)),
+    )
+    delay.disable()
+    return { rate, loopDelayMs: delay.percentile(99) / 1e6 }
+  })
+}
+
+/** What SQLite gives whoever does nothing but insert these bytes, on the thread that has them. */
+function rawThroughput(texts: readonly string[]): Promise<number> {
+  return inFolder(async dir => {
+    const db = new DatabaseSync(join(dir, 'raw.db'))
+    db.exec('pragma journal_mode = wal; pragma synchronous = full')
+    db.exec('create table letters(seq integer primary key, body text not null)')
+    const insert = db.prepare('insert into letters(body) values(?)')
+    const rate = await perSecond(texts.length, () => {
+      for (let start = 0; start < texts.length; start += IN_FLIGHT) {
+        db.exec('begin immediate')
+        for (const text of texts.slice(start, start + IN_FLIGHT)) insert.run(text)
+        db.exec('commit')
+      }
+    })
+    db.close()
+    return rate
+  })
+}
+
+async function pacedP99(letters: readonly DeadLetter[]): Promise<number> {
+  const latencies = await withStore(store =>
+    pacedLatencies(PACED, index => store.deadLetters.send(letters[index]!)),
+  )
+  return percentile(latencies, 0.99)
+}
+
+/** Dead letters in SQLite: how fast a durable write is, what it leaves of the event loop, and what a million cost. */
+export async function sqliteStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
+  const letters = makeLetters(LETTERS)
+  const texts = letters.map(encodeLetter)
+  await throughput(letters)
+  const ours: Load[] = []
+  const raw: number[] = []
+  const p99: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    ours.push(await throughput(letters))
+    raw.push(await rawThroughput(texts))
+    p99.push(await pacedP99(letters))
+  }
+  const { openMs, memoryMb, queries } = await fillAndMeasure<MillionReport>(MILLION)
+  const name = 'SQLite store, 1 000 000 letters'
+  const rows = [
+    row(
+      OURS,
+      'letters/s',
+      ours.map(({ rate }) => rate),
+    ),
+    row(RAW, 'letters/s', raw),
+    row(
+      LOOP,
+      'ms',
+      ours.map(({ loopDelayMs }) => loopDelayMs),
+    ),
+    row(P99, 'ms', p99),
+    row(`${name}: open`, 'ms', [openMs]),
+    row(`${name}: memory`, 'MB', [memoryMb]),
+    ...queries.map(({ name: query, ms }) => row(`${name}: ${query}`, 'ms', ms)),
+  ]
+  const slowest = Math.max(...queries.flatMap(({ ms }) => ms))
+  return {
+    rows,
+    bars: [
+      atLeast('SQLite store ÷ raw limit', median(rows, OURS) / median(rows, RAW), 0.5),
+      atMost('SQLite store, durable write p99, ms', median(rows, P99), 5),
+      atMost('SQLite store, delay of the event loop p99, ms', median(rows, LOOP), 5),
+      atMost('SQLite store, slowest answer of all with 1 000 000, ms', slowest, 100),
+      atMost('SQLite store, open with 1 000 000, ms', openMs, 1_000),
+      atMost('SQLite store, memory with 1 000 000, MB', memoryMb, 200),
+    ],
+  }
+}

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest'
+import { crashReplaying, replayOnBroken } from './replay-crash.ts'
+
+const LETTERS = 400
+const timeout = 180_000
+
+describe('a replay in processes of their own', () => {
+  it('B11: whose runner is killed midway is finished by the next one: the outcomes add up, nothing is handled twice', {
+    timeout,
+  }, async () => {
+    const { state, counts, handled, handledAtKill, published } = await crashReplaying(LETTERS)
+    expect(state).toBe('finished')
+    expect(handledAtKill).toBeLessThan(LETTERS)
+    expect(counts).toMatchObject({ recovered: LETTERS, waiting: 0, sent: 0, skipped: 0, lost: 0 })
+    expect(handled).toHaveLength(LETTERS)
+    expect(new Set(handled)).toEqual(published)
+  })
+
+  it('B11: onto a handler that is still broken halts in its first stage, with 1 letter sent', {
+    timeout,
+  }, async () => {
+    const { state, counts } = await replayOnBroken(LETTERS)
+    expect(state).toBe('halted')
+    expect(counts).toMatchObject({ failed_same_cause: 1, waiting: LETTERS - 1, sent: 0, recovered: 0 })
+  })
+})
