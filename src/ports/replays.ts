@@ -88,6 +88,8 @@ export interface Replay {
   readonly endedAt?: number | undefined
   /** The stage under way, from 0. */
   readonly stage: number
+  /** What had ended when a person took it up after a halt; the halt rules look at what came after that. */
+  readonly forgiven?: Outcomes | undefined
   /** Why it is paused, halted or cancelled, and by whom. */
   readonly why?: string | undefined
   readonly by?: string | undefined
@@ -96,6 +98,9 @@ export interface Replay {
 }
 
 export type ReplayCounts = { readonly [S in ItemStatus]: number }
+
+/** What a halt rule looks at. */
+export type Outcomes = Pick<ReplayCounts, 'recovered' | 'failed_same_cause' | 'failed_new_cause'>
 
 /**
  * Where replays live, so that a runner that dies can be followed by another.

@@ -39,8 +39,11 @@ export function pauseReplay(store: Store, id: string, command: Command): Promise
 }
 
 /** Also after a halt: a person has looked, and takes it from where it stopped. */
-export function resumeReplay(store: Store, id: string, command: Command): Promise<Replay> {
-  return steer(store, id, 'resume', command)
+export async function resumeReplay(store: Store, id: string, command: Command): Promise<Replay> {
+  const { recovered, failed_same_cause, failed_new_cause } = await store.replays.counts(id)
+  return steer(store, id, 'resume', command, replay =>
+    replay.state === 'halted' ? { forgiven: { recovered, failed_same_cause, failed_new_cause } } : {},
+  )
 }
 
 /** What was sent stays sent; what was not stays dead. */

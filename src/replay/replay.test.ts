@@ -154,6 +154,22 @@ describe('a replay runs', () => {
     expect((await it.store.deadLetters.stats()).byState).toEqual({ dead: 120 })
   })
 
+  it('B11: resumed after the mend it goes on, and halts anew if the cause is still there', async () => {
+    const it = await afterAnOutage(120)
+    const replay = await it.plan()
+    await it.start(replay)
+    const ann = { by: 'ann', clock: it.clock }
+    expect(await it.run(replay)).toMatchObject({ state: 'halted', stage: 0 })
+    await resumeReplay(it.store, replay.id, ann)
+    expect(await it.run(replay)).toMatchObject({ state: 'halted', stage: 1 })
+    it.world.broken = () => false
+    await resumeReplay(it.store, replay.id, ann)
+    expect(await it.run(replay)).toMatchObject({ state: 'finished' })
+    const counts = await it.store.replays.counts(replay.id)
+    expect(counts.recovered + counts.failed_same_cause).toBe(120)
+    expect(counts.failed_same_cause).toBeLessThanOrEqual(11)
+  })
+
   it('B11: halts when more than the allowed share fails again, and can be resumed', async () => {
     const it = await afterAnOutage(60)
     const replay = await it.plan({ stages: [1, 10, 'rest'], haltRefailRatio: 0.3 })

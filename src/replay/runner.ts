@@ -78,7 +78,7 @@ class Runner {
     await this.#gatherOutcomes()
     const counts = await this.#store.replays.counts(this.#id)
     this.#options.onProgress?.(replay, counts)
-    const halted = haltReason(replay.halt, counts)
+    const halted = haltReason(replay.halt, counts, replay.forgiven)
     if (halted !== undefined) {
       await this.#become(replay, { state: 'halted', why: halted })
       return

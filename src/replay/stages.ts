@@ -1,4 +1,4 @@
-import type { ReplayCounts, Stage } from '../ports/replays.ts'
+import type { Outcomes, Stage } from '../ports/replays.ts'
 
 export const DEFAULT_STAGES: readonly Stage[] = Object.freeze([1, 10, 100, 'rest'])
 export const DEFAULT_REFAIL_RATIO = 0.2
@@ -17,6 +17,8 @@ export function stageEnds(stages: readonly Stage[], count: number): readonly num
   return ends
 }
 
+const NONE: Outcomes = Object.freeze({ recovered: 0, failed_same_cause: 0, failed_new_cause: 0 })
+
 export interface HaltRules {
   readonly refailRatio: number
   readonly onSameFingerprint: boolean
@@ -24,9 +26,15 @@ export interface HaltRules {
 
 /**
  * Whether what is known so far says to stop, in words for the person who will ask. One letter that fails again with the
- * same cause is enough while nothing has recovered: the cause is still there. After that the ratio decides.
+ * same cause is enough while nothing has recovered: the cause is still there. After that the ratio decides. What a person
+ * has looked at and `forgiven` counts no more.
  */
-export function haltReason(rules: HaltRules, counts: ReplayCounts): string | undefined {
+export function haltReason(rules: HaltRules, all: Outcomes, forgiven: Outcomes = NONE): string | undefined {
+  const counts = {
+    recovered: all.recovered - forgiven.recovered,
+    failed_same_cause: all.failed_same_cause - forgiven.failed_same_cause,
+    failed_new_cause: all.failed_new_cause - forgiven.failed_new_cause,
+  }
   const again = counts.failed_same_cause + counts.failed_new_cause
   const ended = again + counts.recovered
   if (again === 0) return undefined

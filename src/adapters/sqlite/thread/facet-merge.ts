@@ -32,14 +32,20 @@ export class FacetMerge {
   }
 
   first(facets: readonly FacetRow[], limit: number, span: Span): readonly Found[] {
+    const found: Found[] = []
+    for (const letter of this.letters(facets, span)) if (found.push(letter) === limit) break
+    return found
+  }
+
+  /** All of them in the order of the list, read as they are asked for. */
+  *letters(facets: readonly FacetRow[], span: Span): Iterable<Found> {
     const heap = new Heap<Run>((a, b) => comparePlaces(a.next, b.next) < 0)
     for (const { id: facet, last_at: lastFailedAt } of facets)
       heap.push({ facet, next: { lastFailedAt, id: ANY_ID }, rows: [], taken: 0 })
-    const found: Found[] = []
-    for (let run = heap.shift(); run !== undefined && found.length < limit; run = heap.shift()) {
+    for (let run = heap.shift(); run !== undefined; run = heap.shift()) {
       const current = run.rows[run.taken]
       if (current !== undefined) {
-        found.push(current)
+        yield current
         run.taken++
       }
       if (run.taken === run.rows.length) this.#readOn(run, current ?? startOf(span), span.after)
@@ -48,7 +54,6 @@ export class FacetMerge {
       run.next = next
       heap.push(run)
     }
-    return found
   }
 
   #readOn(run: Run, { lastFailedAt, id }: LetterPlace, after: number): void {
