@@ -63,12 +63,12 @@ export async function pacedLatencies(
 }
 
 /** Filled by one process and measured in another, so that nothing of the filling is measured. */
-export async function fillAndMeasure<T>(script: string): Promise<T> {
+export async function fillAndMeasure<T>(fill: readonly string[], measure: readonly string[]): Promise<T> {
   return await inFolder(async dir => {
     const run = promisify(execFile)
     const place = join(dir, 'million')
-    await run(process.execPath, [script, 'fill', place])
-    const { stdout } = await run(process.execPath, [script, 'measure', place])
+    await run(process.execPath, [...fill, place])
+    const { stdout } = await run(process.execPath, [...measure, place])
     return JSON.parse(stdout) as T
   })
 }

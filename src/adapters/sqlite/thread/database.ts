@@ -23,7 +23,7 @@ export function openDatabase({ path, role, busyTimeoutMs }: ThreadData): Databas
     db.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
     if (role === 'write') migrate(db, busyTimeoutMs)
     // Every commit waits for the disk: what is answered is durable.
-    db.exec('pragma synchronous = full; pragma cache_size = -8000; pragma temp_store = memory')
+    db.exec('pragma synchronous = full; pragma cache_size = -4000; pragma temp_store = memory')
     if (role === 'read') db.exec('pragma query_only = on')
     return db
   } catch (error) {
