@@ -10,6 +10,7 @@ import type {
   LetterQuery,
   LetterStats,
   Spill,
+  TimelineSpan,
 } from '../src/ports/dead-letters.ts'
 import type { Claim, Ledger } from '../src/ports/ledger.ts'
 import type { Process } from './process.ts'
@@ -57,6 +58,10 @@ export class LetterStoreClient extends LetterQueueClient implements DeadLetterSt
 
   stats(filter?: LetterFilter): Promise<LetterStats> {
     return this.process.scene.store.stats(filter)
+  }
+
+  timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
+    return this.process.scene.store.timeline(filter, span)
   }
 }
 

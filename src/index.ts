@@ -80,6 +80,7 @@ export type {
   LetterQuery,
   LetterStats,
   Spill,
+  TimelineSpan,
 } from './ports/dead-letters.ts'
 export type { Group, GroupNote, GroupPage, GroupQuery, Groups, TriageChange } from './ports/groups.ts'
 export type { Journal } from './ports/journal.ts'

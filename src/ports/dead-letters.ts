@@ -55,6 +55,14 @@ export interface LetterStats {
   readonly byChannel: { readonly [channel: string]: number }
 }
 
+/** Equal stretches of time, one after the other, the first beginning at `from`. */
+export interface TimelineSpan {
+  /** Epoch milliseconds. */
+  readonly from: number
+  readonly bucketMs: number
+  readonly buckets: number
+}
+
 export interface LetterChange {
   readonly to: LetterState
   readonly at: number
@@ -75,6 +83,8 @@ export interface LetterChange {
  * - `change` is atomic and follows the legal transitions of core/dead-letter/state; an illegal one rejects with
  *   TransitionError and changes nothing.
  * - `stats` counts only what matches the filter, all states included. Its times are those of last failures.
+ * - `timeline` counts what matches the filter by the time of its last failure: one number for each stretch of the span,
+ *   oldest first, zeroes included. A stretch includes its beginning and not its end; what lies outside counts nowhere.
  * - After `close` all of them reject with DeadLettersClosedError.
  */
 export interface DeadLetterStore extends DeadLetterQueue {
@@ -83,6 +93,7 @@ export interface DeadLetterStore extends DeadLetterQueue {
   change(id: string, change: LetterChange): Promise<DeadLetter | undefined>
   delete(id: string): Promise<boolean>
   stats(filter?: LetterFilter): Promise<LetterStats>
+  timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]>
 }
 
 /**

@@ -9,12 +9,13 @@ import type {
   LetterPage,
   LetterQuery,
   LetterStats,
+  TimelineSpan,
 } from '../../ports/dead-letters.ts'
 import { cleanUp } from './cleanup.ts'
 import { type Files, realFiles } from './journal/files.ts'
 import { LogDoor } from './letters/log-door.ts'
 import { listLetters } from './letters/pages.ts'
-import { countLetters } from './letters/stats.ts'
+import { countLetters, timeLetters } from './letters/stats.ts'
 import { DEFAULT_RETENTION_MS, type JournalOptions, journalRules } from './options.ts'
 
 export interface FileDeadLettersOptions extends JournalOptions {
@@ -96,6 +97,11 @@ export class FileDeadLetters implements DeadLetterStore {
   async stats(filter?: LetterFilter): Promise<LetterStats> {
     const { log } = await this.#door.read()
     return await countLetters(log, filter)
+  }
+
+  async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
+    const { log } = await this.#door.read()
+    return await timeLetters(log, filter, span)
   }
 
   /**

@@ -11,6 +11,7 @@ import type {
   LetterPage,
   LetterQuery,
   LetterStats,
+  TimelineSpan,
 } from '../../ports/dead-letters.ts'
 import {
   comparePlaces,
@@ -20,6 +21,7 @@ import {
   resolveLetterQuery,
   writeCursor,
 } from '../../ports/letter-query.ts'
+import { resolveTimeline, Timeline } from '../../ports/letter-timeline.ts'
 import { statsOf } from './letter-stats.ts'
 
 export const DEFAULT_LETTER_CAPACITY = 100_000
@@ -104,6 +106,14 @@ export class MemoryDeadLetters implements DeadLetterStore {
   async stats(filter?: LetterFilter): Promise<LetterStats> {
     this.#requireOpen()
     return statsOf(this.#matching(resolveLetterFilter(filter)))
+  }
+
+  async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
+    this.#requireOpen()
+    const wanted = resolveTimeline(filter, span)
+    const timeline = new Timeline(wanted.span)
+    for (const { cycle } of this.#matching(wanted.filter)) timeline.add(cycle.lastFailedAt)
+    return timeline.counts
   }
 
   async close(): Promise<void> {

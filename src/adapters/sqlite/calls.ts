@@ -1,7 +1,7 @@
 // What the caller's thread and the two threads of a database say to each other. Letters, events and replays cross as
 // texts that only the caller's side reads, so that the threads need no codec and a request costs little to copy.
 import type { AuditEntry, AuditQuery } from '../../ports/audit.ts'
-import type { LetterFilter } from '../../ports/dead-letters.ts'
+import type { LetterFilter, TimelineSpan } from '../../ports/dead-letters.ts'
 import type { GroupQuery, TriageChange } from '../../ports/groups.ts'
 import type { LetterPlace } from '../../ports/letter-query.ts'
 import type { ItemStatus, ReplayCounts, ReplayState } from '../../ports/replays.ts'
@@ -153,6 +153,7 @@ export interface ReadCalls {
   listLetters(query: LetterQueryRow): readonly string[]
   getLetter(id: string): FoundLetter | undefined
   statLetters(filter: LetterFilter): StatsRow
+  timeLetters(filter: LetterFilter, span: TimelineSpan): readonly number[]
   listGroups(
     query: GroupQuery & { readonly limit: number },
     behind: GroupPlace | undefined,

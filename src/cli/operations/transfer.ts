@@ -3,9 +3,9 @@ import { letterId } from '../../core/dead-letter/identity.ts'
 import { decodeLetter, encodeLetter } from '../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { EventError } from '../../core/event/errors.ts'
+import { walk } from '../../operations/walk.ts'
 import type { DeadLetterStore, LetterFilter } from '../../ports/dead-letters.ts'
 import type { Line } from './lines.ts'
-import { walk } from './walk.ts'
 
 /** Sends under way at once: stores make one transaction of what arrives together. */
 const WINDOW = 100

@@ -57,6 +57,11 @@ const STORES: readonly Break<DeadLetterStore>[] = [
   ],
   ['counts all in stats', 'E9: every filter', store => ({ stats: () => store.stats() })],
   [
+    'counts all in timelines',
+    'E10: a timeline counts',
+    store => ({ timeline: (_, span) => store.timeline({}, span) }),
+  ],
+  [
     'searches with wildcards',
     'E9: a search takes every character as itself',
     store => ({ list: query => store.list({ ...query, search: query?.search?.replace(/[%_]/g, '') }) }),

@@ -27,7 +27,7 @@ interface Header {
 export function writeIndex(sheet: Sheet, kinds: Kinds, segmentBytes: number): Buffer {
   const { rows, oddIds, expiries } = sheet
   const rowBytes = sheet.columns.toBytes(rows)
-  const used = useOwnNumbers(new Columns(rows, rowBytes.buffer as ArrayBuffer, rowBytes.byteOffset), rows)
+  const used = withOwnNumbers(new Columns(rows, rowBytes.buffer as ArrayBuffer, rowBytes.byteOffset), rows)
   const header: Header = {
     bytes: segmentBytes,
     rows,
@@ -67,7 +67,7 @@ export function readIndex(bytes: Buffer, kinds: Kinds, segmentBytes: number): Sh
 }
 
 /** Numbers the kinds as they come, and answers which they are. */
-function useOwnNumbers({ kind, state }: Columns, rows: number): number[] {
+function withOwnNumbers({ kind, state }: Columns, rows: number): number[] {
   const own = new Map<number, number>()
   for (let row = 0; row < rows; row++) {
     if (state[row] === DELETED) continue

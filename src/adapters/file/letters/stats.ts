@@ -1,6 +1,7 @@
 import { LETTER_STATES } from '../../../core/dead-letter/state.ts'
-import type { LetterFilter, LetterStats } from '../../../ports/dead-letters.ts'
+import type { LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
 import { resolveLetterFilter } from '../../../ports/letter-query.ts'
+import { resolveTimeline, Timeline } from '../../../ports/letter-timeline.ts'
 import type { LetterLog } from './letter-log.ts'
 import { READ_AT_ONCE, searchLetters } from './pages.ts'
 import { inAnyOrder } from './selection.ts'
@@ -14,8 +15,8 @@ export async function countLetters(log: LetterLog, filter: LetterFilter | undefi
   let count = 0
   let oldestAt = Number.POSITIVE_INFINITY
   let newestAt = Number.NEGATIVE_INFINITY
-  for await (const rows of inAnyOrder(log.table, visible)) {
-    for (const row of search === undefined ? rows : await rowsTelling(log, rows, search)) {
+  for await (const rows of matchingRows(log, visible, search)) {
+    for (const row of rows) {
       count++
       oldestAt = Math.min(oldestAt, columns.lastFailedAt[row]!)
       newestAt = Math.max(newestAt, columns.lastFailedAt[row]!)
@@ -31,6 +32,29 @@ export async function countLetters(log: LetterLog, filter: LetterFilter | undefi
     byReason: ofKinds.by(number => kinds.all[number]!.reason),
     byChannel: ofKinds.by(number => kinds.all[number]!.channel),
   }
+}
+
+export async function timeLetters(
+  log: LetterLog,
+  filter: LetterFilter,
+  span: TimelineSpan,
+): Promise<readonly number[]> {
+  const wanted = resolveTimeline(filter, span)
+  const { search, ...visible } = wanted.filter
+  const { columns } = log.table.index
+  const timeline = new Timeline(wanted.span)
+  for await (const rows of matchingRows(log, visible, search))
+    for (const row of rows) timeline.add(columns.lastFailedAt[row]!)
+  return timeline.counts
+}
+
+async function* matchingRows(
+  log: LetterLog,
+  visible: LetterFilter,
+  search: string | undefined,
+): AsyncGenerator<readonly number[]> {
+  for await (const rows of inAnyOrder(log.table, visible))
+    yield search === undefined ? rows : await rowsTelling(log, rows, search)
 }
 
 async function rowsTelling(log: LetterLog, rows: readonly number[], search: string): Promise<number[]> {

@@ -8,9 +8,11 @@ import type {
   LetterPage,
   LetterQuery,
   LetterStats,
+  TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import type { LetterCodec } from '../../../ports/letter-codec.ts'
 import { placeOf, resolveLetterFilter, resolveLetterQuery, writeCursor } from '../../../ports/letter-query.ts'
+import { resolveTimeline } from '../../../ports/letter-timeline.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
 import type { LetterRow } from '../calls.ts'
 import type { Connection } from './connection.ts'
@@ -102,6 +104,12 @@ export class SqliteDeadLetters implements DeadLetterStore {
       byReason: Object.fromEntries(byReason),
       byChannel: Object.fromEntries(byChannel),
     }
+  }
+
+  async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
+    this.#requireOpen()
+    const wanted = resolveTimeline(filter, span)
+    return this.#connection.read('timeLetters', sought(wanted.filter), wanted.span)
   }
 
   close(): Promise<void> {

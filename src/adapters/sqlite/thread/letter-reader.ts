@@ -1,20 +1,25 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { LetterFilter } from '../../../ports/dead-letters.ts'
+import type { LetterFilter, TimelineSpan } from '../../../ports/dead-letters.ts'
+import { Timeline } from '../../../ports/letter-timeline.ts'
 import type { FoundLetter, LetterQueryRow, StatsRow } from '../calls.ts'
 import { BlockSearch } from './block-search.ts'
 import { FacetMerge } from './facet-merge.ts'
 import { type FacetRow, type Found, facetsOf, type Span } from './letter-places.ts'
+import { TimelineReader } from './timeline-reader.ts'
 
 /** To find the place in a facet costs about as much as to look at so many letters one after the other. */
 const LETTERS_PER_FACET = 4
-/** So few letters are gone through whatever text is looked for in them. */
-const FEW_LETTERS = 2_000
+/** Where a filter leaves one letter in so many, those that are left are gone through for a while first. */
+const RARE = 4
+/** So many of them at most: then the index is asked for the text. */
+const GONE_THROUGH = 8_000
 
 /** Pages and figures of letters. */
 export class LetterReader {
   readonly #db: DatabaseSync
   readonly #merge: FacetMerge
   readonly #search: BlockSearch
+  readonly #timeline: TimelineReader
   readonly #get
   readonly #body
   readonly #having
@@ -26,6 +31,7 @@ export class LetterReader {
     this.#db = db
     this.#merge = new FacetMerge(db)
     this.#search = new BlockSearch(db)
+    this.#timeline = new TimelineReader(db)
     this.#get = db.prepare('select revision, body from letters where id = ?')
     this.#body = db.prepare('select body from letters where seq = ?')
     this.#having = db.prepare('select 1 from letters where seq = ? and instr(search, ?) > 0')
@@ -61,6 +67,16 @@ export class LetterReader {
     return figures.row()
   }
 
+  timeline(filter: LetterFilter, span: TimelineSpan): readonly number[] {
+    const facets = facetsOf(this.#db, filter)
+    const within = spanOf(filter, undefined)
+    if (filter.search === undefined) return this.#timeline.read(facets, within, span)
+    const timeline = new Timeline(span)
+    const query = { text: filter.search, facets: new Set(facets.map(({ id }) => id)), span: within }
+    for (const { lastFailedAt } of this.#search.every(query)) timeline.add(lastFailedAt)
+    return timeline.counts
+  }
+
   /** Mostly all of its letters are of the times asked for, and then everything about it is known. */
   #addFacet(figures: Figures, facet: FacetRow, { after, before }: Span): void {
     const { id, count, oldest_at: oldestAt, last_at: lastAt } = facet
@@ -80,19 +96,33 @@ export class LetterReader {
    * letters by time. The one that has to look at less is taken.
    */
   #find(facets: readonly FacetRow[], span: Span, text: string | undefined, limit: number): readonly Found[] {
-    const matching = facets.reduce((sum, { count }) => sum + count, 0)
-    if (text === undefined && facets.length <= limit) return this.#merge.first(facets, limit, span)
-    if (text !== undefined && matching <= FEW_LETTERS)
-      return this.#merge
-        .first(facets, matching, span)
-        .filter(({ seq }) => this.#having.get(seq, text) !== undefined)
-        .slice(0, limit)
-    const letters = text === undefined ? this.#search.lettersIn(span) : 0
-    const lookedAt = Math.min(letters, (limit * letters) / Math.max(1, matching))
-    if (text === undefined && facets.length * LETTERS_PER_FACET < lookedAt)
-      return this.#merge.first(facets, limit, span)
+    if (text !== undefined) return this.#findText(facets, span, text, limit)
+    if (facets.length <= limit) return this.#merge.first(facets, limit, span)
+    const letters = this.#search.lettersIn(span)
+    const lookedAt = Math.min(letters, (limit * letters) / Math.max(1, matching(facets)))
+    if (facets.length * LETTERS_PER_FACET < lookedAt) return this.#merge.first(facets, limit, span)
     return this.#search.first({ text, facets: new Set(facets.map(({ id }) => id)), span }, limit)
   }
+
+  /** A text that many letters have leads the index to nearly all of them, whatever else is asked for. */
+  #findText(facets: readonly FacetRow[], span: Span, text: string, limit: number): readonly Found[] {
+    const count = matching(facets)
+    if (count <= GONE_THROUGH || count * RARE <= this.#search.lettersIn(span)) {
+      const found: Found[] = []
+      let left = GONE_THROUGH
+      for (const letter of this.#merge.letters(facets, span)) {
+        if (this.#having.get(letter.seq, text) !== undefined) found.push(letter)
+        if (found.length === limit) return found
+        if (--left === 0) break
+      }
+      if (count <= GONE_THROUGH) return found
+    }
+    return this.#search.first({ text, facets: new Set(facets.map(({ id }) => id)), span }, limit)
+  }
+}
+
+function matching(facets: readonly FacetRow[]): number {
+  return facets.reduce((sum, { count }) => sum + count, 0)
 }
 
 /** Adds up what is known of facets. */

@@ -27,6 +27,7 @@ export function readCalls(db: DatabaseSync, now: () => number): ReadCalls {
     listLetters: query => letters.list(query),
     getLetter: id => letters.get(id),
     statLetters: filter => letters.stats(filter),
+    timeLetters: (filter, span) => letters.timeline(filter, span),
     listGroups: (query, behind) => groups.list(query, behind, now()),
     getGroup: id => groups.get(id),
     depth(channel, handler) {

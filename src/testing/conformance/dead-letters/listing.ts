@@ -101,6 +101,28 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     })
   })
 
+  it('E10: a timeline counts by the time of the last failure, whatever the filter and the stretches', async world => {
+    const letters = assortedLetters(world, MANY, seededRandom(3))
+    await world.send(...letters)
+    const latest = Math.max(...letters.map(letter => letter.cycle.lastFailedAt))
+    for (const filter of filtersFor(letters))
+      for (const [before, bucketMs, buckets] of [
+        [5_000, 1_000, 6],
+        [3, 1, 4],
+        [2_000, 1_500, 1],
+        [0, 60_000, 3],
+      ] as const) {
+        const from = latest - before
+        const expected = Array.from({ length: buckets }, (_, bucket) => {
+          const start = from + bucket * bucketMs
+          const isIn = (at: number) => at >= start && at < start + bucketMs
+          return letters.filter(each => matchesFilter(each, filter) && isIn(each.cycle.lastFailedAt)).length
+        })
+        const counted = await world.store.timeline(filter, { from, bucketMs, buckets })
+        assert.deepEqual(counted, expected, `filter ${JSON.stringify(filter)}, ${bucketMs} ms`)
+      }
+  })
+
   it('E9: a letter that was told again stands where its last failure puts it', async world => {
     const [older, newer] = [world.make.letter(), world.make.letter()]
     const at = world.patience.now() + 5_000

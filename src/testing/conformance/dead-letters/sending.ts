@@ -80,6 +80,7 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     await assert.rejects(async () => world.store.list(), closed)
     await assert.rejects(async () => world.store.get('some-id'), closed)
     await assert.rejects(async () => world.store.stats(), closed)
+    await assert.rejects(async () => world.store.timeline({}, { from: 0, bucketMs: 1, buckets: 1 }), closed)
   })
 }
 

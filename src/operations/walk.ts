@@ -1,5 +1,5 @@
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import type { DeadLetterStore, LetterFilter } from '../../ports/dead-letters.ts'
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
 
 /** Payloads may be of a megabyte each. */
 const PAGE = 200

@@ -1,7 +1,7 @@
-import type { TriageState } from '../../core/dead-letter/group.ts'
-import type { JsonValue } from '../../core/event/event.ts'
-import type { Group, TriageChange } from '../../ports/groups.ts'
-import type { Store } from '../../ports/store.ts'
+import type { TriageState } from '../core/dead-letter/group.ts'
+import type { JsonValue } from '../core/event/event.ts'
+import type { Group, TriageChange } from '../ports/groups.ts'
+import type { Store } from '../ports/store.ts'
 
 const ACTIONS: Readonly<Record<TriageState, string>> = {
   open: 'group.open',
@@ -14,7 +14,7 @@ const ACTIONS: Readonly<Record<TriageState, string>> = {
 export async function triageGroup(
   store: Store,
   id: string,
-  change: TriageChange & { readonly state: TriageState },
+  change: TriageChange,
 ): Promise<Group | undefined> {
   const group = await store.groups.change(id, change)
   if (group === undefined) return undefined
@@ -24,7 +24,7 @@ export async function triageGroup(
   await store.audit.append({
     at,
     by,
-    action: ACTIONS[state],
+    action: state === undefined ? 'group.edit' : ACTIONS[state],
     target: id,
     detail: detail as Readonly<Record<string, JsonValue>>,
   })

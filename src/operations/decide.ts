@@ -1,7 +1,7 @@
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import type { LetterState } from '../../core/dead-letter/state.ts'
-import { TransitionError } from '../../core/dead-letter/state.ts'
-import type { Store } from '../../ports/store.ts'
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { LetterState } from '../core/dead-letter/state.ts'
+import { TransitionError } from '../core/dead-letter/state.ts'
+import type { Store } from '../ports/store.ts'
 
 /** Who decides, when and why. */
 export interface Decision {

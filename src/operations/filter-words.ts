@@ -1,4 +1,4 @@
-import type { LetterFilter } from '../../ports/dead-letters.ts'
+import type { LetterFilter } from '../ports/dead-letters.ts'
 
 /** For the audit and for questions: `channel orders, state dead`, or `all letters`. */
 export function filterInWords(filter: LetterFilter): string {

@@ -1,7 +1,7 @@
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { isHeld, type LetterState } from '../../core/dead-letter/state.ts'
-import type { LetterFilter } from '../../ports/dead-letters.ts'
-import type { Store } from '../../ports/store.ts'
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import { isHeld, type LetterState } from '../core/dead-letter/state.ts'
+import type { LetterFilter } from '../ports/dead-letters.ts'
+import type { Store } from '../ports/store.ts'
 import { filterInWords } from './filter-words.ts'
 import { walk } from './walk.ts'
 
@@ -37,9 +37,14 @@ export async function purgeLetters(
   store: Store,
   purge: Purge,
   by: string,
-  around: { readonly signal?: AbortSignal; onProgress?(deleted: number): Promise<void> } = {},
+  around: {
+    readonly signal?: AbortSignal
+    /** Why, for the audit. */
+    readonly note?: string
+    onProgress?(deleted: number): Promise<void>
+  } = {},
 ): Promise<number> {
-  const { signal, onProgress } = around
+  const { signal, note, onProgress } = around
   let deleted = 0
   try {
     for await (const page of walk(store.deadLetters, frozen(purge), BATCH)) {
@@ -52,7 +57,8 @@ export async function purgeLetters(
   } finally {
     if (deleted > 0) {
       const target = `${purge.isExpiredOnly ? 'expired, ' : ''}${filterInWords(purge.filter)}`
-      await store.audit.append({ at: purge.at, by, action: 'letters.purge', target, detail: { deleted } })
+      const detail = { deleted, ...(note === undefined ? {} : { note }) }
+      await store.audit.append({ at: purge.at, by, action: 'letters.purge', target, detail })
     }
   }
   return deleted
