@@ -12,12 +12,14 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   core: [],
   ports: ['core'],
   runtime: ['core', 'ports'],
+  operations: ['core', 'ports'],
   replay: ['core', 'ports', 'runtime'],
   adapters: ['core', 'ports'],
   testing: ['core', 'ports', 'runtime', 'adapters'],
   config: ['core', 'ports', 'runtime', 'replay'],
-  server: ['core', 'ports', 'runtime', 'replay', 'adapters', 'config'],
-  cli: ['core', 'ports', 'runtime', 'replay', 'adapters', 'config', 'server'],
+  server: ['core', 'ports', 'runtime', 'operations', 'replay'],
+  demo: ['core', 'ports', 'runtime', 'operations', 'replay', 'adapters', 'testing', 'server'],
+  cli: ['core', 'ports', 'runtime', 'operations', 'replay', 'adapters', 'config', 'server', 'demo'],
 }
 const WITHOUT_DEPENDENCIES = ['core', 'ports', 'runtime']
 const HOME_OF_TIME = 'src/ports/system-clock.ts'

@@ -1,5 +1,5 @@
 import { ANY_IDS, type Command, command, ONE_ID, SOME_IDS } from './command.ts'
-import { completionFlags, demoFlags, doctorFlags } from './flags/common.ts'
+import { completionFlags, demoFlags, doctorFlags, serveFlags } from './flags/common.ts'
 import { groupListFlags, groupShowFlags, muteFlags, triageFlags } from './flags/groups.ts'
 import {
   decideFlags,
@@ -20,6 +20,16 @@ export const COMMANDS: readonly Command[] = [
     flags: demoFlags,
     examples: ['lazaret demo'],
     load: async () => (await import('./verbs/demo.ts')).demo,
+  }),
+  command({
+    name: 'serve',
+    about: 'the console and the HTTP API, until Ctrl-C',
+    flags: serveFlags,
+    examples: [
+      'lazaret serve --store sqlite:./lazaret.db',
+      'lazaret serve --config lazaret.yaml --port 8080',
+    ],
+    load: async () => (await import('./verbs/serve.ts')).serve,
   }),
   command({
     name: 'dlq list',
@@ -210,4 +220,4 @@ export const COMMANDS: readonly Command[] = [
 ]
 
 /** Named in the documentation of what is to come; a person who types one is told so. */
-export const NOT_YET: readonly string[] = ['serve', 'outbox', 'rabbitmq']
+export const NOT_YET: readonly string[] = ['outbox', 'rabbitmq']

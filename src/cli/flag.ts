@@ -73,6 +73,18 @@ export function count(about: string, placeholder = 'N'): Flag<number> {
   }
 }
 
+/** 0 is any that is free. */
+export function port(about: string): Flag<number> {
+  return {
+    about,
+    placeholder: 'PORT',
+    read(text) {
+      if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+      throw new Unreadable('give a port from 0, for any that is free, up to 65535')
+    },
+  }
+}
+
 /** How many to show, `all` being any number. */
 export function countOrAll(about: string): Flag<number> {
   return {

@@ -63,7 +63,7 @@ describe('what was typed wrong is answered in one line with what to do, and exit
     [['list'], "list: there is no such verb; did you mean 'dlq list'?"],
     [['retry'], "retry: there is no such verb; did you mean 'replay'?"],
     [['frobnicate'], "frobnicate: there is no such verb; 'lazaret --help' lists them"],
-    [['serve'], "serve: this version cannot do that yet; 'lazaret --help' lists what it can"],
+    [['outbox'], "outbox: this version cannot do that yet; 'lazaret --help' lists what it can"],
     [['groups'], 'groups: say what to do: list, show, ack, mute, resolve'],
     [['--json'], "say what to do; 'lazaret --help' lists it"],
     [['dlq', 'list', '--chanel', 'x'], "dlq list: there is no flag --chanel; did you mean '--channel'?"],

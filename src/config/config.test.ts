@@ -40,7 +40,14 @@ replay:
   needsApproval: true
 automaticReplay: { cron: '*/15 * * * *', batchSize: 10, maxAge: 6h }
 cleanup: { cron: '30 3 * * *' }
-server: { port: 4600, anything: [goes, here] }
+server:
+  port: '4600'
+  stores: { shop: 'sqlite:./shop.db' }
+  tokens:
+    - { name: ann, role: admin, sha256: ${'a'.repeat(64)} }
+    - { name: bob, role: viewer, sha256: ${'b'.repeat(64)} }
+  needsApproval: true
+  rateLimit: { perSecond: 10 }
 `,
       { DATA: '/var/lib', KEY_1: KEY, KEY_2: KEY },
     )
@@ -59,7 +66,13 @@ server: { port: 4600, anything: [goes, here] }
       },
       automaticReplay: { cron: '*/15 * * * *', batchSize: 10, maxAge: 6 * 3_600_000 },
       cleanup: { cron: '30 3 * * *' },
-      server: { port: 4600 },
+      server: {
+        port: 4600,
+        stores: { shop: 'sqlite:./shop.db' },
+        tokens: [{ name: 'ann', role: 'admin' }, { name: 'bob' }],
+        needsApproval: true,
+        rateLimit: { perSecond: 10 },
+      },
     })
     expect(config.masks.maskText('account AC1234')).toBe('account ***')
     expect(config.masks.isMaskedName('National-ID')).toBe(true)
@@ -134,6 +147,30 @@ server: { port: 4600, anything: [goes, here] }
     expect(faults.join('\n')).not.toMatch(/hunter2|plainly/)
     expect(faults[0]).toContain('lazaret.yaml:1: store: got a value that is not shown')
     expect(faultsOf('store: sqllite://user:pass@host/x').join()).not.toContain('pass')
+  })
+
+  it('F7: what is wrong with the server is told by its line, and a token is never shown', () => {
+    const text = [
+      'server:',
+      '  port: 70000',
+      '  tokens:',
+      '    - { name: ann, role: boss, sha256: hunter2hunter2 }',
+      '  readonly: true',
+    ].join('\n')
+    const faults = faultsOf(text)
+    expect(faults).toEqual([
+      'lazaret.yaml:2: server.port: got 70000; give a whole number of at least 0 and of at most 65535',
+      expect.stringContaining(
+        'lazaret.yaml:4: server.tokens[0].role: got a value that is not shown; give one of',
+      ),
+      expect.stringContaining(
+        'lazaret.yaml:4: server.tokens[0].sha256: got a value that is not shown; give the',
+      ),
+      expect.stringContaining(
+        "lazaret.yaml:5: server.readonly: got true; unknown option, did you mean 'readOnly'?",
+      ),
+    ])
+    expect(faultsOf('server: { needsApproval: true }')[0]).toContain('two people at least')
   })
 
   it('F7: the key to write with is one of those given', () => {

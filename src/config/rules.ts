@@ -93,6 +93,21 @@ function isExpression(value: unknown): value is string {
   }
 }
 
+/** Things by their names. */
+export function entries<T>(rule: Rule<T>, remedy: string): Rule<Readonly<Record<string, T>>> {
+  return {
+    read(value, path, faults) {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+        faults.add(path, value, remedy)
+        return {}
+      }
+      return Object.fromEntries(
+        Object.entries(value).map(([name, each]) => [name, rule.read(each, `${path}.${name}`, faults)]),
+      )
+    },
+  }
+}
+
 const STORE_URL = /^(?:memory:$|(?:file|sqlite):.|(?:postgres|postgresql|redis|rediss):\/\/.)/
 
 export const storeUrl: Rule<string> = that(

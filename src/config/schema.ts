@@ -20,12 +20,14 @@ import {
   cron,
   duration,
   durationOrNever,
+  entries,
   expression,
   fileUrl,
   numeric,
   storeUrl,
   truth,
 } from './rules.ts'
+import { serverRule } from './server.ts'
 
 export const DEFAULT_CLEANUP_CRON = '0 2 * * *'
 export const DEFAULT_AUTOMATIC_BATCH = 50
@@ -71,20 +73,6 @@ const key: Rule<string> = {
   },
 }
 
-function entries<T>(rule: Rule<T>, remedy: string): Rule<Readonly<Record<string, T>>> {
-  return {
-    read(value, path, faults) {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-        faults.add(path, value, remedy)
-        return {}
-      }
-      return Object.fromEntries(
-        Object.entries(value).map(([name, each]) => [name, rule.read(each, `${path}.${name}`, faults)]),
-      )
-    },
-  }
-}
-
 const sealing = group(
   {
     current: text({ maxLength: 64 }),
@@ -127,12 +115,6 @@ function orOff<T>(rule: Rule<T>): Rule<T | undefined> {
   }
 }
 
-const server = that(
-  (value): value is Readonly<Record<string, unknown>> =>
-    typeof value === 'object' && value !== null && !Array.isArray(value),
-  'give the settings of the server, such as port: 4600',
-)
-
 const rules = {
   store: optional(storeUrl),
   spill: optional(fileUrl),
@@ -143,7 +125,7 @@ const rules = {
   replay,
   automaticReplay: optional(automaticReplay),
   cleanup,
-  server: optional(server),
+  server: serverRule,
 }
 
 export type Settings = Resolved<typeof rules>

@@ -1,7 +1,7 @@
 import { isHeld, type LetterState } from '../../core/dead-letter/state.ts'
+import { countPurge } from '../../operations/purge.ts'
 import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Store } from '../../ports/store.ts'
-import { countPurge } from '../operations/purge.ts'
 import { counted, sizeText } from '../print/fields.ts'
 import { type Check, failWith, ok, warn } from './check.ts'
 

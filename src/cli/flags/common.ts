@@ -1,4 +1,4 @@
-import { count, onOff, word } from '../flag.ts'
+import { count, onOff, port, word } from '../flag.ts'
 
 export const HELP = onOff('show this help')
 export const VERSION = onOff('show the version')
@@ -15,9 +15,17 @@ export const storeFlags = {
 }
 
 export const doctorFlags = storeFlags
+export const serveFlags = {
+  port: port('the port it listens on [4600]'),
+  host: word('NAME', 'the address it listens on; any but a loopback needs tokens in the config [127.0.0.1]'),
+  ...storeFlags,
+}
 export const completionFlags = { help: HELP }
 export const demoFlags = {
-  port: count('the port of its console [4600]'),
-  seed: count('the same shop again'),
+  port: count('the port of its console [4600, or the next free one]'),
+  host: word('NAME', 'the address it listens on [127.0.0.1]'),
+  seed: count('which shop it is: the same seed gives the same one again [1]'),
+  store: word('URL', 'a new sqlite:FILE to keep, or memory: [a file that is gone afterwards]'),
+  json: JSON_OUTPUT,
   help: HELP,
 }

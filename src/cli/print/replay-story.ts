@@ -1,7 +1,7 @@
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
+import { filterInWords } from '../../operations/filter-words.ts'
 import type { Replay, ReplayCounts, ReplayDecision, ReplayItem } from '../../ports/replays.ts'
-import { filterInWords } from '../operations/filter-words.ts'
 import { counted, fieldLines, heading } from './fields.ts'
 import { safeText } from './safe-text.ts'
 import { type Paint, stateColour } from './style.ts'

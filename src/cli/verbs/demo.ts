@@ -1,9 +1,102 @@
+import { type Past, yesterday } from '../../demo/history/yesterday.ts'
+import { openDemo } from '../../demo/open-demo.ts'
+import { pacedClock } from '../../demo/paced-clock.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { within } from '../../runtime/within.ts'
 import type { Context } from '../command.ts'
+import { openPlace, type Place } from '../demo/place.ts'
+import { type Serving, serve } from '../demo/serving.ts'
+import { notes, welcome } from '../demo/welcome.ts'
 import type { demoFlags } from '../flags/common.ts'
-import { type ExitCode, FailedError } from '../io.ts'
+import { type ExitCode, type Io, UsageError } from '../io.ts'
+import { jsonLine } from '../print/json.ts'
+import { safeText } from '../print/safe-text.ts'
 
-export async function demo(_: Context<typeof demoFlags>): Promise<ExitCode> {
-  throw new FailedError(
-    'demo: this version cannot do that yet; docs/guides/tutorial.md shows the same by hand',
-  )
+const DEFAULT_SEED = 1
+/** Makes the story run so many times as fast. */
+const PACE = 'LAZARET_DEMO_PACE'
+const MAX_PACE = 100
+/** Whoever presses Ctrl-C has their terminal back within two seconds, whatever hangs. */
+const CLOSE_LIMIT_MS = 1_500
+
+type DemoContext = Context<typeof demoFlags>
+type Flags = DemoContext['flags'] & { readonly seed: number }
+
+interface Surroundings {
+  readonly clock: Clock
+  readonly past: Past
+  readonly interrupted: AbortSignal
+}
+
+/** A shop with failing handlers and the console on it, until Ctrl-C. */
+export async function demo({ io, flags }: DemoContext): Promise<ExitCode> {
+  // Looked at before anything is made, so that Ctrl-C in the midst of starting leaves nothing behind either.
+  const { interrupted } = io
+  const clock = pacedClock(io.clock, paceOf(io))
+  const { seed = DEFAULT_SEED } = flags
+  // The store opens on a thread of its own meanwhile.
+  const past = yesterday(clock.now(), seed)
+  const place = await openPlace(io, flags.store, clock)
+  try {
+    await open(io, { ...flags, seed }, place, { clock, interrupted, past: await past })
+    return 0
+  } finally {
+    await within(io.clock, CLOSE_LIMIT_MS, place.store.close())
+    await place.remove()
+  }
+}
+
+async function open(
+  io: Io,
+  flags: Flags,
+  place: Place,
+  { clock, interrupted, past }: Surroundings,
+): Promise<void> {
+  const { seed, port, host } = flags
+  const { store } = place
+  const trouble = (error: unknown) =>
+    void io.stderr.write(`lazaret demo: ${inOneLine(error)}\n`).catch(() => {})
+  const shop = await openDemo({ store, clock, seed, past, trouble })
+  let serving: Serving | undefined
+  try {
+    serving = await serve({ store, demo: shop, clock, port, host, onError: trouble })
+    await shop.start()
+    await tell(io, flags, serving, place)
+    await over(interrupted)
+  } finally {
+    const closing = (async () => {
+      await serving?.server.close()
+      await shop.close()
+    })()
+    await within(io.clock, CLOSE_LIMIT_MS, closing)
+  }
+}
+
+async function tell(io: Io, flags: Flags, serving: Serving, place: Place): Promise<void> {
+  const { seed } = flags
+  if (flags.json !== true) {
+    await io.stdout.write(welcome(io, serving, place, seed))
+    return
+  }
+  await io.stdout.write(jsonLine({ url: serving.url, seed, store: place.url }))
+  for (const note of notes(serving)) await io.stderr.write(`${note}\n`)
+}
+
+function over(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+function paceOf({ env }: Io): number {
+  const text = env[PACE] ?? ''
+  if (text === '') return 1
+  const pace = Number(text)
+  if (pace >= 0.1 && pace <= MAX_PACE) return pace
+  throw new UsageError(`$${PACE} is '${text}'; give a number from 0.1 up to ${MAX_PACE}, or leave it out`)
+}
+
+function inOneLine(error: unknown): string {
+  return safeText((error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '')
 }

@@ -1,9 +1,9 @@
 import type { TriageState } from '../../core/dead-letter/group.ts'
+import { triageGroup } from '../../operations/triage.ts'
 import type { Context } from '../command.ts'
 import { findGroup } from '../find.ts'
 import type { muteFlags, triageFlags } from '../flags/groups.ts'
 import { type ExitCode, FailedError, UsageError } from '../io.ts'
-import { triageGroup } from '../operations/triage.ts'
 import { withStore } from '../session.ts'
 import { showGroup } from './groups-show.ts'
 

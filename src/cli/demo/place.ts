@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DEFAULT_CONFIG } from '../../config/config.ts'
+import type { ShopStore } from '../../demo/shop.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Store } from '../../ports/store.ts'
+import { FailedError, type Io, UsageError } from '../io.ts'
+
+/** Where a demo keeps its events and letters. */
+export interface Place {
+  readonly store: ShopStore
+  readonly url: string
+  /** Whether it is still there when the demo has ended. */
+  readonly isKept: boolean
+  /** Takes away what nobody asked to keep. */
+  remove(): Promise<void>
+}
+
+/**
+ * A file in a folder of its own that is gone afterwards, unless a store is named. `$LAZARET_STORE` does not count here:
+ * it names the store that people work with, and a demo has no business in it.
+ */
+export async function openPlace(io: Io, url: string | undefined, clock: Clock): Promise<Place> {
+  if (url !== undefined) return openNamed(io, url, clock)
+  const folder = await mkdtemp(join(tmpdir(), 'lazaret-demo-'))
+  const remove = () => rm(folder, { recursive: true, force: true })
+  const own = `sqlite:${join(folder, 'shop.db')}`
+  try {
+    return { store: (await open(io, own, clock)) as ShopStore, url: own, isKept: false, remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function openNamed(io: Io, url: string, clock: Clock): Promise<Place> {
+  const store = await open(io, url, clock)
+  try {
+    if (store.broker === undefined || store.ledger === undefined)
+      throw new UsageError(`the store ${url} is no broker; give a new sqlite:FILE, or memory:`)
+    const { count } = await store.deadLetters.stats()
+    // The demo invents customers and letters: they must not come to lie among real ones.
+    if (count > 0) throw new FailedError(`the store ${url} holds ${count} letters; give a new one, or none`)
+    return { store: store as ShopStore, url, isKept: url !== 'memory:', remove: async () => {} }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+function open(io: Io, url: string, clock: Clock): Promise<Store> {
+  return io.openStore(url, { folder: io.cwd, config: DEFAULT_CONFIG, creates: 'if-missing', clock })
+}

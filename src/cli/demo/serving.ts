@@ -1,0 +1,73 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Demo } from '../../demo/open-demo.ts'
+import type { ShopStore } from '../../demo/shop.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { createServer, type LazaretServer, ListenError, type TokenOptions } from '../../server/index.ts'
+
+export const DEFAULT_PORT = 4_600
+const LOOPBACK = '127.0.0.1'
+/** So many ports are tried, from the usual one on. */
+const PORTS_TRIED = 30
+
+export interface ServingOptions {
+  readonly store: ShopStore
+  readonly demo: Demo
+  readonly clock: Clock
+  /** The one that was asked for; without it the first that is free. */
+  readonly port: number | undefined
+  readonly host: string | undefined
+  readonly onError: (error: unknown) => void
+}
+
+export interface Serving {
+  readonly server: LazaretServer
+  readonly url: string
+  readonly port: number
+  /** Whether someone asked for this port. */
+  readonly isAsked: boolean
+  /** What the console asks for where others can reach it. */
+  readonly token: string | undefined
+  readonly hasConsole: boolean
+}
+
+export async function serve(options: ServingOptions): Promise<Serving> {
+  const { store, demo, clock, port, host = LOOPBACK, onError } = options
+  const token = isOwnMachine(host) ? undefined : randomBytes(24).toString('base64url')
+  const server = createServer({
+    stores: { shop: store },
+    consumers: demo.consumers,
+    schemas: demo.schemas,
+    tokens: token === undefined ? [] : [admittedBy(token)],
+    extensions: { demo: demo.control },
+    clock,
+    random: demo.random,
+    onError,
+  })
+  const { url, port: bound } = await (port === undefined
+    ? listenOnFirstFree(server, host)
+    : server.listen({ port, host }))
+  const { ok: hasConsole } = await server.fetch(new Request(`http://${LOOPBACK}:${bound}/`))
+  return { server, url, port: bound, isAsked: port !== undefined, token, hasConsole }
+}
+
+async function listenOnFirstFree(server: LazaretServer, host: string) {
+  let first: ListenError | undefined
+  for (let port = DEFAULT_PORT; port < DEFAULT_PORT + PORTS_TRIED; port++) {
+    try {
+      return await server.listen({ port, host })
+    } catch (error) {
+      if (!(error instanceof ListenError)) throw error
+      first ??= error
+    }
+  }
+  // Of all refusals the first says best what is wrong: another port would not have helped.
+  throw first
+}
+
+function isOwnMachine(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
+function admittedBy(token: string): TokenOptions {
+  return { name: 'demo', role: 'admin', sha256: createHash('sha256').update(token).digest('hex') }
+}

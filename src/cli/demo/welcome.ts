@@ -1,0 +1,36 @@
+import type { Io } from '../io.ts'
+import { safeText } from '../print/safe-text.ts'
+import { paintFor } from '../print/style.ts'
+import type { Place } from './place.ts'
+import { DEFAULT_PORT, type Serving } from './serving.ts'
+
+const SIGHTS = [
+  ['Groups', 'release 2.4.0 breaks the payments after 3 s: one cause, one group, a letter for each wallet'],
+  ['Channels', 'the warehouse falls sick after 13 s: its breaker opens, the channel pauses, and it heals'],
+  ['Replays', 'the first one halts by itself after 30 s; after the fix at 40 s the next one recovers all'],
+] as const
+
+/** What a person reads when the demo has started: where it is, and what to look at. */
+export function welcome(io: Io, serving: Serving, place: Place, seed: number): string {
+  const paint = paintFor(io.stdout, io.env)
+  const sights = SIGHTS.map(([where, what]) => `  ${paint('bold', where.padEnd(8))}  ${what}`)
+  const kept = place.isKept ? `${safeText(place.url)} is kept` : 'nothing of it is kept'
+  return [
+    `A shop on a bad day, seed ${seed}:  ${paint('cyan', serving.url)}`,
+    '',
+    ...sights,
+    '',
+    ...notes(serving),
+    paint('dim', `Ctrl-C ends it; ${kept}.`),
+    '',
+  ].join('\n')
+}
+
+/** What is not as it usually is. */
+export function notes({ port, isAsked, token, hasConsole }: Serving): readonly string[] {
+  return [
+    ...(!isAsked && port !== DEFAULT_PORT ? [`Port ${DEFAULT_PORT} is taken, so it is ${port}.`] : []),
+    ...(token === undefined ? [] : [`Others can reach this address, so it asks for a token: ${token}`]),
+    ...(hasConsole ? [] : ['The console is not built: npm run build makes it. The API answers at /api/v1.']),
+  ]
+}

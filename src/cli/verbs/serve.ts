@@ -1,0 +1,83 @@
+import { type LoadedConfig, loadConfig } from '../../config/load.ts'
+import type { Store } from '../../ports/store.ts'
+import { createServer } from '../../server/index.ts'
+import type { Context } from '../command.ts'
+import type { serveFlags } from '../flags/common.ts'
+import type { ExitCode, Io } from '../io.ts'
+import { jsonLine } from '../print/json.ts'
+import { chooseStore } from '../session.ts'
+
+export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<ExitCode> {
+  const loaded = await loadConfig({ file: flags.config, cwd: io.cwd, env: io.env })
+  const { config } = loaded
+  const stores = await openStores(io, flags.store, loaded)
+  try {
+    const { port, host, stores: _, ...settings } = config.server
+    const { stages, perSecond, haltRefailRatio, maxAge, needsApproval } = config.replay
+    const { automaticReplay } = config
+    const server = createServer({
+      ...settings,
+      needsApproval: settings.needsApproval ?? needsApproval,
+      stores,
+      masks: config.masks,
+      replayDefaults: { stages, perSecond, haltRefailRatio, maxAgeMs: maxAge },
+      retentionMs: config.retention,
+      automaticReplay: automaticReplay && { ...automaticReplay, maxAgeMs: automaticReplay.maxAge },
+      cleanup: config.cleanup,
+      clock: io.clock,
+      random: io.random,
+      onError: error => void io.stderr.write(`lazaret: ${problemOf(error)}\n`).catch(() => {}),
+    })
+    try {
+      const { url } = await server.listen({ port: flags.port ?? port, host: flags.host ?? host })
+      if (flags.json) await io.stdout.write(jsonLine({ url }))
+      await io.stderr.write(`Lazaret is at ${url}\nCtrl-C ends it\n`)
+      await untilAborted(io.interrupted)
+    } finally {
+      await server.close()
+    }
+    return 0
+  } finally {
+    await closeAll(stores)
+  }
+}
+
+/** The one that was typed; else those of the server in the config; else the one everything works on. */
+async function openStores(
+  io: Io,
+  typed: string | undefined,
+  loaded: LoadedConfig,
+): Promise<Readonly<Record<string, Store>>> {
+  const { config, folder } = loaded
+  const several = typed === undefined ? config.server.stores : undefined
+  const chosen = chooseStore(typed, io, loaded)
+  const urls = several === undefined ? { main: chosen.url } : several
+  const opened = new Map<string, Store>()
+  const base = { config, creates: 'never', clock: io.clock } as const
+  try {
+    for (const [name, url] of Object.entries(urls))
+      opened.set(
+        name,
+        await io.openStore(url, { ...base, folder: several === undefined ? chosen.folder : folder }),
+      )
+  } catch (error) {
+    await closeAll(Object.fromEntries(opened))
+    throw error
+  }
+  return Object.fromEntries(opened)
+}
+
+async function closeAll(stores: Readonly<Record<string, Store>>): Promise<void> {
+  await Promise.all(Object.values(stores).map(store => store.close()))
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+function problemOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

@@ -1,0 +1,44 @@
+import { group } from '../core/options/resolve.ts'
+import { flag, integer, list, number, oneOf, optional, text, that } from '../core/options/rules.ts'
+import { entries, numeric, storeUrl, truth } from './rules.ts'
+
+/** Told without being shown: whoever has it could try tokens against it. */
+const tokenHash = that(
+  (value): value is string => typeof value === 'string' && /^[\da-f]{64}$/i.test(value),
+  'give the SHA-256 of the token in hex, such as `printf %s TOKEN | sha256sum` makes',
+)
+
+const tokens = list(
+  group({
+    name: text({ maxLength: 100 }),
+    role: oneOf('viewer', 'operator', 'admin'),
+    sha256: tokenHash,
+  }),
+)
+
+/** What `lazaret serve` goes by. Left undefined, the server's own defaults hold. */
+export const serverRule = group(
+  {
+    port: optional(numeric(integer({ min: 0, max: 65_535 }))),
+    host: optional(text({ maxLength: 253 })),
+    stores: optional(entries(storeUrl, 'give store URLs by their names')),
+    tokens: optional(tokens),
+    readOnly: optional(truth(flag())),
+    needsApproval: optional(truth(flag())),
+    allowedHosts: optional(list(text({ maxLength: 253 }))),
+    rateLimit: optional(
+      group({
+        perSecond: numeric(number({ min: 0, above: true, max: 1_000_000 })),
+        burst: optional(numeric(integer({ min: 1, max: 1_000_000 }))),
+      }),
+    ),
+  },
+  ({ tokens: given = [], needsApproval, stores }, fault) => {
+    if (new Set(given.map(({ name }) => name)).size < given.length)
+      fault('tokens', 'give every token a name of its own')
+    if (needsApproval && given.length < 2)
+      fault('needsApproval', 'give tokens for two people at least, or nobody can be the second')
+    if (stores !== undefined && Object.keys(stores).length === 0)
+      fault('stores', 'give one store at least, or leave it out')
+  },
+)

@@ -1,0 +1,55 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { ProblemError } from '../http/problem.ts'
+import type { Role } from '../schema/me.ts'
+
+/** A token that is let in. The token itself is nowhere: `sha256` is its hash, in hex. */
+export interface TokenOptions {
+  readonly name: string
+  readonly role: Role
+  readonly sha256: string
+}
+
+/** Who is asking. */
+export interface Caller {
+  readonly name: string
+  readonly role: Role
+}
+
+/** Where no tokens are set, only this machine can reach the server, and whoever is on it may do everything. */
+const LOCAL: Caller = Object.freeze({ name: 'local', role: 'admin' })
+const BEARER = /^Bearer +([\x21-\x7e]+) *$/i
+
+export class Callers {
+  readonly #tokens: readonly { readonly caller: Caller; readonly hash: Buffer }[]
+
+  constructor(tokens: readonly TokenOptions[]) {
+    this.#tokens = tokens.map(({ name, role, sha256 }) => ({
+      caller: Object.freeze({ name, role }),
+      hash: Buffer.from(sha256, 'hex'),
+    }))
+  }
+
+  get areNamed(): boolean {
+    return this.#tokens.length > 0
+  }
+
+  identify(request: Request): Caller {
+    if (!this.areNamed) return LOCAL
+    const [, token] = BEARER.exec(request.headers.get('authorization') ?? '') ?? []
+    const caller = token === undefined ? undefined : this.#find(token)
+    if (caller !== undefined) return caller
+    const detail =
+      token === undefined ? 'Send the header Authorization: Bearer TOKEN' : 'The token is not known here.'
+    throw new ProblemError('unauthenticated', detail, {
+      headers: { 'www-authenticate': 'Bearer realm="lazaret"' },
+    })
+  }
+
+  /** Hashed first and held against all: how long it takes tells nothing about any of them. */
+  #find(token: string): Caller | undefined {
+    const hash = createHash('sha256').update(token).digest()
+    let found: Caller | undefined
+    for (const each of this.#tokens) if (timingSafeEqual(each.hash, hash)) found = each.caller
+    return found
+  }
+}

@@ -1,0 +1,30 @@
+import { advance, IDLE, notBefore, type Rate, rate, withoutReservations } from '../../core/limit/gcra.ts'
+import { ProblemError } from '../http/problem.ts'
+
+export interface PaceOptions {
+  readonly perSecond: number
+  readonly burst?: number | undefined
+}
+
+/** Bounds how fast one caller may ask. There are as many buckets as tokens, and one for everyone without. */
+export class Pace {
+  readonly #rate: Rate
+  readonly #tats = new Map<string, number>()
+
+  constructor(options: PaceOptions) {
+    this.#rate = rate(options)
+  }
+
+  require(caller: string, now: number): void {
+    const tat = withoutReservations(this.#rate, this.#tats.get(caller) ?? IDLE, now)
+    const at = notBefore(this.#rate, tat, now)
+    if (at <= now) {
+      this.#tats.set(caller, advance(this.#rate, tat, now))
+      return
+    }
+    const seconds = Math.max(1, Math.ceil((at - now) / 1_000))
+    throw new ProblemError('too-many-requests', `Ask again in ${seconds} s, and more slowly.`, {
+      headers: { 'retry-after': String(seconds) },
+    })
+  }
+}

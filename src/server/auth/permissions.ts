@@ -1,0 +1,35 @@
+import { ProblemError } from '../http/problem.ts'
+import { type Action, action, type Role } from '../schema/me.ts'
+import type { Permission } from '../schema/replays.ts'
+import type { Caller } from './callers.ts'
+
+const RANK: Readonly<Record<Role, number>> = { viewer: 0, operator: 1, admin: 2 }
+
+/** What cannot be undone is for admins. */
+const ADMIN_ONLY: ReadonlySet<Action> = new Set<Action>(['letters.purge'])
+
+/** Who may do what. Looking is for everyone who is let in. */
+export class Permissions {
+  readonly #isReadOnly: boolean
+
+  constructor(isReadOnly: boolean) {
+    this.#isReadOnly = isReadOnly
+  }
+
+  of({ role }: Caller, wanted: Action): Permission {
+    if (this.#isReadOnly) return { allowed: false, why: 'This server is read-only.' }
+    const needed: Role = ADMIN_ONLY.has(wanted) ? 'admin' : 'operator'
+    if (RANK[role] >= RANK[needed]) return { allowed: true }
+    return { allowed: false, why: `This needs the role ${needed}; yours is ${role}.` }
+  }
+
+  all(caller: Caller): Record<Action, Permission> {
+    const entries = action.options.map(each => [each, this.of(caller, each)] as const)
+    return Object.fromEntries(entries) as Record<Action, Permission>
+  }
+
+  require(caller: Caller, wanted: Action): void {
+    const { allowed, why } = this.of(caller, wanted)
+    if (!allowed) throw new ProblemError('forbidden', why ?? 'This is not allowed.')
+  }
+}

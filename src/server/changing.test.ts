@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest'
+import { everythingIn, serverWorld } from '../../test/support/server-world.ts'
+import { createConsumer } from '../runtime/consumer/consumer.ts'
+
+describe('deciding about letters', () => {
+  it('F8: discard and reopen say who and why in the audit', async () => {
+    const { tell, bury, make, audited, store } = serverWorld()
+    const [letter] = await bury(make.letter())
+    const path = `/api/v1/dead-letters/${letter!.id}`
+    expect((await tell(`${path}/discard`, { reason: 'test order' })).body.state).toBe('discarded')
+    expect((await tell(`${path}/reopen`, { reason: 'it was none' })).body.state).toBe('dead')
+    expect(await audited()).toEqual([
+      `local letter.reopen ${letter!.id}`,
+      `local letter.discard ${letter!.id}`,
+    ])
+    await store.deadLetters.change(letter!.id, { to: 'replaying', at: 0 })
+    expect((await tell(`${path}/discard`, { reason: 'now' })).status).toBe(409)
+    expect((await tell('/api/v1/dead-letters/nobody/discard', { reason: 'x' })).status).toBe(404)
+    expect((await tell(`${path}/discard`, {})).body.faults[0].path).toBe('body.reason')
+  })
+
+  it('P2: a payload is shown unmasked only after the audit has it', async () => {
+    const { tell, bury, make, store } = serverWorld()
+    const payload = { password: 'hunter2', __proto__: null, text: '<script>alert(1)</script>' }
+    const [letter] = await bury(make.letter({ event: make.event({ payload, headers: { cookie: 'a=b' } }) }))
+    const path = `/api/v1/dead-letters/${letter!.id}/reveal`
+    const { body } = await tell(path, { reason: 'the customer asks' })
+    expect(body).toMatchObject({
+      payload: { password: 'hunter2' },
+      headers: { cookie: 'a=b' },
+      revealedBy: 'local',
+    })
+    const { entries } = await store.audit.list({ action: 'payload.reveal' })
+    expect(entries).toMatchObject([
+      { by: 'local', target: letter!.id, detail: { reason: 'the customer asks' } },
+    ])
+    store.audit.append = () => Promise.reject(new Error('disk full'))
+    const refused = await tell(path, { reason: 'again' })
+    expect(refused.status).toBe(500)
+    expect(refused.text).not.toContain('hunter2')
+  })
+
+  it('P2: bytes are revealed as base64', async () => {
+    const { tell, ask, bury, make } = serverWorld()
+    const [letter] = await bury(make.letter({ event: make.event({ payload: Uint8Array.of(0, 255, 7) }) }))
+    const path = `/api/v1/dead-letters/${letter!.id}`
+    expect((await ask(path)).body.event.payload).toBe('[3 bytes]')
+    expect((await tell(`${path}/reveal`, { reason: 'look' })).body).toMatchObject({ payloadBase64: 'AP8H' })
+  })
+
+  it('F8: a purge deletes what it was asked to if there are as many as expected', async () => {
+    const { tell, bury, make, store, audited } = serverWorld()
+    await bury(make.letter({ channel: 'mails' }), make.letter({ channel: 'mails' }), make.letter())
+    const filter = { channel: 'mails' }
+    const wrong = await tell('/api/v1/dead-letters/purge', { filter, expectedCount: 3, reason: 'old' })
+    expect(wrong.status).toBe(409)
+    expect(wrong.body.detail).toContain('2 letters match, not 3')
+    expect((await store.deadLetters.stats()).count).toBe(3)
+    const done = await tell('/api/v1/dead-letters/purge', { filter, expectedCount: 2, reason: 'old' })
+    expect(done.body).toEqual({ deleted: 2 })
+    expect((await store.deadLetters.stats()).byChannel).toEqual({ orders: 1 })
+    expect(await audited()).toEqual(['local letters.purge channel mails'])
+  })
+})
+
+describe('deciding about groups', () => {
+  it('F8: state, owner, link and notes are kept and audited; null takes away', async () => {
+    const { tell, bury, make, audited } = serverWorld()
+    const [letter] = await bury(make.letter())
+    const id = letter!.cycle.failure!.fingerprint.id
+    const patch = (json: unknown) => tell(`/api/v1/groups/${id}`, json, { method: 'PATCH' })
+    const muted = { state: 'muted', mutedUntil: '2026-01-02T00:00:00Z', owner: 'ann', note: 'known' }
+    expect((await patch(muted)).body).toMatchObject({
+      state: 'muted',
+      mutedUntil: '2026-01-02T00:00:00.000Z',
+      owner: 'ann',
+      notes: [{ by: 'local', text: 'known' }],
+    })
+    const taken = (await patch({ owner: null, link: 'https://tickets/1' })).body
+    expect(taken).toMatchObject({ state: 'muted', link: 'https://tickets/1' })
+    expect(taken.owner).toBeUndefined()
+    expect(await audited()).toEqual([`local group.edit ${id}`, `local group.mute ${id}`])
+    for (const wrong of [
+      {},
+      { state: 'muted' },
+      { mutedUntil: '2026-01-02T00:00:00Z' },
+      { link: 'javascript:alert(1)' },
+    ])
+      expect((await patch(wrong)).status, JSON.stringify(wrong)).toBe(400)
+    expect((await tell('/api/v1/groups/none', { state: 'open' }, { method: 'PATCH' })).status).toBe(404)
+  })
+})
+
+describe('steering consumers', () => {
+  it('F6: a breaker is forced and a consumer paused by name, and health follows', async () => {
+    const world = serverWorld()
+    const consumer = createConsumer({
+      broker: world.store.broker!,
+      channel: 'orders',
+      name: 'bill',
+      deadLetters: world.store.deadLetters,
+      clock: world.clock,
+      handle: () => {},
+    })
+    await consumer.start()
+    const { ask, tell, audited } = serverWorld({
+      stores: world.store,
+      consumers: [consumer],
+      clock: world.clock,
+    })
+    expect((await ask('/healthz/consumer')).body).toMatchObject({
+      status: 'UP',
+      breakerState: 'CLOSED',
+      dlqSize: 0,
+    })
+    const open = await tell('/api/v1/channels/orders/breaker', {
+      handler: 'bill',
+      to: 'open',
+      reason: 'maintenance',
+    })
+    expect(open.body.channels[0].consumers).toMatchObject([{ handler: 'bill', breaker: 'forced-open' }])
+    const down = await ask('/healthz/consumer')
+    expect([down.status, down.body.status]).toEqual([503, 'DOWN'])
+    await tell('/api/v1/channels/orders/breaker', { handler: 'bill', to: 'closed', reason: 'over' })
+    await tell('/api/v1/channels/orders/pause', { reason: 'a look' })
+    expect((await ask('/api/v1/channels')).body.channels[0].consumers[0].paused).toEqual(['hand'])
+    expect((await ask('/api/v1/overview')).body.consumers).toEqual({ paused: 1, total: 1 })
+    const resumed = await tell('/api/v1/channels/orders/resume', { handler: 'bill', reason: 'seen' })
+    expect(resumed.body.channels[0].consumers[0].paused).toEqual([])
+    expect((await tell('/api/v1/channels/mails/pause', { reason: 'x' })).status).toBe(404)
+    expect((await world.audited()).toReversed()).toEqual([
+      'local breaker.force orders',
+      'local breaker.force orders',
+      'local consumer.pause orders',
+      'local consumer.resume orders',
+    ])
+    expect(await audited()).toEqual([])
+  })
+
+  it('F6: too many letters degrade health', async () => {
+    const { ask, bury, make } = serverWorld({ degradedAt: 1 })
+    await bury(make.letter(), make.letter())
+    const { status, body } = await ask('/healthz/consumer')
+    expect([status, body.status, body.dlqSize]).toEqual([503, 'DEGRADED', 2])
+  })
+})
+
+describe('the demo', () => {
+  it('F8: its buttons are there only where it is', async () => {
+    const plain = serverWorld()
+    expect((await plain.ask('/api/v1/demo')).status).toBe(404)
+    expect((await plain.tell('/api/v1/demo/deploy', {})).status).toBe(404)
+    const pressed: string[] = []
+    const state = () => ({ title: 'shop', steps: [] })
+    const act = async (action: string, by: string) => {
+      pressed.push(`${by} ${action}`)
+      return state()
+    }
+    const { ask, tell, audited } = serverWorld({ extensions: { demo: { state, act } } })
+    expect((await ask('/api/v1/demo')).body.title).toBe('shop')
+    expect((await ask('/api/v1/me')).body.demo).toBe(true)
+    expect((await tell('/api/v1/demo/deploy', {})).status).toBe(200)
+    expect(pressed).toEqual(['local deploy'])
+    expect(await audited()).toEqual(['local demo.act deploy'])
+  })
+})
+
+it('F8: a change that fails changes nothing', async () => {
+  const { tell, bury, make, store } = serverWorld()
+  const [letter] = await bury(make.letter())
+  const before = await everythingIn(store)
+  for (const body of ['{', '', '[]', 'null', '{"reason":5}', '{"reason":"  "}', '{"reason":"x","more":1}'])
+    expect(
+      (
+        await tell(`/api/v1/dead-letters/${letter!.id}/discard`, undefined, {
+          headers: { 'content-type': 'application/json' },
+          body,
+        })
+      ).status,
+      body,
+    ).toBe(400)
+  expect(await everythingIn(store)).toEqual(before)
+})

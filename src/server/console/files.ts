@@ -1,0 +1,115 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { extname, join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import type { Clock } from '../../ports/clock.ts'
+import { ProblemError } from '../http/problem.ts'
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
+}
+/** Vite puts a hash of the content into the name: under that name there will never be anything else. */
+const HASHED = /-[\w-]{8,}\.\w+$/
+const INDEX = 'index.html'
+const LOOK_AGAIN_MS = 1_000
+
+interface Held {
+  readonly version: string
+  readonly bytes: Buffer<ArrayBuffer>
+  readonly gzipped: Buffer<ArrayBuffer>
+}
+
+/**
+ * The console's files. A path is looked up among those that are there and is never made into one, so none leads out of
+ * the folder. Whatever else is asked for is a place inside the console, which finds its way by itself.
+ */
+export class ConsoleFiles {
+  readonly #folder: string | undefined
+  readonly #clock: Clock
+  readonly #held = new Map<string, Held>()
+  #names: ReadonlySet<string> = new Set()
+  #lookedAt = Number.NEGATIVE_INFINITY
+
+  constructor(folder: string | URL | undefined, clock: Clock) {
+    const chosen = folder ?? defaultFolder()
+    this.#folder = chosen === 'none' ? undefined : chosen instanceof URL ? fileURLToPath(chosen) : chosen
+    this.#clock = clock
+  }
+
+  async serve(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url)
+    const name = decoded(pathname).replace(/^\/+/, '')
+    await this.#look()
+    const isThere = this.#names.has(name)
+    // A file that is not there is no place of the console: a script that got a page instead would fail in riddles.
+    const wanted = isThere ? name : posix.extname(name) === '' || name === INDEX ? INDEX : undefined
+    if (wanted === undefined || !this.#names.has(wanted)) throw missing(this.#names.size === 0)
+    const held = await this.#read(wanted)
+    const headers: Record<string, string> = {
+      'content-type': TYPES[extname(wanted)] ?? 'application/octet-stream',
+      'cache-control': HASHED.test(wanted) ? 'public, max-age=31536000, immutable' : 'no-cache',
+      etag: held.version,
+      vary: 'accept-encoding',
+    }
+    if (request.headers.get('if-none-match') === held.version)
+      return new Response(null, { status: 304, headers })
+    const takesGzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
+    if (!takesGzip) return new Response(held.bytes, { headers })
+    return new Response(held.gzipped, { headers: { ...headers, 'content-encoding': 'gzip' } })
+  }
+
+  /** A console that is built anew while the server runs is found. */
+  async #look(): Promise<void> {
+    const now = this.#clock.now()
+    if (this.#folder === undefined || now - this.#lookedAt < LOOK_AGAIN_MS) return
+    this.#lookedAt = now
+    const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(() => [])
+    const root = this.#folder
+    this.#names = new Set(
+      entries
+        .filter(entry => entry.isFile())
+        .map(entry => join(entry.parentPath, entry.name).slice(join(root, '/').length).replaceAll('\\', '/')),
+    )
+  }
+
+  async #read(name: string): Promise<Held> {
+    const path = join(this.#folder!, name)
+    const { mtimeMs, size } = await stat(path)
+    const version = `W/"${mtimeMs.toString(36)}-${size.toString(36)}"`
+    const held = this.#held.get(name)
+    if (held?.version === version) return held
+    const bytes = await readFile(path)
+    const read = { version, bytes, gzipped: gzipSync(bytes) }
+    this.#held.set(name, read)
+    return read
+  }
+}
+
+/** Both from the sources and from the package the build lies in `dist/console`. */
+function defaultFolder(): URL {
+  const isBuilt = import.meta.url.endsWith('.js')
+  return new URL(isBuilt ? '../../console/' : '../../../dist/console/', import.meta.url)
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+function missing(isEmpty: boolean): ProblemError {
+  const detail = isEmpty
+    ? 'There is no console here; build it with npm run build, or use the API at /api/v1.'
+    : 'There is no such file.'
+  return new ProblemError('not-found', detail)
+}

@@ -1,0 +1,16 @@
+import type { DemoState } from './schema/demo.ts'
+
+/** What the demo lets a person do beside what any server does. */
+export interface DemoControl {
+  state(): DemoState
+  /** `by` is who pressed the button. An action that there is none of rejects with UnknownActionError. */
+  act(action: string, by: string): Promise<DemoState>
+}
+
+export class UnknownActionError extends Error {
+  override readonly name = 'UnknownActionError'
+
+  constructor(action: string, actions: readonly string[]) {
+    super(`there is no action '${action}'; it is one of ${actions.join(', ')}`)
+  }
+}

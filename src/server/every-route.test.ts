@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { everythingIn, PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
+import { createConsumer } from '../runtime/consumer/consumer.ts'
+import { ROUTES } from './routes/index.ts'
+import { action } from './schema/me.ts'
+
+interface Document {
+  readonly openapi: string
+  readonly paths: Record<string, Record<string, Operation>>
+}
+interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly 'x-lazaret-action'?: string
+  readonly requestBody?: unknown
+  readonly responses: Record<string, unknown>
+}
+
+/** A body that each change would take, so that nothing but the permission can refuse it. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  '/api/v1/groups/{id}': { state: 'resolved', note: 'x' },
+  '/api/v1/channels/{channel}/breaker': { handler: 'bill', to: 'open', reason: 'x' },
+  '/api/v1/dead-letters/purge': { filter: {}, expectedCount: 2, reason: 'x' },
+  '/api/v1/replays': { filter: {}, reason: 'x' },
+  '/api/v1/replays/preview': { filter: {} },
+  '/api/v1/demo/{action}': {},
+}
+
+async function world(readOnly: boolean) {
+  const base = serverWorld()
+  const consumer = createConsumer({
+    broker: base.store.broker!,
+    channel: 'orders',
+    name: 'bill',
+    deadLetters: base.store.deadLetters,
+    clock: base.clock,
+    handle: () => {},
+  })
+  await consumer.start()
+  const [letter] = await base.bury(base.make.letter(), base.make.letter())
+  const plan = await base.tell('/api/v1/replays', { filter: {}, reason: 'x' })
+  const pressed: string[] = []
+  const demo = {
+    state: () => ({ title: 'x', steps: [] }),
+    act: async (name: string) => {
+      pressed.push(name)
+      return { title: 'x', steps: [] }
+    },
+  }
+  const guarded = serverWorld({
+    stores: base.store,
+    consumers: [consumer],
+    clock: base.clock,
+    tokens: PEOPLE,
+    readOnly,
+    extensions: { demo },
+  })
+  const ids: Record<string, string> = {
+    'dead-letters': letter!.id,
+    groups: letter!.cycle.failure!.fingerprint.id,
+    replays: plan.body.id,
+  }
+  const pathOf = (path: string) =>
+    path
+      .replace(/\{id\}/, () => ids[path.split('/')[3]!]!)
+      .replace('{channel}', 'orders')
+      .replace('{action}', 'deploy')
+  const { body } = await guarded.ask('/api/v1/openapi.json')
+  const routes = Object.entries((body as Document).paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => ({
+      path,
+      method: method.toUpperCase(),
+      operation,
+    })),
+  )
+  const bodyOf = (path: string) => BODIES[path] ?? (path.includes('/replays/') ? {} : { reason: 'x' })
+  return { ...guarded, store: base.store, consumer, pressed, routes, pathOf, bodyOf }
+}
+
+describe('every route of the OpenAPI document', () => {
+  it.each([
+    ['a viewer', false, 'vic'],
+    ['an admin of a read-only server', true, 'ada'],
+  ])('F8: %s changes nothing through any of them', async (_, readOnly, name) => {
+    const { ask, routes, pathOf, bodyOf, store, consumer, pressed } = await world(readOnly)
+    const before = { store: await everythingIn(store), health: consumer.health() }
+    for (const { path, method } of routes) {
+      const isChange = method !== 'GET'
+      const { status, text } = await ask(pathOf(path), {
+        method,
+        token: secretOf(name),
+        ...(isChange ? { json: bodyOf(path) } : {}),
+      })
+      if (isChange) expect(status, `${method} ${path}: ${text}`).toBe(403)
+      else expect(status, `${method} ${path}: ${text}`).toBe(200)
+    }
+    expect({ store: await everythingIn(store), health: consumer.health() }).toEqual(before)
+    expect(pressed).toEqual([])
+  })
+
+  it('F8: the same requests of an admin all get through, so the test above tests something', async () => {
+    const { ask, routes, pathOf, bodyOf } = await world(false)
+    const refused: string[] = []
+    // Deleting comes last, or the others would have nothing to work on.
+    for (const { path, method } of routes.toSorted(
+      (a, b) => Number(a.path.endsWith('purge')) - Number(b.path.endsWith('purge')),
+    )) {
+      if (method === 'GET') continue
+      const { status } = await ask(pathOf(path), { method, token: secretOf('ada'), json: bodyOf(path) })
+      if (status === 401 || status === 403 || status === 400 || status >= 500)
+        refused.push(`${path} ${status}`)
+    }
+    expect(refused).toEqual([])
+  })
+
+  it('F8: without a token none but the public ones says anything', async () => {
+    const { ask, routes, pathOf, bodyOf } = await world(false)
+    for (const { path, method } of routes) {
+      const { status } = await ask(pathOf(path), {
+        method,
+        ...(method === 'GET' ? {} : { json: bodyOf(path) }),
+      })
+      const isPublic = !path.startsWith('/api/') || path.endsWith('/openapi.json')
+      expect(status === 401, `${method} ${path} ${status}`).toBe(!isPublic)
+    }
+  })
+
+  it('F8: says what it is for, what it takes and what it answers', async () => {
+    const { routes } = await world(false)
+    expect(routes).toHaveLength(ROUTES.length)
+    const ids = routes.map(({ operation }) => operation.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const { path, method, operation } of routes) {
+      expect(operation.summary, path).toMatch(/^[A-Z].*\.$/)
+      expect(Object.keys(operation.responses), path).toContain('default')
+      expect(operation.requestBody !== undefined, path).toBe(method !== 'GET')
+      expect(
+        operation['x-lazaret-action'] !== undefined,
+        `${method} ${path}: a change names its action`,
+      ).toBe(method !== 'GET')
+    }
+    const actions = new Set(routes.map(({ operation }) => operation['x-lazaret-action']))
+    for (const each of action.options) expect(actions).toContain(each)
+  })
+
+  it('F8: is in the reference', () => {
+    const page = readFileSync(new URL('../../docs/reference/http.md', import.meta.url), 'utf8')
+    const missing = ROUTES.map(({ method, path }) => `| \`${method} ${path}\` |`).filter(
+      row => !page.includes(row),
+    )
+    expect(missing).toEqual([])
+    const documented = [...page.matchAll(/^\| `(?:GET|POST|PATCH) \/\S+` \|/gm)]
+    expect(documented).toHaveLength(ROUTES.length)
+  })
+})

@@ -1,0 +1,86 @@
+import type * as z from 'zod'
+import { show } from '../../core/options/show.ts'
+import type { InputFault } from '../schema/problem.ts'
+import { ProblemError } from './problem.ts'
+
+export const MAX_BODY_BYTES = 1_000_000
+const MAX_DEPTH = 64
+const MAX_FAULTS = 20
+
+export function searchOf(url: URL): Readonly<Record<string, string>> {
+  const names = [...url.searchParams.keys()]
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined)
+    throw new ProblemError('invalid-request', `Give ${JSON.stringify(twice.slice(0, 100))} once.`)
+  return Object.fromEntries(url.searchParams)
+}
+
+/** What a schema makes of a value, or a problem with every fault. */
+export function checked<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const faults = result.error.issues.slice(0, MAX_FAULTS).map(({ path, message }): InputFault => {
+    const steps = [where, ...path.map(String)]
+    return { path: steps.join('.').slice(0, 500), received: show(valueAt(value, path)), remedy: message }
+  })
+  throw new ProblemError('invalid-request', 'Mend the fields listed in faults.', { faults })
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let inner = value
+  for (const step of path) {
+    if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, step)) return undefined
+    inner = (inner as Record<PropertyKey, unknown>)[step]
+  }
+  return inner
+}
+
+/** The JSON of a body, within bounds. */
+export async function jsonOf(request: Request): Promise<unknown> {
+  const [type] = (request.headers.get('content-type') ?? '').split(';')
+  if (type?.trim().toLowerCase() !== 'application/json') {
+    await request.body?.cancel()
+    throw new ProblemError('wrong-media-type', 'Send JSON, with the header content-type: application/json')
+  }
+  const text = await textOf(request)
+  const value = parse(text)
+  if (isDeeper(value, MAX_DEPTH))
+    throw new ProblemError('invalid-request', `The body is nested deeper than ${MAX_DEPTH}; flatten it.`)
+  return value
+}
+
+async function textOf(request: Request): Promise<string> {
+  const tooLarge = () =>
+    new ProblemError('too-large', `A body may have ${MAX_BODY_BYTES} bytes; send less at a time.`, {
+      // What is left of the body is not read, so the connection cannot be used again.
+      headers: { connection: 'close' },
+    })
+  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge()
+  if (request.body === null) return ''
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of request.body as unknown as AsyncIterable<Uint8Array>) {
+    size += part.byteLength
+    if (size > MAX_BODY_BYTES) throw tooLarge()
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new ProblemError('invalid-request', 'The body is no JSON; send a JSON object.')
+  }
+}
+
+/** Without recursion: what is asked about may be a million deep. */
+function isDeeper(value: unknown, most: number): boolean {
+  let level = [value]
+  for (let depth = 0; depth <= most; depth++) {
+    level = level.flatMap(each => (typeof each === 'object' && each !== null ? Object.values(each) : []))
+    if (level.length === 0) return false
+  }
+  return true
+}

@@ -1,0 +1,85 @@
+import * as z from 'zod'
+import { problem } from '../schema/problem.ts'
+import { PROBLEM_TYPE } from './problem.ts'
+import type { Route } from './route.ts'
+
+const PROBLEM = { $ref: '#/components/schemas/Problem' }
+
+/** The table of routes as an OpenAPI 3.1 document: the same schemas that requests are checked by. */
+export function openApi(routes: readonly Route[], version: string) {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Lazaret',
+      version,
+      description: 'Dead letters: what failed, why, and sending it again.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: { Problem: jsonSchema(problem, 'output') },
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+    },
+  }
+}
+
+function operation(route: Route) {
+  const { about, access, action, params, query, body, answer, media = 'application/json' } = route
+  const good = action === 'replay.plan' && route.status !== undefined ? '201' : '200'
+  return {
+    operationId: operationId(route),
+    summary: about,
+    ...(action === undefined ? {} : { 'x-lazaret-action': action }),
+    security: access === 'public' ? [] : [{ token: [] }, {}],
+    parameters: [...parameters(params, 'path'), ...parameters(query, 'query')],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: jsonSchema(body, 'input') } },
+          },
+        }),
+    responses: {
+      [good]: { description: 'Done', content: { [media]: { schema: jsonSchema(answer, 'output') } } },
+      default: { description: 'A problem', content: { [PROBLEM_TYPE]: { schema: PROBLEM } } },
+    },
+  }
+}
+
+function operationId({ method, path }: Route): string {
+  const words = path
+    .replaceAll('/:', '/by-')
+    .split(/[^A-Za-z]+/)
+    .filter(word => word !== '' && !['api', 'v'].includes(word))
+  return [method.toLowerCase(), ...words].map((word, index) => (index === 0 ? word : capital(word))).join('')
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1)
+}
+
+function parameters(schema: z.ZodType | undefined, place: 'path' | 'query') {
+  if (!(schema instanceof z.ZodObject)) return []
+  const { properties = {}, required = [] } = jsonSchema(schema, 'input') as {
+    properties?: Record<string, unknown>
+    required?: readonly string[]
+  }
+  return Object.entries(properties).map(([name, each]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema: each,
+  }))
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
+  const { $schema: _, ...plain } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+  return plain
+}

@@ -1,0 +1,88 @@
+import { TransitionError } from '../../core/dead-letter/state.ts'
+import { LazaretError } from '../../core/failure/errors.ts'
+import { OptionsError } from '../../core/options/faults.ts'
+import { withoutCredentials } from '../../core/options/show.ts'
+import { UnknownActionError } from '../demo-control.ts'
+import type { InputFault, Problem } from '../schema/problem.ts'
+
+/** Every kind of problem there is, with its status and title. The kind is in `type` and is never renamed. */
+const KINDS = {
+  'invalid-request': [400, 'The request cannot be understood'],
+  unauthenticated: [401, 'Who is asking?'],
+  forbidden: [403, 'Not allowed'],
+  'cross-site': [403, 'The request comes from another site'],
+  'not-found': [404, 'There is no such thing'],
+  'method-not-allowed': [405, 'That cannot be done here'],
+  conflict: [409, 'Not possible as things are'],
+  'too-large': [413, 'The body is too large'],
+  'wrong-media-type': [415, 'The body is no JSON'],
+  'wrong-host': [421, 'The server does not go by that name'],
+  unprocessable: [422, 'Understood, and still not possible'],
+  'too-many-requests': [429, 'Too many requests'],
+  'server-fault': [500, 'The server made a mistake'],
+  unavailable: [503, 'A store does not answer'],
+} as const satisfies Readonly<Record<string, readonly [number, string]>>
+
+export type ProblemKind = keyof typeof KINDS
+export const PROBLEM_TYPE = 'application/problem+json'
+
+/** Thrown anywhere on the way of a request; answered as problem details (RFC 9457). `detail` says the remedy. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError'
+  readonly kind: ProblemKind
+  readonly faults: readonly InputFault[]
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    kind: ProblemKind,
+    detail: string,
+    more: {
+      readonly faults?: readonly InputFault[]
+      readonly headers?: Readonly<Record<string, string>>
+    } = {},
+  ) {
+    super(detail)
+    this.kind = kind
+    this.faults = more.faults ?? []
+    this.headers = more.headers ?? {}
+  }
+}
+
+/** What went wrong, as a problem. What nobody foresaw is told to whoever runs the server, not to who asked. */
+export function problemOf(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error
+  if (error instanceof OptionsError)
+    return new ProblemError('invalid-request', 'Mend the fields listed in faults.', { faults: error.faults })
+  if (error instanceof TransitionError) return new ProblemError('conflict', error.message)
+  if (error instanceof UnknownActionError) return new ProblemError('not-found', error.message)
+  if (error instanceof LazaretError) {
+    if (error.code === 'LAZARET_REPLAY_REFUSED') return new ProblemError('conflict', error.message)
+    if (error.code === 'LAZARET_PATCH_INVALID') return new ProblemError('unprocessable', error.message)
+    if (/STORE|DEAD_LETTERS|BROKER/.test(error.code))
+      return new ProblemError('unavailable', withoutCredentials(error.message))
+  }
+  return new ProblemError(
+    'server-fault',
+    'Try again; if it stays so, look into what the server wrote to its log.',
+  )
+}
+
+export function problemResponse(error: ProblemError, instance: string): Response {
+  const [status, title] = KINDS[error.kind]
+  const body: Problem = {
+    type: `urn:lazaret:problem:${error.kind}`,
+    title,
+    status,
+    detail: error.message,
+    instance,
+    ...(error.faults.length === 0 ? {} : { faults: [...error.faults] }),
+  }
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': PROBLEM_TYPE, 'cache-control': 'no-store', ...error.headers },
+  })
+}
+
+export function notFound(what: string, id: string): ProblemError {
+  return new ProblemError('not-found', `There is no ${what} ${id.slice(0, 100)}; it may have gone meanwhile.`)
+}

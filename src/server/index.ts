@@ -1,0 +1,8 @@
+export type { TokenOptions } from './auth/callers.ts'
+export type { PaceOptions } from './auth/pace.ts'
+export { type DemoControl, UnknownActionError } from './demo-control.ts'
+export { ListenError } from './errors.ts'
+export type { Listening } from './listen.ts'
+export type { ReplayDefaults, ServerOptions } from './options.ts'
+export type { DemoState, DemoStep } from './schema/demo.ts'
+export { createServer, type LazaretServer, type ListenOptions } from './server.ts'

@@ -1,0 +1,47 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Clock } from '../ports/clock.ts'
+import { within } from '../runtime/within.ts'
+import { ListenError } from './errors.ts'
+
+/** How long requests under way may take when the server closes. */
+const GRACE_MS = 5_000
+const LOOK_EVERY_MS = 20
+
+export interface Listening {
+  readonly url: string
+  readonly port: number
+  /** Takes no more requests, lets those under way end, and closes the server. */
+  close(): Promise<void>
+}
+
+export async function listenOn(
+  fetch: (request: Request) => Promise<Response>,
+  { port, host }: { readonly port: number; readonly host: string },
+): Promise<{ readonly server: Server; readonly url: string; readonly port: number }> {
+  const server = createServer(getRequestListener(fetch, { overrideGlobalObjects: false }))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, host, port)))
+    server.listen({ port, host }, resolve)
+  })
+  const bound = (server.address() as AddressInfo).port
+  const name = host.includes(':') ? `[${host}]` : host
+  return { server, url: `http://${name}:${bound}`, port: bound }
+}
+
+/** Streams have ended before; whoever still waits for an answer gets it, within the grace time. */
+export async function stopListening(server: Server, clock: Clock): Promise<void> {
+  const closed = new Promise<void>(resolve => server.close(() => resolve()))
+  // A connection that is kept alive is idle only once its last answer is through.
+  for (let waitedMs = 0; !(await within(clock, LOOK_EVERY_MS, closed)); waitedMs += LOOK_EVERY_MS) {
+    if (waitedMs < GRACE_MS) server.closeIdleConnections()
+    else server.closeAllConnections()
+  }
+}
+
+function refusal({ code, message }: NodeJS.ErrnoException, host: string, port: number): ListenError {
+  if (code === 'EADDRINUSE') return new ListenError(`port ${port} of ${host} is taken; give another port`)
+  if (code === 'EACCES') return new ListenError(`port ${port} needs rights; give one from 1024 on`)
+  return new ListenError(`${host}:${port} cannot be listened on (${code ?? message}); give another host`)
+}

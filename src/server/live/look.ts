@@ -1,0 +1,33 @@
+import type { Room } from '../room.ts'
+import { addNumbers, gatherNumbers } from '../stores/numbers.ts'
+import type { Look } from './live.ts'
+
+const REPLAYS_WATCHED = 20
+
+/** One look at everything, as cheap as it can be: figures that stores keep anyway. */
+export async function lookAt(room: Room): Promise<Look> {
+  const gathered = await gatherNumbers(room)
+  const replays = await room.stores.each(async ({ store }) => {
+    const latest = await store.replays.list({ limit: REPLAYS_WATCHED })
+    return latest.map(({ id, revision }) => `${id}:${revision}`)
+  })
+  const letters = gathered.found.map(({ value: { stats } }) => stats)
+  const groups = gathered.found.map(({ value }) =>
+    value.groups.slice(0, 200).map(({ id, state, count, waiting }) => [id, state, count, waiting]),
+  )
+  const channels = room.consumers.all().map(({ health }) => {
+    const { channel, handler, breakerState, paused, failureRate } = health
+    return [channel, handler, breakerState, paused, Math.round(failureRate * 100)]
+  })
+  const numbers = addNumbers(room, gathered)
+  return {
+    numbers,
+    marks: {
+      letters: JSON.stringify(letters),
+      groups: JSON.stringify(groups),
+      replays: JSON.stringify([replays.found.map(({ value }) => value), numbers.replays]),
+      channels: JSON.stringify(channels),
+      demo: JSON.stringify(room.demo?.state() ?? null),
+    },
+  }
+}

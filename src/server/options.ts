@@ -1,0 +1,173 @@
+import { DEFAULT_MASKS, type Masks } from '../core/dead-letter/masks.ts'
+import { group, resolveOptions } from '../core/options/resolve.ts'
+import {
+  callable,
+  flag,
+  integer,
+  list,
+  milliseconds,
+  number,
+  oneOf,
+  optional,
+  type Rule,
+  text,
+  that,
+  withDefault,
+} from '../core/options/rules.ts'
+import type { Random } from '../core/random.ts'
+import type { Clock } from '../ports/clock.ts'
+import { clockRule, randomRule } from '../ports/clock-rules.ts'
+import type { StandardSchema } from '../ports/schema.ts'
+import type { Store } from '../ports/store.ts'
+import type { PlanRequest } from '../replay/plan-options.ts'
+import type { ReplayTarget } from '../replay/runner.ts'
+import type { Consumer } from '../runtime/consumer/consumer.ts'
+import { DEFAULT_DEGRADED_AT } from '../runtime/consumer/health.ts'
+import type { TokenOptions } from './auth/callers.ts'
+import type { PaceOptions } from './auth/pace.ts'
+import type { DemoControl } from './demo-control.ts'
+import type { ScheduleOptions } from './work/schedules.ts'
+
+/** What a plan has that does not say otherwise. */
+export type ReplayDefaults = Pick<PlanRequest, 'stages' | 'perSecond' | 'haltRefailRatio' | 'maxAgeMs'>
+
+export interface ServerOptions {
+  /** One, or several by their names: they are shown as one. They stay the caller's to close. */
+  readonly stores: Store | Readonly<Record<string, Store>>
+  /** Those that run in this process: their breakers and pauses can be steered, and replays mind them. */
+  readonly consumers?: readonly Consumer[] | undefined
+  readonly masks?: Masks | undefined
+  /** Who is let in. Without any the server listens on a loopback address only. */
+  readonly tokens?: readonly TokenOptions[] | undefined
+  /** Nothing can be changed, not even by admins. */
+  readonly readOnly?: boolean | undefined
+  /** A replay is approved by someone else than the one who planned it. */
+  readonly needsApproval?: boolean | undefined
+  readonly replayDefaults?: ReplayDefaults | undefined
+  /** Where replays go from stores that are no broker themselves. */
+  readonly replayTarget?: ReplayTarget | undefined
+  /** Of payloads, by channel: a replay does not send what does not fit. */
+  readonly schemas?: Readonly<Record<string, StandardSchema>> | undefined
+  /** For each token [100 a second, 400 at once]. */
+  readonly rateLimit?: PaceOptions | undefined
+  /** How long letters are kept [for ever]. */
+  readonly retentionMs?: number | undefined
+  /** Replays by itself, on a schedule [off]. */
+  readonly automaticReplay?: ScheduleOptions['automaticReplay']
+  /** When letters past their time are deleted, as a cron pattern in UTC [never]. */
+  readonly cleanup?: ScheduleOptions['cleanup']
+  /** From so many waiting letters on, health is degraded [100]. */
+  readonly degradedAt?: number | undefined
+  /** The names it goes by beside those of the loopback and the one it listens on. */
+  readonly allowedHosts?: readonly string[] | undefined
+  /** The folder of the console's files [the one of this package], or 'none'. */
+  readonly consoleDir?: string | URL | undefined
+  readonly extensions?: { readonly demo?: DemoControl | undefined } | undefined
+  /** Is told what nobody foresaw. */
+  readonly onError?: ((error: unknown) => void) | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+}
+
+const DEFAULT_PACE: PaceOptions = Object.freeze({ perSecond: 100, burst: 400 })
+
+const token: Rule<TokenOptions> = group({
+  name: text({ maxLength: 100 }),
+  role: oneOf('viewer', 'operator', 'admin'),
+  sha256: that(
+    (value): value is string => typeof value === 'string' && /^[\da-f]{64}$/i.test(value),
+    'give the SHA-256 of the token in hex: printf %s TOKEN | sha256sum',
+  ),
+})
+
+const rules = {
+  stores: that(isStores, 'give a store, or stores by their names'),
+  consumers: withDefault(list(that(isConsumer, 'give a consumer of createConsumer')), []),
+  masks: withDefault(that(isMasks, 'give masks of createMasks'), DEFAULT_MASKS),
+  tokens: withDefault(list(token), []),
+  readOnly: withDefault(flag(), false),
+  needsApproval: withDefault(flag(), false),
+  replayDefaults: withDefault(
+    that(
+      (value): value is ReplayDefaults => isObject(value),
+      'give stages, perSecond, haltRefailRatio, maxAgeMs',
+    ),
+    {},
+  ),
+  replayTarget: optional(that(isTarget, 'give an object with send()')),
+  schemas: withDefault(
+    that(
+      (value): value is Readonly<Record<string, StandardSchema>> => isObject(value),
+      'give schemas by channel',
+    ),
+    {},
+  ),
+  rateLimit: withDefault(
+    group({
+      perSecond: number({ min: 0, above: true, max: 1_000_000 }),
+      burst: optional(integer({ min: 1, max: 1_000_000 })),
+    }),
+    DEFAULT_PACE,
+  ),
+  retentionMs: optional(milliseconds({ min: 1 })),
+  automaticReplay: optional(
+    group({
+      cron: text(),
+      batchSize: integer({ min: 1, max: 1_000 }),
+      maxAgeMs: milliseconds({ min: 1 }),
+    }),
+  ),
+  cleanup: optional(group({ cron: text() })),
+  degradedAt: withDefault(integer({ min: 0 }), DEFAULT_DEGRADED_AT),
+  allowedHosts: withDefault(list(text({ maxLength: 253 })), []),
+  consoleDir: optional(
+    that(
+      (value): value is string | URL => typeof value === 'string' || value instanceof URL,
+      'give a folder',
+    ),
+  ),
+  extensions: withDefault(group({ demo: optional(that(isDemo, 'give state() and act()')) }), {
+    demo: undefined,
+  }),
+  onError: withDefault(callable<(error: unknown) => void>(), () => {}),
+  clock: clockRule,
+  random: randomRule,
+}
+
+export function resolveServer(input: ServerOptions) {
+  return resolveOptions('server', rules, input, ({ tokens, needsApproval, stores }, fault) => {
+    const names = tokens.map(({ name }) => name)
+    if (new Set(names).size < names.length) fault('tokens', 'give every token a name of its own')
+    if (needsApproval && tokens.length < 2)
+      fault('needsApproval', 'give tokens for two people at least, or nobody can be the second')
+    if (!isStore(stores) && Object.keys(stores).length === 0) fault('stores', 'give one store at least')
+  })
+}
+
+export function isStore(value: unknown): value is Store {
+  return isObject(value) && isObject(value['deadLetters']) && isObject(value['audit'])
+}
+
+function isStores(value: unknown): value is ServerOptions['stores'] {
+  return isStore(value) || (isObject(value) && Object.values(value).every(isStore))
+}
+
+function isConsumer(value: unknown): value is Consumer {
+  return isObject(value) && typeof value['health'] === 'function'
+}
+
+function isMasks(value: unknown): value is Masks {
+  return isObject(value) && typeof value['maskText'] === 'function'
+}
+
+function isTarget(value: unknown): value is ReplayTarget {
+  return isObject(value) && typeof value['send'] === 'function'
+}
+
+function isDemo(value: unknown): value is DemoControl {
+  return isObject(value) && typeof value['state'] === 'function' && typeof value['act'] === 'function'
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

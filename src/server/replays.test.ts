@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest'
+import { PEOPLE, secretOf, serverWorld, tokenOf } from '../../test/support/server-world.ts'
+import { createConsumer } from '../runtime/consumer/consumer.ts'
+
+const PLAN = { filter: { channel: 'orders' }, reason: "it's mended" }
+
+/** A world with a consumer that handles what it is sent, unless told to fail. */
+async function shop(options: Parameters<typeof serverWorld>[0] = {}) {
+  const base = serverWorld()
+  const shop = { isBroken: false, handled: 0 }
+  const consumer = createConsumer({
+    broker: base.store.broker!,
+    channel: 'orders',
+    name: 'bill',
+    deadLetters: base.store.deadLetters,
+    retry: { attempts: 1 },
+    breaker: 'off',
+    clock: base.clock,
+    handle: () => {
+      if (shop.isBroken) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+      shop.handled++
+    },
+  })
+  await consumer.start()
+  const world = serverWorld({ stores: base.store, consumers: [consumer], clock: base.clock, ...options })
+  return { ...world, store: base.store, clock: base.clock, bury: base.bury, make: base.make, shop, consumer }
+}
+
+describe('a replay over HTTP', () => {
+  it('B10, B12: is planned, started and run to its outcomes by the server', async () => {
+    const { bury, make, tell, ask, clock, shop: room, server } = await shop()
+    await bury(...Array.from({ length: 12 }, () => make.letter()))
+    const plan = await tell('/api/v1/replays', PLAN)
+    expect(plan.status).toBe(201)
+    expect(plan.body).toMatchObject({
+      state: 'approved',
+      count: 12,
+      findings: { replay: 12 },
+      counts: { waiting: 12 },
+      arrivedMeanwhile: 0,
+      can: { start: { allowed: true }, pause: { allowed: false } },
+    })
+    expect(plan.body.command).toBe(
+      `lazaret replay plan --channel orders --reason 'it'\\''s mended' --stages 1,10,100,rest --per-second 50 --halt-refail-ratio 0.2 --max-age 1d --store memory:`,
+    )
+    const path = `/api/v1/replays/${plan.body.id}`
+    expect(room.handled).toBe(0)
+    expect((await tell(`${path}/start`, {})).body.state).toBe('running')
+    expect((await ask('/api/v1/overview')).body.runningReplays).toHaveLength(1)
+    await clock.advance(3_000)
+    expect((await ask(path)).body).toMatchObject({
+      state: 'finished',
+      counts: { recovered: 12, waiting: 0 },
+      recoveredShare: 1,
+    })
+    expect(room.handled).toBe(12)
+    const items = (await ask(`${path}/items?limit=5`)).body
+    expect(items.items).toHaveLength(5)
+    expect(
+      (await ask(`${path}/items?limit=50&after=${items.after}&status=recovered`)).body.items,
+    ).toHaveLength(7)
+    expect((await ask('/api/v1/replays?state=finished')).body.replays).toHaveLength(1)
+    await server.close()
+  })
+
+  it('B11: halts by itself when the cause is not mended, and goes on when told to', async () => {
+    const { bury, make, tell, ask, clock, shop: room, server } = await shop()
+    await bury(...Array.from({ length: 5 }, () => make.letter()))
+    room.isBroken = true
+    const { id } = (await tell('/api/v1/replays', { ...PLAN, haltRefailRatio: 0.4 })).body
+    await tell(`/api/v1/replays/${id}/start`, {})
+    await clock.advance(3_000)
+    const halted = (await ask(`/api/v1/replays/${id}`)).body
+    expect(halted).toMatchObject({
+      state: 'halted',
+      can: { resume: { allowed: true }, start: { allowed: false } },
+    })
+    expect(halted.counts.failed_same_cause + halted.counts.failed_new_cause).toBe(1)
+    expect((await tell(`/api/v1/replays/${id}/cancel`, { why: 'not yet' })).body).toMatchObject({
+      state: 'cancelled',
+      why: 'not yet',
+    })
+    expect((await tell(`/api/v1/replays/${id}/start`, {})).status).toBe(409)
+    await server.close()
+  })
+
+  it('B11: a server that comes up goes on with what another left running', async () => {
+    const { bury, make, tell, ask, clock, server, store, shop: room } = await shop()
+    await bury(...Array.from({ length: 8 }, () => make.letter()))
+    const { id } = (await tell('/api/v1/replays', { ...PLAN, perSecond: 1 })).body
+    await tell(`/api/v1/replays/${id}/start`, {})
+    await clock.advance(1_500)
+    await server.close()
+    const sent = room.handled
+    expect(sent).toBeGreaterThan(0)
+    expect(sent).toBeLessThan(8)
+    await clock.advance(20_000)
+    expect(room.handled).toBe(sent)
+    const next = serverWorld({ stores: store, clock })
+    await next.ask('/healthz')
+    await clock.advance(20_000)
+    expect((await next.ask(`/api/v1/replays/${id}`)).body.state).toBe('finished')
+    expect(room.handled).toBe(8)
+    await next.server.close()
+    expect((await ask('/healthz')).status).toBe(200)
+  })
+
+  it('K8: a breaker that is open keeps letters back, and the findings say so', async () => {
+    const base = await shop()
+    const { bury, make, tell, ask, consumer } = base
+    await bury(make.letter())
+    consumer.pause()
+    const { body } = await tell('/api/v1/replays', PLAN)
+    expect(body.findings).toEqual({ skip_downstream: 1 })
+    const { findings } = (await ask(`/api/v1/replays/${body.id}/findings`)).body
+    expect(findings).toMatchObject([
+      {
+        decision: 'skip_downstream',
+        count: 1,
+        whys: [{ why: 'the consumer bill is paused by hand', count: 1 }],
+      },
+    ])
+  })
+
+  it('B10: a plan of nothing, of what is not there or of both ways at once is none', async () => {
+    const { tell, bury, make, store } = await shop()
+    const [letter] = await bury(make.letter())
+    const status = async (json: unknown) => (await tell('/api/v1/replays', json)).status
+    expect(await status({ ...PLAN, filter: { channel: 'nowhere' } })).toBe(422)
+    expect(await status({ ids: ['nobody'], reason: 'x' })).toBe(404)
+    expect(await status({ ids: [letter!.id, 'nobody'], reason: 'x' })).toBe(422)
+    expect(await status({ ...PLAN, ids: [letter!.id] })).toBe(400)
+    expect(await status({ reason: 'x' })).toBe(400)
+    expect(await status({ filter: {} })).toBe(400)
+    expect(await store.replays.list()).toEqual([])
+    expect(await status({ ids: [letter!.id], reason: 'x' })).toBe(201)
+  })
+
+  it('B13: an edit is shown before and after, masked, with what is wrong with it', async () => {
+    const { tell, bury, make } = await shop()
+    const payload = { amount: '7', password: 'hunter2' }
+    await bury(make.letter({ event: make.event({ payload }) }))
+    const look = async (patch: unknown) =>
+      (await tell('/api/v1/replays/preview', { filter: {}, patch })).body.samples[0]
+    expect(await look([{ op: 'replace', path: '/amount', value: 7 }])).toMatchObject({
+      before: { amount: '7', password: '***' },
+      after: { amount: 7, password: '***' },
+    })
+    const wrong = await look([{ op: 'remove', path: '/nothing' }])
+    expect(wrong.fault).toContain('patch operation 1')
+    expect(wrong.after).toBeUndefined()
+  })
+
+  it('B13: an edited payload goes out and the letter keeps the original', async () => {
+    const { tell, ask, bury, make, clock, store, server } = await shop()
+    const [letter] = await bury(make.letter())
+    const patch = [{ op: 'add', path: '/fixed', value: { __proto__: 'x', deep: [1] } }]
+    const plan = (await tell('/api/v1/replays', { ids: [letter!.id], reason: 'mended', patch })).body
+    expect(plan.command).toContain('--patch <(printf %s ')
+    await tell(`/api/v1/replays/${plan.id}/start`, {})
+    await clock.advance(1_000)
+    expect((await ask(`/api/v1/dead-letters/${letter!.id}`)).body.state).toBe('resolved')
+    expect((await store.deadLetters.get(letter!.id))!.event.payload).toEqual({ amount: 42 })
+    await server.close()
+  })
+})
+
+describe('a second person', () => {
+  it('B10: approves what someone else planned, and only then can it be started', async () => {
+    const tokens = [...PEOPLE, tokenOf('oto', 'operator')]
+    const { tell, bury, make, server } = await shop({ tokens, needsApproval: true })
+    await bury(make.letter())
+    const as = (name: string) => ({ token: secretOf(name) })
+    const { body } = await tell('/api/v1/replays', { ...PLAN, needsApproval: false }, as('ola'))
+    expect(body).toMatchObject({
+      state: 'planned',
+      needsApproval: true,
+      can: { approve: { allowed: false } },
+    })
+    const path = `/api/v1/replays/${body.id}`
+    expect((await tell(`${path}/start`, {}, as('ola'))).status).toBe(409)
+    const own = await tell(`${path}/approve`, {}, as('ola'))
+    expect([own.status, own.body.detail]).toEqual([409, 'You planned it; a second person has to approve it.'])
+    expect((await tell(`${path}/approve`, {}, as('vic'))).status).toBe(403)
+    expect((await tell(`${path}/approve`, { why: 'looks right' }, as('oto'))).body.approvedBy).toBe('oto')
+    expect((await tell(`${path}/start`, {}, as('ola'))).status).toBe(200)
+    await server.close()
+  })
+
+  it('B10: cannot be required where there is none', () => {
+    expect(() => serverWorld({ needsApproval: true })).toThrow('give tokens for two people at least')
+  })
+
+  it('B10: what was planned elsewhere without approval is not started here', async () => {
+    const plain = await shop()
+    await plain.bury(plain.make.letter())
+    const { id } = (await plain.tell('/api/v1/replays', PLAN)).body
+    const { tell } = serverWorld({
+      stores: plain.store,
+      clock: plain.clock,
+      tokens: PEOPLE,
+      needsApproval: true,
+    })
+    const { status, body } = await tell(`/api/v1/replays/${id}/start`, {}, { token: secretOf('ola') })
+    expect(status).toBe(409)
+    expect(body.detail).toContain('Nobody has approved it')
+  })
+})

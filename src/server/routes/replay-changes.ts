@@ -1,0 +1,175 @@
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { maskForDisplay } from '../../core/dead-letter/mask.ts'
+import type { Replay } from '../../ports/replays.ts'
+import {
+  approveReplay,
+  type Command,
+  cancelReplay,
+  pauseReplay,
+  resumeReplay,
+  startReplay,
+} from '../../replay/control.ts'
+import { judge, planReplay } from '../../replay/plan.ts'
+import { resolvePlan } from '../../replay/plan-options.ts'
+import { payloadOf } from '../../replay/resend.ts'
+import { ProblemError } from '../http/problem.ts'
+import { API, route } from '../http/route.ts'
+import type { Room } from '../room.ts'
+import type { Json } from '../schema/common.ts'
+import type { Action } from '../schema/me.ts'
+import {
+  type PlanBody,
+  type Preview,
+  planBody,
+  preview,
+  previewBody,
+  type ReplayVerb,
+  replay as replaySchema,
+  steerBody,
+} from '../schema/replays.ts'
+import type { NamedStore } from '../stores/federation.ts'
+import { filterInside } from '../views/filter.ts'
+import { announce } from './announce.ts'
+import { oneId } from './letters.ts'
+import { mayNow, replayStory } from './replay-story.ts'
+import { findReplay, onlyStore } from './replays.ts'
+
+const REPLAYS = `${API}/replays`
+const PREVIEWED = 5
+
+type Selection = Pick<PlanBody, 'ids' | 'filter' | 'store'>
+
+export const replayChangeRoutes = [
+  route({
+    method: 'POST',
+    path: REPLAYS,
+    about: 'Makes a plan: freezes a selection and decides about every letter of it. Nothing is sent.',
+    action: 'replay.plan',
+    body: planBody,
+    answer: replaySchema,
+    status: () => 201,
+    async handle({ room, caller, body }) {
+      const { named, sample, selected } = await select(room, body)
+      if (sample.length === 0)
+        throw new ProblemError('unprocessable', 'No letter matches, so there is nothing to plan.')
+      const { store: _, filter: __, ids: ___, ...asked } = body
+      const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
+      const request = {
+        ...room.settings.replayDefaults,
+        ...(given as Omit<typeof asked, never>),
+        ...selected,
+        by: caller.name,
+        needsApproval: room.settings.needsApproval || body.needsApproval === true,
+      }
+      const replay = await planReplay(named.store, request, room.around)
+      announce(room, 'replays')
+      return replayStory(room, caller, named, replay)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${REPLAYS}/preview`,
+    about: 'A few letters as they are and as they would be sent, masked. Nothing is planned.',
+    action: 'replay.plan',
+    body: previewBody,
+    answer: preview,
+    async handle({ room, body }) {
+      const { named, sample } = await select(room, body)
+      const samples = await Promise.all(sample.map(letter => sampleOf(room, named, letter, body)))
+      return { samples }
+    },
+  }),
+  steering('approve', 'Lets it be started: a second person says so.', approveReplay),
+  steering('start', 'Sends it, stage by stage.', startReplay),
+  steering('pause', 'Stops sending until it is resumed.', pauseReplay),
+  steering('resume', 'Goes on with what was paused or halted.', resumeReplay),
+  steering('cancel', 'Ends it; what was not sent stays dead.', cancelReplay),
+]
+
+function steering(
+  verb: ReplayVerb,
+  about: string,
+  steer: (store: NamedStore['store'], id: string, command: Command) => Promise<Replay>,
+) {
+  const action: Action = `replay.${verb}`
+  return route({
+    method: 'POST',
+    path: `${REPLAYS}/:id/${verb}`,
+    about,
+    action,
+    params: oneId,
+    body: steerBody,
+    answer: replaySchema,
+    async handle({ room, caller, params, body: { why } }) {
+      const { value, ...named } = await findReplay(room, params.id)
+      const now = mayNow(room, caller, named, value, verb)
+      if (!now.allowed) throw new ProblemError('conflict', now.why ?? 'This is not possible now.')
+      const replay = await steer(named.store, value.id, { by: caller.name, clock: room.clock, why })
+      if (replay.state === 'running') room.runner.run(named, replay.id)
+      announce(room, 'replays')
+      return replayStory(room, caller, named, replay)
+    },
+  })
+}
+
+/** The letters that are meant: what a plan is asked for with, and a few of them. */
+async function select(
+  room: Room,
+  { ids, filter, store }: Selection,
+): Promise<{
+  readonly named: NamedStore
+  readonly sample: readonly DeadLetter[]
+  readonly selected: Pick<Parameters<typeof planReplay>[1], 'ids' | 'filter'>
+}> {
+  if (ids === undefined) {
+    const named = onlyStore(room, store, 'A filter selects in one store')
+    const inside = filterInside(filter ?? {})
+    const page = await named.store.deadLetters.list({ ...inside, limit: PREVIEWED })
+    return { named, sample: page.letters, selected: { filter: inside } }
+  }
+  const unique = [...new Set(ids)]
+  const first = await room.stores.find(
+    'dead letter',
+    unique[0]!,
+    each => each.store.deadLetters.get(unique[0]!),
+    store,
+  )
+  const letters = await Promise.all(unique.map(id => first.store.deadLetters.get(id)))
+  const missing = unique.filter((_, index) => letters[index] === undefined)
+  if (missing.length > 0)
+    throw new ProblemError(
+      'unprocessable',
+      `${missing.length} of ${unique.length} letters are not in the store ${first.name}, such as ${missing[0]}; plan one replay for each store, and leave out what has gone.`,
+    )
+  const { value: _, ...named } = first
+  return {
+    named,
+    sample: letters.slice(0, PREVIEWED).filter(each => each !== undefined),
+    selected: { ids: unique },
+  }
+}
+
+async function sampleOf(
+  room: Room,
+  { name }: NamedStore,
+  letter: DeadLetter,
+  { patch, to }: Pick<PlanBody, 'patch' | 'to'>,
+): Promise<Preview['samples'][number]> {
+  const show = (payload: unknown) =>
+    (maskForDisplay({ payload }, room.masks) as { readonly payload: Json }).payload
+  const before = show(letter.event.payload)
+  try {
+    const after = show(payloadOf(letter, { patch }))
+    const asked = resolvePlan({ ...room.settings.replayDefaults, reason: 'a look', by: 'nobody', to, patch })
+    const { decision, why } = await judge(letter, asked, room.around, room.clock.now())
+    return {
+      letterId: letter.id,
+      store: name,
+      before,
+      after,
+      fault: decision === 'skip_schema' ? why : undefined,
+    }
+  } catch (error) {
+    return { letterId: letter.id, store: name, before, fault: (error as Error).message }
+  }
+}

@@ -1,0 +1,111 @@
+import { ProblemError } from '../http/problem.ts'
+import { API, route } from '../http/route.ts'
+import type { Room } from '../room.ts'
+import {
+  findings as findingsSchema,
+  itemPage,
+  itemQuery,
+  type ReplayDecision,
+  replayList,
+  replayQuery,
+  replay as replaySchema,
+} from '../schema/replays.ts'
+import { partly } from '../stores/federation.ts'
+import { itemView, replaySummary } from '../views/replay.ts'
+import { oneId } from './letters.ts'
+import { replayStory } from './replay-story.ts'
+
+const REPLAYS = `${API}/replays`
+const SKIPPED_LOOKED_AT = 1_000
+const WHYS_SHOWN = 5
+const SAMPLES_SHOWN = 5
+
+export const replayRoutes = [
+  route({
+    method: 'GET',
+    path: REPLAYS,
+    about: 'The replays there are, newest first.',
+    query: replayQuery,
+    answer: replayList,
+    async handle({ room, query: { state, limit, store } }) {
+      const gathered = await room.stores.each(async named => {
+        const replays = await named.store.replays.list({ state, limit })
+        return Promise.all(
+          replays.map(async replay => ({ replay, counts: await named.store.replays.counts(replay.id) })),
+        )
+      }, store)
+      const replays = gathered.found
+        .flatMap(({ name, value }) => value.map(({ replay, counts }) => replaySummary(name, replay, counts)))
+        .sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
+      return { replays: replays.slice(0, limit), ...partly(gathered.faults) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${REPLAYS}/:id`,
+    about: 'A replay: what was planned, what has come of it, what may be done with it.',
+    params: oneId,
+    answer: replaySchema,
+    async handle({ room, caller, params }) {
+      const { value, ...named } = await findReplay(room, params.id)
+      return replayStory(room, caller, named, value)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${REPLAYS}/:id/items`,
+    about: 'Its letters in the order of sending, and where each stands.',
+    params: oneId,
+    query: itemQuery,
+    answer: itemPage,
+    async handle({ room, params, query: { status, after, limit } }) {
+      const { store, value } = await findReplay(room, params.id)
+      const items = await store.replays.items(value.id, { status, after, limit: limit + 1 })
+      const page = items.slice(0, limit)
+      return {
+        items: page.map(itemView),
+        after: items.length > limit ? page.at(-1)?.position : undefined,
+      }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${REPLAYS}/:id/findings`,
+    about: 'What the gates decided, with the reasons given most.',
+    params: oneId,
+    answer: findingsSchema,
+    async handle({ room, params }) {
+      const { store, value: replay } = await findReplay(room, params.id)
+      const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: SKIPPED_LOOKED_AT })
+      const going = await store.replays.items(replay.id, { limit: SKIPPED_LOOKED_AT })
+      const findings = Object.entries(replay.findings).map(([name, count]) => {
+        const decision = name as ReplayDecision
+        const from = decision === 'replay' ? going : skipped
+        const letters = from.filter(item => item.decision === decision)
+        const whys = new Map<string, number>()
+        for (const { why } of letters) if (why !== undefined) whys.set(why, (whys.get(why) ?? 0) + 1)
+        const ranked = [...whys].sort(([, a], [, b]) => b - a).slice(0, WHYS_SHOWN)
+        return {
+          decision,
+          count,
+          whys: ranked.map(([why, times]) => ({ why, count: times })),
+          sampleLetterIds: letters.slice(0, SAMPLES_SHOWN).map(({ letterId }) => letterId),
+        }
+      })
+      return { findings, sampled: skipped.length }
+    },
+  }),
+]
+
+export function findReplay(room: Room, id: string) {
+  return room.stores.find('replay', id, ({ store }) => store.replays.get(id))
+}
+
+/** The store to plan in: the one that is named, or the only one there is. */
+export function onlyStore(room: Room, name: string | undefined, why: string) {
+  const chosen = room.stores.chosen(name)
+  const [only] = chosen
+  if (only !== undefined && chosen.length === 1) return only
+  const names = chosen.map(each => each.name).join(', ')
+  throw new ProblemError('unprocessable', `${why}: name the store, which is one of ${names}.`)
+}

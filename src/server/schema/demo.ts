@@ -1,0 +1,21 @@
+import * as z from 'zod'
+
+/** One step of the story: what happens, whether it has, and the button that makes it happen, if it needs one. */
+export const demoStep = z.object({
+  id: z.string(),
+  title: z.string(),
+  text: z.string(),
+  done: z.boolean(),
+  action: z.object({ id: z.string(), label: z.string(), enabled: z.boolean() }).optional(),
+  /** Where in the console it is to be seen. */
+  href: z.string().optional(),
+})
+export type DemoStep = z.infer<typeof demoStep>
+
+export const demoState = z.object({
+  title: z.string(),
+  steps: z.array(demoStep),
+  /** Whatever else the demo tells, such as the seed or what is broken. */
+  facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+})
+export type DemoState = z.infer<typeof demoState>

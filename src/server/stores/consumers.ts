@@ -1,0 +1,52 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { Consumer } from '../../runtime/consumer/consumer.ts'
+import type { ConsumerHealth } from '../../runtime/consumer/health.ts'
+import { ProblemError } from '../http/problem.ts'
+
+export interface LiveConsumer {
+  readonly consumer: Consumer
+  readonly health: ConsumerHealth
+}
+
+/** The consumers that run in this process: the only ones that a server can steer. */
+export class Consumers {
+  readonly #consumers: readonly Consumer[]
+  readonly #clock: Clock
+
+  constructor(consumers: readonly Consumer[], clock: Clock) {
+    this.#consumers = consumers
+    this.#clock = clock
+  }
+
+  all(): readonly LiveConsumer[] {
+    return this.#consumers.map(consumer => ({ consumer, health: consumer.health() }))
+  }
+
+  of(channel: string, handler?: string): readonly LiveConsumer[] {
+    return this.all().filter(
+      ({ health }) => health.channel === channel && (handler === undefined || health.handler === handler),
+    )
+  }
+
+  /** The same, and a problem when there is none. */
+  require(channel: string, handler?: string): readonly LiveConsumer[] {
+    const found = this.of(channel, handler)
+    if (found.length > 0) return found
+    const which = handler === undefined ? `of channel ${channel}` : `${handler} of channel ${channel}`
+    throw new ProblemError('not-found', `No consumer ${which} runs in this process; steer it where it runs.`)
+  }
+
+  /** Why events sent to a channel would not be handled now. A breaker that would let a probe through is no reason. */
+  downstreamFault(channel: string): string | undefined {
+    const now = this.#clock.now()
+    for (const { consumer, health } of this.of(channel)) {
+      if (consumer.breaker?.wouldAdmit(now) === false) return `the breaker of ${health.handler} is open`
+      if (health.paused.includes('hand')) return `the consumer ${health.handler} is paused by hand`
+    }
+    return undefined
+  }
+}
+
+export function isOpen({ breakerState }: ConsumerHealth): boolean {
+  return breakerState === 'open' || breakerState === 'forced-open'
+}

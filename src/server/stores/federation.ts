@@ -1,0 +1,86 @@
+import { OptionsError } from '../../core/options/faults.ts'
+import { withoutCredentials } from '../../core/options/show.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Store } from '../../ports/store.ts'
+import { within } from '../../runtime/within.ts'
+import { notFound, ProblemError } from '../http/problem.ts'
+import type { StoreFault } from '../schema/common.ts'
+
+/** A store that does not answer for so long counts as down. */
+const PATIENCE_MS = 5_000
+
+export interface NamedStore {
+  readonly name: string
+  readonly store: Store
+}
+
+/** What the stores said, and which of them did not say anything. */
+export interface Gathered<T> {
+  readonly found: readonly (NamedStore & { readonly value: T })[]
+  readonly faults: readonly StoreFault[]
+}
+
+/** Several stores as one: everyone is asked, and one that is down does not keep the others from answering. */
+export class Federation {
+  readonly all: readonly NamedStore[]
+  readonly #clock: Clock
+
+  constructor(stores: Readonly<Record<string, Store>>, clock: Clock) {
+    this.all = Object.entries(stores).map(([name, store]) => ({ name, store }))
+    this.#clock = clock
+  }
+
+  /** All, or the one that is named. */
+  chosen(name?: string): readonly NamedStore[] {
+    if (name === undefined) return this.all
+    const chosen = this.all.filter(each => each.name === name)
+    if (chosen.length > 0) return chosen
+    const names = this.all.map(each => each.name).join(', ')
+    throw new ProblemError('not-found', `There is no store ${JSON.stringify(name)} here; there is ${names}.`)
+  }
+
+  /** Rejects only when nobody answers. */
+  async each<T>(ask: (named: NamedStore) => Promise<T>, name?: string): Promise<Gathered<T>> {
+    const asked = this.chosen(name)
+    const results = await Promise.all(asked.map(named => this.#ask(named, ask)))
+    const found = results.flatMap(result => ('value' in result ? [result] : []))
+    const faults = results.flatMap(result => ('problem' in result ? [result] : []))
+    if (found.length > 0 || asked.length === 0) return { found, faults }
+    throw new ProblemError('unavailable', faults.map(each => `${each.store}: ${each.problem}`).join('; '))
+  }
+
+  /** The first that has it. Whether a store that is down has it, nobody knows. */
+  async find<T>(
+    what: string,
+    id: string,
+    ask: (named: NamedStore) => Promise<T | undefined>,
+    name?: string,
+  ): Promise<NamedStore & { readonly value: T }> {
+    const { found, faults } = await this.each(ask, name)
+    for (const { value, ...named } of found) if (value !== undefined) return { ...named, value }
+    if (faults.length === 0) throw notFound(what, id)
+    const down = faults.map(({ store, problem }) => `${store} (${problem})`).join(', ')
+    throw new ProblemError('unavailable', `No store that answers has the ${what}; down is ${down}.`)
+  }
+
+  async #ask<T>(
+    named: NamedStore,
+    ask: (named: NamedStore) => Promise<T>,
+  ): Promise<(NamedStore & { readonly value: T }) | StoreFault> {
+    try {
+      const asking = ask(named)
+      if (!(await within(this.#clock, PATIENCE_MS, asking)))
+        return { store: named.name, problem: `no answer for ${PATIENCE_MS / 1_000} s` }
+      return { ...named, value: await asking }
+    } catch (error) {
+      // What is wrong with the question is no fault of the store.
+      if (error instanceof OptionsError || error instanceof ProblemError) throw error
+      return { store: named.name, problem: withoutCredentials((error as Error).message) }
+    }
+  }
+}
+
+/** For an answer: the faults, if there are any. */
+export function partly(faults: readonly StoreFault[]): { faults?: StoreFault[] } {
+  return faults.length === 0 ? {} : { faults: [...faults] }
+}

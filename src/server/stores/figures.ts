@@ -1,0 +1,116 @@
+import { LETTER_STATES } from '../../core/dead-letter/state.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
+import type { Group, GroupQuery } from '../../ports/groups.ts'
+import type { LetterStats as StatsOutside } from '../schema/letters.ts'
+import { isoOr } from '../views/times.ts'
+import type { NamedStore } from './federation.ts'
+import { Memo } from './memo.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const SPARKLINE_HOURS = 24
+const INFLOW_MINUTES = 120
+/** What lies behind hardly changes any more, and is the larger part to count. */
+const PAST_KEPT_MS = MINUTE_MS
+const PRESENT_KEPT_MS = 2_000
+const GROUPS_KEPT_MS = 1_000
+const GROUP_PAGE = 1_000
+/** More causes than anyone looks through: the ones that were seen last. */
+const MOST_GROUPS = 5_000
+
+/** What has to be counted over and over, asked of the stores once in a while. */
+export class Figures {
+  readonly #clock: Clock
+  readonly #times: Memo
+  readonly #groups: Memo
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#times = new Memo(clock)
+    this.#groups = new Memo(clock)
+  }
+
+  /** Letters of a group by the hour, the last 24 hours, oldest first. */
+  sparkline(named: NamedStore, group: string): Promise<readonly number[]> {
+    return this.#series(named, { group }, { bucketMs: HOUR_MS, past: SPARKLINE_HOURS - 1, present: 1 })
+  }
+
+  /** Letters by the minute, the last two hours, oldest first. */
+  inflow(named: NamedStore, filter: LetterFilter): Promise<readonly number[]> {
+    return this.#series(named, filter, { bucketMs: MINUTE_MS, past: INFLOW_MINUTES - 2, present: 2 })
+  }
+
+  /** Ends with this minute, so that within it the same question is asked. */
+  async #series(
+    { name, store }: NamedStore,
+    filter: LetterFilter,
+    {
+      bucketMs,
+      past,
+      present,
+    }: { readonly bucketMs: number; readonly past: number; readonly present: number },
+  ): Promise<readonly number[]> {
+    const end = (Math.floor(this.#clock.now() / MINUTE_MS) + 1) * MINUTE_MS
+    const ask = (keptMs: number, from: number, buckets: number) =>
+      this.#times.get(`${name} ${from} ${bucketMs} ${JSON.stringify(filter)}`, keptMs, () =>
+        store.deadLetters.timeline(filter, { from, bucketMs, buckets }),
+      )
+    const parts = await Promise.all([
+      ask(PAST_KEPT_MS, end - (past + present) * bucketMs, past),
+      ask(PRESENT_KEPT_MS, end - present * bucketMs, present),
+    ])
+    return parts.flat()
+  }
+
+  /** All groups that match, last seen first, as far as anyone would look. */
+  groups({ name, store }: NamedStore, query: GroupQuery = {}): Promise<readonly Group[]> {
+    return this.#groups.get(`${name} ${JSON.stringify(query)}`, GROUPS_KEPT_MS, async () => {
+      const groups: Group[] = []
+      let cursor: string | undefined
+      do {
+        const page = await store.groups.list({ ...query, limit: GROUP_PAGE, cursor })
+        groups.push(...page.groups)
+        cursor = page.cursor
+      } while (cursor !== undefined && groups.length < MOST_GROUPS)
+      return groups
+    })
+  }
+
+  /** Someone changed something here and wants to see it. When letters failed is not changed by anyone. */
+  forget(): void {
+    this.#groups.forget()
+  }
+}
+
+/** Sums of several stores. */
+export function addStats(stats: readonly (LetterStats & { readonly atLeast?: boolean })[]): StatsOutside {
+  const oldest = stats.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]))
+  const newest = stats.flatMap(({ newestAt }) => (newestAt === undefined ? [] : [newestAt]))
+  return {
+    count: stats.reduce((sum, { count }) => sum + count, 0),
+    ...(stats.some(({ atLeast }) => atLeast) ? { atLeast: true } : {}),
+    oldestAt: isoOr(oldest.length === 0 ? undefined : Math.min(...oldest)),
+    newestAt: isoOr(newest.length === 0 ? undefined : Math.max(...newest)),
+    byState: addCounts(stats.map(({ byState }) => byState)),
+    byReason: addCounts(stats.map(({ byReason }) => byReason)),
+    byChannel: addCounts(stats.map(({ byChannel }) => byChannel)),
+  }
+}
+
+/** A channel may have any name, also one that an object's prototype uses; fromEntries makes own properties only. */
+function addCounts(counts: readonly Readonly<Record<string, number | undefined>>[]): Record<string, number> {
+  const sums = new Map<string, number>()
+  for (const [name, count = 0] of counts.flatMap(Object.entries<number | undefined>))
+    sums.set(name, (sums.get(name) ?? 0) + count)
+  return Object.fromEntries(sums)
+}
+
+/** Those that still wait for someone. */
+export const WAITING_STATES = LETTER_STATES.filter(
+  state => state === 'dead' || state === 'quarantined' || state === 'parked',
+)
+
+export function addSeries(series: readonly (readonly number[])[], length: number): number[] {
+  return Array.from({ length }, (_, index) => series.reduce((sum, each) => sum + (each[index] ?? 0), 0))
+}

@@ -1,0 +1,98 @@
+import type { LetterStats } from '../../ports/dead-letters.ts'
+import type { Group } from '../../ports/groups.ts'
+import type { Room } from '../room.ts'
+import type { OverviewNumbers } from '../schema/overview.ts'
+import { iso, isoOr } from '../views/times.ts'
+import { isOpen } from './consumers.ts'
+import type { Gathered } from './federation.ts'
+import { addSeries, WAITING_STATES } from './figures.ts'
+
+const DAY_MS = 86_400_000
+const MINUTES_SHOWN = 60
+const MOST_RUNNING = 50
+
+interface StoreNumbers {
+  readonly stats: LetterStats
+  readonly oldestAt: number | undefined
+  readonly inflow: readonly number[]
+  readonly groups: readonly Group[]
+  readonly replays: OverviewNumbers['replays']
+  readonly expiring: number | undefined
+}
+
+/** The small numbers of the overview, over all stores that answer. */
+export async function gatherNumbers(room: Room): Promise<Gathered<StoreNumbers>> {
+  const { figures, settings, clock } = room
+  return room.stores.each(async named => {
+    const { deadLetters, replays } = named.store
+    const { retentionMs } = settings
+    const [stats, waiting, inflow, groups, running, expiring] = await Promise.all([
+      deadLetters.stats(),
+      Promise.all(WAITING_STATES.map(state => deadLetters.stats({ state }))),
+      figures.inflow(named, {}),
+      figures.groups(named),
+      replays.list({ state: 'running', limit: MOST_RUNNING }),
+      retentionMs === undefined
+        ? undefined
+        : deadLetters.stats({ before: clock.now() + 2 * DAY_MS - retentionMs }),
+    ])
+    const counts = await Promise.all(running.map(({ id }) => replays.counts(id)))
+    const recovered = counts.reduce((sum, each) => sum + each.recovered, 0)
+    const again = counts.reduce((sum, each) => sum + each.failed_same_cause + each.failed_new_cause, 0)
+    const oldest = waiting.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]))
+    return {
+      stats,
+      oldestAt: oldest.length === 0 ? undefined : Math.min(...oldest),
+      inflow,
+      groups,
+      replays: { running: running.length, recovered, ended: recovered + again },
+      expiring: expiring?.count,
+    }
+  })
+}
+
+export function addNumbers(room: Room, { found }: Gathered<StoreNumbers>): OverviewNumbers {
+  const now = room.clock.now()
+  const numbers = found.map(({ value }) => value)
+  const sum = (of: (each: StoreNumbers) => number) => numbers.reduce((total, each) => total + of(each), 0)
+  const oldest = numbers.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]))
+  const open = numbers.flatMap(({ groups }) => groups.filter(({ state }) => state === 'open'))
+  const inflow = addSeries(
+    numbers.map(each => each.inflow),
+    2 * MINUTES_SHOWN,
+  )
+  const consumers = room.consumers.all().map(({ health }) => health)
+  const total = (of: readonly number[]) => of.reduce((all, each) => all + each, 0)
+  return {
+    at: iso(now),
+    groups: {
+      open: open.length,
+      new24h: open.filter(({ firstSeenAt }) => firstSeenAt > now - DAY_MS).length,
+      regressed: open.filter(({ regressed }) => regressed).length,
+    },
+    letters: {
+      waiting: sum(({ stats }) => total(WAITING_STATES.map(state => stats.byState[state] ?? 0))),
+      total: sum(({ stats }) => stats.count),
+      oldestAt: isoOr(oldest.length === 0 ? undefined : Math.min(...oldest)),
+    },
+    inflow: {
+      perMinute: inflow.slice(MINUTES_SHOWN),
+      lastHour: total(inflow.slice(MINUTES_SHOWN)),
+      hourBefore: total(inflow.slice(0, MINUTES_SHOWN)),
+    },
+    breakers: {
+      open: consumers.filter(isOpen).length,
+      total: consumers.filter(({ breakerState }) => breakerState !== 'off').length,
+    },
+    consumers: {
+      paused: consumers.filter(({ paused }) => paused.length > 0).length,
+      total: consumers.length,
+    },
+    replays: {
+      running: sum(({ replays }) => replays.running),
+      recovered: sum(({ replays }) => replays.recovered),
+      ended: sum(({ replays }) => replays.ended),
+    },
+    expiring48h: room.settings.retentionMs === undefined ? undefined : sum(each => each.expiring ?? 0),
+  }
+}

@@ -1,0 +1,38 @@
+import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
+
+/** So many letters are looked through for a text to the last one. */
+const MOST_LOOKED_THROUGH = 50_000
+/** In more, so many are found, and then counting ends. */
+const MOST_FOUND = 500
+
+/**
+ * The figures of a filter. To find a text in a million letters and count them all takes seconds, in which nobody else
+ * is answered; so where there are many it is told that there are many. A plan has the exact number.
+ */
+export async function statsOf(
+  letters: DeadLetterStore,
+  filter: LetterFilter,
+): Promise<LetterStats & { readonly atLeast?: boolean }> {
+  const { search, ...rest } = filter
+  if (search === undefined) return letters.stats(filter)
+  const among = await letters.stats(rest)
+  if (among.count <= MOST_LOOKED_THROUGH) return letters.stats(filter)
+  const page = await letters.list({ ...filter, limit: MOST_FOUND })
+  const times = page.letters.map(({ cycle }) => cycle.lastFailedAt)
+  const isAll = page.cursor === undefined
+  return {
+    count: page.letters.length,
+    oldestAt: isAll ? times.at(-1) : undefined,
+    newestAt: times[0],
+    byState: countBy(page.letters.map(({ state }) => state)),
+    byReason: countBy(page.letters.map(({ cycle }) => cycle.reason)),
+    byChannel: countBy(page.letters.map(({ channel }) => channel)),
+    ...(isAll ? {} : { atLeast: true }),
+  }
+}
+
+function countBy<K extends string>(names: readonly K[]): Record<K, number> {
+  const counts = new Map<K, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return Object.fromEntries(counts) as Record<K, number>
+}

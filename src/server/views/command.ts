@@ -1,0 +1,51 @@
+import type { Replay } from '../../ports/replays.ts'
+import type { PatchOperation } from '../schema/replays.ts'
+import { filterOutside } from './filter.ts'
+
+const MS: readonly (readonly [string, number])[] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+]
+
+/** The line that plans the same on the command line. */
+export function planCommand(
+  replay: Replay,
+  storeUrl: string,
+  patch: readonly PatchOperation[] | undefined,
+): string {
+  const { selectedBy, reason, stages, perSecond, halt, to, maxAgeMs, allowQuarantined, needsApproval } =
+    replay
+  const filter = Object.entries(filterOutside(selectedBy.filter ?? {})).flatMap(([name, value]) => [
+    // On the command line `--reason` is why they are sent again.
+    name === 'reason' ? '--letter-reason' : `--${name}`,
+    String(value),
+  ])
+  const words = [
+    ...(selectedBy.ids ?? []),
+    ...filter,
+    ...['--reason', reason],
+    ...['--stages', stages.join(',')],
+    ...['--per-second', String(perSecond)],
+    ...['--halt-refail-ratio', String(halt.refailRatio)],
+    ...(halt.onSameFingerprint ? [] : ['--go-on-with-same-cause']),
+    ...(to === undefined ? [] : ['--to', to]),
+    ...['--max-age', duration(maxAgeMs)],
+    ...(allowQuarantined ? ['--allow-quarantined'] : []),
+    ...(needsApproval ? ['--needs-approval'] : []),
+    ...['--store', storeUrl],
+  ].map(quoted)
+  const patching = patch === undefined ? '' : ` --patch <(printf %s ${quoted(JSON.stringify(patch))})`
+  return `lazaret replay plan ${words.join(' ')}${patching}`
+}
+
+function duration(ms: number): string {
+  const [unit, size] = MS.find(([, each]) => ms % each === 0) ?? ['ms', 1]
+  return `${ms / size}${unit}`
+}
+
+/** For a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,28 @@
+import type { Reason } from '../../core/dead-letter/reason.ts'
+import type { LetterFilter } from '../../ports/dead-letters.ts'
+import type { LetterFilter as FilterOutside } from '../schema/letters.ts'
+import { isoOr } from './times.ts'
+
+/** What was asked for, in the words of the store. Anything beside the filter is left out. */
+export function filterInside(asked: FilterOutside): LetterFilter {
+  const { channel, handler, type, reason, category, state, group, search, after, before } = asked
+  const filter = {
+    channel,
+    handler,
+    type,
+    // A newer writer may know more reasons than this version.
+    reason: reason as Reason | undefined,
+    category,
+    state,
+    group,
+    after: after === undefined ? undefined : Date.parse(after),
+    before: before === undefined ? undefined : Date.parse(before),
+    search,
+  }
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
+}
+
+export function filterOutside(filter: LetterFilter): FilterOutside {
+  const told = { ...filter, after: isoOr(filter.after), before: isoOr(filter.before) }
+  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined))
+}

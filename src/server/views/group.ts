@@ -1,0 +1,38 @@
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { Group } from '../../ports/groups.ts'
+import type { Group as GroupOutside } from '../schema/groups.ts'
+import { groupingView } from './letter.ts'
+import { iso, isoOr } from './times.ts'
+
+/** The sparkline's last hour is the rate. */
+export function groupView(
+  store: string,
+  group: Group,
+  sparkline: readonly number[],
+  masks: Masks,
+): GroupOutside {
+  const { category, channels, count, waiting, replayed, recovered, state, regressed, triage, notes } = group
+  return {
+    ...groupingView(group, masks),
+    store,
+    category,
+    channels: [...channels],
+    count,
+    waiting,
+    firstSeenAt: iso(group.firstSeenAt),
+    lastSeenAt: iso(group.lastSeenAt),
+    replayed,
+    recovered,
+    state,
+    regressed,
+    owner: triage.owner,
+    link: triage.link,
+    // What muted it, or set it, is over once it is in another state by itself.
+    mutedUntil: state === 'muted' ? isoOr(triage.mutedUntil) : undefined,
+    setAt: isoOr(triage.setAt),
+    setBy: triage.setBy,
+    notes: notes.map(({ at, by, text }) => ({ at: iso(at), by, text })),
+    sparkline: [...sparkline],
+    rate: sparkline.at(-1) ?? 0,
+  }
+}

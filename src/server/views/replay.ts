@@ -1,0 +1,65 @@
+import { maskForDisplay } from '../../core/dead-letter/mask.ts'
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { Replay, ReplayCounts, ReplayItem } from '../../ports/replays.ts'
+import type { ReplayItem as ItemOutside, PatchOperation, ReplaySummary } from '../schema/replays.ts'
+import { iso, isoOr } from './times.ts'
+
+export function replaySummary(store: string, replay: Replay, counts: ReplayCounts): ReplaySummary {
+  const { id, state, reason, createdBy, count, hash, findings, stages, stage, why, by } = replay
+  const { needsApproval, approvedBy } = replay
+  return {
+    id,
+    store,
+    state,
+    reason,
+    createdAt: iso(replay.createdAt),
+    createdBy,
+    count,
+    hash,
+    findings: { ...findings },
+    counts: { ...counts },
+    recoveredShare: recoveredShare(counts),
+    stages: [...stages],
+    stage,
+    startedAt: isoOr(replay.startedAt),
+    endedAt: isoOr(replay.endedAt),
+    why,
+    by,
+    needsApproval,
+    approvedBy,
+    approvedAt: isoOr(replay.approvedAt),
+  }
+}
+
+function recoveredShare({
+  recovered,
+  failed_same_cause,
+  failed_new_cause,
+}: ReplayCounts): number | undefined {
+  const ended = recovered + failed_same_cause + failed_new_cause
+  return ended === 0 ? undefined : recovered / ended
+}
+
+export function itemView(item: ReplayItem): ItemOutside {
+  const { position, letterId, decision, why, status, cycle, sentAt, endedAt } = item
+  return {
+    position,
+    letterId,
+    decision,
+    why,
+    status,
+    cycle,
+    sentAt: isoOr(sentAt),
+    endedAt: isoOr(endedAt),
+  }
+}
+
+/** What a patch writes is a piece of a payload. */
+export function patchView({ patch }: Replay, masks: Masks): PatchOperation[] | undefined {
+  return patch?.map(({ op, path, from, value }) => ({
+    op,
+    path,
+    ...(from === undefined ? {} : { from }),
+    ...(value === undefined ? {} : { value: maskForDisplay(value, { ...masks, paths: [] }) }),
+  }))
+}

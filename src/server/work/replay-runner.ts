@@ -1,0 +1,113 @@
+import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/limit/window.ts'
+import type { Cancel } from '../../ports/clock.ts'
+import type { Replay, ReplayCounts } from '../../ports/replays.ts'
+import { ReplayRefusedError } from '../../replay/errors.ts'
+import type { Surroundings } from '../../replay/plan.ts'
+import { type ReplayTarget, runReplay } from '../../replay/runner.ts'
+import type { Federation, NamedStore } from '../stores/federation.ts'
+
+/** Replays that lost their runner, here or elsewhere, are looked for so often. */
+const LOOK_EVERY_MS = 15_000
+const RATE_WINDOW_MS = 60_000
+
+export interface RunnerOptions {
+  readonly stores: Federation
+  readonly around: Surroundings
+  readonly owner: string
+  readonly targetOf: (named: NamedStore) => ReplayTarget | undefined
+  readonly onChange: () => void
+  readonly onError: (error: unknown) => void
+}
+
+interface Run {
+  readonly ended: Promise<void>
+  sent: Window
+  sentSoFar: number | undefined
+}
+
+/** Runs what was started, and takes up what another runner left. A replay has one runner at a time, wherever. */
+export class ReplayRunner {
+  readonly #options: RunnerOptions
+  readonly #stop = new AbortController()
+  readonly #runs = new Map<string, Run>()
+  #isAwake = false
+  #cancelLook: Cancel | undefined
+
+  constructor(options: RunnerOptions) {
+    this.#options = options
+  }
+
+  /** From the first call on it looks for replays without a runner. */
+  awake(): void {
+    if (this.#isAwake || this.#stop.signal.aborted) return
+    this.#isAwake = true
+    this.#look()
+  }
+
+  run(named: NamedStore, id: string): void {
+    if (this.#runs.has(id) || this.#stop.signal.aborted) return
+    const target = this.#options.targetOf(named)
+    if (target === undefined) return
+    const run: Run = {
+      ended: this.#run(named, id, target),
+      sent: emptyWindow(RATE_WINDOW_MS),
+      sentSoFar: undefined,
+    }
+    this.#runs.set(id, run)
+  }
+
+  /** Letters a second, of the last minute; undefined when it is not run here. */
+  rateOf(id: string): number | undefined {
+    const run = this.#runs.get(id)
+    return run && windowTotal(run.sent, this.#options.around.clock.now()) / (RATE_WINDOW_MS / 1_000)
+  }
+
+  /** What runs comes to its next safe point and stays as it is, for the next runner. */
+  async close(): Promise<void> {
+    this.#stop.abort()
+    this.#cancelLook?.()
+    await Promise.all([...this.#runs.values()].map(({ ended }) => ended))
+  }
+
+  async #run(named: NamedStore, id: string, target: ReplayTarget): Promise<void> {
+    const { around, owner, onChange, onError } = this.#options
+    try {
+      await runReplay(named.store, id, {
+        target,
+        around,
+        owner,
+        signal: this.#stop.signal,
+        onProgress: (replay, counts) => this.#progress(id, replay, counts),
+      })
+    } catch (error) {
+      // Someone else runs it, and that is well.
+      if (!(error instanceof ReplayRefusedError)) onError(error)
+    } finally {
+      this.#runs.delete(id)
+      onChange()
+    }
+  }
+
+  #progress(id: string, { count }: Replay, { waiting, skipped, lost }: ReplayCounts): void {
+    const run = this.#runs.get(id)
+    if (run === undefined) return
+    const sent = count - waiting - skipped - lost
+    const news = sent - (run.sentSoFar ?? sent)
+    run.sentSoFar = sent
+    if (news <= 0) return
+    run.sent = addToWindow(run.sent, this.#options.around.clock.now(), news)
+    this.#options.onChange()
+  }
+
+  #look(): void {
+    const { stores, around } = this.#options
+    void stores
+      .each(async named => {
+        for (const { id } of await named.store.replays.list({ state: 'running', limit: 100 }))
+          this.run(named, id)
+      })
+      // Stores that do not answer are told of by whoever asks; the next look may find them up again.
+      .catch(() => {})
+    this.#cancelLook = around.clock.schedule(LOOK_EVERY_MS, () => this.#look())
+  }
+}

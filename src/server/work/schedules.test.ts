@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest'
+import { serverWorld } from '../../../test/support/server-world.ts'
+import { createConsumer } from '../../runtime/consumer/consumer.ts'
+
+const DAY_MS = 86_400_000
+
+it('E13, K9: letters past their time are deleted at the time of cleaning up, and that is audited', async () => {
+  const base = serverWorld()
+  const { clock, store } = base
+  const { ask, server } = serverWorld({
+    stores: store,
+    clock,
+    retentionMs: 30 * DAY_MS,
+    cleanup: { cron: '0 2 * * *' },
+  })
+  await base.bury(base.make.letter({ channel: 'old' }))
+  await base.bury(base.make.letter({ channel: 'brief', expiresAt: clock.now() + 1_000 }))
+  await ask('/healthz')
+  await clock.advance(DAY_MS)
+  expect((await store.deadLetters.stats()).byChannel).toEqual({ old: 1 })
+  await clock.advance(29 * DAY_MS)
+  await base.bury(base.make.letter({ channel: 'new' }))
+  await clock.advance(DAY_MS)
+  expect((await store.deadLetters.stats()).byChannel).toEqual({ new: 1 })
+  expect(await base.audited()).toEqual([
+    expect.stringMatching(/^cleanup letters\.purge before 2026-01-01T02/),
+    'cleanup letters.purge expired, all letters',
+  ])
+  await server.close()
+  expect(clock.pending).toBe(0)
+})
+
+it('E19: replays by itself only where it is told to', async () => {
+  const base = serverWorld()
+  const { clock, store } = base
+  let handled = 0
+  const consumer = createConsumer({
+    broker: store.broker!,
+    channel: 'orders',
+    name: 'bill',
+    deadLetters: store.deadLetters,
+    clock,
+    handle: () => void handled++,
+  })
+  await consumer.start()
+  await base.bury(base.make.letter())
+  await base.ask('/healthz')
+  await clock.advance(2 * 3_600_000)
+  expect(handled).toBe(0)
+  const automaticReplay = { cron: '0 * * * *', batchSize: 5, maxAgeMs: DAY_MS }
+  const { ask, server } = serverWorld({ stores: store, clock, automaticReplay })
+  await ask('/healthz')
+  await clock.advance(3_700_000)
+  expect(handled).toBe(1)
+  await server.close()
+  await base.server.close()
+})
+
+it('F8: a server that changes nothing does nothing by itself', async () => {
+  const base = serverWorld()
+  const { ask } = serverWorld({
+    stores: base.store,
+    clock: base.clock,
+    readOnly: true,
+    retentionMs: 1,
+    cleanup: { cron: '* * * * *' },
+  })
+  await base.bury(base.make.letter())
+  await ask('/healthz')
+  await base.clock.advance(120_000)
+  expect((await base.store.deadLetters.stats()).count).toBe(1)
+})
