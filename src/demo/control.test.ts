@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type DemoWorld, demoWorld } from '../../test/support/demo-world.ts'
+import type { DemoControl } from '../server/demo-control.ts'
+import { demoState } from '../server/schema/demo.ts'
+import { demoControl } from './control.ts'
+import { ACTIONS } from './steps.ts'
+
+let world: DemoWorld
+let control: DemoControl
+beforeEach(async () => {
+  world = await demoWorld()
+  control = demoControl(world.story, 1)
+})
+afterEach(() => world.close())
+
+function step(id: string) {
+  return control.state().steps.find(each => each.id === id)!
+}
+
+describe("the demo's buttons", () => {
+  it('tell the whole story, and of each step whether it has happened', async () => {
+    expect(demoState.parse(control.state()).steps.map(({ done }) => done)).not.toContain(true)
+    await world.clock.advance(60_000)
+    expect(control.state().steps.filter(({ done }) => !done)).toEqual([])
+  })
+
+  it('refuse what there is no button for, and name those that there are', async () => {
+    await expect(control.act('constructor', 'ann')).rejects.toThrow(
+      `there is no action 'constructor'; it is one of ${Object.keys(ACTIONS).join(', ')}`,
+    )
+  })
+
+  it('lead to the group of the broken release once it is there', async () => {
+    expect(step('broken-release').href).toBe('/groups')
+    await world.clock.advance(15_000)
+    expect(step('broken-release').href).toBe(`/groups/${world.story.milestones.brokenGroup}`)
+  })
+
+  it('B12: a person who ships the fix and replays gets every payment back', async () => {
+    await world.clock.advance(15_000)
+    expect(step('fix').action?.enabled).toBe(true)
+    await control.act('fix', 'ann')
+    expect(step('fix')).toMatchObject({ done: true, action: { enabled: false } })
+    await control.act('replay-payments', 'ann')
+    await world.clock.advance(10_000)
+    const { entries } = await world.store.audit.list({ action: 'demo.fix' })
+    expect(entries).toMatchObject([{ by: 'ann', target: 'shop' }])
+    expect(step('replay-recovers').done).toBe(true)
+    const [replay] = await world.store.replays.list()
+    expect(replay).toMatchObject({ state: 'finished', createdBy: 'ann' })
+  })
+
+  it('leave the releases to the person who has taken them over', async () => {
+    await world.clock.advance(15_000)
+    await control.act('fix', 'ann')
+    await control.act('break', 'ann')
+    await world.clock.advance(45_000)
+    expect(control.state().facts).toMatchObject({ release: '2.4.0' })
+    expect(step('replay-recovers').done).toBe(false)
+  })
+
+  it('leave the warehouse to the person who made it sick', async () => {
+    await control.act('sicken-warehouse', 'ann')
+    await world.clock.advance(30_000)
+    expect(step('breaker-opens').done).toBe(true)
+    expect(step('breaker-heals')).toMatchObject({ done: false, action: { enabled: true } })
+    await control.act('heal-warehouse', 'ann')
+    await world.clock.advance(10_000)
+    expect(step('breaker-heals').done).toBe(true)
+  })
+
+  it.each([
+    ['send-poison', 'impossible-date', 'quarantined'],
+    ['send-wrong-shape', 'wrong-shape', 'dead'],
+    ['send-bad-address', 'bad-address', 'dead'],
+  ])('%s sends an order that becomes a letter', async (action, _, state) => {
+    await control.act(action, 'ann')
+    await world.clock.advance(2_500)
+    expect((await world.letters()).map(letter => letter.state)).toContain(state)
+  })
+})

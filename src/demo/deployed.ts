@@ -1,0 +1,41 @@
+import type { ShopHandler } from './shop/handler.ts'
+
+/** Where the shop pretends to be deployed. */
+const SHOP_HOME = '/srv/shop'
+
+/** This package's own folder, as stacks name it: by path or by URL. */
+const OWN = import.meta.url.replace(/demo\/deployed\.[jt]s.*$/, '')
+const OWN_FORMS = [OWN, OWN.replace(/^file:\/\//, '')]
+
+/**
+ * The handler as if it were deployed on a server of its own. Frames of this package do not count as the application's,
+ * and the shop lies inside it: without this its failures could be told apart by their messages alone, and the stacks
+ * would name folders of your machine.
+ */
+export function deployed<P>(handle: ShopHandler<P>['handle']): ShopHandler<P>['handle'] {
+  return async (event, context) => {
+    try {
+      return await handle(event, context)
+    } catch (error) {
+      throw relocated(error)
+    }
+  }
+}
+
+export function relocated(error: unknown): unknown {
+  if (error instanceof Error && error.stack !== undefined) error.stack = relocatedStack(error.stack)
+  return error
+}
+
+/** Sources and build name their files alike, so that both fall into the same groups. */
+function relocatedStack(stack: string): string {
+  const frames = stack.split('\n').filter(line => !line.includes('demo/deployed.'))
+  const moved = OWN_FORMS.reduce(
+    (text, own) =>
+      text
+        .replaceAll(`${own}demo/shop/`, `${SHOP_HOME}/src/`)
+        .replaceAll(own, `${SHOP_HOME}/node_modules/lazaret/`),
+    frames.join('\n'),
+  )
+  return moved.replaceAll(/(\/srv\/shop\/\S+)\.js:/g, '$1.ts:')
+}

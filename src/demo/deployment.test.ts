@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type DemoWorld, demoWorld } from '../../test/support/demo-world.ts'
+
+let world: DemoWorld
+beforeEach(async () => {
+  world = await demoWorld()
+})
+afterEach(() => world.close())
+
+describe('a release that goes out while events come in', () => {
+  it('E21: loses nothing of what the old one had in hand, and charges nobody twice', async () => {
+    const { clock, store, story, published } = world
+    story.stopTraffic()
+    const charge = vi.spyOn(story.shop.services.processor, 'charge')
+    await Promise.all(Array.from({ length: 40 }, () => story.place('none')))
+    for (const release of ['2.4.1', '2.3.9', '2.4.1'] as const) {
+      await clock.advance(60)
+      const shipped = story.ship(release)
+      await clock.advance(60)
+      await shipped
+    }
+    await clock.advance(2_500)
+    const payments = published.filter(({ channel }) => channel === 'payments')
+    expect(payments.length).toBeGreaterThanOrEqual(40)
+    expect(charge).toHaveBeenCalledTimes(payments.length)
+    for (const { idempotencyKey } of payments) {
+      const { kind } = await store.ledger.claim('take-payment', idempotencyKey, 1)
+      expect(kind).toBe('done')
+    }
+  })
+
+  it('stays paused when a person has paused it', async () => {
+    const { payments } = world.story.shop
+    payments.pause()
+    await world.story.ship('2.4.1')
+    expect(payments.health().paused).toEqual(['hand'])
+    payments.resume()
+    expect(payments.health().paused).toEqual([])
+  })
+
+  it('keeps its breaker, so that what a person forced stays forced', async () => {
+    const { payments } = world.story.shop
+    payments.breaker?.force('open', 'ann')
+    await world.story.ship('2.4.1')
+    expect(payments.health().breakerState).toBe('forced-open')
+  })
+})

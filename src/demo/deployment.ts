@@ -1,0 +1,74 @@
+import type { Breaker } from '../runtime/breaker.ts'
+import type { Consumer } from '../runtime/consumer/consumer.ts'
+import type { ConsumerHealth } from '../runtime/consumer/health.ts'
+
+/**
+ * A consumer whose code can be changed while it runs, as a rolling release does it: the old one pulls no more, the new
+ * one starts, the old one finishes what it has in hand. To whoever looks it is one and the same consumer.
+ */
+export class Deployment<R extends string> implements Consumer {
+  readonly breaker: Breaker | undefined
+  readonly #make: (release: R) => Consumer
+  #release: R
+  #current: Consumer
+  #isPaused = false
+  #changing: Promise<void> = Promise.resolve()
+
+  constructor(release: R, breaker: Breaker, make: (release: R, breaker: Breaker) => Consumer) {
+    this.breaker = breaker
+    this.#make = which => make(which, breaker)
+    this.#release = release
+    this.#current = this.#make(release)
+  }
+
+  get release(): R {
+    return this.#release
+  }
+
+  /** One at a time, in the order they were asked for. */
+  deploy(release: R): Promise<void> {
+    const change = this.#changing.then(() => this.#replace(release))
+    this.#changing = change.catch(() => {})
+    return change
+  }
+
+  async #replace(release: R): Promise<void> {
+    if (release === this.#release) return
+    const old = this.#current
+    const next = this.#make(release)
+    old.pause()
+    if (this.#isPaused) next.pause()
+    try {
+      await next.start()
+    } catch (error) {
+      if (!this.#isPaused) old.resume()
+      throw error
+    }
+    this.#current = next
+    this.#release = release
+    await old.close()
+  }
+
+  start(): Promise<void> {
+    return this.#current.start()
+  }
+
+  pause(): void {
+    this.#isPaused = true
+    this.#current.pause()
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#current.resume()
+  }
+
+  async close(options?: { readonly graceMs?: number | undefined }): Promise<void> {
+    await this.#changing
+    await this.#current.close(options)
+  }
+
+  health(): ConsumerHealth {
+    return this.#current.health()
+  }
+}

@@ -1,0 +1,63 @@
+import { groupingOf } from '../../core/dead-letter/group.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { IdSource } from '../../core/event/uuid.ts'
+import { discardLetter } from '../../operations/decide.ts'
+import { triageGroup } from '../../operations/triage.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { LetterFilter } from '../../ports/dead-letters.ts'
+import type { TriageChange } from '../../ports/groups.ts'
+import { cancelReplay, startReplay } from '../../replay/control.ts'
+import { planReplay } from '../../replay/plan.ts'
+import { runReplay } from '../../replay/runner.ts'
+import type { ShopStore } from '../shop.ts'
+
+const OWNER = 'lazaret demo'
+
+type Said = Parameters<typeof triageGroup>[2]
+
+/** What the people on call did during the last day, through the same doors as command line and console. */
+export class PeopleOnCall {
+  readonly #store: ShopStore
+  readonly #clock: Clock
+  readonly #newId: IdSource
+  /** What they said of groups, to be said again where the history is planted. */
+  readonly triage: { readonly group: string; readonly change: TriageChange }[] = []
+
+  constructor(store: ShopStore, clock: Clock, newId: IdSource) {
+    this.#store = store
+    this.#clock = clock
+    this.#newId = newId
+  }
+
+  async discard(by: string, note: string, which: LetterFilter): Promise<void> {
+    for (const { id } of await this.#letters({ ...which, state: 'dead' }))
+      await discardLetter(this.#store, id, { by, note, at: this.#clock.now() })
+  }
+
+  /** Says something of the group that the letters found belong to. */
+  async say(which: LetterFilter, said: Omit<Said, 'at'>): Promise<void> {
+    const [sample] = await this.#letters(which)
+    if (sample === undefined) return
+    const { id: group } = groupingOf(sample)
+    const change = { ...said, at: this.#clock.now() }
+    this.triage.push({ group, change })
+    await triageGroup(this.#store, group, change)
+  }
+
+  /** Sends the letters found again; with a number, that many of the oldest. What does not help is called off. */
+  async replay(by: string, reason: string, which: LetterFilter, count?: number): Promise<void> {
+    const clock = this.#clock
+    const letters = (await this.#letters(which)).toSorted((a, b) => a.createdAt - b.createdAt)
+    const ids = letters.slice(0, count).map(({ id }) => id)
+    const around = { clock, newId: this.#newId }
+    const { id } = await planReplay(this.#store, { ids, reason, by, perSecond: 5 }, around)
+    await startReplay(this.#store, id, { by, clock })
+    const target = { send: this.#store.broker.publish.bind(this.#store.broker) }
+    const { state } = await runReplay(this.#store, id, { target, around, owner: OWNER })
+    if (state === 'halted') await cancelReplay(this.#store, id, { by, clock, why: 'not mended yet' })
+  }
+
+  async #letters(which: LetterFilter): Promise<readonly DeadLetter[]> {
+    return (await this.#store.deadLetters.list({ ...which, limit: 500 })).letters
+  }
+}

@@ -1,0 +1,24 @@
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { ShopStore } from '../shop.ts'
+import { HOUR_MS } from './calendar.ts'
+import type { Past } from './yesterday.ts'
+
+/** E-mails that nobody sent for so long need not be sent any more. */
+const EMAILS_KEPT_MS = 60 * HOUR_MS
+
+/** Writes a day's history into the store, through the doors that everyone uses. */
+export async function plant(store: ShopStore, { letters, replays, triage, audit }: Past): Promise<void> {
+  await Promise.all(letters.map(letter => store.deadLetters.send(asOf(store, letter))))
+  // Asked for in their order and not one after the other: a store writes down together what it is asked together.
+  await Promise.all([
+    ...replays.map(({ replay, items }) => store.replays.create(replay, items)),
+    ...triage.map(({ group, change }) => store.groups.change(group, change)),
+    ...audit.map(entry => store.audit.append(entry)),
+  ])
+}
+
+function asOf({ broker }: ShopStore, letter: DeadLetter): DeadLetter {
+  const origin = { ...letter.origin, broker: broker.name }
+  if (letter.channel !== 'emails') return { ...letter, origin }
+  return { ...letter, origin, expiresAt: letter.createdAt + EMAILS_KEPT_MS }
+}

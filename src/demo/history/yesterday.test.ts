@@ -1,0 +1,79 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { memoryStore } from '../../adapters/memory/store.ts'
+import type { Group } from '../../ports/groups.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import type { ShopStore } from '../shop.ts'
+import { plant } from './plant.ts'
+import { HISTORY_MS, type Past, yesterday } from './yesterday.ts'
+
+const NOW = 1_767_225_600_000
+const DAY_MS = 86_400_000
+
+let past: Past
+let store: ShopStore
+let groups: readonly Group[]
+beforeAll(async () => {
+  past = await yesterday(NOW, 1)
+  store = memoryStore({ clock: new FakeClock(NOW) }) as ShopStore
+  await plant(store, past)
+  groups = (await store.groups.list()).groups
+})
+
+const groupOf = (text: string) => groups.find(({ title }) => title.includes(text))!
+
+describe('the day before the demo', () => {
+  it('reaches from beyond a day into the last hour, most of it within the day', () => {
+    const times = past.letters.map(({ cycle }) => cycle.lastFailedAt)
+    expect(Math.min(...times)).toBeGreaterThan(NOW - HISTORY_MS)
+    expect(Math.max(...times)).toBeLessThanOrEqual(NOW)
+    expect(times.filter(at => at > NOW - DAY_MS).length).toBeGreaterThan(80)
+    expect(times.filter(at => at > NOW - DAY_MS / 24).length).toBeGreaterThanOrEqual(5)
+  })
+
+  it('has causes that are older than a day, and some that are new', () => {
+    const areNew = groups.map(({ firstSeenAt }) => firstSeenAt > NOW - DAY_MS)
+    expect(new Set(areNew)).toEqual(new Set([true, false]))
+  })
+
+  it('repeats with its seed', async () => {
+    expect(await yesterday(NOW, 1)).toEqual(past)
+  })
+
+  it.each([1, 2, 3, 4, 5, 6])(
+    'B12: tells of an outage whose letters were replayed, all but one of them well again, with seed %i',
+    async seed => {
+      const { replays } = await yesterday(NOW, seed)
+      const { replay, items } = replays.at(-1)!
+      const outcomes = items.map(({ status }) => status)
+      expect([replay.reason, replay.state]).toEqual(['the warehouse is back', 'finished'])
+      expect(outcomes.length).toBeGreaterThan(12)
+      expect(outcomes.filter(status => status !== 'recovered')).toEqual(['failed_new_cause'])
+    },
+  )
+
+  it('leaves groups in every state, with what people said', () => {
+    expect(new Set(groups.map(({ state }) => state))).toEqual(
+      new Set(['open', 'acknowledged', 'muted', 'resolved']),
+    )
+    expect(groupOf('SchemaMismatch')).toMatchObject({ state: 'acknowledged', triage: { owner: 'ada' } })
+    expect(groupOf('422').notes).toHaveLength(1)
+  })
+
+  it('leaves letters in every state that is not passing', async () => {
+    const { byState, count } = await store.deadLetters.stats()
+    expect(count).toBe(past.letters.length)
+    expect(Object.keys(byState).sort()).toEqual(['dead', 'discarded', 'parked', 'quarantined', 'resolved'])
+  })
+
+  it('K8: parked the letter that was replayed three times', async () => {
+    const { letters } = await store.deadLetters.list({ state: 'parked' })
+    expect(letters.map(({ replays, endedCycles }) => [replays, endedCycles.length])).toEqual([[3, 3]])
+  })
+
+  it('B10: was written down by whoever did it, in the order it happened', async () => {
+    const { entries } = await store.audit.list({ limit: 1_000 })
+    const times = entries.map(({ at }) => at)
+    expect(times).toEqual(times.toSorted((a, b) => b - a))
+    expect(new Set(entries.map(({ by }) => by))).toEqual(new Set(['ada', 'jonas', 'mira', 'lazaret demo']))
+  })
+})

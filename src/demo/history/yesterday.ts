@@ -1,0 +1,114 @@
+import { memoryStore } from '../../adapters/memory/store.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { createIdSource } from '../../core/event/uuid.ts'
+import type { AuditEntry } from '../../ports/audit.ts'
+import type { TriageChange } from '../../ports/groups.ts'
+import type { Replay, ReplayItem } from '../../ports/replays.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import { seededRandom } from '../../testing/seeded-random.ts'
+import { openShop, type Shop, type ShopStore } from '../shop.ts'
+import { orderEvent } from '../traffic/order.ts'
+import { HOUR_MS, MINUTE_MS, OUTAGE, pastOrders } from './calendar.ts'
+import { PeopleOnCall } from './people-on-call.ts'
+
+/** Longer than a day, so that not every cause is new and not every letter can be replayed any more. */
+export const HISTORY_MS = 40 * HOUR_MS
+const MUTED_MS = 72 * HOUR_MS
+
+const NOTES = {
+  outage: { owner: 'jonas', note: 'The warehouse restarts after its update.' },
+  outageOver: { note: 'All sent again. What is left has another cause.' },
+  emails: { note: 'Typing mistakes of customers. The form will check addresses from next week on.' },
+  partner: {
+    owner: 'ada',
+    link: 'https://tickets.example.com/SHOP-1412',
+    note: 'Bazaar sends quantities as words. They know.',
+  },
+  catalogue: { owner: 'ada', note: 'The catalogue was imported anew.' },
+} as const
+
+/** What a day leaves behind. */
+export interface Past {
+  readonly letters: readonly DeadLetter[]
+  readonly replays: readonly { readonly replay: Replay; readonly items: readonly ReplayItem[] }[]
+  readonly triage: readonly { readonly group: string; readonly change: TriageChange }[]
+  /** Oldest first. */
+  readonly audit: readonly AuditEntry[]
+}
+
+/**
+ * Yesterday, in a moment: the same shop with the same handlers, in memory, on a clock that is set back and runs
+ * as fast as it can. So its letters are no inventions, and those of today fall into the same groups.
+ */
+export async function yesterday(now: number, seed: number): Promise<Past> {
+  const clock = new FakeClock(now - HISTORY_MS)
+  const store = memoryStore({ clock }) as ShopStore
+  const random = seededRandom(seed + 1)
+  const shop = openShop({ store, clock, seed, observer: {} })
+  const people = new PeopleOnCall(store, clock, createIdSource(random))
+  const at = (hoursAgo: number, act: () => unknown) =>
+    clock.schedule(now - Math.round(hoursAgo * HOUR_MS) - clock.now(), () => void act())
+
+  await shop.start()
+  const orders = pastOrders(now, random)
+  orders.forEach(({ flaw, at: placedAt }, index) => {
+    const order = orderEvent({ seed, number: index - orders.length, at: placedAt, flaw })
+    clock.schedule(placedAt - clock.now(), () => void shop.publish(order))
+  })
+  letItHappen(at, shop, people, now)
+  await clock.advance(HISTORY_MS)
+  const past = await takeDown(store, people)
+  const closed = shop.close()
+  await clock.advance(MINUTE_MS)
+  await closed
+  return past
+}
+
+/** Who did what, in hours before now. */
+function letItHappen(
+  at: (hoursAgo: number, act: () => unknown) => unknown,
+  { services: { warehouse } }: Shop,
+  people: PeopleOnCall,
+  now: number,
+): void {
+  const outage = { search: 'not available' }
+  const missing = { search: 'no article' }
+  const planner = { search: 'route planner' }
+  at(OUTAGE.from, () => {
+    warehouse.isSick = true
+  })
+  at(OUTAGE.to, () => {
+    warehouse.isSick = false
+  })
+  at(8.8, () => people.say(outage, { by: 'jonas', state: 'acknowledged', ...NOTES.outage }))
+  at(8.5, () => people.replay('jonas', 'the warehouse is back', outage))
+  at(8.2, () => people.say(outage, { by: 'jonas', state: 'resolved', ...NOTES.outageOver }))
+  at(19, () =>
+    people.say(
+      { channel: 'emails' },
+      { by: 'mira', state: 'muted', mutedUntil: now + MUTED_MS, ...NOTES.emails },
+    ),
+  )
+  at(11.5, () => people.discard('mira', 'customers were called', { channel: 'emails' }))
+  at(7, () => people.say({ reason: 'schema' }, { by: 'ada', state: 'acknowledged', ...NOTES.partner }))
+  at(5, () => people.say(missing, { by: 'ada', state: 'resolved', ...NOTES.catalogue }))
+  at(4.8, () => people.discard('ada', 'refunded by hand', missing))
+  at(4, () => people.discard('mira', 'the customer pays another way', { search: 'declined' }))
+  // Three times is as often as a letter may be replayed: after that it is parked.
+  for (const hoursAgo of [16, 15.5, 15])
+    at(hoursAgo, () => people.replay('mira', 'is the route planner back?', planner, 1))
+}
+
+async function takeDown(store: ShopStore, { triage }: PeopleOnCall): Promise<Past> {
+  const { letters } = await store.deadLetters.list({ limit: 1_000 })
+  const replays = (await store.replays.list({ limit: 100 })).toReversed()
+  const { entries } = await store.audit.list({ limit: 1_000 })
+  return {
+    letters: letters.toReversed(),
+    replays: await Promise.all(
+      replays.map(async replay => ({ replay, items: await store.replays.items(replay.id) })),
+    ),
+    triage,
+    audit: entries.toReversed(),
+  }
+}

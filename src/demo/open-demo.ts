@@ -1,0 +1,53 @@
+import type { Random } from '../core/random.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Consumer } from '../runtime/consumer/consumer.ts'
+import type { DemoControl } from '../server/demo-control.ts'
+import { seededRandom } from '../testing/seeded-random.ts'
+import { demoControl } from './control.ts'
+import { plant } from './history/plant.ts'
+import type { Past } from './history/yesterday.ts'
+import { SCHEMAS } from './shop/contracts.ts'
+import type { ShopStore } from './shop.ts'
+import { Story } from './story.ts'
+
+/** What may take how long when the demo ends: it shall be gone within two seconds. */
+const GRACE_MS = 300
+
+export interface DemoOptions {
+  readonly store: ShopStore
+  readonly clock: Clock
+  readonly seed: number
+  /** What lies behind the shop. */
+  readonly past: Past
+  readonly trouble?: ((error: unknown) => void) | undefined
+}
+
+export interface Demo {
+  readonly consumers: readonly Consumer[]
+  readonly control: DemoControl
+  /** Of the payloads, by channel. */
+  readonly schemas: typeof SCHEMAS
+  /** Chance that repeats with the seed, for what is made beside the story. */
+  readonly random: Random
+  /** From here on orders come in. */
+  start(): Promise<void>
+  /** Ends the story and the shop, and with them the store. */
+  close(): Promise<void>
+}
+
+/** A shop with a day behind it and a minute before it. */
+export async function openDemo({ store, clock, seed, past, trouble }: DemoOptions): Promise<Demo> {
+  await plant(store, past)
+  const story = new Story({ store, clock, seed, trouble })
+  return {
+    consumers: story.shop.consumers,
+    control: demoControl(story, seed),
+    schemas: SCHEMAS,
+    random: seededRandom(seed + 99),
+    start: () => story.start(),
+    async close() {
+      await story.close({ graceMs: GRACE_MS })
+      await store.close()
+    },
+  }
+}

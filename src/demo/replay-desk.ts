@@ -1,0 +1,61 @@
+import type { IdSource } from '../core/event/uuid.ts'
+import type { Clock } from '../ports/clock.ts'
+import { startReplay } from '../replay/control.ts'
+import { ReplayRefusedError } from '../replay/errors.ts'
+import { planReplay, type Surroundings } from '../replay/plan.ts'
+import { runReplay } from '../replay/runner.ts'
+import { SCHEMAS } from './shop/contracts.ts'
+import type { Shop, ShopStore } from './shop.ts'
+
+const OWNER = 'lazaret demo'
+const STAGES = [1, 10, 'rest'] as const
+const PER_SECOND = 12
+
+export interface ReplayDeskOptions {
+  readonly store: ShopStore
+  readonly shop: Shop
+  readonly clock: Clock
+  readonly newId: IdSource
+  readonly signal: AbortSignal
+}
+
+/** Does what a person on call would do at the console: plans a replay of a group, starts it, and waits for its end. */
+export class ReplayDesk {
+  readonly #options: ReplayDeskOptions
+
+  constructor(options: ReplayDeskOptions) {
+    this.#options = options
+  }
+
+  async replayGroup(group: string, by: string, reason: string): Promise<void> {
+    const { store, clock, signal } = this.#options
+    const around = this.#around()
+    const request = { filter: { group }, reason, by, stages: STAGES, perSecond: PER_SECOND }
+    const { id, findings } = await planReplay(store, request, around)
+    if (findings.replay === undefined) return
+    await startReplay(store, id, { by, clock })
+    const target = { send: store.broker.publish.bind(store.broker) }
+    try {
+      await runReplay(store, id, { target, around, owner: OWNER, signal })
+    } catch (error) {
+      // The server runs what was started as well; whoever comes first has it.
+      if (!(error instanceof ReplayRefusedError)) throw error
+    }
+  }
+
+  /** Schemas and breakers are known in this process, so the gates can look at both. */
+  #around(): Surroundings {
+    const { clock, newId, shop } = this.#options
+    return {
+      clock,
+      newId,
+      schemaOf: channel => (channel in SCHEMAS ? SCHEMAS[channel as keyof typeof SCHEMAS] : undefined),
+      downstreamFault(channel) {
+        const isSick = shop.consumers.some(
+          consumer => consumer.health().channel === channel && !consumer.breaker?.wouldAdmit(clock.now()),
+        )
+        return isSick ? `the breaker of ${channel} is open` : undefined
+      },
+    }
+  }
+}

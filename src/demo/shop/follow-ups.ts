@@ -1,0 +1,54 @@
+import { createEvent, type LazaretEvent } from '../../core/event/event.ts'
+import { hash128 } from '../../core/hash.ts'
+import type {
+  Channel,
+  EmailRequested,
+  OrderPlaced,
+  PaymentRequested,
+  ShipmentRequested,
+} from './contracts.ts'
+
+export type Order = LazaretEvent<OrderPlaced>
+
+/** What an order sets going in the other channels. */
+export function followUps(order: Order): readonly LazaretEvent[] {
+  return [paymentOf(order), emailOf(order), shipmentOf(order)]
+}
+
+export function paymentOf(order: Order): LazaretEvent<PaymentRequested> {
+  const { order: number, total, currency, customer, paidWith } = order.payload
+  const payload = { order: number, amount: total, currency, customer, paidWith }
+  return follow(order, 'payments', 'payment.requested', payload)
+}
+
+export function emailOf(order: Order): LazaretEvent<EmailRequested> {
+  const { order: number, customer } = order.payload
+  const subject = `Your order ${number}`
+  const payload = {
+    order: number,
+    template: 'order-confirmed',
+    to: customer.email,
+    name: customer.name,
+    subject,
+  }
+  return follow(order, 'emails', 'email.requested', payload)
+}
+
+export function shipmentOf(order: Order): LazaretEvent<ShipmentRequested> {
+  const { order: number, items, address, deliverBy } = order.payload
+  return follow(order, 'warehouse', 'shipment.requested', { order: number, items, address, deliverBy })
+}
+
+/**
+ * Its id follows from the order's, the time first: a handler that runs twice publishes the same event twice, not two
+ * events.
+ */
+function follow<P>(order: Order, channel: Channel, type: string, payload: P): LazaretEvent<P> {
+  const { id, key, occurredAt, headers } = order
+  const hash = hash128(`${id.slice(14)} ${channel}`)
+  const own = `${id.slice(0, 14)}7${hash.slice(0, 3)}-a${hash.slice(3, 6)}-${hash.slice(6, 18)}`
+  return createEvent(
+    { type, channel, payload, id: own, key, occurredAt, headers, source: '/shop/orders' },
+    { now: occurredAt, newId: () => own },
+  )
+}

@@ -1,0 +1,32 @@
+import { PermanentError } from '../../core/failure/signals.ts'
+import { exponential } from '../../core/retry/exponential.ts'
+import { PaymentRequested } from './contracts.ts'
+import { FEES, type Release } from './fees.ts'
+import type { ShopHandler } from './handler.ts'
+import type { CardProcessor } from './services/card-processor.ts'
+
+/** Charges cards and wallets. With a ledger beside it, nobody pays twice for an event that is delivered twice. */
+export function payments(processor: CardProcessor, release: Release): ShopHandler<PaymentRequested> {
+  const feeOf = FEES[release]
+  return {
+    channel: 'payments',
+    name: 'take-payment',
+    release,
+    schema: PaymentRequested,
+    retry: { attempts: 4, backoff: exponential({ baseMs: 500, maxMs: 15_000 }) },
+    timeoutMs: 5_000,
+    // A mistake in our own code fails the same way every time: it waits for a release, not for a retry.
+    classify: [{ when: isOwnMistake, retryable: false, category: 'unknown' }],
+    async handle({ payload }, { signal }) {
+      const answer = await processor.charge(payload, feeOf(payload), signal)
+      // No retry makes a customer richer.
+      if (answer === 'insufficient_funds')
+        throw new PermanentError('the card was declined: insufficient funds')
+    },
+  }
+}
+
+/** `fetch` throws a TypeError too when it cannot connect, but that one names its cause. */
+function isOwnMistake(error: unknown): boolean {
+  return error instanceof TypeError && error.cause === undefined
+}

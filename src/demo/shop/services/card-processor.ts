@@ -1,0 +1,22 @@
+import type { Clock } from '../../../ports/clock.ts'
+import type { PaymentRequested } from '../contracts.ts'
+import { latency } from './latency.ts'
+
+export type Answer = 'approved' | 'insufficient_funds'
+
+/** The card that card processors give out for trying a refusal. */
+export const CARD_WITHOUT_FUNDS = '4000000000009995'
+
+/** Stands in for a payment provider. A refusal is an answer like any other, not an error. */
+export class CardProcessor {
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async charge({ order, paidWith }: PaymentRequested, _fee: number, signal: AbortSignal): Promise<Answer> {
+    await latency(this.#clock, `charge ${order}`, signal)
+    return paidWith.card?.cardNumber === CARD_WITHOUT_FUNDS ? 'insufficient_funds' : 'approved'
+  }
+}

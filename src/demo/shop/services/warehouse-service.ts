@@ -1,0 +1,39 @@
+import type { Clock } from '../../../ports/clock.ts'
+import type { ShipmentRequested } from '../contracts.ts'
+import { HttpError } from './http-error.ts'
+import { chanceOf, latency } from './latency.ts'
+
+/** Of all shipments, those whose first call gets no answer. */
+const FLAKY_SHARE = 0.12
+
+/** Stands in for the warehouse's HTTP interface, which is flaky on good days and away on bad ones. */
+export class WarehouseService {
+  /** On a bad day every call is answered with 503. */
+  isSick = false
+  readonly #clock: Clock
+  /** Calls that got no answer and will the next time: it holds only what is being retried. */
+  readonly #dropped = new Set<string>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async ship({ order, items, address }: ShipmentRequested, signal: AbortSignal): Promise<void> {
+    await latency(this.#clock, order, signal)
+    if (this.isSick) throw new HttpError(503, 'the warehouse is not available')
+    if (this.#drops(order)) throw noAnswer()
+    const missing = items.find(({ sku }) => sku.startsWith('OLD-'))
+    if (missing !== undefined) throw new HttpError(404, `no article ${missing.sku} in any aisle`)
+    if (address.postcode.startsWith('00')) throw new HttpError(500, 'the route planner failed')
+  }
+
+  #drops(order: string): boolean {
+    if (chanceOf(`flaky ${order}`) >= FLAKY_SHARE || this.#dropped.delete(order)) return false
+    this.#dropped.add(order)
+    return true
+  }
+}
+
+function noAnswer(): Error {
+  return Object.assign(new Error('connect ETIMEDOUT 10.20.4.17:8443'), { code: 'ETIMEDOUT' })
+}

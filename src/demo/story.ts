@@ -1,0 +1,217 @@
+import { createIdSource } from '../core/event/uuid.ts'
+import type { Cancel, Clock } from '../ports/clock.ts'
+import { seededRandom } from '../testing/seeded-random.ts'
+import { Milestones } from './milestones.ts'
+import { ReplayDesk } from './replay-desk.ts'
+import type { Release } from './shop/fees.ts'
+import { openShop, type Shop, type ShopStore } from './shop.ts'
+import type { Flaw } from './traffic/order.ts'
+import { Producer } from './traffic/producer.ts'
+
+/** Who does what nobody else did. */
+export const DIRECTOR = 'demo'
+/** After a replay's outcome, its own end follows within so long. */
+const LOOK_AFTER_MS = 600
+
+export interface StoryOptions {
+  readonly store: ShopStore
+  readonly clock: Clock
+  readonly seed: number
+  /** Told of what went wrong behind the scenes. */
+  readonly trouble?: ((error: unknown) => void) | undefined
+}
+
+/**
+ * The first minute, in milliseconds from its start. What a person did before its time is left as it is. Releases go
+ * out just before an order is due: the one before has long been paid by then, on a slow machine too.
+ */
+const SCENES = {
+  breakPayments: 3_250,
+  wrongShape: 6_000,
+  badAddress: 8_000,
+  unknownArticle: 9_000,
+  impossibleDate: 10_000,
+  warehouseFallsSick: 13_000,
+  warehouseIsWell: 23_000,
+  replayTooSoon: 30_000,
+  fixPayments: 40_100,
+  replayAfterFix: 43_000,
+} as const
+
+type Scene = keyof typeof SCENES
+
+/**
+ * The director of the demo: opens the shop and lets things happen to it at set times. All that it does comes from a
+ * clock and a seed, so a story repeats. Once a person has laid hands on the releases or on the warehouse, the
+ * director leaves that to them.
+ */
+export class Story {
+  readonly shop: Shop
+  readonly milestones: Milestones
+  readonly startedAt: number
+  readonly #options: StoryOptions
+  readonly #producer: Producer
+  readonly #desk: ReplayDesk
+  readonly #ending = new AbortController()
+  readonly #timers = new Set<Cancel>()
+  readonly #running = new Set<Promise<void>>()
+  readonly #inOtherHands = new Set<'release' | 'weather'>()
+  #willLook = false
+  #isReplaying = false
+
+  constructor(options: StoryOptions) {
+    const { store, clock, seed } = options
+    this.#options = options
+    this.startedAt = clock.now()
+    this.milestones = new Milestones({ replayEnded: () => this.#lookAtReplaysSoon() })
+    const { observer } = this.milestones
+    this.shop = openShop({ store, clock, seed, observer })
+    this.#producer = new Producer({ clock, seed, publish: this.shop.publish }, this.startedAt)
+    const newId = createIdSource(seededRandom(seed + 77))
+    const { signal } = this.#ending
+    this.#desk = new ReplayDesk({ store, shop: this.shop, clock, newId, signal })
+  }
+
+  async start(): Promise<void> {
+    await this.shop.start()
+    this.#producer.start()
+    for (const [scene, afterMs] of Object.entries(SCENES)) {
+      const at = this.startedAt + afterMs
+      this.#later(at - this.#options.clock.now(), () => this.#play(scene as Scene, at))
+    }
+  }
+
+  /** No more orders come in; what is under way goes on. */
+  stopTraffic(): void {
+    this.#producer.close()
+  }
+
+  async close(options?: { readonly graceMs?: number | undefined }): Promise<void> {
+    this.#ending.abort()
+    this.stopTraffic()
+    for (const cancel of this.#timers) cancel()
+    await Promise.all(this.#running)
+    await this.shop.close(options)
+  }
+
+  place(flaw: Flaw, at?: number): Promise<void> {
+    return this.#producer.place(flaw, at)
+  }
+
+  /** A person ships a release: from now on that is theirs to do. */
+  ship(release: Release): Promise<void> {
+    this.#inOtherHands.add('release')
+    return this.#deploy(release)
+  }
+
+  setWarehouse(health: 'sick' | 'well'): void {
+    this.#inOtherHands.add('weather')
+    this.shop.services.warehouse.isSick = health === 'sick'
+  }
+
+  get isReplaying(): boolean {
+    return this.#isReplaying
+  }
+
+  /** One at a time; it goes on by itself. */
+  startReplay(by: string, reason: string): void {
+    this.#run(() => this.#replayPayments(by, reason))
+  }
+
+  /** That someone pressed a button. */
+  async writeDown(action: string, by: string): Promise<void> {
+    const { store, clock } = this.#options
+    await store.audit.append({ at: clock.now(), by, action, target: 'shop' })
+  }
+
+  async #play(scene: Scene, at: number): Promise<void> {
+    switch (scene) {
+      case 'breakPayments':
+        return this.#release('2.4.0')
+      case 'wrongShape':
+        return this.place('wrong-shape', at)
+      case 'badAddress':
+        return this.place('bad-address', at)
+      case 'unknownArticle':
+        return this.place('unknown-article', at)
+      case 'impossibleDate':
+        return this.place('impossible-date', at)
+      case 'warehouseFallsSick':
+        return this.#weather('sick')
+      case 'warehouseIsWell':
+        return this.#weather('well')
+      case 'replayTooSoon':
+        return this.#replay('replay-halts', 'payments look fine again')
+      case 'fixPayments':
+        return this.#release('2.4.1')
+      case 'replayAfterFix':
+        return this.#replay('replay-recovers', 'wallets are mended in 2.4.1')
+    }
+  }
+
+  async #release(release: Release): Promise<void> {
+    if (!this.#inOtherHands.has('release')) await this.#deploy(release)
+  }
+
+  async #deploy(release: Release): Promise<void> {
+    await this.shop.payments.deploy(release)
+    if (release === '2.4.1') this.milestones.reach('fix')
+  }
+
+  #weather(health: 'sick' | 'well'): void {
+    if (!this.#inOtherHands.has('weather')) this.shop.services.warehouse.isSick = health === 'sick'
+  }
+
+  /** One that is to halt needs the broken release, one that is to recover any other. */
+  async #replay(milestone: 'replay-halts' | 'replay-recovers', reason: string): Promise<void> {
+    const isBroken = this.shop.payments.release === '2.4.0'
+    if (this.milestones.has(milestone) || isBroken !== (milestone === 'replay-halts')) return
+    await this.#replayPayments(DIRECTOR, reason)
+  }
+
+  async #replayPayments(by: string, reason: string): Promise<void> {
+    const { brokenGroup } = this.milestones
+    if (brokenGroup === undefined || this.#isReplaying) return
+    this.#isReplaying = true
+    try {
+      await this.#desk.replayGroup(brokenGroup, by, reason)
+    } finally {
+      this.#isReplaying = false
+    }
+    await this.#lookAtReplays()
+  }
+
+  /** Unless the story ends before. */
+  #later(delayMs: number, work: () => Promise<void> | void): void {
+    const cancel = this.#options.clock.schedule(Math.max(0, delayMs), () => {
+      this.#timers.delete(cancel)
+      this.#run(work)
+    })
+    this.#timers.add(cancel)
+  }
+
+  /** The story does not end before it, and its mishaps do not end the story. */
+  #run(work: () => Promise<void> | void): void {
+    const running = Promise.resolve()
+      .then(work)
+      .catch(error => this.#options.trouble?.(error))
+      .finally(() => this.#running.delete(running))
+    this.#running.add(running)
+  }
+
+  #lookAtReplaysSoon(): void {
+    if (this.#willLook || this.#ending.signal.aborted) return
+    this.#willLook = true
+    this.#later(LOOK_AFTER_MS, () => {
+      this.#willLook = false
+      return this.#lookAtReplays()
+    })
+  }
+
+  async #lookAtReplays(): Promise<void> {
+    const { replays } = this.#options.store
+    const recent = await replays.list({ limit: 20 })
+    for (const replay of recent.filter(({ createdAt }) => createdAt >= this.startedAt))
+      this.milestones.lookAt(replay, (await replays.counts(replay.id)).recovered)
+  }
+}

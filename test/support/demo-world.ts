@@ -1,0 +1,45 @@
+import { memoryStore } from '../../src/adapters/memory/store.ts'
+import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../src/core/event/event.ts'
+import type { ShopStore } from '../../src/demo/shop.ts'
+import { Story } from '../../src/demo/story.ts'
+import { FakeClock } from '../../src/testing/fake-clock.ts'
+
+export interface DemoWorld {
+  readonly clock: FakeClock
+  readonly store: ShopStore
+  readonly story: Story
+  /** Everything that was published and is no replay, in order. */
+  readonly published: readonly LazaretEvent[]
+  readonly troubles: readonly unknown[]
+  letters(): Promise<readonly DeadLetter[]>
+  close(): Promise<void>
+}
+
+/** The demo's story in memory, on a clock that the test drives. */
+export async function demoWorld(seed = 1): Promise<DemoWorld> {
+  const clock = new FakeClock()
+  const store = memoryStore({ clock }) as ShopStore
+  const published: LazaretEvent[] = []
+  const publish = store.broker.publish.bind(store.broker)
+  store.broker.publish = async events => {
+    published.push(...events.filter(({ headers }) => headers['x-replayed'] === undefined))
+    await publish(events)
+  }
+  const troubles: unknown[] = []
+  const story = new Story({ store, clock, seed, trouble: error => troubles.push(error) })
+  await story.start()
+  return {
+    clock,
+    store,
+    story,
+    published,
+    troubles,
+    letters: async () => (await store.deadLetters.list({ limit: 1_000 })).letters,
+    async close() {
+      const closed = story.close()
+      await clock.advance(60_000)
+      await closed
+    },
+  }
+}
