@@ -32,6 +32,7 @@ export const ERROR_CODES = {
   LAZARET_DELIVERY_LOST: 'A delivery is not open any more; its event will be handed over again.',
   LAZARET_SEAL_UNOPENED: 'A sealed event cannot be opened with the keys given.',
   LAZARET_PATCH_INVALID: 'A JSON Patch does not fit the payload, or is none.',
+  LAZARET_LISTEN_REFUSED: 'The server cannot listen where it was told to.',
   LAZARET_REPLAY_REFUSED: 'A replay cannot do what was asked of it in the state it is in.',
 } as const
 
