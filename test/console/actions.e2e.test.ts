@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type DemoProcess, startDemo } from '../support/demo-process.ts'
+import { inBrowser } from '../support/in-browser.ts'
 
 const PATIENCE_MS = 120_000
 
@@ -39,7 +40,7 @@ async function audited(page: Page, action: string, reason: string): Promise<void
   await page.getByText(reason).first().waitFor()
 }
 
-describe('what can be done', () => {
+inBrowser('what can be done', () => {
   it(
     'E16: a breaker is forced and reset, a consumer paused and let go on, each with its reason',
     async () => {

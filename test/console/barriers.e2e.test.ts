@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openBrowser } from '../services/chromium.ts'
 import { barriersOn, expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type DemoProcess, startDemo } from '../support/demo-process.ts'
+import { inBrowser } from '../support/in-browser.ts'
 
 const PATIENCE_MS = 120_000
 
@@ -72,47 +73,48 @@ async function settled(page: Page): Promise<void> {
   await page.locator('main:not(:has(.waiting))').waitFor({ state: 'attached' })
 }
 
-describe.each(['light', 'dark'] as const)('every screen, %s', theme => {
-  it(
-    'F8: has no serious barrier, whoever reads it and however',
-    async () => {
-      const { page } = await openPage(browser, { theme, tour: 'open' })
-      const found: Record<string, readonly string[]> = {}
-      for (const [name, path] of Object.entries(await screens())) {
-        await page.goto(url + path)
-        await settled(page)
-        const barriers = await barriersOn(page)
-        if (barriers.length > 0) found[name] = barriers
-      }
-      expect(found).toEqual({})
-    },
-    PATIENCE_MS,
-  )
+for (const theme of ['light', 'dark'] as const)
+  inBrowser(`every screen, ${theme}`, () => {
+    it(
+      'F8: has no serious barrier, whoever reads it and however',
+      async () => {
+        const { page } = await openPage(browser, { theme, tour: 'open' })
+        const found: Record<string, readonly string[]> = {}
+        for (const [name, path] of Object.entries(await screens())) {
+          await page.goto(url + path)
+          await settled(page)
+          const barriers = await barriersOn(page)
+          if (barriers.length > 0) found[name] = barriers
+        }
+        expect(found).toEqual({})
+      },
+      PATIENCE_MS,
+    )
 
-  it(
-    'F8: nor have its dialogs and the steps of a plan',
-    async () => {
-      const { page } = await openPage(browser, { theme })
-      const { plan, letter } = await screens()
-      await page.goto(url + letter)
-      await page.getByRole('button', { name: 'Reveal…' }).click()
-      await page.getByRole('dialog').waitFor()
-      expect(await barriersOn(page)).toEqual([])
-      await page.keyboard.press('Escape')
-      await page.keyboard.press('?')
-      await page.getByRole('dialog', { name: 'Keys' }).waitFor()
-      expect(await barriersOn(page)).toEqual([])
-      await page.goto(url + plan)
-      for (const next of ['destination and edits', 'pace and halt rules', 'reason and check']) {
-        await page.getByRole('button', { name: `Next: ${next}` }).click()
+    it(
+      'F8: nor have its dialogs and the steps of a plan',
+      async () => {
+        const { page } = await openPage(browser, { theme })
+        const { plan, letter } = await screens()
+        await page.goto(url + letter)
+        await page.getByRole('button', { name: 'Reveal…' }).click()
+        await page.getByRole('dialog').waitFor()
         expect(await barriersOn(page)).toEqual([])
-      }
-    },
-    PATIENCE_MS,
-  )
-})
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('?')
+        await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+        expect(await barriersOn(page)).toEqual([])
+        await page.goto(url + plan)
+        for (const next of ['destination and edits', 'pace and halt rules', 'reason and check']) {
+          await page.getByRole('button', { name: `Next: ${next}` }).click()
+          expect(await barriersOn(page)).toEqual([])
+        }
+      },
+      PATIENCE_MS,
+    )
+  })
 
-describe('a narrow window', () => {
+inBrowser('a narrow window', () => {
   it(
     'F8: shows every screen without scrolling sideways',
     async () => {

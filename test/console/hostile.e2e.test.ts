@@ -1,10 +1,11 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/ports/system-clock.ts'
 import { createFactory } from '../../src/testing/index.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
+import { inBrowser } from '../support/in-browser.ts'
 
 const PATIENCE_MS = 120_000
 const SCRIPT = '<script>window.pwned = 1</script>'
@@ -83,7 +84,7 @@ async function expectHarmless({ page, complaints }: Awaited<ReturnType<typeof lo
   await page.context().close()
 }
 
-describe('hostile payloads', () => {
+inBrowser('hostile payloads', () => {
   it(
     'F8: script, markup and turned text are shown as text on every screen',
     async () => {

@@ -1,10 +1,11 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/ports/system-clock.ts'
 import { createFactory } from '../../src/testing/index.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
+import { inBrowser } from '../support/in-browser.ts'
 
 const PATIENCE_MS = 120_000
 const { letter } = createFactory({ clock: systemClock })
@@ -25,7 +26,7 @@ afterAll(async () => {
   await server?.close()
 })
 
-describe('the list of letters', () => {
+inBrowser('the list of letters', () => {
   it(
     'F8: keeps only the rows in sight in the page, and none is missing when scrolling',
     async () => {
@@ -110,7 +111,7 @@ describe('the list of letters', () => {
   )
 })
 
-describe('the keyboard alone', () => {
+inBrowser('the keyboard alone', () => {
   it(
     'F8: leads from the groups to a letter and to a planned replay',
     async () => {

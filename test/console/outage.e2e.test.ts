@@ -1,11 +1,12 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { memoryStore } from '../../src/adapters/memory/index.ts'
 import { systemClock } from '../../src/ports/system-clock.ts'
 import { createServer } from '../../src/server/index.ts'
 import { createFactory } from '../../src/testing/index.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
+import { inBrowser } from '../support/in-browser.ts'
 
 const PATIENCE_MS = 120_000
 const { letter } = createFactory({ clock: systemClock })
@@ -17,7 +18,7 @@ beforeAll(async () => {
 }, PATIENCE_MS)
 afterAll(() => browser?.close())
 
-describe('a server that goes away', () => {
+inBrowser('a server that goes away', () => {
   it(
     'F8: is said to be away, what was seen stays, and all goes on by itself when it is back',
     async () => {

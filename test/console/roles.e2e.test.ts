@@ -1,10 +1,11 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/ports/system-clock.ts'
 import { createFactory } from '../../src/testing/index.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type ConsoleServer, serveLetters, tokenFor } from '../support/console-server.ts'
+import { inBrowser } from '../support/in-browser.ts'
 
 const PATIENCE_MS = 120_000
 const viewer = tokenFor('vera', 'viewer')
@@ -46,7 +47,7 @@ async function refusals(page: Page): Promise<Record<string, string>> {
   return Object.fromEntries(pairs)
 }
 
-describe('a server with tokens', () => {
+inBrowser('a server with tokens', () => {
   it(
     'B10: shows nothing without one, and says when one is wrong',
     async () => {

@@ -1,9 +1,10 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { startDemo } from '../support/demo-process.ts'
 import { inFolder } from '../support/folder.ts'
+import { inBrowser } from '../support/in-browser.ts'
 
 const PATIENCE_MS = 120_000
 const A_WHILE = { timeout: 30_000 }
@@ -15,7 +16,7 @@ beforeAll(async () => {
 }, PATIENCE_MS)
 afterAll(() => browser?.close())
 
-describe('the console on the demo', () => {
+inBrowser('the console on the demo', () => {
   it(
     'F8/B10/B11/B12: from a broken release to its letters recovered, by hand, as a person on call does it',
     async () => {
