@@ -117,7 +117,7 @@ describe('replay start, pause, resume, cancel', () => {
     for (let s = 0; s < 12; s++) await clock.advance(1_000)
     stop.abort()
     expect((await running).err).toContain(
-      'no outcome of 1 sent for 10 s: does a consumer of their channel run?',
+      'no outcome of 1 sent for 5 s: does a consumer of their channel run?',
     )
   })
 
