@@ -47,7 +47,12 @@ class Preference<T extends string> {
 
 export const theme = new Preference<Theme>('lazaret.theme', 'system', ['system', 'light', 'dark'])
 export const zone = new Preference<Zone>('lazaret.zone', 'utc', ['utc', 'local'])
-export const tour = new Preference<'open' | 'shut'>('lazaret.tour', 'open', ['open', 'shut'])
+/** Where there is no room for both, the screen comes first. */
+const isNarrow = globalThis.matchMedia?.('(max-width: 1359px)').matches === true
+export const tour = new Preference<'open' | 'shut'>('lazaret.tour', isNarrow ? 'shut' : 'open', [
+  'open',
+  'shut',
+])
 export const traceAddress = new Preference<string>('lazaret.traces', '')
 
 export function usePreference<T extends string>(preference: Preference<T>): T {
