@@ -88,8 +88,8 @@ export interface Replay {
   readonly endedAt?: number | undefined
   /** The stage under way, from 0. */
   readonly stage: number
-  /** What had ended when a person took it up after a halt; the halt rules look at what came after that. */
-  readonly forgiven?: Outcomes | undefined
+  /** When a person took it up after a halt; the halt rules look at what was sent from then on. */
+  readonly resumedAt?: number | undefined
   /** Why it is paused, halted or cancelled, and by whom. */
   readonly why?: string | undefined
   readonly by?: string | undefined
