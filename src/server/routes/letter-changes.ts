@@ -70,7 +70,8 @@ export const letterChangeRoutes = [
   route({
     method: 'POST',
     path: `${LETTER}/reopen`,
-    about: 'Makes a parked, quarantined or discarded letter dead again, or one that a replay left behind, so that it can be replayed.',
+    about:
+      'Makes a parked, quarantined or discarded letter dead again, or one that a replay left behind, so that it can be replayed.',
     action: 'letter.reopen',
     params: oneId,
     query: whichStore,
