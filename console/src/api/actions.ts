@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { pathOf } from '../lib/paths.ts'
 import { type ApiProblem, send } from './client.ts'
 import type {
   BreakerBody,
@@ -24,25 +25,24 @@ export function useChange<Given, Made>(change: (given: Given) => Promise<Made>) 
   })
 }
 
-const at = (...parts: string[]) => parts.map(part => `/${encodeURIComponent(part)}`).join('')
-
 export const reveal = (id: string, reason: string) =>
-  send<RevealedLetter>('POST', at('dead-letters', id, 'reveal'), { reason })
+  send<RevealedLetter>('POST', pathOf('dead-letters', id, 'reveal'), { reason })
 export const discard = (id: string, reason: string) =>
-  send<LetterDetail>('POST', at('dead-letters', id, 'discard'), { reason })
+  send<LetterDetail>('POST', pathOf('dead-letters', id, 'discard'), { reason })
 export const reopen = (id: string, reason: string) =>
-  send<LetterDetail>('POST', at('dead-letters', id, 'reopen'), { reason })
+  send<LetterDetail>('POST', pathOf('dead-letters', id, 'reopen'), { reason })
 export const purge = (body: PurgeBody) => send<Purged>('POST', '/dead-letters/purge', body)
 
-export const triage = (id: string, patch: GroupPatch) => send<GroupDetail>('PATCH', at('groups', id), patch)
+export const triage = (id: string, patch: GroupPatch) =>
+  send<GroupDetail>('PATCH', pathOf('groups', id), patch)
 
 export const plan = (body: PlanBody) => send<Replay>('POST', '/replays', body)
 export const steer = (id: string, verb: ReplayVerb, why: string) =>
-  send<Replay>('POST', at('replays', id, verb), why === '' ? {} : { why })
+  send<Replay>('POST', pathOf('replays', id, verb), why === '' ? {} : { why })
 
 export const forceBreaker = (channel: string, body: BreakerBody) =>
-  send<unknown>('POST', at('channels', channel, 'breaker'), body)
+  send<unknown>('POST', pathOf('channels', channel, 'breaker'), body)
 export const pauseConsumer = (channel: string, to: 'pause' | 'resume', body: PauseBody) =>
-  send<unknown>('POST', at('channels', channel, to), body)
+  send<unknown>('POST', pathOf('channels', channel, to), body)
 
-export const actInDemo = (action: string) => send<DemoState>('POST', at('demo', action), {})
+export const actInDemo = (action: string) => send<DemoState>('POST', pathOf('demo', action), {})

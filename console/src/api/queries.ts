@@ -1,4 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { pathOf } from '../lib/paths.ts'
 import { get, type Query, send } from './client.ts'
 import type {
   AuditPage,
@@ -49,15 +50,13 @@ function useOne<T>(key: readonly unknown[], path: string, query: Query = {}) {
   return useQuery({ queryKey: [...key, query], queryFn: ({ signal }) => get<T>(path, query, signal) })
 }
 
-const at = (...parts: string[]) => parts.map(part => `/${encodeURIComponent(part)}`).join('')
-
-export const useGroup = (id: string) => useOne<GroupDetail>(['groups', id], at('groups', id))
-export const useLetter = (id: string) => useOne<LetterDetail>(['letters', id], at('dead-letters', id))
-export const useReplay = (id: string) => useOne<Replay>(['replays', id], at('replays', id))
+export const useGroup = (id: string) => useOne<GroupDetail>(['groups', id], pathOf('groups', id))
+export const useLetter = (id: string) => useOne<LetterDetail>(['letters', id], pathOf('dead-letters', id))
+export const useReplay = (id: string) => useOne<Replay>(['replays', id], pathOf('replays', id))
 export const useFindings = (id: string) =>
-  useOne<Findings>(['replays', id, 'findings'], at('replays', id, 'findings'))
+  useOne<Findings>(['replays', id, 'findings'], pathOf('replays', id, 'findings'))
 export const useReplayItems = (id: string, query: Query) =>
-  useGet<ItemPage>(['replays', id, 'items'], at('replays', id, 'items'), query)
+  useGet<ItemPage>(['replays', id, 'items'], pathOf('replays', id, 'items'), query)
 
 /** The same letters before and after a patch; asked again only when what is asked for changes. */
 export function usePreview(body: PreviewBody, enabled: boolean) {

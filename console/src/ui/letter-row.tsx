@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { LetterSummary } from '../api/types.ts'
 import { counted } from '../lib/numbers.ts'
+import { letterPath } from '../lib/paths.ts'
 import { plainText } from '../lib/plain-text.ts'
 import { useIsFederated } from '../lib/use-can.ts'
 import { LetterTag } from './tags.tsx'
@@ -99,7 +100,7 @@ export function LetterRow({
 function Main({ letter, title, below }: { letter: LetterSummary; title: string; below: string }) {
   return (
     <>
-      <Link href={`/letters/${encodeURIComponent(letter.id)}`} className="row-link clip foreign">
+      <Link href={letterPath(letter.id)} className="row-link clip foreign">
         {plainText(title)}
       </Link>
       <div className="small quiet clip foreign">{plainText(below)}</div>

@@ -1,6 +1,7 @@
 import { Link } from 'wouter'
 import type { GroupDetail } from '../../api/types.ts'
 import { counted, percent } from '../../lib/numbers.ts'
+import { letterPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import './group.css'
 
@@ -40,7 +41,7 @@ export function CommonValues({ group }: { group: GroupDetail }) {
       <p className="quiet small">By {counted(group.sampled, 'letter')}, the latest.</p>
       {group.sampleLetterId && (
         <p className="small">
-          <Link href={`/letters/${encodeURIComponent(group.sampleLetterId)}`}>Look at the latest one</Link>
+          <Link href={letterPath(group.sampleLetterId)}>Look at the latest one</Link>
         </p>
       )}
     </>

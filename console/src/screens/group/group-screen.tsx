@@ -2,6 +2,7 @@ import { Link } from 'wouter'
 import { useGroup } from '../../api/queries.ts'
 import type { GroupDetail } from '../../api/types.ts'
 import { counted, whole } from '../../lib/numbers.ts'
+import { groupPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { useParams } from '../../lib/use-search-params.ts'
 import { AuditTable } from '../../ui/audit-table.tsx'
@@ -85,7 +86,7 @@ function Lead({ group }: { group: GroupDetail }) {
 function GroupTabs({ group }: { group: GroupDetail }) {
   const [params] = useParams()
   const tab = params.get('tab') ?? 'letters'
-  const base = `/groups/${encodeURIComponent(group.id)}`
+  const base = groupPath(group.id)
   return (
     <>
       <Tabs

@@ -1,6 +1,7 @@
 import { Link } from 'wouter'
 import type { Group } from '../../api/types.ts'
 import { short, whole } from '../../lib/numbers.ts'
+import { groupPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { useIsFederated } from '../../lib/use-can.ts'
 import { ReplayedText, Sparkline } from '../../ui/charts.tsx'
@@ -44,7 +45,7 @@ export function GroupTable({ groups }: { groups: readonly Group[] }) {
         {groups.map(group => (
           <tr key={`${group.store} ${group.id}`} className="linked">
             <td>
-              <Link href={`/groups/${encodeURIComponent(group.id)}`} className="row-link two-lines foreign">
+              <Link href={groupPath(group.id)} className="row-link two-lines foreign">
                 {plainText(group.title)}
               </Link>
               <div

@@ -2,6 +2,7 @@ import { Link } from 'wouter'
 import type { Cycle, LetterDetail } from '../../api/types.ts'
 import { cycleDifferences } from '../../lib/cycle-differences.ts'
 import { counted } from '../../lib/numbers.ts'
+import { replayPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { DiffView } from '../../ui/diff-view.tsx'
 import { Panel } from '../../ui/page.tsx'
@@ -33,7 +34,7 @@ function OneCycle({ cycle, before }: { cycle: Cycle; before: Cycle | undefined }
         <span className="small quiet foreign">
           {cycle.replayId && (
             <>
-              <Link href={`/replays/${encodeURIComponent(cycle.replayId)}`}>the replay</Link>
+              <Link href={replayPath(cycle.replayId)}>the replay</Link>
               {cycle.replayedBy && ` by ${plainText(cycle.replayedBy)}`} ·{' '}
             </>
           )}

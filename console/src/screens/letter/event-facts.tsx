@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { LetterDetail } from '../../api/types.ts'
+import { groupPath, replayPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { traceAddress, usePreference } from '../../lib/preferences.ts'
 import { traceUrl } from '../../lib/trace-url.ts'
@@ -39,7 +40,7 @@ export function EventFacts({ letter }: { letter: LetterDetail }) {
             ['handler', <Filter key="handler" name="handler" value={letter.handler} />],
             [
               'group',
-              <Link key="group" href={`/groups/${encodeURIComponent(letter.group)}`}>
+              <Link key="group" href={groupPath(letter.group)}>
                 {plainText(letter.grouping.title)}
               </Link>,
             ],
@@ -49,12 +50,7 @@ export function EventFacts({ letter }: { letter: LetterDetail }) {
             ['release', letter.release && plainText(letter.release)],
             ['host', letter.host && plainText(letter.host)],
             ['job', letter.job && plainText(letter.job)],
-            [
-              'last replay',
-              letter.replayId && (
-                <Link href={`/replays/${encodeURIComponent(letter.replayId)}`}>look at it</Link>
-              ),
-            ],
+            ['last replay', letter.replayId && <Link href={replayPath(letter.replayId)}>look at it</Link>],
             ...Object.entries(letter.origin).map(
               ([name, value]) => [name, plainText(String(value))] as const,
             ),

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { useLetter } from '../../api/queries.ts'
 import type { LetterDetail, RevealedLetter } from '../../api/types.ts'
 import { counted } from '../../lib/numbers.ts'
+import { groupPath, letterPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { useParams } from '../../lib/use-search-params.ts'
 import { AuditTable } from '../../ui/audit-table.tsx'
@@ -35,8 +36,7 @@ export function LetterScreen({ id }: { id: string }) {
       title={<span className="three-lines">{title}</span>}
       above={
         <>
-          <Link href="/letters">Letters</Link> ›{' '}
-          <Link href={`/groups/${encodeURIComponent(data.group)}`}>its group</Link>
+          <Link href="/letters">Letters</Link> › <Link href={groupPath(data.group)}>its group</Link>
         </>
       }
       lead={<Lead letter={data} />}
@@ -72,7 +72,7 @@ function Lead({ letter }: { letter: LetterDetail }) {
 function History({ letter }: { letter: LetterDetail }) {
   const [params] = useParams()
   const tab = params.get('tab') ?? 'attempts'
-  const base = `/letters/${encodeURIComponent(letter.id)}`
+  const base = letterPath(letter.id)
   const current = letter.cycles.at(-1)
   return (
     <>

@@ -1,6 +1,7 @@
 import { Link } from 'wouter'
 import type { ReplaySummary } from '../../api/types.ts'
 import { percent, whole } from '../../lib/numbers.ts'
+import { replayPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { OutcomeBar } from '../../ui/charts.tsx'
 import { ReplayTag } from '../../ui/tags.tsx'
@@ -17,7 +18,7 @@ export function RunningReplays({ replays }: { replays: readonly ReplaySummary[] 
       {replays.map(replay => (
         <li key={replay.id} className="running">
           <div className="row">
-            <Link href={`/replays/${encodeURIComponent(replay.id)}`} className="row-link clip foreign">
+            <Link href={replayPath(replay.id)} className="row-link clip foreign">
               {plainText(replay.reason)}
             </Link>
             <span className="push">

@@ -1,6 +1,7 @@
 import { Link } from 'wouter'
 import type { Group } from '../../api/types.ts'
 import { short } from '../../lib/numbers.ts'
+import { groupPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { Sparkline } from '../../ui/charts.tsx'
 import { Empty } from '../../ui/notes.tsx'
@@ -31,7 +32,7 @@ export function TopGroups({ groups }: { groups: readonly Group[] }) {
         {groups.map(group => (
           <tr key={`${group.store} ${group.id}`} className="linked">
             <td>
-              <Link href={`/groups/${encodeURIComponent(group.id)}`} className="row-link clip foreign">
+              <Link href={groupPath(group.id)} className="row-link clip foreign">
                 {plainText(group.title)}
               </Link>
               <div className="row small quiet">

@@ -3,6 +3,7 @@ import { useLetterPage } from '../../api/queries.ts'
 import type { LetterFilter, Me } from '../../api/types.ts'
 import { lettersUrl } from '../../lib/letter-filters.ts'
 import { counted } from '../../lib/numbers.ts'
+import { letterPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import type { PlanFaults, PlanForm, PlanSelection } from '../../lib/plan-form.ts'
 import { Choice } from '../../ui/fields.tsx'
@@ -85,7 +86,7 @@ function Ids({ ids }: { ids: readonly string[] }) {
     <ul className="id-list">
       {ids.slice(0, 12).map(id => (
         <li key={id}>
-          <Link href={`/letters/${encodeURIComponent(id)}`} className="mono small foreign">
+          <Link href={letterPath(id)} className="mono small foreign">
             {plainText(id)}
           </Link>
         </li>

@@ -2,6 +2,7 @@ import { Link } from 'wouter'
 import { usePreview } from '../../api/queries.ts'
 import type { Preview, PreviewBody } from '../../api/types.ts'
 import { linesToCompare } from '../../lib/json-lines.ts'
+import { letterPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { type PlanForm, type PlanSelection, readPatch } from '../../lib/plan-form.ts'
 import { DiffView } from '../../ui/diff-view.tsx'
@@ -47,7 +48,7 @@ export function PatchPreview({
 function Sample({ sample }: { sample: Preview['samples'][number] }) {
   return (
     <div className="stack tight">
-      <Link href={`/letters/${encodeURIComponent(sample.letterId)}`} className="mono small foreign">
+      <Link href={letterPath(sample.letterId)} className="mono small foreign">
         {plainText(sample.letterId)}
       </Link>
       {sample.fault && (

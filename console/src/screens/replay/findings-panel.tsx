@@ -2,6 +2,7 @@ import { Link } from 'wouter'
 import { useFindings } from '../../api/queries.ts'
 import type { Findings, Replay, ReplayDecision } from '../../api/types.ts'
 import { counted, whole } from '../../lib/numbers.ts'
+import { letterPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { Glyph, type GlyphName } from '../../ui/glyphs.tsx'
 import { Note, Trouble, Waiting } from '../../ui/notes.tsx'
@@ -97,9 +98,7 @@ function Gate({
             {finding.sampleLetterIds.slice(0, 3).map((id, index) => (
               <span key={id}>
                 {index > 0 && ' · '}
-                <Link href={`/letters/${encodeURIComponent(id)}`}>
-                  {index === 0 ? 'for instance' : 'another'}
-                </Link>
+                <Link href={letterPath(id)}>{index === 0 ? 'for instance' : 'another'}</Link>
               </span>
             ))}
           </div>

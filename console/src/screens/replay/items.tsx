@@ -1,6 +1,7 @@
 import { Link } from 'wouter'
 import { useReplayItems } from '../../api/queries.ts'
 import type { ItemStatus, Replay, ReplayItem } from '../../api/types.ts'
+import { letterPath, replayPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { span } from '../../lib/times.ts'
 import { useParams } from '../../lib/use-search-params.ts'
@@ -27,7 +28,7 @@ export function Items({ replay }: { replay: Replay }) {
     after,
     limit: PAGE,
   })
-  const base = `/replays/${encodeURIComponent(replay.id)}`
+  const base = replayPath(replay.id)
   const linkTo = (behind: number) =>
     `${base}?${new URLSearchParams({ ...(status === '' ? {} : { status }), after: String(behind) })}`
   return (
@@ -86,10 +87,7 @@ function Rows({ items }: { items: readonly ReplayItem[] }) {
           <tr key={item.position} className="linked">
             <td className="number quiet">{item.position + 1}</td>
             <td>
-              <Link
-                href={`/letters/${encodeURIComponent(item.letterId)}`}
-                className="row-link mono small clip foreign"
-              >
+              <Link href={letterPath(item.letterId)} className="row-link mono small clip foreign">
                 {plainText(item.letterId)}
               </Link>
               {item.why && <div className="small quiet foreign">{plainText(item.why)}</div>}

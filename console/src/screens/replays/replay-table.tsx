@@ -1,6 +1,7 @@
 import { Link } from 'wouter'
 import type { ReplaySummary } from '../../api/types.ts'
 import { percent, whole } from '../../lib/numbers.ts'
+import { replayPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { OutcomeBar } from '../../ui/charts.tsx'
 import { Empty } from '../../ui/notes.tsx'
@@ -34,7 +35,7 @@ export function ReplayTable({ replays, empty }: { replays: readonly ReplaySummar
         {replays.map(replay => (
           <tr key={replay.id} className="linked">
             <td>
-              <Link href={`/replays/${encodeURIComponent(replay.id)}`} className="row-link two-lines foreign">
+              <Link href={replayPath(replay.id)} className="row-link two-lines foreign">
                 {plainText(replay.reason)}
               </Link>
               {replay.why && <div className="small quiet clip foreign">{plainText(replay.why)}</div>}
