@@ -11,18 +11,17 @@ import {
   fillAndMeasure,
   IN_FLIGHT,
   inFolder,
+  LETTERS,
+  PACED,
   PER_SECOND,
   pacedLatencies,
   perSecond,
+  ROUNDS,
   sendAll,
 } from './harness/load.ts'
 import { percentile } from './harness/percentile.ts'
 import { atLeast, atMost, type Bar, median, type Row, row } from './harness/result.ts'
 
-const LETTERS = 20_000
-const ROUNDS = 7
-/** Writes in one round of even pace: three seconds of them. */
-const PACED = 3 * PER_SECOND
 const writeAsync = promisify(write)
 const syncAsync = promisify(fdatasync)
 const MILLION = fileURLToPath(new URL('./stores-file-million.ts', import.meta.url))

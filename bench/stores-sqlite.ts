@@ -10,18 +10,18 @@ import {
   fillAndMeasure,
   IN_FLIGHT,
   inFolder,
+  LETTERS,
+  PACED,
   PER_SECOND,
   pacedLatencies,
   perSecond,
+  ROUNDS,
   sendAll,
 } from './harness/load.ts'
 import { COUNT, type MillionReport, RARE } from './harness/million.ts'
 import { percentile } from './harness/percentile.ts'
 import { atLeast, atMost, type Bar, median, type Row, row } from './harness/result.ts'
 
-const LETTERS = 20_000
-const ROUNDS = 7
-const PACED = 3 * PER_SECOND
 const FILL = fileURLToPath(new URL('./stores-sqlite-million.ts', import.meta.url))
 const ASK = fileURLToPath(new URL('./stores-sqlite-questions.mjs', import.meta.url))
 

@@ -5,7 +5,8 @@ import { fileDeadLetters } from '../../src/adapters/file/index.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { EIO, ENOSPC, type Fault, findFiu, withFaults } from '../services/fiu.ts'
 import { inFolder } from '../support/folder.ts'
-import { crashFileStore, outputOf } from './file-crash.ts'
+import { outputOf } from './child.ts'
+import { crashFileStore } from './file-crash.ts'
 import { readTold, violations } from './told.ts'
 
 const WRITER = fileURLToPath(new URL('./file-writer.ts', import.meta.url))
