@@ -27,19 +27,19 @@ describe('a process that is killed while it writes', () => {
 
 const disks: Record<string, { readonly faults: readonly Fault[]; readonly codes: readonly string[] }> = {
   'whose syncs fail with EIO': {
-    faults: [{ name: 'posix/io/sync/fdatasync', probability: 0.2, errno: EIO }],
+    faults: [{ name: 'posix/io/sync/fdatasync', probability: 0.5, errno: EIO }],
     codes: ['LAZARET_STORE_FAILED'],
   },
   'whose writes fail with EIO': {
-    faults: [{ name: 'posix/io/rw/pwrite', probability: 0.2, errno: EIO }],
+    faults: [{ name: 'posix/io/rw/pwrite', probability: 0.5, errno: EIO }],
     codes: ['LAZARET_STORE_FAILED'],
   },
   'that is full': {
-    faults: [{ name: 'posix/io/rw/pwrite', probability: 0.2, errno: ENOSPC }],
+    faults: [{ name: 'posix/io/rw/pwrite', probability: 0.5, errno: ENOSPC }],
     codes: ['LAZARET_DEAD_LETTERS_FULL'],
   },
   'that says it is full only when it syncs': {
-    faults: [{ name: 'posix/io/sync/fdatasync', probability: 0.2, errno: ENOSPC }],
+    faults: [{ name: 'posix/io/sync/fdatasync', probability: 0.5, errno: ENOSPC }],
     codes: ['LAZARET_DEAD_LETTERS_FULL'],
   },
   'that writes a part, and fails at everything': {
