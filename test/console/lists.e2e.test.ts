@@ -47,6 +47,28 @@ inBrowser('the list of letters', () => {
   )
 
   it(
+    'F8: is asked for once, before the console is drawn',
+    async () => {
+      const { page } = await openPage(browser)
+      const asked: string[] = []
+      page.on('request', request => {
+        const { pathname, search } = new URL(request.url())
+        if (pathname.startsWith('/api/v1/')) asked.push(pathname.slice('/api/v1'.length) + search)
+      })
+      await page.goto(`${server.url}/letters?channel=emails`)
+      await page.getByText('7 letters match').waitFor()
+      await page.getByLabel('Channel').waitFor()
+      expect(asked.slice(0, 3)).toEqual([
+        '/dead-letters?channel=emails&limit=200',
+        '/dead-letters/stats?channel=emails',
+        '/me',
+      ])
+      expect(asked).toEqual([...new Set(asked)])
+    },
+    PATIENCE_MS,
+  )
+
+  it(
     'F8: every filter is in the URL, and the URL alone brings the same list',
     async () => {
       const { page } = await openPage(browser)

@@ -1,4 +1,5 @@
 import type { InputFault, Problem } from '../../../src/server/schema/index.ts'
+import { after } from '../lib/browser-clock.ts'
 import { tokenHeader } from './token.ts'
 
 export const API = '/api/v1'
@@ -23,7 +24,24 @@ export class ApiProblem extends Error {
 export type Query = Readonly<Record<string, string | number | undefined>>
 
 export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
-  return call<T>('GET', path + searchOf(query), undefined, signal)
+  const url = path + searchOf(query)
+  const early = asked.get(url) as Promise<T> | undefined
+  asked.delete(url)
+  return early ?? call<T>('GET', url, undefined, signal)
+}
+
+const asked = new Map<string, Promise<unknown>>()
+/** An answer that nobody has taken by then may not be true any more. */
+const EARLY_FOR_MS = 5_000
+
+/** Asks before the screen that needs the answer is drawn. Whoever gets it first takes it, and the next asks anew. */
+export function askEarly(path: string, query: Query = {}): void {
+  const url = path + searchOf(query)
+  const answer = call('GET', url)
+  asked.set(url, answer)
+  const forget = () => void asked.delete(url)
+  answer.catch(forget)
+  after(EARLY_FOR_MS, forget)
 }
 
 export function send<T>(method: 'POST' | 'PATCH', path: string, body: object): Promise<T> {

@@ -2,29 +2,27 @@ import { type ComponentType, lazy, useEffect } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { after } from '../lib/browser-clock.ts'
 import { Empty } from '../ui/notes.tsx'
+import { FILES, fetchEveryScreen } from './files.ts'
 import { GroupsScreen } from './groups/groups-screen.tsx'
 import { OverviewScreen } from './overview/overview-screen.tsx'
 
-type Loader = () => Promise<unknown>
-const loaders: Loader[] = []
 const CALM_MS = 1_500
 
-const GroupScreen = later(() => import('./group/group-screen.tsx'), 'GroupScreen')
-const LettersScreen = later(() => import('./letters/letters-screen.tsx'), 'LettersScreen')
-const LetterScreen = later(() => import('./letter/letter-screen.tsx'), 'LetterScreen')
-const ReplaysScreen = later(() => import('./replays/replays-screen.tsx'), 'ReplaysScreen')
-const PlanScreen = later(() => import('./plan/plan-screen.tsx'), 'PlanScreen')
-const ReplayScreen = later(() => import('./replay/replay-screen.tsx'), 'ReplayScreen')
-const ChannelsScreen = later(() => import('./channels/channels-screen.tsx'), 'ChannelsScreen')
-const AuditScreen = later(() => import('./audit/audit-screen.tsx'), 'AuditScreen')
-const SettingsScreen = later(() => import('./settings/settings-screen.tsx'), 'SettingsScreen')
+const GroupScreen = later(FILES['/groups/:id'], 'GroupScreen')
+const LettersScreen = later(FILES['/letters'], 'LettersScreen')
+const LetterScreen = later(FILES['/letters/:id'], 'LetterScreen')
+const ReplaysScreen = later(FILES['/replays'], 'ReplaysScreen')
+const PlanScreen = later(FILES['/replays/new'], 'PlanScreen')
+const ReplayScreen = later(FILES['/replays/:id'], 'ReplayScreen')
+const ChannelsScreen = later(FILES['/channels'], 'ChannelsScreen')
+const AuditScreen = later(FILES['/audit'], 'AuditScreen')
+const SettingsScreen = later(FILES['/settings'], 'SettingsScreen')
 
 /** The way in is in the first load; the screens behind it come when they are asked for, or when the page is calm. */
 function later<Name extends string, Props>(
   load: () => Promise<{ readonly [N in Name]: ComponentType<Props> }>,
   name: Name,
 ) {
-  loaders.push(load)
   return lazy(async () => ({ default: (await patiently(load))[name] }))
 }
 
@@ -41,7 +39,7 @@ async function patiently<T>(load: () => Promise<T>): Promise<T> {
 }
 
 export function Screens() {
-  useEffect(() => after(CALM_MS, () => void Promise.allSettled(loaders.map(load => load()))), [])
+  useEffect(() => after(CALM_MS, fetchEveryScreen), [])
   return (
     <Switch>
       <Route path="/">

@@ -31,6 +31,8 @@ export function LetterTable({
     estimateSize: () => ROW_HEIGHT,
     overscan: OVERSCAN,
     scrollMargin: top,
+    // Known before it is measured: the first drawing has the rows already.
+    initialRect: { width: window.innerWidth, height: window.innerHeight },
   })
   const shown = rows.getVirtualItems()
   const first = shown[0]?.index ?? 0

@@ -1,5 +1,6 @@
 import { useLocation, useSearch } from 'wouter'
 import { useAudit } from '../../api/queries.ts'
+import { auditQuery } from '../../api/screen-queries.ts'
 import { urlWith, useParams } from '../../lib/use-search-params.ts'
 import { AuditTable } from '../../ui/audit-table.tsx'
 import { LinkButton } from '../../ui/buttons.tsx'
@@ -28,10 +29,9 @@ export function AuditScreen() {
   const [params, setParams] = useParams()
   const search = useSearch()
   const [path] = useLocation()
-  const action = params.get('action') ?? ''
-  const target = params.get('target') ?? ''
-  const cursor = params.get('cursor') ?? undefined
-  const { data, error, refetch } = useAudit({ action, target, cursor })
+  const query = auditQuery(params)
+  const { action, target, cursor } = query
+  const { data, error, refetch } = useAudit(query)
   const set = (change: Record<string, string>) =>
     setParams({ ...change, cursor: undefined }, { replace: true })
   const names = action === '' || ACTIONS.some(each => each === action) ? ACTIONS : [...ACTIONS, action]

@@ -1,4 +1,5 @@
 import { useLetterPage } from '../../api/queries.ts'
+import { groupLettersQuery } from '../../api/screen-queries.ts'
 import type { GroupDetail } from '../../api/types.ts'
 import { whole } from '../../lib/numbers.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
@@ -6,10 +7,8 @@ import { LetterTable } from '../../ui/letter-table.tsx'
 import { Empty, Trouble, Waiting } from '../../ui/notes.tsx'
 import { Panel } from '../../ui/page.tsx'
 
-const SHOWN = 50
-
 export function GroupLetters({ group }: { group: GroupDetail }) {
-  const { data, error, refetch } = useLetterPage({ group: group.id, limit: SHOWN })
+  const { data, error, refetch } = useLetterPage(groupLettersQuery(group.id))
   if (error) return <Trouble error={error} onRetry={refetch} />
   if (data === undefined) return <Waiting rows={8} />
   if (data.letters.length === 0)

@@ -1,5 +1,6 @@
 import { useLocation, useSearch } from 'wouter'
 import { useGroups } from '../../api/queries.ts'
+import { groupsQuery } from '../../api/screen-queries.ts'
 import type { GroupSort } from '../../api/types.ts'
 import { urlWith, useParams } from '../../lib/use-search-params.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
@@ -27,13 +28,7 @@ const SORTS: readonly (readonly [GroupSort, string])[] = [
 
 export function GroupsScreen() {
   const [params, setParams] = useParams()
-  const query = {
-    state: params.get('state') ?? undefined,
-    channel: params.get('channel') ?? undefined,
-    search: params.get('search') ?? undefined,
-    sort: params.get('sort') ?? undefined,
-    cursor: params.get('cursor') ?? undefined,
-  }
+  const query = groupsQuery(params)
   const { data, error, refetch } = useGroups(query)
   const set = (change: Record<string, string>) =>
     setParams({ ...change, cursor: undefined }, { replace: true })

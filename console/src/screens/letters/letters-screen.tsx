@@ -1,11 +1,11 @@
 import { useMemo } from 'react'
 import { useSearch } from 'wouter'
 import { useLetterPage, useLetterStats } from '../../api/queries.ts'
+import { lettersQuery } from '../../api/screen-queries.ts'
 import type { LetterPage, LetterStats } from '../../api/types.ts'
 import { now } from '../../lib/browser-clock.ts'
-import { type FilterTexts, filterForServer, lettersUrl, readFilter } from '../../lib/letter-filters.ts'
+import { type FilterTexts, lettersUrl, readFilter } from '../../lib/letter-filters.ts'
 import { counted } from '../../lib/numbers.ts'
-import { useParams } from '../../lib/use-search-params.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
 import { LetterTable } from '../../ui/letter-table.tsx'
 import { Empty, Missing, Trouble, Waiting } from '../../ui/notes.tsx'
@@ -16,17 +16,12 @@ import { Newer } from './newer.tsx'
 import { SelectionBar } from './selection-bar.tsx'
 import { useSelection } from './use-selection.ts'
 
-/** A page has an end, so that "this page" means something and the tab stays small; its rows are drawn as they come in sight. */
-const PAGE = 200
-
 export function LettersScreen() {
   const search = useSearch()
-  const [params] = useParams()
-  const cursor = params.get('cursor') ?? undefined
   const texts = useMemo(() => readFilter(search), [search])
   // Spans such as 1h are counted from when they were asked for, not anew on every drawing.
-  const filter = useMemo(() => filterForServer(texts, now()), [texts])
-  const page = useLetterPage({ ...filter, cursor, limit: PAGE })
+  const { filter, page: query } = useMemo(() => lettersQuery(search, now()), [search])
+  const page = useLetterPage(query)
   const stats = useLetterStats(filter)
   return (
     <Page name="Letters" lead={<Lead stats={stats.data} />}>
@@ -37,9 +32,14 @@ export function LettersScreen() {
         !page.error && <Waiting rows={10} />
       ) : (
         <>
-          <Newer page={page.data} stats={stats.data} isFirst={cursor === undefined} onShow={page.refetch} />
+          <Newer
+            page={page.data}
+            stats={stats.data}
+            isFirst={query.cursor === undefined}
+            onShow={page.refetch}
+          />
           <Letters page={page.data} texts={texts} stats={stats.data} />
-          <Paging page={page.data} texts={texts} isBehind={cursor !== undefined} />
+          <Paging page={page.data} texts={texts} isBehind={query.cursor !== undefined} />
         </>
       )}
     </Page>

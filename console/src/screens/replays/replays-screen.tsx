@@ -1,4 +1,5 @@
 import { useReplays } from '../../api/queries.ts'
+import { LATEST_REPLAYS, replaysQuery } from '../../api/screen-queries.ts'
 import { useParams } from '../../lib/use-search-params.ts'
 import { Choice } from '../../ui/fields.tsx'
 import { Missing, Trouble, Waiting } from '../../ui/notes.tsx'
@@ -17,12 +18,10 @@ const STATES = [
   ['cancelled', 'Cancelled'],
 ] as const
 
-const LATEST = 200
-
 export function ReplaysScreen() {
   const [params, setParams] = useParams()
   const state = params.get('state') ?? ''
-  const { data, error, refetch } = useReplays({ state, limit: LATEST })
+  const { data, error, refetch } = useReplays(replaysQuery(params))
   return (
     <Page
       name="Replays"
@@ -53,8 +52,8 @@ export function ReplaysScreen() {
           />
         </Panel>
       )}
-      {data && data.replays.length === LATEST && (
-        <p className="quiet small">The latest {LATEST} are shown.</p>
+      {data && data.replays.length === LATEST_REPLAYS && (
+        <p className="quiet small">The latest {LATEST_REPLAYS} are shown.</p>
       )}
     </Page>
   )

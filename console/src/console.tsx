@@ -3,12 +3,9 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiProblem } from './api/client.ts'
 import { App } from './app.tsx'
-import { applyTheme } from './lib/preferences.ts'
 import './styles/tokens.css'
 import './styles/base.css'
 import './shell/shell.css'
-
-applyTheme()
 
 const client = new QueryClient({
   defaultOptions: {
@@ -22,10 +19,12 @@ const client = new QueryClient({
   },
 })
 
-createRoot(document.getElementById('console')!).render(
-  <StrictMode>
-    <QueryClientProvider client={client}>
-      <App />
-    </QueryClientProvider>
-  </StrictMode>,
-)
+export function drawConsole(): void {
+  createRoot(document.getElementById('console')!).render(
+    <StrictMode>
+      <QueryClientProvider client={client}>
+        <App />
+      </QueryClientProvider>
+    </StrictMode>,
+  )
+}

@@ -1,0 +1,84 @@
+import { filterForServer, readFilter } from '../lib/letter-filters.ts'
+import { pathOf } from '../lib/paths.ts'
+import { matchPath } from '../lib/route.ts'
+import type { Query } from './client.ts'
+
+// What the screens ask for, by the address they are at: for the screens themselves, and for the start of the console,
+// which asks before they are drawn.
+
+/** A page has an end, so that "this page" means something and the tab stays small; its rows are drawn as they come in sight. */
+const LETTERS_ON_PAGE = 200
+const LETTERS_OF_GROUP = 50
+export const LATEST_REPLAYS = 200
+
+export function groupsQuery(params: URLSearchParams) {
+  return {
+    state: params.get('state') ?? undefined,
+    channel: params.get('channel') ?? undefined,
+    search: params.get('search') ?? undefined,
+    sort: params.get('sort') ?? undefined,
+    cursor: params.get('cursor') ?? undefined,
+  }
+}
+
+export function lettersQuery(search: string, now: number) {
+  const filter = filterForServer(readFilter(search), now)
+  const cursor = new URLSearchParams(search).get('cursor') ?? undefined
+  return { filter, page: { ...filter, cursor, limit: LETTERS_ON_PAGE } }
+}
+
+export function groupLettersQuery(group: string) {
+  return { group, limit: LETTERS_OF_GROUP }
+}
+
+export function replaysQuery(params: URLSearchParams) {
+  return { state: params.get('state') ?? '', limit: LATEST_REPLAYS }
+}
+
+export function auditQuery(params: URLSearchParams) {
+  return {
+    action: params.get('action') ?? '',
+    target: params.get('target') ?? '',
+    cursor: params.get('cursor') ?? undefined,
+  }
+}
+
+export interface Asked {
+  readonly path: string
+  readonly query?: Query
+}
+
+type Ask = (params: URLSearchParams, now: number, id: string) => readonly Asked[]
+
+const ASKS: Readonly<Record<string, Ask>> = {
+  '/': () => [{ path: '/groups' }],
+  '/overview': () => [{ path: '/overview' }],
+  '/groups': params => [{ path: '/groups', query: groupsQuery(params) }],
+  '/groups/:id': (_params, _now, id) => [
+    { path: pathOf('groups', id) },
+    { path: '/dead-letters', query: groupLettersQuery(id) },
+  ],
+  '/letters': (params, now) => {
+    const { filter, page } = lettersQuery(params.toString(), now)
+    return [
+      { path: '/dead-letters', query: page },
+      { path: '/dead-letters/stats', query: filter },
+    ]
+  },
+  '/letters/:id': (_params, _now, id) => [{ path: pathOf('dead-letters', id) }],
+  '/replays': params => [{ path: '/replays', query: replaysQuery(params) }],
+  '/replays/new': () => [],
+  '/replays/:id': (_params, _now, id) => [{ path: pathOf('replays', id) }],
+  '/channels': () => [{ path: '/channels' }],
+  '/audit': params => [{ path: '/audit', query: auditQuery(params) }],
+}
+
+/** The screen's own first, and then who is looking, which every screen needs. */
+export function queriesOf(path: string, search: string, now: number): readonly Asked[] {
+  for (const [pattern, ask] of Object.entries(ASKS)) {
+    const places = matchPath(pattern, path)
+    if (places !== undefined)
+      return [...ask(new URLSearchParams(search), now, places[0] ?? ''), { path: '/me' }]
+  }
+  return [{ path: '/me' }]
+}

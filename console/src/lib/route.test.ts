@@ -1,0 +1,16 @@
+import { describe, expect, it } from 'vitest'
+import { matchPath } from './route.ts'
+
+describe('paths of screens', () => {
+  it.each([
+    ['/letters', '/letters', []],
+    ['/letters/:id', '/letters/a%2Fb', ['a/b']],
+    ['/letters/:id', '/letters/100%', ['100%']],
+    ['/letters/:id', '/letters', undefined],
+    ['/letters/:id', '/letters/', undefined],
+    ['/letters', '/letters/a', undefined],
+    ['/letters', '/groups', undefined],
+  ])('F8: %s beside %s is %j', (pattern, path, places) => {
+    expect(matchPath(pattern, path)).toEqual(places)
+  })
+})

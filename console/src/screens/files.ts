@@ -1,0 +1,24 @@
+import { matchPath } from '../lib/route.ts'
+
+/** The screens that come in files of their own, by the paths at which they are shown. */
+export const FILES = {
+  '/groups/:id': () => import('./group/group-screen.tsx'),
+  '/letters': () => import('./letters/letters-screen.tsx'),
+  '/letters/:id': () => import('./letter/letter-screen.tsx'),
+  '/replays': () => import('./replays/replays-screen.tsx'),
+  '/replays/new': () => import('./plan/plan-screen.tsx'),
+  '/replays/:id': () => import('./replay/replay-screen.tsx'),
+  '/channels': () => import('./channels/channels-screen.tsx'),
+  '/audit': () => import('./audit/audit-screen.tsx'),
+  '/settings': () => import('./settings/settings-screen.tsx'),
+} as const
+
+/** Fetches what is shown at this path, before it is drawn. Failing is no matter: whoever draws it tries again. */
+export function fetchScreen(path: string): void {
+  for (const [pattern, load] of Object.entries(FILES))
+    if (matchPath(pattern, path) !== undefined) void load().catch(() => {})
+}
+
+export function fetchEveryScreen(): void {
+  void Promise.allSettled(Object.values(FILES).map(load => load()))
+}
