@@ -14,6 +14,10 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     about: 'durable dead-letter writes and a million letters, on file and SQLite, beside the raw limits',
     load: () => import('./stores.ts'),
   },
+  console: {
+    about: 'each screen of the console over a million letters, in a browser that has never seen it',
+    load: () => import('./console.ts'),
+  },
 }
 
 const names = process.argv.slice(2).filter(argument => !argument.startsWith('--'))
