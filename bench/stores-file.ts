@@ -18,6 +18,7 @@ import {
   perSecond,
   ROUNDS,
   sendAll,
+  WARM_UP,
 } from './harness/load.ts'
 import { percentile } from './harness/percentile.ts'
 import { atLeast, atMost, type Bar, median, type Row, row } from './harness/result.ts'
@@ -45,8 +46,11 @@ async function withStore<T>(work: (store: FileDeadLetters) => Promise<T>): Promi
 }
 
 /** Letters per second with so many sends waiting at any time. */
-function throughput(letters: readonly DeadLetter[]): Promise<number> {
-  return withStore(store => perSecond(letters.length, () => sendAll(letters, letter => store.send(letter))))
+function throughput(warmUp: readonly DeadLetter[], letters: readonly DeadLetter[]): Promise<number> {
+  return withStore(async store => {
+    await sendAll(warmUp, letter => store.send(letter))
+    return await perSecond(letters.length, () => sendAll(letters, letter => store.send(letter)))
+  })
 }
 
 function toLine(letter: DeadLetter): Buffer {
@@ -124,7 +128,8 @@ interface MillionReport {
 export async function fileStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   const letters = makeLetters(LETTERS)
   const lines = letters.map(toLine)
-  await throughput(letters)
+  const warmUp = makeLetters(WARM_UP)
+  await throughput(warmUp, letters)
   const ours: number[] = []
   const raw: number[] = []
   const inPool: number[] = []
@@ -133,7 +138,7 @@ export async function fileStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   const p99: number[] = []
   const rawP99: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    ours.push(await throughput(letters))
+    ours.push(await throughput(warmUp, letters))
     raw.push(await rawThroughput(lines))
     inPool.push(await pooledThroughput(lines, line => line))
     oneWrite.push(await pooledThroughput(lines, line => line, true))
