@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { connect } from 'amqplib'
 import { systemClock } from '../../src/ports/system-clock.ts'
 
@@ -83,6 +84,12 @@ export class RabbitmqNode {
 
   async stop(): Promise<void> {
     await this.#end('SIGTERM')
+  }
+
+  /** What an operator types, such as `set_vm_memory_high_watermark 0.4`. */
+  async ctl(...words: readonly string[]): Promise<string> {
+    const ctl = join(dirname(this.#binary), 'rabbitmqctl')
+    return (await promisify(execFile)(ctl, words, { env: this.#env })).stdout
   }
 
   async remove(): Promise<void> {

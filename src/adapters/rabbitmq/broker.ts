@@ -16,8 +16,9 @@ import { Settler } from './consume/settler.ts'
 import { RabbitmqSubscription } from './consume/subscription.ts'
 import { Tap } from './consume/tap.ts'
 import { UnroutableError } from './errors.ts'
+import type { Outgoing } from './link/confirms.ts'
 import { Link } from './link/link.ts'
-import { type Outgoing, Publisher } from './link/publisher.ts'
+import { Publisher } from './link/publisher.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, type Route, resolveRabbitmq } from './options.ts'
 import { queueName } from './topology/names.ts'
 import { Topology } from './topology/topology.ts'
@@ -73,7 +74,7 @@ export class RabbitmqBroker implements Broker {
     this.#requireOpen()
     const messages = events.map(event => ({ ...encodeEvent(event), route: this.#routeOf(event), event }))
     await this.#declareExchanges(events)
-    const back = await this.#publisher.send(messages, this.#settings.confirmTimeoutMs)
+    const back = await this.#publisher.send(messages)
     if (back.length > 0)
       await this.#sendWhereNobodyIs(back as readonly (Outgoing & { event: LazaretEvent })[])
   }
@@ -142,12 +143,12 @@ export class RabbitmqBroker implements Broker {
   /** Nobody has subscribed yet: the queue of the channel is made, so that what is published waits for the first. */
   async #sendWhereNobodyIs(messages: readonly (Outgoing & { event: LazaretEvent })[]): Promise<void> {
     const [first] = messages
-    const { route, declare, confirmTimeoutMs } = this.#settings
+    const { route, declare } = this.#settings
     if (declare !== 'all' || route !== undefined) throw unroutable(first!)
     this.#topology.forget()
     for (const { event } of messages)
       await this.#topology.queue(event.channel, event.headers[REPLAY_HEADERS.handler] ?? event.channel)
-    const [back] = await this.#publisher.send(messages, confirmTimeoutMs)
+    const [back] = await this.#publisher.send(messages)
     if (back !== undefined) throw unroutable(back)
   }
 

@@ -8,6 +8,7 @@ import {
   milliseconds,
   oneOf,
   optional,
+  type Rule,
   text,
   that,
   withDefault,
@@ -21,7 +22,7 @@ export const DEFAULT_RETRY_STEPS_MS: readonly number[] = Object.freeze([
   100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000,
 ])
 export const DEFAULT_CONNECT_TIMEOUT_MS = 30_000
-export const DEFAULT_CONFIRM_TIMEOUT_MS = 30_000
+export const DEFAULT_CONFIRM_TIMEOUT_MS = 10_000
 export const DEFAULT_HEARTBEAT_SECONDS = 10
 export const DEFAULT_RECONNECT_BASE_MS = 100
 export const DEFAULT_RECONNECT_MAX_MS = 15_000
@@ -61,7 +62,7 @@ export interface RabbitmqOptions {
   /** Deliveries of one message before the server dead-letters it by itself; quorum queues only [1000]. */
   readonly deliveryLimit?: number | undefined
   readonly connectTimeoutMs?: number | undefined
-  /** How long `publish` waits for the server to confirm [30 s]. */
+  /** How long the server may take to confirm what was published [10 s]. */
   readonly confirmTimeoutMs?: number | undefined
   readonly heartbeatSeconds?: number | undefined
   readonly reconnectBaseMs?: number | undefined
@@ -76,7 +77,7 @@ export interface RabbitmqOptions {
 const WEEK_MS = 604_800_000
 
 const rules = {
-  url: that(isAmqpUrl, "give a URL such as 'amqp://user:password@host:5672/vhost'"),
+  url: amqpUrl(),
   name: withDefault(text(), 'rabbitmq'),
   queueType: withDefault(oneOf('quorum', 'classic'), 'quorum'),
   declare: withDefault(oneOf('all', 'beside', 'none'), 'all'),
@@ -119,8 +120,20 @@ function inOrder(steps: readonly number[]): readonly number[] {
   return Object.freeze([...new Set(steps)].sort((a, b) => a - b))
 }
 
-function isAmqpUrl(value: unknown): value is string {
-  return typeof value === 'string' && /^amqps?:\/\//.test(value) && URL.canParse(value)
+/** What was given is not shown: it is where the password is. */
+function amqpUrl(): Rule<string> {
+  return {
+    read(value, path, faults) {
+      if (typeof value === 'string' && /^amqps?:\/\//.test(value) && URL.canParse(value)) return value
+      const received = typeof value === 'string' ? 'a text that is not shown' : typeof value
+      faults.list.push({
+        path,
+        received,
+        remedy: "give a URL such as 'amqp://user:password@host:5672/vhost'",
+      })
+      return ''
+    },
+  }
 }
 
 function isClient(value: unknown): value is AmqpClient {

@@ -13,6 +13,8 @@ import type { RabbitmqDelivery } from './delivery.ts'
 
 const FIRST_REST_MS = 100
 const LONGEST_REST_MS = 5_000
+/** How long a step that did not answer is left out. */
+const SILENT_MS = 60_000
 
 /**
  * Makes settlements durable: the message is published to its next place and confirmed. Acknowledging is left to the
@@ -22,6 +24,8 @@ export class Settler {
   readonly #publisher: Publisher
   readonly #topology: Topology
   readonly #settings: RabbitmqSettings
+  /** Queues of steps that did not answer, and until when they are left out. */
+  readonly #silent = new Map<string, number>()
 
   constructor(publisher: Publisher, topology: Topology, settings: RabbitmqSettings) {
     this.#publisher = publisher
@@ -41,9 +45,14 @@ export class Settler {
           toQueue(queue),
           remainingMs > 0 ? notBefore : undefined,
         )
-      const stepMs = nextStep(retryStepsMs, remainingMs)
-      await this.#topology.retryStep(queue, stepMs)
-      await this.#send(delivery, delivery.past, toQueue(retryQueue(queue, stepMs)), notBefore)
+      const stepMs = nextStep(this.#answering(queue, retryStepsMs), remainingMs)
+      try {
+        await this.#topology.retryStep(queue, stepMs)
+        await this.#send(delivery, delivery.past, toQueue(retryQueue(queue, stepMs)), notBefore)
+      } catch (error) {
+        this.#silent.set(retryQueue(queue, stepMs), clock.now() + SILENT_MS)
+        throw error
+      }
     })
   }
 
@@ -71,6 +80,15 @@ export class Settler {
   /** Once, within a time: for a shutdown, which cannot wait for a server to come back. */
   giveBack(delivery: RabbitmqDelivery, queue: string): Promise<void> {
     return this.#send(delivery, delivery.past, toQueue(queue), undefined)
+  }
+
+  /** A queue whose leader is lost must not hold up what could as well wait in another. */
+  #answering(queue: string, steps: readonly number[]): readonly number[] {
+    if (this.#silent.size === 0) return steps
+    const now = this.#settings.clock.now()
+    for (const [name, until] of this.#silent) if (until <= now) this.#silent.delete(name)
+    const answering = steps.filter(stepMs => !this.#silent.has(retryQueue(queue, stepMs)))
+    return answering.length === 0 ? steps : answering
   }
 
   #send(

@@ -12,6 +12,11 @@ export class Gate {
     return this.#reasons.size === 0
   }
 
+  /** Not by us: the server asked for it. */
+  get isBlocked(): boolean {
+    return this.#reasons.has('blocked')
+  }
+
   shut(reason: Reason): void {
     this.#reasons.add(reason)
   }
