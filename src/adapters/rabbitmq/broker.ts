@@ -15,12 +15,12 @@ import { LostDeliveries } from './consume/lost.ts'
 import { Settler } from './consume/settler.ts'
 import { RabbitmqSubscription } from './consume/subscription.ts'
 import { Tap } from './consume/tap.ts'
-import { UnroutableError } from './errors.ts'
+import { TopologyError, UnroutableError } from './errors.ts'
 import type { Outgoing } from './link/confirms.ts'
 import { Link } from './link/link.ts'
 import { Publisher } from './link/publisher.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, type Route, resolveRabbitmq } from './options.ts'
-import { queueName } from './topology/names.ts'
+import { queueName, suspectsQueue } from './topology/names.ts'
 import { Topology } from './topology/topology.ts'
 import { encodeEvent } from './wire/encode.ts'
 
@@ -30,6 +30,8 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
   deadLetters: true,
   durable: true,
 })
+
+const NOT_FOUND = 404
 
 const subscribeRules = {
   channel: text({ maxLength: 120 }),
@@ -99,7 +101,7 @@ export class RabbitmqBroker implements Broker {
       await tap.open()
     } catch (error) {
       await tap.close()
-      throw error
+      throw (error as { readonly code?: unknown }).code === NOT_FOUND ? notThere(queue, error) : error
     }
     const subscription = new RabbitmqSubscription(this.#settings, intake, this.#settler, queue, ended =>
       this.#subscriptions.delete(ended),
@@ -155,6 +157,16 @@ export class RabbitmqBroker implements Broker {
   #requireOpen(): void {
     if (this.#isClosed) throw new BrokerClosedError(this.name)
   }
+}
+
+function notThere(queue: string, cause: unknown): TopologyError {
+  const problem = `it or '${suspectsQueue(queue)}' is not there`
+  return new TopologyError(
+    `queue '${queue}'`,
+    problem,
+    `declare it: lazaret rabbitmq declare ${queue}`,
+    cause,
+  )
 }
 
 function unroutable({ route }: Outgoing): UnroutableError {

@@ -109,10 +109,10 @@ export function retrySpec(queue: string, stepMs: number, { queueType }: Topology
 }
 
 /** All there can ever be of a queue, for who declares beforehand. */
-export function allSpecs(queue: string, options: TopologyOptions): readonly Spec[] {
+export function allSpecs(queue: string, channel: string, options: TopologyOptions): readonly Spec[] {
   return [
     mainQueue(queue, options),
-    ...channelSpecs(queue, queue),
+    ...channelSpecs(channel, queue),
     ...besideSpecs(queue, options),
     ...CATEGORIES.flatMap(category => quarantineSpecs(queue, category, options)),
     ...options.retryStepsMs.map(stepMs => retrySpec(queue, stepMs, options)),
@@ -122,9 +122,13 @@ export function allSpecs(queue: string, options: TopologyOptions): readonly Spec
 /** Otherwise the server may lose a message between its expiry and its next queue. */
 const AT_LEAST_ONCE = { 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' }
 
+/** From RabbitMQ 4.0 on a letter would be dropped after being looked at 20 times, if nothing else was said. */
+const AS_OFTEN_AS_ANYONE_LOOKS = { 'x-delivery-limit': 1_000_000 }
+
 function lettersQueue(name: string, { queueType, deadLetterTtlMs }: TopologyOptions): QueueSpec {
   const ttl = deadLetterTtlMs === undefined ? undefined : { 'x-message-ttl': deadLetterTtlMs }
-  return { kind: 'queue', name, isMain: false, options: durable({ ...typeOf(queueType), ...ttl }) }
+  const limit = queueType === 'quorum' ? AS_OFTEN_AS_ANYONE_LOOKS : undefined
+  return { kind: 'queue', name, isMain: false, options: durable({ ...typeOf(queueType), ...limit, ...ttl }) }
 }
 
 /** Classic is what a queue is without being told; saying so would make it differ from those that were not. */

@@ -46,7 +46,7 @@ describe('names', () => {
       '1h',
     ])
     expect([queueName('orders', 'orders'), queueName('orders', 'bill')]).toEqual(['orders', 'orders.bill'])
-    const names = allSpecs('q', OPTIONS).flatMap(spec => (spec.kind === 'queue' ? [spec.name] : []))
+    const names = allSpecs('q', 'q', OPTIONS).flatMap(spec => (spec.kind === 'queue' ? [spec.name] : []))
     expect(names).toEqual([
       'q',
       'q.dlq',
