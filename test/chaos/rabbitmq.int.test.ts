@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { withAdmin } from '../../src/adapters/rabbitmq/admin.ts'
 import { uniqueName } from '../../src/testing/conformance/harness.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { RabbitmqOutside } from '../support/rabbitmq.ts'
@@ -11,13 +12,17 @@ afterAll(async () => await server?.close())
 const why = found.found ? '' : ` (skipped: ${found.why})`
 const TIMEOUT_MS = 90_000
 
-async function left(channel: string): Promise<number[]> {
+/** Nothing was given up on, and what is still there are second copies of what was handled. */
+async function expectNothingLost({ channel, handled, missing }: Traffic): Promise<void> {
   const outside = await RabbitmqOutside.at(server!.url)
-  const depths = await Promise.all(
-    [channel, `${channel}.dlq`, `${channel}.suspects`].map(queue => outside.depth(queue)),
-  )
+  const copies = [...(await outside.peek(channel)), ...(await outside.peek(`${channel}.suspects`))]
+  const letters = await outside.depth(`${channel}.dlq`)
   await outside.close()
-  return depths
+  expect(missing).toBe(0)
+  expect(letters).toBe(0)
+  expect(copies.map(({ properties }) => properties.messageId).filter(id => !handled.has(id ?? ''))).toEqual(
+    [],
+  )
 }
 
 describe.runIf(found.found)(`RabbitMQ over a net that fails${why}`, () => {
@@ -33,7 +38,7 @@ describe.runIf(found.found)(`RabbitMQ over a net that fails${why}`, () => {
     await publishing
     await traffic.until(() => traffic.missing === 0, 'handling them all')
     await traffic.close()
-    expect(await left(traffic.channel)).toEqual([0, 0, 0])
+    await expectNothingLost(traffic)
     await proxy.close()
   })
 
@@ -49,7 +54,7 @@ describe.runIf(found.found)(`RabbitMQ over a net that fails${why}`, () => {
     await publishing
     await traffic.until(() => traffic.missing === 0, 'handling them all')
     await traffic.close()
-    expect(await left(traffic.channel)).toEqual([0, 0, 0])
+    await expectNothingLost(traffic)
     await proxy.close()
   })
 
@@ -71,23 +76,27 @@ const isOurs = found.found && found.isPrivate
 const whyNot = isOurs ? '' : ' (skipped: the server is not ours to stop)'
 
 describe.runIf(isOurs)(`RabbitMQ that goes away${why || whyNot}`, () => {
-  it('E21: a server that is stopped and one that is killed lose nothing', {
+  it('E21: a server that is killed and one that is stopped lose nothing', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const node = server!.node!
-    const traffic = new Traffic(uniqueName('restart'), server!.url)
+    const channel = uniqueName('restart')
+    // Long before: the server of Debian 12 can forget who leads a quorum queue that was declared right before a kill.
+    await withAdmin({ url: server!.url }, admin => admin.declare(channel, channel))
+    await node.stop()
+    await node.start()
+    const traffic = new Traffic(channel, server!.url)
     await traffic.start()
     const publishing = traffic.publish(3_000)
     await traffic.until(() => traffic.handled.size > 600, 'traffic')
-    // In this order: the server of Debian 12 forgets who leads a quorum queue that was declared right before a kill.
-    await node.stop()
+    await node.kill()
     await node.start()
     await traffic.until(() => traffic.handled.size > 1_500, 'traffic after the first restart')
-    await node.kill()
+    await node.stop()
     await node.start()
     await publishing
     await traffic.until(() => traffic.missing === 0, 'handling them all')
     await traffic.close()
-    expect(await left(traffic.channel)).toEqual([0, 0, 0])
+    await expectNothingLost(traffic)
   })
 })

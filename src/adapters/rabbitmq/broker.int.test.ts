@@ -3,7 +3,7 @@ import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
 import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { Broker } from '../../ports/broker.ts'
-import { systemClock, systemRandom } from '../../ports/system-clock.ts'
+import { nextTurn, systemClock, systemRandom } from '../../ports/system-clock.ts'
 import { Inbox } from '../../testing/conformance/broker/world.ts'
 import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
@@ -22,9 +22,9 @@ const why = found.found ? '' : ` (skipped: ${found.why})`
 const patience = new Patience({})
 const make = createFactory({ clock: systemClock, random: systemRandom })
 
-async function subscribe(broker: Broker, channel: string, handler = channel): Promise<Inbox> {
+async function subscribe(broker: Broker, channel: string, handler = channel, prefetch = 10): Promise<Inbox> {
   const inbox = new Inbox(patience)
-  const options = { channel, handler, prefetch: 10, ordering: 'none' } as const
+  const options = { channel, handler, prefetch, ordering: 'none' } as const
   inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
   return inbox
 }
@@ -85,6 +85,20 @@ describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
     await outside!.publish('', channel, Buffer.from('1'))
     await inbox.done(await inbox.next())
     await broker.close()
+  })
+
+  it('E21: what was acknowledged right before closing does not come again', async () => {
+    const channel = uniqueName('orders')
+    const broker = rabbitmq({ url })
+    await broker.publish(make.events(5_000, { channel }))
+    const inbox = await subscribe(broker, channel, channel, 5_000)
+    // The first is settled last, so that all the others are acknowledged one by one.
+    const [first, ...others] = await inbox.take(5_000)
+    await inbox.done(...others)
+    await nextTurn()
+    await inbox.done(first!)
+    await broker.close()
+    expect(await outside!.depth(channel)).toBe(0)
   })
 
   it('F3: with `none`, a queue that nobody declared is told of with the command that does', async () => {

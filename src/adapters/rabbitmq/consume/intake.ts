@@ -140,7 +140,7 @@ export class Intake {
   #read(session: Session, message: AmqpMessage): RabbitmqDelivery | undefined {
     const delivery = new RabbitmqDelivery(session, message, this.#place)
     if (!message.fields.redelivered) return delivery
-    const known = this.#lost.take(delivery.id)
+    const known = this.#lost.take(delivery)
     if (known !== undefined) return new RabbitmqDelivery(session, message, this.#place, known)
     void this.during(delivery, this.#settler.suspect(delivery, this.#place.queue))
     return undefined

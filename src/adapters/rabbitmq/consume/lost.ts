@@ -10,18 +10,25 @@ const MOST = 10_000
 export class LostDeliveries {
   readonly #pasts = new Map<string, Past>()
 
-  add({ id, past }: RabbitmqDelivery): void {
-    if (id === undefined) return
-    this.#pasts.set(id, past)
+  add(delivery: RabbitmqDelivery): void {
+    const name = nameOf(delivery)
+    if (name === undefined) return
+    this.#pasts.set(name, delivery.past)
     if (this.#pasts.size <= MOST) return
     const [oldest] = this.#pasts.keys()
     this.#pasts.delete(oldest!)
   }
 
-  take(id: string | undefined): Past | undefined {
-    if (id === undefined || this.#pasts.size === 0) return undefined
-    const past = this.#pasts.get(id)
-    this.#pasts.delete(id)
+  take(delivery: RabbitmqDelivery): Past | undefined {
+    const name = this.#pasts.size === 0 ? undefined : nameOf(delivery)
+    if (name === undefined) return undefined
+    const past = this.#pasts.get(name)
+    this.#pasts.delete(name)
     return past
   }
+}
+
+/** Every handler has its own copy of an event. */
+function nameOf({ id, origin }: RabbitmqDelivery): string | undefined {
+  return id === undefined ? undefined : `${origin.queue}\n${id}`
 }

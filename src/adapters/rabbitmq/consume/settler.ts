@@ -1,6 +1,7 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { quarantines } from '../../../core/dead-letter/reason.ts'
 import { UnroutableError } from '../errors.ts'
+import { NoAnswer } from '../link/confirms.ts'
 import type { Publisher } from '../link/publisher.ts'
 import type { RabbitmqSettings, Route } from '../options.ts'
 import { deadLetterExchange, quarantineKey, retryQueue, suspectsQueue } from '../topology/names.ts'
@@ -50,7 +51,8 @@ export class Settler {
         await this.#topology.retryStep(queue, stepMs)
         await this.#send(delivery, delivery.past, toQueue(retryQueue(queue, stepMs)), notBefore)
       } catch (error) {
-        this.#silent.set(retryQueue(queue, stepMs), clock.now() + SILENT_MS)
+        if ((error as Error).cause instanceof NoAnswer)
+          this.#silent.set(retryQueue(queue, stepMs), clock.now() + SILENT_MS)
         throw error
       }
     })

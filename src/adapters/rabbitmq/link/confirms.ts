@@ -7,6 +7,11 @@ export interface Outgoing extends Encoded {
   readonly route: Route
 }
 
+/** The connection is there, and its queue says nothing. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer'
+}
+
 /** Messages that are published together. Told once how it went; the first that went wrong decides. */
 export interface Batch {
   readonly messages: readonly Outgoing[]

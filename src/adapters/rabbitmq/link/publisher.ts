@@ -1,7 +1,7 @@
 import type { AmqpConnection } from '../amqp.ts'
 import { RabbitmqUnreachableError, UnroutableError } from '../errors.ts'
 import type { RabbitmqSettings } from '../options.ts'
-import { type Batch, Confirms, type Outgoing } from './confirms.ts'
+import { type Batch, Confirms, NoAnswer, type Outgoing } from './confirms.ts'
 import { Gate } from './gate.ts'
 import type { Link } from './link.ts'
 
@@ -56,7 +56,7 @@ export class Publisher {
    */
   #tookTooLong(confirms: Confirms, batch: Batch): void {
     confirms.forget(batch)
-    batch.finish(new Error(`no confirmation within ${this.#settings.confirmTimeoutMs} ms`))
+    batch.finish(new NoAnswer(`no confirmation within ${this.#settings.confirmTimeoutMs} ms`))
     if (!this.#gate.isBlocked) confirms.abandon()
   }
 
