@@ -4,8 +4,9 @@ import { letterId } from '../src/core/dead-letter/identity.ts'
 import { createIdSource } from '../src/core/event/uuid.ts'
 import { systemClock, systemRandom } from '../src/ports/system-clock.ts'
 import { makeLetters } from './harness/letters.ts'
+import { milliseconds } from './harness/load.ts'
+import { COUNT } from './harness/million.ts'
 
-const COUNT = 1_000_000
 const IN_FLIGHT = 200
 const CHANNELS = 20
 
@@ -41,12 +42,6 @@ async function measure(dir: string): Promise<void> {
   // The most it ever took, in kilobytes.
   const memoryMb = process.resourceUsage().maxRSS / 1_000
   process.stdout.write(JSON.stringify({ openMs, firstPageMs, filteredPageMs, memoryMb }))
-}
-
-async function milliseconds(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = process.hrtime.bigint()
-  await work()
-  return Number(process.hrtime.bigint() - startedAt) / 1e6
 }
 
 const [what, dir = ''] = process.argv.slice(2)

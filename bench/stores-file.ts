@@ -11,18 +11,17 @@ import {
   fillAndMeasure,
   IN_FLIGHT,
   inFolder,
+  LETTERS,
+  PACED,
   PER_SECOND,
   pacedLatencies,
   perSecond,
+  ROUNDS,
   sendAll,
 } from './harness/load.ts'
 import { percentile } from './harness/percentile.ts'
 import { atLeast, atMost, type Bar, median, type Row, row } from './harness/result.ts'
 
-const LETTERS = 20_000
-const ROUNDS = 7
-/** Writes in one round of even pace: three seconds of them. */
-const PACED = 3 * PER_SECOND
 const writeAsync = promisify(write)
 const syncAsync = promisify(fdatasync)
 const MILLION = fileURLToPath(new URL('./stores-file-million.ts', import.meta.url))
@@ -30,6 +29,7 @@ const MILLION = fileURLToPath(new URL('./stores-file-million.ts', import.meta.ur
 const OURS = `file store, ${IN_FLIGHT} writers in flight`
 const RAW = `raw: ${IN_FLIGHT} appends of the same bytes in flight, then one sync`
 const ONE_WRITE = `raw: the same bytes as one write, then one sync`
+const ENCODED = `raw, but letters are made JSON first`
 const P99 = `file store, ${PER_SECOND} writes/s, p99`
 const RAW_P99 = `raw: append and sync, ${PER_SECOND} writes/s, p99`
 
@@ -48,13 +48,21 @@ function throughput(letters: readonly DeadLetter[]): Promise<number> {
   return withStore(store => perSecond(letters.length, () => sendAll(letters, letter => store.send(letter))))
 }
 
+function toLine(letter: DeadLetter): Buffer {
+  return Buffer.from(`{"crc":"00000000","put":${encodeLetter(letter)}}\n`)
+}
+
 /** What the disk gives whoever does nothing but write these bytes, without ever blocking the event loop either. */
-function rawThroughput(lines: readonly Buffer[], isOneWrite: boolean): Promise<number> {
+function rawThroughput<T>(
+  letters: readonly T[],
+  toBytes: (letter: T) => Buffer,
+  isOneWrite = false,
+): Promise<number> {
   return inFolder(async dir => {
     const file = await open(join(dir, 'raw'), 'a')
-    const rate = await perSecond(lines.length, async () => {
-      for (let start = 0; start < lines.length; start += IN_FLIGHT) {
-        const batch = lines.slice(start, start + IN_FLIGHT)
+    const rate = await perSecond(letters.length, async () => {
+      for (let start = 0; start < letters.length; start += IN_FLIGHT) {
+        const batch = letters.slice(start, start + IN_FLIGHT).map(toBytes)
         const pieces = isOneWrite ? [Buffer.concat(batch)] : batch
         await Promise.all(pieces.map(piece => writeAsync(file.fd, piece, 0, piece.length, null)))
         await syncAsync(file.fd)
@@ -99,17 +107,19 @@ interface MillionReport {
 /** Dead letters in files: how fast a durable write is, how many there can be, and what a million of them cost. */
 export async function fileStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   const letters = makeLetters(LETTERS)
-  const lines = letters.map(letter => Buffer.from(`{"crc":"00000000","put":${encodeLetter(letter)}}\n`))
+  const lines = letters.map(toLine)
   await throughput(letters)
   const ours: number[] = []
   const raw: number[] = []
   const oneWrite: number[] = []
+  const encoded: number[] = []
   const p99: number[] = []
   const rawP99: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
     ours.push(await throughput(letters))
-    raw.push(await rawThroughput(lines, false))
-    oneWrite.push(await rawThroughput(lines, true))
+    raw.push(await rawThroughput(lines, line => line))
+    oneWrite.push(await rawThroughput(lines, line => line, true))
+    encoded.push(await rawThroughput(letters, toLine))
     p99.push(await pacedP99(letters))
     rawP99.push(await rawPacedP99(lines))
   }
@@ -121,6 +131,7 @@ export async function fileStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
     row(OURS, 'letters/s', ours),
     row(RAW, 'letters/s', raw),
     row(ONE_WRITE, 'letters/s', oneWrite),
+    row(ENCODED, 'letters/s', encoded),
     row(P99, 'ms', p99),
     row(RAW_P99, 'ms', rawP99),
     row('file store, 1 000 000 letters: open', 'ms', [openMs]),

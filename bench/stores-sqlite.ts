@@ -10,23 +10,24 @@ import {
   fillAndMeasure,
   IN_FLIGHT,
   inFolder,
+  LETTERS,
+  PACED,
   PER_SECOND,
   pacedLatencies,
   perSecond,
+  ROUNDS,
   sendAll,
 } from './harness/load.ts'
 import { COUNT, type MillionReport, RARE } from './harness/million.ts'
 import { percentile } from './harness/percentile.ts'
 import { atLeast, atMost, type Bar, median, type Row, row } from './harness/result.ts'
 
-const LETTERS = 20_000
-const ROUNDS = 7
-const PACED = 3 * PER_SECOND
 const FILL = fileURLToPath(new URL('./stores-sqlite-million.ts', import.meta.url))
 const ASK = fileURLToPath(new URL('./stores-sqlite-questions.mjs', import.meta.url))
 
 const OURS = `SQLite store, ${IN_FLIGHT} writers in flight`
 const RAW = `raw: the same bytes into a table without an index, ${IN_FLIGHT} a transaction, full sync`
+const ENCODED = `raw, but letters are made JSON first, on the same thread`
 const LOOP = `SQLite store, ${IN_FLIGHT} writers in flight: delay of the event loop, p99`
 const P99 = `SQLite store, ${PER_SECOND} writes/s, p99`
 
@@ -59,16 +60,16 @@ function throughput(letters: readonly DeadLetter[]): Promise<Load> {
 }
 
 /** What SQLite gives whoever does nothing but insert these bytes, on the thread that has them. */
-function rawThroughput(texts: readonly string[]): Promise<number> {
+function rawThroughput<T>(letters: readonly T[], toText: (letter: T) => string): Promise<number> {
   return inFolder(async dir => {
     const db = new DatabaseSync(join(dir, 'raw.db'))
     db.exec('pragma journal_mode = wal; pragma synchronous = full')
     db.exec('create table letters(seq integer primary key, body text not null)')
     const insert = db.prepare('insert into letters(body) values(?)')
-    const rate = await perSecond(texts.length, () => {
-      for (let start = 0; start < texts.length; start += IN_FLIGHT) {
+    const rate = await perSecond(letters.length, () => {
+      for (let start = 0; start < letters.length; start += IN_FLIGHT) {
         db.exec('begin immediate')
-        for (const text of texts.slice(start, start + IN_FLIGHT)) insert.run(text)
+        for (const letter of letters.slice(start, start + IN_FLIGHT)) insert.run(toText(letter))
         db.exec('commit')
       }
     })
@@ -91,10 +92,12 @@ export async function sqliteStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   await throughput(letters)
   const ours: Load[] = []
   const raw: number[] = []
+  const encoded: number[] = []
   const p99: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
     ours.push(await throughput(letters))
-    raw.push(await rawThroughput(texts))
+    raw.push(await rawThroughput(texts, text => text))
+    encoded.push(await rawThroughput(letters, encodeLetter))
     p99.push(await pacedP99(letters))
   }
   const { openMs, memoryMb, queries } = await fillAndMeasure<MillionReport>(
@@ -109,6 +112,7 @@ export async function sqliteStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
       ours.map(({ rate }) => rate),
     ),
     row(RAW, 'letters/s', raw),
+    row(ENCODED, 'letters/s', encoded),
     row(
       LOOP,
       'ms',

@@ -78,6 +78,7 @@ export type {
   LetterFilter,
   LetterPage,
   LetterQuery,
+  LetterSeen,
   LetterStats,
   Spill,
   TimelineSpan,
@@ -89,6 +90,7 @@ export type { Codec, EventCodec, LetterCodec } from './ports/letter-codec.ts'
 export type { Notice, Notifier } from './ports/notifier.ts'
 export type { GiveUpReason, Observations, Observer, PauseReason, ProcessedOutcome } from './ports/observer.ts'
 export type {
+  ItemQuery,
   ItemStatus,
   PatchOperation,
   Replay,

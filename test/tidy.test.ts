@@ -27,8 +27,9 @@ const AMBIENT =
   /\b(Date\.now|Math\.random|setTimeout|setInterval|setImmediate|performance\.now)\b|new Date\(\)/
 
 const isTest = (file: SourceFile) => /\.test\.tsx?$/.test(file.path)
-const everything = ['src', 'test', 'bench', 'examples', 'sim'].flatMap(sourceFiles)
+const everything = ['src', 'test', 'bench', 'sim', 'console/src'].flatMap(sourceFiles)
 const source = sourceFiles('src').filter(file => !isTest(file))
+const isTestPath = (line: string) => /\.test\.tsx? imports/.test(line)
 const room = (path: string) => path.split('/')[1]!
 
 describe('the house is tidy', () => {
@@ -41,6 +42,15 @@ describe('the house is tidy', () => {
         .map(target => `${file.path} imports ${target}`),
     )
     expect(wrong).toEqual([])
+  })
+
+  it('the console knows the server by the types of its API alone', () => {
+    const outside = sourceFiles('console/src').flatMap(file =>
+      [...file.text.matchAll(/^(import|export) (?!type )[^'"]*?from '([^']*\/src\/[^']*)'/gm)].map(
+        match => `${file.path} imports ${match[2]}`,
+      ),
+    )
+    expect(outside.filter(line => !isTestPath(line))).toEqual([])
   })
 
   it('core, ports and runtime import nothing from node_modules, and core nothing from Node', () => {

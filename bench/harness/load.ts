@@ -9,6 +9,11 @@ import { systemClock } from '../../src/ports/system-clock.ts'
 /** How many writes are on their way at any time. */
 export const IN_FLIGHT = 100
 export const PER_SECOND = 1_000
+/** Writes in one round of even pace: three seconds of them. */
+export const PACED = 3 * PER_SECOND
+/** Letters in one round of as many as can be, and how many rounds there are. */
+export const LETTERS = 20_000
+export const ROUNDS = 7
 
 export async function inFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'lazaret-bench-'))
@@ -71,4 +76,10 @@ export async function fillAndMeasure<T>(fill: readonly string[], measure: readon
     const { stdout } = await run(process.execPath, [...measure, place])
     return JSON.parse(stdout) as T
   })
+}
+
+export async function milliseconds(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = process.hrtime.bigint()
+  await work()
+  return Number(process.hrtime.bigint() - startedAt) / 1e6
 }

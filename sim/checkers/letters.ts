@@ -49,11 +49,18 @@ function* ofCycles({ journal, plan }: Ended, { id, endedCycles, cycle }: DeadLet
 function* ofReason(ended: Ended, handler: HandlerPlan, letter: DeadLetter): Iterable<string> {
   const { cycle, state, event } = letter
   const isQuarantined = cycle.reason === 'poison' || cycle.reason === 'crash_loop'
-  if (isQuarantined && state === 'dead') yield `${cycle.reason} is not quarantined`
+  if (isQuarantined && state === 'dead' && !isOpenedByACopy(ended, letter))
+    yield `${cycle.reason} is not quarantined`
   const problem = unborne(ended, handler, letter, cycle)
   if (problem !== undefined) yield `reason ${cycle.reason}, but ${problem}`
   if (event.key === undefined && letter.origin.queue !== handler.channel)
     yield 'it does not tell where it came from'
+}
+
+/** After it was handled, a copy of an earlier life failed: that is why it is open again, and not its latest life. */
+function isOpenedByACopy({ journal }: Ended, { id, cycle }: DeadLetter): boolean {
+  const last = journal.of('saved').findLast(({ letter }) => letter.id === id)
+  return last !== undefined && last.letter.cycle.number < cycle.number
 }
 
 /** Why the reason cannot be right. */

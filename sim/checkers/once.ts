@@ -77,10 +77,13 @@ function machineOf(consumer: string): string {
 /** By its own consumer, before that claims the same again. What a run does after its time was over is not written down. */
 function isWritten(effect: FactOf<'effect'>, facts: readonly Fact[]): boolean {
   if (facts.some(fact => fact.what === 'aborted' && fact.run === effect.run)) return false
+  const wasSet = facts.some(fact => fact.what === 'jumped')
   for (const fact of facts.slice(facts.indexOf(effect))) {
     if (fact.what !== 'claimed' && fact.what !== 'completed') continue
     if (fact.consumer !== effect.consumer || fact.key !== effect.key) continue
-    if (fact.what === 'completed' ? fact.took : fact.answer === 'claimed') return fact.what === 'completed'
+    // Where the clock was set a claim may run out under its run; then what follows is another run's.
+    if (fact.what === 'completed' && (fact.took || wasSet)) return fact.took
+    if (fact.what === 'claimed' && fact.answer === 'claimed') return false
   }
   return false
 }

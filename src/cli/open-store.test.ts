@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -56,6 +56,18 @@ describe('a store that is not there', () => {
       `there is no store at ${join(folder, url.split('./')[1]!)}; give the right one with --store`,
     )
     expect(await readdir(folder)).toEqual([])
+  })
+
+  it('F8: an empty file and a folder of something else are none, and stay as they are', async () => {
+    await mkdir(join(folder, 'src'))
+    await writeFile(join(folder, 'empty.db'), '')
+    const { lazaretWith } = cliWorld(folder)
+    for (const url of ['sqlite:./empty.db', 'file:./src']) {
+      const { code, err } = await lazaretWith({}, 'dlq', 'list', '--store', url)
+      expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('there is no store in') })
+    }
+    expect(await readdir(folder, { recursive: true })).toEqual(['empty.db', 'src'])
+    expect((await stat(join(folder, 'empty.db'))).size).toBe(0)
   })
 
   it('F8: is sqlite:./lazaret.db unless said otherwise', async () => {

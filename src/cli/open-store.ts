@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config/config.ts'
@@ -91,6 +91,16 @@ async function requirePlace(
     throw new FailedError(
       `the store ${url} is a folder, not a file; is it file:${url.slice('sqlite:'.length)}?`,
     )
+  if (creates === 'never' && !(kind === 'file' ? await holdsAStore(path) : found.size > 0))
+    throw new FailedError(
+      `there is no store in ${path}; give the right one with --store (now ${url}), or start what writes to it`,
+    )
+}
+
+/** A folder of letters has one for each day, or at least the lock of whoever opened it first. */
+async function holdsAStore(folder: string): Promise<boolean> {
+  const names = await readdir(folder)
+  return names.some(name => name === 'lock' || /^\d{4}-\d\d-\d\d$/.test(name))
 }
 
 /** Without a key in the config nothing is sealed, and what is sealed cannot be opened. */
@@ -100,7 +110,7 @@ async function codecOf({ sealing }: Config): Promise<Codec | undefined> {
   return createSealing(sealing)
 }
 
-/** Without a word in the config a store's own retention holds. */
+/** Without a word in the config nothing is ever too old. */
 async function openFile(
   dir: string,
   codec: Codec | undefined,

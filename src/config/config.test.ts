@@ -78,10 +78,10 @@ server:
     expect(config.masks.isMaskedName('National-ID')).toBe(true)
   })
 
-  it('E13, K9, E19: without one, cleanup is at 02:00 daily, retention 30 days, automatic replay off', () => {
+  it('E13, K9, E19: without one, cleanup is at 02:00 daily, letters are kept, automatic replay off', () => {
     expect(DEFAULT_CONFIG).toMatchObject({
       cleanup: { cron: '0 2 * * *' },
-      retention: 30 * 86_400_000,
+      retention: undefined,
       automaticReplay: undefined,
       store: undefined,
     })

@@ -32,7 +32,6 @@ import { serverRule } from './server.ts'
 export const DEFAULT_CLEANUP_CRON = '0 2 * * *'
 export const DEFAULT_AUTOMATIC_BATCH = 50
 const DAY_MS = 86_400_000
-export const DEFAULT_RETENTION_MS = 30 * DAY_MS
 const KEY_BYTES = 32
 
 const masks = derived(
@@ -121,7 +120,8 @@ const rules = {
   masks,
   sealing: optional(sealing),
   caps: coerced(letterCapsRule),
-  retention: withDefault(durationOrNever, DEFAULT_RETENTION_MS),
+  // Nothing is deleted by itself until someone says how long letters are kept.
+  retention: optional(durationOrNever),
   replay,
   automaticReplay: optional(automaticReplay),
   cleanup,

@@ -64,8 +64,9 @@ export async function purgeLetters(
   return deleted
 }
 
-async function deleteOne(store: Store, { id, channel, event, state }: DeadLetter): Promise<boolean> {
-  const isGone = await store.deadLetters.delete(id)
+/** As it was looked at: one that has failed anew since is no longer meant, and may be all there is of its event. */
+async function deleteOne(store: Store, { id, channel, event, state, cycle }: DeadLetter): Promise<boolean> {
+  const isGone = await store.deadLetters.delete(id, { state, lastFailedAt: cycle.lastFailedAt })
   if (isGone && isHeld(state)) await store.broker?.letGo(channel, event.id)
   return isGone
 }

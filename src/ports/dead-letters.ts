@@ -73,13 +73,20 @@ export interface LetterChange {
   readonly replayId?: string | undefined
 }
 
+/** What a letter was when somebody decided about it. */
+export interface LetterSeen {
+  readonly state: LetterState
+  readonly lastFailedAt: number
+}
+
 /**
  * The operating side: what people, replays and the console do with letters.
  *
  * - `list` is newest failure first, of the same time the greater id first (ports/letter-query has both, and what the
  *   filters mean). Letters that arrive while paging may or may not be seen, but no
  *   letter that was there and stays unchanged is missed or shown twice.
- * - `get`, `change` and `delete` answer undefined or false for an id that is not there.
+ * - `get`, `change` and `delete` answer undefined or false for an id that is not there. `delete` with what was `seen`
+ *   answers false and deletes nothing if the letter has failed anew or changed its state since.
  * - `change` is atomic and follows the legal transitions of core/dead-letter/state; an illegal one rejects with
  *   TransitionError and changes nothing.
  * - `stats` counts only what matches the filter, all states included. Its times are those of last failures.
@@ -91,7 +98,7 @@ export interface DeadLetterStore extends DeadLetterQueue {
   list(query?: LetterQuery): Promise<LetterPage>
   get(id: string): Promise<DeadLetter | undefined>
   change(id: string, change: LetterChange): Promise<DeadLetter | undefined>
-  delete(id: string): Promise<boolean>
+  delete(id: string, seen?: LetterSeen): Promise<boolean>
   stats(filter?: LetterFilter): Promise<LetterStats>
   timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]>
 }

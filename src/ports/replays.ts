@@ -88,8 +88,8 @@ export interface Replay {
   readonly endedAt?: number | undefined
   /** The stage under way, from 0. */
   readonly stage: number
-  /** What had ended when a person took it up after a halt; the halt rules look at what came after that. */
-  readonly forgiven?: Outcomes | undefined
+  /** When a person took it up after a halt; the halt rules look at what was sent from then on. */
+  readonly resumedAt?: number | undefined
   /** Why it is paused, halted or cancelled, and by whom. */
   readonly why?: string | undefined
   readonly by?: string | undefined
@@ -98,6 +98,24 @@ export interface Replay {
 }
 
 export type ReplayCounts = { readonly [S in ItemStatus]: number }
+
+/** Of a replay that has no items, and what counting begins with. */
+export const NO_COUNTS: ReplayCounts = Object.freeze({
+  waiting: 0,
+  sent: 0,
+  recovered: 0,
+  failed_same_cause: 0,
+  failed_new_cause: 0,
+  skipped: 0,
+  lost: 0,
+})
+
+export interface ItemQuery {
+  readonly status?: ItemStatus | undefined
+  /** Positions behind this one. */
+  readonly after?: number | undefined
+  readonly limit?: number | undefined
+}
 
 /** What a halt rule looks at. */
 export type Outcomes = Pick<ReplayCounts, 'recovered' | 'failed_same_cause' | 'failed_new_cause'>
@@ -120,15 +138,7 @@ export interface Replays {
     readonly limit?: number | undefined
   }): Promise<readonly Replay[]>
   update(replay: Replay): Promise<Replay | undefined>
-  items(
-    id: string,
-    options?: {
-      readonly status?: ItemStatus | undefined
-      /** Positions behind this one. */
-      readonly after?: number | undefined
-      readonly limit?: number | undefined
-    },
-  ): Promise<readonly ReplayItem[]>
+  items(id: string, query?: ItemQuery): Promise<readonly ReplayItem[]>
   record(id: string, items: readonly ReplayItem[]): Promise<void>
   counts(id: string): Promise<ReplayCounts>
   lease(id: string, owner: string, leaseMs: number): Promise<boolean>

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { afterAnOutage } from '../../test/support/outage.ts'
 import { memoryStore } from '../adapters/memory/index.ts'
 import { createLetter } from '../core/dead-letter/create.ts'
 import { createEvent } from '../core/event/event.ts'
@@ -46,5 +47,38 @@ it('E19: replays on its schedule, so many at a time and none that is too old', a
   expect(runs).toMatchObject([{ state: 'finished', createdBy: 'automatic replay' }])
   await clock.advance(24 * 3_600_000)
   expect(handled).toHaveLength(3)
+  await stop()
+})
+
+const EVERY_MINUTE = { cron: '* * * * *', batchSize: 5, maxAgeMs: 86_400_000, owner: 'server' }
+
+it('E19: runs what it plans, whether or not someone wants to hear of it', async () => {
+  const it = await afterAnOutage(5)
+  it.world.broken = () => false
+  const stop = replayAutomatically({ ...EVERY_MINUTE, ...it })
+  await it.clock.advance(70_000)
+  expect(it.handled).toHaveLength(5)
+  expect(await it.store.replays.list()).toMatchObject([{ state: 'finished' }])
+  await stop()
+})
+
+it("E19: letters that no gate lets through take nobody else's place, and alone they make no replay", async () => {
+  const it = await afterAnOutage(30)
+  it.world.broken = () => false
+  const newest = (await it.store.deadLetters.list({ limit: 5 })).letters.map(({ event }) => event.payload)
+  const never = new Set(newest.map(payload => (payload as { n: number }).n))
+  const schema = {
+    '~standard': {
+      version: 1 as const,
+      vendor: 'test',
+      validate: (value: unknown) =>
+        never.has((value as { n: number }).n) ? { issues: [{ message: 'no longer' }] } : { value },
+    },
+  }
+  const around = { ...it.around, schemaOf: () => schema }
+  const stop = replayAutomatically({ ...EVERY_MINUTE, ...it, around })
+  await it.clock.advance(600_000)
+  expect((await it.store.deadLetters.stats()).byState).toEqual({ resolved: 25, dead: 5 })
+  expect((await it.store.replays.list()).map(({ count }) => count)).toEqual([5, 5, 5, 5, 5])
   await stop()
 })

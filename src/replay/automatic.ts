@@ -3,7 +3,9 @@ import type { Cancel } from '../ports/clock.ts'
 import type { Replay } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { startReplay } from './control.ts'
-import { planReplay } from './plan.ts'
+import { ReplayRefusedError } from './errors.ts'
+import { judge, planReplay } from './plan.ts'
+import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import { type RunOptions, runReplay } from './runner.ts'
 
 /** Replays on a schedule. Off unless asked for: a person should see what failed before it is sent again. */
@@ -20,6 +22,7 @@ export interface AutomaticReplayOptions extends Omit<RunOptions, 'signal' | 'onP
 }
 
 const LONGEST_TIMER_MS = 24 * 60 * 60 * 1_000
+const PAGE = 500
 const WHO = 'automatic replay'
 
 /** Starts the schedule; the function returned ends it, after the run under way. */
@@ -33,14 +36,40 @@ export function replayAutomatically(options: AutomaticReplayOptions): () => Prom
 }
 
 async function replayOnce(options: AutomaticReplayOptions, signal: AbortSignal): Promise<void> {
-  const { store, around, batchSize, maxAgeMs, onRun } = options
-  const page = await store.deadLetters.list({ state: 'dead', limit: Math.min(1_000, batchSize) })
-  const ids = page.letters.slice(0, batchSize).map(letter => letter.id)
-  if (ids.length === 0) return
-  const request = { ids, reason: `every ${options.cron}`, by: WHO, maxAgeMs }
-  const { id } = await planReplay(store, request, around)
+  const { store, around, maxAgeMs, onRun } = options
+  const request = { reason: `every ${options.cron}`, by: WHO, maxAgeMs }
+  const ids = await lettersToSend(options, request, signal)
+  if (ids.length === 0 || signal.aborted) return
+  const { id } = await planReplay(store, { ...request, ids }, around)
   await startReplay(store, id, { by: WHO, clock: around.clock })
-  onRun?.(await runReplay(store, id, { ...options, signal }))
+  try {
+    const ended = await runReplay(store, id, { ...options, signal })
+    onRun?.(ended)
+  } catch (error) {
+    // Whoever looks for replays without a runner came first, and that is well.
+    if (!(error instanceof ReplayRefusedError)) throw error
+  }
+}
+
+/** The newest that may go: those that no gate lets through take nobody's place, however many they are. */
+async function lettersToSend(
+  { store, around, batchSize, maxAgeMs }: AutomaticReplayOptions,
+  request: PlanRequest,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const asked = resolvePlan(request)
+  const now = around.clock.now()
+  const ids: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await store.deadLetters.list({ state: 'dead', after: now - maxAgeMs, limit: PAGE, cursor })
+    for (const letter of page.letters) {
+      if (ids.length >= batchSize || signal.aborted) return ids
+      if ((await judge(letter, asked, around, now)).decision === 'replay') ids.push(letter.id)
+    }
+    cursor = page.cursor
+  } while (cursor !== undefined)
+  return ids
 }
 
 /** Runs a task at the times of a cron pattern, one run after the other, until the signal aborts. */

@@ -2,6 +2,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Replay, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { ReplayRefusedError } from './errors.ts'
+import { giveBackUnsent } from './unsent.ts'
 
 /** Who asks for it, why, and what time it is. */
 export interface Command {
@@ -39,16 +40,17 @@ export function pauseReplay(store: Store, id: string, command: Command): Promise
 }
 
 /** Also after a halt: a person has looked, and takes it from where it stopped. */
-export async function resumeReplay(store: Store, id: string, command: Command): Promise<Replay> {
-  const { recovered, failed_same_cause, failed_new_cause } = await store.replays.counts(id)
+export function resumeReplay(store: Store, id: string, command: Command): Promise<Replay> {
   return steer(store, id, 'resume', command, replay =>
-    replay.state === 'halted' ? { forgiven: { recovered, failed_same_cause, failed_new_cause } } : {},
+    replay.state === 'halted' ? { resumedAt: command.clock.now() } : {},
   )
 }
 
-/** What was sent stays sent; what was not stays dead. */
-export function cancelReplay(store: Store, id: string, command: Command): Promise<Replay> {
-  return steer(store, id, 'cancel', command, () => ({ endedAt: command.clock.now() }))
+/** What was sent stays sent; what was not stays dead, or is so again. */
+export async function cancelReplay(store: Store, id: string, command: Command): Promise<Replay> {
+  const cancelled = await steer(store, id, 'cancel', command, () => ({ endedAt: command.clock.now() }))
+  await giveBackUnsent(store, id, command.clock)
+  return cancelled
 }
 
 async function steer(

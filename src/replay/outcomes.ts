@@ -1,7 +1,13 @@
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
-import type { ItemStatus, ReplayItem } from '../ports/replays.ts'
+import type { ItemStatus, Replay, ReplayItem, ReplayState } from '../ports/replays.ts'
+import type { Store } from '../ports/store.ts'
+
+const LOOK_AT_MOST = 500
+/** Nobody runs it, and something that it sent may still be on its way. */
+const UNWATCHED: readonly ReplayState[] = ['paused', 'halted', 'cancelled']
 
 /**
  * What became of a letter that was sent; undefined while nobody knows. The letter itself tells: a handler that succeeds
@@ -28,4 +34,24 @@ export async function endedItems(
   return looked.flatMap(({ item, status }) =>
     status === undefined ? [] : [{ ...item, status, endedAt: now }],
   )
+}
+
+/** Writes down what is known by now; as long as all of a page have ended, it looks at the next ones too. */
+export async function gatherOutcomes(store: Store, id: string, clock: Clock): Promise<void> {
+  const { replays, deadLetters } = store
+  for (;;) {
+    const sent = await replays.items(id, { status: 'sent', limit: LOOK_AT_MOST })
+    const ended = await endedItems(deadLetters, sent, clock.now())
+    if (ended.length > 0) await replays.record(id, ended)
+    if (ended.length < LOOK_AT_MOST) return
+  }
+}
+
+/** For whoever looks at a replay that was stopped: its runner has gone, and what it had sent went on. */
+export async function gatherLateOutcomes(
+  store: Store,
+  { id, state }: Pick<Replay, 'id' | 'state'>,
+  clock: Clock,
+): Promise<void> {
+  if (UNWATCHED.includes(state)) await gatherOutcomes(store, id, clock)
 }

@@ -1,71 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { memoryStore } from '../adapters/memory/index.ts'
+import { afterAnOutage } from '../../test/support/outage.ts'
 import { letterId } from '../core/dead-letter/identity.ts'
-import { createEvent } from '../core/event/event.ts'
-import { createIdSource } from '../core/event/uuid.ts'
-import type { Replay } from '../ports/replays.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
-import type { ConsumerOptions } from '../runtime/consumer/consumer-options.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import { seededRandom } from '../testing/seeded-random.ts'
-import { approveReplay, cancelReplay, pauseReplay, resumeReplay, startReplay } from './control.ts'
-import { planReplay, type Surroundings } from './plan.ts'
-import type { PlanRequest } from './plan-options.ts'
+import { approveReplay, cancelReplay, pauseReplay, resumeReplay } from './control.ts'
+import { planReplay } from './plan.ts'
 import { runReplay } from './runner.ts'
-
-const down = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
-
-/** A channel whose consumer has given up on so many events, on a driven clock. */
-async function afterAnOutage(letters: number, more: Partial<ConsumerOptions> = {}) {
-  const clock = new FakeClock()
-  const store = memoryStore({ clock })
-  const newId = createIdSource(seededRandom(5))
-  const around: Surroundings = { clock, newId }
-  const handled: string[] = []
-  const world = { broken: (_id: string) => true }
-  const consumer = createConsumer({
-    broker: store.broker!,
-    channel: 'orders',
-    deadLetters: store.deadLetters,
-    clock,
-    concurrency: 5,
-    retry: { attempts: 1 },
-    breaker: 'off',
-    handle: async event => {
-      if (world.broken(event.id)) throw down()
-      handled.push(event.id)
-    },
-    ...more,
-  })
-  await consumer.start()
-  const events = Array.from({ length: letters }, (_, n) =>
-    createEvent(
-      { type: 'order.placed', channel: 'orders', payload: { n, total: 'ten' } },
-      { now: clock.now(), newId },
-    ),
-  )
-  await store.broker!.publish(events)
-  await clock.advance(1_000)
-  const plan = (request: Partial<PlanRequest> = {}) =>
-    planReplay(store, { reason: 'mended', by: 'ann', perSecond: 1_000, ...request }, around)
-  const target = {
-    send: (batch: Parameters<NonNullable<typeof store.broker>['publish']>[0]) => store.broker!.publish(batch),
-  }
-  const run = async (replay: Replay, forMs = 60_000, signal?: AbortSignal) => {
-    const ended = runReplay(store, replay.id, { target, around, owner: 'runner', signal })
-    let result: Replay | undefined
-    ended.then(
-      value => {
-        result = value
-      },
-      () => {},
-    )
-    for (let ms = 0; result === undefined && ms < forMs; ms += 100) await clock.advance(100)
-    return ended
-  }
-  const start = (replay: Replay) => startReplay(store, replay.id, { by: 'ann', clock })
-  return { clock, store, around, handled, world, consumer, plan, run, start, events, target }
-}
 
 describe('a replay is planned', () => {
   it('B10: the selection is frozen, counted and hashed, and nothing is sent', async () => {

@@ -1,20 +1,21 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
-import { advance, IDLE, notBefore, rate } from '../core/limit/gcra.ts'
+import { advance, IDLE, notBefore, type Rate, rate } from '../core/limit/gcra.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { sleep } from '../runtime/sleep.ts'
 import { changeReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
-import { endedItems } from './outcomes.ts'
+import { Forgiven } from './forgiven.ts'
+import { Lease, RENEW_MS } from './lease.ts'
+import { gatherOutcomes } from './outcomes.ts'
 import { judge, type Surroundings } from './plan.ts'
 import { replayEvent } from './resend.ts'
 import { haltReason, stageEnds } from './stages.ts'
+import { giveBackUnsent } from './unsent.ts'
 
 /** Letters per round at most (K8); between rounds the runner looks at what it was told and what became of the rest. */
 const BATCH = 50
-const LOOK_AT_MOST = 500
-const LEASE_MS = 30_000
 const LOOK_EVERY_MS = 200
 /** A sick downstream is asked again after so long: live traffic has priority. */
 const DOWNSTREAM_REST_MS = 1_000
@@ -28,7 +29,7 @@ export interface ReplayTarget {
 export interface RunOptions {
   readonly target: ReplayTarget
   readonly around: Surroundings
-  /** Names this runner: one of them has a replay at a time. */
+  /** Names this runner in the audit. A replay has one run at a time, whatever they are called. */
   readonly owner: string
   /** Ends the run at the next safe point; the replay stays as it is and can be taken up by another runner. */
   readonly signal?: AbortSignal | undefined
@@ -37,7 +38,8 @@ export interface RunOptions {
 
 /**
  * Runs a started replay until it is finished, halted, paused or cancelled, and answers what it then is. It may be killed
- * at any point: whoever runs it next finds out from the letters what was sent and what became of it.
+ * at any point: whoever runs it next finds out from the letters what was sent and what became of it. One that was away
+ * for so long that another has taken over ends as well, and the replay it answers is still running.
  */
 export async function runReplay(store: Store, id: string, options: RunOptions): Promise<Replay> {
   return new Runner(store, id, options).run()
@@ -47,38 +49,49 @@ class Runner {
   readonly #store: Store
   readonly #id: string
   readonly #options: RunOptions
+  readonly #lease: Lease
+  readonly #forgiven: Forgiven
+  /** What a runner before this one wrote down as sent, and may not have sent. */
+  #mayBeLost: ReplayItem[] = []
   #tat = IDLE
 
   constructor(store: Store, id: string, options: RunOptions) {
     this.#store = store
     this.#id = id
     this.#options = options
+    this.#lease = new Lease(store, id, options.owner, options.around)
+    this.#forgiven = new Forgiven(store.replays)
   }
 
   async run(): Promise<Replay> {
     const { replays } = this.#store
-    const { owner } = this.#options
-    await this.#hold()
+    if (!(await this.#lease.take()))
+      throw new ReplayRefusedError(this.#id, 'is being run by another process; look at it with replay show')
     try {
       let replay = await this.#replay()
-      if (replay.state === 'running') await this.#sendAgainWhatMayBeLost(replay)
-      while (replay.state === 'running' && !this.#options.signal?.aborted) {
-        await this.#hold()
+      if (replay.state === 'running')
+        this.#mayBeLost = [...(await replays.items(this.#id, { status: 'sent' }))]
+      while (replay.state === 'running' && !this.#options.signal?.aborted && (await this.#lease.keep())) {
         await this.#round(replay)
         replay = await this.#replay()
       }
+      // Whoever cancelled it may have looked before the last letter was put back.
+      if (replay.state === 'cancelled')
+        await giveBackUnsent(this.#store, this.#id, this.#options.around.clock)
       return replay
     } finally {
-      await replays.letGo(this.#id, owner)
+      await this.#lease.letGo()
     }
   }
 
   /** One look at what is known, then the next few letters, if the stage has any left. */
   async #round(replay: Replay): Promise<void> {
-    await this.#gatherOutcomes()
+    await gatherOutcomes(this.#store, this.#id, this.#options.around.clock)
+    // Before the counts, so that they have at least what is forgiven.
+    const forgiven = await this.#forgiven.of(replay)
     const counts = await this.#store.replays.counts(this.#id)
     this.#options.onProgress?.(replay, counts)
-    const halted = haltReason(replay.halt, counts, replay.forgiven)
+    const halted = haltReason(replay.halt, counts, forgiven)
     if (halted !== undefined) {
       await this.#become(replay, { state: 'halted', why: halted })
       return
@@ -91,7 +104,8 @@ class Runner {
     const ends = stageEnds(replay.stages, toSend)
     const sentSoFar = toSend - counts.waiting
     const stageEnd = ends[replay.stage] ?? toSend
-    if (sentSoFar < stageEnd) await this.#send(replay, Math.min(BATCH, stageEnd - sentSoFar))
+    if (this.#mayBeLost.length > 0) await this.#sendAgain(replay)
+    else if (sentSoFar < stageEnd) await this.#send(replay, Math.min(BATCH, stageEnd - sentSoFar))
     else if (counts.sent === 0) await this.#become(replay, { stage: replay.stage + 1 })
     else await this.#pause(LOOK_EVERY_MS)
   }
@@ -101,8 +115,8 @@ class Runner {
     const { around } = this.#options
     const items = await replays.items(this.#id, { status: 'waiting', limit: room })
     for (const item of items) {
-      // Asked before every letter, so that a slow replay can be stopped between two of them.
-      if (this.#options.signal?.aborted || (await this.#replay()).state !== 'running') return
+      if (!(await this.#turn(replay))) return
+      // Looked at after the wait: what is sent is what the letter is now.
       const now = around.clock.now()
       const letter = await deadLetters.get(item.letterId)
       if (letter === undefined) {
@@ -120,7 +134,6 @@ class Runner {
         await replays.record(this.#id, [{ ...item, ...verdict, status: 'skipped', endedAt: now }])
         continue
       }
-      await this.#waitForTurn(replay)
       const claimed = isOurs ? letter : await this.#claim(letter, replay)
       if (claimed !== undefined) await this.#sendOne(claimed, replay, item)
     }
@@ -132,52 +145,63 @@ class Runner {
     return this.#store.deadLetters.change(letter.id, { ...change, at: this.#options.around.clock.now() })
   }
 
-  /** Written down as sent before it is sent: a crash between the two sends it again, never not at all. */
+  /**
+   * Written down as sent before it is sent: a crash between the two sends it again, never not at all. When sending
+   * fails it stays written down: it may have arrived all the same, and the next runner sends it again.
+   */
   async #sendOne(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<void> {
+    const { replays } = this.#store
     const sentAt = this.#options.around.clock.now()
     const cycle = letter.replays
-    await this.#store.replays.record(this.#id, [{ ...item, status: 'sent', cycle, sentAt }])
+    await replays.record(this.#id, [{ ...item, status: 'sent', cycle, sentAt }])
+    // Asked once more: who cancels from now on sees that it is sent, and leaves the letter alone.
+    if (await this.#mayGoOn()) await this.#handOn(letter, replay, cycle)
+    else if (!this.#lease.isLost) await replays.record(this.#id, [item])
+  }
+
+  async #handOn(letter: DeadLetter, replay: Replay, cycle: number): Promise<void> {
+    this.#tat = advance(paceOf(replay), this.#tat, this.#options.around.clock.now())
     await this.#options.target.send([replayEvent(letter, replay, cycle)])
   }
 
-  async #sendAgainWhatMayBeLost(replay: Replay): Promise<void> {
-    const sent = await this.#store.replays.items(this.#id, { status: 'sent' })
-    for (const item of sent) {
-      const letter = await this.#store.deadLetters.get(item.letterId)
+  /** A round's worth of it, so that what has become of the others is looked at meanwhile. */
+  async #sendAgain(replay: Replay): Promise<void> {
+    for (let sent = 0; sent < BATCH && this.#mayBeLost.length > 0; sent++) {
+      if (!(await this.#turn(replay))) return
+      const { letterId } = this.#mayBeLost.shift()!
+      const letter = await this.#store.deadLetters.get(letterId)
       if (letter?.state === 'replaying' && letter.replayId === replay.id)
-        await this.#options.target.send([replayEvent(letter, replay, letter.replays)])
+        await this.#handOn(letter, replay, letter.replays)
     }
   }
 
-  /** Looks at the letters that were sent first; as long as all of a page have ended, at the next ones too. */
-  async #gatherOutcomes(): Promise<void> {
-    const { replays, deadLetters } = this.#store
-    for (;;) {
-      const sent = await replays.items(this.#id, { status: 'sent', limit: LOOK_AT_MOST })
-      const ended = await endedItems(deadLetters, sent, this.#options.around.clock.now())
-      if (ended.length > 0) await replays.record(this.#id, ended)
-      if (ended.length < LOOK_AT_MOST) return
+  /** Waits until the next letter may go; false when none may any more. */
+  async #turn(replay: Replay): Promise<boolean> {
+    while (await this.#mayGoOn()) {
+      const now = this.#options.around.clock.now()
+      const at = notBefore(paceOf(replay), this.#tat, now)
+      if (at <= now) return true
+      await this.#pause(Math.min(at - now, RENEW_MS))
     }
+    return false
   }
 
-  async #waitForTurn({ perSecond }: Replay): Promise<void> {
-    const pace = rate({ perSecond, burst: 1 })
-    const now = this.#options.around.clock.now()
-    const at = notBefore(pace, this.#tat, now)
-    this.#tat = advance(pace, this.#tat, now)
-    if (at > now) await this.#pause(at - now)
+  /** Asked before every letter, so that a slow replay can be stopped between two of them. */
+  async #mayGoOn(): Promise<boolean> {
+    if (this.#options.signal?.aborted || !(await this.#lease.keep())) return false
+    return (await this.#replay()).state === 'running'
   }
 
   /** Nobody else changes a running replay but to stop it, and that wins. */
   async #become(replay: Replay, changes: Partial<Replay>): Promise<void> {
     const { clock } = this.#options.around
     const isOver = changes.state === 'finished'
-    await changeReplay(this.#store, this.#id, current =>
-      current.state === 'running' && current.stage === replay.stage
-        ? { ...changes, ...(isOver ? { endedAt: clock.now() } : {}) }
-        : undefined,
-    )
-    if (changes.state === undefined) return
+    let isMade = false
+    await changeReplay(this.#store, this.#id, current => {
+      isMade = current.state === 'running' && current.stage === replay.stage
+      return isMade ? { ...changes, ...(isOver ? { endedAt: clock.now() } : {}) } : undefined
+    })
+    if (!isMade || changes.state === undefined) return
     await this.#store.audit.append({
       at: clock.now(),
       by: this.#options.owner,
@@ -185,11 +209,6 @@ class Runner {
       target: this.#id,
       ...(changes.why === undefined ? {} : { detail: { why: changes.why } }),
     })
-  }
-
-  async #hold(): Promise<void> {
-    if (await this.#store.replays.lease(this.#id, this.#options.owner, LEASE_MS)) return
-    throw new ReplayRefusedError(this.#id, 'is being run by another process; look at it with replay show')
   }
 
   async #replay(): Promise<Replay> {
@@ -202,4 +221,8 @@ class Runner {
   async #pause(ms: number): Promise<void> {
     await sleep(this.#options.around.clock, ms, this.#options.signal).catch(() => {})
   }
+}
+
+function paceOf({ perSecond }: Replay): Rate {
+  return rate({ perSecond, burst: 1 })
 }

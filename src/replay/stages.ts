@@ -1,4 +1,4 @@
-import type { Outcomes, Stage } from '../ports/replays.ts'
+import { NO_COUNTS, type Outcomes, type Stage } from '../ports/replays.ts'
 
 export const DEFAULT_STAGES: readonly Stage[] = Object.freeze([1, 10, 100, 'rest'])
 export const DEFAULT_REFAIL_RATIO = 0.2
@@ -17,8 +17,6 @@ export function stageEnds(stages: readonly Stage[], count: number): readonly num
   return ends
 }
 
-const NONE: Outcomes = Object.freeze({ recovered: 0, failed_same_cause: 0, failed_new_cause: 0 })
-
 export interface HaltRules {
   readonly refailRatio: number
   readonly onSameFingerprint: boolean
@@ -29,7 +27,11 @@ export interface HaltRules {
  * same cause is enough while nothing has recovered: the cause is still there. After that the ratio decides. What a person
  * has looked at and `forgiven` counts no more.
  */
-export function haltReason(rules: HaltRules, all: Outcomes, forgiven: Outcomes = NONE): string | undefined {
+export function haltReason(
+  rules: HaltRules,
+  all: Outcomes,
+  forgiven: Outcomes = NO_COUNTS,
+): string | undefined {
   const counts = {
     recovered: all.recovered - forgiven.recovered,
     failed_same_cause: all.failed_same_cause - forgiven.failed_same_cause,

@@ -86,6 +86,33 @@ describe('several stores at once', () => {
     expect(targets).toEqual([3, 5, 2, 1, 4, 0].map(index => letters[index]!.id))
   })
 
+  it.each([1, 7, 100])('F8: the audit reaches every entry exactly once, %i at a time', async limit => {
+    const { ask, stores, clock } = twoStores()
+    const append = (name: keyof typeof stores, target: string, at: number) =>
+      stores[name].audit.append({ at, by: 'x', action: 'y', target })
+    const expected: string[] = []
+    for (let index = 0; index < 700; index++) {
+      // Now and then a clock is set back, and at times one store has more to say than the other.
+      const at = clock.now() + (index % 10 === 0 ? index - 20 : index)
+      for (const name of index % 50 < 10 ? (['shop'] as const) : (['shop', 'office'] as const)) {
+        await append(name, `${name}-${index}`, at)
+        expected.push(`${name}-${index}`)
+      }
+    }
+    const targets: string[] = []
+    let cursor = ''
+    do {
+      const { status, body } = await ask(`/api/v1/audit?limit=${limit}${cursor}`)
+      expect(status).toBe(200)
+      targets.push(...body.entries.map((each: { target: string }) => each.target))
+      cursor = body.cursor === undefined ? '' : `&cursor=${body.cursor}`
+      await clock.advance(20)
+      // What is done meanwhile moves nothing that was there.
+      if (targets.length < 20) await append('office', 'meanwhile', clock.now() + 1_000)
+    } while (cursor !== '')
+    expect(targets.filter(target => target !== 'meanwhile').sort()).toEqual(expected.sort())
+  })
+
   it('B10: a filter plans in one store, which has to be named; ids find theirs', async () => {
     const { tell, bury } = twoStores()
     const [one, other] = [await bury('shop', 'orders'), await bury('office', 'orders')]
@@ -134,6 +161,71 @@ describe('a store that is down', () => {
     const ready = await ask('/readyz')
     expect([ready.status, ready.body.status]).toEqual([503, 'DOWN'])
     expect((await ask('/healthz')).status).toBe(200)
+  })
+
+  it('F8: its audit goes on where it was when it is up again', async () => {
+    const { clock, stores } = twoStores()
+    for (let index = 0; index < 6; index++)
+      for (const [name, { audit }] of Object.entries(stores))
+        await audit.append({ at: index, by: 'x', action: 'y', target: `${name}-${index}` })
+    const office = { ...stores.office }
+    const { ask } = serverWorld({ stores: { shop: stores.shop, office }, clock })
+    const seen: string[] = []
+    let cursor = ''
+    for (let page = 0; page < 10 && (page === 0 || cursor !== ''); page++) {
+      office.audit = page === 1 ? broken(stores.office).audit : stores.office.audit
+      const { body } = await ask(`/api/v1/audit?limit=4${cursor}`)
+      seen.push(...body.entries.map((each: { target: string }) => each.target))
+      cursor = body.cursor === undefined ? '' : `&cursor=${body.cursor}`
+    }
+    expect(seen.filter(target => target.startsWith('office'))).toEqual(
+      [5, 4, 3, 2, 1, 0].map(index => `office-${index}`),
+    )
+    expect(new Set(seen).size).toBe(seen.length)
+    office.audit = broken(stores.office).audit
+    const { body } = await ask('/api/v1/audit')
+    expect([body.entries.length, body.faults.length]).toEqual([6, 1])
+    const last = (await ask(`/api/v1/audit?cursor=${body.cursor}`)).body
+    expect([last.entries.length, last.faults.length, last.cursor], 'asks no more').toEqual([0, 1, undefined])
+  })
+
+  it('F6: degrades health, of which strangers learn no more than its name', async () => {
+    const { clock, stores, bury } = twoStores()
+    await bury('shop', 'orders')
+    const one = serverWorld({ stores: { shop: stores.shop, office: broken(stores.office) }, clock })
+    const { status, body, text } = await one.ask('/healthz/consumer')
+    expect([status, body.status, body.dlqSize]).toEqual([503, 'DEGRADED', 1])
+    expect(body.storesDown).toEqual(['office'])
+    expect(text).not.toContain('refused')
+    const all = await serverWorld({ stores: broken(stores.shop), clock }).ask('/healthz/consumer')
+    expect([all.status, all.body.status, all.body.storesDown]).toEqual([503, 'DEGRADED', ['main']])
+    expect(all.text).not.toContain('refused')
+  })
+
+  it('F8: a purge that fails in one store says what it deleted in the others', async () => {
+    const { clock, stores, bury } = twoStores()
+    await bury('shop', 'orders')
+    await bury('office', 'orders')
+    const failing = (store: Store): Store => {
+      const deadLetters = Object.create(store.deadLetters, {
+        stats: { value: store.deadLetters.stats.bind(store.deadLetters) },
+        list: { value: store.deadLetters.list.bind(store.deadLetters) },
+        delete: { value: () => Promise.reject(new Error('postgres://user:secret@db is read-only')) },
+      })
+      return { ...store, deadLetters }
+    }
+    const faults = [{ store: 'shop', problem: 'postgres://***@db is read-only' }]
+    const world = serverWorld({ stores: { shop: failing(stores.shop), office: stores.office }, clock })
+    const purge = { filter: {}, expectedCount: 2, reason: 'old' }
+    const { status, headers, body } = await world.tell('/api/v1/dead-letters/purge', purge)
+    expect([status, headers.get('x-lazaret-partial'), body]).toEqual([200, 'shop', { deleted: 1, faults }])
+    expect((await stores.office.deadLetters.stats()).count).toBe(0)
+    expect((await stores.office.audit.list()).entries).toMatchObject([{ detail: { deleted: 1 } }])
+    const none = await world.tell('/api/v1/dead-letters/purge', { ...purge, expectedCount: 1 })
+    expect([none.status, none.body.detail]).toEqual([
+      503,
+      'shop did not delete them (postgres://***@db is read-only); count again before the next try.',
+    ])
   })
 
   it('F8: alone, it is a problem and no fault of the server', async () => {

@@ -37,7 +37,10 @@ export interface LazaretServer {
   /** Answers a request: what a Hono, Express or Fastify app mounts, and what tests call. */
   fetch(request: Request): Promise<Response>
   listen(options?: ListenOptions): Promise<Listening>
-  /** Ends streams, lets replays come to a safe point and requests to their end. Twice is safe. Stores stay open. */
+  /**
+   * Ends streams, lets replays come to a safe point, though no longer than seconds, and requests to their end. Twice is
+   * safe. Stores stay open.
+   */
   close(): Promise<void>
 }
 
@@ -125,7 +128,7 @@ function furnish(options: ServerOptions): Room {
     consumers,
     live: new Live(clock, () => lookAt(room)),
     runner,
-    background: new Background(runner, () => startSchedules(given, work)),
+    background: new Background(runner, clock, () => startSchedules(given, work)),
     around,
     masks,
     clock,

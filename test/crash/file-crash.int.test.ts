@@ -5,7 +5,8 @@ import { fileDeadLetters } from '../../src/adapters/file/index.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { EIO, ENOSPC, type Fault, findFiu, withFaults } from '../services/fiu.ts'
 import { inFolder } from '../support/folder.ts'
-import { crashFileStore, outputOf } from './file-crash.ts'
+import { outputOf } from './child.ts'
+import { crashFileStore } from './file-crash.ts'
 import { readTold, violations } from './told.ts'
 
 const WRITER = fileURLToPath(new URL('./file-writer.ts', import.meta.url))
@@ -26,19 +27,19 @@ describe('a process that is killed while it writes', () => {
 
 const disks: Record<string, { readonly faults: readonly Fault[]; readonly codes: readonly string[] }> = {
   'whose syncs fail with EIO': {
-    faults: [{ name: 'posix/io/sync/fdatasync', probability: 0.2, errno: EIO }],
+    faults: [{ name: 'posix/io/sync/fdatasync', probability: 0.5, errno: EIO }],
     codes: ['LAZARET_STORE_FAILED'],
   },
   'whose writes fail with EIO': {
-    faults: [{ name: 'posix/io/rw/pwrite', probability: 0.2, errno: EIO }],
+    faults: [{ name: 'posix/io/rw/pwrite', probability: 0.5, errno: EIO }],
     codes: ['LAZARET_STORE_FAILED'],
   },
   'that is full': {
-    faults: [{ name: 'posix/io/rw/pwrite', probability: 0.2, errno: ENOSPC }],
+    faults: [{ name: 'posix/io/rw/pwrite', probability: 0.5, errno: ENOSPC }],
     codes: ['LAZARET_DEAD_LETTERS_FULL'],
   },
   'that says it is full only when it syncs': {
-    faults: [{ name: 'posix/io/sync/fdatasync', probability: 0.2, errno: ENOSPC }],
+    faults: [{ name: 'posix/io/sync/fdatasync', probability: 0.5, errno: ENOSPC }],
     codes: ['LAZARET_DEAD_LETTERS_FULL'],
   },
   'that writes a part, and fails at everything': {

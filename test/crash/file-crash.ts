@@ -1,12 +1,11 @@
 // `node test/crash/file-crash.ts 200` kills a writing process so many times, and says what it found.
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { type Damage, fileDeadLetters } from '../../src/adapters/file/index.ts'
 import type { Random } from '../../src/core/random.ts'
 import { systemClock } from '../../src/ports/system-clock.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { inFolder } from '../support/folder.ts'
+import { killAfter, start } from './child.ts'
 import { readTold, type Told, violations } from './told.ts'
 
 const WRITER = fileURLToPath(new URL('./file-writer.ts', import.meta.url))
@@ -27,7 +26,7 @@ export async function crashFileStore(times: number, random: Random): Promise<Cra
     const unexplained: Damage[] = []
     const all: Told[] = []
     for (let kill = 0; kill < times; kill++) {
-      const told = readTold(await outputUntilKilled(dir, Math.floor(random() * MOST_LINES)))
+      const told = readTold(await killAfter(start(WRITER, dir), Math.floor(random() * MOST_LINES)))
       all.push(told)
       found.push(...(await check(dir, [told], unexplained)))
     }
@@ -50,30 +49,6 @@ async function check(dir: string, tellings: readonly Told[], unexplained: Damage
   } finally {
     await store.close()
   }
-}
-
-/** Lets it say so many lines, kills it without warning, and answers with all that it has said. */
-function outputUntilKilled(dir: string, lines: number): Promise<string> {
-  const child = spawn(process.execPath, [WRITER, dir], { stdio: ['ignore', 'pipe', 'inherit'] })
-  return outputOf(child, output => {
-    if (output.split('\n').length > lines) child.kill('SIGKILL')
-  })
-}
-
-export function outputOf(
-  child: ChildProcessByStdio<null, Readable, null>,
-  onOutput: (output: string) => void = () => {},
-): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let output = ''
-    child.stdout.setEncoding('utf8')
-    child.stdout.on('data', (piece: string) => {
-      output += piece
-      onOutput(output)
-    })
-    child.on('error', reject)
-    child.on('close', () => resolve(output))
-  })
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

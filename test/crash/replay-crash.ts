@@ -9,7 +9,8 @@ import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
 import { startReplay } from '../../src/replay/control.ts'
 import { planReplay } from '../../src/replay/plan.ts'
 import { inFolder } from '../support/folder.ts'
-import { idsAfter, outputOf, publish, start } from './sqlite-crash.ts'
+import { idsAfter, outputOf, start } from './child.ts'
+import { publish } from './sqlite-crash.ts'
 
 const CONSUMER = fileURLToPath(new URL('./replay-consumer.ts', import.meta.url))
 const RUNNER = fileURLToPath(new URL('./replay-runner.ts', import.meta.url))

@@ -6,15 +6,8 @@ import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { EIO, ENOSPC, type Fault, findFiu, withFaults } from '../services/fiu.ts'
 import { inFolder } from '../support/folder.ts'
-import {
-  crashConsuming,
-  crashWriting,
-  idsAfter,
-  lostOrRepeated,
-  outputOf,
-  publish,
-  startConsumer,
-} from './sqlite-crash.ts'
+import { idsAfter, outputOf } from './child.ts'
+import { crashConsuming, crashWriting, lostOrRepeated, publish, startConsumer } from './sqlite-crash.ts'
 import { readTold, violations } from './told.ts'
 
 const WRITER = fileURLToPath(new URL('./sqlite-writer.ts', import.meta.url))

@@ -1,9 +1,7 @@
 // `node test/crash/sqlite-crash.ts write 200` kills a process that saves letters so many times, `… consume 200` one that
 // consumes, and each says what it found.
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import type { Random } from '../../src/core/random.ts'
@@ -11,6 +9,7 @@ import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { inFolder } from '../support/folder.ts'
+import { type Child, idsAfter, killAfter, outputOf, start } from './child.ts'
 import { readTold, type Told, violations } from './told.ts'
 
 const WRITER = fileURLToPath(new URL('./sqlite-writer.ts', import.meta.url))
@@ -140,38 +139,8 @@ function damage(path: string): string[] {
   }
 }
 
-type Child = ChildProcessByStdio<null, Readable, null>
-
-export function start(script: string, ...args: readonly string[]): Child {
-  return spawn(process.execPath, ['--no-warnings', script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
-}
-
 export function startConsumer(path: string, leaseMs = 30_000): Child {
   return start(CONSUMER, path, String(leaseMs))
-}
-
-/** Lets it say so many lines, kills it without warning, and answers with all that it has said. */
-function killAfter(child: Child, lines: number): Promise<string> {
-  return outputOf(child, output => {
-    if (output.split('\n').length > lines) child.kill('SIGKILL')
-  })
-}
-
-export function outputOf(child: Child, onOutput: (output: string) => void = () => {}): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let output = ''
-    child.stdout.setEncoding('utf8')
-    child.stdout.on('data', (piece: string) => {
-      output += piece
-      onOutput(output)
-    })
-    child.on('error', reject)
-    child.on('close', () => resolve(output))
-  })
-}
-
-export function idsAfter(what: string, lines: readonly string[]): string[] {
-  return lines.filter(line => line.startsWith(`${what} `)).map(line => line.slice(what.length + 1))
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

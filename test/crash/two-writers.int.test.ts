@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { fileDeadLetters } from '../../src/adapters/file/index.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { inFolder } from '../support/folder.ts'
-import { outputOf } from './file-crash.ts'
+import { outputOf } from './child.ts'
 import { readTold, violations } from './told.ts'
 
 const WRITER = fileURLToPath(new URL('./file-writer.ts', import.meta.url))

@@ -8,6 +8,7 @@ import type {
   LetterFilter,
   LetterPage,
   LetterQuery,
+  LetterSeen,
   LetterStats,
   TimelineSpan,
 } from '../../ports/dead-letters.ts'
@@ -90,8 +91,11 @@ export class FileDeadLetters implements DeadLetterStore {
     )
   }
 
-  async delete(id: string): Promise<boolean> {
-    return (await this.#door.write(log => log.delete([id]))) > 0
+  async delete(id: string, seen?: LetterSeen): Promise<boolean> {
+    const deleted = await this.#door.write(log =>
+      log.delete([id], seen && (row => log.table.index.isAsSeen(row, seen))),
+    )
+    return deleted > 0
   }
 
   async stats(filter?: LetterFilter): Promise<LetterStats> {

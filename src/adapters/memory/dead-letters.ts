@@ -10,6 +10,7 @@ import type {
   LetterFilter,
   LetterPage,
   LetterQuery,
+  LetterSeen,
   LetterStats,
   TimelineSpan,
 } from '../../ports/dead-letters.ts'
@@ -98,8 +99,14 @@ export class MemoryDeadLetters implements DeadLetterStore {
     return this.#letters.values()
   }
 
-  async delete(id: string): Promise<boolean> {
+  async delete(id: string, seen?: LetterSeen): Promise<boolean> {
     this.#requireOpen()
+    const letter = this.#letters.get(id)
+    if (
+      seen !== undefined &&
+      (letter?.state !== seen.state || letter.cycle.lastFailedAt !== seen.lastFailedAt)
+    )
+      return false
     return this.#letters.delete(id)
   }
 

@@ -1,27 +1,19 @@
 import type { Clock } from '../../ports/clock.ts'
-import type {
-  ItemStatus,
-  Replay,
-  ReplayCounts,
-  ReplayItem,
-  ReplayState,
-  Replays,
+import {
+  type ItemQuery,
+  type ItemStatus,
+  NO_COUNTS,
+  type Replay,
+  type ReplayCounts,
+  type ReplayItem,
+  type ReplayState,
+  type Replays,
 } from '../../ports/replays.ts'
 
 interface Kept {
   replay: Replay
   readonly items: ReplayItem[]
   lease: { readonly owner: string; readonly until: number } | undefined
-}
-
-const NO_COUNTS: ReplayCounts = {
-  waiting: 0,
-  sent: 0,
-  recovered: 0,
-  failed_same_cause: 0,
-  failed_new_cause: 0,
-  skipped: 0,
-  lost: 0,
 }
 
 export class MemoryReplays implements Replays {
@@ -56,15 +48,8 @@ export class MemoryReplays implements Replays {
     return kept.replay
   }
 
-  async items(
-    id: string,
-    options: {
-      readonly status?: ItemStatus | undefined
-      readonly after?: number | undefined
-      readonly limit?: number | undefined
-    } = {},
-  ): Promise<readonly ReplayItem[]> {
-    const { status, after = -1, limit = Number.POSITIVE_INFINITY } = options
+  async items(id: string, query: ItemQuery = {}): Promise<readonly ReplayItem[]> {
+    const { status, after = -1, limit = Number.POSITIVE_INFINITY } = query
     const items = this.#kept.get(id)?.items ?? []
     const wanted = items.filter(item => item.position > after && (status ?? item.status) === item.status)
     return wanted.slice(0, limit)

@@ -195,6 +195,25 @@ describe('sqlite broker', () => {
     await other.close()
   })
 
+  it('B8: a heart that beats a moment late is no dead one, though the clock was set forward in between', async () => {
+    const channel = uniqueName('orders')
+    const { process, time } = stoppedProcess()
+    const there = await subscribe(process, channel)
+    await process.broker.publish(make.events(1, { channel }))
+    const delivery = await there.next()
+    const watching = await subscribe(store, channel)
+    await beats(1)
+    await time.advance(LEASE_MS / 3)
+    await process.broker.letGo('nobody', 'nothing')
+    await beats(1)
+    clock.jump(10 * LEASE_MS)
+    await beats(1)
+    await watching.assertEmpty('a delivery was taken from a process that lives')
+    await there.done(delivery)
+    await watching.subscription.close()
+    await process.close()
+  })
+
   it('B8: whoever was taken for dead finds out when settling, and goes on with new deliveries', async () => {
     const channel = uniqueName('orders')
     const { process, time } = stoppedProcess()

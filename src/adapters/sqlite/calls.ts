@@ -1,7 +1,7 @@
 // What the caller's thread and the two threads of a database say to each other. Letters, events and replays cross as
 // texts that only the caller's side reads, so that the threads need no codec and a request costs little to copy.
 import type { AuditEntry, AuditQuery } from '../../ports/audit.ts'
-import type { LetterFilter, TimelineSpan } from '../../ports/dead-letters.ts'
+import type { LetterFilter, LetterSeen, TimelineSpan } from '../../ports/dead-letters.ts'
 import type { GroupQuery, TriageChange } from '../../ports/groups.ts'
 import type { LetterPlace } from '../../ports/letter-query.ts'
 import type { ItemStatus, ReplayCounts, ReplayState } from '../../ports/replays.ts'
@@ -49,7 +49,7 @@ export type SubscribeAnswer = { readonly subscription: number } | { readonly ord
 
 export interface WriteCalls {
   sendLetter(row: LetterRow, revision: number | null, capacity: number): SendAnswer
-  deleteLetter(id: string): boolean
+  deleteLetter(id: string, seen: LetterSeen | undefined): boolean
   changeGroup(id: string, change: TriageChange): boolean
 
   publish(events: EventRows, capacity: number): string | undefined

@@ -22,7 +22,7 @@ export const serveFlags = {
 }
 export const completionFlags = { help: HELP }
 export const demoFlags = {
-  port: count('the port of its console [4600, or the next free one]'),
+  port: port('the port of its console [4600, or the next free one]'),
   host: word('NAME', 'the address it listens on [127.0.0.1]'),
   seed: count('which shop it is: the same seed gives the same one again [1]'),
   store: word('URL', 'a new sqlite:FILE to keep, or memory: [a file that is gone afterwards]'),

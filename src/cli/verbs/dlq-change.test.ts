@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cliWorld } from '../../../test/support/cli.ts'
+import { planReplay } from '../../replay/plan.ts'
 
 describe('dlq stats', () => {
   it('F8: counts by state, reason and channel', async () => {
@@ -86,11 +87,13 @@ describe('dlq discard and reopen', () => {
   it('K8: one that is being replayed has its outcome to come', async () => {
     const { lazaret, bury, factory, store, clock } = cliWorld()
     const [letter] = await bury(factory.letter())
+    const around = { clock, newId: () => 'r' }
+    await planReplay(store, { reason: 'mended', by: 'ann' }, around)
     await store.deadLetters.change(letter!.id, { to: 'replaying', at: clock.now(), replayId: 'r' })
     const reopened = await lazaret('dlq', 'reopen', letter!.id)
     expect(reopened).toMatchObject({
       code: 1,
-      err: expect.stringContaining('is replaying, cannot become dead'),
+      err: expect.stringContaining('is replaying, cannot be reopened; replay r is approved'),
     })
   })
 })

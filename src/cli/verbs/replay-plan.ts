@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createIdSource } from '../../core/event/uuid.ts'
+import { withoutCredentials } from '../../core/options/show.ts'
 import type { PatchOperation } from '../../ports/replays.ts'
 import { planReplay, type Surroundings } from '../../replay/plan.ts'
 import type { Context } from '../command.ts'
@@ -56,9 +57,10 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
     await io.stdout.write(
       replayStory(replay, undefined, why, { masks, now: io.clock.now(), paint: paintFor(io.stdout, io.env) }),
     )
+    const where = flags.store === undefined ? '' : ` --store ${withoutCredentials(flags.store)}`
     const next = replay.needsApproval
-      ? `have it approved: lazaret replay approve ${replay.id}`
-      : `start it: lazaret replay start ${replay.id}`
+      ? `have it approved: lazaret replay approve ${replay.id}${where}`
+      : `start it: lazaret replay start ${replay.id}${where}`
     await io.stderr.write(`${(replay.findings.replay ?? 0) === 0 ? 'nothing of it can be sent' : next}\n`)
     return 0
   })

@@ -82,6 +82,18 @@ describe('replay start, pause, resume, cancel', () => {
     expect((await lazaret('replay', 'pause', id)).code).toBe(1)
   })
 
+  it('B12: show tells what became of the letters of a replay that was stopped', async () => {
+    const { running, plan, shop, lazaret, clock, store } = await afterAnOutage(40)
+    shop.isBroken = false
+    const id = await plan('--stages', 'rest', '--per-second', '10')
+    const cancel = () => lazaret('replay', 'cancel', id)
+    await running({ afterMs: 1_000, meanwhile: cancel }, 'replay', 'start', id)
+    await clock.advance(1_000)
+    const [last] = await store.replays.items(id, { status: 'recovered', limit: 1 })
+    await store.replays.record(id, [{ ...last!, status: 'sent', endedAt: undefined }])
+    expect((await lazaret('replay', 'show', id, '--json')).json[0].outcomes).toMatchObject({ sent: 0 })
+  })
+
   it('B10: a plan that needs it is approved by a second person first', async () => {
     const { plan, lazaret } = await afterAnOutage(1)
     const id = await plan('--needs-approval')
@@ -117,7 +129,7 @@ describe('replay start, pause, resume, cancel', () => {
     for (let s = 0; s < 12; s++) await clock.advance(1_000)
     stop.abort()
     expect((await running).err).toContain(
-      'no outcome of 1 sent for 10 s: does a consumer of their channel run?',
+      'no outcome of 1 sent for 5 s: does a consumer of their channel run?',
     )
   })
 

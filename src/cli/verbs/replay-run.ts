@@ -16,7 +16,7 @@ import { showReplay } from './replay-show.ts'
 
 /** More than this at once is asked about. */
 const LARGE_REPLAY = 100
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 5_000
 
 export function replayStart(context: Context<typeof runFlags>): Promise<ExitCode> {
   return runInForeground(context, startReplay)

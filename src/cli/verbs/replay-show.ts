@@ -1,4 +1,5 @@
 import type { Replay } from '../../ports/replays.ts'
+import { gatherLateOutcomes } from '../../replay/outcomes.ts'
 import type { Context } from '../command.ts'
 import { findReplay } from '../find.ts'
 import type { replayListFlags, replayShowFlags } from '../flags/replay.ts'
@@ -26,6 +27,7 @@ export async function showReplay(
   replay: Replay,
   asJson: boolean | undefined,
 ): Promise<void> {
+  await gatherLateOutcomes(store, replay, io.clock)
   const counts = await store.replays.counts(replay.id)
   if (asJson) {
     await io.stdout.write(jsonLine({ ...(outside(replay) as object), outcomes: counts }))

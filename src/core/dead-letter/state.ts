@@ -43,7 +43,7 @@ export const TRANSITIONS: Readonly<Record<LetterState, Readonly<Partial<Record<L
     discarded: DISCARDED,
   },
   replaying: {
-    dead: 'the event failed again, or the replay was cancelled before sending it',
+    dead: 'the event failed again, or its replay ended and nothing came of it',
     quarantined: FAILED_AS_POISON,
     parked: FAILED_TOO_OFTEN,
     resolved: HANDLED,
@@ -107,9 +107,11 @@ export class TransitionError extends LazaretError {
   readonly from: LetterState
   readonly to: LetterState
 
-  constructor(letter: DeadLetter, to: LetterState) {
+  /** `why` is for a change that the table allows, but not to whoever asks. */
+  constructor(letter: DeadLetter, to: LetterState, why?: string) {
     const legal = Object.keys(TRANSITIONS[letter.state]).join(', ')
-    super(`dead letter ${letter.id}: is ${letter.state}, cannot become ${to}; it can become ${legal}`, {
+    const said = why ?? `cannot become ${to}; it can become ${legal}`
+    super(`dead letter ${letter.id}: is ${letter.state}, ${said}`, {
       code: 'LAZARET_TRANSITION_ILLEGAL',
       retryable: false,
     })

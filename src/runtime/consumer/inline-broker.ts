@@ -23,17 +23,18 @@ export class InlineBroker implements Broker, Subscription {
     durable: false,
   }
   readonly calls = new Map<Delivery, InlineCall>()
-  readonly #byEvent = new WeakMap<LazaretEvent, InlineCall>()
+  /** By the event's headers: a schema makes another event of it, with another payload and the same headers. */
+  readonly #byHeaders = new WeakMap<LazaretEvent['headers'], InlineCall>()
   #deliver: ((delivery: Delivery) => void) | undefined
 
   handOver(delivery: Delivery, call: InlineCall): void {
     this.calls.set(delivery, call)
-    this.#byEvent.set(delivery.content as LazaretEvent, call)
+    this.#byHeaders.set((delivery.content as LazaretEvent).headers, call)
     this.#deliver?.(delivery)
   }
 
   callOf(event: LazaretEvent): InlineCall | undefined {
-    return this.#byEvent.get(event)
+    return this.#byHeaders.get(event.headers)
   }
 
   settle(delivery: Delivery, settlement: Settlement): void {

@@ -35,6 +35,19 @@ describe('withDeadLetters', () => {
     await safe.close()
   })
 
+  it('P3: with a schema, what fits reaches the handler as the client gave it, and what does not is a letter', async () => {
+    const validate = (value: unknown) =>
+      value === 'bad' ? { issues: [{ message: 'no' }] } : { value: `${value}!` }
+    const schema = { '~standard': { version: 1, vendor: 'test', validate } }
+    const { safe, deadLetters } = wrapped(async message => `handled ${message.body}`, { schema })
+    await expect(safe({ id: 'm1', body: 'a' })).resolves.toBe('handled a')
+    await expect(safe({ id: 'm2', body: 'bad' })).resolves.toBeUndefined()
+    expect((await deadLetters.list()).letters).toMatchObject([
+      { event: { id: 'm2' }, cycle: { reason: 'schema' } },
+    ])
+    await safe.close()
+  })
+
   it('P3: retries in process, then resolves with the message safe in a letter', async () => {
     let attempts = 0
     const { safe, clock, deadLetters } = wrapped(async () => {

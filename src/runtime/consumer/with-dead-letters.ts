@@ -51,7 +51,8 @@ const AS_MANY_AS_THE_CLIENT_HANDS_OVER = 100_000
 /**
  * A consumer's guarantees round a handler of any other client. It acknowledges by resolving, so the client must
  * acknowledge after the handler and keep what it rejects. Retries happen in process: switch the client's own off, or
- * each of its deliveries is tried as often as the policy says.
+ * each of its deliveries is tried as often as the policy says. A schema checks the payload; the handler gets its
+ * arguments as the client gave them.
  */
 export function withDeadLetters<A extends unknown[], R>(
   handler: (...args: A) => R | PromiseLike<R>,
@@ -112,7 +113,8 @@ function toDelivery(
     occurredAt: facts.occurredAt ?? now,
     expiresAt: undefined,
     source: undefined,
-    headers: facts.headers ?? {},
+    // Its own even where the client shares one object among messages: the call is found by it.
+    headers: { ...facts.headers },
     payload: 'payload' in facts ? facts.payload : (message ?? null),
   }
   return { channel, content: event, started: 0, ended: 0, history: [], origin: facts.origin ?? {} }

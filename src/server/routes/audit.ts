@@ -1,14 +1,12 @@
-import type { AuditEntry, AuditPage } from '../../ports/audit.ts'
 import { ProblemError } from '../http/problem.ts'
 import { API, route } from '../http/route.ts'
 import { auditPage, auditQuery } from '../schema/audit.ts'
-import { type NamedStore, partly } from '../stores/federation.ts'
+import { partly } from '../stores/federation.ts'
 import { auditView } from '../views/audit.ts'
+import { mergeNewest, placeAfter, readStretch } from './audit-stretch.ts'
 
-const MOST_SHOWN = 500
-
-/** Where each store is to be read on: the cursor of its page, and how many of that page were shown already. */
-type Places = Readonly<Record<string, readonly [cursor: string | null, shown: number]>>
+/** Where each store is to be read on: its own cursor, or null from the newest on. One that has no more is left out. */
+type Places = Readonly<Record<string, string | null>>
 
 export const auditRoutes = [
   route({
@@ -22,50 +20,39 @@ export const auditRoutes = [
       const asked = room.stores
         .chosen(store)
         .filter(({ name }) => places === undefined || Object.hasOwn(places, name))
+      const wanted = { target, action, limit }
       const gathered = await room.stores.each(async named => {
         if (!asked.includes(named)) return undefined
-        const [from, shown] = places?.[named.name] ?? [null, 0]
-        // As many as a whole page beyond those shown, or what is newer would stay behind the end of it.
-        const page = await named.store.audit.list({
-          target,
-          action,
-          limit: limit + shown,
-          cursor: from ?? undefined,
-        })
-        return { page, from, shown, left: page.entries.slice(shown) }
+        return readStretch(named.store.audit, wanted, places?.[named.name] ?? null, asked.length > 1)
       }, store)
-      const pages = gathered.found.flatMap(({ value, ...named }) =>
-        value === undefined ? [] : [{ ...named, ...value }],
+      const stretches = gathered.found.flatMap(({ value, name }) =>
+        value === undefined ? [] : [{ ...value, name }],
       )
-      const merged = pages
-        .flatMap(each => each.left.map(entry => ({ each, entry })))
-        .sort((a, b) => b.entry.at - a.entry.at)
-        .slice(0, limit)
-      const next = pages.flatMap(each => {
-        const taken = merged.filter(one => one.each === each).length
-        return placeAfter(each, taken)
-      })
+      const merged = mergeNewest(stretches, limit)
+      const next = await room.stores.each(async ({ name }) => {
+        const stretch = stretches.find(each => each.name === name)
+        return stretch && placeAfter(stretch, merged.filter(({ from }) => from === stretch).length)
+      }, store)
+      const [lost] = next.faults
+      if (lost !== undefined)
+        throw new ProblemError(
+          'unavailable',
+          `${lost.store} does not answer any more (${lost.problem}); ask again.`,
+        )
+      const more = next.found.flatMap(({ name, value }) =>
+        value === undefined ? [] : [[name, value] as const],
+      )
+      // One that is down is asked again while that leads anywhere, and may be up by then.
+      const down = gathered.faults.map(fault => [fault.store, places?.[fault.store] ?? null] as const)
+      const left = more.length === 0 && merged.length === 0 ? [] : [...more, ...down]
       return {
-        entries: merged.map(({ each, entry }) => auditView(each.name, entry)),
-        cursor: next.length === 0 ? undefined : writeCursor(Object.fromEntries(next)),
+        entries: merged.map(({ from, entry }) => auditView(from.name, entry)),
+        cursor: left.length === 0 ? undefined : writeCursor(Object.fromEntries(left)),
         ...partly(gathered.faults),
       }
     },
   }),
 ]
-
-interface ReadPage extends NamedStore {
-  readonly page: AuditPage
-  readonly from: string | null
-  readonly shown: number
-  readonly left: readonly AuditEntry[]
-}
-
-/** Nothing when the store has no more. */
-function placeAfter({ name, page, from, shown, left }: ReadPage, taken: number): [string, Places[string]][] {
-  if (taken < left.length) return [[name, [from, shown + taken]]]
-  return page.cursor === undefined ? [] : [[name, [page.cursor, 0]]]
-}
 
 function writeCursor(places: Places): string {
   return Buffer.from(JSON.stringify(places)).toString('base64url')
@@ -74,12 +61,7 @@ function writeCursor(places: Places): string {
 function readCursor(cursor: string): Places {
   try {
     const places = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as Places
-    const isPlace = (place: unknown) =>
-      Array.isArray(place) &&
-      (place[0] === null || typeof place[0] === 'string') &&
-      Number.isSafeInteger(place[1]) &&
-      place[1] >= 0 &&
-      place[1] <= MOST_SHOWN
+    const isPlace = (place: unknown) => place === null || typeof place === 'string'
     if (typeof places === 'object' && places !== null && Object.values(places).every(isPlace)) return places
   } catch {
     // Falls through to the same answer.

@@ -1,6 +1,7 @@
+import type { LetterStats } from '../../ports/dead-letters.ts'
 import { healthReport } from '../../runtime/consumer/health.ts'
-import { ProblemError } from '../http/problem.ts'
 import { route } from '../http/route.ts'
+import type { Room } from '../room.ts'
 import { alive, type ConsumerHealth, consumerHealth, ready } from '../schema/health.ts'
 import { WAITING_STATES } from '../stores/figures.ts'
 import { isoOr } from '../views/times.ts'
@@ -22,15 +23,10 @@ export const healthRoutes = [
     answer: ready,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
     async handle({ room }) {
-      const asked = room.stores.each(({ store }) => store.deadLetters.stats())
-      const faults = await asked.then(
-        gathered => new Map(gathered.faults.map(({ store, problem }) => [store, problem])),
-        (error: unknown) => new Map(room.stores.all.map(({ name }) => [name, messageOf(error)])),
-      )
+      const { down } = await lookAt(room)
       return {
-        status: faults.size === 0 ? ('UP' as const) : ('DOWN' as const),
-        // Whoever reaches the server may ask; what exactly is wrong is told to those who are let in.
-        stores: room.stores.all.map(({ name }) => ({ name, up: !faults.has(name) })),
+        status: down.length === 0 ? ('UP' as const) : ('DOWN' as const),
+        stores: room.stores.all.map(({ name }) => ({ name, up: !down.includes(name) })),
       }
     },
   }),
@@ -38,18 +34,21 @@ export const healthRoutes = [
     method: 'GET',
     path: '/healthz/consumer',
     about:
-      'How the consumers of this process are: UP, DEGRADED with many dead letters, DOWN with an open breaker.',
+      'How the consumers of this process are: UP, DEGRADED with many dead letters or a store that is down, DOWN with an open breaker.',
     access: 'public',
     answer: consumerHealth,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
     async handle({ room }): Promise<ConsumerHealth> {
-      const { found } = await room.stores.each(({ store }) => store.deadLetters.stats())
-      const held = found.flatMap(({ value }) => WAITING_STATES.map(state => value.byState[state] ?? 0))
+      const { stats, down } = await lookAt(room)
+      const held = stats.flatMap(({ byState }) => WAITING_STATES.map(state => byState[state] ?? 0))
       const channels = room.consumers.all().map(({ health }) => health)
       const dlqSize = held.reduce((sum, count) => sum + count, 0)
       const report = healthReport(channels, dlqSize, room.settings.degradedAt)
       return {
         ...report,
+        // Without a store nobody knows how many letters there are, and the next one has nowhere to go.
+        status: report.status === 'UP' && down.length > 0 ? 'DEGRADED' : report.status,
+        ...(down.length === 0 ? {} : { storesDown: [...down] }),
         channels: report.channels.map(({ lastProcessedAt, paused, ...rest }) => ({
           ...rest,
           lastProcessedAt: isoOr(lastProcessedAt),
@@ -60,6 +59,14 @@ export const healthRoutes = [
   }),
 ]
 
-function messageOf(error: unknown): string {
-  return error instanceof ProblemError ? error.message : 'it does not answer'
+/** Whoever reaches the server may ask, so nothing is told of a store that is down but its name. */
+async function lookAt({ stores }: Room): Promise<{
+  readonly stats: readonly LetterStats[]
+  readonly down: readonly string[]
+}> {
+  const asked = stores.each(({ store }) => store.deadLetters.stats())
+  return asked.then(
+    ({ found, faults }) => ({ stats: found.map(({ value }) => value), down: faults.map(each => each.store) }),
+    () => ({ stats: [], down: stores.all.map(({ name }) => name) }),
+  )
 }

@@ -1,11 +1,12 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { eventToJson } from '../../core/event/json.ts'
 import { isBytes } from '../../core/event/plain.ts'
+import { withoutCredentials } from '../../core/options/show.ts'
 import { discardLetter, reopenLetter } from '../../operations/decide.ts'
 import { purgeLetters } from '../../operations/purge.ts'
 import { notFound, ProblemError } from '../http/problem.ts'
 import { API, type Asked, route } from '../http/route.ts'
-import type { Json } from '../schema/common.ts'
+import type { Json, StoreFault } from '../schema/common.ts'
 import {
   letterSummary as letterSummarySchema,
   purgeBody,
@@ -14,7 +15,7 @@ import {
   reasonBody,
   revealedLetter,
 } from '../schema/letters.ts'
-import type { NamedStore } from '../stores/federation.ts'
+import { type NamedStore, partly } from '../stores/federation.ts'
 import { filterInside } from '../views/filter.ts'
 import { letterSummary } from '../views/letter.ts'
 import { iso } from '../views/times.ts'
@@ -69,7 +70,8 @@ export const letterChangeRoutes = [
   route({
     method: 'POST',
     path: `${LETTER}/reopen`,
-    about: 'Makes a parked, quarantined or discarded letter dead again, so that it can be replayed.',
+    about:
+      'Makes a parked, quarantined or discarded letter dead again, or one that a replay left behind, so that it can be replayed.',
     action: 'letter.reopen',
     params: oneId,
     query: whichStore,
@@ -104,12 +106,28 @@ export const letterChangeRoutes = [
         throw new ProblemError('unprocessable', `That is more than ${MOST_PURGED}; use lazaret dlq purge.`)
       const at = room.clock.now()
       let deleted = 0
-      for (const { store } of found)
-        deleted += await purgeLetters(store, { filter, isExpiredOnly: false, at }, caller.name, {
-          note: reason,
-        })
+      const failed: StoreFault[] = []
+      for (const { name, store } of found) {
+        let here = 0
+        const onProgress = async (soFar: number) => {
+          here = soFar
+        }
+        try {
+          const purge = { filter, isExpiredOnly: false, at }
+          await purgeLetters(store, purge, caller.name, { note: reason, onProgress })
+        } catch (error) {
+          failed.push({ store: name, problem: withoutCredentials((error as Error).message) })
+        }
+        deleted += here
+      }
       announce(room, 'letters', 'groups')
-      return { deleted }
+      const [first] = failed
+      if (first !== undefined && deleted === 0)
+        throw new ProblemError(
+          'unavailable',
+          `${first.store} did not delete them (${first.problem}); count again before the next try.`,
+        )
+      return { deleted, ...partly(failed) }
     },
   }),
 ]

@@ -19,6 +19,7 @@ import { addStats } from '../stores/figures.ts'
 import { statsOf } from '../stores/search-stats.ts'
 import { auditView } from '../views/audit.ts'
 import { filterInside } from '../views/filter.ts'
+import { hiddenInPayload, hideIn } from '../views/hidden.ts'
 import { letterStory, letterSummary } from '../views/letter.ts'
 
 const LETTERS = `${API}/dead-letters`
@@ -102,11 +103,12 @@ async function destinationOf(room: Room, named: NamedStore, letter: DeadLetter):
     ids: [letter.id],
   })
   const { why } = await judge(letter, asked, room.around, room.clock.now())
+  const obstacle = why && hideIn(why, hiddenInPayload(letter.event.payload, room.masks), room.masks)
   const canSend = room.targetOf(named) !== undefined
   return {
     channel: letter.channel,
     handler: letter.handler,
     broker: canSend ? (named.store.broker?.name ?? 'another broker') : undefined,
-    obstacle: canSend ? why : `${named.store.url} is no broker, so nothing can be sent from here`,
+    obstacle: canSend ? obstacle : `${named.store.url} is no broker, so nothing can be sent from here`,
   }
 }

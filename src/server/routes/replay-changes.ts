@@ -1,5 +1,4 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { maskForDisplay } from '../../core/dead-letter/mask.ts'
 import type { Replay } from '../../ports/replays.ts'
 import {
   approveReplay,
@@ -15,7 +14,6 @@ import { payloadOf } from '../../replay/resend.ts'
 import { ProblemError } from '../http/problem.ts'
 import { API, route } from '../http/route.ts'
 import type { Room } from '../room.ts'
-import type { Json } from '../schema/common.ts'
 import type { Action } from '../schema/me.ts'
 import {
   type PlanBody,
@@ -29,6 +27,8 @@ import {
 } from '../schema/replays.ts'
 import type { NamedStore } from '../stores/federation.ts'
 import { filterInside } from '../views/filter.ts'
+import { hiddenInPayload, hideIn } from '../views/hidden.ts'
+import { patchedView, payloadView } from '../views/patched.ts'
 import { announce } from './announce.ts'
 import { oneId } from './letters.ts'
 import { mayNow, replayStory } from './replay-story.ts'
@@ -155,21 +155,18 @@ async function sampleOf(
   letter: DeadLetter,
   { patch, to }: Pick<PlanBody, 'patch' | 'to'>,
 ): Promise<Preview['samples'][number]> {
-  const show = (payload: unknown) =>
-    (maskForDisplay({ payload }, room.masks) as { readonly payload: Json }).payload
-  const before = show(letter.event.payload)
+  const { masks } = room
+  const { payload } = letter.event
+  const tell = (text: string) => hideIn(text, hiddenInPayload(payload, masks), masks)
+  const shown = { letterId: letter.id, store: name, before: payloadView(payload, masks) }
   try {
-    const after = show(payloadOf(letter, { patch }))
+    const after = patch === undefined ? shown.before : patchedView(payload, patch, masks)
+    // Where it does not fit, this says which operation it is.
+    payloadOf(letter, { patch })
     const asked = resolvePlan({ ...room.settings.replayDefaults, reason: 'a look', by: 'nobody', to, patch })
     const { decision, why } = await judge(letter, asked, room.around, room.clock.now())
-    return {
-      letterId: letter.id,
-      store: name,
-      before,
-      after,
-      fault: decision === 'skip_schema' ? why : undefined,
-    }
+    return { ...shown, after, fault: decision === 'skip_schema' && why !== undefined ? tell(why) : undefined }
   } catch (error) {
-    return { letterId: letter.id, store: name, before, fault: (error as Error).message }
+    return { ...shown, fault: tell((error as Error).message) }
   }
 }

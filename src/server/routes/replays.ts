@@ -1,3 +1,4 @@
+import { gatherLateOutcomes } from '../../replay/outcomes.ts'
 import { ProblemError } from '../http/problem.ts'
 import { API, route } from '../http/route.ts'
 import type { Room } from '../room.ts'
@@ -14,10 +15,10 @@ import { partly } from '../stores/federation.ts'
 import { itemView, replaySummary } from '../views/replay.ts'
 import { oneId } from './letters.ts'
 import { replayStory } from './replay-story.ts'
+import { mostGiven, whyTeller } from './replay-whys.ts'
 
 const REPLAYS = `${API}/replays`
 const SKIPPED_LOOKED_AT = 1_000
-const WHYS_SHOWN = 5
 const SAMPLES_SHOWN = 5
 
 export const replayRoutes = [
@@ -48,6 +49,7 @@ export const replayRoutes = [
     answer: replaySchema,
     async handle({ room, caller, params }) {
       const { value, ...named } = await findReplay(room, params.id)
+      if (!room.settings.readOnly) await gatherLateOutcomes(named.store, value, room.clock)
       return replayStory(room, caller, named, value)
     },
   }),
@@ -59,11 +61,12 @@ export const replayRoutes = [
     query: itemQuery,
     answer: itemPage,
     async handle({ room, params, query: { status, after, limit } }) {
-      const { store, value } = await findReplay(room, params.id)
-      const items = await store.replays.items(value.id, { status, after, limit: limit + 1 })
+      const { value, ...named } = await findReplay(room, params.id)
+      const items = await named.store.replays.items(value.id, { status, after, limit: limit + 1 })
       const page = items.slice(0, limit)
+      const tell = whyTeller(room, named, value)
       return {
-        items: page.map(itemView),
+        items: await Promise.all(page.map(async item => itemView(item, await tell(item)))),
         after: items.length > limit ? page.at(-1)?.position : undefined,
       }
     },
@@ -75,24 +78,23 @@ export const replayRoutes = [
     params: oneId,
     answer: findingsSchema,
     async handle({ room, params }) {
-      const { store, value: replay } = await findReplay(room, params.id)
+      const { value: replay, ...named } = await findReplay(room, params.id)
+      const { store } = named
+      const tell = whyTeller(room, named, replay)
       const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: SKIPPED_LOOKED_AT })
       const going = await store.replays.items(replay.id, { limit: SKIPPED_LOOKED_AT })
-      const findings = Object.entries(replay.findings).map(([name, count]) => {
+      const findings = Object.entries(replay.findings).map(async ([name, count]) => {
         const decision = name as ReplayDecision
         const from = decision === 'replay' ? going : skipped
         const letters = from.filter(item => item.decision === decision)
-        const whys = new Map<string, number>()
-        for (const { why } of letters) if (why !== undefined) whys.set(why, (whys.get(why) ?? 0) + 1)
-        const ranked = [...whys].sort(([, a], [, b]) => b - a).slice(0, WHYS_SHOWN)
         return {
           decision,
           count,
-          whys: ranked.map(([why, times]) => ({ why, count: times })),
+          whys: await mostGiven(letters, tell),
           sampleLetterIds: letters.slice(0, SAMPLES_SHOWN).map(({ letterId }) => letterId),
         }
       })
-      return { findings, sampled: skipped.length }
+      return { findings: await Promise.all(findings), sampled: skipped.length }
     },
   }),
 ]

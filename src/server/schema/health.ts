@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { breakerState, pauseReason } from './channels.ts'
-import { count, share, time } from './common.ts'
+import { count, share, storeName, time } from './common.ts'
 
 export const alive = z.object({ status: z.literal('UP') })
 
@@ -28,5 +28,7 @@ export const consumerHealth = z.object({
       paused: z.array(pauseReason),
     }),
   ),
+  /** The stores that do not answer, whose letters are not in dlqSize. Present only when there are some. */
+  storesDown: z.array(storeName).optional(),
 })
 export type ConsumerHealth = z.infer<typeof consumerHealth>

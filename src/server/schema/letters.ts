@@ -200,5 +200,6 @@ export const purgeBody = z.strictObject({
 })
 export type PurgeBody = z.infer<typeof purgeBody>
 
-export const purged = z.object({ deleted: count })
+/** With several stores, one may fail after another has deleted: `faults` says which, `deleted` how many are gone at least. */
+export const purged = z.object({ deleted: count, faults })
 export type Purged = z.infer<typeof purged>

@@ -1,7 +1,10 @@
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
+import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../../ports/replays.ts'
+import type { Json } from '../schema/common.ts'
 import type { ReplayItem as ItemOutside, PatchOperation, ReplaySummary } from '../schema/replays.ts'
+import { masksAt } from './hidden.ts'
 import { iso, isoOr } from './times.ts'
 
 export function replaySummary(store: string, replay: Replay, counts: ReplayCounts): ReplaySummary {
@@ -40,8 +43,9 @@ function recoveredShare({
   return ended === 0 ? undefined : recovered / ended
 }
 
-export function itemView(item: ReplayItem): ItemOutside {
-  const { position, letterId, decision, why, status, cycle, sentAt, endedAt } = item
+/** `why` as it may be shown. */
+export function itemView(item: ReplayItem, why: string | undefined): ItemOutside {
+  const { position, letterId, decision, status, cycle, sentAt, endedAt } = item
   return {
     position,
     letterId,
@@ -54,12 +58,17 @@ export function itemView(item: ReplayItem): ItemOutside {
   }
 }
 
-/** What a patch writes is a piece of a payload. */
+/** What a patch writes is a piece of a payload, and masked as it will be where it is written. */
 export function patchView({ patch }: Replay, masks: Masks): PatchOperation[] | undefined {
   return patch?.map(({ op, path, from, value }) => ({
     op,
     path,
     ...(from === undefined ? {} : { from }),
-    ...(value === undefined ? {} : { value: maskForDisplay(value, { ...masks, paths: [] }) }),
+    ...(value === undefined ? {} : { value: writtenView(value, masksAt(masks, path)) }),
   }))
+}
+
+function writtenView(value: Json, masks: Masks | undefined): Json {
+  if (value === null) return null
+  return masks === undefined ? MASK : maskForDisplay(value, masks)
 }

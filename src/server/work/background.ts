@@ -1,14 +1,21 @@
+import type { Clock } from '../../ports/clock.ts'
+import { within } from '../../runtime/within.ts'
 import type { ReplayRunner } from './replay-runner.ts'
+
+/** A broker or store that does not answer keeps the server no longer than this; what was begun is taken up elsewhere. */
+const PATIENCE_MS = 5_000
 
 /** What the server does beside answering: started once, when it is first needed, and ended once. */
 export class Background {
   readonly #runner: ReplayRunner
+  readonly #clock: Clock
   readonly #startSchedules: () => () => Promise<void>
   #endSchedules: (() => Promise<void>) | undefined
   #isOver = false
 
-  constructor(runner: ReplayRunner, startSchedules: () => () => Promise<void>) {
+  constructor(runner: ReplayRunner, clock: Clock, startSchedules: () => () => Promise<void>) {
     this.#runner = runner
+    this.#clock = clock
     this.#startSchedules = startSchedules
   }
 
@@ -20,6 +27,6 @@ export class Background {
 
   async close(): Promise<void> {
     this.#isOver = true
-    await Promise.all([this.#runner.close(), this.#endSchedules?.()])
+    await within(this.#clock, PATIENCE_MS, Promise.all([this.#runner.close(), this.#endSchedules?.()]))
   }
 }

@@ -2,6 +2,7 @@ import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/l
 import type { Cancel } from '../../ports/clock.ts'
 import type { Replay, ReplayCounts } from '../../ports/replays.ts'
 import { ReplayRefusedError } from '../../replay/errors.ts'
+import { gatherLateOutcomes } from '../../replay/outcomes.ts'
 import type { Surroundings } from '../../replay/plan.ts'
 import { type ReplayTarget, runReplay } from '../../replay/runner.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
@@ -9,6 +10,8 @@ import type { Federation, NamedStore } from '../stores/federation.ts'
 /** Replays that lost their runner, here or elsewhere, are looked for so often. */
 const LOOK_EVERY_MS = 15_000
 const RATE_WINDOW_MS = 60_000
+/** Of the latest replays, those that were stopped: what they had sent may have come to its end since. */
+const STOPPED_LOOKED_AT = 20
 
 export interface RunnerOptions {
   readonly stores: Federation
@@ -103,8 +106,10 @@ export class ReplayRunner {
     const { stores, around } = this.#options
     void stores
       .each(async named => {
-        for (const { id } of await named.store.replays.list({ state: 'running', limit: 100 }))
-          this.run(named, id)
+        const { replays } = named.store
+        for (const { id } of await replays.list({ state: 'running', limit: 100 })) this.run(named, id)
+        for (const replay of await replays.list({ limit: STOPPED_LOOKED_AT }))
+          await gatherLateOutcomes(named.store, replay, around.clock)
       })
       // Stores that do not answer are told of by whoever asks; the next look may find them up again.
       .catch(() => {})

@@ -1,3 +1,4 @@
+import type { LetterSeen } from '../../../ports/dead-letters.ts'
 import { comparePlaces, type LetterPlace } from '../../../ports/letter-query.ts'
 import { LiveLines } from '../journal/live-lines.ts'
 import type { Place } from '../journal/segment-set.ts'
@@ -5,7 +6,7 @@ import { Columns } from './columns.ts'
 import { IdTable } from './id-table.ts'
 import { Kinds } from './kinds.ts'
 import { Order } from './order.ts'
-import { DELETED, type Sheet } from './sheet.ts'
+import { DELETED, type Sheet, stateNumber } from './sheet.ts'
 import { readUuid, WORDS, writeUuid } from './uuid-words.ts'
 
 /** Deleted rows stay in the order, marked, until there are as many as this share of it. */
@@ -72,6 +73,10 @@ export class LetterIndex {
     }
     if (known !== undefined) this.remove(known)
     this.#copy(sheet, row, this.#addRow(sheet, row))
+  }
+
+  isAsSeen(row: number, { state, lastFailedAt }: LetterSeen): boolean {
+    return this.columns.lastFailedAt[row] === lastFailedAt && this.columns.state[row] === stateNumber(state)
   }
 
   remove(row: number): void {

@@ -1,20 +1,10 @@
-import type { ItemStatus, ReplayCounts, ReplayItem } from '../../../ports/replays.ts'
+import { type ItemStatus, NO_COUNTS, type ReplayCounts, type ReplayItem } from '../../../ports/replays.ts'
 import type { JournalRecord } from '../journal/line.ts'
 import { type JournalUser, UnreadableError } from '../journal/segment-set.ts'
 
 const ITEMS = 'items'
 /** Items in one line: what is written together is one step, and a line is that in any case. */
 const ITEMS_PER_LINE = 1_000
-
-const NO_COUNTS: ReplayCounts = {
-  waiting: 0,
-  sent: 0,
-  recovered: 0,
-  failed_same_cause: 0,
-  failed_new_cause: 0,
-  skipped: 0,
-  lost: 0,
-}
 
 export function itemRecord(items: readonly ReplayItem[]): JournalRecord {
   return { kind: ITEMS, text: JSON.stringify(items) }

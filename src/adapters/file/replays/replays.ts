@@ -1,7 +1,7 @@
 import type { Clock } from '../../../ports/clock.ts'
 import { DEFAULT_PAGE_LIMIT } from '../../../ports/letter-query.ts'
 import type {
-  ItemStatus,
+  ItemQuery,
   Replay,
   ReplayCounts,
   ReplayItem,
@@ -69,15 +69,8 @@ export class FileReplays implements Replays {
     })
   }
 
-  async items(
-    id: string,
-    options: {
-      readonly status?: ItemStatus | undefined
-      readonly after?: number | undefined
-      readonly limit?: number | undefined
-    } = {},
-  ): Promise<readonly ReplayItem[]> {
-    const { status, after = -1, limit = Number.POSITIVE_INFINITY } = options
+  async items(id: string, query: ItemQuery = {}): Promise<readonly ReplayItem[]> {
+    const { status, after = -1, limit = Number.POSITIVE_INFINITY } = query
     return (await this.#readItems(id)).select(status, after, limit)
   }
 

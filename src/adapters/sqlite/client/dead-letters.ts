@@ -7,6 +7,7 @@ import type {
   LetterFilter,
   LetterPage,
   LetterQuery,
+  LetterSeen,
   LetterStats,
   TimelineSpan,
 } from '../../../ports/dead-letters.ts'
@@ -86,9 +87,9 @@ export class SqliteDeadLetters implements DeadLetterStore {
     return undefined
   }
 
-  async delete(id: string): Promise<boolean> {
+  async delete(id: string, seen?: LetterSeen): Promise<boolean> {
     this.#requireOpen()
-    return this.#connection.writer.call('deleteLetter', id)
+    return this.#connection.writer.call('deleteLetter', id, seen)
   }
 
   async stats(filter?: LetterFilter): Promise<LetterStats> {

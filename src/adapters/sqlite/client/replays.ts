@@ -1,10 +1,11 @@
-import type {
-  ItemStatus,
-  Replay,
-  ReplayCounts,
-  ReplayItem,
-  ReplayState,
-  Replays,
+import {
+  type ItemQuery,
+  NO_COUNTS,
+  type Replay,
+  type ReplayCounts,
+  type ReplayItem,
+  type ReplayState,
+  type Replays,
 } from '../../../ports/replays.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
 import type { ItemRows } from '../calls.ts'
@@ -15,16 +16,6 @@ import type { Door } from './door.ts'
 const DEFAULT_LIMIT = 100
 /** Items written in one turn of the event loop, and by one request. */
 const WRITTEN_AT_ONCE = 500
-
-const NO_COUNTS: ReplayCounts = {
-  waiting: 0,
-  sent: 0,
-  recovered: 0,
-  failed_same_cause: 0,
-  failed_new_cause: 0,
-  skipped: 0,
-  lost: 0,
-}
 
 export class SqliteReplays implements Replays {
   readonly #connection: Connection
@@ -78,16 +69,9 @@ export class SqliteReplays implements Replays {
     return isUpdated ? updated : undefined
   }
 
-  async items(
-    id: string,
-    options: {
-      readonly status?: ItemStatus | undefined
-      readonly after?: number | undefined
-      readonly limit?: number | undefined
-    } = {},
-  ): Promise<readonly ReplayItem[]> {
+  async items(id: string, query: ItemQuery = {}): Promise<readonly ReplayItem[]> {
     this.#door.requireOpen()
-    const { status = null, after = -1, limit = Number.MAX_SAFE_INTEGER } = options
+    const { status = null, after = -1, limit = Number.MAX_SAFE_INTEGER } = query
     const bodies = await this.#connection.read('listItems', id, status, after, limit)
     return bodies.map(body => JSON.parse(body))
   }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { LetterSeen } from '../../../ports/dead-letters.ts'
 import type { FoundLetter, LetterRow, SendAnswer } from '../calls.ts'
 import { SHELF_SIZE, shelfOf } from '../search-shape.ts'
 import type { Counters } from './counters.ts'
@@ -54,14 +55,18 @@ export class Letters {
     return this.#add(row, facet, 0) ? undefined : (this.#find.get(id) as StoredLetter | undefined)
   }
 
-  delete(id: string): boolean {
+  delete(id: string, seen: LetterSeen | undefined): boolean {
     const stored = this.#find.get(id) as StoredLetter | undefined
-    if (stored === undefined) return false
+    if (stored === undefined || (seen !== undefined && !this.#isAsSeen(stored, seen))) return false
     this.#remove(stored)
     const first = shelfOf(stored.seq) * SHELF_SIZE
     if (this.#neighbour.get(first, first + SHELF_SIZE) === undefined)
       this.#deleteShelf.run(shelfOf(stored.seq))
     return true
+  }
+
+  #isAsSeen({ at, facet }: StoredLetter, seen: LetterSeen): boolean {
+    return at === seen.lastFailedAt && this.#facets.byId(facet).state === seen.state
   }
 
   #has(id: string): boolean {

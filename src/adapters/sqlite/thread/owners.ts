@@ -13,7 +13,7 @@ interface Owner {
  * open is given back when it does not any more.
  *
  * Clocks may be set, and then every lease would look run out at once. So nobody is taken for dead before he was seen
- * quiet for half his lease, counted in looks of known distance; and one that is quiet for more than all of it is dead
+ * quiet for half his lease, where no distance between two looks counts for more than it should have been; and one that is quiet for more than all of it is dead
  * even if a clock that was set back says that he has time left.
  */
 export class Owners {
@@ -46,7 +46,7 @@ export class Owners {
 
   /** Those that are dead, apart from our own. It is asked every `everyMs`. */
   findDead(own: ReadonlySet<number>, now: number, everyMs: number): readonly number[] {
-    const sinceMs = Math.min(Math.max(0, now - (this.#lookedAt ?? now)), everyMs * 2)
+    const sinceMs = Math.min(Math.max(0, now - (this.#lookedAt ?? now)), everyMs)
     this.#lookedAt = now
     const others = all<Owner>(this.#every).filter(({ id }) => !own.has(id))
     for (const id of this.#watched.keys())

@@ -17,8 +17,8 @@ export function writeCalls(tables: Tables): WriteCalls {
       if (answer === undefined && revision !== null && isClosed(row[1])) broker.letGoOfLetter(row[0], false)
       return answer
     },
-    deleteLetter(id) {
-      if (!letters.delete(id)) return false
+    deleteLetter(id, seen) {
+      if (!letters.delete(id, seen)) return false
       broker.letGoOfLetter(id, true)
       return true
     },

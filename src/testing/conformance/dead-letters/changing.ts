@@ -80,6 +80,19 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual((await world.store.stats()).byState, { parked: 1 })
   })
 
+  it('E9: what has changed since it was seen is not deleted', async world => {
+    const { store, make } = world
+    const letter = make.letter()
+    await store.send(letter)
+    const seen = { state: letter.state, lastFailedAt: letter.cycle.lastFailedAt }
+    await store.change(letter.id, { to: 'parked', at: letter.updatedAt + 1 })
+    assert.equal(await store.delete(letter.id, seen), false, 'its state has changed')
+    assert.equal(await store.delete(letter.id, { ...seen, lastFailedAt: seen.lastFailedAt - 1 }), false)
+    assert.equal((await store.get(letter.id))?.state, 'parked')
+    assert.equal(await store.delete(letter.id, { ...seen, state: 'parked' }), true)
+    assert.equal(await store.get(letter.id), undefined)
+  })
+
   it('E9: a deleted letter is gone everywhere, and sent again it is a new one', async world => {
     const [letter, other] = [world.make.letter(), world.make.letter()]
     await world.send(letter, other)

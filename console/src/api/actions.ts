@@ -1,0 +1,48 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { pathOf } from '../lib/paths.ts'
+import { type ApiProblem, send } from './client.ts'
+import type {
+  BreakerBody,
+  DemoState,
+  GroupDetail,
+  GroupPatch,
+  LetterDetail,
+  PauseBody,
+  PlanBody,
+  PurgeBody,
+  Purged,
+  Replay,
+  ReplayVerb,
+  RevealedLetter,
+} from './types.ts'
+
+/** A change, after which everything on the screen is asked for again: what it touched, only the server knows. */
+export function useChange<Given, Made>(change: (given: Given) => Promise<Made>) {
+  const client = useQueryClient()
+  return useMutation<Made, ApiProblem, Given>({
+    mutationFn: change,
+    onSettled: () => client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'preview' }),
+  })
+}
+
+export const reveal = (id: string, reason: string) =>
+  send<RevealedLetter>('POST', pathOf('dead-letters', id, 'reveal'), { reason })
+export const discard = (id: string, reason: string) =>
+  send<LetterDetail>('POST', pathOf('dead-letters', id, 'discard'), { reason })
+export const reopen = (id: string, reason: string) =>
+  send<LetterDetail>('POST', pathOf('dead-letters', id, 'reopen'), { reason })
+export const purge = (body: PurgeBody) => send<Purged>('POST', '/dead-letters/purge', body)
+
+export const triage = (id: string, patch: GroupPatch) =>
+  send<GroupDetail>('PATCH', pathOf('groups', id), patch)
+
+export const plan = (body: PlanBody) => send<Replay>('POST', '/replays', body)
+export const steer = (id: string, verb: ReplayVerb, why: string) =>
+  send<Replay>('POST', pathOf('replays', id, verb), why === '' ? {} : { why })
+
+export const forceBreaker = (channel: string, body: BreakerBody) =>
+  send<unknown>('POST', pathOf('channels', channel, 'breaker'), body)
+export const pauseConsumer = (channel: string, to: 'pause' | 'resume', body: PauseBody) =>
+  send<unknown>('POST', pathOf('channels', channel, to), body)
+
+export const actInDemo = (action: string) => send<DemoState>('POST', pathOf('demo', action), {})

@@ -1,0 +1,81 @@
+import type { InputFault, Problem } from '../../../src/server/schema/index.ts'
+import { tokenHeader } from './token.ts'
+
+export const API = '/api/v1'
+
+/** What the server says is wrong, or that it does not answer (status 0). */
+export class ApiProblem extends Error {
+  override readonly name = 'ApiProblem'
+  readonly status: number
+  readonly title: string
+  readonly faults: readonly InputFault[]
+
+  constructor(
+    problem: Pick<Problem, 'status' | 'title' | 'detail'> & { faults?: readonly InputFault[] | undefined },
+  ) {
+    super(problem.detail)
+    this.status = problem.status
+    this.title = problem.title
+    this.faults = problem.faults ?? []
+  }
+}
+
+export type Query = Readonly<Record<string, string | number | undefined>>
+
+export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  return call<T>('GET', path + searchOf(query), undefined, signal)
+}
+
+export function send<T>(method: 'POST' | 'PATCH', path: string, body: object): Promise<T> {
+  return call<T>(method, path, body)
+}
+
+function searchOf(query: Query): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  if (given.length === 0) return ''
+  return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}
+
+async function call<T>(method: string, path: string, body?: object, signal?: AbortSignal): Promise<T> {
+  const response = await answer(method, path, body, signal)
+  if (!response.ok) throw await problemOf(response)
+  return (await response.json()) as T
+}
+
+async function answer(
+  method: string,
+  path: string,
+  body: object | undefined,
+  signal: AbortSignal | undefined,
+) {
+  try {
+    return await fetch(API + path, {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...tokenHeader(),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: signal ?? null,
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new ApiProblem({
+      status: 0,
+      title: 'The server does not answer',
+      detail:
+        'Check that it runs and that this machine reaches it. The console goes on by itself when it is back.',
+    })
+  }
+}
+
+async function problemOf(response: Response): Promise<ApiProblem> {
+  const told = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined
+  return new ApiProblem({
+    status: response.status,
+    title: told?.title ?? `The server answered ${response.status}`,
+    detail: told?.detail ?? 'It gave no reason; its log has more.',
+    faults: told?.faults,
+  })
+}

@@ -1,0 +1,70 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { pathOf } from '../lib/paths.ts'
+import { get, type Query, send } from './client.ts'
+import type {
+  AuditPage,
+  ChannelList,
+  DemoState,
+  Findings,
+  GroupDetail,
+  GroupPage,
+  ItemPage,
+  LetterDetail,
+  LetterPage,
+  LetterStats,
+  Me,
+  Overview,
+  Preview,
+  PreviewBody,
+  Replay,
+  ReplayList,
+} from './types.ts'
+
+// A key begins with the topic that the live stream names when it has to be asked for again.
+
+function useGet<T>(key: readonly unknown[], path: string, query: Query = {}, enabled = true) {
+  return useQuery({
+    queryKey: [...key, query],
+    queryFn: ({ signal }) => get<T>(path, query, signal),
+    placeholderData: keepPreviousData,
+    enabled,
+  })
+}
+
+export const useMe = () => useGet<Me>(['me'], '/me')
+export const useOverview = () =>
+  useQuery({ queryKey: ['overview'], queryFn: ({ signal }) => get<Overview>('/overview', {}, signal) })
+export const useChannels = () => useGet<ChannelList>(['channels'], '/channels')
+export const useDemo = (isDemo: boolean) => useGet<DemoState>(['demo'], '/demo', {}, isDemo)
+
+export const useGroups = (query: Query) => useGet<GroupPage>(['groups', 'list'], '/groups', query)
+export const useLetterPage = (query: Query) => useGet<LetterPage>(['pages'], '/dead-letters', query)
+export const useLetterStats = (query: Query, enabled = true) =>
+  useGet<LetterStats>(['letters', 'stats'], '/dead-letters/stats', query, enabled)
+export const useReplays = (query: Query) => useGet<ReplayList>(['replays', 'list'], '/replays', query)
+export const useAudit = (query: Query) => useGet<AuditPage>(['audit'], '/audit', query)
+
+// What belongs to one thing is never shown in the place of another, not even while that is on its way.
+
+function useOne<T>(key: readonly unknown[], path: string, query: Query = {}) {
+  return useQuery({ queryKey: [...key, query], queryFn: ({ signal }) => get<T>(path, query, signal) })
+}
+
+export const useGroup = (id: string) => useOne<GroupDetail>(['groups', id], pathOf('groups', id))
+export const useLetter = (id: string) => useOne<LetterDetail>(['letters', id], pathOf('dead-letters', id))
+export const useReplay = (id: string) => useOne<Replay>(['replays', id], pathOf('replays', id))
+export const useFindings = (id: string) =>
+  useOne<Findings>(['replays', id, 'findings'], pathOf('replays', id, 'findings'))
+export const useReplayItems = (id: string, query: Query) =>
+  useGet<ItemPage>(['replays', id, 'items'], pathOf('replays', id, 'items'), query)
+
+/** The same letters before and after a patch; asked again only when what is asked for changes. */
+export function usePreview(body: PreviewBody, enabled: boolean) {
+  return useQuery({
+    queryKey: ['preview', body],
+    queryFn: () => send<Preview>('POST', '/replays/preview', body),
+    enabled,
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  })
+}

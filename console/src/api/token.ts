@@ -1,0 +1,24 @@
+// The token lives as long as the tab: never in a URL, never in storage that outlives the person at the screen.
+const KEY = 'lazaret.token'
+
+export function readToken(): string | undefined {
+  try {
+    return sessionStorage.getItem(KEY) ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function keepToken(token: string | undefined): void {
+  try {
+    if (token === undefined || token === '') sessionStorage.removeItem(KEY)
+    else sessionStorage.setItem(KEY, token)
+  } catch {
+    // Without storage the token cannot be kept; the next call will be refused and say so.
+  }
+}
+
+export function tokenHeader(): Record<string, string> {
+  const token = readToken()
+  return token === undefined ? {} : { authorization: `Bearer ${token}` }
+}

@@ -1,0 +1,59 @@
+import { Suspense, useEffect, useRef } from 'react'
+import { useLocation } from 'wouter'
+import { ApiProblem } from './api/client.ts'
+import { useMe } from './api/queries.ts'
+import { Screens } from './screens/screens.tsx'
+import { Door } from './shell/door.tsx'
+import { KeyHelp } from './shell/key-help.tsx'
+import { Mishap } from './shell/mishap.tsx'
+import { Rail } from './shell/rail.tsx'
+import { Tour } from './shell/tour.tsx'
+import { useKeys } from './shell/use-keys.ts'
+import { useLive } from './shell/use-live.ts'
+import { OutcomePatterns } from './ui/charts.tsx'
+import { Trouble, Waiting } from './ui/notes.tsx'
+
+export function App() {
+  const me = useMe()
+  const isRefused = me.error instanceof ApiProblem && me.error.status === 401
+  const stream = useLive(me.data !== undefined && !isRefused)
+  const [isHelp, setHelp] = useKeys()
+  const [path] = useLocation()
+  const main = useFocusOnArrival(path)
+  if (isRefused) return <Door />
+  return (
+    <div className="shell">
+      <a className="skip" href="#main">
+        To the content
+      </a>
+      <Rail me={me.data} stream={stream} />
+      <main id="main" className="content" ref={main} tabIndex={-1}>
+        {me.error && me.data === undefined ? (
+          <Trouble error={me.error} onRetry={me.refetch} />
+        ) : (
+          <Mishap key={path}>
+            <Suspense fallback={<Waiting rows={8} />}>
+              <Screens />
+            </Suspense>
+          </Mishap>
+        )}
+      </main>
+      {me.data?.demo && <Tour />}
+      <OutcomePatterns />
+      {isHelp && <KeyHelp onClose={() => setHelp(false)} />}
+    </div>
+  )
+}
+
+/** A new screen takes the focus, so that the keyboard and the screen reader arrive with the eye. Filters do not. */
+function useFocusOnArrival(path: string) {
+  const main = useRef<HTMLElement>(null)
+  const isFirst = useRef(true)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the path is what it waits for
+  useEffect(() => {
+    if (isFirst.current) isFirst.current = false
+    else main.current?.focus({ preventScroll: true })
+    window.scrollTo(0, 0)
+  }, [path])
+  return main
+}

@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type DiffLine, diffLines, hunksOf } from './diff.ts'
+
+const side = (diff: readonly DiffLine[], without: DiffLine['kind']) =>
+  diff.filter(each => each.kind !== without).map(each => each.text)
+const texts = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 12 })
+
+describe('diffLines', () => {
+  it('B13: both sides can be read back from it', () => {
+    fc.assert(
+      fc.property(texts, texts, (before, after) => {
+        const diff = diffLines(before, after)
+        expect(side(diff, 'new')).toEqual(before)
+        expect(side(diff, 'gone')).toEqual(after)
+      }),
+    )
+  })
+
+  it('B13: a text against itself has no change, and one changed line is one line gone and one come', () => {
+    fc.assert(
+      fc.property(texts, text => {
+        expect(diffLines(text, text).every(({ kind }) => kind === 'same')).toBe(true)
+      }),
+    )
+    const diff = diffLines(['{', '"total": "12"', '}'], ['{', '"total": 12', '}'])
+    expect(diff.map(({ kind }) => kind)).toEqual(['same', 'gone', 'new', 'same'])
+  })
+
+  it('B13: keeps as many lines as the longest common run has', () => {
+    const diff = diffLines(['a', 'b', 'c', 'd', 'e'], ['b', 'x', 'd', 'e', 'y'])
+    expect(diff.filter(({ kind }) => kind === 'same').map(({ text }) => text)).toEqual(['b', 'd', 'e'])
+  })
+
+  it('B13: texts too long to compare whole are still told truly', () => {
+    const before = Array.from({ length: 5_000 }, (_, index) => `old ${index}`)
+    const after = Array.from({ length: 5_000 }, (_, index) => `new ${index}`)
+    const diff = diffLines(['same', ...before], ['same', ...after])
+    expect(side(diff, 'new')).toEqual(['same', ...before])
+    expect(side(diff, 'gone')).toEqual(['same', ...after])
+  })
+})
+
+describe('hunksOf', () => {
+  it('B13: leaves out what did not change, and says how much', () => {
+    const before = Array.from({ length: 20 }, (_, index) => String(index))
+    const after = before.with(10, 'ten')
+    const { hunks, rest } = hunksOf(diffLines(before, after), 2)
+    expect(hunks).toHaveLength(1)
+    expect(hunks[0]!.skipped).toBe(8)
+    expect(hunks[0]!.lines.map(({ text }) => text)).toEqual(['8', '9', '10', 'ten', '11', '12'])
+    expect(rest).toBe(7)
+  })
+
+  it('B13: no change is no hunk', () => {
+    expect(hunksOf(diffLines(['a'], ['a']))).toEqual({ hunks: [], rest: 1 })
+  })
+})

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest'
+import { meaningOf, PLACES } from './keys.ts'
+
+const press = (key: string, more = {}) => ({ key, isChord: false, isTyping: false, ...more })
+
+describe('keys', () => {
+  it('F8: g and then a letter goes to a screen', () => {
+    expect(meaningOf(press('g'), false)).toBe('wait')
+    for (const [key, { href }] of Object.entries(PLACES))
+      expect(meaningOf(press(key), true)).toEqual({ go: href })
+    expect(meaningOf(press('x'), true)).toBeUndefined()
+    expect(meaningOf(press('constructor'), true)).toBeUndefined()
+  })
+
+  it('F8: / searches and ? helps', () => {
+    expect(meaningOf(press('/'), false)).toBe('search')
+    expect(meaningOf(press('?'), false)).toBe('help')
+  })
+
+  it('F8: what is typed into a field, or held with control, is never a command', () => {
+    expect(meaningOf(press('g', { isTyping: true }), false)).toBeUndefined()
+    expect(meaningOf(press('/', { isChord: true }), false)).toBeUndefined()
+    expect(meaningOf(press('l', { isTyping: true }), true)).toBeUndefined()
+  })
+})

@@ -1,0 +1,30 @@
+export interface KeyPress {
+  readonly key: string
+  /** Held with control, alt or the command key: then it belongs to the browser. */
+  readonly isChord: boolean
+  /** Typed into a field: then it is text. */
+  readonly isTyping: boolean
+}
+
+export type KeyAction = { readonly go: string } | 'search' | 'help' | 'wait' | undefined
+
+/** Where `g` and then a letter leads. */
+export const PLACES: Readonly<Record<string, { readonly href: string; readonly name: string }>> = {
+  o: { href: '/overview', name: 'Overview' },
+  g: { href: '/groups', name: 'Groups' },
+  l: { href: '/letters', name: 'Letters' },
+  r: { href: '/replays', name: 'Replays' },
+  c: { href: '/channels', name: 'Channels' },
+  a: { href: '/audit', name: 'Audit' },
+  s: { href: '/settings', name: 'Settings' },
+}
+
+/** What a key means, given whether a `g` waits for its second letter. */
+export function meaningOf({ key, isChord, isTyping }: KeyPress, isWaiting: boolean): KeyAction {
+  if (isChord || isTyping) return undefined
+  if (isWaiting) return Object.hasOwn(PLACES, key) ? { go: PLACES[key]!.href } : undefined
+  if (key === 'g') return 'wait'
+  if (key === '/') return 'search'
+  if (key === '?') return 'help'
+  return undefined
+}

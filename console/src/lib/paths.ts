@@ -1,0 +1,8 @@
+/** A path of these parts, whatever characters they have. */
+export function pathOf(...parts: readonly string[]): string {
+  return parts.map(part => `/${encodeURIComponent(part)}`).join('')
+}
+
+export const groupPath = (id: string) => pathOf('groups', id)
+export const letterPath = (id: string) => pathOf('letters', id)
+export const replayPath = (id: string) => pathOf('replays', id)

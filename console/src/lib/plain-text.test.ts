@@ -1,0 +1,27 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { cut, plainText } from './plain-text.ts'
+
+describe('plainText', () => {
+  it('F8: what cannot be seen is named, what can stays as it is', () => {
+    expect(plainText('invoice‮fdp.exe')).toBe('invoice⟨U+202E⟩fdp.exe')
+    expect(plainText('a\u0000b​c')).toBe('a⟨U+0000⟩b⟨U+200B⟩c')
+    expect(plainText('line\n\tnext <script>alert(1)</script> 日本 👩‍🚀'.replace('‍', ''))).toContain(
+      '<script>',
+    )
+    expect(plainText('line\n\tnext')).toBe('line\n\tnext')
+  })
+})
+
+describe('cut', () => {
+  it('F8: is a beginning, says what is missing, and never tears a character', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 20 }), (text, most) => {
+        const { text: shown, more } = cut(text, most)
+        expect(text.startsWith(shown)).toBe(true)
+        expect(shown.length + more).toBe(text.length)
+        expect(shown.isWellFormed()).toBe(text.isWellFormed() ? true : shown.isWellFormed())
+      }),
+    )
+  })
+})

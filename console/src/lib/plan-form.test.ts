@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { EMPTY_PLAN, readPatch, readPlan, readStages, stageSizes } from './plan-form.ts'
+
+const selection = { filter: { group: 'f1' } }
+
+describe('readPlan', () => {
+  it('B11: the rules that are offered are the defaults of the command line', () => {
+    const { body, faults } = readPlan({ ...EMPTY_PLAN, reason: ' mended ' }, selection)
+    expect(faults).toEqual({})
+    expect(body).toEqual({
+      filter: { group: 'f1' },
+      stages: [1, 10, 100, 'rest'],
+      perSecond: 50,
+      haltRefailRatio: 0.2,
+      haltOnSameFingerprint: true,
+      allowQuarantined: false,
+      maxAgeMs: 86_400_000,
+      reason: 'mended',
+    })
+  })
+
+  it('B10: a reason is required, and every fault is told at once by its field', () => {
+    const { faults } = readPlan(
+      {
+        ...EMPTY_PLAN,
+        stages: '1,,2',
+        perSecond: '0',
+        haltPercent: '120',
+        maxAge: 'long',
+        change: 'patch',
+        patch: '{',
+      },
+      { ids: ['a'] },
+    )
+    expect(Object.keys(faults).sort()).toEqual([
+      'haltPercent',
+      'maxAge',
+      'patch',
+      'perSecond',
+      'reason',
+      'stages',
+    ])
+  })
+
+  it('B13: a patch goes along only when it was asked for', () => {
+    const patch = '[{"op":"remove","path":"/total"}]'
+    expect(readPlan({ ...EMPTY_PLAN, patch }, selection).body.patch).toBeUndefined()
+    expect(readPlan({ ...EMPTY_PLAN, patch, change: 'patch' }, selection).body.patch).toEqual([
+      { op: 'remove', path: '/total' },
+    ])
+    expect(readPatch('[]').fault).toContain('list of operations')
+    expect(readPatch('[{"op":"drop","path":"/a"}]').fault).toContain('Operation 1')
+    expect(readPatch('null').fault).toContain('list of operations')
+    expect(readPatch('[null]').fault).toContain('Operation 1')
+  })
+})
+
+describe('stages', () => {
+  it('B11: are typed as on the command line', () => {
+    expect(readStages('1, 10,rest')).toEqual([1, 10, 'rest'])
+    expect(['', '0', '1;2', 'all'].map(readStages)).toEqual(Array(4).fill(undefined))
+  })
+
+  it('B11: their sizes add up to the selection', () => {
+    expect(stageSizes([1, 10, 100, 'rest'], 500)).toEqual([1, 10, 100, 389])
+    expect(stageSizes([1, 10], 5)).toEqual([1, 4])
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 6 }),
+        fc.nat(1_000),
+        (stages, count) => {
+          const total = stageSizes(stages, count).reduce((sum, size) => sum + size, 0)
+          expect(total).toBe(count)
+        },
+      ),
+    )
+  })
+})

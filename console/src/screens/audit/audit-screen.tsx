@@ -1,0 +1,76 @@
+import { useLocation, useSearch } from 'wouter'
+import { useAudit } from '../../api/queries.ts'
+import { urlWith, useParams } from '../../lib/use-search-params.ts'
+import { AuditTable } from '../../ui/audit-table.tsx'
+import { LinkButton } from '../../ui/buttons.tsx'
+import { Choice } from '../../ui/fields.tsx'
+import { Missing, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Page, Panel } from '../../ui/page.tsx'
+import { SearchField } from '../../ui/search-field.tsx'
+
+const ACTIONS = [
+  'payload.reveal',
+  'letter.discard',
+  'letter.reopen',
+  'letters.purge',
+  'replay.plan',
+  'replay.approve',
+  'replay.start',
+  'replay.pause',
+  'replay.resume',
+  'replay.cancel',
+  'breaker.force',
+  'consumer.pause',
+  'consumer.resume',
+] as const
+
+export function AuditScreen() {
+  const [params, setParams] = useParams()
+  const search = useSearch()
+  const [path] = useLocation()
+  const action = params.get('action') ?? ''
+  const target = params.get('target') ?? ''
+  const cursor = params.get('cursor') ?? undefined
+  const { data, error, refetch } = useAudit({ action, target, cursor })
+  const set = (change: Record<string, string>) =>
+    setParams({ ...change, cursor: undefined }, { replace: true })
+  const names = action === '' || ACTIONS.some(each => each === action) ? ACTIONS : [...ACTIONS, action]
+  return (
+    <Page
+      name="Audit"
+      lead="Who did what, and when. It is written before the change is answered, and never rewritten."
+    >
+      <div className="filters">
+        <SearchField
+          label="Exact letter, group or replay id"
+          value={target}
+          onSearch={text => set({ target: text })}
+        />
+        <Choice
+          label="Action"
+          hideLabel
+          value={action}
+          of={[['', 'Every action'] as const, ...names.map(name => [name, name] as const)]}
+          onChange={chosen => set({ action: chosen })}
+        />
+      </div>
+      {error && <Trouble error={error} onRetry={refetch} />}
+      <Missing faults={data?.faults} />
+      {data === undefined ? (
+        !error && <Waiting rows={10} />
+      ) : (
+        <Panel bare>
+          <AuditTable entries={data.entries} />
+        </Panel>
+      )}
+      {(data?.cursor !== undefined || cursor !== undefined) && (
+        <nav className="row" aria-label="Pages">
+          {cursor && <LinkButton href={urlWith(path, search, { cursor: undefined })}>Newest</LinkButton>}
+          {data?.cursor && (
+            <LinkButton href={urlWith(path, search, { cursor: data.cursor })}>Older</LinkButton>
+          )}
+        </nav>
+      )}
+    </Page>
+  )
+}

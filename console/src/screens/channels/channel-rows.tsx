@@ -1,0 +1,106 @@
+import { Link } from 'wouter'
+import type { Channel, ChannelConsumer } from '../../api/types.ts'
+import { percent, whole } from '../../lib/numbers.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { Sparkline } from '../../ui/charts.tsx'
+import { BreakerTag, Tag } from '../../ui/tags.tsx'
+import { Ago } from '../../ui/time.tsx'
+import { ConsumerActions } from './consumer-actions.tsx'
+
+/** A channel: what arrives of it, and a line for each of its consumers. */
+export function ChannelRows({ channel }: { channel: Channel }) {
+  const [first, ...others] = channel.consumers
+  return (
+    <tbody>
+      <tr>
+        <td>
+          <strong className="foreign">{plainText(channel.channel)}</strong>
+          <Handler consumer={first} />
+        </td>
+        <td>
+          <Inflow channel={channel} />
+        </td>
+        {first === undefined ? (
+          <td colSpan={6} className="small quiet">
+            No consumer of it runs in this process. Its breaker can be seen and moved where it runs.
+          </td>
+        ) : (
+          <Cells channel={channel.channel} consumer={first} />
+        )}
+      </tr>
+      {others.map(consumer => (
+        <tr key={consumer.handler} className="also">
+          <td>
+            <Handler consumer={consumer} />
+          </td>
+          <td />
+          <Cells channel={channel.channel} consumer={consumer} />
+        </tr>
+      ))}
+    </tbody>
+  )
+}
+
+const PAUSES = {
+  breaker: 'its breaker is open',
+  store: 'letters cannot be saved',
+  hand: 'paused by hand',
+} as const
+
+function Handler({ consumer }: { consumer: ChannelConsumer | undefined }) {
+  if (consumer === undefined) return null
+  const { handler, paused } = consumer
+  return (
+    <div className="small quiet foreign">
+      {plainText(handler)}
+      {paused.length > 0 && (
+        <div className="halted">does not pull: {paused.map(why => PAUSES[why]).join(', ')}</div>
+      )}
+    </div>
+  )
+}
+
+function Inflow({ channel: { channel, inflow, letters } }: { channel: Channel }) {
+  return (
+    <>
+      <Sparkline counts={inflow.perMinute} unit="minute" width={150} height={20} wide />
+      <div className="small quiet">
+        {whole(inflow.lastHour)} in the hour ·{' '}
+        <Link href={`/letters?${new URLSearchParams({ channel })}`}>{whole(letters.waiting)} waiting</Link>
+      </div>
+    </>
+  )
+}
+
+function Cells({ channel, consumer }: { channel: string; consumer: ChannelConsumer }) {
+  const { breaker, retryAt, paused, failureRate, active, waiting, depth, lastProcessedAt } = consumer
+  return (
+    <>
+      <td>
+        <BreakerTag state={breaker} />
+        {retryAt && (
+          <div className="small quiet">
+            <Ago at={retryAt} prefix="probes " />
+          </div>
+        )}
+        {paused.includes('hand') && (
+          <div className="paused-tag">
+            <Tag tone="signal" glyph="pause">
+              paused
+            </Tag>
+          </div>
+        )}
+      </td>
+      <td className={failureRate > 0.2 ? 'number strong sick' : 'number'}>{percent(failureRate)}</td>
+      <td className="number">
+        {whole(active)}
+        {waiting > 0 && <div className="small quiet">{whole(waiting)} waiting</div>}
+      </td>
+      <td className="number">{depth === undefined ? <span className="quiet">–</span> : whole(depth)}</td>
+      <td className="quiet">{lastProcessedAt ? <Ago at={lastProcessedAt} /> : 'nothing yet'}</td>
+      <td>
+        <ConsumerActions channel={channel} consumer={consumer} />
+      </td>
+    </>
+  )
+}

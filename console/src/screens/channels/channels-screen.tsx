@@ -1,0 +1,69 @@
+import { useChannels } from '../../api/queries.ts'
+import { Empty, Missing, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Page, Panel } from '../../ui/page.tsx'
+import { ChannelRows } from './channel-rows.tsx'
+import '../../ui/table.css'
+import './channels.css'
+
+export function ChannelsScreen() {
+  const { data, error, refetch } = useChannels()
+  return (
+    <Page
+      name="Channels"
+      lead="The consumers of this process, their breakers, and what arrives as dead letters."
+    >
+      {error && <Trouble error={error} onRetry={refetch} />}
+      <Missing faults={data?.faults} />
+      {data === undefined ? (
+        !error && <Waiting rows={8} />
+      ) : data.channels.length === 0 ? (
+        <Panel>
+          <Empty title="No channels">
+            Consumers that run in the server's own process appear here, and every channel that has a dead
+            letter.
+          </Empty>
+        </Panel>
+      ) : (
+        <Panel bare>
+          <table className="table channels">
+            <Head />
+            {data.channels.map(channel => (
+              <ChannelRows key={channel.channel} channel={channel} />
+            ))}
+          </table>
+        </Panel>
+      )}
+    </Page>
+  )
+}
+
+function Head() {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">Channel</th>
+        <th scope="col" className="col-inflow">
+          Letters, last hour
+        </th>
+        <th scope="col" className="col-breaker">
+          Breaker
+        </th>
+        <th scope="col" className="number col-rate">
+          Fails
+        </th>
+        <th scope="col" className="number col-work">
+          At work
+        </th>
+        <th scope="col" className="number col-lag">
+          In broker
+        </th>
+        <th scope="col" className="col-last">
+          Last processed
+        </th>
+        <th scope="col" className="col-act">
+          <span className="unseen">Actions</span>
+        </th>
+      </tr>
+    </thead>
+  )
+}

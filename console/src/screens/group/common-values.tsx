@@ -1,0 +1,49 @@
+import { Link } from 'wouter'
+import type { GroupDetail } from '../../api/types.ts'
+import { counted, percent } from '../../lib/numbers.ts'
+import { letterPath } from '../../lib/paths.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import './group.css'
+
+const FILTERS = new Set(['channel', 'type', 'handler', 'reason'])
+
+/** What most of its letters share often is the cause: one release, one host, one key. */
+export function CommonValues({ group }: { group: GroupDetail }) {
+  if (group.commonValues.length === 0)
+    return <p className="quiet small">Nothing is known of its letters yet.</p>
+  return (
+    <>
+      <dl className="common">
+        {group.commonValues.map(({ field, values }) => (
+          <div key={field}>
+            <dt>{field}</dt>
+            {values.slice(0, 3).map(({ value, share }) => (
+              <dd key={value}>
+                <span className="clip foreign" title={value}>
+                  {FILTERS.has(field) ? (
+                    <Link href={`/letters?${new URLSearchParams({ group: group.id, [field]: value })}`}>
+                      {plainText(value)}
+                    </Link>
+                  ) : (
+                    plainText(value)
+                  )}
+                </span>
+                <svg width="64" height="6" aria-hidden="true" focusable="false">
+                  <rect className="trough" width="64" height="6" rx="3" />
+                  <rect className="share" width={Math.max(2, share * 64)} height="6" rx="3" />
+                </svg>
+                <span className="number">{percent(share)}</span>
+              </dd>
+            ))}
+          </div>
+        ))}
+      </dl>
+      <p className="quiet small">By {counted(group.sampled, 'letter')}, the latest.</p>
+      {group.sampleLetterId && (
+        <p className="small">
+          <Link href={letterPath(group.sampleLetterId)}>Look at the latest one</Link>
+        </p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,48 @@
+import { useState } from 'react'
+import { triage, useChange } from '../../api/actions.ts'
+import type { GroupDetail } from '../../api/types.ts'
+import { planUrl } from '../../lib/letter-filters.ts'
+import { both, useCan } from '../../lib/use-can.ts'
+import { Button, LinkButton } from '../../ui/buttons.tsx'
+import { Trouble } from '../../ui/notes.tsx'
+import { MuteDialog } from './mute-dialog.tsx'
+
+export function GroupActions({ group }: { group: GroupDetail }) {
+  const canTriage = useCan('group.triage')
+  const canPlan = useCan('replay.plan')
+  const [isMuting, setMuting] = useState(false)
+  const change = useChange((state: 'open' | 'acknowledged' | 'resolved') => triage(group.id, { state }))
+  const nothingWaits = { allowed: group.waiting > 0, why: 'None of its letters waits any more.' }
+  return (
+    <>
+      {group.state !== 'acknowledged' && group.state !== 'resolved' && (
+        <Button may={canTriage} busy={change.isPending} onPress={() => change.mutate('acknowledged')}>
+          Acknowledge
+        </Button>
+      )}
+      {group.state === 'open' || group.state === 'acknowledged' ? (
+        <>
+          <Button may={canTriage} onPress={() => setMuting(true)}>
+            Mute…
+          </Button>
+          <Button may={canTriage} busy={change.isPending} onPress={() => change.mutate('resolved')}>
+            Resolve
+          </Button>
+        </>
+      ) : (
+        <Button may={canTriage} busy={change.isPending} onPress={() => change.mutate('open')}>
+          Open again
+        </Button>
+      )}
+      <LinkButton
+        href={planUrl({ filter: { group: group.id } })}
+        look="main"
+        may={both(canPlan, nothingWaits)}
+      >
+        Plan a replay
+      </LinkButton>
+      {change.error && <Trouble error={change.error} />}
+      {isMuting && <MuteDialog group={group} onClose={() => setMuting(false)} />}
+    </>
+  )
+}

@@ -1,0 +1,120 @@
+import { Link } from 'wouter'
+import { useGroup } from '../../api/queries.ts'
+import type { GroupDetail } from '../../api/types.ts'
+import { counted, whole } from '../../lib/numbers.ts'
+import { groupPath } from '../../lib/paths.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { useParams } from '../../lib/use-search-params.ts'
+import { AuditTable } from '../../ui/audit-table.tsx'
+import { ReplayedText, Sparkline } from '../../ui/charts.tsx'
+import { Trouble, Waiting } from '../../ui/notes.tsx'
+import { Page, Panel, Tabs } from '../../ui/page.tsx'
+import { GroupTag } from '../../ui/tags.tsx'
+import { Ago } from '../../ui/time.tsx'
+import { ReplayTable } from '../replays/replay-table.tsx'
+import { CommonValues } from './common-values.tsx'
+import { GroupActions } from './group-actions.tsx'
+import { GroupLetters } from './group-letters.tsx'
+import { Notes } from './notes.tsx'
+import { TriageForm } from './triage-form.tsx'
+import { WhyGrouped } from './why-grouped.tsx'
+
+export function GroupScreen({ id }: { id: string }) {
+  const { data, error, refetch } = useGroup(id)
+  const above = <Link href="/groups">Groups</Link>
+  if (data === undefined)
+    return (
+      <Page name="Group" above={above}>
+        {error ? <Trouble error={error} onRetry={refetch} /> : <Waiting rows={9} />}
+      </Page>
+    )
+  const title = plainText(data.title)
+  return (
+    <Page
+      name={title}
+      title={title}
+      above={above}
+      lead={<Lead group={data} />}
+      actions={<GroupActions group={data} />}
+    >
+      <div className="columns">
+        <div className="stack">
+          <GroupTabs group={data} />
+        </div>
+        <div className="stack">
+          <Panel title="The last 24 hours">
+            <Sparkline
+              counts={data.sparkline}
+              unit="hour"
+              width={330}
+              height={48}
+              wide
+              tone={data.regressed ? 'signal' : 'sea'}
+            />
+            <p className="quiet small">{counted(data.rate, 'letter')} in the last hour</p>
+          </Panel>
+          <Panel title="What they have in common">
+            <CommonValues group={data} />
+          </Panel>
+          <Panel title="Why these are one group">
+            <WhyGrouped group={data} />
+          </Panel>
+          <Panel title="Who looks after it">
+            <TriageForm group={data} />
+          </Panel>
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+function Lead({ group }: { group: GroupDetail }) {
+  return (
+    <>
+      <GroupTag group={group} />
+      <span>
+        {counted(group.count, 'letter')}, {whole(group.waiting)} waiting
+      </span>
+      <ReplayedText replayed={group.replayed} recovered={group.recovered} />
+      <span className="quiet">
+        <Ago at={group.firstSeenAt} prefix="first seen " />, <Ago at={group.lastSeenAt} prefix="last " />
+      </span>
+    </>
+  )
+}
+
+function GroupTabs({ group }: { group: GroupDetail }) {
+  const [params] = useParams()
+  const tab = params.get('tab') ?? 'letters'
+  const base = groupPath(group.id)
+  return (
+    <>
+      <Tabs
+        label="Parts of this group"
+        current={tab}
+        of={[
+          { id: 'letters', name: 'Letters', href: base, count: group.count },
+          { id: 'replays', name: 'Replays', href: `${base}?tab=replays`, count: group.replays.length },
+          { id: 'notes', name: 'Notes', href: `${base}?tab=notes`, count: group.notes.length },
+          { id: 'audit', name: 'Audit', href: `${base}?tab=audit` },
+        ]}
+      />
+      {tab === 'replays' ? (
+        <Panel bare>
+          <ReplayTable
+            replays={group.replays}
+            empty="No replay has touched this group. Plan one once the cause is mended."
+          />
+        </Panel>
+      ) : tab === 'notes' ? (
+        <Notes group={group} />
+      ) : tab === 'audit' ? (
+        <Panel bare>
+          <AuditTable entries={group.audit} withTarget={false} />
+        </Panel>
+      ) : (
+        <GroupLetters group={group} />
+      )}
+    </>
+  )
+}

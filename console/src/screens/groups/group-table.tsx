@@ -1,0 +1,90 @@
+import { Link } from 'wouter'
+import type { Group } from '../../api/types.ts'
+import { short, whole } from '../../lib/numbers.ts'
+import { groupPath } from '../../lib/paths.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { useIsFederated } from '../../lib/use-can.ts'
+import { ReplayedText, Sparkline } from '../../ui/charts.tsx'
+import { GroupTag } from '../../ui/tags.tsx'
+import { Ago } from '../../ui/time.tsx'
+import '../../ui/table.css'
+import './group-table.css'
+
+export const RULES: Readonly<Record<Group['rule'], string>> = {
+  explicit: 'a key the handler gave',
+  frame: 'error and first own frame',
+  message: 'error and message',
+  reason: 'the reason alone',
+}
+
+export function GroupTable({ groups }: { groups: readonly Group[] }) {
+  const isFederated = useIsFederated()
+  return (
+    <table className="table groups">
+      <thead>
+        <tr>
+          <th scope="col">Cause</th>
+          <th scope="col" className="col-state">
+            State
+          </th>
+          <th scope="col" className="col-spark">
+            Last 24 h
+          </th>
+          <th scope="col" className="number col-count">
+            Letters
+          </th>
+          <th scope="col" className="col-seen">
+            Seen
+          </th>
+          <th scope="col" className="col-replayed">
+            Replays
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {groups.map(group => (
+          <tr key={`${group.store} ${group.id}`} className="linked">
+            <td>
+              <Link href={groupPath(group.id)} className="row-link two-lines foreign">
+                {plainText(group.title)}
+              </Link>
+              <div
+                className="small quiet clip foreign"
+                title={`Grouped by ${RULES[group.rule]}: ${group.basis}`}
+              >
+                {isFederated && `${group.store} · `}
+                {group.channels.join(', ')} · by {RULES[group.rule]}: <code>{plainText(ownPart(group))}</code>
+              </div>
+            </td>
+            <td>
+              <GroupTag group={group} />
+              <div className="small quiet clip foreign">{group.owner ?? ''}</div>
+            </td>
+            <td>
+              <Sparkline counts={group.sparkline} unit="hour" tone={group.regressed ? 'signal' : 'sea'} />
+            </td>
+            <td className="number">
+              <span className="strong">{short(group.count)}</span>
+              <div className="small quiet">{whole(group.waiting)} waiting</div>
+            </td>
+            <td className="seen">
+              <Ago at={group.lastSeenAt} />
+              <div className="small quiet">
+                <Ago at={group.firstSeenAt} prefix="first " />
+              </div>
+            </td>
+            <td className="small">
+              <ReplayedText replayed={group.replayed} recovered={group.recovered} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+/** Of what was hashed, the part that the title does not already say. */
+function ownPart({ basis, title }: Group): string {
+  const name = title.split(':')[0] ?? ''
+  return basis.startsWith(name) ? basis.slice(name.length).replace(/^[:\s]+/, '') || basis : basis
+}

@@ -1,0 +1,101 @@
+import { useLocation, useSearch } from 'wouter'
+import { useGroups } from '../../api/queries.ts'
+import type { GroupSort } from '../../api/types.ts'
+import { urlWith, useParams } from '../../lib/use-search-params.ts'
+import { LinkButton } from '../../ui/buttons.tsx'
+import { Choice } from '../../ui/fields.tsx'
+import { Empty, Missing, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Page, Panel } from '../../ui/page.tsx'
+import { SearchField } from '../../ui/search-field.tsx'
+import { ChannelChoice } from './channel-choice.tsx'
+import { GroupTable } from './group-table.tsx'
+
+const STATES = [
+  ['', 'Every state'],
+  ['open', 'Open'],
+  ['acknowledged', 'Acknowledged'],
+  ['muted', 'Muted'],
+  ['resolved', 'Resolved'],
+] as const
+
+const SORTS: readonly (readonly [GroupSort, string])[] = [
+  ['regressed', 'Regressed first'],
+  ['new', 'Newest first'],
+  ['rate', 'By rate'],
+  ['recent', 'Last seen first'],
+]
+
+export function GroupsScreen() {
+  const [params, setParams] = useParams()
+  const query = {
+    state: params.get('state') ?? undefined,
+    channel: params.get('channel') ?? undefined,
+    search: params.get('search') ?? undefined,
+    sort: params.get('sort') ?? undefined,
+    cursor: params.get('cursor') ?? undefined,
+  }
+  const { data, error, refetch } = useGroups(query)
+  const set = (change: Record<string, string>) =>
+    setParams({ ...change, cursor: undefined }, { replace: true })
+  const isFiltered = query.state !== undefined || query.channel !== undefined || query.search !== undefined
+  return (
+    <Page
+      name="Groups"
+      lead="All dead letters with one cause are one group. Deal with the cause, then replay the group."
+    >
+      <div className="filters">
+        <SearchField label="Search groups" value={query.search ?? ''} onSearch={search => set({ search })} />
+        <Choice
+          label="State"
+          hideLabel
+          value={(query.state ?? '') as ''}
+          of={STATES as never}
+          onChange={state => set({ state })}
+        />
+        <ChannelChoice value={query.channel ?? ''} onChange={channel => set({ channel })} />
+        <Choice
+          label="Order"
+          hideLabel
+          value={(query.sort ?? 'regressed') as GroupSort}
+          of={SORTS}
+          onChange={sort => set({ sort: sort === 'regressed' ? '' : sort })}
+        />
+      </div>
+      {error && <Trouble error={error} onRetry={refetch} />}
+      <Missing faults={data?.faults} />
+      {data === undefined ? (
+        !error && <Waiting rows={8} />
+      ) : data.groups.length === 0 ? (
+        <Panel>
+          {isFiltered ? (
+            <Empty title="No group matches">
+              <p>Take a filter away, or look at every group.</p>
+              <LinkButton href="/groups">Every group</LinkButton>
+            </Empty>
+          ) : (
+            <Empty title="Nothing has failed for good">
+              What is given up on appears here, grouped by its cause. Retries that succeed never do.
+            </Empty>
+          )}
+        </Panel>
+      ) : (
+        <Panel bare>
+          <GroupTable groups={data.groups} />
+        </Panel>
+      )}
+      <Paging cursor={data?.cursor} isBehind={query.cursor !== undefined} />
+    </Page>
+  )
+}
+
+function Paging({ cursor, isBehind }: { cursor: string | undefined; isBehind: boolean }) {
+  const search = useSearch()
+  const [path] = useLocation()
+  if (cursor === undefined && !isBehind) return null
+  return (
+    <nav className="row" aria-label="Pages">
+      {isBehind && <LinkButton href={urlWith(path, search, { cursor: undefined })}>First page</LinkButton>}
+      {cursor && <LinkButton href={urlWith(path, search, { cursor })}>Next page</LinkButton>}
+    </nav>
+  )
+}

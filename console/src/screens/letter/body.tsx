@@ -1,0 +1,102 @@
+import { useState } from 'react'
+import { reveal, useChange } from '../../api/actions.ts'
+import type { LetterDetail, RevealedLetter } from '../../api/types.ts'
+import { bytes } from '../../lib/numbers.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { useCan } from '../../lib/use-can.ts'
+import { Button } from '../../ui/buttons.tsx'
+import { CodeBox } from '../../ui/code-box.tsx'
+import { Copy } from '../../ui/copy.tsx'
+import { AskReason } from '../../ui/dialog.tsx'
+import { Glyph } from '../../ui/glyphs.tsx'
+import { JsonView } from '../../ui/json-view.tsx'
+import { Note } from '../../ui/notes.tsx'
+import { Panel } from '../../ui/page.tsx'
+import { Moment } from '../../ui/time.tsx'
+
+interface BodyProps {
+  readonly letter: LetterDetail
+  readonly revealed: RevealedLetter | undefined
+  readonly onReveal: (revealed: RevealedLetter | undefined) => void
+}
+
+/** The payload and the headers: masked, until someone says why they must be seen. */
+export function Body({ letter, revealed, onReveal }: BodyProps) {
+  const can = useCan('letter.reveal')
+  const [isAsking, setAsking] = useState(false)
+  const change = useChange((reason: string) => reveal(letter.id, reason))
+  const payload = revealed?.payload ?? letter.event.payload
+  const headers = revealed?.headers ?? letter.event.headers
+  return (
+    <Panel
+      title="Body"
+      aside={
+        <>
+          <Copy text={JSON.stringify(payload, null, 2)} what={revealed ? 'the body' : 'the masked body'} />
+          {revealed ? (
+            <Button onPress={() => onReveal(undefined)}>Mask again</Button>
+          ) : (
+            <Button may={can} onPress={() => setAsking(true)}>
+              <Glyph name="eye" /> Reveal…
+            </Button>
+          )}
+        </>
+      }
+    >
+      <div className="stack">
+        {revealed && (
+          <Note tone="signal">
+            <span>
+              Unmasked for you, and written to the audit. <Moment at={revealed.revealedAt} />
+            </span>
+          </Note>
+        )}
+        {revealed?.payloadBase64 === undefined ? (
+          <JsonView key={revealed ? 'whole' : 'masked'} value={payload} label="Payload" />
+        ) : (
+          <Bytes base64={revealed.payloadBase64} />
+        )}
+        <Headers headers={headers} />
+      </div>
+      {isAsking && (
+        <AskReason
+          title="Reveal this letter"
+          verb="Reveal"
+          placeholder="e.g. customer asks about order 1042"
+          onClose={() => setAsking(false)}
+          onAnswer={async reason => onReveal(await change.mutateAsync(reason))}
+        >
+          <p>The payload and headers are shown whole, to you and on this page only, until you leave it.</p>
+        </AskReason>
+      )}
+    </Panel>
+  )
+}
+
+function Bytes({ base64 }: { base64: string }) {
+  const size = Math.floor((base64.replaceAll('=', '').length * 3) / 4)
+  return (
+    <div className="stack">
+      <p className="quiet small">The payload is no JSON but {bytes(size)} of data, shown here in base64.</p>
+      <CodeBox label="Payload in base64">{base64.slice(0, 20_000)}</CodeBox>
+    </div>
+  )
+}
+
+function Headers({ headers }: { headers: Readonly<Record<string, string>> }) {
+  const entries = Object.entries(headers)
+  if (entries.length === 0) return <p className="quiet small">No headers.</p>
+  return (
+    <div>
+      <h3>Headers</h3>
+      <dl className="headers">
+        {entries.map(([name, value]) => (
+          <div key={name}>
+            <dt className="mono foreign">{plainText(name)}</dt>
+            <dd className="mono foreign">{plainText(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  )
+}

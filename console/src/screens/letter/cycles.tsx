@@ -1,0 +1,101 @@
+import { Link } from 'wouter'
+import type { Cycle, LetterDetail } from '../../api/types.ts'
+import { cycleDifferences } from '../../lib/cycle-differences.ts'
+import { counted } from '../../lib/numbers.ts'
+import { replayPath } from '../../lib/paths.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { DiffView } from '../../ui/diff-view.tsx'
+import { Panel } from '../../ui/page.tsx'
+import { Moment } from '../../ui/time.tsx'
+import { Timeline } from './timeline.tsx'
+
+/** Every life of the event, the latest first, each told by what changed since the one before. */
+export function Cycles({ letter }: { letter: LetterDetail }) {
+  const { cycles, droppedCycles } = letter
+  return (
+    <div className="stack">
+      {droppedCycles > 0 && (
+        <p className="quiet small">
+          {counted(droppedCycles, 'cycle')} between the first and the others were not kept.
+        </p>
+      )}
+      {cycles
+        .map((cycle, index) => <OneCycle key={cycle.number} cycle={cycle} before={cycles[index - 1]} />)
+        .toReversed()}
+    </div>
+  )
+}
+
+function OneCycle({ cycle, before }: { cycle: Cycle; before: Cycle | undefined }) {
+  return (
+    <Panel
+      title={cycle.number === 0 ? 'First life' : `Replay ${cycle.number}`}
+      aside={
+        <span className="small quiet foreign">
+          {cycle.replayId && (
+            <>
+              <Link href={replayPath(cycle.replayId)}>the replay</Link>
+              {cycle.replayedBy && ` by ${plainText(cycle.replayedBy)}`} ·{' '}
+            </>
+          )}
+          <Moment at={cycle.lastFailedAt} />
+        </span>
+      }
+    >
+      {before === undefined ? (
+        <p className="foreign">{headline(cycle)}</p>
+      ) : (
+        <Differences before={before} after={cycle} />
+      )}
+      <details className="stack-text">
+        <summary>{counted(cycle.attemptCount, 'attempt')}</summary>
+        <Timeline cycle={cycle} />
+      </details>
+    </Panel>
+  )
+}
+
+function Differences({ before, after }: { before: Cycle; after: Cycle }) {
+  const fields = cycleDifferences(before, after)
+  const [stackBefore, stackAfter] = [linesOf(before.failure?.stack), linesOf(after.failure?.stack)]
+  return (
+    <div className="stack">
+      <p>
+        {before.failure?.fingerprint === after.failure?.fingerprint
+          ? 'Failed again with the same cause.'
+          : 'Failed again with another cause.'}
+      </p>
+      <table className="differences">
+        <thead>
+          <tr>
+            <th scope="col">
+              <span className="unseen">What</span>
+            </th>
+            <th scope="col">before</th>
+            <th scope="col">after</th>
+          </tr>
+        </thead>
+        <tbody>
+          {fields.map(field => (
+            <tr key={field.name} className={field.isChanged ? 'changed' : ''}>
+              <th scope="row">{field.name}</th>
+              <td className="foreign">{plainText(field.before)}</td>
+              <td className="foreign">
+                {field.isChanged ? plainText(field.after) : <span className="quiet">the same</span>}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {stackBefore.length > 0 && stackAfter.length > 0 && (
+        <DiffView before={stackBefore} after={stackAfter} label="Difference between the stacks" />
+      )}
+    </div>
+  )
+}
+
+const linesOf = (stack: string | undefined) => (stack ? plainText(stack).split('\n') : [])
+
+function headline({ failure, reasonText }: Cycle): string {
+  return plainText(failure === undefined ? reasonText : `${failure.name}: ${failure.message}`)
+}

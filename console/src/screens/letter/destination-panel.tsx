@@ -1,0 +1,36 @@
+import type { LetterDetail } from '../../api/types.ts'
+import { Glyph } from '../../ui/glyphs.tsx'
+import { Note } from '../../ui/notes.tsx'
+import { Panel } from '../../ui/page.tsx'
+
+/** Where a replay would send it, said before anything is sent. */
+export function DestinationPanel({ letter: { destination, state } }: { letter: LetterDetail }) {
+  const { channel, handler, broker, obstacle } = destination
+  const isOver = state === 'resolved' || state === 'discarded'
+  return (
+    <Panel title="A replay would send it to">
+      <div className="stack">
+        <p className="destination foreign">
+          {broker !== undefined && (
+            <>
+              <span className="quiet">{broker}</span>
+              <Glyph name="arrow" />
+            </>
+          )}
+          <strong>{channel}</strong>
+          <Glyph name="arrow" />
+          <span>{handler}</span>
+        </p>
+        {obstacle === undefined ? (
+          <p className="small quiet">Nothing stands in its way right now.</p>
+        ) : isOver ? (
+          <p className="small quiet foreign">It would not go: {obstacle}.</p>
+        ) : (
+          <Note tone="signal">
+            <span className="foreign">It would not go now: {obstacle}</span>
+          </Note>
+        )}
+      </div>
+    </Panel>
+  )
+}

@@ -1,0 +1,101 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { LetterDetail } from '../../api/types.ts'
+import { groupPath, replayPath } from '../../lib/paths.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { traceAddress, usePreference } from '../../lib/preferences.ts'
+import { traceUrl } from '../../lib/trace-url.ts'
+import { useIsFederated } from '../../lib/use-can.ts'
+import { Copy } from '../../ui/copy.tsx'
+import { Facts, Panel } from '../../ui/page.tsx'
+import { Moment } from '../../ui/time.tsx'
+
+export function EventFacts({ letter }: { letter: LetterDetail }) {
+  const isFederated = useIsFederated()
+  const { event } = letter
+  return (
+    <>
+      <Panel title="Event">
+        <Facts
+          of={[
+            ['type', <Filter key="type" name="type" value={event.type} />],
+            ['id', <Id key="id" id={event.id} />],
+            ['key', event.key && plainText(event.key)],
+            [
+              'idempotency',
+              event.idempotencyKey === event.id ? 'by its id' : plainText(event.idempotencyKey),
+            ],
+            ['occurred', <Moment key="occurred" at={event.occurredAt} />],
+            ['expires', event.expiresAt && <Moment at={event.expiresAt} />],
+            ['source', event.source && plainText(event.source)],
+            ['trace', letter.traceId && <Trace id={letter.traceId} />],
+          ]}
+        />
+      </Panel>
+      <Panel title="Letter">
+        <Facts
+          of={[
+            ['id', <Id key="id" id={letter.id} />],
+            ['store', isFederated && letter.store],
+            ['handler', <Filter key="handler" name="handler" value={letter.handler} />],
+            [
+              'group',
+              <Link key="group" href={groupPath(letter.group)}>
+                {plainText(letter.grouping.title)}
+              </Link>,
+            ],
+            ['first failed', <Moment key="first" at={letter.firstFailedAt} />],
+            ['last failed', <Moment key="last" at={letter.lastFailedAt} />],
+            ['kept until', letter.expiresAt && <Moment at={letter.expiresAt} />],
+            ['release', letter.release && plainText(letter.release)],
+            ['host', letter.host && plainText(letter.host)],
+            ['job', letter.job && plainText(letter.job)],
+            ['last replay', letter.replayId && <Link href={replayPath(letter.replayId)}>look at it</Link>],
+            ...Object.entries(letter.origin).map(
+              ([name, value]) => [name, plainText(String(value))] as const,
+            ),
+            ...Object.entries(letter.detail ?? {}).map(([name, value]): readonly [string, ReactNode] => [
+              name,
+              plainText(JSON.stringify(value)),
+            ]),
+          ]}
+        />
+      </Panel>
+    </>
+  )
+}
+
+function Filter({ name, value }: { name: string; value: string }) {
+  return <Link href={`/letters?${new URLSearchParams({ [name]: value })}`}>{plainText(value)}</Link>
+}
+
+function Id({ id }: { id: string }) {
+  return (
+    <span className="with-copy">
+      <code className="foreign">{plainText(id)}</code>
+      <Copy text={id} what="the id" />
+    </span>
+  )
+}
+
+/** A link once this browser knows where traces are looked at. */
+function Trace({ id }: { id: string }) {
+  const url = traceUrl(usePreference(traceAddress), id)
+  return (
+    <span className="with-copy">
+      {url === undefined ? (
+        <span>
+          <code className="foreign">{plainText(id)}</code>{' '}
+          <Link href="/settings" className="small">
+            link it
+          </Link>
+        </span>
+      ) : (
+        <a href={url} target="_blank" rel="noreferrer noopener" className="mono foreign">
+          {plainText(id)}
+        </a>
+      )}
+      <Copy text={id} what="the trace id" />
+    </span>
+  )
+}

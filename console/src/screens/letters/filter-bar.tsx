@@ -1,0 +1,102 @@
+import { Link } from 'wouter'
+import type { LetterStats } from '../../api/types.ts'
+import { FILTER_NAMES, type FilterName, type FilterTexts, lettersUrl } from '../../lib/letter-filters.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { useParams } from '../../lib/use-search-params.ts'
+import { Choice } from '../../ui/fields.tsx'
+import { SearchField } from '../../ui/search-field.tsx'
+import { ChannelChoice } from '../groups/channel-choice.tsx'
+import './letters.css'
+
+const STATES = ['dead', 'quarantined', 'replaying', 'parked', 'resolved', 'discarded'] as const
+const CATEGORIES = ['transient', 'schema', 'business', 'integration', 'unknown'] as const
+const SINCE = [
+  ['', 'Any time'],
+  ['15m', 'Last 15 min'],
+  ['1h', 'Last hour'],
+  ['24h', 'Last day'],
+  ['7d', 'Last week'],
+] as const
+
+/** Those that have a field of their own; the others are shown as chips, so that no filter is ever unseen. */
+const IN_FIELDS: ReadonlySet<FilterName> = new Set([
+  'search',
+  'channel',
+  'state',
+  'reason',
+  'category',
+  'after',
+])
+
+export function FilterBar({ texts, stats }: { texts: FilterTexts; stats: LetterStats | undefined }) {
+  const [, setParams] = useParams()
+  const set = (change: FilterTexts) => setParams({ ...change, cursor: undefined }, { replace: true })
+  const reasons = new Set([...Object.keys(stats?.byReason ?? {}), ...(texts.reason ? [texts.reason] : [])])
+  return (
+    <div className="stack tight">
+      <div className="filters">
+        <SearchField
+          label="Search error, event id, key or type"
+          value={texts.search ?? ''}
+          onSearch={search => set({ search })}
+        />
+        <ChannelChoice value={texts.channel ?? ''} onChange={channel => set({ channel })} />
+        <Choice
+          label="State"
+          hideLabel
+          value={texts.state ?? ''}
+          of={options('Every state', STATES)}
+          onChange={state => set({ state })}
+        />
+        <Choice
+          label="Reason"
+          hideLabel
+          value={texts.reason ?? ''}
+          of={options('Every reason', [...reasons])}
+          onChange={reason => set({ reason })}
+        />
+        <Choice
+          label="Category"
+          hideLabel
+          value={texts.category ?? ''}
+          of={options('Every category', CATEGORIES)}
+          onChange={category => set({ category })}
+        />
+        <Choice
+          label="Failed within"
+          hideLabel
+          value={texts.after ?? ''}
+          of={sinceOptions(texts.after)}
+          onChange={after => set({ after })}
+        />
+      </div>
+      <Chips texts={texts} />
+    </div>
+  )
+}
+
+function Chips({ texts }: { texts: FilterTexts }) {
+  const chips = FILTER_NAMES.filter(name => texts[name] !== undefined && !IN_FIELDS.has(name))
+  if (chips.length === 0) return null
+  return (
+    <ul className="row">
+      {chips.map(name => (
+        <li key={name} className="chip foreign">
+          {name} <strong>{plainText(texts[name] ?? '')}</strong>
+          <Link href={lettersUrl({ ...texts, [name]: undefined })} aria-label={`Without the filter ${name}`}>
+            ✕
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function options(all: string, names: readonly string[]): readonly (readonly [string, string])[] {
+  return [['', all], ...names.map(name => [name, plainText(name.replaceAll('_', ' '))] as const)]
+}
+
+function sinceOptions(chosen: string | undefined): readonly (readonly [string, string])[] {
+  const isKnown = chosen === undefined || SINCE.some(([each]) => each === chosen)
+  return isKnown ? SINCE : [...SINCE, [chosen, `Since ${plainText(chosen)}`]]
+}

@@ -1,0 +1,106 @@
+import { useMemo } from 'react'
+import { useSearch } from 'wouter'
+import { useLetterPage, useLetterStats } from '../../api/queries.ts'
+import type { LetterPage, LetterStats } from '../../api/types.ts'
+import { now } from '../../lib/browser-clock.ts'
+import { type FilterTexts, filterForServer, lettersUrl, readFilter } from '../../lib/letter-filters.ts'
+import { counted } from '../../lib/numbers.ts'
+import { useParams } from '../../lib/use-search-params.ts'
+import { LinkButton } from '../../ui/buttons.tsx'
+import { LetterTable } from '../../ui/letter-table.tsx'
+import { Empty, Missing, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Page, Panel } from '../../ui/page.tsx'
+import { Ago } from '../../ui/time.tsx'
+import { FilterBar } from './filter-bar.tsx'
+import { Newer } from './newer.tsx'
+import { SelectionBar } from './selection-bar.tsx'
+import { useSelection } from './use-selection.ts'
+
+/** A page has an end, so that "this page" means something and the tab stays small; its rows are drawn as they come in sight. */
+const PAGE = 200
+
+export function LettersScreen() {
+  const search = useSearch()
+  const [params] = useParams()
+  const cursor = params.get('cursor') ?? undefined
+  const texts = useMemo(() => readFilter(search), [search])
+  // Spans such as 1h are counted from when they were asked for, not anew on every drawing.
+  const filter = useMemo(() => filterForServer(texts, now()), [texts])
+  const page = useLetterPage({ ...filter, cursor, limit: PAGE })
+  const stats = useLetterStats(filter)
+  return (
+    <Page name="Letters" lead={<Lead stats={stats.data} />}>
+      <FilterBar texts={texts} stats={stats.data} />
+      {page.error && <Trouble error={page.error} onRetry={page.refetch} />}
+      <Missing faults={page.data?.faults} />
+      {page.data === undefined ? (
+        !page.error && <Waiting rows={10} />
+      ) : (
+        <>
+          <Newer page={page.data} stats={stats.data} isFirst={cursor === undefined} onShow={page.refetch} />
+          <Letters page={page.data} texts={texts} stats={stats.data} />
+          <Paging page={page.data} texts={texts} isBehind={cursor !== undefined} />
+        </>
+      )}
+    </Page>
+  )
+}
+
+function Lead({ stats }: { stats: LetterStats | undefined }) {
+  if (stats === undefined) return <>Counting…</>
+  return (
+    <>
+      <span>{counted(stats.count, 'letter')} match</span>
+      {stats.oldestAt && <Ago at={stats.oldestAt} prefix="the oldest failed " />}
+      {stats.newestAt && <Ago at={stats.newestAt} prefix="the newest " />}
+    </>
+  )
+}
+
+function Letters({
+  page,
+  texts,
+  stats,
+}: {
+  page: LetterPage
+  texts: FilterTexts
+  stats: LetterStats | undefined
+}) {
+  const selection = useSelection(page.letters)
+  if (page.letters.length === 0)
+    return (
+      <Panel>
+        {Object.keys(texts).length > 0 ? (
+          <Empty title="No letter matches">
+            <p>Take a filter away, or look at all of them.</p>
+            <LinkButton href="/letters">Every letter</LinkButton>
+          </Empty>
+        ) : (
+          <Empty title="No dead letters">
+            Nothing was given up on. Retries that succeed leave nothing behind.
+          </Empty>
+        )}
+      </Panel>
+    )
+  return (
+    <>
+      <SelectionBar page={page} selected={selection.ids} texts={texts} matching={stats?.count} />
+      <Panel bare>
+        <LetterTable letters={page.letters} selection={selection} />
+      </Panel>
+    </>
+  )
+}
+
+function Paging({ page, texts, isBehind }: { page: LetterPage; texts: FilterTexts; isBehind: boolean }) {
+  if (page.cursor === undefined && !isBehind) return null
+  return (
+    <nav className="row" aria-label="Pages">
+      {isBehind && <LinkButton href={lettersUrl(texts)}>Newest</LinkButton>}
+      {page.cursor && (
+        <LinkButton href={lettersUrl(texts, { cursor: page.cursor })}>Older letters</LinkButton>
+      )}
+      <span className="quiet small">{counted(page.letters.length, 'letter')} on this page</span>
+    </nav>
+  )
+}

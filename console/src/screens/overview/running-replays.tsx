@@ -1,0 +1,38 @@
+import { Link } from 'wouter'
+import type { ReplaySummary } from '../../api/types.ts'
+import { percent, whole } from '../../lib/numbers.ts'
+import { replayPath } from '../../lib/paths.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { OutcomeBar } from '../../ui/charts.tsx'
+import { ReplayTag } from '../../ui/tags.tsx'
+
+export function RunningReplays({ replays }: { replays: readonly ReplaySummary[] }) {
+  if (replays.length === 0)
+    return (
+      <p className="quiet small">
+        None runs. Plan one from a group once its cause is mended: <Link href="/groups">to the groups</Link>.
+      </p>
+    )
+  return (
+    <ul className="stack">
+      {replays.map(replay => (
+        <li key={replay.id} className="running">
+          <div className="row">
+            <Link href={replayPath(replay.id)} className="row-link clip foreign">
+              {plainText(replay.reason)}
+            </Link>
+            <span className="push">
+              <ReplayTag state={replay.state} />
+            </span>
+          </div>
+          <OutcomeBar counts={replay.counts} />
+          <div className="quiet small">
+            {whole(replay.counts.recovered)} of {whole(replay.count)} recovered
+            {replay.recoveredShare !== undefined &&
+              `, ${percent(replay.recoveredShare)} of those with an outcome`}
+          </div>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,34 @@
+import type { StoreHealth } from '../../api/types.ts'
+import { counted } from '../../lib/numbers.ts'
+import { Tag } from '../../ui/tags.tsx'
+
+export function Stores({ stores }: { stores: readonly StoreHealth[] }) {
+  return (
+    <ul className="stack">
+      {stores.map(store => (
+        <li key={store.name}>
+          <div className="row">
+            <strong className="foreign">{store.name}</strong>
+            <span className="push">
+              {store.up ? (
+                <Tag tone="good" glyph="check">
+                  up
+                </Tag>
+              ) : (
+                <Tag tone="bad" glyph="cross">
+                  down
+                </Tag>
+              )}
+            </span>
+          </div>
+          <div className="quiet small foreign">
+            {store.url}
+            {store.letters !== undefined && ` · ${counted(store.letters, 'letter')}`}
+            {!store.sends && ' · replays cannot be sent from here'}
+          </div>
+          {store.problem && <div className="small foreign">{store.problem}</div>}
+        </li>
+      ))}
+    </ul>
+  )
+}

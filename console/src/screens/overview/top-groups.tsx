@@ -1,0 +1,55 @@
+import { Link } from 'wouter'
+import type { Group } from '../../api/types.ts'
+import { short } from '../../lib/numbers.ts'
+import { groupPath } from '../../lib/paths.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { Sparkline } from '../../ui/charts.tsx'
+import { Empty } from '../../ui/notes.tsx'
+import { GroupTag } from '../../ui/tags.tsx'
+import { Ago } from '../../ui/time.tsx'
+import '../../ui/table.css'
+
+export function TopGroups({ groups }: { groups: readonly Group[] }) {
+  if (groups.length === 0)
+    return <Empty title="No group is open">What fails from now on appears here, grouped by its cause.</Empty>
+  return (
+    <table className="table top-groups">
+      <thead>
+        <tr>
+          <th scope="col">Cause</th>
+          <th scope="col" className="col-spark">
+            24 h
+          </th>
+          <th scope="col" className="number col-count">
+            Waiting
+          </th>
+          <th scope="col" className="col-seen">
+            Last seen
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {groups.map(group => (
+          <tr key={`${group.store} ${group.id}`} className="linked">
+            <td>
+              <Link href={groupPath(group.id)} className="row-link clip foreign">
+                {plainText(group.title)}
+              </Link>
+              <div className="row small quiet">
+                <GroupTag group={group} />
+                <span className="foreign">{group.channels.join(', ')}</span>
+              </div>
+            </td>
+            <td>
+              <Sparkline counts={group.sparkline} unit="hour" tone={group.regressed ? 'signal' : 'sea'} />
+            </td>
+            <td className="number strong">{short(group.waiting)}</td>
+            <td className="quiet">
+              <Ago at={group.lastSeenAt} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

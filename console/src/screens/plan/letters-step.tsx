@@ -1,0 +1,97 @@
+import { Link } from 'wouter'
+import { useLetterPage } from '../../api/queries.ts'
+import type { LetterFilter, Me } from '../../api/types.ts'
+import { lettersUrl } from '../../lib/letter-filters.ts'
+import { counted } from '../../lib/numbers.ts'
+import { letterPath } from '../../lib/paths.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import type { PlanFaults, PlanForm, PlanSelection } from '../../lib/plan-form.ts'
+import { Choice } from '../../ui/fields.tsx'
+import { LetterTable } from '../../ui/letter-table.tsx'
+import { Note } from '../../ui/notes.tsx'
+
+export interface StepProps {
+  readonly form: PlanForm
+  readonly faults: PlanFaults
+  readonly selection: PlanSelection
+  readonly count: number | undefined
+  readonly set: (change: Partial<PlanForm>) => void
+}
+
+const SAMPLE = 5
+
+export function LettersStep({ form, selection, count, set, stores }: StepProps & { stores: Me['stores'] }) {
+  return (
+    <>
+      <p className="plan-count">
+        <strong>{count === undefined ? '…' : counted(count, 'letter')}</strong>
+        <span className="quiet">
+          {'ids' in selection
+            ? 'chosen one by one'
+            : 'match now; exactly those that match when you freeze will be in it'}
+        </span>
+      </p>
+      {count === 0 && (
+        <Note tone="signal">
+          Nothing matches. <Link href="/letters">Select letters</Link> first.
+        </Note>
+      )}
+      {'filter' in selection && <FilterWords filter={selection.filter} />}
+      {'filter' in selection && stores.length > 1 && (
+        <Choice
+          label="Store"
+          value={form.store}
+          of={[['', 'Choose a store'] as const, ...stores.map(({ name }) => [name, name] as const)]}
+          onChange={store => set({ store })}
+        />
+      )}
+      {'filter' in selection ? <Sample filter={selection.filter} /> : <Ids ids={selection.ids} />}
+      <p className="quiet small">
+        Letters that die later are not in it. Those that wait, are quarantined or parked are told apart by the
+        gates.
+      </p>
+    </>
+  )
+}
+
+function FilterWords({ filter }: { filter: LetterFilter }) {
+  const words = Object.entries(filter)
+  return (
+    <div className="row">
+      {words.length === 0 && <Note tone="signal">No filter is set: this is every letter there is.</Note>}
+      {words.map(([name, value]) => (
+        <span key={name} className="chip foreign">
+          {name} <strong>{plainText(String(value))}</strong>&nbsp;
+        </span>
+      ))}
+      <Link href={lettersUrl(filter)} className="small">
+        Change the selection
+      </Link>
+    </div>
+  )
+}
+
+function Sample({ filter }: { filter: LetterFilter }) {
+  const { data } = useLetterPage({ ...filter, limit: SAMPLE })
+  if (data === undefined || data.letters.length === 0) return null
+  return (
+    <div className="framed">
+      <LetterTable letters={data.letters} isOneCause={filter.group !== undefined} />
+    </div>
+  )
+}
+
+function Ids({ ids }: { ids: readonly string[] }) {
+  return (
+    <ul className="id-list">
+      {ids.slice(0, 12).map(id => (
+        <li key={id}>
+          <Link href={letterPath(id)} className="mono small foreign">
+            {plainText(id)}
+          </Link>
+        </li>
+      ))}
+      {ids.length > 12 && <li className="quiet small">and {ids.length - 12} more</li>}
+    </ul>
+  )
+}

@@ -1,0 +1,68 @@
+import { Link } from 'wouter'
+import { usePreview } from '../../api/queries.ts'
+import type { Preview, PreviewBody } from '../../api/types.ts'
+import { linesToCompare } from '../../lib/json-lines.ts'
+import { letterPath } from '../../lib/paths.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { type PlanForm, type PlanSelection, readPatch } from '../../lib/plan-form.ts'
+import { DiffView } from '../../ui/diff-view.tsx'
+import { Note, Trouble, Waiting } from '../../ui/notes.tsx'
+import { useSettled } from './use-settled.ts'
+
+const SETTLE_MS = 400
+
+/** A few of the letters as they are and as they would be sent, both masked. */
+export function PatchPreview({
+  form,
+  selection,
+  hasFault,
+}: {
+  form: PlanForm
+  selection: PlanSelection
+  hasFault: boolean
+}) {
+  const text = useSettled(form.patch, SETTLE_MS)
+  const { patch } = readPatch(text)
+  const body: PreviewBody = {
+    ...('ids' in selection ? { ids: [...selection.ids] } : { filter: selection.filter }),
+    ...(form.store === '' ? {} : { store: form.store }),
+    ...(form.to === '' ? {} : { to: form.to }),
+    ...(patch === undefined ? {} : { patch: [...patch] }),
+  }
+  const isReady = !hasFault && patch !== undefined
+  const { data, error, isFetching } = usePreview(body, isReady)
+  if (!isReady) return null
+  return (
+    <div className="stack" aria-busy={isFetching}>
+      <h3>What it would change</h3>
+      {error && <Trouble error={error} />}
+      {data === undefined && !error && <Waiting rows={3} />}
+      {data?.samples.length === 0 && <p className="quiet small">No letter to try it on.</p>}
+      {data?.samples.map(sample => (
+        <Sample key={sample.letterId} sample={sample} />
+      ))}
+    </div>
+  )
+}
+
+function Sample({ sample }: { sample: Preview['samples'][number] }) {
+  return (
+    <div className="stack tight">
+      <Link href={letterPath(sample.letterId)} className="mono small foreign">
+        {plainText(sample.letterId)}
+      </Link>
+      {sample.fault && (
+        <Note tone="bad">
+          <span className="foreign">{plainText(sample.fault)}</span>
+        </Note>
+      )}
+      {sample.after !== undefined && (
+        <DiffView
+          before={linesToCompare(sample.before)}
+          after={linesToCompare(sample.after)}
+          label="Payload before and after"
+        />
+      )}
+    </div>
+  )
+}

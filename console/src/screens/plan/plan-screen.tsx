@@ -1,0 +1,91 @@
+import { useMemo, useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
+import { plan as planReplay, useChange } from '../../api/actions.ts'
+import { useMe } from '../../api/queries.ts'
+import { now } from '../../lib/browser-clock.ts'
+import { filterForServer, readFilter } from '../../lib/letter-filters.ts'
+import { EMPTY_PLAN, type PlanForm, type PlanSelection, readPlan } from '../../lib/plan-form.ts'
+import { both, useCan } from '../../lib/use-can.ts'
+import { Button } from '../../ui/buttons.tsx'
+import { Trouble } from '../../ui/notes.tsx'
+import { Page, Panel } from '../../ui/page.tsx'
+import { CheckStep } from './check-step.tsx'
+import { DestinationStep } from './destination-step.tsx'
+import { LettersStep } from './letters-step.tsx'
+import { PaceStep } from './pace-step.tsx'
+import { STEPS, type StepId, Steps } from './steps.tsx'
+import { useSelectionCount } from './use-selection-count.ts'
+import './plan.css'
+
+/** A replay is prepared here. Nothing is sent: what comes out is a plan, frozen and checked, with a page of its own. */
+export function PlanScreen() {
+  const selection = useSelection()
+  const [form, setForm] = useState<PlanForm>(EMPTY_PLAN)
+  const [step, setStep] = useState<StepId>('letters')
+  const [, navigate] = useLocation()
+  const { data: me } = useMe()
+  const canPlan = useCan('replay.plan')
+  const count = useSelectionCount(selection, form.store)
+  const { body, faults } = readPlan(form, selection)
+  const freeze = useChange(() => planReplay(body))
+  const set = (change: Partial<PlanForm>) => setForm({ ...form, ...change })
+  const place = STEPS.findIndex(({ id }) => id === step)
+  const shared = { form, faults, set, selection, count }
+  const isLast = place === STEPS.length - 2
+  return (
+    <Page
+      name="Plan a replay"
+      above={<Link href="/replays">Replays</Link>}
+      lead="Nothing is sent yet. The letters are frozen and checked first, and you see what each gate says."
+    >
+      <div className="plan">
+        <Steps current={step} form={form} faults={faults} count={count} onGo={setStep} />
+        <Panel title={STEPS[place]?.title}>
+          <div className="stack">
+            {step === 'letters' && <LettersStep {...shared} stores={me?.stores ?? []} />}
+            {step === 'destination' && <DestinationStep {...shared} />}
+            {step === 'pace' && <PaceStep {...shared} />}
+            {step === 'check' && (
+              <CheckStep {...shared} body={body} needsApproval={me?.needsApproval ?? false} />
+            )}
+            {freeze.error && <Trouble error={freeze.error} />}
+            <div className="row end">
+              {place > 0 && <Button onPress={() => setStep(STEPS[place - 1]!.id)}>Back</Button>}
+              {isLast ? (
+                <Button
+                  look="main"
+                  busy={freeze.isPending}
+                  may={both(canPlan, mayFreeze(faults))}
+                  onPress={() =>
+                    freeze.mutate(undefined, { onSuccess: ({ id }) => navigate(`/replays/${id}`) })
+                  }
+                >
+                  Freeze and check
+                </Button>
+              ) : (
+                <Button look="main" onPress={() => setStep(STEPS[place + 1]!.id)}>
+                  Next: {STEPS[place + 1]?.title.toLowerCase()}
+                </Button>
+              )}
+            </div>
+          </div>
+        </Panel>
+      </div>
+    </Page>
+  )
+}
+
+function mayFreeze(faults: object) {
+  const [first] = Object.values(faults) as string[]
+  return first === undefined ? { allowed: true } : { allowed: false, why: first }
+}
+
+/** The letters that the URL names, by ids or by a filter. */
+function useSelection(): PlanSelection {
+  const search = useSearch()
+  return useMemo(() => {
+    const ids = new URLSearchParams(search).get('ids')
+    if (ids !== null && ids !== '') return { ids: ids.split(',') }
+    return { filter: filterForServer(readFilter(search), now()) }
+  }, [search])
+}

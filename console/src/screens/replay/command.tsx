@@ -1,0 +1,15 @@
+import { plainText } from '../../lib/plain-text.ts'
+import { Copy } from '../../ui/copy.tsx'
+
+/** The console does nothing that the command line cannot. */
+export function Command({ command, isTitled = true }: { command: string; isTitled?: boolean }) {
+  return (
+    <div>
+      {isTitled && <h3>The same on the command line</h3>}
+      <div className="command">
+        <code className="foreign">{plainText(command)}</code>
+        <Copy text={command} what="the command" />
+      </div>
+    </div>
+  )
+}

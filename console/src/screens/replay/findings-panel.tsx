@@ -1,0 +1,109 @@
+import { Link } from 'wouter'
+import { useFindings } from '../../api/queries.ts'
+import type { Findings, Replay, ReplayDecision } from '../../api/types.ts'
+import { counted, whole } from '../../lib/numbers.ts'
+import { letterPath } from '../../lib/paths.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { Glyph, type GlyphName } from '../../ui/glyphs.tsx'
+import { Note, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Panel } from '../../ui/page.tsx'
+
+const GATES: readonly { decision: ReplayDecision; gate: string; says: string; glyph: GlyphName }[] = [
+  {
+    decision: 'skip_state',
+    gate: 'State',
+    says: 'already replaying, parked, resolved or discarded',
+    glyph: 'pause',
+  },
+  {
+    decision: 'skip_unapproved',
+    gate: 'Quarantine',
+    says: 'poison: edit them, or allow them once the cause is mended',
+    glyph: 'lock',
+  },
+  {
+    decision: 'skip_schema',
+    gate: 'Schema',
+    says: 'the payload, as it would be sent, does not fit',
+    glyph: 'cross',
+  },
+  { decision: 'skip_expired', gate: 'Age', says: 'too old to be sent', glyph: 'dash' },
+  { decision: 'skip_downstream', gate: 'Downstream', says: 'their consumer is not well', glyph: 'bell' },
+]
+
+/** What each gate said, the ones that stopped nothing included: that they were asked is part of the answer. */
+export function FindingsPanel({ replay }: { replay: Replay }) {
+  const { data, error, refetch } = useFindings(replay.id)
+  const goes = replay.findings.replay ?? 0
+  return (
+    <Panel title="What the gates say">
+      <div className="stack">
+        {error && <Trouble error={error} onRetry={refetch} />}
+        {data === undefined && !error && <Waiting rows={4} />}
+        {data && (
+          <ol className="gates">
+            {GATES.map(gate => (
+              <Gate
+                key={gate.decision}
+                {...gate}
+                finding={data.findings.find(({ decision }) => decision === gate.decision)}
+              />
+            ))}
+          </ol>
+        )}
+        {goes === 0 ? (
+          <Note tone="signal">Nothing of it can be sent.</Note>
+        ) : (
+          <p className="gate-sum">
+            <Glyph name="arrow" /> <strong>{counted(goes, 'letter')}</strong> of {whole(replay.count)} will be
+            sent
+          </p>
+        )}
+      </div>
+    </Panel>
+  )
+}
+
+function Gate({
+  gate,
+  says,
+  glyph,
+  finding,
+}: {
+  gate: string
+  says: string
+  glyph: GlyphName
+  finding: Findings['findings'][number] | undefined
+}) {
+  const count = finding?.count ?? 0
+  return (
+    <li className={count > 0 ? 'stops' : 'passes'}>
+      <Glyph name={count > 0 ? glyph : 'check'} />
+      <div>
+        <strong>{gate}</strong>{' '}
+        {count === 0 ? (
+          <span className="quiet">stops none</span>
+        ) : (
+          <span>
+            stops {counted(count, 'letter')}: {says}
+          </span>
+        )}
+        {finding?.whys.map(({ why, count: times }) => (
+          <div key={why} className="small quiet foreign">
+            {whole(times)} × {plainText(why)}
+          </div>
+        ))}
+        {count > 0 && finding && finding.sampleLetterIds.length > 0 && (
+          <div className="small">
+            {finding.sampleLetterIds.slice(0, 3).map((id, index) => (
+              <span key={id}>
+                {index > 0 && ' · '}
+                <Link href={letterPath(id)}>{index === 0 ? 'for instance' : 'another'}</Link>
+              </span>
+            ))}
+          </div>
+        )}
+      </div>
+    </li>
+  )
+}

@@ -1,0 +1,112 @@
+import { Link } from 'wouter'
+import { useReplayItems } from '../../api/queries.ts'
+import type { ItemStatus, Replay, ReplayItem } from '../../api/types.ts'
+import { letterPath, replayPath } from '../../lib/paths.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { span } from '../../lib/times.ts'
+import { useParams } from '../../lib/use-search-params.ts'
+import { LinkButton } from '../../ui/buttons.tsx'
+import { OUTCOMES } from '../../ui/charts.tsx'
+import { Choice } from '../../ui/fields.tsx'
+import { Empty, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Panel } from '../../ui/page.tsx'
+import { ClockTime } from '../../ui/time.tsx'
+import '../../ui/table.css'
+
+const PAGE = 100
+const WORDS: Readonly<Record<string, string>> = Object.fromEntries(
+  OUTCOMES.map(({ status, word }) => [status, word]),
+)
+
+/** Letter by letter, in the order of sending. */
+export function Items({ replay }: { replay: Replay }) {
+  const [params, setParams] = useParams()
+  const status = (params.get('status') ?? '') as ItemStatus | ''
+  const after = params.get('after') ?? undefined
+  const { data, error, refetch } = useReplayItems(replay.id, {
+    status: status || undefined,
+    after,
+    limit: PAGE,
+  })
+  const base = replayPath(replay.id)
+  const linkTo = (behind: number) =>
+    `${base}?${new URLSearchParams({ ...(status === '' ? {} : { status }), after: String(behind) })}`
+  return (
+    <Panel
+      title="Letter by letter"
+      bare
+      aside={
+        <Choice
+          label="Outcome"
+          hideLabel
+          value={status}
+          of={[['', 'Every outcome'] as const, ...OUTCOMES.map(each => [each.status, each.word] as const)]}
+          onChange={chosen => setParams({ status: chosen, after: undefined }, { replace: true })}
+        />
+      }
+    >
+      {error && <Trouble error={error} onRetry={refetch} />}
+      {data === undefined ? (
+        !error && <Waiting />
+      ) : data.items.length === 0 ? (
+        <Empty title="None of these" />
+      ) : (
+        <Rows items={data.items} />
+      )}
+      {data?.after !== undefined && (
+        <div className="table-foot">
+          <LinkButton href={linkTo(data.after)}>More</LinkButton>
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function Rows({ items }: { items: readonly ReplayItem[] }) {
+  return (
+    <table className="table items">
+      <thead>
+        <tr>
+          <th scope="col" className="number col-place">
+            #
+          </th>
+          <th scope="col">Letter</th>
+          <th scope="col" className="col-outcome">
+            Outcome
+          </th>
+          <th scope="col" className="col-sent">
+            Sent
+          </th>
+          <th scope="col" className="number col-took">
+            After
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {items.map(item => (
+          <tr key={item.position} className="linked">
+            <td className="number quiet">{item.position + 1}</td>
+            <td>
+              <Link href={letterPath(item.letterId)} className="row-link mono small clip foreign">
+                {plainText(item.letterId)}
+              </Link>
+              {item.why && <div className="small quiet foreign">{plainText(item.why)}</div>}
+            </td>
+            <td>
+              <span className="outcome">
+                <svg width="12" height="12" viewBox="0 0 12 12" aria-hidden="true" focusable="false">
+                  <rect width="12" height="12" rx="3" className={`outcome-${item.status}`} />
+                </svg>
+                {WORDS[item.status] ?? item.status}
+              </span>
+            </td>
+            <td>{item.sentAt && <ClockTime at={item.sentAt} />}</td>
+            <td className="number quiet">
+              {item.sentAt && item.endedAt && span(Date.parse(item.endedAt) - Date.parse(item.sentAt))}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

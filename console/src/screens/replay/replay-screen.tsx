@@ -1,0 +1,108 @@
+import { Link } from 'wouter'
+import { useReplay } from '../../api/queries.ts'
+import type { Replay } from '../../api/types.ts'
+import { counted } from '../../lib/numbers.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { Note, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Page, Panel } from '../../ui/page.tsx'
+import { ReplayTag } from '../../ui/tags.tsx'
+import { Ago } from '../../ui/time.tsx'
+import { Steps } from '../plan/steps.tsx'
+import { Command } from './command.tsx'
+import { FindingsPanel } from './findings-panel.tsx'
+import { Items } from './items.tsx'
+import { ReplayActions } from './replay-actions.tsx'
+import { ReplayFacts } from './replay-facts.tsx'
+import { Running } from './running.tsx'
+import '../plan/plan.css'
+import './replay.css'
+
+export function ReplayScreen({ id }: { id: string }) {
+  const { data, error, refetch } = useReplay(id)
+  const above = <Link href="/replays">Replays</Link>
+  if (data === undefined)
+    return (
+      <Page name="Replay" above={above}>
+        {error ? <Trouble error={error} onRetry={refetch} /> : <Waiting rows={8} />}
+      </Page>
+    )
+  const reason = plainText(data.reason)
+  const isPlan = data.state === 'planned' || data.state === 'approved'
+  return (
+    <Page
+      name={reason}
+      title={reason}
+      above={above}
+      lead={<Lead replay={data} />}
+      actions={<ReplayActions replay={data} />}
+    >
+      <Why replay={data} />
+      {isPlan ? <Plan replay={data} /> : <Course replay={data} />}
+    </Page>
+  )
+}
+
+function Lead({ replay }: { replay: Replay }) {
+  return (
+    <>
+      <ReplayTag state={replay.state} />
+      <span>{counted(replay.count, 'letter')}, frozen</span>
+      <span className="quiet foreign">
+        <Ago at={replay.createdAt} prefix="planned " /> by {plainText(replay.createdBy)}
+        {replay.approvedBy && `, approved by ${plainText(replay.approvedBy)}`}
+      </span>
+    </>
+  )
+}
+
+/** Why it stands where it stands: the one thing to read first when it halted. */
+function Why({ replay }: { replay: Replay }) {
+  if (replay.why === undefined) return null
+  const by = replay.by === undefined ? '' : ` (${plainText(replay.by)})`
+  return (
+    <Note tone={replay.state === 'halted' ? 'signal' : 'sea'}>
+      <strong>{replay.state === 'halted' ? 'It halted by itself.' : `It is ${replay.state}.`}</strong>
+      <span className="foreign">
+        {plainText(replay.why)}
+        {by}
+      </span>
+    </Note>
+  )
+}
+
+function Plan({ replay }: { replay: Replay }) {
+  return (
+    <div className="plan">
+      <Steps current="confirm" count={replay.count} />
+      <div className="stack">
+        <FindingsPanel replay={replay} />
+        <Panel title="What will be done">
+          <div className="stack">
+            <ReplayFacts replay={replay} />
+            <Command command={replay.command} />
+          </div>
+        </Panel>
+      </div>
+    </div>
+  )
+}
+
+function Course({ replay }: { replay: Replay }) {
+  return (
+    <>
+      <Running replay={replay} />
+      <div className="columns">
+        <Items replay={replay} />
+        <div className="stack">
+          <Panel title="Rules">
+            <ReplayFacts replay={replay} />
+          </Panel>
+          <FindingsPanel replay={replay} />
+          <Panel title="The same on the command line">
+            <Command command={replay.command} isTitled={false} />
+          </Panel>
+        </div>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,66 @@
+import { Link } from 'wouter'
+import type { ReplaySummary } from '../../api/types.ts'
+import { percent, whole } from '../../lib/numbers.ts'
+import { replayPath } from '../../lib/paths.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { OutcomeBar } from '../../ui/charts.tsx'
+import { Empty } from '../../ui/notes.tsx'
+import { ReplayTag } from '../../ui/tags.tsx'
+import { Ago } from '../../ui/time.tsx'
+import '../../ui/table.css'
+import './replay-table.css'
+
+export function ReplayTable({ replays, empty }: { replays: readonly ReplaySummary[]; empty: string }) {
+  if (replays.length === 0) return <Empty title="No replay">{empty}</Empty>
+  return (
+    <table className="table replays">
+      <thead>
+        <tr>
+          <th scope="col">Reason</th>
+          <th scope="col" className="col-state">
+            State
+          </th>
+          <th scope="col" className="number col-count">
+            Letters
+          </th>
+          <th scope="col" className="col-outcome">
+            Outcomes
+          </th>
+          <th scope="col" className="col-planned">
+            Planned
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {replays.map(replay => (
+          <tr key={replay.id} className="linked">
+            <td>
+              <Link href={replayPath(replay.id)} className="row-link two-lines foreign">
+                {plainText(replay.reason)}
+              </Link>
+              {replay.why && <div className="small quiet clip foreign">{plainText(replay.why)}</div>}
+            </td>
+            <td>
+              <ReplayTag state={replay.state} />
+            </td>
+            <td className="number">{whole(replay.count)}</td>
+            <td>
+              <OutcomeBar counts={replay.counts} />
+              <div className="small quiet outcome-words">{outcomeOf(replay)}</div>
+            </td>
+            <td className="quiet">
+              <Ago at={replay.createdAt} />
+              <div className="small clip foreign">by {plainText(replay.createdBy)}</div>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function outcomeOf({ counts, recoveredShare }: ReplaySummary): string {
+  if (recoveredShare === undefined) return counts.waiting > 0 ? 'nothing sent yet' : 'no outcome'
+  const again = counts.failed_same_cause + counts.failed_new_cause
+  return `${percent(recoveredShare)} recovered${again > 0 ? `, ${whole(again)} failed again` : ''}`
+}

@@ -1,0 +1,58 @@
+import type { Action, Me } from '../../api/types.ts'
+import { Tag } from '../../ui/tags.tsx'
+import '../../ui/table.css'
+import './settings.css'
+
+const WORDS: Readonly<Record<Action, string>> = {
+  'letter.reveal': 'Reveal what masks hide',
+  'letter.discard': 'Discard a letter',
+  'letter.reopen': 'Release, lift out or take back a letter',
+  'letters.purge': 'Delete letters for good',
+  'group.triage': 'Acknowledge, mute or resolve groups',
+  'replay.plan': 'Plan replays',
+  'replay.approve': "Approve others' replays",
+  'replay.start': 'Start replays',
+  'replay.pause': 'Pause replays',
+  'replay.resume': 'Let replays go on',
+  'replay.cancel': 'Cancel replays',
+  'breaker.force': 'Force breakers',
+  'consumer.pause': 'Pause consumers',
+  'consumer.resume': 'Let consumers go on',
+  'demo.act': 'Press the buttons of the demo',
+}
+
+export function Permissions({ me }: { me: Me }) {
+  return (
+    <table className="table permissions">
+      <thead>
+        <tr>
+          <th scope="col">Action</th>
+          <th scope="col" className="col-may">
+            Allowed
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {Object.entries(me.can).map(([action, { allowed, why }]) => (
+          <tr key={action}>
+            <td>
+              {WORDS[action as Action] ?? action}
+              {why && <div className="small quiet">{why}</div>}
+            </td>
+            <td>
+              {allowed ? (
+                <Tag tone="good" glyph="check">
+                  yes
+                </Tag>
+              ) : (
+                <Tag tone="idle" glyph="lock">
+                  no
+                </Tag>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,27 @@
+import { Component, type ReactNode } from 'react'
+import { Button } from '../ui/buttons.tsx'
+import { Note } from '../ui/notes.tsx'
+
+/** A screen that breaks takes neither the others nor the way out of it along. */
+export class Mishap extends Component<{ readonly children: ReactNode }, { readonly error: unknown }> {
+  override state: { readonly error: unknown } = { error: undefined }
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error }
+  }
+
+  override render() {
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    return (
+      <Note tone="bad">
+        <strong>This screen broke</strong>
+        <span className="foreign">{error instanceof Error ? error.message : String(error)}</span>
+        <span>
+          The console may have been updated while it was open. Load it again; nothing is lost by that.
+        </span>
+        <Button onPress={() => location.reload()}>Load it again</Button>
+      </Note>
+    )
+  }
+}

@@ -1,0 +1,84 @@
+import { type ReactNode, useId } from 'react'
+import { Link } from 'wouter'
+import type { Permission } from '../api/types.ts'
+import './buttons.css'
+
+type Look = 'plain' | 'main' | 'signal' | 'danger' | 'quiet'
+
+interface ButtonProps {
+  readonly children: ReactNode
+  readonly look?: Look
+  readonly type?: 'button' | 'submit'
+  readonly busy?: boolean
+  readonly label?: string
+  /** Whether it may be pressed; a button that may not stays in sight and says why. */
+  readonly may?: Permission | undefined
+  readonly onPress?: () => void
+}
+
+/**
+ * What is not allowed is not hidden: the button stays focusable, refuses to act, and gives its reason to the eye and to
+ * the screen reader alike.
+ */
+export function Button({
+  children,
+  look = 'plain',
+  type = 'button',
+  busy = false,
+  label,
+  may,
+  onPress,
+}: ButtonProps) {
+  const whyId = useId()
+  const isDenied = may !== undefined && !may.allowed
+  const button = (
+    <button
+      type={isDenied ? 'button' : type}
+      className={`button ${look}`}
+      aria-disabled={isDenied || busy || undefined}
+      aria-describedby={isDenied ? whyId : undefined}
+      aria-label={label}
+      onClick={event => {
+        if (isDenied || busy) event.preventDefault()
+        else onPress?.()
+      }}
+    >
+      {children}
+      {busy && <span className="unseen"> (working)</span>}
+    </button>
+  )
+  if (!isDenied) return button
+  return (
+    <span className="denied">
+      {button}
+      <span role="tooltip" id={whyId} className="why">
+        {may.why ?? 'You may not do this.'}
+      </span>
+    </span>
+  )
+}
+
+/** Looks like a button, goes like a link. */
+export function LinkButton({
+  href,
+  look = 'plain',
+  may,
+  children,
+}: {
+  href: string
+  look?: Look
+  may?: Permission | undefined
+  children: ReactNode
+}) {
+  if (may !== undefined && !may.allowed)
+    return (
+      <Button look={look} may={may}>
+        {children}
+      </Button>
+    )
+  return (
+    <Link href={href} className={`button ${look}`}>
+      {children}
+    </Link>
+  )
+}

@@ -1,0 +1,50 @@
+import { useMemo } from 'react'
+import { diffLines, hunksOf } from '../lib/diff.ts'
+import { counted } from '../lib/numbers.ts'
+import { cut } from '../lib/plain-text.ts'
+import { CodeBox } from './code-box.tsx'
+
+const SIGNS = { same: ' ', gone: '−', new: '+' } as const
+const WORDS = { same: '', gone: 'removed: ', new: 'added: ' } as const
+const LONGEST_LINE = 2_000
+
+/** What changes between two texts: a sign before each line, so that it does not hang on colour. */
+export function DiffView({
+  before,
+  after,
+  label,
+}: {
+  before: readonly string[]
+  after: readonly string[]
+  label: string
+}) {
+  const { hunks, rest } = useMemo(() => hunksOf(diffLines(before, after)), [before, after])
+  if (hunks.length === 0) return <p className="quiet small">No line differs.</p>
+  return (
+    <div className="code-box">
+      <CodeBox label={label} look="diff">
+        {hunks.map((hunk, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a hunk is its place
+          <span key={at}>
+            <Skipped count={hunk.skipped} />
+            {hunk.lines.map((line, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place
+              <span key={index} className={`line ${line.kind}`}>
+                <span aria-hidden="true">{SIGNS[line.kind]} </span>
+                {line.kind !== 'same' && <span className="unseen">{WORDS[line.kind]}</span>}
+                {cut(line.text, LONGEST_LINE).text}
+                {'\n'}
+              </span>
+            ))}
+          </span>
+        ))}
+        <Skipped count={rest} />
+      </CodeBox>
+    </div>
+  )
+}
+
+function Skipped({ count }: { count: number }) {
+  if (count === 0) return null
+  return <span className="line skipped">{`  … ${counted(count, 'line')} the same\n`}</span>
+}

@@ -1,0 +1,42 @@
+import { useEffect, useRef, useState } from 'react'
+import { after } from '../lib/browser-clock.ts'
+import { Glyph } from './glyphs.tsx'
+import './search-field.css'
+
+const SETTLE_MS = 250
+
+/** Searches while one types, once one pauses. */
+export function SearchField({
+  label,
+  value,
+  onSearch,
+}: {
+  label: string
+  value: string
+  onSearch: (text: string) => void
+}) {
+  const [text, setText] = useState(value)
+  const stop = useRef(() => {})
+  // Going back in the browser changes the search without the field.
+  useEffect(() => setText(value), [value])
+  return (
+    <div className="search">
+      <Glyph name="search" />
+      <input
+        type="search"
+        className="input"
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        data-search
+        onChange={event => {
+          const typed = event.target.value
+          setText(typed)
+          stop.current()
+          stop.current = after(SETTLE_MS, () => onSearch(typed.trim()))
+        }}
+      />
+      <kbd title="Press / to search">/</kbd>
+    </div>
+  )
+}

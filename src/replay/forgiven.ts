@@ -1,0 +1,67 @@
+import type { Outcomes, Replay, ReplayItem, Replays } from '../ports/replays.ts'
+
+const PAGE = 500
+
+/**
+ * The outcomes of what was sent before a person took a replay up after a halt, whenever they came. They are told from
+ * the items, so that a runner that dies takes no count with it, and nobody who gathers outcomes has to know of this.
+ */
+export class Forgiven {
+  readonly #replays: Replays
+  #resumedAt: number | undefined
+  #outcomes: { -readonly [O in keyof Outcomes]: number } = none()
+  /** Sent before that time, and not ended when last looked at. */
+  #onTheirWay: readonly number[] = []
+
+  constructor(replays: Replays) {
+    this.#replays = replays
+  }
+
+  async of({ id, resumedAt }: Replay): Promise<Outcomes> {
+    if (resumedAt === undefined) return none()
+    if (resumedAt === this.#resumedAt) await this.#lookAgain(id, resumedAt)
+    else await this.#lookAtAll(id, resumedAt)
+    return { ...this.#outcomes }
+  }
+
+  async #lookAtAll(id: string, resumedAt: number): Promise<void> {
+    this.#resumedAt = resumedAt
+    this.#outcomes = none()
+    await this.#look(resumedAt, this.#itemsBehind(id, -1))
+  }
+
+  async #lookAgain(id: string, resumedAt: number): Promise<void> {
+    const [first] = this.#onTheirWay
+    if (first === undefined) return
+    const wanted = new Set(this.#onTheirWay)
+    await this.#look(resumedAt, this.#itemsBehind(id, first - 1, this.#onTheirWay.at(-1)), wanted)
+  }
+
+  async #look(resumedAt: number, items: AsyncIterable<ReplayItem>, wanted?: Set<number>): Promise<void> {
+    const onTheirWay: number[] = []
+    for await (const { position, status, sentAt } of items) {
+      if (sentAt === undefined || sentAt >= resumedAt || wanted?.has(position) === false) continue
+      if (status === 'sent') onTheirWay.push(position)
+      else if (isOutcome(status)) this.#outcomes[status]++
+    }
+    this.#onTheirWay = onTheirWay
+  }
+
+  async *#itemsBehind(id: string, from: number, to = Number.POSITIVE_INFINITY): AsyncGenerator<ReplayItem> {
+    let after: number | undefined = from
+    while (after !== undefined && after < to) {
+      const limit = Math.min(PAGE, to - after)
+      const page: readonly ReplayItem[] = await this.#replays.items(id, { after, limit })
+      yield* page
+      after = page.at(-1)?.position
+    }
+  }
+}
+
+function none(): { -readonly [O in keyof Outcomes]: number } {
+  return { recovered: 0, failed_same_cause: 0, failed_new_cause: 0 }
+}
+
+function isOutcome(status: ReplayItem['status']): status is keyof Outcomes {
+  return status === 'recovered' || status === 'failed_same_cause' || status === 'failed_new_cause'
+}

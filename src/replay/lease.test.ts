@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest'
+import { afterAnOutage } from '../../test/support/outage.ts'
+
+const REFUSED = 'is being run by another process'
+
+it('K8: a run that is slower than its lease keeps it, between letters and while it waits for a turn', async () => {
+  for (const perSecond of [1, 0.01]) {
+    const it = await afterAnOutage(60)
+    it.world.broken = () => false
+    const replay = await it.plan({ perSecond, stages: ['rest'] })
+    await it.start(replay)
+    const stop = new AbortController()
+    const first = it.runAs('first', replay, stop.signal)
+    for (let half = 0; half < 3; half++) {
+      await it.clock.advance(15_500)
+      expect(await it.runAs('second', replay)).toContain(REFUSED)
+    }
+    expect(it.sends).toHaveLength(perSecond === 1 ? 47 : 1)
+    stop.abort()
+    await first
+  }
+})
+
+it('K8: a run that was away for too long ends without a word, and leaves the rest to the one that has it now', async () => {
+  const it = await afterAnOutage(3)
+  it.world.broken = () => false
+  const replay = await it.plan({ stages: ['rest'] })
+  await it.start(replay)
+  const { replays } = it.store
+  const lease = replays.lease.bind(replays)
+  // The broker takes a minute for the first letter: the second comes to its turn without a lease.
+  const broker = it.store.broker!
+  const publish = broker.publish.bind(broker)
+  let isFirst = true
+  broker.publish = async events => {
+    if (isFirst) {
+      isFirst = false
+      await new Promise<void>(resolve => it.clock.schedule(60_000, resolve))
+    }
+    await publish(events)
+  }
+  const away = it.runAs('away', replay)
+  await it.clock.advance(31_000)
+  expect(await lease(replay.id, 'another', 120_000)).toBe(true)
+  await it.clock.advance(60_000)
+  expect(await away).toMatchObject({ state: 'running' })
+  expect(it.sends).toHaveLength(1)
+  expect(await replays.counts(replay.id)).toMatchObject({ sent: 1, waiting: 2 })
+})
+
+it('K8: two runs are two, also when they go by one name', async () => {
+  const it = await afterAnOutage(5)
+  const replay = await it.plan()
+  await it.start(replay)
+  const stop = new AbortController()
+  const first = it.runAs('server', replay, stop.signal)
+  expect(await it.runAs('server', replay)).toContain(REFUSED)
+  stop.abort()
+  await it.clock.advance(1_000)
+  await first
+})
+
+it('B11: what may be lost is sent again at the pace of the replay, and not after it was stopped', async () => {
+  const it = await afterAnOutage(20)
+  it.world.handlerMs = 3_600_000
+  const replay = await it.plan({ perSecond: 10, stages: ['rest'] })
+  await it.start(replay)
+  const stop = new AbortController()
+  const first = it.runAs('first', replay, stop.signal)
+  await it.clock.advance(3_000)
+  stop.abort()
+  await first
+  expect(it.sends).toHaveLength(20)
+  const again = new AbortController()
+  const second = it.runAs('second', replay, again.signal)
+  await it.clock.advance(450)
+  again.abort()
+  await it.clock.advance(1_000)
+  await second
+  expect(it.sends.filter(({ by }) => by === 'second')).toHaveLength(5)
+})

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest'
+import { afterAnOutage } from '../../test/support/outage.ts'
+import { reopenLetter } from '../operations/decide.ts'
+import { cancelReplay, pauseReplay } from './control.ts'
+import { runReplay } from './runner.ts'
+
+const SLOW = { perSecond: 0.1, stages: ['rest'] } as const
+
+/** A replay of one letter every ten seconds that has sent its first. */
+async function waitingForItsTurn() {
+  const it = await afterAnOutage(5)
+  it.world.broken = () => false
+  const replay = await it.plan(SLOW)
+  await it.start(replay)
+  const stop = new AbortController()
+  const run = it.runAs('runner', replay, stop.signal)
+  await it.clock.advance(1_000)
+  expect(it.sends).toHaveLength(1)
+  return { ...it, replay, stop, run }
+}
+
+describe('a replay is stopped', () => {
+  it.each([
+    ['cancelled', cancelReplay],
+    ['paused', pauseReplay],
+  ] as const)('B11: while it waits for its turn: %s, it sends no more', async (state, steer) => {
+    const it = await waitingForItsTurn()
+    await steer(it.store, it.replay.id, it.ann)
+    await it.clock.advance(60_000)
+    expect(await it.run).toMatchObject({ state })
+    expect(it.sends).toHaveLength(1)
+    expect((await it.store.deadLetters.stats()).byState).toEqual({ resolved: 1, dead: 4 })
+  })
+
+  it('B11: an abort in that wait ends the run at once, and sends nothing', async () => {
+    const it = await waitingForItsTurn()
+    it.stop.abort()
+    await it.clock.advance(1)
+    expect(await it.run).toMatchObject({ state: 'running' })
+    expect(it.sends).toHaveLength(1)
+  })
+
+  it('K8: what changes in that wait is seen before the letter is sent', async () => {
+    const it = await waitingForItsTurn()
+    const [next] = await it.store.replays.items(it.replay.id, { status: 'waiting', limit: 1 })
+    await it.store.deadLetters.change(next!.letterId, { to: 'discarded', at: it.clock.now() })
+    await it.clock.advance(10_000)
+    expect((await it.store.replays.items(it.replay.id))[next!.position]).toMatchObject({
+      status: 'skipped',
+      why: 'it is discarded',
+    })
+    it.stop.abort()
+    await it.run
+  })
+
+  it('B11: cancelled just before the last step, the letter is given back and not sent', async () => {
+    const it = await afterAnOutage(1)
+    const replay = await it.plan()
+    await it.start(replay)
+    const { replays } = it.store
+    const record = replays.record.bind(replays)
+    replays.record = async (id, items) => {
+      if (items[0]?.status === 'sent') await cancelReplay(it.store, id, it.ann)
+      await record(id, items)
+    }
+    expect(await it.run(replay)).toMatchObject({ state: 'cancelled' })
+    expect(it.sends).toEqual([])
+    expect(await replays.counts(replay.id)).toMatchObject({ waiting: 1, sent: 0 })
+    expect((await it.store.deadLetters.stats()).byState).toEqual({ dead: 1 })
+  })
+
+  it('B11: a stop that comes before the end is what the audit tells of, and nothing else', async () => {
+    const it = await afterAnOutage(1)
+    it.world.broken = () => false
+    const replay = await it.plan()
+    await it.start(replay)
+    const { replays } = it.store
+    const counts = replays.counts.bind(replays)
+    replays.counts = async id => {
+      const counted = await counts(id)
+      if (counted.recovered === 1) await cancelReplay(it.store, id, it.ann).catch(() => {})
+      return counted
+    }
+    expect(await it.run(replay)).toMatchObject({ state: 'cancelled' })
+    const { entries } = await it.store.audit.list({ target: replay.id })
+    expect(entries.map(({ action }) => action)).toEqual(['replay.cancel', 'replay.start', 'replay.plan'])
+  })
+})
+
+describe('a letter of a cancelled replay', () => {
+  it('E9: that a runner took and died before writing it down is dead again, or quarantined if it is poison', async () => {
+    const it = await afterAnOutage(2)
+    const [first] = (await it.store.deadLetters.list()).letters
+    await it.store.deadLetters.send({ ...first!, cycle: { ...first!.cycle, reason: 'poison' } })
+    const replay = await it.plan({ allowQuarantined: true })
+    await it.start(replay)
+    for (const { letterId } of await it.store.replays.items(replay.id))
+      await it.store.deadLetters.change(letterId, {
+        to: 'replaying',
+        at: it.clock.now(),
+        replayId: replay.id,
+      })
+    await cancelReplay(it.store, replay.id, it.ann)
+    expect((await it.store.deadLetters.stats()).byState).toEqual({ dead: 1, quarantined: 1 })
+    expect(await it.store.replays.counts(replay.id)).toMatchObject({ waiting: 2 })
+  })
+
+  it('E9: that may or may not have been sent stays replaying until a person reopens it', async () => {
+    const it = await afterAnOutage(1)
+    const replay = await it.plan()
+    await it.start(replay)
+    const target = { send: () => Promise.reject(new Error('broker down')) }
+    const options = { target, around: it.around, owner: 'runner' }
+    await expect(runReplay(it.store, replay.id, options)).rejects.toThrow('broker down')
+    const [letter] = (await it.store.deadLetters.list()).letters
+    expect(letter).toMatchObject({ state: 'replaying' })
+    const decision = { by: 'ann', at: it.clock.now() }
+    await expect(reopenLetter(it.store, letter!, decision)).rejects.toThrow(
+      `is replaying, cannot be reopened; replay ${replay.id} is running: wait for its outcome, or cancel it first`,
+    )
+    await cancelReplay(it.store, replay.id, it.ann)
+    expect(await reopenLetter(it.store, letter!, decision)).toMatchObject({ state: 'dead' })
+    expect((await it.plan()).findings).toEqual({ replay: 1 })
+  })
+
+  it('E9: one that was handled is refused in words that hold', async () => {
+    const it = await afterAnOutage(1)
+    const [letter] = (await it.store.deadLetters.list()).letters
+    const resolved = await it.store.deadLetters.change(letter!.id, { to: 'resolved', at: it.clock.now() })
+    await expect(reopenLetter(it.store, resolved!, { by: 'ann', at: it.clock.now() })).rejects.toThrow(
+      'is resolved, cannot be reopened; what is parked or quarantined or discarded can be',
+    )
+  })
+})

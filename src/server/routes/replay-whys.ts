@@ -1,0 +1,38 @@
+import type { Replay, ReplayItem } from '../../ports/replays.ts'
+import type { Room } from '../room.ts'
+import type { NamedStore } from '../stores/federation.ts'
+import { hiddenInPatch, hiddenInPayload, hideIn } from '../views/hidden.ts'
+
+const WHYS_SHOWN = 5
+
+/** Says why the gates decided as they did about an item, as it may be shown. */
+export function whyTeller({ masks }: Room, { store }: Pick<NamedStore, 'store'>, { patch }: Replay) {
+  const written = hiddenInPatch(patch, masks)
+  return async ({ why, decision, letterId }: ReplayItem): Promise<string | undefined> => {
+    // Only a schema speaks of what is in the payload.
+    if (why === undefined || decision !== 'skip_schema') return why && masks.maskText(why)
+    const letter = await store.deadLetters.get(letterId)
+    return hideIn(why, [...written, ...hiddenInPayload(letter?.event.payload, masks)], masks)
+  }
+}
+
+/**
+ * The reasons given most, as they may be shown. What one letter hides does for all of which the same is said: it was
+ * said of each of them.
+ */
+export async function mostGiven(
+  items: readonly ReplayItem[],
+  tell: (item: ReplayItem) => Promise<string | undefined>,
+): Promise<{ why: string; count: number }[]> {
+  const byWhy = Map.groupBy(
+    items.filter(({ why }) => why !== undefined),
+    ({ why }) => why,
+  )
+  const ranked = [...byWhy.values()].sort((a, b) => b.length - a.length).slice(0, WHYS_SHOWN)
+  const told = new Map<string, number>()
+  for (const same of ranked) {
+    const why = (await tell(same[0]!)) ?? ''
+    told.set(why, (told.get(why) ?? 0) + same.length)
+  }
+  return [...told].map(([why, count]) => ({ why, count }))
+}

@@ -1,0 +1,94 @@
+import { DISPLAY_MAX_DEPTH, maskForDisplay } from '../../core/dead-letter/mask.ts'
+import { MASK } from '../../core/dead-letter/mask-text.ts'
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { JsonValue } from '../../core/event/event.ts'
+import { isBytes } from '../../core/event/plain.ts'
+import type { PatchOperation } from '../../ports/replays.ts'
+import { applyPatch } from '../../replay/json-patch.ts'
+import type { Json } from '../schema/common.ts'
+import { masksInto, masksOfPayload, stepsOf } from './hidden.ts'
+
+/** Stands for a value that is masked where it is, and is masked wherever a patch carries it. */
+const HIDDEN = `\0${MASK}`
+
+/** A patch asks whether a masked value is a certain one: to answer either way would be to show it. */
+export class MaskedTestError extends Error {
+  override readonly name = 'MaskedTestError'
+
+  constructor(index: number, path: string) {
+    super(
+      `patch operation ${index + 1} (test ${path}): it tests what is masked, which a preview does not answer; leave it out here`,
+    )
+  }
+}
+
+/** A payload as it may be shown. */
+export function payloadView(payload: unknown, masks: Masks): Json {
+  return (maskForDisplay({ payload }, masks) as { readonly payload: Json }).payload
+}
+
+/**
+ * What a patch makes of a payload, as it may be shown. It is applied to the payload without what is masked, so that
+ * nothing of that can come out of it, wherever it is moved or copied to. Undefined when the patch does not fit.
+ */
+export function patchedView(
+  payload: unknown,
+  patch: readonly PatchOperation[],
+  masks: Masks,
+): Json | undefined {
+  let document = withoutMasked(payload, masksOfPayload(masks)) as JsonValue
+  for (const [index, operation] of patch.entries()) {
+    if (operation.op === 'test' && !isShownWhole(seenAt(document, operation.path), masks))
+      throw new MaskedTestError(index, operation.path)
+    try {
+      document = applyPatch(document, asSeen(document, operation))
+    } catch {
+      return undefined
+    }
+  }
+  const maskText = (text: string) => (text === HIDDEN ? MASK : masks.maskText(text))
+  return payloadView(document, { ...masks, maskText })
+}
+
+function withoutMasked(value: unknown, masks: Masks | undefined, depth = 0): unknown {
+  if (value === null || value === undefined) return value
+  if (masks === undefined || isBytes(value) || depth > DISPLAY_MAX_DEPTH) return HIDDEN
+  if (typeof value !== 'object') return value
+  const inside = (each: unknown, step: string | number) =>
+    withoutMasked(each, masksInto(masks, step), depth + 1)
+  return Array.isArray(value)
+    ? value.map(inside)
+    : Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inside(each, name)]))
+}
+
+/** The operation where nothing is known of the insides of what is hidden: there it changes nothing that is seen. */
+function asSeen(document: JsonValue, operation: PatchOperation): readonly PatchOperation[] {
+  const { op, path, from } = operation
+  const isInside = (pointer: string) =>
+    pointer !== '' && seenAt(document, pointer.slice(0, pointer.lastIndexOf('/'))) === HIDDEN
+  const isFromInside = from !== undefined && (op === 'copy' || op === 'move') && isInside(from)
+  if (isInside(path))
+    return op === 'move' && from !== undefined && !isFromInside ? [{ op: 'remove', path: from }] : []
+  return isFromInside ? [{ op: 'add', path, value: HIDDEN }] : [operation]
+}
+
+/** What is at a place, hidden when anything on the way to it is; undefined when there is no such place. */
+function seenAt(document: JsonValue, pointer: string): unknown {
+  let value: unknown = document
+  for (const step of stepsOf(pointer)) {
+    if (value === HIDDEN) return HIDDEN
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Readonly<Record<string, unknown>>)[step]
+  }
+  return value
+}
+
+function isShownWhole(value: unknown, masks: Masks, depth = 0): boolean {
+  if (typeof value === 'string' || typeof value === 'number')
+    return value !== HIDDEN && masks.maskText(String(value)) === String(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (depth > DISPLAY_MAX_DEPTH) return false
+  return Object.entries(value).every(
+    ([name, each]) => masks.maskText(name) === name && isShownWhole(each, masks, depth + 1),
+  )
+}

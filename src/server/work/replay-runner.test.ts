@@ -1,0 +1,87 @@
+import { expect, it } from 'vitest'
+import { afterAnOutage } from '../../../test/support/outage.ts'
+import { serverWorld } from '../../../test/support/server-world.ts'
+import { cancelReplay } from '../../replay/control.ts'
+
+const EVERY_MINUTE = { cron: '* * * * *', batchSize: 60, maxAgeMs: 86_400_000 }
+
+it('K8: what the schedule runs is not run once more by whoever looks for replays without a runner', async () => {
+  const shop = await afterAnOutage(60)
+  shop.world.broken = () => false
+  shop.world.handlerMs = 20_000
+  const { clock, store } = shop
+  const published: string[] = []
+  const broker = store.broker!
+  const publish = broker.publish.bind(broker)
+  broker.publish = async events => {
+    published.push(...events.map(({ id }) => id))
+    await publish(events)
+  }
+  const { ask, server, errors } = serverWorld({ stores: store, clock, automaticReplay: EVERY_MINUTE })
+  await ask('/healthz')
+  for (let second = 0; second < 400; second++) await clock.advance(1_000)
+  expect(published).toHaveLength(60)
+  expect(new Set(shop.handled).size).toBe(60)
+  expect(shop.handled).toHaveLength(60)
+  expect(errors).toEqual([])
+  await server.close()
+})
+
+/** A replay that was cancelled with all it had sent on its way, and what came of it since. */
+async function stoppedInFlight() {
+  const shop = await afterAnOutage(5)
+  shop.world.broken = () => false
+  shop.world.handlerMs = 2_000
+  const replay = await shop.plan({ stages: ['rest'] })
+  await shop.start(replay)
+  const run = shop.runAs('runner', replay)
+  await shop.clock.advance(1_000)
+  await cancelReplay(shop.store, replay.id, shop.ann)
+  await shop.clock.advance(5_000)
+  await run
+  expect(await shop.store.replays.counts(replay.id)).toMatchObject({ sent: 5 })
+  return { ...shop, replay }
+}
+
+it('B12: the server goes on gathering the outcomes of replays that were stopped', async () => {
+  const { store, clock, replay } = await stoppedInFlight()
+  const { ask, server } = serverWorld({ stores: store, clock })
+  await ask('/healthz')
+  await clock.advance(1_000)
+  expect(await store.replays.counts(replay.id)).toMatchObject({ sent: 0, recovered: 5 })
+  await server.close()
+})
+
+it('B12, F8: who looks at such a replay sees them at once, and a server that changes nothing leaves them', async () => {
+  const { store, clock, replay } = await stoppedInFlight()
+  const path = `/api/v1/replays/${replay.id}`
+  const reader = serverWorld({ stores: store, clock, readOnly: true })
+  expect((await reader.ask(path)).body.counts).toMatchObject({ sent: 5 })
+  // The look of the server itself finds the list empty, so that only the question can have gathered.
+  store.replays.list = async () => []
+  const { ask, server } = serverWorld({ stores: store, clock })
+  expect((await ask(path)).body.counts).toMatchObject({ sent: 0, recovered: 5 })
+  await server.close()
+})
+
+it('F8: closing waits for a broker that does not answer no longer than seconds', async () => {
+  for (const automaticReplay of [undefined, EVERY_MINUTE]) {
+    const { store, clock } = await afterAnOutage(1)
+    store.broker!.publish = () => new Promise(() => {})
+    const { tell, ask, server } = serverWorld({ stores: store, clock, automaticReplay })
+    await ask('/healthz')
+    if (automaticReplay === undefined) {
+      const plan = await tell('/api/v1/replays', { filter: {}, reason: 'mended' })
+      await tell(`/api/v1/replays/${plan.body.id}/start`, {})
+    }
+    await clock.advance(70_000)
+    let isClosed = false
+    void server.close().then(() => {
+      isClosed = true
+    })
+    await clock.advance(4_000)
+    expect(isClosed).toBe(false)
+    await clock.advance(2_000)
+    expect(isClosed).toBe(true)
+  }
+})

@@ -1,0 +1,196 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openBrowser } from '../services/chromium.ts'
+import { expectFreshConsole, openPage } from '../support/console-page.ts'
+import { type DemoProcess, startDemo } from '../support/demo-process.ts'
+import { inBrowser } from '../support/in-browser.ts'
+
+const PATIENCE_MS = 120_000
+
+let browser: Browser
+let demo: DemoProcess
+let folder: string
+let url: string
+beforeAll(async () => {
+  expectFreshConsole()
+  folder = await mkdtemp(join(tmpdir(), 'lazaret-console-'))
+  demo = startDemo(folder, { pace: 1 })
+  url = (await demo.told).url
+  browser = await openBrowser()
+}, PATIENCE_MS)
+afterAll(async () => {
+  await browser?.close()
+  demo?.interrupt()
+  await demo?.ended
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function because(page: Page, reason: string, verb: string | RegExp): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel(/^Why/).fill(reason)
+  await dialog.getByRole('button', { name: verb, exact: true }).click()
+  await dialog.waitFor({ state: 'detached' })
+}
+
+async function audited(page: Page, action: string, reason: string): Promise<void> {
+  await page.goto(`${url}/audit?action=${action}`)
+  await page.getByText(reason).first().waitFor()
+}
+
+inBrowser('what can be done', () => {
+  it(
+    'E16: a breaker is forced and reset, a consumer paused and let go on, each with its reason',
+    async () => {
+      const { page, complaints } = await openPage(browser)
+      await page.goto(`${url}/channels`)
+      const row = page.getByRole('row', { name: /send-email/ })
+      await row.getByRole('button', { name: 'Force open' }).click()
+      await because(page, 'mail provider asked us to stop', 'Force it open')
+      await row.getByText('forced open').waitFor()
+      await row.getByRole('button', { name: 'Reset' }).click()
+      await because(page, 'they are back', 'Let it decide')
+      await row.getByText('forced open').waitFor({ state: 'detached' })
+      await row.getByRole('button', { name: 'Pause' }).click()
+      await because(page, 'a look at the queue', 'Pause')
+      await row.getByText('does not pull: paused by hand').waitFor()
+      await row.getByRole('button', { name: 'Go on' }).click()
+      await because(page, 'looked', 'Go on')
+      await row.getByText('paused by hand').waitFor({ state: 'detached' })
+      await audited(page, 'consumer.pause', 'a look at the queue')
+      expect(complaints).toEqual([])
+    },
+    PATIENCE_MS,
+  )
+
+  it(
+    'F8: a group is owned, noted, muted, resolved and opened again',
+    async () => {
+      const { page, complaints } = await openPage(browser)
+      await page.goto(`${url}/groups?search=insufficient`)
+      await page.getByRole('link', { name: /insufficient funds/ }).click()
+      await page.getByRole('button', { name: 'Change owner or ticket' }).click()
+      await page.getByLabel('Owner').fill('mira')
+      await page.getByLabel('Ticket').fill('https://tickets.example.com/7')
+      await page.getByRole('button', { name: 'Keep' }).click()
+      await page.getByRole('link', { name: 'https://tickets.example.com/7' }).waitFor()
+      await page.getByRole('link', { name: /^Notes/ }).click()
+      await page.getByLabel('A note').fill('Cards do run out of money.')
+      await page.getByRole('button', { name: 'Add the note' }).click()
+      await page.getByText('Cards do run out of money.').last().waitFor()
+      await page.getByRole('button', { name: 'Mute…' }).click()
+      await page.getByRole('dialog').getByLabel('For').selectOption('7d')
+      await page.getByRole('dialog').getByRole('button', { name: 'Mute' }).click()
+      await page
+        .locator('.page-head')
+        .getByText(/muted, ends in 6 d|muted, ends in 7 d/)
+        .waitFor()
+      await page.getByRole('button', { name: 'Open again' }).click()
+      await page.locator('.page-head').getByText('open', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Resolve' }).click()
+      await page.locator('.page-head').getByText('resolved', { exact: true }).waitFor()
+      await page.getByRole('link', { name: 'Audit' }).last().click()
+      await page
+        .getByRole('cell', { name: /^group\./ })
+        .first()
+        .waitFor()
+      expect(complaints).toEqual([])
+    },
+    PATIENCE_MS,
+  )
+
+  it(
+    'B13: one letter is edited, its diff shown, and what fits is what the gates let through',
+    async () => {
+      const { page } = await openPage(browser)
+      await page.goto(`${url}/letters?reason=schema&state=dead`)
+      await page.locator('tbody .row-link').first().click()
+      await page.getByRole('link', { name: 'Edit or replay' }).click()
+      await page.getByRole('button', { name: 'Next: destination and edits' }).click()
+      await page.getByText('With a JSON Patch').click()
+      await page.getByRole('button', { name: 'Reveal and edit…' }).click()
+      await because(page, 'a quantity as a word', 'Reveal')
+      const payload = page.getByLabel('Payload', { exact: true })
+      const text = await payload.inputValue()
+      await payload.fill(text.replace(/"quantity": "\w+"/, '"quantity": 2'))
+      const diff = page.getByRole('region', { name: 'Payload before and after' })
+      await diff.getByText('"quantity": 2').waitFor()
+      expect(await diff.locator('.line.gone, .line.new').count()).toBe(2)
+      for (const next of ['pace and halt rules', 'reason and check'])
+        await page.getByRole('button', { name: `Next: ${next}` }).click()
+      await page.getByLabel('Why are they sent again?').fill('the partner meant two')
+      await page.getByRole('button', { name: 'Freeze and check' }).click()
+      await page.getByText('of 1 will be sent').waitFor()
+      await page.getByText('"path":"/items/0/quantity"').first().waitFor()
+      await page.getByRole('button', { name: 'Start: send 1 letter' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Start: send 1 letter' }).click()
+      await page.locator('.page-head').getByText('finished').waitFor()
+      await page.getByRole('img', { name: '1 recovered' }).first().waitFor()
+    },
+    PATIENCE_MS,
+  )
+
+  it(
+    'B11: a replay that runs can be paused, let go on and cancelled',
+    async () => {
+      const { page } = await openPage(browser)
+      await page.goto(`${url}/replays/new?channel=emails&state=dead`)
+      for (const next of ['destination and edits', 'pace and halt rules'])
+        await page.getByRole('button', { name: `Next: ${next}` }).click()
+      await page.getByLabel('Stages', { exact: true }).fill('rest')
+      await page.getByLabel('Letters per second, at most').fill('0.5')
+      await page.getByLabel('Halt when more than').fill('100')
+      await page.getByLabel('Halt at once').uncheck()
+      await page.getByLabel('Leave out what first failed').fill('7d')
+      await page.getByRole('button', { name: 'Next: reason and check' }).click()
+      await page.getByLabel('Why are they sent again?').fill('slowly')
+      await page.getByRole('button', { name: 'Freeze and check' }).click()
+      await page.getByRole('button', { name: /^Start: send/ }).click()
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: /^Start: send/ })
+        .click()
+      await page.getByRole('button', { name: 'Pause' }).click()
+      await because(page, 'a breath', 'Pause')
+      await page.getByText('It is paused.').waitFor()
+      await page.getByText('a breath').waitFor()
+      await page.getByRole('button', { name: 'Go on' }).click()
+      await because(page, '', 'Go on')
+      await page.locator('.page-head').getByText('running').waitFor()
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await because(page, 'enough', 'Cancel')
+      await page.getByText('It is cancelled.').waitFor()
+    },
+    PATIENCE_MS,
+  )
+
+  it(
+    'F8: a letter is discarded and taken back; a purge deletes what was counted, or nothing',
+    async () => {
+      const { page } = await openPage(browser)
+      await page.goto(`${url}/letters?channel=warehouse&state=dead`)
+      await page.locator('tbody .row-link').first().click()
+      await page.getByRole('button', { name: 'Discard…' }).click()
+      await because(page, 'shipped by hand', 'Discard')
+      await page.locator('.page-head').getByText('discarded', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Take back…' }).click()
+      await because(page, 'it was not', 'Do it')
+      await page.locator('.page-head').getByText('dead', { exact: true }).waitFor()
+
+      await page.goto(`${url}/letters?state=resolved&channel=warehouse`)
+      const purge = page.getByRole('button', { name: 'Purge all matching…' })
+      await purge.click()
+      const verb = await page
+        .getByRole('dialog')
+        .locator('button.danger, button[type=button].danger')
+        .innerText()
+      expect(verb).toMatch(/^Delete [1-9]\d* letters?$/)
+      await because(page, 'long done', verb)
+      await page.getByRole('heading', { name: 'No letter matches' }).waitFor()
+      await audited(page, 'letters.purge', 'long done')
+    },
+    PATIENCE_MS,
+  )
+})

@@ -1,0 +1,137 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openBrowser } from '../services/chromium.ts'
+import { expectFreshConsole, openPage } from '../support/console-page.ts'
+import { startDemo } from '../support/demo-process.ts'
+import { inFolder } from '../support/folder.ts'
+import { inBrowser } from '../support/in-browser.ts'
+
+const PATIENCE_MS = 120_000
+const A_WHILE = { timeout: 30_000 }
+
+let browser: Browser
+beforeAll(async () => {
+  expectFreshConsole()
+  browser = await openBrowser()
+}, PATIENCE_MS)
+afterAll(() => browser?.close())
+
+inBrowser('the console on the demo', () => {
+  it(
+    'F8/B10/B11/B12: from a broken release to its letters recovered, by hand, as a person on call does it',
+    async () => {
+      await inFolder(async folder => {
+        const demo = startDemo(folder, { pace: 1 })
+        try {
+          const { url } = await demo.told
+          const { page, complaints } = await openPage(browser, { tour: 'open' })
+          await page.goto(url)
+          await shipsBrokenRelease(page)
+          await looksAtGroupAndLetter(page)
+          await replaysTooSoon(page)
+          await shipsFix(page)
+          await replaysAndRecovers(page)
+          await findsItInAudit(page)
+          expect(complaints).toEqual([])
+        } finally {
+          demo.interrupt()
+          await demo.ended
+        }
+      })
+    },
+    PATIENCE_MS,
+  )
+})
+
+async function shipsBrokenRelease(page: Page): Promise<void> {
+  // The way in is the groups.
+  await page.waitForURL('**/groups')
+  await page.getByRole('button', { name: 'Ship the broken release' }).click()
+  const row = page.getByRole('row', { name: /TypeError: Cannot read properties of undefined/ })
+  await row.waitFor(A_WHILE)
+  await row.getByText('open').waitFor()
+  expect(await row.innerText()).toContain('by error and first own frame: at feeByCardCountry')
+}
+
+async function looksAtGroupAndLetter(page: Page): Promise<void> {
+  await page
+    .getByRole('link', { name: /TypeError: Cannot read/ })
+    .first()
+    .click()
+  await page.getByRole('heading', { name: 'What they have in common' }).waitFor()
+  await page.getByText('The same error was thrown at the same place of your own code.').waitFor()
+  await page.getByRole('link', { name: 'payment.requested' }).first().waitFor()
+  await page.locator('tbody .row-link').first().click()
+
+  await page.getByRole('heading', { name: 'A replay would send it to' }).waitFor()
+  const payload = page.getByRole('region', { name: 'Payload' })
+  expect(await payload.innerText()).toContain('"token": "***"')
+  await page.getByRole('button', { name: 'Reveal…' }).click()
+  await page.getByLabel('Why', { exact: true }).fill('which wallet was it?')
+  await page.getByRole('dialog').getByRole('button', { name: 'Reveal' }).click()
+  await page.getByText('Unmasked for you, and written to the audit.').waitFor()
+  expect(await payload.innerText()).not.toContain('***')
+  await page.getByRole('link', { name: 'Audit 1', exact: true }).click()
+  await page.getByText('payload.reveal').waitFor()
+  await page.getByText('which wallet was it?').waitFor()
+  await page.getByRole('link', { name: 'its group' }).click()
+}
+
+async function planFromGroup(page: Page, reason: string): Promise<void> {
+  await page.getByRole('link', { name: 'Plan a replay' }).click()
+  await page.getByText(/match now; exactly those/).waitFor()
+  await page.getByRole('button', { name: 'Next: destination and edits' }).click()
+  await page.getByLabel('Send them to').waitFor()
+  await page.getByRole('button', { name: 'Next: pace and halt rules' }).click()
+  expect(await page.getByLabel('Stages', { exact: true }).inputValue()).toBe('1, 10, 100, rest')
+  await page.getByRole('button', { name: 'Next: reason and check' }).click()
+  const freeze = page.getByRole('button', { name: 'Freeze and check' })
+  expect(await freeze.getAttribute('aria-disabled')).toBe('true')
+  await page.getByLabel('Why are they sent again?').fill(reason)
+  await freeze.click()
+  await page.getByRole('heading', { name: 'What the gates say' }).waitFor()
+  const command = await page.locator('.command code').innerText()
+  expect(command).toMatch(/^lazaret replay plan .*--group [0-9a-f]{16} .*--reason/)
+  await page.getByRole('button', { name: /^Start: send \d+ letters?$/ }).click()
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Start: send/ })
+    .click()
+}
+
+async function replaysTooSoon(page: Page): Promise<void> {
+  await planFromGroup(page, 'payments look fine again')
+  await page.getByText('It halted by itself.').waitFor(A_WHILE)
+  await page.getByText(/failed again with the cause they had before: it is not mended/).waitFor()
+  const bar = page.getByRole('img', { name: /1 failed again, same cause/ })
+  expect(await bar.first().getAttribute('aria-label')).toMatch(
+    /^1 failed again, same cause, \d+ not sent yet/,
+  )
+}
+
+async function shipsFix(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Ship the fix' }).click()
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: 'Release 2.4.1 mends the payments' })
+    .getByText('(done)')
+    .waitFor(A_WHILE)
+  await page.getByRole('link', { name: /^group [0-9a-f]{16}$/ }).click()
+  await page.waitForURL('**/letters?group=*')
+  await page.goto(page.url().replace('/letters?group=', '/groups/'))
+}
+
+async function replaysAndRecovers(page: Page): Promise<void> {
+  await planFromGroup(page, 'wallets are mended in 2.4.1')
+  await page.locator('.page-head').getByText('finished').waitFor(A_WHILE)
+  await page.getByText('100 %').first().waitFor()
+  const bar = await page.locator('.outcomes.large').getAttribute('aria-label')
+  expect(bar).toMatch(/^\d+ recovered$/)
+  await page.getByText('no letter arrived meanwhile').waitFor()
+}
+
+async function findsItInAudit(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Audit', exact: true }).click()
+  for (const action of ['payload.reveal', 'replay.plan', 'replay.start', 'demo.fix'])
+    await page.getByRole('cell', { name: action, exact: true }).first().waitFor()
+}

@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const INSTALL_MS = 600_000
+/** Another installation may be under way on the machine. */
+const WAIT_FOR_OTHERS = ['-o', 'DPkg::Lock::Timeout=300']
+
+/** Whether something that tests need is there; if not, why. */
+export type Found = { readonly found: true } | { readonly found: false; readonly why: string }
+
+/**
+ * Looks for what a Debian package brings, and installs it where that can be done without asking. Without it the tests
+ * that need it are skipped with the reason, except in CI, where that is a failure.
+ */
+export async function findPackage(name: string, isThere: () => Promise<boolean>): Promise<Found> {
+  if (await isThere()) return { found: true }
+  const why = await install(name)
+  if (await isThere()) return { found: true }
+  if (process.env['CI'] === 'true') throw new Error(`${name} is needed in CI: ${why}`)
+  return { found: false, why }
+}
+
+async function install(name: string): Promise<string> {
+  if (process.getuid?.() !== 0) return `it is not there; install it with: apt-get install ${name}`
+  try {
+    await run('apt-get', [...WAIT_FOR_OTHERS, 'update'], { timeout: INSTALL_MS })
+    await run('apt-get', [...WAIT_FOR_OTHERS, 'install', '-y', name], {
+      timeout: INSTALL_MS,
+      maxBuffer: 1 << 28,
+    })
+    return `${name} is installed, but does not run`
+  } catch (error) {
+    return `${name} could not be installed: ${error instanceof Error ? error.message.split('\n')[0] : error}`
+  }
+}
