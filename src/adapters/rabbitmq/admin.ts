@@ -1,7 +1,7 @@
 import type { AmqpConnection } from './amqp.ts'
 import { Link } from './link/link.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, resolveRabbitmq } from './options.ts'
-import { declareAll, inspect, onChannel } from './topology/declare.ts'
+import { declareAll, depthOf, inspect, onChannel } from './topology/declare.ts'
 import { deadLetterQueue, quarantineQueue, retryQueue, suspectsQueue } from './topology/names.ts'
 import { allSpecs, CATEGORIES } from './topology/plan.ts'
 import { OWN, timeOf } from './wire/headers.ts'
@@ -68,10 +68,8 @@ export class RabbitmqAdmin {
     }
   }
 
-  async #depth(...queues: readonly string[]): Promise<number> {
-    let depth = 0
-    for (const queue of queues) depth += (await inspect(this.#connection, queue))?.messageCount ?? 0
-    return depth
+  #depth(...queues: readonly string[]): Promise<number> {
+    return depthOf(this.#connection, queues)
   }
 
   /** It is not acknowledged, so it is back at the head when the channel closes. */

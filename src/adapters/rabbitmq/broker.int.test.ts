@@ -87,6 +87,22 @@ describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
     await broker.close()
   })
 
+  it('F6: the dead letters of a handler are counted, those in quarantine included', async () => {
+    const channel = uniqueName('orders')
+    const broker = rabbitmq({ url })
+    const inbox = await subscribe(broker, channel, 'bill')
+    expect(await broker.deadLetterCount(channel, 'bill')).toBe(0)
+    await broker.publish(make.events(3, { channel }))
+    for (const reason of ['permanent', 'poison', 'attempts_exhausted'] as const) {
+      const letter = make.letter({ channel, reason })
+      await inbox.subscription.settle(await inbox.next(), { outcome: 'dead', letter, saved: false })
+    }
+    expect(await broker.deadLetterCount(channel, 'bill')).toBe(3)
+    expect(await broker.deadLetterCount(channel)).toBe(0)
+    await broker.close()
+    await expect(broker.deadLetterCount(channel)).rejects.toMatchObject({ code: 'LAZARET_BROKER_CLOSED' })
+  })
+
   it('E21: what was acknowledged right before closing does not come again', async () => {
     const channel = uniqueName('orders')
     const broker = rabbitmq({ url })

@@ -20,7 +20,9 @@ import type { Outgoing } from './link/confirms.ts'
 import { Link } from './link/link.ts'
 import { Publisher } from './link/publisher.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, type Route, resolveRabbitmq } from './options.ts'
+import { depthOf } from './topology/declare.ts'
 import { queueName, suspectsQueue } from './topology/names.ts'
+import { letterQueues } from './topology/plan.ts'
 import { Topology } from './topology/topology.ts'
 import { encodeEvent } from './wire/encode.ts'
 
@@ -111,6 +113,16 @@ export class RabbitmqBroker implements Broker {
     if (this.#isClosed) await subscription.close()
     this.#requireOpen()
     return subscription
+  }
+
+  /**
+   * How many dead letters the server keeps for a handler, those in quarantine included: for health and metrics. Asked on
+   * the connection for consuming, because a server short of memory does not listen to the other one.
+   */
+  async deadLetterCount(channel: string, handler: string = channel): Promise<number> {
+    this.#requireOpen()
+    const connection = await this.#consuming.get(this.#settings.connectTimeoutMs)
+    return await depthOf(connection, letterQueues(queueName(channel, handler)))
   }
 
   /** There is no order to hold a key back by. */

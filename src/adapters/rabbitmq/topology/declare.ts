@@ -33,6 +33,13 @@ export async function inspect(connection: AmqpConnection, queue: string): Promis
   }
 }
 
+/** How many messages there are in all of these; a queue that is not there has none. */
+export async function depthOf(connection: AmqpConnection, queues: readonly string[]): Promise<number> {
+  let depth = 0
+  for (const queue of queues) depth += (await inspect(connection, queue))?.messageCount ?? 0
+  return depth
+}
+
 /** A refused declaration closes its channel, so each has one of its own and nobody else's is hurt. */
 export async function onChannel<T>(
   connection: AmqpConnection,

@@ -108,6 +108,11 @@ export function retrySpec(queue: string, stepMs: number, { queueType }: Topology
   }
 }
 
+/** Where its dead letters are, those in quarantine included. */
+export function letterQueues(queue: string): readonly string[] {
+  return [deadLetterQueue(queue), ...CATEGORIES.map(category => quarantineQueue(queue, category))]
+}
+
 /** All there can ever be of a queue, for who declares beforehand. */
 export function allSpecs(queue: string, channel: string, options: TopologyOptions): readonly Spec[] {
   return [
