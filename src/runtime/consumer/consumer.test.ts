@@ -69,6 +69,33 @@ describe('a consumer handles', () => {
     await consumer.close()
   })
 
+  it('E20: a letter that the broker keeps is told of like one in a store, and only when it is durable', async () => {
+    const { consumer, broker, publish, clock, recorder } = world({
+      deadLetters: undefined,
+      handle: async () => {
+        throw new PermanentError('no such product')
+      },
+    })
+    const subscribe = broker.subscribe.bind(broker)
+    const stored = Promise.withResolvers<void>()
+    broker.subscribe = async (options, deliver) => {
+      const subscription = await subscribe(options, deliver)
+      const settle = subscription.settle.bind(subscription)
+      subscription.settle = (...given) => stored.promise.then(() => settle(...given))
+      return subscription
+    }
+    await consumer.start()
+    await publish('x')
+    await clock.advance(0)
+    expect(recorder.count('letterSaved')).toBe(0)
+    stored.resolve()
+    await clock.advance(0)
+    expect(recorder.of('letterSaved')).toMatchObject([
+      { channel: 'orders', letter: { cycle: { reason: 'permanent' } } },
+    ])
+    await consumer.close()
+  })
+
   it('E2: a permanent error becomes a letter after one attempt', async () => {
     const { consumer, publish, clock, letters } = world({
       handle: async () => {
