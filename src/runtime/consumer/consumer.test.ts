@@ -109,13 +109,15 @@ describe('a consumer handles', () => {
     await consumer.close()
   })
 
-  it('K9: an expired event is not attempted', async () => {
+  it('K9, K2: an expired event is not attempted, and that is a matter of business', async () => {
     const { consumer, publish, clock, letters, handled } = world()
     await publish({ payload: 'late', expiresAt: clock.now() - 1 })
     await consumer.start()
     await clock.advance(0)
     expect(handled).toEqual([])
-    expect(await letters()).toMatchObject([{ cycle: { reason: 'expired', attemptCount: 0 } }])
+    expect(await letters()).toMatchObject([
+      { cycle: { reason: 'expired', category: 'business', attemptCount: 0 } },
+    ])
     await consumer.close()
   })
 
