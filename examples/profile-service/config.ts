@@ -16,7 +16,12 @@ const shape = z.strictObject({
     channel: z.string().min(1),
     concurrency: whole(1),
     timeoutMs: whole(1),
-    retry: z.strictObject({ attempts: whole(1), baseMs: whole(1), maxMs: whole(1) }),
+    retry: z.strictObject({
+      attempts: whole(1),
+      baseMs: whole(1),
+      maxMs: whole(1),
+      transient: z.strictObject({ attempts: whole(1), maxMs: whole(1) }),
+    }),
     breaker: z.strictObject({ failures: whole(1), openMs: whole(1), successes: whole(1) }),
   }),
   http: z.strictObject({ host: z.string().min(1), port: whole(0), degradedAt: whole(0) }),

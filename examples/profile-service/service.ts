@@ -26,6 +26,8 @@ export class ProfileService {
 
   constructor(config: Config) {
     const { channel, concurrency, timeoutMs, retry, breaker } = config.consumer
+    const backoff = (maxMs: number) =>
+      exponential({ baseMs: retry.baseMs, maxMs, multiplier: 2, jitter: { ratio: 0.1 } })
     const profiles = new Profiles(config.database.url, concurrency)
     this.#config = config
     this.#profiles = profiles
@@ -43,7 +45,10 @@ export class ProfileService {
       breaker,
       retry: {
         attempts: retry.attempts,
-        backoff: exponential({ baseMs: retry.baseMs, maxMs: retry.maxMs, jitter: { ratio: 0.1 } }),
+        backoff: backoff(retry.maxMs),
+        byCategory: {
+          transient: { attempts: retry.transient.attempts, backoff: backoff(retry.transient.maxMs) },
+        },
       },
       observer: {
         ...this.metrics.observer,

@@ -3,7 +3,7 @@ import { findPostgres } from '../services/postgres.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { takeDatabaseAway } from './outage.ts'
 
-// npm run chaos:outage [-- --seconds 60 --rate 50 --before 200]: the example as it is configured, its database away for
+// npm run chaos:outage [-- --seconds 60 --rate 50 --at-once 0 --before 1000]: the example as it is configured, its database away for
 // so long, and what became of every event. Ends with 1 when one was dead-lettered or not handled in time.
 const RECOVERY_MS = 60_000
 
@@ -11,7 +11,8 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
     rate: { type: 'string', default: '50' },
-    before: { type: 'string', default: '200' },
+    'at-once': { type: 'string', default: '0' },
+    before: { type: 'string', default: '1000' },
   },
 })
 const foundRabbitmq = await findRabbitmq()
@@ -27,6 +28,7 @@ try {
     postgres: postgres.node!,
     outageMs: Number(values.seconds) * 1_000,
     before: Number(values.before),
+    atOnce: Number(values['at-once']),
     perSecond: Number(values.rate),
     recoveryMs: RECOVERY_MS,
   })

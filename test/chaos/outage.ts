@@ -12,8 +12,10 @@ export interface OutageOptions {
   readonly amqp: string
   readonly postgres: PostgresNode
   readonly outageMs: number
-  /** Events published before, and in every second of the outage. */
+  /** Events published before it, which begins when half of them are handled. */
   readonly before: number
+  /** Events published when it begins, and in every second of it. */
+  readonly atOnce: number
   readonly perSecond: number
   /** How long everything may take to be handled after the database is back. */
   readonly recoveryMs: number
@@ -25,6 +27,7 @@ export interface OutageOptions {
 export interface OutageReport {
   readonly published: number
   readonly handled: number
+  readonly handledBefore: number
   readonly publishedDuringOutage: number
   readonly pausedAfterMs: number
   /** Looks at the service during the outage, those that saw it paused, and those that saw it DOWN with 503. */
@@ -48,7 +51,7 @@ const LOOK_MS = 200
 
 /** Takes the database away from the running example, and gives it back. */
 export async function takeDatabaseAway(options: OutageOptions): Promise<OutageReport> {
-  const { amqp, postgres, outageMs, recoveryMs, env } = options
+  const { amqp, postgres, outageMs, before, atOnce, perSecond, recoveryMs, env } = options
   const channel = uniqueName('users')
   const service = await ProfileProcess.start({ amqp, database: postgres.url, channel, more: env })
   const broker = rabbitmq({ url: amqp })
@@ -57,18 +60,20 @@ export async function takeDatabaseAway(options: OutageOptions): Promise<OutageRe
     await broker.publish(Array.from({ length: count }, () => registration(channel)))
     published += count
   }
+  const rows = () => rowsOf(channel, postgres)
   const status = () => withAdmin({ url: amqp }, admin => admin.status(channel))
   try {
-    await publish(options.before)
-    await until(async () => (await rows(postgres)) === published, 'traffic', 20_000)
+    await publish(before)
+    await until(async () => (await rows()) >= before / 2, 'traffic', 20_000)
 
+    const handledBefore = await rows()
     await postgres.stop()
     const goneAt = systemClock.now()
     const looks: Look[] = []
     let pausedAfterMs = Number.NaN
     while (systemClock.now() - goneAt < outageMs) {
-      const due = Math.floor((options.perSecond * (systemClock.now() - goneAt)) / 1_000)
-      await publish(due - (published - options.before))
+      const due = atOnce + Math.floor((perSecond * (systemClock.now() - goneAt)) / 1_000)
+      await publish(due - (published - before))
       const look = lookOf(await service.health())
       looks.push(look)
       if (look.isPaused && Number.isNaN(pausedAfterMs)) pausedAfterMs = systemClock.now() - goneAt
@@ -77,7 +82,7 @@ export async function takeDatabaseAway(options: OutageOptions): Promise<OutageRe
     const { ready, waiting } = await status()
     await postgres.start()
     const backAt = systemClock.now()
-    await until(async () => (await rows(postgres)) >= published, 'handling them all', recoveryMs)
+    await until(async () => (await rows()) >= published, 'handling them all', recoveryMs)
     const recoveredAfterMs = systemClock.now() - backAt
 
     const { deadLetters, quarantined } = await status()
@@ -85,8 +90,9 @@ export async function takeDatabaseAway(options: OutageOptions): Promise<OutageRe
     const exitCode = await service.stop()
     return {
       published,
-      handled: await rows(postgres),
-      publishedDuringOutage: published - options.before,
+      handled: await rows(),
+      handledBefore,
+      publishedDuringOutage: published - before,
       pausedAfterMs,
       looks: looks.length,
       looksPaused: looks.filter(({ isPaused }) => isPaused).length,
@@ -125,15 +131,18 @@ function lookOf({ code, report }: Awaited<ReturnType<ProfileProcess['health']>>)
 
 function registration(channel: string) {
   const userId = randomUUID()
-  const payload = { userId, email: `${userId}@example.com`, displayName: 'somebody', version: 1 }
+  const payload = { userId, email: `${userId}@${channel}.example`, displayName: 'somebody', version: 1 }
   return createEvent({ channel, type: 'user.registered', payload })
 }
 
-async function rows({ url }: PostgresNode): Promise<number> {
+async function rowsOf(channel: string, { url }: PostgresNode): Promise<number> {
   const client = new Client({ connectionString: url })
   await client.connect()
   try {
-    return Number((await client.query('select count(*) from profiles')).rows[0].count)
+    const { rows: found } = await client.query('select count(*) from profiles where email like $1', [
+      `%@${channel}.example`,
+    ])
+    return Number(found[0].count)
   } finally {
     await client.end()
   }

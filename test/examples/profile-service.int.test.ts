@@ -160,6 +160,25 @@ describe.runIf(isThere)(
       expect(await rowOf(bob)).toBeUndefined()
     })
 
+    it('S8: the events of a user that come at once do not overtake each other unseen', {
+      timeout: TIMEOUT_MS,
+    }, async () => {
+      const { service, channel } = await start()
+      const users = Array.from({ length: 60 }, () => randomUUID())
+      const broker = rabbitmq({ url: rabbit!.url })
+      await broker.publish(
+        users.flatMap(userId => [
+          createEvent({ channel, type: 'user.registered', payload: user(userId) }),
+          createEvent({ channel, type: 'user.updated', payload: user(userId, 2) }),
+          createEvent({ channel, type: 'user.deleted', payload: { userId } }),
+        ]),
+      )
+      await broker.close()
+      await patience.eventually(async () => (await processed(service, 'done')) === 180, 'all are handled')
+      const left = await pool.query('select from profiles where user_id = any($1)', [users])
+      expect(left.rowCount).toBe(0)
+    })
+
     it('F6: with more than 100 dead letters it is degraded', { timeout: TIMEOUT_MS }, async () => {
       const { service, channel } = await start()
       const broker = rabbitmq({ url: rabbit!.url })
