@@ -1,16 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import { Client } from 'pg'
-import { withAdmin } from '../../src/adapters/rabbitmq/admin.ts'
-import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
-import { createEvent } from '../../src/index.ts'
 import { systemClock } from '../../src/ports/system-clock.ts'
-import { Patience, uniqueName } from '../../src/testing/conformance/harness.ts'
-import { ProfileProcess } from '../examples/profile-service.ts'
-import type { PostgresNode } from '../services/postgres-node.ts'
+import type { ProfileProcess } from '../examples/profile-service.ts'
+import type { ProfileWorld } from './profile-world.ts'
 
 export interface OutageOptions {
-  readonly amqp: string
-  readonly postgres: PostgresNode
   readonly outageMs: number
   /** Events published before it, which begins when half of them are handled. */
   readonly before: number
@@ -19,8 +11,6 @@ export interface OutageOptions {
   readonly perSecond: number
   /** How long everything may take to be handled after the database is back. */
   readonly recoveryMs: number
-  /** What the example's config is told; without it, its defaults hold. */
-  readonly env?: NodeJS.ProcessEnv | undefined
 }
 
 /** What was seen of one outage. Times are from the stop of the database, or from its return. */
@@ -50,108 +40,70 @@ export interface OutageReport {
 const LOOK_MS = 200
 
 /** Takes the database away from the running example, and gives it back. */
-export async function takeDatabaseAway(options: OutageOptions): Promise<OutageReport> {
-  const { amqp, postgres, outageMs, before, atOnce, perSecond, recoveryMs, env } = options
-  const channel = uniqueName('users')
-  const service = await ProfileProcess.start({ amqp, database: postgres.url, channel, more: env })
-  const broker = rabbitmq({ url: amqp })
-  let published = 0
-  const publish = async (count: number) => {
-    await broker.publish(Array.from({ length: count }, () => registration(channel)))
-    published += count
-  }
-  const rows = () => rowsOf(channel, postgres)
-  const status = () => withAdmin({ url: amqp }, admin => admin.status(channel))
-  try {
-    await publish(before)
-    await until(async () => (await rows()) >= before / 2, 'traffic', 20_000)
+export async function takeDatabaseAway(world: ProfileWorld, options: OutageOptions): Promise<OutageReport> {
+  const { postgres, service } = world
+  await world.register(options.before)
+  await world.hasRows(options.before / 2)
+  const handledBefore = await world.rows()
+  await postgres.stop()
+  const looks = await watch(world, options)
+  const { ready, waiting } = await world.status()
+  await postgres.start()
+  const backAt = systemClock.now()
+  await world.hasRows(world.published, options.recoveryMs)
+  const recoveredAfterMs = systemClock.now() - backAt
 
-    const handledBefore = await rows()
-    await postgres.stop()
-    const goneAt = systemClock.now()
-    const looks: Look[] = []
-    let pausedAfterMs = Number.NaN
-    while (systemClock.now() - goneAt < outageMs) {
-      const due = atOnce + Math.floor((perSecond * (systemClock.now() - goneAt)) / 1_000)
-      await publish(due - (published - before))
-      const look = lookOf(await service.health())
-      looks.push(look)
-      if (look.isPaused && Number.isNaN(pausedAfterMs)) pausedAfterMs = systemClock.now() - goneAt
-      await pause(LOOK_MS)
-    }
-    const { ready, waiting } = await status()
-    await postgres.start()
-    const backAt = systemClock.now()
-    await until(async () => (await rows()) >= published, 'handling them all', recoveryMs)
-    const recoveredAfterMs = systemClock.now() - backAt
-
-    const { deadLetters, quarantined } = await status()
-    const attempts = service.said('attempt failed').map(({ attempt }) => Number(attempt))
-    const exitCode = await service.stop()
-    return {
-      published,
-      handled: await rows(),
-      handledBefore,
-      publishedDuringOutage: published - before,
-      pausedAfterMs,
-      looks: looks.length,
-      looksPaused: looks.filter(({ isPaused }) => isPaused).length,
-      looksDown: looks.filter(({ isDown }) => isDown).length,
-      mostInHand: Math.max(...looks.map(({ inHand }) => inHand)),
-      failedAttempts: attempts.length,
-      mostAttempts: Math.max(0, ...attempts),
-      waitingAtReturn: (ready ?? 0) + waiting,
-      recoveredAfterMs,
-      mostDeadLetters: Math.max(...looks.map(({ letters }) => letters)),
-      deadLetters: deadLetters + quarantined,
-      exitCode,
-    }
-  } finally {
-    service.signal('SIGKILL')
-    await broker.close()
+  const { deadLetters, quarantined } = await world.status()
+  const attempts = service.said('attempt failed').map(({ attempt }) => Number(attempt))
+  return {
+    published: world.published,
+    handled: await world.rows(),
+    handledBefore,
+    publishedDuringOutage: world.published - options.before,
+    pausedAfterMs: looks.find(({ isPaused }) => isPaused)?.afterMs ?? Number.NaN,
+    looks: looks.length,
+    looksPaused: looks.filter(({ isPaused }) => isPaused).length,
+    looksDown: looks.filter(({ isDown }) => isDown).length,
+    mostInHand: Math.max(...looks.map(({ inHand }) => inHand)),
+    failedAttempts: attempts.length,
+    mostAttempts: Math.max(0, ...attempts),
+    waitingAtReturn: (ready ?? 0) + waiting,
+    recoveredAfterMs,
+    mostDeadLetters: Math.max(...looks.map(({ letters }) => letters)),
+    deadLetters: deadLetters + quarantined,
+    exitCode: await service.stop(),
   }
 }
 
 interface Look {
+  readonly afterMs: number
   readonly isDown: boolean
   readonly isPaused: boolean
   readonly inHand: number
   readonly letters: number
 }
 
-function lookOf({ code, report }: Awaited<ReturnType<ProfileProcess['health']>>): Look {
+/** Users go on registering while the database is away. */
+async function watch(world: ProfileWorld, options: OutageOptions): Promise<readonly Look[]> {
+  const { outageMs, before, atOnce, perSecond } = options
+  const looks: Look[] = []
+  const goneAt = systemClock.now()
+  for (let afterMs = 0; afterMs < outageMs; afterMs = systemClock.now() - goneAt) {
+    const due = before + atOnce + Math.floor((perSecond * afterMs) / 1_000)
+    await world.register(due - world.published)
+    looks.push(look(systemClock.now() - goneAt, await world.service.health()))
+    await new Promise<void>(resolve => systemClock.schedule(LOOK_MS, resolve))
+  }
+  return looks
+}
+
+function look(afterMs: number, { code, report }: Awaited<ReturnType<ProfileProcess['health']>>): Look {
   const [consumer] = report.channels
   return {
+    afterMs,
     isDown: code === 503 && report.status === 'DOWN',
     isPaused: consumer!.paused.includes('breaker'),
     inHand: consumer!.active + consumer!.waiting,
     letters: report.dlqSize,
   }
-}
-
-function registration(channel: string) {
-  const userId = randomUUID()
-  const payload = { userId, email: `${userId}@${channel}.example`, displayName: 'somebody', version: 1 }
-  return createEvent({ channel, type: 'user.registered', payload })
-}
-
-async function rowsOf(channel: string, { url }: PostgresNode): Promise<number> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    const { rows: found } = await client.query('select count(*) from profiles where email like $1', [
-      `%@${channel}.example`,
-    ])
-    return Number(found[0].count)
-  } finally {
-    await client.end()
-  }
-}
-
-async function until(isSo: () => Promise<boolean>, what: string, limitMs: number): Promise<void> {
-  await new Patience({ patienceMs: limitMs }).eventually(isSo, what)
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise(resolve => systemClock.schedule(ms, resolve))
 }
