@@ -1,4 +1,4 @@
-import { ANY_IDS, type Command, command, ONE_ID, SOME_IDS } from './command.ts'
+import { ANY_IDS, type Command, command, ONE_ID, SOME_IDS, SOME_QUEUES } from './command.ts'
 import { completionFlags, demoFlags, doctorFlags, serveFlags } from './flags/common.ts'
 import { groupListFlags, groupShowFlags, muteFlags, triageFlags } from './flags/groups.ts'
 import {
@@ -10,6 +10,7 @@ import {
   showFlags,
   statsFlags,
 } from './flags/letters.ts'
+import { declareFlags, rabbitmqFlags } from './flags/rabbitmq.ts'
 import { planFlags, replayListFlags, replayShowFlags, runFlags, steerFlags } from './flags/replay.ts'
 
 /** Every verb there is, in the order of help. */
@@ -203,6 +204,22 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./verbs/replay-steer.ts')).replayCancel,
   }),
   command({
+    name: 'rabbitmq declare',
+    about: 'the queues, dead-letter places and retry steps of a channel',
+    arguments: SOME_QUEUES,
+    flags: declareFlags,
+    examples: ['lazaret rabbitmq declare orders', 'lazaret rabbitmq declare orders.bill --channel orders'],
+    load: async () => (await import('./verbs/rabbitmq-declare.ts')).rabbitmqDeclare,
+  }),
+  command({
+    name: 'rabbitmq status',
+    about: 'depth and consumers of queues and of what lies beside them',
+    arguments: SOME_QUEUES,
+    flags: rabbitmqFlags,
+    examples: ['lazaret rabbitmq status orders'],
+    load: async () => (await import('./verbs/rabbitmq-status.ts')).rabbitmqStatus,
+  }),
+  command({
     name: 'doctor',
     about: 'config, store, clock and disk: what is wrong, and the remedy',
     flags: doctorFlags,
@@ -220,4 +237,4 @@ export const COMMANDS: readonly Command[] = [
 ]
 
 /** Named in the documentation of what is to come; a person who types one is told so. */
-export const NOT_YET: readonly string[] = ['outbox', 'rabbitmq']
+export const NOT_YET: readonly string[] = ['outbox']

@@ -1,0 +1,164 @@
+import type { Delivery } from '../../../ports/broker.ts'
+import { nextTurn } from '../../../ports/system-clock.ts'
+import type { AmqpMessage } from '../amqp.ts'
+import type { RabbitmqSettings } from '../options.ts'
+import { IN_PROCESS_REST_MS } from '../topology/steps.ts'
+import { atMost, rest } from '../waiting.ts'
+import { readNotBefore } from '../wire/state.ts'
+import { type Place, RabbitmqDelivery } from './delivery.ts'
+import type { LostDeliveries } from './lost.ts'
+import type { Session } from './session.ts'
+import type { Settler } from './settler.ts'
+import type { Tap } from './tap.ts'
+
+/** How long a shutdown waits for the server to take what is being settled or given back. */
+const CLOSE_MS = 5_000
+/** A quorum queue puts back what was acknowledged right before its channel closed: it needs this long to note it. */
+const DRAIN_MS = 300
+
+/**
+ * Between the server and the handler. A message is sorted when it comes: one whose time has not come goes back to wait,
+ * one that came back unsettled goes to the suspects, all others are handed over, at most `prefetch` at a time.
+ */
+export class Intake {
+  readonly #settings: RabbitmqSettings
+  readonly #place: Place
+  readonly #prefetch: number
+  readonly #deliver: (delivery: Delivery) => void
+  readonly #settler: Settler
+  readonly #lost: LostDeliveries
+  readonly #open = new Set<RabbitmqDelivery>()
+  #backlog: RabbitmqDelivery[] = []
+  readonly #work = new Set<Promise<unknown>>()
+  #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
+  #tap: Tap | undefined
+
+  constructor(
+    settings: RabbitmqSettings,
+    place: Place,
+    prefetch: number,
+    deliver: (delivery: Delivery) => void,
+    settler: Settler,
+    lost: LostDeliveries,
+  ) {
+    this.#settings = settings
+    this.#place = place
+    this.#prefetch = prefetch
+    this.#deliver = deliver
+    this.#settler = settler
+    this.#lost = lost
+  }
+
+  /** The subscriber knows of its subscription in the next turn; a delivery before that could not be settled. */
+  start(tap: Tap): void {
+    this.#tap = tap
+    void nextTurn().then(() => {
+      if (this.#mode !== 'starting') return
+      this.#mode = 'running'
+      this.#pump()
+    })
+  }
+
+  holds(delivery: Delivery): delivery is RabbitmqDelivery {
+    return this.#open.has(delivery as RabbitmqDelivery) && (delivery as RabbitmqDelivery).session.isOpen
+  }
+
+  settled(delivery: RabbitmqDelivery): void {
+    this.#open.delete(delivery)
+    delivery.session.settled(delivery.message)
+    this.#pump()
+  }
+
+  /** While it is being made durable it cannot be settled again; its place is free when it is acknowledged. */
+  async during(delivery: RabbitmqDelivery, work: Promise<boolean>): Promise<boolean> {
+    this.#open.delete(delivery)
+    this.#work.add(work)
+    try {
+      const isDurable = await work
+      if (isDurable) delivery.session.settled(delivery.message)
+      return isDurable
+    } finally {
+      this.#work.delete(work)
+      this.#pump()
+    }
+  }
+
+  receive(session: Session, message: AmqpMessage, isSuspect: boolean): void {
+    const delivery = this.#read(session, message)
+    if (delivery === undefined) return
+    const waitMs = readNotBefore(message.properties.headers ?? {}) - this.#settings.clock.now()
+    if (waitMs > IN_PROCESS_REST_MS) {
+      const { queue } = this.#place
+      void this.during(delivery, this.#settler.putBack(delivery, queue, waitMs + this.#settings.clock.now()))
+    } else if (waitMs > 0) this.#settings.clock.schedule(waitMs, () => this.#offer(delivery, isSuspect))
+    else this.#offer(delivery, isSuspect)
+  }
+
+  /** The channel is gone: what was open on it comes again, to us or to another. */
+  lose(session: Session): void {
+    for (const delivery of [...this.#open, ...this.#backlog]) {
+      if (delivery.session === session) this.#lost.add(delivery)
+    }
+    for (const delivery of this.#open) if (delivery.session === session) this.#open.delete(delivery)
+    this.#backlog = this.#backlog.filter(delivery => delivery.session !== session)
+  }
+
+  pause(): void {
+    if (this.#mode === 'closed') return
+    this.#mode = 'paused'
+    void this.#tap?.turn('off')
+  }
+
+  resume(): void {
+    if (this.#mode === 'closed') return
+    this.#mode = 'running'
+    void this.#tap?.turn('on')
+    this.#pump()
+  }
+
+  async close(): Promise<void> {
+    if (this.#mode === 'closed') return
+    this.#mode = 'closed'
+    const tap = this.#tap!
+    const { clock } = this.#settings
+    await atMost(clock, CLOSE_MS, tap.turn('off'))
+    await atMost(clock, CLOSE_MS, Promise.allSettled([...this.#work]))
+    const left = [...this.#open, ...this.#backlog].filter(delivery => delivery.session.isOpen)
+    this.#open.clear()
+    this.#backlog = []
+    await atMost(clock, CLOSE_MS, Promise.allSettled(left.map(delivery => this.#giveBack(delivery))))
+    if (tap.flush()) await rest(clock, DRAIN_MS)
+    await tap.close()
+  }
+
+  /** With what is known of it, which the server could not tell: it would mark it as one that may have killed us. */
+  async #giveBack(delivery: RabbitmqDelivery): Promise<void> {
+    await this.#settler.giveBack(delivery, this.#place.queue)
+    delivery.session.settled(delivery.message)
+  }
+
+  #read(session: Session, message: AmqpMessage): RabbitmqDelivery | undefined {
+    const delivery = new RabbitmqDelivery(session, message, this.#place)
+    if (!message.fields.redelivered) return delivery
+    const known = this.#lost.take(delivery)
+    if (known !== undefined) return new RabbitmqDelivery(session, message, this.#place, known)
+    void this.during(delivery, this.#settler.suspect(delivery, this.#place.queue))
+    return undefined
+  }
+
+  #offer(delivery: RabbitmqDelivery, isSuspect: boolean): void {
+    if (!delivery.session.isOpen) return
+    if (isSuspect) this.#backlog.unshift(delivery)
+    else this.#backlog.push(delivery)
+    this.#pump()
+  }
+
+  #pump(): void {
+    while (this.#mode === 'running' && this.#open.size + this.#work.size < this.#prefetch) {
+      const delivery = this.#backlog.shift()
+      if (delivery === undefined) return
+      this.#open.add(delivery)
+      this.#deliver(delivery)
+    }
+  }
+}

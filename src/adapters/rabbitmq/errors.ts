@@ -1,0 +1,86 @@
+import { LazaretError } from '../../core/failure/errors.ts'
+
+/** The server cannot be reached, or did not answer in time. What was asked may or may not have been done. */
+export class RabbitmqUnreachableError extends LazaretError {
+  override readonly name = 'RabbitmqUnreachableError'
+
+  constructor(server: string, problem: string, cause?: unknown) {
+    super(`RabbitMQ ${server}: ${problem}; see that it runs and can be reached from here`, {
+      code: 'LAZARET_BROKER_UNREACHABLE',
+      retryable: true,
+      cause,
+    })
+  }
+}
+
+/** The server answered, and does not let us in: trying again cannot help. */
+export class RabbitmqRefusedError extends LazaretError {
+  override readonly name = 'RabbitmqRefusedError'
+
+  constructor(server: string, problem: string, cause?: unknown) {
+    super(`RabbitMQ ${server}: refused: ${problem}; check user, password, vhost and permissions`, {
+      code: 'LAZARET_BROKER_REFUSED',
+      retryable: false,
+      cause,
+    })
+  }
+}
+
+/** There is no queue behind the place it was sent to: RabbitMQ would have dropped it in silence. */
+export class UnroutableError extends LazaretError {
+  override readonly name = 'UnroutableError'
+  readonly exchange: string
+  readonly routingKey: string
+
+  constructor(exchange: string, routingKey: string) {
+    const place =
+      exchange === '' ? `queue '${routingKey}'` : `exchange '${exchange}' with routing key '${routingKey}'`
+    super(`${place}: no queue takes it, so nothing was kept; declare the queue, or mend its binding`, {
+      code: 'LAZARET_BROKER_UNROUTABLE',
+      retryable: false,
+    })
+    this.exchange = exchange
+    this.routingKey = routingKey
+  }
+}
+
+/** Headers travel in one frame; the server ends the connection over a larger one, so it is not sent at all. */
+export class HeadersTooLargeError extends LazaretError {
+  override readonly name = 'HeadersTooLargeError'
+
+  constructor(bytes: number, max: number) {
+    super(`message headers: ${bytes} bytes, and RabbitMQ takes ${max}; move what is large to the payload`, {
+      code: 'LAZARET_EVENT_INVALID',
+      retryable: false,
+    })
+  }
+}
+
+/** `amqplib` is an optional peer: only who uses RabbitMQ installs it. */
+export class ClientMissingError extends LazaretError {
+  override readonly name = 'ClientMissingError'
+
+  constructor(cause: unknown) {
+    super('amqplib: cannot be loaded; install it beside lazaret: npm install amqplib', {
+      code: 'LAZARET_CLIENT_MISSING',
+      retryable: false,
+      cause,
+    })
+  }
+}
+
+/** What is on the server is not what is to be declared. Nothing was changed. */
+export class TopologyError extends LazaretError {
+  override readonly name = 'TopologyError'
+  /** The queue or exchange. */
+  readonly subject: string
+
+  constructor(subject: string, difference: string, remedy: string, cause?: unknown) {
+    super(`${subject}: ${difference}; ${remedy}`, {
+      code: 'LAZARET_TOPOLOGY_MISMATCH',
+      retryable: false,
+      cause,
+    })
+    this.subject = subject
+  }
+}

@@ -1,0 +1,146 @@
+import type { Category } from '../../../core/failure/failure.ts'
+import type { QueueOptions } from '../amqp.ts'
+import {
+  deadLetterExchange,
+  deadLetterQueue,
+  quarantineKey,
+  quarantineQueue,
+  retryQueue,
+  suspectsQueue,
+} from './names.ts'
+
+export interface TopologyOptions {
+  readonly queueType: 'quorum' | 'classic'
+  readonly retryStepsMs: readonly number[]
+  readonly deadLetterTtlMs?: number | undefined
+  readonly deliveryLimit: number
+}
+
+export interface QueueSpec {
+  readonly kind: 'queue'
+  readonly name: string
+  readonly options: QueueOptions
+  /** The queue of the channel itself, in contrast to what lies beside it. */
+  readonly isMain: boolean
+}
+
+export interface ExchangeSpec {
+  readonly kind: 'exchange'
+  readonly name: string
+  readonly type: 'direct' | 'topic'
+}
+
+export interface BindingSpec {
+  readonly kind: 'binding'
+  readonly queue: string
+  readonly exchange: string
+  readonly pattern: string
+}
+
+export type Spec = QueueSpec | ExchangeSpec | BindingSpec
+
+export const CATEGORIES: readonly Category[] = ['transient', 'schema', 'business', 'integration', 'unknown']
+
+/** The exchange of a channel: whoever binds a queue to it gets its events, by type if need be. */
+export function channelSpecs(channel: string, queue: string): readonly Spec[] {
+  return [
+    { kind: 'exchange', name: channel, type: 'topic' },
+    { kind: 'binding', queue, exchange: channel, pattern: '#' },
+  ]
+}
+
+export function mainQueue(queue: string, options: TopologyOptions): QueueSpec {
+  const { queueType, deliveryLimit } = options
+  return {
+    kind: 'queue',
+    name: queue,
+    isMain: true,
+    options: durable({
+      ...typeOf(queueType),
+      // For what the server gives up on by itself; ours goes there confirmed.
+      'x-dead-letter-exchange': deadLetterExchange(queue),
+      'x-dead-letter-routing-key': queue,
+      ...(queueType === 'quorum' ? { ...AT_LEAST_ONCE, 'x-delivery-limit': deliveryLimit } : undefined),
+    }),
+  }
+}
+
+/** What every queue has beside it from the start. */
+export function besideSpecs(queue: string, options: TopologyOptions): readonly Spec[] {
+  const exchange = deadLetterExchange(queue)
+  const letters = deadLetterQueue(queue)
+  return [
+    { kind: 'exchange', name: exchange, type: 'direct' },
+    lettersQueue(letters, options),
+    { kind: 'binding', queue: letters, exchange, pattern: queue },
+    { ...mainQueue(queue, options), name: suspectsQueue(queue), isMain: false },
+  ]
+}
+
+/** Declared when the first letter of its category is quarantined: most queues never need one. */
+export function quarantineSpecs(
+  queue: string,
+  category: Category,
+  options: TopologyOptions,
+): readonly Spec[] {
+  const exchange = deadLetterExchange(queue)
+  const name = quarantineQueue(queue, category)
+  return [
+    { kind: 'exchange', name: exchange, type: 'direct' },
+    lettersQueue(name, options),
+    { kind: 'binding', queue: name, exchange, pattern: quarantineKey(queue, category) },
+  ]
+}
+
+/** One delay, one queue: what expires in it goes back to the queue it came from. */
+export function retrySpec(queue: string, stepMs: number, { queueType }: TopologyOptions): QueueSpec {
+  return {
+    kind: 'queue',
+    name: retryQueue(queue, stepMs),
+    isMain: false,
+    options: durable({
+      ...typeOf(queueType),
+      'x-message-ttl': stepMs,
+      'x-dead-letter-exchange': '',
+      'x-dead-letter-routing-key': queue,
+      ...(queueType === 'quorum' ? AT_LEAST_ONCE : undefined),
+    }),
+  }
+}
+
+/** Where its dead letters are, those in quarantine included. */
+export function letterQueues(queue: string): readonly string[] {
+  return [deadLetterQueue(queue), ...CATEGORIES.map(category => quarantineQueue(queue, category))]
+}
+
+/** All there can ever be of a queue, for who declares beforehand. */
+export function allSpecs(queue: string, channel: string, options: TopologyOptions): readonly Spec[] {
+  return [
+    mainQueue(queue, options),
+    ...channelSpecs(channel, queue),
+    ...besideSpecs(queue, options),
+    ...CATEGORIES.flatMap(category => quarantineSpecs(queue, category, options)),
+    ...options.retryStepsMs.map(stepMs => retrySpec(queue, stepMs, options)),
+  ]
+}
+
+/** Otherwise the server may lose a message between its expiry and its next queue. */
+const AT_LEAST_ONCE = { 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' }
+
+/** From RabbitMQ 4.0 on a letter would be dropped after being looked at 20 times, if nothing else was said. */
+const AS_OFTEN_AS_ANYONE_LOOKS = { 'x-delivery-limit': 1_000_000 }
+
+function lettersQueue(name: string, { queueType, deadLetterTtlMs }: TopologyOptions): QueueSpec {
+  const ttl = deadLetterTtlMs === undefined ? undefined : { 'x-message-ttl': deadLetterTtlMs }
+  const limit = queueType === 'quorum' ? AS_OFTEN_AS_ANYONE_LOOKS : undefined
+  return { kind: 'queue', name, isMain: false, options: durable({ ...typeOf(queueType), ...limit, ...ttl }) }
+}
+
+/** Classic is what a queue is without being told; saying so would make it differ from those that were not. */
+function typeOf(type: 'quorum' | 'classic'): Record<string, string> {
+  return type === 'quorum' ? { 'x-queue-type': 'quorum' } : {}
+}
+
+function durable(args: QueueOptions['arguments']): QueueOptions {
+  return { durable: true, arguments: args }
+}

@@ -1,0 +1,15 @@
+import { choice, duration, word } from '../flag.ts'
+import { HELP, JSON_OUTPUT } from './common.ts'
+
+export const rabbitmqFlags = {
+  url: word('URL', 'the server; a password is better kept in $LAZARET_AMQP_URL [amqp://localhost]'),
+  json: JSON_OUTPUT,
+  help: HELP,
+}
+
+export const declareFlags = {
+  channel: word('NAME', 'the channel whose events the queue gets [the name of the queue]'),
+  'queue-type': choice('TYPE', ['quorum', 'classic'], 'of all queues that are declared [quorum]'),
+  'dead-letter-ttl': duration('how long dead letters are kept on the server [for ever]'),
+  ...rabbitmqFlags,
+}
