@@ -6,6 +6,7 @@ import type {
   Broker,
   BrokerCapabilities,
   Delivery,
+  QueueDepth,
   SubscribeOptions,
   Subscription,
 } from '../../ports/broker.ts'
@@ -20,7 +21,9 @@ import type { Outgoing } from './link/confirms.ts'
 import { Link } from './link/link.ts'
 import { Publisher } from './link/publisher.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, type Route, resolveRabbitmq } from './options.ts'
-import { queueName, suspectsQueue } from './topology/names.ts'
+import { depthsOf } from './topology/declare.ts'
+import { deadLetterQueue, quarantineQueue, queueName, suspectsQueue } from './topology/names.ts'
+import { CATEGORIES } from './topology/plan.ts'
 import { Topology } from './topology/topology.ts'
 import { encodeEvent } from './wire/encode.ts'
 
@@ -116,6 +119,13 @@ export class RabbitmqBroker implements Broker {
   /** There is no order to hold a key back by. */
   async letGo(_channel: string, _eventId: string): Promise<void> {
     this.#requireOpen()
+  }
+
+  async deadLetterDepths(channel: string, handler: string): Promise<readonly QueueDepth[]> {
+    this.#requireOpen()
+    const queue = queueName(channel, handler)
+    const places = [deadLetterQueue(queue), ...CATEGORIES.map(category => quarantineQueue(queue, category))]
+    return depthsOf(await this.#consuming.get(this.#settings.connectTimeoutMs), places)
   }
 
   async close(): Promise<void> {
