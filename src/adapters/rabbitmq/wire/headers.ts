@@ -91,6 +91,13 @@ export function timeOf(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms
 }
 
-export function timeText(ms: number): string {
-  return new Date(ms).toISOString()
+/** Most events of one moment have the same time, and writing it takes longer than all other headers together. */
+export const timeText = rememberingTheLast(ms => new Date(ms).toISOString())
+
+function rememberingTheLast(write: (ms: number) => string): (ms: number) => string {
+  let last = { ms: Number.NaN, text: '' }
+  return ms => {
+    if (ms !== last.ms) last = { ms, text: write(ms) }
+    return last.text
+  }
 }
