@@ -108,13 +108,18 @@ export class Drain {
       return
     }
     stay.acks.arrived(message)
-    const saving = this.#saver
-      .save(message, this.queue, () => stay.isOpen)
-      .then(isSaved => {
-        this.#saving.delete(saving)
-        if (isSaved && stay.isOpen) stay.acks.settled(message)
-      })
+    const saving = this.#save(stay, message).finally(() => this.#saving.delete(saving))
     this.#saving.add(saving)
+  }
+
+  async #save(stay: Stay, message: AmqpMessage): Promise<void> {
+    try {
+      const isSaved = await this.#saver.save(message, this.queue, () => stay.isOpen)
+      if (isSaved && stay.isOpen) stay.acks.settled(message)
+    } catch (bug) {
+      // A mistake of our own. The message is not acknowledged, so it comes again on the next channel.
+      this.#settings.onError(bug)
+    }
   }
 
   #tell(problem: Error): void {

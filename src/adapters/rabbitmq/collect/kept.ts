@@ -15,8 +15,7 @@ const KEPT_TEXTS = [
 ] as const
 const KEPT_NUMBERS = ['priority', 'timestamp'] as const
 
-/** Headers of other types than text, as JSON: an event has texts only, and the program may read a number. */
-const MOST_TYPED_HEADERS_LENGTH = 16_000
+const MOST_NAMES_LENGTH = 4_000
 
 export function keptProperties(properties: AmqpProperties): Origin {
   const kept: Record<string, string | number> = {}
@@ -33,14 +32,21 @@ export function keptProperties(properties: AmqpProperties): Origin {
   return kept
 }
 
+/**
+ * The names of headers that are no texts. An event has them as JSON; the program may want its numbers and tables back. Only
+ * names are kept: an origin is shown to everyone, and what headers say may be a secret.
+ */
 function typedHeaders(headers: AmqpHeaders): string | undefined {
-  const typed = Object.entries(headers).filter(
-    ([name, value]) =>
-      typeof value !== 'string' && !Buffer.isBuffer(value) && !isReserved(name) && !tellsOfFault(name),
-  )
-  if (typed.length === 0) return undefined
-  const text = JSON.stringify(Object.fromEntries(typed))
-  return text.length > MOST_TYPED_HEADERS_LENGTH ? undefined : text
+  const names: string[] = []
+  for (const name in headers) {
+    const value = headers[name]
+    if (typeof value === 'string' || Buffer.isBuffer(value) || isReserved(name) || tellsOfFault(name))
+      continue
+    names.push(name)
+  }
+  if (names.length === 0) return undefined
+  const text = JSON.stringify(names)
+  return text.length > MOST_NAMES_LENGTH ? undefined : text
 }
 
 const PERSISTENT = 2
@@ -55,18 +61,17 @@ export function returnedProperties(
     const value = origin[name]
     if (value !== undefined) properties[name] = value
   }
-  return {
-    ...properties,
-    headers: { ...headers, ...readTyped(origin['typedHeaders']) },
-    deliveryMode: PERSISTENT,
-  }
+  return { ...properties, headers: withTypes(headers, origin['typedHeaders']), deliveryMode: PERSISTENT }
 }
 
-function readTyped(text: unknown): AmqpHeaders {
-  if (typeof text !== 'string') return {}
+function withTypes(headers: Readonly<Record<string, string>>, names: unknown): AmqpHeaders {
+  if (typeof names !== 'string') return headers
+  const typed: Record<string, unknown> = { ...headers }
   try {
-    return JSON.parse(text) as AmqpHeaders
+    for (const name of JSON.parse(names) as readonly string[])
+      if (Object.hasOwn(headers, name)) typed[name] = JSON.parse(headers[name]!)
   } catch {
-    return {}
+    // Somebody changed them; as texts they are still there.
   }
+  return typed
 }
