@@ -42,7 +42,8 @@ export const MAX_HEADER_BYTES = 120_000
 /** Roughly what they take on the wire, never less. */
 export function headerBytes(headers: AmqpHeaders): number {
   let bytes = 0
-  for (const [name, value] of Object.entries(headers)) bytes += name.length + valueBytes(value) + 8
+  // Without a list of entries, which would be made for every message.
+  for (const name in headers) bytes += name.length + valueBytes(headers[name]) + 8
   return bytes
 }
 
