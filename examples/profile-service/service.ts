@@ -4,6 +4,7 @@ import {
   exponential,
   type HealthReport,
   healthReport,
+  type QueueDepth,
   resilient,
 } from 'lazaret'
 import { type RabbitmqBroker, rabbitmq } from 'lazaret/rabbitmq'
@@ -20,7 +21,7 @@ export class ProfileService {
   readonly #broker: RabbitmqBroker
   readonly #profiles: Profiles
   readonly #consumer: Consumer
-  readonly #countLetters: () => Promise<number>
+  readonly #letterDepths: () => Promise<readonly QueueDepth[]>
   /** As they were counted last. */
   #letters = 0
 
@@ -60,7 +61,7 @@ export class ProfileService {
       },
       handle: event => handle(event, profiles),
     })
-    this.#countLetters = resilient(() => this.#broker.deadLetterCount(channel), { timeoutMs: 2_000 })
+    this.#letterDepths = resilient(() => this.#consumer.deadLetterDepths(), { timeoutMs: 2_000 })
   }
 
   async start(): Promise<void> {
@@ -70,11 +71,11 @@ export class ProfileService {
 
   /** UP, DEGRADED with too many dead letters or while they cannot be counted, DOWN while the breaker is open. */
   async health(): Promise<HealthReport> {
-    const counted = await this.#countLetters().catch(() => undefined)
-    this.#letters = counted ?? this.#letters
+    const depths = await this.#letterDepths().catch(() => undefined)
+    this.#letters = depths?.reduce((sum, { depth }) => sum + depth, 0) ?? this.#letters
     const report = healthReport([this.#consumer.health()], this.#letters, this.#config.http.degradedAt)
     this.#show(report)
-    return counted === undefined && report.status === 'UP' ? { ...report, status: 'DEGRADED' } : report
+    return depths === undefined && report.status === 'UP' ? { ...report, status: 'DEGRADED' } : report
   }
 
   /** Stops pulling, lets attempts finish, gives the rest back to RabbitMQ; only then the database is let go. */

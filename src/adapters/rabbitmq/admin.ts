@@ -1,7 +1,7 @@
 import type { AmqpConnection } from './amqp.ts'
 import { Link } from './link/link.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, resolveRabbitmq } from './options.ts'
-import { declareAll, depthOf, inspect, onChannel } from './topology/declare.ts'
+import { declareAll, depthsOf, inspect, onChannel } from './topology/declare.ts'
 import { deadLetterQueue, quarantineQueue, retryQueue, suspectsQueue } from './topology/names.ts'
 import { allSpecs, CATEGORIES } from './topology/plan.ts'
 import { OWN, timeOf } from './wire/headers.ts'
@@ -68,8 +68,9 @@ export class RabbitmqAdmin {
     }
   }
 
-  #depth(...queues: readonly string[]): Promise<number> {
-    return depthOf(this.#connection, queues)
+  async #depth(...queues: readonly string[]): Promise<number> {
+    const depths = await depthsOf(this.#connection, queues)
+    return depths.reduce((sum, { depth }) => sum + depth, 0)
   }
 
   /** It is not acknowledged, so it is back at the head when the channel closes. */

@@ -6,6 +6,7 @@ import type {
   Broker,
   BrokerCapabilities,
   Delivery,
+  QueueDepth,
   SubscribeOptions,
   Subscription,
 } from '../../ports/broker.ts'
@@ -20,7 +21,7 @@ import type { Outgoing } from './link/confirms.ts'
 import { Link } from './link/link.ts'
 import { Publisher } from './link/publisher.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, type Route, resolveRabbitmq } from './options.ts'
-import { depthOf } from './topology/declare.ts'
+import { depthsOf } from './topology/declare.ts'
 import { queueName, suspectsQueue } from './topology/names.ts'
 import { letterQueues } from './topology/plan.ts'
 import { Topology } from './topology/topology.ts'
@@ -115,19 +116,15 @@ export class RabbitmqBroker implements Broker {
     return subscription
   }
 
-  /**
-   * How many dead letters the server keeps for a handler, those in quarantine included: for health and metrics. Asked on
-   * the connection for consuming, because a server short of memory does not listen to the other one.
-   */
-  async deadLetterCount(channel: string, handler: string = channel): Promise<number> {
-    this.#requireOpen()
-    const connection = await this.#consuming.get(this.#settings.connectTimeoutMs)
-    return await depthOf(connection, letterQueues(queueName(channel, handler)))
-  }
-
   /** There is no order to hold a key back by. */
   async letGo(_channel: string, _eventId: string): Promise<void> {
     this.#requireOpen()
+  }
+
+  async deadLetterDepths(channel: string, handler: string): Promise<readonly QueueDepth[]> {
+    this.#requireOpen()
+    const connection = await this.#consuming.get(this.#settings.connectTimeoutMs)
+    return await depthsOf(connection, letterQueues(queueName(channel, handler)))
   }
 
   async close(): Promise<void> {

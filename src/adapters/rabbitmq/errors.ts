@@ -84,3 +84,17 @@ export class TopologyError extends LazaretError {
     this.subject = subject
   }
 }
+
+/** Dead letters stay where they are for the moment. It is told once, and tried again until it works. */
+export class NotCollectedError extends LazaretError {
+  override readonly name = 'NotCollectedError'
+
+  constructor(subject: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(`${subject}: ${why}; nothing is lost, and it is tried again until it works`, {
+      code: 'LAZARET_COLLECTING_HELD_UP',
+      retryable: true,
+      cause,
+    })
+  }
+}

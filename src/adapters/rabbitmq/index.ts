@@ -1,8 +1,17 @@
 export type { AmqpChannel, AmqpClient, AmqpConfirmChannel, AmqpConnection, AmqpMessage } from './amqp.ts'
 export { type RabbitmqBroker, rabbitmq } from './broker.ts'
+export { rabbitmqCollector } from './collect/collector.ts'
+export {
+  type CollectorOptions,
+  DEFAULT_COLLECT_PREFETCH,
+  DEFAULT_HANDLED_AFTER_MS,
+  DEFAULT_LOOK_EVERY_MS,
+  DEFAULT_PEEK_LIMIT,
+} from './collect/options.ts'
 export {
   ClientMissingError,
   HeadersTooLargeError,
+  NotCollectedError,
   RabbitmqRefusedError,
   RabbitmqUnreachableError,
   TopologyError,

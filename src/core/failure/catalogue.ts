@@ -32,6 +32,7 @@ export const ERROR_CODES = {
   LAZARET_BROKER_UNREACHABLE: 'A broker cannot be reached, or did not answer in time.',
   LAZARET_BROKER_REFUSED: 'A broker does not let us in.',
   LAZARET_BROKER_UNROUTABLE: 'A broker has no queue for an event, so it was not kept.',
+  LAZARET_COLLECTING_HELD_UP: 'Dead letters of another system cannot be collected right now.',
   LAZARET_TOPOLOGY_MISMATCH: 'A queue or exchange on the server is not as it is to be declared.',
   LAZARET_CLIENT_MISSING: 'The client library of a broker or store is not installed.',
   LAZARET_DELIVERY_LOST: 'A delivery is not open any more; its event will be handed over again.',

@@ -66,7 +66,9 @@ export class Settler {
 
   keepLetter(delivery: RabbitmqDelivery, queue: string, letter: DeadLetter): Promise<boolean> {
     const { reason, category } = letter.cycle
-    const { message, content, origin, past } = delivery
+    const { message, content, origin } = delivery
+    // The letter tells of its attempts itself.
+    const past = { ...delivery.past, history: [] }
     return this.#persist(delivery, async () => {
       const isPoison = quarantines(reason)
       if (isPoison) await this.#topology.quarantine(queue, category)

@@ -5,6 +5,7 @@ import { RabbitmqRefusedError, RabbitmqUnreachableError } from '../errors.ts'
 import { loadClient } from '../load-client.ts'
 import { type RabbitmqSettings, serverOf } from '../options.ts'
 import { atMost } from '../waiting.ts'
+import { gatherWrites } from './gather.ts'
 
 /**
  * - `idle`: nobody has asked for it yet, or the server refused us and trying again was left to the next who asks.
@@ -119,6 +120,7 @@ export class Link {
       connection.close().catch(() => {})
       return
     }
+    gatherWrites(connection)
     let problem: Error | undefined
     connection.on('error', (error: Error) => {
       problem = error

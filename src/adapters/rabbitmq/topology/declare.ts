@@ -1,3 +1,4 @@
+import type { QueueDepth } from '../../../ports/broker.ts'
 import type { AmqpChannel, AmqpConnection, QueueReply } from '../amqp.ts'
 import { explainMismatch } from './mismatch.ts'
 import type { Spec } from './plan.ts'
@@ -33,11 +34,17 @@ export async function inspect(connection: AmqpConnection, queue: string): Promis
   }
 }
 
-/** How many messages there are in all of these; a queue that is not there has none. */
-export async function depthOf(connection: AmqpConnection, queues: readonly string[]): Promise<number> {
-  let depth = 0
-  for (const queue of queues) depth += (await inspect(connection, queue))?.messageCount ?? 0
-  return depth
+/** Of those that are there. */
+export async function depthsOf(
+  connection: AmqpConnection,
+  queues: readonly string[],
+): Promise<readonly QueueDepth[]> {
+  const depths: QueueDepth[] = []
+  for (const queue of queues) {
+    const found = await inspect(connection, queue)
+    if (found !== undefined) depths.push({ queue, depth: found.messageCount })
+  }
+  return depths
 }
 
 /** A refused declaration closes its channel, so each has one of its own and nobody else's is hurt. */

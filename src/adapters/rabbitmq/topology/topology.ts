@@ -10,6 +10,7 @@ export class Topology {
   readonly #link: Link
   readonly #settings: RabbitmqSettings
   readonly #declared = new Map<string, Promise<void>>()
+  /** Exchanges that are declared. */
   readonly #ready = new Set<string>()
 
   constructor(link: Link, settings: RabbitmqSettings) {
@@ -28,11 +29,12 @@ export class Topology {
 
   /** Publishing to an exchange that is not there closes the channel. Nothing to wait for once it is declared. */
   exchange(channel: string): Promise<void> | undefined {
-    const name = `exchange ${channel}`
-    if (this.#ready.has(name)) return undefined
-    return this.#once(name, [{ kind: 'exchange', name: channel, type: 'topic' }]).then(() => {
-      this.#ready.add(name)
-    })
+    if (this.#ready.has(channel)) return undefined
+    return this.#once(`exchange ${channel}`, [{ kind: 'exchange', name: channel, type: 'topic' }]).then(
+      () => {
+        this.#ready.add(channel)
+      },
+    )
   }
 
   retryStep(queue: string, stepMs: number): Promise<void> {

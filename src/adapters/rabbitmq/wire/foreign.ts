@@ -37,7 +37,7 @@ export function foreignEvent(message: AmqpMessage, channel: string, origin: Orig
 }
 
 /** Content that says it is JSON and is not, is undecodable; everything else is a payload of some kind. */
-function payloadOf({ content, properties: { contentType, contentEncoding } }: AmqpMessage): unknown {
+export function payloadOf({ content, properties: { contentType, contentEncoding } }: AmqpMessage): unknown {
   const isPacked = contentEncoding !== undefined && !/^(?:utf-?8|identity|)$/i.test(contentEncoding)
   if (isPacked) return new Uint8Array(content)
   if (contentType === undefined || contentType === '') return jsonOrBytes(content)
@@ -86,7 +86,7 @@ function asText(value: unknown): string {
   return textOf(value) ?? JSON.stringify(value)
 }
 
-function fitting(value: string | undefined, maxBytes: number): string | undefined {
+export function fitting(value: string | undefined, maxBytes: number): string | undefined {
   if (value === undefined || value === '') return undefined
   const bytes = cleanTextBytes(value)
   return bytes !== undefined && bytes <= maxBytes ? value : undefined

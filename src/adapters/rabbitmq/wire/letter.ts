@@ -30,9 +30,6 @@ export function letterProperties(
     headers[OWN.error] = `${cycle.failure.name}: ${cycle.failure.message}`.slice(0, SHORT_ERROR)
     headers[OWN.fingerprint] = cycle.failure.fingerprint.id
   }
-  // The letter tells of its attempts itself.
-  delete headers[OWN.history]
-  delete headers[OWN.notBefore]
   headers[OWN.letter] = fitted(letter, 'raw' in content, headerBytes(headers))
   return { ...properties, headers }
 }
