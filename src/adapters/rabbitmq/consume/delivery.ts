@@ -17,11 +17,13 @@ export class RabbitmqDelivery implements Delivery {
   readonly message: AmqpMessage
   /** The channel it came on: its tag means nothing on any other. */
   readonly session: Session
+  /** It came from the suspects. */
+  readonly isSuspect: boolean
   #past: Past
   /** Attempts that were begun here and have not ended. */
   #running = 0
 
-  constructor(session: Session, message: AmqpMessage, place: Place, known?: Past) {
+  constructor(session: Session, message: AmqpMessage, place: Place, isSuspect: boolean, known?: Past) {
     const past = known ?? readPast(message.properties.headers ?? {})
     this.channel = place.channel
     this.origin = readOrigin(place.broker, place.queue, message)
@@ -31,6 +33,7 @@ export class RabbitmqDelivery implements Delivery {
     this.history = past.history
     this.message = message
     this.session = session
+    this.isSuspect = isSuspect
     this.#past = past
   }
 

@@ -9,7 +9,7 @@ import { IN_PROCESS_REST_MS, nextStep } from '../topology/steps.ts'
 import type { Topology } from '../topology/topology.ts'
 import { rest } from '../waiting.ts'
 import { letterProperties } from '../wire/letter.ts'
-import { type Past, withPast } from '../wire/state.ts'
+import { type Past, readNotBefore, withPast } from '../wire/state.ts'
 import type { RabbitmqDelivery } from './delivery.ts'
 
 const FIRST_REST_MS = 100
@@ -58,10 +58,12 @@ export class Settler {
     })
   }
 
-  /** Came back without being settled: perhaps it took its process down. */
-  suspect(delivery: RabbitmqDelivery, queue: string): Promise<boolean> {
-    const past = { ...delivery.past, started: delivery.past.started + 1 }
-    return this.#persist(delivery, () => this.#send(delivery, past, toQueue(suspectsQueue(queue)), undefined))
+  /** To those that are handled alone. */
+  suspect(delivery: RabbitmqDelivery, queue: string, past: Past): Promise<boolean> {
+    const notBefore = readNotBefore(delivery.message.properties.headers ?? {})
+    return this.#persist(delivery, () =>
+      this.#send(delivery, past, toQueue(suspectsQueue(queue)), notBefore > 0 ? notBefore : undefined),
+    )
   }
 
   keepLetter(delivery: RabbitmqDelivery, queue: string, letter: DeadLetter): Promise<boolean> {

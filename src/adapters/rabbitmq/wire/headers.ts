@@ -15,6 +15,7 @@ export const OWN = {
   started: 'lazaret-started',
   ended: 'lazaret-ended',
   history: 'lazaret-history',
+  suspected: 'lazaret-suspected',
   notBefore: 'lazaret-not-before',
   exchange: 'lazaret-origin-exchange',
   routingKey: 'lazaret-origin-routing-key',

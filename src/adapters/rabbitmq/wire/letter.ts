@@ -33,6 +33,7 @@ export function letterProperties(
   // The letter tells of its attempts itself.
   delete headers[OWN.history]
   delete headers[OWN.notBefore]
+  delete headers[OWN.suspected]
   headers[OWN.letter] = fitted(letter, 'raw' in content, headerBytes(headers))
   return { ...properties, headers }
 }
