@@ -22,6 +22,7 @@ import { Publisher } from './link/publisher.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, type Route, resolveRabbitmq } from './options.ts'
 import { queueName, suspectsQueue } from './topology/names.ts'
 import { Topology } from './topology/topology.ts'
+import { atMost } from './waiting.ts'
 import { encodeEvent } from './wire/encode.ts'
 
 const CAPABILITIES: BrokerCapabilities = Object.freeze({
@@ -32,6 +33,8 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
 })
 
 const NOT_FOUND = 404
+/** How long a shutdown waits for what is being published. */
+const CLOSE_MS = 5_000
 
 const subscribeRules = {
   channel: text({ maxLength: 120 }),
@@ -60,6 +63,7 @@ export class RabbitmqBroker implements Broker {
   readonly #settler: Settler
   readonly #lost = new LostDeliveries()
   readonly #subscriptions = new Set<RabbitmqSubscription>()
+  readonly #publishes = new Set<Promise<void>>()
   #isClosed = false
 
   constructor(settings: RabbitmqSettings) {
@@ -74,6 +78,16 @@ export class RabbitmqBroker implements Broker {
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
     this.#requireOpen()
+    const publishing = this.#publish(events)
+    this.#publishes.add(publishing)
+    try {
+      await publishing
+    } finally {
+      this.#publishes.delete(publishing)
+    }
+  }
+
+  async #publish(events: readonly LazaretEvent[]): Promise<void> {
     const messages = events.map(event => ({ ...encodeEvent(event), route: this.#routeOf(event), event }))
     await this.#declareExchanges(events)
     const back = await this.#publisher.send(messages)
@@ -121,6 +135,7 @@ export class RabbitmqBroker implements Broker {
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#subscriptions].map(subscription => subscription.close()))
+    await atMost(this.#settings.clock, CLOSE_MS, Promise.allSettled(this.#publishes))
     await Promise.all([this.#consuming.close(), this.#publishing.close()])
   }
 

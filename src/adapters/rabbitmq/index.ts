@@ -3,6 +3,7 @@ export { type RabbitmqBroker, rabbitmq } from './broker.ts'
 export {
   ClientMissingError,
   HeadersTooLargeError,
+  QueueFullError,
   RabbitmqRefusedError,
   RabbitmqUnreachableError,
   TopologyError,

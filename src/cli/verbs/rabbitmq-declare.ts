@@ -12,6 +12,8 @@ export function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags
     url: serverUrl(io, flags.url),
     queueType: flags['queue-type'],
     deadLetterTtlMs: flags['dead-letter-ttl'],
+    maxLength: flags['max-length'],
+    deadLetterMaxLength: flags['dead-letter-max-length'],
     connectTimeoutMs: PATIENCE_MS,
     clock: io.clock,
   }

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { quarantines } from '../../../core/dead-letter/reason.ts'
-import { UnroutableError } from '../errors.ts'
+import { QueueFullError, UnroutableError } from '../errors.ts'
 import { NoAnswer } from '../link/confirms.ts'
 import type { Publisher } from '../link/publisher.ts'
 import type { RabbitmqSettings, Route } from '../options.ts'
@@ -37,15 +37,19 @@ export class Settler {
   /** Waits in the queue of a step, or goes to the end of the queue when its time has come. */
   putBack(delivery: RabbitmqDelivery, queue: string, notBefore: number): Promise<boolean> {
     const { clock, retryStepsMs } = this.#settings
+    let isFull = false
     return this.#persist(delivery, async () => {
       const remainingMs = notBefore - clock.now()
-      if (remainingMs <= IN_PROCESS_REST_MS)
-        return await this.#send(
-          delivery,
-          delivery.past,
-          toQueue(queue),
-          remainingMs > 0 ? notBefore : undefined,
-        )
+      if (remainingMs <= IN_PROCESS_REST_MS && !isFull) {
+        try {
+          const later = remainingMs > 0 ? notBefore : undefined
+          return await this.#send(delivery, delivery.past, toQueue(queue), later)
+        } catch (error) {
+          // Its own place in the queue is free once it waits elsewhere.
+          isFull = error instanceof QueueFullError
+          throw error
+        }
+      }
       const stepMs = nextStep(this.#answering(queue, retryStepsMs), remainingMs)
       try {
         await this.#topology.retryStep(queue, stepMs)

@@ -14,6 +14,8 @@ export interface TopologyOptions {
   readonly retryStepsMs: readonly number[]
   readonly deadLetterTtlMs?: number | undefined
   readonly deliveryLimit: number
+  readonly maxLength?: number | undefined
+  readonly deadLetterMaxLength?: number | undefined
 }
 
 export interface QueueSpec {
@@ -50,7 +52,7 @@ export function channelSpecs(channel: string, queue: string): readonly Spec[] {
 }
 
 export function mainQueue(queue: string, options: TopologyOptions): QueueSpec {
-  const { queueType, deliveryLimit } = options
+  const { queueType, deliveryLimit, maxLength } = options
   return {
     kind: 'queue',
     name: queue,
@@ -61,6 +63,7 @@ export function mainQueue(queue: string, options: TopologyOptions): QueueSpec {
       'x-dead-letter-exchange': deadLetterExchange(queue),
       'x-dead-letter-routing-key': queue,
       ...(queueType === 'quorum' ? { ...AT_LEAST_ONCE, 'x-delivery-limit': deliveryLimit } : undefined),
+      ...(maxLength === undefined ? undefined : { 'x-max-length': maxLength }),
     }),
   }
 }
@@ -73,7 +76,8 @@ export function besideSpecs(queue: string, options: TopologyOptions): readonly S
     { kind: 'exchange', name: exchange, type: 'direct' },
     lettersQueue(letters, options),
     { kind: 'binding', queue: letters, exchange, pattern: queue },
-    { ...mainQueue(queue, options), name: suspectsQueue(queue), isMain: false },
+    // Without a limit: what is to be moved there was in the queue before.
+    { ...mainQueue(queue, { ...options, maxLength: undefined }), name: suspectsQueue(queue), isMain: false },
   ]
 }
 
@@ -125,10 +129,17 @@ const AT_LEAST_ONCE = { 'x-dead-letter-strategy': 'at-least-once', 'x-overflow':
 /** From RabbitMQ 4.0 on a letter would be dropped after being looked at 20 times, if nothing else was said. */
 const AS_OFTEN_AS_ANYONE_LOOKS = { 'x-delivery-limit': 1_000_000 }
 
-function lettersQueue(name: string, { queueType, deadLetterTtlMs }: TopologyOptions): QueueSpec {
+function lettersQueue(name: string, options: TopologyOptions): QueueSpec {
+  const { queueType, deadLetterTtlMs, deadLetterMaxLength } = options
   const ttl = deadLetterTtlMs === undefined ? undefined : { 'x-message-ttl': deadLetterTtlMs }
   const limit = queueType === 'quorum' ? AS_OFTEN_AS_ANYONE_LOOKS : undefined
-  return { kind: 'queue', name, isMain: false, options: durable({ ...typeOf(queueType), ...limit, ...ttl }) }
+  // By itself a full queue would drop its oldest letter.
+  const length =
+    deadLetterMaxLength === undefined
+      ? undefined
+      : { 'x-max-length': deadLetterMaxLength, 'x-overflow': 'reject-publish' }
+  const args = { ...typeOf(queueType), ...limit, ...ttl, ...length }
+  return { kind: 'queue', name, isMain: false, options: durable(args) }
 }
 
 /** Classic is what a queue is without being told; saying so would make it differ from those that were not. */
