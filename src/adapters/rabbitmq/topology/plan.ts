@@ -96,18 +96,21 @@ export function quarantineSpecs(
   ]
 }
 
-/** One delay, one queue: what expires in it goes back to the queue it came from. */
-export function retrySpec(queue: string, stepMs: number, { queueType }: TopologyOptions): QueueSpec {
+/**
+ * One delay, one queue: what expires in it goes back to the queue it came from. Always a quorum queue: a classic one that
+ * dies loses what is on its way back.
+ */
+export function retrySpec(queue: string, stepMs: number): QueueSpec {
   return {
     kind: 'queue',
     name: retryQueue(queue, stepMs),
     isMain: false,
     options: durable({
-      ...typeOf(queueType),
+      ...typeOf('quorum'),
       'x-message-ttl': stepMs,
       'x-dead-letter-exchange': '',
       'x-dead-letter-routing-key': queue,
-      ...(queueType === 'quorum' ? AT_LEAST_ONCE : undefined),
+      ...AT_LEAST_ONCE,
     }),
   }
 }
@@ -119,7 +122,7 @@ export function allSpecs(queue: string, channel: string, options: TopologyOption
     ...channelSpecs(channel, queue),
     ...besideSpecs(queue, options),
     ...CATEGORIES.flatMap(category => quarantineSpecs(queue, category, options)),
-    ...options.retryStepsMs.map(stepMs => retrySpec(queue, stepMs, options)),
+    ...options.retryStepsMs.map(stepMs => retrySpec(queue, stepMs)),
   ]
 }
 

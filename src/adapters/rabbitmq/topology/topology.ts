@@ -36,7 +36,7 @@ export class Topology {
   }
 
   retryStep(queue: string, stepMs: number): Promise<void> {
-    const spec = retrySpec(queue, stepMs, this.#settings)
+    const spec = retrySpec(queue, stepMs)
     return this.#once(spec.name, [spec])
   }
 
