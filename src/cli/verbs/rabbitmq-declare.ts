@@ -21,7 +21,7 @@ export function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags
     let failed = 0
     for (const queue of args) {
       try {
-        const declared = await admin.declare(queue, flags.channel ?? queue)
+        const declared = await admin.declare(queue, flags.channel ?? queue, flags.ordered === true)
         await tell(io, flags.json, { queue, declared })
       } catch (error) {
         failed++

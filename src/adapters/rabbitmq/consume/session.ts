@@ -1,6 +1,7 @@
 import type { AmqpChannel, AmqpConnection, AmqpMessage } from '../amqp.ts'
 import { suspectsQueue } from '../topology/names.ts'
 import { Acks } from './acks.ts'
+import type { Epoch } from './delivery.ts'
 
 /** AMQP counts it in 16 bits. */
 const MOST_PREFETCH = 65_535
@@ -14,7 +15,7 @@ export type Flow = 'all' | 'suspects' | 'none'
  * One channel that consumes: an epoch. What arrived on it can only be acknowledged on it; once it is lost, the server
  * hands everything over again, and late acknowledgements go nowhere.
  */
-export class Session {
+export class Session implements Epoch {
   readonly acks: Acks
   readonly #channel: AmqpChannel
   #flow: Flow = 'none'
@@ -64,8 +65,8 @@ export class Session {
     receive: (session: Session, message: AmqpMessage | null, isSuspect: boolean) => void,
   ): Promise<void> {
     await this.cancel()
-    await this.#listen(suspectsQueue(queue), ONE_AT_A_TIME, message => receive(this, message, true))
-    if (flow === 'all') await this.#listen(queue, prefetch, message => receive(this, message, false))
+    await this.listen(suspectsQueue(queue), ONE_AT_A_TIME, message => receive(this, message, true))
+    if (flow === 'all') await this.listen(queue, prefetch, message => receive(this, message, false))
     this.#flow = flow
   }
 
@@ -76,7 +77,8 @@ export class Session {
     for (const tag of tags) await this.#channel.cancel(tag)
   }
 
-  async #listen(
+  /** A prefetch of 0 sets no limit. */
+  async listen(
     queue: string,
     prefetch: number,
     receive: (message: AmqpMessage | null) => void,

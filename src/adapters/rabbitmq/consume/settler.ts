@@ -38,7 +38,7 @@ export class Settler {
   putBack(delivery: RabbitmqDelivery, queue: string, notBefore: number): Promise<boolean> {
     const { clock, retryStepsMs } = this.#settings
     let isFull = false
-    return this.#persist(delivery, async () => {
+    return this.persist(delivery, async () => {
       const remainingMs = notBefore - clock.now()
       if (remainingMs <= IN_PROCESS_REST_MS && !isFull) {
         try {
@@ -65,7 +65,7 @@ export class Settler {
   /** To those that are handled alone. */
   suspect(delivery: RabbitmqDelivery, queue: string, past: Past): Promise<boolean> {
     const notBefore = readNotBefore(delivery.message.properties.headers ?? {})
-    return this.#persist(delivery, () =>
+    return this.persist(delivery, () =>
       this.#send(delivery, past, toQueue(suspectsQueue(queue)), notBefore > 0 ? notBefore : undefined),
     )
   }
@@ -73,7 +73,7 @@ export class Settler {
   keepLetter(delivery: RabbitmqDelivery, queue: string, letter: DeadLetter): Promise<boolean> {
     const { reason, category } = letter.cycle
     const { message, content, origin, past } = delivery
-    return this.#persist(delivery, async () => {
+    return this.persist(delivery, async () => {
       const isPoison = quarantines(reason)
       if (isPoison) await this.#topology.quarantine(queue, category)
       const routingKey = isPoison ? quarantineKey(queue, category) : queue
@@ -110,7 +110,7 @@ export class Settler {
   }
 
   /** Tries for as long as the delivery is ours; false when it is not any more, and will be handed over again. */
-  async #persist({ session }: RabbitmqDelivery, work: () => Promise<void>): Promise<boolean> {
+  async persist({ session }: RabbitmqDelivery, work: () => Promise<void>): Promise<boolean> {
     const { clock } = this.#settings
     for (let restMs = FIRST_REST_MS; session.isOpen; restMs = Math.min(LONGEST_REST_MS, restMs * 2)) {
       try {

@@ -3,6 +3,9 @@ import type { QueueOptions } from '../amqp.ts'
 import {
   deadLetterExchange,
   deadLetterQueue,
+  heldQueue,
+  letGoExchange,
+  ownerQueue,
   quarantineKey,
   quarantineQueue,
   retryQueue,
@@ -29,7 +32,7 @@ export interface QueueSpec {
 export interface ExchangeSpec {
   readonly kind: 'exchange'
   readonly name: string
-  readonly type: 'direct' | 'topic'
+  readonly type: 'direct' | 'topic' | 'fanout'
 }
 
 export interface BindingSpec {
@@ -79,6 +82,28 @@ export function besideSpecs(queue: string, options: TopologyOptions): readonly S
     // Without a limit: what is to be moved there was in the queue before.
     { ...mainQueue(queue, { ...options, maxLength: undefined }), name: suspectsQueue(queue), isMain: false },
   ]
+}
+
+/** What keeping the order of keys needs. */
+export function orderedSpecs(channel: string, queue: string, options: TopologyOptions): readonly Spec[] {
+  const { queueType } = options
+  const limit = queueType === 'quorum' ? AS_OFTEN_AS_ANYONE_LOOKS : undefined
+  const owner = { ...typeOf(queueType), ...limit, 'x-single-active-consumer': true }
+  return [
+    { kind: 'queue', name: ownerQueue(queue), isMain: false, options: durable(owner) },
+    {
+      kind: 'queue',
+      name: heldQueue(queue),
+      isMain: false,
+      options: durable({ ...typeOf(queueType), ...limit }),
+    },
+    letGoSpec(channel),
+    { kind: 'binding', queue: heldQueue(queue), exchange: letGoExchange(channel), pattern: '' },
+  ]
+}
+
+export function letGoSpec(channel: string): ExchangeSpec {
+  return { kind: 'exchange', name: letGoExchange(channel), type: 'fanout' }
 }
 
 /** Declared when the first letter of its category is quarantined: most queues never need one. */

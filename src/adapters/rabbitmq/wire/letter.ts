@@ -34,6 +34,7 @@ export function letterProperties(
   delete headers[OWN.history]
   delete headers[OWN.notBefore]
   delete headers[OWN.suspected]
+  delete headers[OWN.place]
   headers[OWN.letter] = fitted(letter, 'raw' in content, headerBytes(headers))
   return { ...properties, headers }
 }
