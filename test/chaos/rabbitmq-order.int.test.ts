@@ -60,32 +60,47 @@ async function handled(file: string): Promise<Map<string, number[]>> {
 
 const countOf = async (file: string) => [...(await handled(file)).values()].flat().length
 
-describe.runIf(found.found)(`the order of keys on RabbitMQ${why}`, () => {
-  it.each(['quorum', 'classic'] as const)(
-    'B9: on %s queues, it is kept while consumers are killed and connections are cut',
+const isOurs = found.found && found.isPrivate
+
+describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
+  it.each([
+    ['quorum', ['kill', 'cut', 'kill', 'restart', 'kill']],
+    ['classic', ['kill', 'cut', 'kill', 'cut', 'kill']],
+  ] as const)(
+    'B9: on %s queues, it is kept through all of %j',
     { timeout: TIMEOUT_MS },
-    queueType =>
+    (queueType, troubles) =>
       inFolder(async folder => {
         const file = join(folder, 'handled')
         const channel = uniqueName('order')
+        const isRestarted = troubles.some(trouble => trouble === 'restart')
         const proxy = await ChaosProxy.to(server!.url)
         const args = [proxy.through(server!.url), channel, queueType, file]
         const broker = rabbitmq({ url: server!.url, queueType })
         const consumers = [await consume(...args), await consume(...args)]
+        // The server of Debian 12 can forget who leads a quorum queue that was declared right before a kill.
+        if (isRestarted) {
+          await server!.node!.stop()
+          await server!.node!.start()
+        }
         for (let n = 0; n < PER_KEY; n++) {
           const kind = n % 10 === 3 ? 'fails once' : 'fine'
           await broker.publish(KEYS.map(key => make.event({ channel, key, payload: { n, kind } })))
         }
-        for (const [round, trouble] of ['kill', 'cut', 'kill', 'cut', 'kill'].entries()) {
+        const all = KEYS.length * PER_KEY
+        for (const [round, trouble] of troubles.entries()) {
           const wanted = (round + 1) * 50
           await patience.eventually(async () => (await countOf(file)) >= wanted, `${wanted} handled`)
+          expect(await countOf(file), 'there is work left to be disturbed').toBeLessThan(all)
           if (trouble === 'cut') proxy.cut()
-          else {
+          else if (trouble === 'restart') {
+            await server!.node!.kill()
+            await server!.node!.start()
+          } else {
             await kill(consumers[round % 2])
             consumers[round % 2] = await consume(...args)
           }
         }
-        const all = KEYS.length * PER_KEY
         await patience.eventually(async () => (await countOf(file)) === all, 'all are handled')
         const inOrder = Array.from({ length: PER_KEY }, (_, n) => n)
         for (const [key, order] of await handled(file)) expect(order, key).toEqual(inOrder)
