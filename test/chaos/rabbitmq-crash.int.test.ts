@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import { systemRandom } from '../../src/ports/system-clock.ts'
 import { uniqueName } from '../../src/testing/conformance/harness.ts'
@@ -16,22 +16,29 @@ afterAll(async () => await server?.close())
 const why = found.found ? '' : ` (skipped: ${found.why})`
 const SCRIPT = fileURLToPath(new URL('rabbitmq-consumer.ts', import.meta.url))
 const TIMEOUT_MS = 60_000
+const make = createFactory({ random: systemRandom })
 
-/** Runs the consumer until it dies, or until it gives up on what killed it. True when it died. */
-async function dies(
-  channel: string,
-  queueType: string,
-  handled: Set<string>,
-  enough: number,
-): Promise<boolean> {
-  const child = spawn(process.execPath, [SCRIPT, server!.url, channel, queueType], {
+const children = new Set<ChildProcess>()
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+class Told {
+  readonly handled = new Set<string>()
+  letters = 0
+}
+
+/** Runs a consumer until it dies, or is done, or is told to. True when it died. */
+async function dies(args: readonly string[], told: Told, kill: () => NodeJS.Signals | undefined) {
+  const child = spawn(process.execPath, [SCRIPT, server!.url, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  let hasGivenUp = false
+  children.add(child)
   for await (const line of createInterface(child.stdout)) {
-    if (line === 'gave up') hasGivenUp = true
-    else if (line !== 'started') handled.add(line)
-    if (hasGivenUp && handled.size >= enough) child.kill('SIGTERM')
+    if (line === 'gave up') told.letters++
+    else if (line !== 'started') told.handled.add(line)
+    const signal = kill()
+    if (signal !== undefined) child.kill(signal)
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   return child.signalCode === 'SIGKILL'
@@ -44,27 +51,31 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
     async queueType => {
       const channel = uniqueName('deadly')
       const broker = rabbitmq({ url: server!.url, queueType })
-      const make = createFactory({ random: systemRandom })
-      const events = make.events(40, { channel })
-      const deadly = make.event({ channel, type: 'deadly' })
-      await broker.publish([...events.slice(0, 10), deadly, ...events.slice(10)])
+      const events = make.events(60, { channel })
+      // Two in one window, and one in the next.
+      const deadly = Array.from({ length: 3 }, () => make.event({ channel, type: 'deadly' }))
+      const [a, b, c] = deadly
+      await broker.publish([...events.slice(0, 10), a!, b!, ...events.slice(10, 40), c!, ...events.slice(40)])
 
-      const handled = new Set<string>()
+      const told = new Told()
+      const isDone = () => told.letters >= deadly.length && told.handled.size >= events.length
       let deaths = 0
-      while (await dies(channel, queueType, handled, events.length)) {
+      while (await dies([channel, queueType], told, () => (isDone() ? 'SIGTERM' : undefined))) {
         deaths++
-        expect(deaths).toBeLessThan(10)
+        expect(deaths).toBeLessThan(20)
       }
-      expect(deaths).toBe(3)
-      expect([...handled].sort()).toEqual(events.map(({ id }) => id).sort())
+      // One death made suspects of the first two together; each of the others was somebody's own.
+      expect(deaths).toBeLessThanOrEqual(3 * deadly.length)
+      expect([...told.handled].sort()).toEqual(events.map(({ id }) => id).sort())
       const outside = await RabbitmqOutside.at(server!.url)
-      const [letter, ...others] = await outside.letters(`${channel}.dlq.quarantine.unknown`)
-      expect(others).toEqual([])
-      expect(letter).toMatchObject({
-        event: deadly,
-        state: 'quarantined',
-        cycle: { reason: 'crash_loop', attemptCount: 3 },
-      })
+      const letters = await outside.letters(`${channel}.dlq.quarantine.unknown`)
+      expect(letters.map(({ event }) => event.id).sort()).toEqual(deadly.map(({ id }) => id).sort())
+      for (const { state, cycle } of letters)
+        expect({ state, ...cycle }).toMatchObject({
+          state: 'quarantined',
+          reason: 'crash_loop',
+          attemptCount: 3,
+        })
       const [message] = await outside.peek(`${channel}.dlq.quarantine.unknown`)
       expect(message?.properties.headers).toMatchObject({
         'lazaret-reason': 'crash_loop',
@@ -74,6 +85,24 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
       expect(await outside.depth(channel)).toBe(0)
       expect(await outside.depth(`${channel}.suspects`)).toBe(0)
       await outside.close()
+      await broker.close()
+    },
+  )
+
+  it.each(['quorum', 'classic'] as const)(
+    'B8: on %s queues, a process that is killed costs those that waited in it no attempt, not even their only one',
+    { timeout: TIMEOUT_MS },
+    async queueType => {
+      const channel = uniqueName('killed')
+      const broker = rabbitmq({ url: server!.url, queueType })
+      const events = make.events(60, { channel })
+      await broker.publish(events)
+      const told = new Told()
+      const kill = () => (told.handled.size >= 5 ? 'SIGKILL' : undefined)
+      expect(await dies([channel, queueType, '1'], told, kill)).toBe(true)
+      const isDone = () => (told.handled.size === events.length ? 'SIGTERM' : undefined)
+      expect(await dies([channel, queueType, '1'], told, isDone)).toBe(false)
+      expect(told.letters).toBe(0)
       await broker.close()
     },
   )

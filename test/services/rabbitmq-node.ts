@@ -86,6 +86,15 @@ export class RabbitmqNode {
     await this.#end('SIGTERM')
   }
 
+  /** It stands still: connections stay, and nothing answers. */
+  freeze(): void {
+    this.#signal('SIGSTOP')
+  }
+
+  thaw(): void {
+    this.#signal('SIGCONT')
+  }
+
   /** What an operator types, such as `set_vm_memory_high_watermark 0.4`. */
   async ctl(...words: readonly string[]): Promise<string> {
     const ctl = join(dirname(this.#binary), 'rabbitmqctl')
@@ -103,9 +112,13 @@ export class RabbitmqNode {
     this.#server = undefined
     if (server?.pid === undefined || server.exitCode !== null || server.signalCode !== null) return
     const ended = once(server, 'exit')
-    // The script and the Erlang machine it started are one group.
-    process.kill(-server.pid, signal)
+    this.#signal(signal, server)
     await ended
+  }
+
+  /** The script and the Erlang machine it started are one group. */
+  #signal(signal: NodeJS.Signals, server = this.#server): void {
+    if (server?.pid !== undefined) process.kill(-server.pid, signal)
   }
 
   async #answers(): Promise<boolean> {

@@ -39,6 +39,18 @@ export class RabbitmqOutside {
     return [...letters.values()]
   }
 
+  /** Takes everything out of the queue; the ids of what was in it. */
+  take(queue: string): Promise<string[]> {
+    return onChannel(this.connection, async channel => {
+      const ids: string[] = []
+      for (let message = await channel.get(queue, { noAck: true }); message; ) {
+        ids.push(message.properties.messageId ?? '')
+        message = await channel.get(queue, { noAck: true })
+      }
+      return ids
+    })
+  }
+
   async publish(
     exchange: string,
     routingKey: string,

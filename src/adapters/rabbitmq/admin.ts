@@ -3,7 +3,7 @@ import { Link } from './link/link.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, resolveRabbitmq } from './options.ts'
 import { declareAll, depthsOf, inspect, onChannel } from './topology/declare.ts'
 import { deadLetterQueue, quarantineQueue, retryQueue, suspectsQueue } from './topology/names.ts'
-import { allSpecs, CATEGORIES } from './topology/plan.ts'
+import { allSpecs, CATEGORIES, orderedSpecs } from './topology/plan.ts'
 import { OWN, timeOf } from './wire/headers.ts'
 
 /** What there is of a queue. */
@@ -45,8 +45,9 @@ export class RabbitmqAdmin {
   }
 
   /** Everything there can be of it; the names of all queues. */
-  async declare(queue: string, channel: string): Promise<readonly string[]> {
-    const specs = allSpecs(queue, channel, this.#settings)
+  async declare(queue: string, channel: string, isOrdered = false): Promise<readonly string[]> {
+    const order = isOrdered ? orderedSpecs(channel, queue, this.#settings) : []
+    const specs = [...allSpecs(queue, channel, this.#settings), ...order]
     await declareAll(this.#connection, specs)
     return specs.flatMap(spec => (spec.kind === 'queue' ? [spec.name] : []))
   }

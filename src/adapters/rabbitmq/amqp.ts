@@ -64,7 +64,7 @@ export interface AmqpChannel extends Emitter {
 
 export interface QueueOptions {
   readonly durable: boolean
-  readonly arguments: Readonly<Record<string, string | number>>
+  readonly arguments: Readonly<Record<string, string | number | boolean>>
 }
 
 export type PublishOptions = AmqpProperties & { readonly mandatory?: boolean; readonly persistent?: boolean }

@@ -11,6 +11,7 @@ import type {
   Subscription,
 } from '../../ports/broker.ts'
 import { BrokerClosedError } from '../../ports/broker-errors.ts'
+import type { Place } from './consume/delivery.ts'
 import { Intake } from './consume/intake.ts'
 import { LostDeliveries } from './consume/lost.ts'
 import { Settler } from './consume/settler.ts'
@@ -21,26 +22,36 @@ import type { Outgoing } from './link/confirms.ts'
 import { Link } from './link/link.ts'
 import { Publisher } from './link/publisher.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, type Route, resolveRabbitmq } from './options.ts'
+import { Holder } from './ordered/holder.ts'
+import { Keeper } from './ordered/keeper.ts'
+import { LineKeeping } from './ordered/line-keeping.ts'
+import { OrderedSubscription } from './ordered/ordered-subscription.ts'
 import { depthsOf } from './topology/declare.ts'
-import { queueName, suspectsQueue } from './topology/names.ts'
+import { letGoExchange, queueName, suspectsQueue } from './topology/names.ts'
 import { letterQueues } from './topology/plan.ts'
 import { Topology } from './topology/topology.ts'
+import { atMost } from './waiting.ts'
 import { encodeEvent } from './wire/encode.ts'
+import { OWN } from './wire/headers.ts'
 
 const CAPABILITIES: BrokerCapabilities = Object.freeze({
   delay: true,
-  keyOrder: false,
+  keyOrder: true,
   deadLetters: true,
   durable: true,
 })
 
 const NOT_FOUND = 404
+/** Events that may wait behind others of their key before the queue stands still. */
+const ORDER_WINDOW = 1_000
+/** How long a shutdown waits for what is being published. */
+const CLOSE_MS = 5_000
 
 const subscribeRules = {
   channel: text({ maxLength: 120 }),
   handler: text({ maxLength: 100 }),
   prefetch: integer({ min: 1 }),
-  ordering: oneOf('none'),
+  ordering: oneOf('none', 'by-key'),
 }
 
 /** A broker on RabbitMQ. Nothing is connected until it is used. */
@@ -62,7 +73,8 @@ export class RabbitmqBroker implements Broker {
   readonly #topology: Topology
   readonly #settler: Settler
   readonly #lost = new LostDeliveries()
-  readonly #subscriptions = new Set<RabbitmqSubscription>()
+  readonly #subscriptions = new Set<RabbitmqSubscription | OrderedSubscription>()
+  readonly #publishes = new Set<Promise<void>>()
   #isClosed = false
 
   constructor(settings: RabbitmqSettings) {
@@ -77,6 +89,16 @@ export class RabbitmqBroker implements Broker {
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
     this.#requireOpen()
+    const publishing = this.#publish(events)
+    this.#publishes.add(publishing)
+    try {
+      await publishing
+    } finally {
+      this.#publishes.delete(publishing)
+    }
+  }
+
+  async #publish(events: readonly LazaretEvent[]): Promise<void> {
     const messages = events.map(event => ({ ...encodeEvent(event), route: this.#routeOf(event), event }))
     await this.#declareExchanges(events)
     const back = await this.#publisher.send(messages)
@@ -91,6 +113,7 @@ export class RabbitmqBroker implements Broker {
     const queue = queueName(channel, handler)
     await this.#topology.queue(channel, handler)
     const place = { broker: this.name, channel, queue }
+    if (wanted.ordering === 'by-key') return await this.#subscribeInOrder(place, prefetch, deliver)
     const intake = new Intake(this.#settings, place, prefetch, deliver, this.#settler, this.#lost)
     const tap = new Tap(this.#settings, this.#consuming, queue, prefetch, {
       receive: (session, message, isSuspect) => intake.receive(session, message, isSuspect),
@@ -116,9 +139,17 @@ export class RabbitmqBroker implements Broker {
     return subscription
   }
 
-  /** There is no order to hold a key back by. */
-  async letGo(_channel: string, _eventId: string): Promise<void> {
+  /** Told to whoever keeps an order in this channel; if nobody does, there is nothing to let go. */
+  async letGo(channel: string, eventId: string): Promise<void> {
     this.#requireOpen()
+    await this.#topology.letGo(channel)
+    await this.#publisher.send([
+      {
+        route: { exchange: letGoExchange(channel), routingKey: '' },
+        content: Buffer.alloc(0),
+        properties: { headers: { [OWN.letGo]: eventId }, deliveryMode: 2 },
+      },
+    ])
   }
 
   async deadLetterDepths(channel: string, handler: string): Promise<readonly QueueDepth[]> {
@@ -130,7 +161,31 @@ export class RabbitmqBroker implements Broker {
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#subscriptions].map(subscription => subscription.close()))
+    await atMost(this.#settings.clock, CLOSE_MS, Promise.allSettled(this.#publishes))
     await Promise.all([this.#consuming.close(), this.#publishing.close()])
+  }
+
+  async #subscribeInOrder(
+    place: Place,
+    prefetch: number,
+    deliver: (delivery: Delivery) => void,
+  ): Promise<Subscription> {
+    const { channel, queue } = place
+    await this.#topology.order(channel, queue)
+    const settler = this.#settler
+    const holder = new Holder(this.#publisher, settler, queue)
+    const keeping = new LineKeeping(this.#settings, place, prefetch, deliver, holder, this.#lost)
+    const links = { consuming: this.#consuming, publisher: this.#publisher }
+    const keeper = new Keeper(this.#settings, links, queue, prefetch + ORDER_WINDOW, keeping)
+    const { clock } = this.#settings
+    const parts = { name: this.name, clock, queue, keeping, keeper, holder, settler }
+    const subscription = new OrderedSubscription(parts, ended => this.#subscriptions.delete(ended))
+    await keeper.open()
+    this.#subscriptions.add(subscription)
+    subscription.start()
+    if (this.#isClosed) await subscription.close()
+    this.#requireOpen()
+    return subscription
   }
 
   /** A replay is for the queue that failed: the other handlers have handled the event already. */

@@ -18,7 +18,7 @@ describe.runIf(found.found).each(['quorum', 'classic'] as const)(
   queueType => {
     brokerConformance({
       test: it,
-      declares: { delay: true, keyOrder: false, deadLetters: true, durable: true },
+      declares: { delay: true, keyOrder: true, deadLetters: true, durable: true },
       canPublishRaw: true,
       canReadLetters: true,
       async setup() {

@@ -33,14 +33,27 @@ export class UnroutableError extends LazaretError {
   readonly routingKey: string
 
   constructor(exchange: string, routingKey: string) {
-    const place =
-      exchange === '' ? `queue '${routingKey}'` : `exchange '${exchange}' with routing key '${routingKey}'`
-    super(`${place}: no queue takes it, so nothing was kept; declare the queue, or mend its binding`, {
-      code: 'LAZARET_BROKER_UNROUTABLE',
-      retryable: false,
-    })
+    super(
+      `${placeName(exchange, routingKey)}: no queue takes it, so nothing was kept; declare the queue, or mend its binding`,
+      {
+        code: 'LAZARET_BROKER_UNROUTABLE',
+        retryable: false,
+      },
+    )
     this.exchange = exchange
     this.routingKey = routingKey
+  }
+}
+
+/** A queue holds as many as it may, and says no. What was published before it in one call stays published. */
+export class QueueFullError extends LazaretError {
+  override readonly name = 'QueueFullError'
+
+  constructor(exchange: string, routingKey: string, cause: unknown) {
+    super(
+      `${placeName(exchange, routingKey)}: the server refused it, as a queue that is full does; let consumers catch up, then publish again`,
+      { code: 'LAZARET_BROKER_FULL', retryable: true, cause },
+    )
   }
 }
 
@@ -97,4 +110,8 @@ export class NotCollectedError extends LazaretError {
       cause,
     })
   }
+}
+
+function placeName(exchange: string, routingKey: string): string {
+  return exchange === '' ? `queue '${routingKey}'` : `exchange '${exchange}' with routing key '${routingKey}'`
 }

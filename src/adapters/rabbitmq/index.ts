@@ -12,6 +12,7 @@ export {
   ClientMissingError,
   HeadersTooLargeError,
   NotCollectedError,
+  QueueFullError,
   RabbitmqRefusedError,
   RabbitmqUnreachableError,
   TopologyError,

@@ -59,6 +59,10 @@ export interface RabbitmqOptions {
   readonly retryStepsMs?: readonly number[] | undefined
   /** How long entries of dead-letter queues live [for ever]. */
   readonly deadLetterTtlMs?: number | undefined
+  /** Messages a queue may hold before what is published is refused; quorum queues only [as many as there is disk for]. */
+  readonly maxLength?: number | undefined
+  /** Letters a dead-letter queue may hold. When it is full, consumers wait; none is dropped [as many as there is disk for]. */
+  readonly deadLetterMaxLength?: number | undefined
   /** Deliveries of one message before the server dead-letters it by itself; quorum queues only [1000]. */
   readonly deliveryLimit?: number | undefined
   readonly connectTimeoutMs?: number | undefined
@@ -87,6 +91,8 @@ const rules = {
     DEFAULT_RETRY_STEPS_MS,
   ),
   deadLetterTtlMs: optional(integer({ min: 1_000 })),
+  maxLength: optional(integer({ min: 1 })),
+  deadLetterMaxLength: optional(integer({ min: 1 })),
   deliveryLimit: withDefault(integer({ min: 1, max: 1_000_000 }), DEFAULT_DELIVERY_LIMIT),
   connectTimeoutMs: withDefault(milliseconds({ min: 1 }), DEFAULT_CONNECT_TIMEOUT_MS),
   confirmTimeoutMs: withDefault(milliseconds({ min: 1 }), DEFAULT_CONFIRM_TIMEOUT_MS),
@@ -99,7 +105,13 @@ const rules = {
   random: randomRule,
 }
 
-const relations: Relations<typeof rules> = ({ reconnectBaseMs, reconnectMaxMs }, fault) => {
+const relations: Relations<typeof rules> = (options, fault) => {
+  const { reconnectBaseMs, reconnectMaxMs, maxLength, queueType } = options
+  if (maxLength !== undefined && queueType === 'classic')
+    fault(
+      'maxLength',
+      'leave it out, or use quorum queues: a full classic queue drops the retries that come back to it',
+    )
   if (reconnectMaxMs < reconnectBaseMs)
     fault('reconnectMaxMs', `give at least reconnectBaseMs (${reconnectBaseMs})`)
 }

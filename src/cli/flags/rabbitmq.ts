@@ -1,4 +1,4 @@
-import { choice, duration, word } from '../flag.ts'
+import { choice, count, duration, onOff, word } from '../flag.ts'
 import { HELP, JSON_OUTPUT } from './common.ts'
 
 export const rabbitmqFlags = {
@@ -11,5 +11,8 @@ export const declareFlags = {
   channel: word('NAME', 'the channel whose events the queue gets [the name of the queue]'),
   'queue-type': choice('TYPE', ['quorum', 'classic'], 'of all queues that are declared [quorum]'),
   'dead-letter-ttl': duration('how long dead letters are kept on the server [for ever]'),
+  ordered: onOff('also what keeping the order of keys needs'),
+  'max-length': count('messages after which a queue refuses more; quorum queues [no limit]'),
+  'dead-letter-max-length': count('letters after which a dead-letter queue refuses more [no limit]'),
   ...rabbitmqFlags,
 }

@@ -12,6 +12,8 @@ export function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags
     url: serverUrl(io, flags.url),
     queueType: flags['queue-type'],
     deadLetterTtlMs: flags['dead-letter-ttl'],
+    maxLength: flags['max-length'],
+    deadLetterMaxLength: flags['dead-letter-max-length'],
     connectTimeoutMs: PATIENCE_MS,
     clock: io.clock,
   }
@@ -19,7 +21,7 @@ export function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags
     let failed = 0
     for (const queue of args) {
       try {
-        const declared = await admin.declare(queue, flags.channel ?? queue)
+        const declared = await admin.declare(queue, flags.channel ?? queue, flags.ordered === true)
         await tell(io, flags.json, { queue, declared })
       } catch (error) {
         failed++

@@ -4,7 +4,6 @@ import type { Delivery, Undecodable } from '../../../ports/broker.ts'
 import type { AmqpMessage } from '../amqp.ts'
 import { decode } from '../wire/decode.ts'
 import { addEnded, type Past, readOrigin, readPast } from '../wire/state.ts'
-import type { Session } from './session.ts'
 
 /** One handing-over. What consumers see of it never changes; what is recorded meanwhile is told by the next one. */
 export class RabbitmqDelivery implements Delivery {
@@ -16,12 +15,14 @@ export class RabbitmqDelivery implements Delivery {
   readonly origin: Origin
   readonly message: AmqpMessage
   /** The channel it came on: its tag means nothing on any other. */
-  readonly session: Session
+  readonly session: Epoch
+  /** It came from the suspects. */
+  readonly isSuspect: boolean
   #past: Past
   /** Attempts that were begun here and have not ended. */
   #running = 0
 
-  constructor(session: Session, message: AmqpMessage, place: Place, known?: Past) {
+  constructor(session: Epoch, message: AmqpMessage, place: Place, isSuspect: boolean, known?: Past) {
     const past = known ?? readPast(message.properties.headers ?? {})
     this.channel = place.channel
     this.origin = readOrigin(place.broker, place.queue, message)
@@ -31,6 +32,7 @@ export class RabbitmqDelivery implements Delivery {
     this.history = past.history
     this.message = message
     this.session = session
+    this.isSuspect = isSuspect
     this.#past = past
   }
 
@@ -54,12 +56,23 @@ export class RabbitmqDelivery implements Delivery {
     this.#past = { ...this.#past, started: this.#past.started + 1 }
   }
 
+  /** Should the process die now, it was perhaps this one that ended the one before. */
+  suspect(): void {
+    this.#past = { ...this.#past, isSuspected: true }
+  }
+
   /** Nothing came of the attempt that was begun: it counts as if it had not been. */
   takeBackStart(): void {
     if (this.#running <= 0) return
     this.#running--
     this.#past = { ...this.#past, started: this.#past.started - 1 }
   }
+}
+
+/** The life of a channel: what arrived in it can only be acknowledged in it. */
+export interface Epoch {
+  readonly isOpen: boolean
+  settled(message: AmqpMessage): void
 }
 
 /** Which queue a delivery is of. */

@@ -4,8 +4,9 @@ import type { AmqpMessage } from '../amqp.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { IN_PROCESS_REST_MS } from '../topology/steps.ts'
 import { atMost, rest } from '../waiting.ts'
-import { readNotBefore } from '../wire/state.ts'
+import { addCrash, type Past, readNotBefore } from '../wire/state.ts'
 import { type Place, RabbitmqDelivery } from './delivery.ts'
+import { Isolation } from './isolation.ts'
 import type { LostDeliveries } from './lost.ts'
 import type { Session } from './session.ts'
 import type { Settler } from './settler.ts'
@@ -18,7 +19,8 @@ const DRAIN_MS = 300
 
 /**
  * Between the server and the handler. A message is sorted when it comes: one whose time has not come goes back to wait,
- * one that came back unsettled goes to the suspects, all others are handed over, at most `prefetch` at a time.
+ * one that came back unsettled goes to the suspects, all others are handed over, at most `prefetch` at a time, and a
+ * suspect only while nothing else is.
  */
 export class Intake {
   readonly #settings: RabbitmqSettings
@@ -29,8 +31,10 @@ export class Intake {
   readonly #lost: LostDeliveries
   readonly #open = new Set<RabbitmqDelivery>()
   #backlog: RabbitmqDelivery[] = []
+  #suspects: RabbitmqDelivery[] = []
   readonly #work = new Set<Promise<unknown>>()
   #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
+  readonly #isolation: Isolation
   #tap: Tap | undefined
 
   constructor(
@@ -47,6 +51,7 @@ export class Intake {
     this.#deliver = deliver
     this.#settler = settler
     this.#lost = lost
+    this.#isolation = new Isolation(settings.clock, () => this.#flowChanged())
   }
 
   /** The subscriber knows of its subscription in the next turn; a delivery before that could not be settled. */
@@ -54,8 +59,7 @@ export class Intake {
     this.#tap = tap
     void nextTurn().then(() => {
       if (this.#mode !== 'starting') return
-      this.#mode = 'running'
-      this.#pump()
+      this.resume()
     })
   }
 
@@ -84,48 +88,53 @@ export class Intake {
   }
 
   receive(session: Session, message: AmqpMessage, isSuspect: boolean): void {
-    const delivery = this.#read(session, message)
-    if (delivery === undefined) return
-    const waitMs = readNotBefore(message.properties.headers ?? {}) - this.#settings.clock.now()
-    if (waitMs > IN_PROCESS_REST_MS) {
-      const { queue } = this.#place
-      void this.during(delivery, this.#settler.putBack(delivery, queue, waitMs + this.#settings.clock.now()))
-    } else if (waitMs > 0) this.#settings.clock.schedule(waitMs, () => this.#offer(delivery, isSuspect))
-    else this.#offer(delivery, isSuspect)
+    const { delivery, isStray } = this.#read(session, message, isSuspect)
+    const { past } = delivery
+    const notBefore = readNotBefore(message.properties.headers ?? {})
+    const waitMs = notBefore - this.#settings.clock.now()
+    if (isStray && isSuspect) this.#moveAside(delivery, addCrash(past))
+    else if (waitMs > IN_PROCESS_REST_MS)
+      void this.during(delivery, this.#settler.putBack(delivery, this.#place.queue, notBefore))
+    else if (!isSuspect && (isStray || past.isSuspected))
+      this.#moveAside(delivery, { ...past, isSuspected: true })
+    else if (waitMs > 0) this.#settings.clock.schedule(waitMs, () => this.#offer(delivery))
+    else this.#offer(delivery)
   }
 
   /** The channel is gone: what was open on it comes again, to us or to another. */
   lose(session: Session): void {
-    for (const delivery of [...this.#open, ...this.#backlog]) {
-      if (delivery.session === session) this.#lost.add(delivery)
-    }
+    for (const delivery of this.#held()) if (delivery.session === session) this.#lost.add(delivery)
     for (const delivery of this.#open) if (delivery.session === session) this.#open.delete(delivery)
     this.#backlog = this.#backlog.filter(delivery => delivery.session !== session)
+    this.#suspects = this.#suspects.filter(delivery => delivery.session !== session)
+    this.#pump()
   }
 
   pause(): void {
     if (this.#mode === 'closed') return
     this.#mode = 'paused'
-    void this.#tap?.turn('off')
+    void this.#turn()
   }
 
   resume(): void {
     if (this.#mode === 'closed') return
     this.#mode = 'running'
-    void this.#tap?.turn('on')
+    void this.#turn()
     this.#pump()
   }
 
   async close(): Promise<void> {
     if (this.#mode === 'closed') return
     this.#mode = 'closed'
+    this.#isolation.end()
     const tap = this.#tap!
     const { clock } = this.#settings
-    await atMost(clock, CLOSE_MS, tap.turn('off'))
+    await atMost(clock, CLOSE_MS, this.#turn())
     await atMost(clock, CLOSE_MS, Promise.allSettled([...this.#work]))
-    const left = [...this.#open, ...this.#backlog].filter(delivery => delivery.session.isOpen)
+    const left = this.#held().filter(delivery => delivery.session.isOpen)
     this.#open.clear()
     this.#backlog = []
+    this.#suspects = []
     await atMost(clock, CLOSE_MS, Promise.allSettled(left.map(delivery => this.#giveBack(delivery))))
     if (tap.flush()) await rest(clock, DRAIN_MS)
     await tap.close()
@@ -137,28 +146,61 @@ export class Intake {
     delivery.session.settled(delivery.message)
   }
 
-  #read(session: Session, message: AmqpMessage): RabbitmqDelivery | undefined {
-    const delivery = new RabbitmqDelivery(session, message, this.#place)
-    if (!message.fields.redelivered) return delivery
+  /** A stray came back unsettled, and not to the one who had it: its process may have died of it. */
+  #read(
+    session: Session,
+    message: AmqpMessage,
+    isSuspect: boolean,
+  ): { delivery: RabbitmqDelivery; isStray: boolean } {
+    const delivery = new RabbitmqDelivery(session, message, this.#place, isSuspect)
+    if (!message.fields.redelivered) return { delivery, isStray: false }
     const known = this.#lost.take(delivery)
-    if (known !== undefined) return new RabbitmqDelivery(session, message, this.#place, known)
-    void this.during(delivery, this.#settler.suspect(delivery, this.#place.queue))
-    return undefined
+    if (known === undefined) return { delivery, isStray: true }
+    return { delivery: new RabbitmqDelivery(session, message, this.#place, isSuspect, known), isStray: false }
   }
 
-  #offer(delivery: RabbitmqDelivery, isSuspect: boolean): void {
+  #offer(delivery: RabbitmqDelivery): void {
     if (!delivery.session.isOpen) return
-    if (isSuspect) this.#backlog.unshift(delivery)
-    else this.#backlog.push(delivery)
+    if (!delivery.isSuspect) this.#backlog.push(delivery)
+    else if (this.#isolation.admits(this.#isBusy)) this.#suspects.push(delivery)
+    else {
+      this.#moveAside(delivery, delivery.past)
+      return
+    }
     this.#pump()
+  }
+
+  #moveAside(delivery: RabbitmqDelivery, past: Past): void {
+    void this.during(delivery, this.#settler.suspect(delivery, this.#place.queue, past))
+  }
+
+  #held(): RabbitmqDelivery[] {
+    return [...this.#open, ...this.#backlog, ...this.#suspects]
+  }
+
+  get #isBusy(): boolean {
+    if (this.#isolation.flow !== 'alone') return this.#open.size + this.#backlog.length > 0
+    return this.#suspects.length > 0 || [...this.#open].some(({ isSuspect }) => isSuspect)
   }
 
   #pump(): void {
     while (this.#mode === 'running' && this.#open.size + this.#work.size < this.#prefetch) {
-      const delivery = this.#backlog.shift()
-      if (delivery === undefined) return
+      const delivery = (this.#isolation.flow === 'alone' ? this.#suspects : this.#backlog).shift()
+      if (delivery === undefined) break
       this.#open.add(delivery)
       this.#deliver(delivery)
     }
+    if (this.#mode !== 'closed' && !this.#isBusy) this.#isolation.rest()
+  }
+
+  #flowChanged(): void {
+    void this.#turn()
+    this.#pump()
+  }
+
+  #turn(): Promise<void> {
+    const { flow } = this.#isolation
+    const wanted = flow === 'alone' ? 'suspects' : flow === 'draining' ? 'none' : 'all'
+    return this.#tap?.turn(this.#mode === 'running' ? wanted : 'none') ?? Promise.resolve()
   }
 }

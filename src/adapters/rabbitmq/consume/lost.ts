@@ -13,6 +13,8 @@ export class LostDeliveries {
   add(delivery: RabbitmqDelivery): void {
     const name = nameOf(delivery)
     if (name === undefined) return
+    // Nobody died: the attempt that was begun is no crash, and how it ends will not be told to the server.
+    delivery.takeBackStart()
     this.#pasts.set(name, delivery.past)
     if (this.#pasts.size <= MOST) return
     const [oldest] = this.#pasts.keys()

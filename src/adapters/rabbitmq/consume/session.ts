@@ -1,19 +1,24 @@
 import type { AmqpChannel, AmqpConnection, AmqpMessage } from '../amqp.ts'
 import { suspectsQueue } from '../topology/names.ts'
 import { Acks } from './acks.ts'
+import type { Epoch } from './delivery.ts'
 
 /** AMQP counts it in 16 bits. */
 const MOST_PREFETCH = 65_535
 const ONE_AT_A_TIME = 1
 const NOT_FOUND = 404
 
+/** What it takes from the server. */
+export type Flow = 'all' | 'suspects' | 'none'
+
 /**
  * One channel that consumes: an epoch. What arrived on it can only be acknowledged on it; once it is lost, the server
  * hands everything over again, and late acknowledgements go nowhere.
  */
-export class Session {
+export class Session implements Epoch {
   readonly acks: Acks
   readonly #channel: AmqpChannel
+  #flow: Flow = 'none'
   #tags: readonly string[] = []
   /** Why it was closed: the reply code of the server. */
   #code: unknown
@@ -48,31 +53,42 @@ export class Session {
     return this.#code === NOT_FOUND
   }
 
-  get isConsuming(): boolean {
-    return this.#tags.length > 0
+  get flow(): Flow {
+    return this.#flow
   }
 
   /** From the queue itself, and one at a time from its suspects. A message of null says that the queue was deleted. */
   async consume(
+    flow: 'all' | 'suspects',
     queue: string,
     prefetch: number,
     receive: (session: Session, message: AmqpMessage | null, isSuspect: boolean) => void,
   ): Promise<void> {
-    const listen = (isSuspect: boolean) => (message: AmqpMessage | null) => {
-      if (message !== null) this.acks.arrived(message)
-      receive(this, message, isSuspect)
-    }
-    await this.#channel.prefetch(ONE_AT_A_TIME)
-    const suspects = await this.#channel.consume(suspectsQueue(queue), listen(true))
-    await this.#channel.prefetch(Math.min(prefetch, MOST_PREFETCH))
-    const main = await this.#channel.consume(queue, listen(false))
-    this.#tags = [suspects.consumerTag, main.consumerTag]
+    await this.cancel()
+    await this.listen(suspectsQueue(queue), ONE_AT_A_TIME, message => receive(this, message, true))
+    if (flow === 'all') await this.listen(queue, prefetch, message => receive(this, message, false))
+    this.#flow = flow
   }
 
   async cancel(): Promise<void> {
+    this.#flow = 'none'
     const tags = this.#tags
     this.#tags = []
     for (const tag of tags) await this.#channel.cancel(tag)
+  }
+
+  /** A prefetch of 0 sets no limit. */
+  async listen(
+    queue: string,
+    prefetch: number,
+    receive: (message: AmqpMessage | null) => void,
+  ): Promise<void> {
+    await this.#channel.prefetch(Math.min(prefetch, MOST_PREFETCH))
+    const { consumerTag } = await this.#channel.consume(queue, message => {
+      if (message !== null) this.acks.arrived(message)
+      receive(message)
+    })
+    this.#tags = [...this.#tags, consumerTag]
   }
 
   settled(message: AmqpMessage): void {

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { quarantines } from '../../../core/dead-letter/reason.ts'
-import { UnroutableError } from '../errors.ts'
+import { QueueFullError, UnroutableError } from '../errors.ts'
 import { NoAnswer } from '../link/confirms.ts'
 import type { Publisher } from '../link/publisher.ts'
 import type { RabbitmqSettings, Route } from '../options.ts'
@@ -9,7 +9,7 @@ import { IN_PROCESS_REST_MS, nextStep } from '../topology/steps.ts'
 import type { Topology } from '../topology/topology.ts'
 import { rest } from '../waiting.ts'
 import { letterProperties } from '../wire/letter.ts'
-import { type Past, withPast } from '../wire/state.ts'
+import { type Past, readNotBefore, withPast } from '../wire/state.ts'
 import type { RabbitmqDelivery } from './delivery.ts'
 
 const FIRST_REST_MS = 100
@@ -37,15 +37,19 @@ export class Settler {
   /** Waits in the queue of a step, or goes to the end of the queue when its time has come. */
   putBack(delivery: RabbitmqDelivery, queue: string, notBefore: number): Promise<boolean> {
     const { clock, retryStepsMs } = this.#settings
-    return this.#persist(delivery, async () => {
+    let isFull = false
+    return this.persist(delivery, async () => {
       const remainingMs = notBefore - clock.now()
-      if (remainingMs <= IN_PROCESS_REST_MS)
-        return await this.#send(
-          delivery,
-          delivery.past,
-          toQueue(queue),
-          remainingMs > 0 ? notBefore : undefined,
-        )
+      if (remainingMs <= IN_PROCESS_REST_MS && !isFull) {
+        try {
+          const later = remainingMs > 0 ? notBefore : undefined
+          return await this.#send(delivery, delivery.past, toQueue(queue), later)
+        } catch (error) {
+          // Its own place in the queue is free once it waits elsewhere.
+          isFull = error instanceof QueueFullError
+          throw error
+        }
+      }
       const stepMs = nextStep(this.#answering(queue, retryStepsMs), remainingMs)
       try {
         await this.#topology.retryStep(queue, stepMs)
@@ -58,18 +62,20 @@ export class Settler {
     })
   }
 
-  /** Came back without being settled: perhaps it took its process down. */
-  suspect(delivery: RabbitmqDelivery, queue: string): Promise<boolean> {
-    const past = { ...delivery.past, started: delivery.past.started + 1 }
-    return this.#persist(delivery, () => this.#send(delivery, past, toQueue(suspectsQueue(queue)), undefined))
+  /** To those that are handled alone. */
+  suspect(delivery: RabbitmqDelivery, queue: string, past: Past): Promise<boolean> {
+    const notBefore = readNotBefore(delivery.message.properties.headers ?? {})
+    return this.persist(delivery, () =>
+      this.#send(delivery, past, toQueue(suspectsQueue(queue)), notBefore > 0 ? notBefore : undefined),
+    )
   }
 
   keepLetter(delivery: RabbitmqDelivery, queue: string, letter: DeadLetter): Promise<boolean> {
     const { reason, category } = letter.cycle
     const { message, content, origin } = delivery
     // The letter tells of its attempts itself.
-    const past = { ...delivery.past, history: [] }
-    return this.#persist(delivery, async () => {
+    const past = { ...delivery.past, history: [], isSuspected: false }
+    return this.persist(delivery, async () => {
       const isPoison = quarantines(reason)
       if (isPoison) await this.#topology.quarantine(queue, category)
       const routingKey = isPoison ? quarantineKey(queue, category) : queue
@@ -106,7 +112,7 @@ export class Settler {
   }
 
   /** Tries for as long as the delivery is ours; false when it is not any more, and will be handed over again. */
-  async #persist({ session }: RabbitmqDelivery, work: () => Promise<void>): Promise<boolean> {
+  async persist({ session }: RabbitmqDelivery, work: () => Promise<void>): Promise<boolean> {
     const { clock } = this.#settings
     for (let restMs = FIRST_REST_MS; session.isOpen; restMs = Math.min(LONGEST_REST_MS, restMs * 2)) {
       try {

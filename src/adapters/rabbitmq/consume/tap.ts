@@ -3,7 +3,7 @@ import type { AmqpConnection, AmqpMessage } from '../amqp.ts'
 import type { Link } from '../link/link.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { rest } from '../waiting.ts'
-import { Session } from './session.ts'
+import { type Flow, Session } from './session.ts'
 
 /** What a tap tells of. */
 export interface TapListener {
@@ -17,7 +17,7 @@ const FIRST_REST_MS = 100
 const LONGEST_REST_MS = 15_000
 
 /**
- * Keeps a queue flowing: opens a channel on every new connection, consumes when it is turned on and cancels when it is
+ * Keeps a queue flowing: opens a channel on every new connection, consumes what it is turned to and cancels when it is
  * turned off. What is wanted and what is so are brought together by one loop, so that turning it on and off in quick
  * succession can never end up with two consumers.
  */
@@ -29,7 +29,7 @@ export class Tap {
   readonly #listener: TapListener
   #stopListening: Cancel = () => {}
   #session: Session | undefined
-  #wanted: 'on' | 'off' | 'closed' = 'on'
+  #wanted: Flow | 'closed' = 'all'
   #running: Promise<void> | undefined
   #restMs = FIRST_REST_MS
   #isQueueGone = false
@@ -54,7 +54,7 @@ export class Tap {
     this.#stopListening = this.#link.onUp(() => void this.#run())
   }
 
-  turn(wanted: 'on' | 'off'): Promise<void> {
+  turn(wanted: Flow): Promise<void> {
     if (this.#wanted === 'closed') return Promise.resolve()
     this.#wanted = wanted
     return this.#run()
@@ -88,19 +88,20 @@ export class Tap {
         this.#restMs = FIRST_REST_MS
       } catch {
         // Off and without a connection there is nothing to be done; on, it is tried until it works.
-        if (this.#wanted !== 'on') return
+        if (this.#wanted === 'none') return
         await this.#rest()
       }
     }
   }
 
   #isAsWanted(): boolean {
-    const isConsuming = this.#session?.isOpen === true && this.#session.isConsuming
-    return this.#wanted === 'closed' || isConsuming === (this.#wanted === 'on')
+    const flow = this.#session?.isOpen ? this.#session.flow : 'none'
+    return this.#wanted === 'closed' || this.#wanted === flow
   }
 
   async #step(): Promise<void> {
-    if (this.#wanted !== 'on') {
+    const wanted = this.#wanted
+    if (wanted === 'none' || wanted === 'closed') {
       await this.#session?.cancel()
       return
     }
@@ -110,7 +111,7 @@ export class Tap {
       this.#isQueueGone = false
     }
     const session = this.#session?.isOpen ? this.#session : await this.#openOn(connection)
-    await session.consume(this.#queue, this.#prefetch, (from, message, isSuspect) => {
+    await session.consume(wanted, this.#queue, this.#prefetch, (from, message, isSuspect) => {
       if (message === null) this.#queueGone(from)
       else this.#listener.receive(from, message, isSuspect)
     })

@@ -1,4 +1,5 @@
 import type { AmqpConfirmChannel, AmqpReturned } from '../amqp.ts'
+import { QueueFullError } from '../errors.ts'
 import type { Route } from '../options.ts'
 import type { Encoded } from '../wire/encode.ts'
 import type { Gate } from './gate.ts'
@@ -74,7 +75,7 @@ export class Confirms {
 
   #confirmed(message: Outgoing, batch: Batch, error: unknown): void {
     if (this.#returned.size > 0 && this.#takeReturned(message)) batch.unroutable.push(message)
-    if (error) this.#finish(batch, error as Error)
+    if (error) this.#finish(batch, asRefusal(error as Error, message.route))
     else if (--batch.left === 0) this.#finish(batch)
   }
 
@@ -103,6 +104,11 @@ export class Confirms {
     else this.#returned.set(name, count - 1)
     return true
   }
+}
+
+/** The client tells a refusal from the end of the channel by its text alone. */
+function asRefusal(error: Error, { exchange, routingKey }: Route): Error {
+  return error.message === 'message nacked' ? new QueueFullError(exchange, routingKey, error) : error
 }
 
 function placeOf({ exchange, routingKey }: Route, messageId: string | undefined): string {

@@ -1,5 +1,5 @@
 import type { AmqpConnection } from '../amqp.ts'
-import { RabbitmqUnreachableError, UnroutableError } from '../errors.ts'
+import { QueueFullError, RabbitmqUnreachableError, UnroutableError } from '../errors.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { type Batch, Confirms, NoAnswer, type Outgoing } from './confirms.ts'
 import { Gate } from './gate.ts'
@@ -27,9 +27,14 @@ export class Publisher {
     if (messages.length === 0) return []
     const confirms = this.#confirms?.isOpen ? this.#confirms : await this.#open()
     return await new Promise((resolve, reject) => {
-      const cancel = this.#settings.clock.schedule(this.#settings.confirmTimeoutMs, () =>
-        this.#tookTooLong(confirms, batch),
-      )
+      const watch = () => {
+        const { left } = batch
+        return this.#settings.clock.schedule(this.#settings.confirmTimeoutMs, () => {
+          // A large batch takes its time; only one that stands still is given up.
+          if (batch.left < left) cancel = watch()
+          else this.#tookTooLong(confirms, batch)
+        })
+      }
       const batch: Batch = {
         messages,
         unroutable: [],
@@ -37,9 +42,11 @@ export class Publisher {
         finish: error => {
           cancel()
           if (error === undefined) resolve(batch.unroutable)
+          else if (error instanceof QueueFullError) reject(error)
           else reject(this.#unconfirmed('the message was not confirmed', error))
         },
       }
+      let cancel = watch()
       void confirms.write(batch)
     })
   }

@@ -37,6 +37,7 @@ const POLICIES: Readonly<Record<string, string>> = {
   'x-delivery-limit': 'delivery-limit',
   'x-overflow': 'overflow',
   'x-message-ttl': 'message-ttl',
+  'x-max-length': 'max-length',
 }
 
 /** "the value '5' of type 'signedint'" → "'5'"; "none" stays. */

@@ -18,6 +18,13 @@ export const retryPrefix = (queue: string) => `${queue}.retry.`
  */
 export const suspectsQueue = (queue: string) => `${queue}.suspects`
 
+/** Whoever holds the token of this queue is the one who keeps the order of the other. */
+export const ownerQueue = (queue: string) => `${queue}.owner`
+/** What is first of its key and cannot be handled now: it waits, or it is dead. */
+export const heldQueue = (queue: string) => `${queue}.held`
+/** Tells everyone who keeps an order in this channel which dead event is let go. */
+export const letGoExchange = (channel: string) => `${channel}.let-go`
+
 const UNITS = [
   [3_600_000, 'h'],
   [60_000, 'm'],

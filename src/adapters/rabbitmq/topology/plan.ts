@@ -3,6 +3,9 @@ import type { QueueOptions } from '../amqp.ts'
 import {
   deadLetterExchange,
   deadLetterQueue,
+  heldQueue,
+  letGoExchange,
+  ownerQueue,
   quarantineKey,
   quarantineQueue,
   retryQueue,
@@ -14,6 +17,8 @@ export interface TopologyOptions {
   readonly retryStepsMs: readonly number[]
   readonly deadLetterTtlMs?: number | undefined
   readonly deliveryLimit: number
+  readonly maxLength?: number | undefined
+  readonly deadLetterMaxLength?: number | undefined
 }
 
 export interface QueueSpec {
@@ -27,7 +32,7 @@ export interface QueueSpec {
 export interface ExchangeSpec {
   readonly kind: 'exchange'
   readonly name: string
-  readonly type: 'direct' | 'topic'
+  readonly type: 'direct' | 'topic' | 'fanout'
 }
 
 export interface BindingSpec {
@@ -50,7 +55,7 @@ export function channelSpecs(channel: string, queue: string): readonly Spec[] {
 }
 
 export function mainQueue(queue: string, options: TopologyOptions): QueueSpec {
-  const { queueType, deliveryLimit } = options
+  const { queueType, deliveryLimit, maxLength } = options
   return {
     kind: 'queue',
     name: queue,
@@ -61,6 +66,7 @@ export function mainQueue(queue: string, options: TopologyOptions): QueueSpec {
       'x-dead-letter-exchange': deadLetterExchange(queue),
       'x-dead-letter-routing-key': queue,
       ...(queueType === 'quorum' ? { ...AT_LEAST_ONCE, 'x-delivery-limit': deliveryLimit } : undefined),
+      ...(maxLength === undefined ? undefined : { 'x-max-length': maxLength }),
     }),
   }
 }
@@ -73,8 +79,31 @@ export function besideSpecs(queue: string, options: TopologyOptions): readonly S
     { kind: 'exchange', name: exchange, type: 'direct' },
     lettersQueue(letters, options),
     { kind: 'binding', queue: letters, exchange, pattern: queue },
-    { ...mainQueue(queue, options), name: suspectsQueue(queue), isMain: false },
+    // Without a limit: what is to be moved there was in the queue before.
+    { ...mainQueue(queue, { ...options, maxLength: undefined }), name: suspectsQueue(queue), isMain: false },
   ]
+}
+
+/** What keeping the order of keys needs. */
+export function orderedSpecs(channel: string, queue: string, options: TopologyOptions): readonly Spec[] {
+  const { queueType } = options
+  const limit = queueType === 'quorum' ? AS_OFTEN_AS_ANYONE_LOOKS : undefined
+  const owner = { ...typeOf(queueType), ...limit, 'x-single-active-consumer': true }
+  return [
+    { kind: 'queue', name: ownerQueue(queue), isMain: false, options: durable(owner) },
+    {
+      kind: 'queue',
+      name: heldQueue(queue),
+      isMain: false,
+      options: durable({ ...typeOf(queueType), ...limit }),
+    },
+    letGoSpec(channel),
+    { kind: 'binding', queue: heldQueue(queue), exchange: letGoExchange(channel), pattern: '' },
+  ]
+}
+
+export function letGoSpec(channel: string): ExchangeSpec {
+  return { kind: 'exchange', name: letGoExchange(channel), type: 'fanout' }
 }
 
 /** Declared when the first letter of its category is quarantined: most queues never need one. */
@@ -92,18 +121,21 @@ export function quarantineSpecs(
   ]
 }
 
-/** One delay, one queue: what expires in it goes back to the queue it came from. */
-export function retrySpec(queue: string, stepMs: number, { queueType }: TopologyOptions): QueueSpec {
+/**
+ * One delay, one queue: what expires in it goes back to the queue it came from. Always a quorum queue: a classic one that
+ * dies loses what is on its way back.
+ */
+export function retrySpec(queue: string, stepMs: number): QueueSpec {
   return {
     kind: 'queue',
     name: retryQueue(queue, stepMs),
     isMain: false,
     options: durable({
-      ...typeOf(queueType),
+      ...typeOf('quorum'),
       'x-message-ttl': stepMs,
       'x-dead-letter-exchange': '',
       'x-dead-letter-routing-key': queue,
-      ...(queueType === 'quorum' ? AT_LEAST_ONCE : undefined),
+      ...AT_LEAST_ONCE,
     }),
   }
 }
@@ -120,7 +152,7 @@ export function allSpecs(queue: string, channel: string, options: TopologyOption
     ...channelSpecs(channel, queue),
     ...besideSpecs(queue, options),
     ...CATEGORIES.flatMap(category => quarantineSpecs(queue, category, options)),
-    ...options.retryStepsMs.map(stepMs => retrySpec(queue, stepMs, options)),
+    ...options.retryStepsMs.map(stepMs => retrySpec(queue, stepMs)),
   ]
 }
 
@@ -130,10 +162,17 @@ const AT_LEAST_ONCE = { 'x-dead-letter-strategy': 'at-least-once', 'x-overflow':
 /** From RabbitMQ 4.0 on a letter would be dropped after being looked at 20 times, if nothing else was said. */
 const AS_OFTEN_AS_ANYONE_LOOKS = { 'x-delivery-limit': 1_000_000 }
 
-function lettersQueue(name: string, { queueType, deadLetterTtlMs }: TopologyOptions): QueueSpec {
+function lettersQueue(name: string, options: TopologyOptions): QueueSpec {
+  const { queueType, deadLetterTtlMs, deadLetterMaxLength } = options
   const ttl = deadLetterTtlMs === undefined ? undefined : { 'x-message-ttl': deadLetterTtlMs }
   const limit = queueType === 'quorum' ? AS_OFTEN_AS_ANYONE_LOOKS : undefined
-  return { kind: 'queue', name, isMain: false, options: durable({ ...typeOf(queueType), ...limit, ...ttl }) }
+  // By itself a full queue would drop its oldest letter.
+  const length =
+    deadLetterMaxLength === undefined
+      ? undefined
+      : { 'x-max-length': deadLetterMaxLength, 'x-overflow': 'reject-publish' }
+  const args = { ...typeOf(queueType), ...limit, ...ttl, ...length }
+  return { kind: 'queue', name, isMain: false, options: durable(args) }
 }
 
 /** Classic is what a queue is without being told; saying so would make it differ from those that were not. */

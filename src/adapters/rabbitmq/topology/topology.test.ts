@@ -60,6 +60,28 @@ describe('names', () => {
   })
 })
 
+describe('limits', () => {
+  const argumentsOf = (name: string, options: Parameters<typeof allSpecs>[2]) =>
+    allSpecs('q', 'q', options).flatMap(spec =>
+      spec.kind === 'queue' && spec.name === name ? [spec.options.arguments] : [],
+    )[0]
+
+  it('K9: whatever is full refuses; no queue drops what it has', () => {
+    for (const queueType of ['quorum', 'classic'] as const) {
+      const options = { ...OPTIONS, queueType, deadLetterMaxLength: 10 }
+      for (const name of ['q.dlq', 'q.dlq.quarantine.unknown'])
+        expect(argumentsOf(name, options)).toMatchObject({
+          'x-max-length': 10,
+          'x-overflow': 'reject-publish',
+        })
+    }
+    const limited = { ...OPTIONS, maxLength: 20 }
+    expect(argumentsOf('q', limited)).toMatchObject({ 'x-max-length': 20, 'x-overflow': 'reject-publish' })
+    for (const name of ['q.suspects', 'q.retry.1s', 'q.dlq'])
+      expect(argumentsOf(name, limited)).not.toHaveProperty('x-max-length')
+  })
+})
+
 describe('a queue that is there and different', () => {
   const refused = (text: string) =>
     new Error(

@@ -3,7 +3,16 @@ import type { Link } from '../link/link.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { declareAll } from './declare.ts'
 import { queueName } from './names.ts'
-import { besideSpecs, channelSpecs, mainQueue, quarantineSpecs, retrySpec, type Spec } from './plan.ts'
+import {
+  besideSpecs,
+  channelSpecs,
+  letGoSpec,
+  mainQueue,
+  orderedSpecs,
+  quarantineSpecs,
+  retrySpec,
+  type Spec,
+} from './plan.ts'
 
 /** Sees to it that what is used is there, each thing once. */
 export class Topology {
@@ -37,8 +46,16 @@ export class Topology {
     )
   }
 
+  order(channel: string, queue: string): Promise<void> {
+    return this.#once(`order ${queue}`, orderedSpecs(channel, queue, this.#settings))
+  }
+
+  letGo(channel: string): Promise<void> {
+    return this.#once(`let-go ${channel}`, [letGoSpec(channel)])
+  }
+
   retryStep(queue: string, stepMs: number): Promise<void> {
-    const spec = retrySpec(queue, stepMs, this.#settings)
+    const spec = retrySpec(queue, stepMs)
     return this.#once(spec.name, [spec])
   }
 

@@ -47,7 +47,7 @@ describe('messages of other programs', () => {
       properties: withPast(
         message,
         readOrigin('rabbitmq', 'orders', message),
-        { started: 1, ended: 1, history: [] },
+        { started: 1, ended: 1, history: [], isSuspected: false },
         5,
       ),
     }

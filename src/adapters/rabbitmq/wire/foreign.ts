@@ -26,7 +26,7 @@ export function foreignEvent(message: AmqpMessage, channel: string, origin: Orig
     id,
     type: fitting(properties.type, MAX_TYPE_BYTES) ?? fitting(origin.routingKey, MAX_TYPE_BYTES) ?? UNNAMED,
     channel,
-    key: undefined,
+    key: textOf(headers[OWN.key]) || undefined,
     idempotencyKey: textOf(headers['x-idempotency-key']) || id,
     occurredAt: properties.timestamp === undefined ? 0 : Math.max(0, properties.timestamp * 1_000),
     expiresAt: undefined,

@@ -15,6 +15,13 @@ export const OWN = {
   started: 'lazaret-started',
   ended: 'lazaret-ended',
   history: 'lazaret-history',
+  suspected: 'lazaret-suspected',
+  /** The place of an event in the line of its key. */
+  place: 'lazaret-place',
+  /** Stands for a dead event that holds its key: its id. */
+  deadEvent: 'lazaret-dead-event',
+  /** Tells whoever keeps a line that a dead event is let go: its id. */
+  letGo: 'lazaret-let-go',
   notBefore: 'lazaret-not-before',
   exchange: 'lazaret-origin-exchange',
   routingKey: 'lazaret-origin-routing-key',

@@ -17,24 +17,38 @@ export interface Past {
   readonly started: number
   readonly ended: number
   readonly history: readonly AttemptRecord[]
+  /** It was open, perhaps only waiting, when a process died: it is to run alone until an attempt has ended. */
+  readonly isSuspected: boolean
 }
 
 const NO_ATTEMPTS: readonly AttemptRecord[] = Object.freeze([])
-export const NO_PAST: Past = Object.freeze({ started: 0, ended: 0, history: NO_ATTEMPTS })
+export const NO_PAST: Past = Object.freeze({ started: 0, ended: 0, history: NO_ATTEMPTS, isSuspected: false })
+const SUSPECTED: Past = Object.freeze({ ...NO_PAST, isSuspected: true })
 
 export function readPast(headers: AmqpHeaders): Past {
   const started = countOf(headers[OWN.started])
-  if (started === 0) return NO_PAST
+  const isSuspected = headers[OWN.suspected] === true
+  if (started === 0) return isSuspected ? SUSPECTED : NO_PAST
   const ended = Math.min(started, countOf(headers[OWN.ended]))
-  return { started, ended, history: ended === 0 ? NO_ATTEMPTS : readHistory(textOf(headers[OWN.history])) }
+  const history = ended === 0 ? NO_ATTEMPTS : readHistory(textOf(headers[OWN.history]))
+  return { started, ended, history, isSuspected }
 }
 
-export function addEnded({ started, ended, history }: Past, more: readonly AttemptRecord[]): Past {
-  if (more.length === 0) return { started, ended, history }
+/** It ran alone when the process died. The first time, what made it a suspect is put down to it as well. */
+export function addCrash(past: Past): Past {
+  const crashes = past.started === past.ended ? 2 : 1
+  return { ...past, started: past.started + crashes }
+}
+
+/** An attempt that ended, however, took nobody down. */
+export function addEnded(past: Past, more: readonly AttemptRecord[]): Past {
+  if (more.length === 0) return past
+  const { started, ended, history } = past
   return {
     started: Math.max(started, ended + more.length),
     ended: ended + more.length,
     history: keepFirstAndLatest([...history, ...more], DEFAULT_MAX_ATTEMPTS_KEPT),
+    isSuspected: false,
   }
 }
 
@@ -61,12 +75,19 @@ export function withPast(
   past: Past,
   notBefore: number | undefined,
 ): AmqpProperties {
-  const { [OWN.notBefore]: _, [OWN.history]: __, ...old } = cleaned(message.properties.headers ?? {})
+  const {
+    [OWN.notBefore]: _,
+    [OWN.history]: __,
+    [OWN.suspected]: ___,
+    [OWN.place]: ____,
+    ...old
+  } = cleaned(message.properties.headers ?? {})
   const headers = leavingRoom(old)
   headers[OWN.exchange] = origin.exchange ?? ''
   headers[OWN.routingKey] = origin.routingKey ?? ''
   headers[OWN.started] = past.started
   headers[OWN.ended] = past.ended
+  if (past.isSuspected) headers[OWN.suspected] = true
   if (notBefore !== undefined) headers[OWN.notBefore] = timeText(notBefore)
   let { history } = past
   // Counts are never given up; of the attempts themselves as many are kept as there is room for.

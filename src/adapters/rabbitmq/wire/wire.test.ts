@@ -7,7 +7,7 @@ import { decode } from './decode.ts'
 import { encodeEvent } from './encode.ts'
 import { headerBytes, MAX_HEADER_BYTES } from './headers.ts'
 import { letterProperties, readLetter } from './letter.ts'
-import { addEnded, NO_PAST, readOrigin, readPast, withPast } from './state.ts'
+import { addCrash, addEnded, NO_PAST, readOrigin, readPast, withPast } from './state.ts'
 
 const make = createFactory()
 
@@ -112,5 +112,14 @@ describe('messages', () => {
     const { headers = {} } = withPast(message, {}, NO_PAST, undefined)
     expect(headers['x-death']).toEqual([deaths[1]])
     expect(headers).not.toHaveProperty('x-first-death-queue')
+  })
+
+  it('B8: the first death of a suspect that was alone also explains the one that made it a suspect', () => {
+    const once = addCrash({ ...NO_PAST, isSuspected: true })
+    expect(once).toMatchObject({ started: 2, ended: 0, isSuspected: true })
+    expect(addCrash(once).started).toBe(3)
+    const { headers = {} } = withPast(messageOf(Buffer.from('1'), {}), {}, once, undefined)
+    expect(readPast(headers)).toEqual(once)
+    expect(addEnded(once, [make.attempt(1)])).toMatchObject({ started: 2, ended: 1, isSuspected: false })
   })
 })
