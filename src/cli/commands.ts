@@ -24,7 +24,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'serve',
-    about: 'the console and the HTTP API, until Ctrl-C',
+    about: 'the console, the HTTP API and collectors, until Ctrl-C',
     flags: serveFlags,
     examples: [
       'lazaret serve --store sqlite:./lazaret.db',
