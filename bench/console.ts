@@ -105,7 +105,8 @@ async function visitOf(browser: Browser, url: string, sign: string): Promise<Vis
       requestAnimationFrame(() => requestAnimationFrame(() => { window.readyAt = performance.now() }))
     }).observe(document, { childList: true, subtree: true })`)
   await page.goto(url, { waitUntil: 'commit' })
-  const ms = await (await page.waitForFunction('window.readyAt')).jsonValue()
+  const readyAt = await page.waitForFunction(() => (globalThis as { readyAt?: number }).readyAt)
+  const ms = await readyAt.jsonValue()
   const tabMb = (await page.evaluate<number>('performance.memory.usedJSHeapSize')) / 1e6
   await context.close()
   return { ms: ms as number, tabMb }
