@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { KeptSqliteFile } from '../../../test/support/sqlite-file.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
@@ -212,6 +213,29 @@ describe('sqlite broker', () => {
     await there.done(delivery)
     await watching.subscription.close()
     await process.close()
+  })
+
+  it('E21: a delivery whose start could not be written down comes again', async () => {
+    const channel = uniqueName('orders')
+    const own: Clock = { now: () => clock.now(), schedule: (delayMs, task) => clock.schedule(delayMs, task) }
+    const impatient = openSqlite({ path: file.path, clock: own, leaseMs: LEASE_MS, busyTimeoutMs: 100 })
+    const inbox = await subscribe(impatient, channel)
+    const [event] = make.events(1, { channel })
+    await impatient.broker.publish([event!])
+    const delivery = await inbox.next()
+    const inTheWay = new DatabaseSync(file.path)
+    inTheWay.exec('begin immediate')
+    await expect(inbox.subscription.begin(delivery, [])).rejects.toMatchObject({
+      code: expect.stringMatching('LAZARET_STORE'),
+    })
+    inTheWay.exec('rollback')
+    inTheWay.close()
+    await beats(2, impatient)
+    const again = await inbox.next()
+    expect([again.content, again.started]).toEqual([event, 0])
+    await inbox.done(again)
+    await inbox.subscription.close()
+    await impatient.close()
   })
 
   it('B8: whoever was taken for dead finds out when settling, and goes on with new deliveries', async () => {
