@@ -8,7 +8,7 @@ import { Inbox } from '../../testing/conformance/broker/world.ts'
 import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
-import { openSqlite, type SqliteStore } from './index.ts'
+import { openSqlite, type SqliteOptions, type SqliteStore } from './index.ts'
 
 const LEASE_MS = 30_000
 const DONE = { outcome: 'done' } as const
@@ -33,9 +33,9 @@ async function subscribe(of: SqliteStore, channel: string, options: Partial<Subs
 }
 
 /** Another clock object means threads of its own: to the file it is another process. */
-function otherProcess(time: Clock = clock): SqliteStore {
+function otherProcess(time: Clock = clock, options: Partial<SqliteOptions> = {}): SqliteStore {
   const own: Clock = { now: () => time.now(), schedule: (delayMs, task) => time.schedule(delayMs, task) }
-  return openSqlite({ path: file.path, clock: own, leaseMs: LEASE_MS })
+  return openSqlite({ path: file.path, clock: own, leaseMs: LEASE_MS, ...options })
 }
 
 /** A process whose clock stands still does nothing more by itself: it has hung, or it is dead. */
@@ -217,8 +217,7 @@ describe('sqlite broker', () => {
 
   it('E21: a delivery whose start could not be written down comes again', async () => {
     const channel = uniqueName('orders')
-    const own: Clock = { now: () => clock.now(), schedule: (delayMs, task) => clock.schedule(delayMs, task) }
-    const impatient = openSqlite({ path: file.path, clock: own, leaseMs: LEASE_MS, busyTimeoutMs: 100 })
+    const impatient = otherProcess(clock, { busyTimeoutMs: 100 })
     const inbox = await subscribe(impatient, channel)
     const [event] = make.events(1, { channel })
     await impatient.broker.publish([event!])
