@@ -105,26 +105,21 @@ async function visitOf(browser: Browser, url: string, sign: string): Promise<Vis
       requestAnimationFrame(() => requestAnimationFrame(() => { window.readyAt = performance.now() }))
     }).observe(document, { childList: true, subtree: true })`)
   await page.goto(url, { waitUntil: 'commit' })
-  const ms = await (await page.waitForFunction('window.readyAt')).jsonValue()
+  const readyAt = await page.waitForFunction(() => (globalThis as { readyAt?: number }).readyAt)
+  const ms = await readyAt.jsonValue()
   const tabMb = (await page.evaluate<number>('performance.memory.usedJSHeapSize')) / 1e6
   await context.close()
   return { ms: ms as number, tabMb }
 }
 
 async function serve(path: string): Promise<{ readonly url: string; stop(): Promise<void> }> {
-  const child = spawn(process.execPath, [LAZARET, 'serve', '--store', `sqlite:${path}`, '--port', '0'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const said = createInterface({ input: child.stderr })
-  const heard = createInterface({ input: child.stdout })
-  const url = await new Promise<string>((resolve, reject) => {
-    for (const lines of [said, heard])
-      lines.on('line', line => {
-        const [found] = /http:\/\/\S+/.exec(line) ?? []
-        if (found !== undefined) resolve(found)
-      })
-    child.on('exit', code => reject(new Error(`bench: the server ended with ${code}`)))
-  })
+  const child = spawn(
+    process.execPath,
+    [LAZARET, 'serve', '--json', '--store', `sqlite:${path}`, '--port', '0'],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const [line] = await once(createInterface({ input: child.stdout }), 'line')
+  const { url } = JSON.parse(line) as { url: string }
   return {
     url,
     async stop() {

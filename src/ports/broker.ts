@@ -94,7 +94,7 @@ export interface Broker {
 /**
  * - `begin` records durably that an attempt starts, before the handler runs, so that a crash is counted. `ended` are the
  *   attempts of this delivery that ended in process since the last `begin`. Handing over alone is no attempt.
- * - `settle` makes the settlement durable and only then acknowledges. A delivery is settled once; when `settle` rejects,
+ * - `settle` makes the settlement durable and only then acknowledges. A delivery is settled once; when either rejects,
  *   the broker will hand the event over again and the consumer forgets the delivery.
  * - Both reject with DeliveryLostError for a delivery that was settled before or that the subscription lost (it closed,
  *   it reconnected, a lease expired).
