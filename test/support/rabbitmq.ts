@@ -70,6 +70,10 @@ export class RabbitmqOutside {
     return await onChannel(this.connection, async channel => (await channel.checkQueue(queue)).messageCount)
   }
 
+  async consumers(queue: string): Promise<number> {
+    return await onChannel(this.connection, async channel => (await channel.checkQueue(queue)).consumerCount)
+  }
+
   async close(): Promise<void> {
     await this.connection.close().catch(() => {})
   }

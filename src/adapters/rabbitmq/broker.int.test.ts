@@ -7,6 +7,7 @@ import { nextTurn, systemClock, systemRandom } from '../../ports/system-clock.ts
 import { Inbox } from '../../testing/conformance/broker/world.ts'
 import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
+import type { RabbitmqDelivery } from './consume/delivery.ts'
 import { type ConnectionNews, rabbitmq } from './index.ts'
 import { onChannel } from './topology/declare.ts'
 
@@ -68,6 +69,29 @@ describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
       routingKey: 'order.paid',
     })
     await inbox.done(again)
+    await broker.close()
+  })
+
+  it('B8: a suspect is not even taken into hand while another message runs, and runs once that has ended', async () => {
+    const channel = uniqueName('orders')
+    // A quorum queue counts a consumer that left for as long as it holds a message.
+    const broker = rabbitmq({ url, queueType: 'classic' })
+    const inbox = await subscribe(broker, channel)
+    await broker.publish([make.event({ channel })])
+    const running = await inbox.next()
+    const headers = { 'lazaret-started': 2, 'lazaret-suspected': true }
+    await outside!.publish('', `${channel}.suspects`, Buffer.from('{}'), { headers, messageId: 'suspect' })
+    // It is seen within a second, and then nothing more is taken from the queue.
+    await patience.eventually(async () => (await outside!.consumers(channel)) === 0, 'the queue is left')
+    expect(await outside!.consumers(`${channel}.suspects`)).toBe(0)
+    expect(await outside!.depth(`${channel}.suspects`)).toBe(1)
+    await inbox.done(running)
+    const suspect = (await inbox.next()) as RabbitmqDelivery
+    expect(suspect).toMatchObject({ content: { id: 'suspect' }, started: 2 })
+    // As it was published: it was not sent on in between.
+    expect(suspect.message.properties.headers).toEqual(headers)
+    await inbox.done(suspect)
+    await patience.eventually(async () => (await outside!.consumers(channel)) === 1, 'the queue is consumed')
     await broker.close()
   })
 

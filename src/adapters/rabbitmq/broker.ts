@@ -117,6 +117,7 @@ export class RabbitmqBroker implements Broker {
     const intake = new Intake(this.#settings, place, prefetch, deliver, this.#settler, this.#lost)
     const tap = new Tap(this.#settings, this.#consuming, queue, prefetch, {
       receive: (session, message, isSuspect) => intake.receive(session, message, isSuspect),
+      suspectsWait: () => intake.suspectsWait(),
       lose: session => intake.lose(session),
       restore: () => {
         this.#topology.forget()

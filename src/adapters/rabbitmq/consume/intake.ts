@@ -87,6 +87,10 @@ export class Intake {
     }
   }
 
+  suspectsWait(): void {
+    this.#isolation.suspectsWait(this.#isBusy)
+  }
+
   receive(session: Session, message: AmqpMessage, isSuspect: boolean): void {
     const { delivery, isStray } = this.#read(session, message, isSuspect)
     const { past } = delivery
@@ -161,17 +165,16 @@ export class Intake {
 
   #offer(delivery: RabbitmqDelivery): void {
     if (!delivery.session.isOpen) return
-    if (!delivery.isSuspect) this.#backlog.push(delivery)
-    else if (this.#isolation.admits(this.#isBusy)) this.#suspects.push(delivery)
-    else {
-      this.#moveAside(delivery, delivery.past)
-      return
-    }
+    if (delivery.isSuspect) {
+      this.#suspects.push(delivery)
+      this.#isolation.arrived()
+    } else this.#backlog.push(delivery)
     this.#pump()
   }
 
   #moveAside(delivery: RabbitmqDelivery, past: Past): void {
-    void this.during(delivery, this.#settler.suspect(delivery, this.#place.queue, past))
+    const moving = this.during(delivery, this.#settler.suspect(delivery, this.#place.queue, past))
+    void moving.then(() => this.suspectsWait())
   }
 
   #held(): RabbitmqDelivery[] {
@@ -179,28 +182,35 @@ export class Intake {
   }
 
   get #isBusy(): boolean {
-    if (this.#isolation.flow !== 'alone') return this.#open.size + this.#backlog.length > 0
+    const { flow } = this.#isolation
+    if (flow === 'all' || flow === 'draining') return this.#open.size + this.#backlog.length > 0
     return this.#suspects.length > 0 || [...this.#open].some(({ isSuspect }) => isSuspect)
+  }
+
+  #next(): RabbitmqDelivery | undefined {
+    const { flow } = this.#isolation
+    if (flow === 'leaving') return undefined
+    return (flow === 'alone' ? this.#suspects : this.#backlog).shift()
   }
 
   #pump(): void {
     while (this.#mode === 'running' && this.#open.size + this.#work.size < this.#prefetch) {
-      const delivery = (this.#isolation.flow === 'alone' ? this.#suspects : this.#backlog).shift()
+      const delivery = this.#next()
       if (delivery === undefined) break
       this.#open.add(delivery)
       this.#deliver(delivery)
     }
-    if (this.#mode !== 'closed' && !this.#isBusy) this.#isolation.rest()
+    if (this.#mode !== 'closed' && this.#tap?.isAsWanted && !this.#isBusy) this.#isolation.rest()
   }
 
   #flowChanged(): void {
-    void this.#turn()
+    void this.#turn().then(() => this.#pump())
     this.#pump()
   }
 
   #turn(): Promise<void> {
     const { flow } = this.#isolation
-    const wanted = flow === 'alone' ? 'suspects' : flow === 'draining' ? 'none' : 'all'
+    const wanted = flow === 'alone' ? 'suspects' : flow === 'all' ? 'queue' : 'none'
     return this.#tap?.turn(this.#mode === 'running' ? wanted : 'none') ?? Promise.resolve()
   }
 }

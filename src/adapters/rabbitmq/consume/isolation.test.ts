@@ -10,33 +10,45 @@ function isolation() {
 }
 
 describe('isolation of suspects', () => {
-  it('B8: a suspect waits until nothing else is being handled, and the queue until no suspect comes', async () => {
+  it('B8: suspects wait until nothing else is being handled, and the queue until no suspect comes', async () => {
     const { clock, flows, subject } = isolation()
-    expect(subject.admits(true)).toBe(false)
+    subject.suspectsWait(true)
     subject.rest()
-    expect(subject.admits(false)).toBe(true)
+    subject.arrived()
     await clock.advance(1_000)
     expect(flows).toEqual(['draining', 'alone'])
     subject.rest()
     await clock.advance(99)
     expect(subject.flow).toBe('alone')
     await clock.advance(1)
-    expect(flows).toEqual(['draining', 'alone', 'all'])
+    expect(subject.flow).toBe('leaving')
+    subject.rest()
+    expect(flows).toEqual(['draining', 'alone', 'leaving', 'all'])
+  })
+
+  it('B8: a suspect that was on its way when they were left runs alone as well', async () => {
+    const { clock, flows, subject } = isolation()
+    subject.suspectsWait(false)
+    subject.rest()
+    await clock.advance(100)
+    subject.arrived()
+    await clock.advance(1_000)
+    expect(flows).toEqual(['alone', 'leaving', 'alone'])
   })
 
   it('B8: a slow handler does not hold up everything: then suspects come beside it', async () => {
     const { clock, flows, subject } = isolation()
-    subject.admits(true)
+    subject.suspectsWait(true)
     await clock.advance(4_999)
-    expect(subject.admits(true)).toBe(false)
+    subject.suspectsWait(true)
+    expect(subject.flow).toBe('draining')
     await clock.advance(1)
-    expect(subject.admits(true)).toBe(true)
     expect(flows).toEqual(['draining', 'alone'])
   })
 
-  it('B8: a suspect that comes to an idle process runs at once', () => {
+  it('B8: suspects of an idle process run at once', () => {
     const { flows, subject } = isolation()
-    expect(subject.admits(false)).toBe(true)
+    subject.suspectsWait(false)
     expect(flows).toEqual(['alone'])
   })
 

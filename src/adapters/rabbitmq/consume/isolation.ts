@@ -2,22 +2,23 @@ import type { Cancel, Clock } from '../../../ports/clock.ts'
 
 /**
  * What flows from the server.
- * - `all`: the queue, and a watch on its suspects.
- * - `draining`: a suspect came while others were being handled. Nothing more comes until they have ended, or until it
- *   has taken too long: a slow handler must not stop everything.
+ * - `all`: the queue, while a watch is kept on its suspects.
+ * - `draining`: suspects wait, and others are being handled. Nothing more comes until these have ended, or until they
+ *   have taken too long: a slow handler must not stop everything.
  * - `alone`: suspects, one at a time, and nothing beside them.
+ * - `leaving`: no suspect came for a while. Nothing comes until the server has heard so.
  *
- * all ─a suspect comes▶ draining ─nothing is being handled▶ alone ─no suspect for a while▶ all
+ * all ─suspects wait▶ draining ─nothing is being handled▶ alone ─none for a while▶ leaving ─still none▶ all
  */
-export type Flow = 'all' | 'draining' | 'alone'
+export type Flow = 'all' | 'draining' | 'alone' | 'leaving'
 
 /** How long the next suspect is waited for. Too short is no harm: it makes another round. */
 const LINGER_MS = 100
 const MOST_DRAINING_MS = 5_000
 
 /**
- * Sees to it that nothing runs beside a suspect: if the process dies then, it is known which message it was, and the
- * neighbours of a deadly one are never blamed for it.
+ * Sees to it that nothing runs beside a suspect, and that none is even in our hands while others run: whatever the
+ * process dies of then, it is known which message it was, and neither a suspect nor a neighbour is blamed for the other.
  */
 export class Isolation {
   readonly #clock: Clock
@@ -34,25 +35,24 @@ export class Isolation {
     return this.#flow
   }
 
-  /** A suspect has come. True when it is alone and may run. */
-  admits(isBusy: boolean): boolean {
-    if (this.#flow === 'alone' || !isBusy) {
-      this.#stopWaiting()
-      this.#become('alone')
-      return true
-    }
-    if (this.#flow === 'all') {
-      this.#wait(MOST_DRAINING_MS, 'alone')
-      this.#become('draining')
-    }
-    return false
+  /** The server holds suspects. */
+  suspectsWait(isBusy: boolean): void {
+    if (this.#flow !== 'all') return
+    if (isBusy) this.#wait(MOST_DRAINING_MS, 'alone')
+    this.#become(isBusy ? 'draining' : 'alone')
   }
 
-  /** Nothing is being handled any more. */
-  rest(): void {
-    if (this.#flow === 'all') return
-    this.#wait(LINGER_MS, 'all')
+  /** One of them was handed over. */
+  arrived(): void {
+    this.#stopWaiting()
     this.#become('alone')
+  }
+
+  /** Nothing is being handled, and the server has heard what is to flow. */
+  rest(): void {
+    if (this.#flow === 'draining') this.arrived()
+    else if (this.#flow === 'alone') this.#wait(LINGER_MS, 'leaving')
+    else this.#become('all')
   }
 
   end(): void {

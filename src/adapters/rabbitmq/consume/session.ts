@@ -9,7 +9,7 @@ const ONE_AT_A_TIME = 1
 const NOT_FOUND = 404
 
 /** What it takes from the server. */
-export type Flow = 'all' | 'suspects' | 'none'
+export type Flow = 'queue' | 'suspects' | 'none'
 
 /**
  * One channel that consumes: an epoch. What arrived on it can only be acknowledged on it; once it is lost, the server
@@ -57,16 +57,22 @@ export class Session implements Epoch {
     return this.#flow
   }
 
-  /** From the queue itself, and one at a time from its suspects. A message of null says that the queue was deleted. */
+  /** How many suspects the server holds that nobody has in hand. It fails when the queue is not there, or they are not. */
+  async countSuspects(queue: string): Promise<number> {
+    await this.#channel.checkQueue(queue)
+    return (await this.#channel.checkQueue(suspectsQueue(queue))).messageCount
+  }
+
+  /** From the queue itself, or one at a time from its suspects. A message of null says that the queue was deleted. */
   async consume(
-    flow: 'all' | 'suspects',
+    flow: 'queue' | 'suspects',
     queue: string,
     prefetch: number,
     receive: (session: Session, message: AmqpMessage | null, isSuspect: boolean) => void,
   ): Promise<void> {
     await this.cancel()
-    await this.listen(suspectsQueue(queue), ONE_AT_A_TIME, message => receive(this, message, true))
-    if (flow === 'all') await this.listen(queue, prefetch, message => receive(this, message, false))
+    if (flow === 'queue') await this.listen(queue, prefetch, message => receive(this, message, false))
+    else await this.listen(suspectsQueue(queue), ONE_AT_A_TIME, message => receive(this, message, true))
     this.#flow = flow
   }
 

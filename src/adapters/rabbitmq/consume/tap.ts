@@ -4,10 +4,13 @@ import type { Link } from '../link/link.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { rest } from '../waiting.ts'
 import { type Flow, Session } from './session.ts'
+import { Watch } from './watch.ts'
 
 /** What a tap tells of. */
 export interface TapListener {
   receive(session: Session, message: AmqpMessage, isSuspect: boolean): void
+  /** Told before anything else comes, and every now and then while it does. */
+  suspectsWait(): void
   lose(session: Session): void
   /** The queue is not there any more, or was never: sees to it that it is. */
   restore(): Promise<void>
@@ -29,7 +32,8 @@ export class Tap {
   readonly #listener: TapListener
   #stopListening: Cancel = () => {}
   #session: Session | undefined
-  #wanted: Flow | 'closed' = 'all'
+  readonly #watch: Watch
+  #wanted: Flow | 'closed' = 'none'
   #running: Promise<void> | undefined
   #restMs = FIRST_REST_MS
   #isQueueGone = false
@@ -46,11 +50,13 @@ export class Tap {
     this.#queue = queue
     this.#prefetch = prefetch
     this.#listener = listener
+    this.#watch = new Watch(settings.clock, () => this.#lookForSuspects())
   }
 
   /** The first time it fails instead of trying on: whoever starts wants to know. */
   async open(): Promise<void> {
-    await this.#step()
+    const session = await this.#openOn(await this.#link.get(this.#settings.connectTimeoutMs))
+    await session.countSuspects(this.#queue)
     this.#stopListening = this.#link.onUp(() => void this.#run())
   }
 
@@ -70,6 +76,7 @@ export class Tap {
 
   async close(): Promise<void> {
     this.#wanted = 'closed'
+    this.#watch.stop()
     this.#stopListening()
     await this.#session?.close()
   }
@@ -82,7 +89,7 @@ export class Tap {
   }
 
   async #loop(): Promise<void> {
-    while (!this.#isAsWanted()) {
+    while (!this.isAsWanted) {
       try {
         await this.#step()
         this.#restMs = FIRST_REST_MS
@@ -94,13 +101,14 @@ export class Tap {
     }
   }
 
-  #isAsWanted(): boolean {
+  get isAsWanted(): boolean {
     const flow = this.#session?.isOpen ? this.#session.flow : 'none'
     return this.#wanted === 'closed' || this.#wanted === flow
   }
 
   async #step(): Promise<void> {
     const wanted = this.#wanted
+    this.#watch.stop()
     if (wanted === 'none' || wanted === 'closed') {
       await this.#session?.cancel()
       return
@@ -111,10 +119,20 @@ export class Tap {
       this.#isQueueGone = false
     }
     const session = this.#session?.isOpen ? this.#session : await this.#openOn(connection)
+    if (wanted === 'queue') {
+      await this.#lookForSuspects()
+      if (this.#wanted !== wanted) return
+      this.#watch.start()
+    }
     await session.consume(wanted, this.#queue, this.#prefetch, (from, message, isSuspect) => {
       if (message === null) this.#queueGone(from)
       else this.#listener.receive(from, message, isSuspect)
     })
+  }
+
+  async #lookForSuspects(): Promise<void> {
+    const session = this.#session
+    if (session?.isOpen && (await session.countSuspects(this.#queue)) > 0) this.#listener.suspectsWait()
   }
 
   async #openOn(connection: AmqpConnection): Promise<Session> {
