@@ -61,8 +61,8 @@ const ours: Candidate<PublishRound> = async ({ bench, type, messages }) => {
   const broker = rabbitmq({ url: bench.url, queueType: type })
   const newId = createIdSource(systemRandom)
   const payload = JSON.parse(BODY.toString())
-  const now = systemClock.now()
-  const make = () => createEvent({ type: 'order.placed', channel, payload }, { now, newId })
+  const make = () =>
+    createEvent({ type: 'order.placed', channel, payload }, { now: systemClock.now(), newId })
   await broker.publish([make()])
   const events = Array.from({ length: messages }, make)
   const rate = await publishing(messages, number => broker.publish([events[number]!]))

@@ -81,7 +81,8 @@ export interface AmqpConfirmChannel extends AmqpChannel {
 
 export interface AmqpConnection extends Emitter {
   createChannel(): Promise<AmqpChannel>
-  createConfirmChannel(): Promise<AmqpConfirmChannel>
+  /** The mark is counted in writes, and a write of ours is up to 64 KiB. */
+  createConfirmChannel(options?: { readonly highWaterMark?: number }): Promise<AmqpConfirmChannel>
   close(): Promise<void>
 }
 

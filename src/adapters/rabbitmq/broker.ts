@@ -18,7 +18,7 @@ import { Settler } from './consume/settler.ts'
 import { RabbitmqSubscription } from './consume/subscription.ts'
 import { Tap } from './consume/tap.ts'
 import { TopologyError, UnroutableError } from './errors.ts'
-import type { Outgoing } from './link/confirms.ts'
+import type { Outgoing } from './link/batch.ts'
 import { Link } from './link/link.ts'
 import { Publisher } from './link/publisher.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, type Route, resolveRabbitmq } from './options.ts'
@@ -30,6 +30,7 @@ import { depthsOf } from './topology/declare.ts'
 import { letGoExchange, queueName, suspectsQueue } from './topology/names.ts'
 import { letterQueues } from './topology/plan.ts'
 import { Topology } from './topology/topology.ts'
+import { UnderWay } from './under-way.ts'
 import { atMost } from './waiting.ts'
 import { encodeEvent } from './wire/encode.ts'
 import { OWN } from './wire/headers.ts'
@@ -54,6 +55,8 @@ const subscribeRules = {
   ordering: oneOf('none', 'by-key'),
 }
 
+type Message = Outgoing & { readonly event: LazaretEvent }
+
 /** A broker on RabbitMQ. Nothing is connected until it is used. */
 export function rabbitmq(options: RabbitmqOptions): RabbitmqBroker {
   return new RabbitmqBroker(resolveRabbitmq(options))
@@ -74,7 +77,7 @@ export class RabbitmqBroker implements Broker {
   readonly #settler: Settler
   readonly #lost = new LostDeliveries()
   readonly #subscriptions = new Set<RabbitmqSubscription | OrderedSubscription>()
-  readonly #publishes = new Set<Promise<void>>()
+  readonly #publishes = new UnderWay()
   #isClosed = false
 
   constructor(settings: RabbitmqSettings) {
@@ -89,21 +92,18 @@ export class RabbitmqBroker implements Broker {
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
     this.#requireOpen()
-    const publishing = this.#publish(events)
-    this.#publishes.add(publishing)
+    const messages = events.map(event => this.#messageOf(event))
+    this.#publishes.begin()
     try {
-      await publishing
+      for (const { route } of messages) {
+        const declared = this.#declared(route)
+        if (declared !== undefined) await declared
+      }
+      const back = await this.#publisher.send(messages)
+      if (back.length > 0) await this.#sendWhereNobodyIs(back as readonly Message[])
     } finally {
-      this.#publishes.delete(publishing)
+      this.#publishes.end()
     }
-  }
-
-  async #publish(events: readonly LazaretEvent[]): Promise<void> {
-    const messages = events.map(event => ({ ...encodeEvent(event), route: this.#routeOf(event), event }))
-    await this.#declareExchanges(events)
-    const back = await this.#publisher.send(messages)
-    if (back.length > 0)
-      await this.#sendWhereNobodyIs(back as readonly (Outgoing & { event: LazaretEvent })[])
   }
 
   async subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription> {
@@ -162,7 +162,7 @@ export class RabbitmqBroker implements Broker {
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#subscriptions].map(subscription => subscription.close()))
-    await atMost(this.#settings.clock, CLOSE_MS, Promise.allSettled(this.#publishes))
+    await atMost(this.#settings.clock, CLOSE_MS, this.#publishes.none())
     await Promise.all([this.#consuming.close(), this.#publishing.close()])
   }
 
@@ -189,6 +189,12 @@ export class RabbitmqBroker implements Broker {
     return subscription
   }
 
+  #messageOf(event: LazaretEvent): Message {
+    const route = this.#routeOf(event)
+    const { content, properties } = encodeEvent(event, route.exchange)
+    return { content, properties, route, event }
+  }
+
   /** A replay is for the queue that failed: the other handlers have handled the event already. */
   #routeOf(event: LazaretEvent): Route {
     const handler = event.headers[REPLAY_HEADERS.handler]
@@ -196,19 +202,15 @@ export class RabbitmqBroker implements Broker {
     return this.#settings.route?.(event) ?? { exchange: event.channel, routingKey: event.type }
   }
 
-  async #declareExchanges(events: readonly LazaretEvent[]): Promise<void> {
-    if (this.#settings.route !== undefined || this.#settings.declare !== 'all') return
-    let last: string | undefined
-    for (const { channel } of events) {
-      if (channel === last) continue
-      last = channel
-      const declared = this.#topology.exchange(channel)
-      if (declared !== undefined) await declared
-    }
+  /** Undefined when there is nothing to wait for. */
+  #declared({ exchange }: Route): Promise<void> | undefined {
+    if (this.#settings.route !== undefined || this.#settings.declare !== 'all' || exchange === '')
+      return undefined
+    return this.#topology.exchange(exchange)
   }
 
   /** Nobody has subscribed yet: the queue of the channel is made, so that what is published waits for the first. */
-  async #sendWhereNobodyIs(messages: readonly (Outgoing & { event: LazaretEvent })[]): Promise<void> {
+  async #sendWhereNobodyIs(messages: readonly Message[]): Promise<void> {
     const [first] = messages
     const { route, declare } = this.#settings
     if (declare !== 'all' || route !== undefined) throw unroutable(first!)

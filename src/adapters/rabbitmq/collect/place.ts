@@ -1,5 +1,6 @@
 import { CHANNEL_NAME, MAX_CHANNEL_BYTES } from '../../../core/event/limits.ts'
-import type { AmqpMessage } from '../amqp.ts'
+import type { AmqpHeaders, AmqpMessage } from '../amqp.ts'
+import { APP_ID } from '../wire/encode.ts'
 import { OWN, textOf } from '../wire/headers.ts'
 import type { Death } from './deaths.ts'
 import type { Fault } from './faults.ts'
@@ -26,9 +27,9 @@ export function placeOf(
   fault: Fault | undefined,
 ): Place {
   const headers = message.properties.headers ?? {}
-  const isOwn = headers[OWN.version] === 1
+  const isOwn = message.properties.appId === APP_ID
   const failed = fault?.queue ?? death?.queue ?? withoutEnding(foundIn)
-  const channel = isOwn ? textOf(headers[OWN.channel]) : undefined
+  const channel = isOwn ? ownChannel(headers, death) : undefined
   if (channel !== undefined && CHANNEL_NAME.test(channel)) {
     const queue = failed.replace(/\.suspects$/, '')
     const handler = queue.startsWith(`${channel}.`) ? queue.slice(channel.length + 1) : channel
@@ -41,6 +42,11 @@ export function placeOf(
     ...wayOf(failed, death, fault),
     isOwn: false,
   }
+}
+
+/** Where nothing else is said, it was published to the exchange of its channel. */
+function ownChannel(headers: AmqpHeaders, death: Death | undefined): string | undefined {
+  return textOf(headers[OWN.channel]) ?? textOf(headers[OWN.exchange]) ?? death?.exchange
 }
 
 function wayOf(

@@ -2,7 +2,7 @@ import type { Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isBytes } from '../../../core/event/plain.ts'
 import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
-import type { Outgoing } from '../link/confirms.ts'
+import type { Outgoing } from '../link/batch.ts'
 import type { Route } from '../options.ts'
 import { queueName } from '../topology/names.ts'
 import { encodeEvent } from '../wire/encode.ts'
@@ -15,7 +15,7 @@ export function returned(event: LazaretEvent, origin: Origin, returnTo: 'exchang
   const isOwn = origin['writtenBy'] === undefined
   if (isOwn) {
     const queue = handler === undefined ? event.channel : queueName(event.channel, handler)
-    return { ...encodeEvent(event), route: { exchange: '', routingKey: queue } }
+    return { ...encodeEvent(event, ''), route: { exchange: '', routingKey: queue } }
   }
   return {
     route: handler === undefined ? { exchange: '', routingKey: event.channel } : wayBack(origin, returnTo),

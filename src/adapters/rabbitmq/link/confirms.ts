@@ -1,38 +1,39 @@
+import type { Cancel, Clock } from '../../../ports/clock.ts'
 import type { AmqpConfirmChannel, AmqpReturned } from '../amqp.ts'
 import { QueueFullError } from '../errors.ts'
 import type { Route } from '../options.ts'
-import type { Encoded } from '../wire/encode.ts'
+import { Batch, type Outgoing } from './batch.ts'
 import type { Gate } from './gate.ts'
-
-export interface Outgoing extends Encoded {
-  readonly route: Route
-}
+import { Writer } from './writer.ts'
 
 /** The connection is there, and its queue says nothing. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 }
 
-/** Messages that are published together. Told once how it went; the first that went wrong decides. */
-export interface Batch {
-  readonly messages: readonly Outgoing[]
-  readonly unroutable: Outgoing[]
-  left: number
-  finish(error?: Error): void
-}
-
-/** One confirm channel and what waits for its word. When it closes, nobody will ever hear: they are told at once. */
+/**
+ * One confirm channel and what waits for its word. When it closes, nobody will ever hear: they are told at once. A channel
+ * that published to a queue while its leader was being elected may never hear of it again, and what comes after it waits
+ * as well; so one on which a batch stands still is given up.
+ */
 export class Confirms {
   readonly #channel: AmqpConfirmChannel
+  readonly #writer: Writer
   readonly #gate: Gate
+  readonly #clock: Clock
+  readonly #timeoutMs: number
   readonly #batches = new Set<Batch>()
   /** By place and id: the server sends a message back before it confirms it. */
   readonly #returned = new Map<string, number>()
+  #stopWatching: Cancel | undefined
   #isOpen = true
 
-  constructor(channel: AmqpConfirmChannel, gate: Gate) {
+  constructor(channel: AmqpConfirmChannel, gate: Gate, clock: Clock, timeoutMs: number) {
     this.#channel = channel
+    this.#writer = new Writer(channel, () => gate.shut('full'))
     this.#gate = gate
+    this.#clock = clock
+    this.#timeoutMs = timeoutMs
     channel.on('drain', () => gate.open('full'))
     channel.on('return', (message: AmqpReturned) => this.#noteReturned(message))
     // Told by the close that follows; without a listener it would end the process.
@@ -44,43 +45,69 @@ export class Confirms {
     return this.#isOpen
   }
 
-  async write(batch: Batch): Promise<void> {
+  /** Resolves with those that no queue took, once all the others are durable. */
+  send(messages: readonly Outgoing[]): Promise<readonly Outgoing[]> {
+    const batch = new Batch(messages, this.#clock.now())
     this.#batches.add(batch)
+    if (this.#stopWatching === undefined) this.#watch(this.#timeoutMs)
+    this.#write(batch, 0)
+    return batch.done
+  }
+
+  #write(batch: Batch, from: number): void {
+    const { messages } = batch
     try {
-      for (const message of batch.messages) {
-        if (!this.#gate.isOpen) await this.#gate.opened()
+      for (let index = from; index < messages.length; index++) {
+        if (!this.#gate.isOpen) {
+          void this.#gate.opened().then(() => this.#write(batch, index))
+          return
+        }
         if (!this.#batches.has(batch)) return
-        const { exchange, routingKey } = message.route
-        const options = { ...message.properties, mandatory: true }
-        const hasRoom = this.#channel.publish(exchange, routingKey, message.content, options, error =>
-          this.#confirmed(message, batch, error),
-        )
-        if (!hasRoom) this.#gate.shut('full')
+        this.#publish(messages[index]!, batch)
       }
     } catch (error) {
       this.#finish(batch, error as Error)
     }
   }
 
-  /** It is not waited for any longer. */
-  forget(batch: Batch): void {
-    this.#batches.delete(batch)
-  }
-
-  /** Gives the channel up, and with it all that waits. */
-  abandon(): void {
-    this.#end()
-    this.#channel.close().catch(() => {})
+  #publish(message: Outgoing, batch: Batch): void {
+    this.#writer.publish(message, error => this.#confirmed(message, batch, error))
   }
 
   #confirmed(message: Outgoing, batch: Batch, error: unknown): void {
     if (this.#returned.size > 0 && this.#takeReturned(message)) batch.unroutable.push(message)
     if (error) this.#finish(batch, asRefusal(error as Error, message.route))
     else if (--batch.left === 0) this.#finish(batch)
+    else batch.movedAt = this.#clock.now()
   }
 
   #finish(batch: Batch, error?: Error): void {
-    if (this.#batches.delete(batch)) batch.finish(error)
+    if (!this.#batches.delete(batch)) return
+    batch.finish(error)
+    if (this.#batches.size > 0) return
+    this.#stopWatching?.()
+    this.#stopWatching = undefined
+  }
+
+  /** A large batch takes its time; only one that stands still is given up. */
+  #watch(inMs: number): void {
+    this.#stopWatching = this.#clock.schedule(inMs, () => {
+      this.#stopWatching = undefined
+      const latest = this.#clock.now() - this.#timeoutMs
+      const late = [...this.#batches].filter(({ movedAt }) => movedAt <= latest)
+      for (const batch of late)
+        this.#finish(batch, new NoAnswer(`no confirmation within ${this.#timeoutMs} ms`))
+      // A server that told us to wait is left in peace.
+      if (late.length > 0 && !this.#gate.isBlocked) this.#abandon()
+      else if (this.#batches.size > 0)
+        this.#watch(Math.min(...Array.from(this.#batches, ({ movedAt }) => movedAt)) - latest)
+    })
+  }
+
+  /** Gives the channel up, and with it all that waits. Another one may hear. */
+  #abandon(): void {
+    this.#end()
+    this.#channel.close().catch(() => {})
   }
 
   #end(): void {

@@ -1,9 +1,12 @@
 import type { AmqpConnection } from '../amqp.ts'
 import { QueueFullError, RabbitmqUnreachableError, UnroutableError } from '../errors.ts'
 import type { RabbitmqSettings } from '../options.ts'
-import { type Batch, Confirms, NoAnswer, type Outgoing } from './confirms.ts'
+import type { Outgoing } from './batch.ts'
+import { Confirms } from './confirms.ts'
 import { Gate } from './gate.ts'
 import type { Link } from './link.ts'
+
+const MOST_WRITES_WAITING = 16
 
 /**
  * Publishes and waits for the server's word. Messages are mandatory: one that no queue takes comes back, and is told of
@@ -24,47 +27,20 @@ export class Publisher {
 
   /** Resolves with those that no queue took, once all the others are durable. */
   async send(messages: readonly Outgoing[]): Promise<readonly Outgoing[]> {
-    if (messages.length === 0) return []
+    if (messages.length === 0) return messages
     const confirms = this.#confirms?.isOpen ? this.#confirms : await this.#open()
-    return await new Promise((resolve, reject) => {
-      const watch = () => {
-        const { left } = batch
-        return this.#settings.clock.schedule(this.#settings.confirmTimeoutMs, () => {
-          // A large batch takes its time; only one that stands still is given up.
-          if (batch.left < left) cancel = watch()
-          else this.#tookTooLong(confirms, batch)
-        })
-      }
-      const batch: Batch = {
-        messages,
-        unroutable: [],
-        left: messages.length,
-        finish: error => {
-          cancel()
-          if (error === undefined) resolve(batch.unroutable)
-          else if (error instanceof QueueFullError) reject(error)
-          else reject(this.#unconfirmed('the message was not confirmed', error))
-        },
-      }
-      let cancel = watch()
-      void confirms.write(batch)
-    })
+    try {
+      return await confirms.send(messages)
+    } catch (error) {
+      if (error instanceof QueueFullError) throw error
+      throw this.#unconfirmed('the message was not confirmed', error)
+    }
   }
 
   /** The same, and one that no queue takes is an error. */
   async sendOne(message: Outgoing): Promise<void> {
     const [back] = await this.send([message])
     if (back !== undefined) throw new UnroutableError(back.route.exchange, back.route.routingKey)
-  }
-
-  /**
-   * A channel that published to a queue while its leader was being elected may never hear of it again, and what comes
-   * after it waits as well. Another channel does. A server that told us to wait is left in peace.
-   */
-  #tookTooLong(confirms: Confirms, batch: Batch): void {
-    confirms.forget(batch)
-    batch.finish(new NoAnswer(`no confirmation within ${this.#settings.confirmTimeoutMs} ms`))
-    if (!this.#gate.isBlocked) confirms.abandon()
   }
 
   async #open(): Promise<Confirms> {
@@ -84,7 +60,9 @@ export class Publisher {
 
   async #openOn(connection: AmqpConnection): Promise<Confirms> {
     try {
-      const confirms = new Confirms(await connection.createConfirmChannel(), this.#gate)
+      const { clock, confirmTimeoutMs } = this.#settings
+      const channel = await connection.createConfirmChannel({ highWaterMark: MOST_WRITES_WAITING })
+      const confirms = new Confirms(channel, this.#gate, clock, confirmTimeoutMs)
       this.#confirms = confirms
       return confirms
     } catch (error) {

@@ -32,7 +32,7 @@ export interface QueueSpec {
 export interface ExchangeSpec {
   readonly kind: 'exchange'
   readonly name: string
-  readonly type: 'direct' | 'topic' | 'fanout'
+  readonly type: 'direct' | 'fanout'
 }
 
 export interface BindingSpec {
@@ -46,12 +46,13 @@ export type Spec = QueueSpec | ExchangeSpec | BindingSpec
 
 export const CATEGORIES: readonly Category[] = ['transient', 'schema', 'business', 'integration', 'unknown']
 
-/** The exchange of a channel: whoever binds a queue to it gets its events, by type if need be. */
+/** The exchange of a channel: whoever binds a queue to it gets its events. One that sorts by type costs a quarter more. */
 export function channelSpecs(channel: string, queue: string): readonly Spec[] {
-  return [
-    { kind: 'exchange', name: channel, type: 'topic' },
-    { kind: 'binding', queue, exchange: channel, pattern: '#' },
-  ]
+  return [channelExchange(channel), { kind: 'binding', queue, exchange: channel, pattern: '' }]
+}
+
+export function channelExchange(channel: string): ExchangeSpec {
+  return { kind: 'exchange', name: channel, type: 'fanout' }
 }
 
 export function mainQueue(queue: string, options: TopologyOptions): QueueSpec {

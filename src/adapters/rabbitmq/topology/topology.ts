@@ -5,6 +5,7 @@ import { declareAll } from './declare.ts'
 import { queueName } from './names.ts'
 import {
   besideSpecs,
+  channelExchange,
   channelSpecs,
   letGoSpec,
   mainQueue,
@@ -39,11 +40,9 @@ export class Topology {
   /** Publishing to an exchange that is not there closes the channel. Nothing to wait for once it is declared. */
   exchange(channel: string): Promise<void> | undefined {
     if (this.#ready.has(channel)) return undefined
-    return this.#once(`exchange ${channel}`, [{ kind: 'exchange', name: channel, type: 'topic' }]).then(
-      () => {
-        this.#ready.add(channel)
-      },
-    )
+    return this.#once(`exchange ${channel}`, [channelExchange(channel)]).then(() => {
+      this.#ready.add(channel)
+    })
   }
 
   order(channel: string, queue: string): Promise<void> {

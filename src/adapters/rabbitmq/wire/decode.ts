@@ -5,9 +5,10 @@ import { EventError } from '../../../core/event/errors.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { WIDEST_EVENT_LIMITS } from '../../../core/event/limits.ts'
 import { isPlainObject } from '../../../core/event/plain.ts'
+import { uuidv7Time } from '../../../core/event/uuid.ts'
 import type { Undecodable } from '../../../ports/broker.ts'
 import type { AmqpMessage } from '../amqp.ts'
-import { BYTES_TYPE } from './encode.ts'
+import { APP_ID, BYTES_TYPE } from './encode.ts'
 import { foreignEvent, headersOf, readJson } from './foreign.ts'
 import { OWN, textOf, timeOf } from './headers.ts'
 
@@ -26,7 +27,7 @@ export function decode(message: AmqpMessage, channel: string, origin: Origin): L
 
 function read(message: AmqpMessage, channel: string, origin: Origin): LazaretEvent {
   const { properties, content } = message
-  if (properties.headers?.[OWN.version] === 1) return ownEvent(message, channel)
+  if (properties.appId === APP_ID) return ownEvent(message, channel)
   if (properties.contentType?.startsWith('application/cloudevents+json')) {
     const occurredAt = (properties.timestamp ?? 0) * 1_000
     return fromCloudEvent(readJson(content), { channel, occurredAt, limits: WIDEST_EVENT_LIMITS })
@@ -45,7 +46,7 @@ function ownEvent({ properties, content }: AmqpMessage, channel: string): Lazare
     channel: textOf(headers[OWN.channel]) ?? channel,
     key: textOf(headers[OWN.key]),
     idempotencyKey: textOf(headers[OWN.idempotencyKey]) ?? id,
-    occurredAt: timeOf(headers[OWN.occurredAt]) as number,
+    occurredAt: (timeOf(headers[OWN.occurredAt]) ?? uuidv7Time(id)) as number,
     expiresAt: timeOf(headers[OWN.expiresAt]),
     source: textOf(headers[OWN.source]),
     headers: { ...headersOf(headers), ...(packed === undefined ? undefined : unpacked(packed)) },

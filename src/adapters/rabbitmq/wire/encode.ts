@@ -1,6 +1,7 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { encodeEvent as toText } from '../../../core/event/json.ts'
 import { isBytes } from '../../../core/event/plain.ts'
+import { uuidv7Time } from '../../../core/event/uuid.ts'
 import type { AmqpProperties } from '../amqp.ts'
 import { checkHeaderBytes, isReserved, OWN, timeText } from './headers.ts'
 
@@ -12,13 +13,16 @@ export interface Encoded {
 
 export const JSON_TYPE = 'application/json'
 export const BYTES_TYPE = 'application/octet-stream'
+/** Who wrote the message, and how: an event in version 1. */
+export const APP_ID = 'lazaret/1'
 const PERSISTENT = 2
 
 /**
  * The payload is the body and the envelope is in properties and headers, so that programs in any language can read
- * the message and write one like it.
+ * the message and write one like it. A header costs the server and the client more than all properties together, so that
+ * what is told otherwise has none: the channel by the exchange, the time by the id, the idempotency key by being the id.
  */
-export function encodeEvent(event: LazaretEvent): Encoded {
+export function encodeEvent(event: LazaretEvent, exchange: string): Encoded {
   const headers: Record<string, unknown> = {}
   let packed: Record<string, string> | undefined
   for (const [name, value] of Object.entries(event.headers)) {
@@ -27,15 +31,14 @@ export function encodeEvent(event: LazaretEvent): Encoded {
       packed[name] = value
     } else headers[name] = value
   }
-  headers[OWN.version] = event.v
-  headers[OWN.channel] = event.channel
-  headers[OWN.occurredAt] = timeText(event.occurredAt)
+  if (exchange !== event.channel) headers[OWN.channel] = event.channel
+  if (uuidv7Time(event.id) !== event.occurredAt) headers[OWN.occurredAt] = timeText(event.occurredAt)
   if (event.idempotencyKey !== event.id) headers[OWN.idempotencyKey] = event.idempotencyKey
   if (event.key !== undefined) headers[OWN.key] = event.key
   if (event.expiresAt !== undefined) headers[OWN.expiresAt] = timeText(event.expiresAt)
   if (event.source !== undefined) headers[OWN.source] = event.source
   if (packed !== undefined) headers[OWN.packed] = JSON.stringify(packed)
-  checkHeaderBytes(headers)
+  const hasHeaders = checkHeaderBytes(headers) > 0
   const bytes = isBytes(event.payload)
   return {
     content: bytes ? Buffer.from(event.payload as Uint8Array) : Buffer.from(jsonOf(event)),
@@ -44,7 +47,9 @@ export function encodeEvent(event: LazaretEvent): Encoded {
       type: event.type,
       contentType: bytes ? BYTES_TYPE : JSON_TYPE,
       deliveryMode: PERSISTENT,
-      headers,
+      appId: APP_ID,
+      timestamp: Math.floor(event.occurredAt / 1_000),
+      headers: hasHeaders ? headers : undefined,
     },
   }
 }

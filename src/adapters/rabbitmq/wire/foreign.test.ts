@@ -74,7 +74,7 @@ describe('messages of other programs', () => {
     const broken = read(foreign('{"a":', { contentType: 'application/json' }))
     expect(broken).toMatchObject({ raw: new Uint8Array(Buffer.from('{"a":')) })
     expect((broken as { problem: string }).problem).not.toBe('')
-    expect(read(foreign('1', { headers: { 'lazaret-v': 1 } }))).toHaveProperty('raw')
+    expect(read(foreign('1', { appId: 'lazaret/1' }))).toHaveProperty('raw')
   })
 
   it('P2: a CloudEvent is read as one', () => {

@@ -3,7 +3,6 @@ import { HeadersTooLargeError } from '../errors.ts'
 
 /** Every header of ours. Those of the event itself travel under their own names. */
 export const OWN = {
-  version: 'lazaret-v',
   channel: 'lazaret-channel',
   key: 'lazaret-key',
   idempotencyKey: 'lazaret-idempotency-key',
@@ -64,9 +63,10 @@ function valueBytes(value: unknown): number {
 /** An event leaves room for what is written about it later: its attempts, and its letter. */
 const MAX_EVENT_HEADER_BYTES = 72_000
 
-export function checkHeaderBytes(headers: AmqpHeaders): void {
+export function checkHeaderBytes(headers: AmqpHeaders): number {
   const bytes = headerBytes(headers)
   if (bytes > MAX_EVENT_HEADER_BYTES) throw new HeadersTooLargeError(bytes, MAX_EVENT_HEADER_BYTES)
+  return bytes
 }
 
 /** Other programs may have used up the frame. Then the largest of their headers go, or the message could go nowhere. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { LazaretEvent } from '../../../core/event/event.ts'
+import { createIdSource } from '../../../core/event/uuid.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import type { AmqpMessage, AmqpProperties } from '../amqp.ts'
 import { decode } from './decode.ts'
@@ -15,8 +16,8 @@ function messageOf(content: Buffer, properties: AmqpProperties, routingKey = 'or
   return { content, properties, fields: { deliveryTag: 1, redelivered: false, exchange: '', routingKey } }
 }
 
-function sent(event: LazaretEvent): AmqpMessage {
-  const { content, properties } = encodeEvent(event)
+function sent(event: LazaretEvent, exchange = event.channel): AmqpMessage {
+  const { content, properties } = encodeEvent(event, exchange)
   return messageOf(content, properties)
 }
 
@@ -37,16 +38,25 @@ const event = fc.record({
   }),
   key: fc.option(fc.stringMatching(/^[a-z]{1,10}$/), { nil: undefined }),
   source: fc.constantFrom(undefined, '/shop'),
+  occurredAt: fc.option(fc.nat({ max: 2_000_000_000_000 }), { nil: undefined }),
 })
 
 describe('messages', () => {
   it('E9: an event reads back as it was written, whatever its headers are called', () => {
     fc.assert(
-      fc.property(event, input => {
+      fc.property(event, fc.constantFrom('orders', ''), (input, exchange) => {
         const written = make.event(input)
-        expect(read(sent(written))).toEqual(written)
+        expect(read(sent(written, exchange))).toEqual(written)
       }),
     )
+  })
+
+  it('E9: an event with nothing to say beyond its own has no header', () => {
+    const { id, occurredAt, ...plain } = make.event()
+    const event = { ...plain, id: createIdSource(() => 0.5)(occurredAt), occurredAt }
+    const { properties } = sent({ ...event, idempotencyKey: event.id, headers: {} })
+    expect(properties.headers).toBeUndefined()
+    expect(properties).toMatchObject({ appId: 'lazaret/1', timestamp: Math.floor(occurredAt / 1_000) })
   })
 
   it('B8: what a message carries of its past reads back, and hides from the event', () => {
@@ -98,7 +108,7 @@ describe('messages', () => {
   it('E9: an event whose headers are too large is refused before it is sent', () => {
     const headers = { a: 'x'.repeat(40_000), b: 'y'.repeat(40_000) }
     const large = { ...make.event(), headers }
-    expect(() => encodeEvent(large)).toThrow('move what is large to the payload')
+    expect(() => encodeEvent(large, 'orders')).toThrow('move what is large to the payload')
   })
 
   it('B8: the server’s record of our own retry steps does not grow with each of them', () => {

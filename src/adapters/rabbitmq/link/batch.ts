@@ -1,0 +1,35 @@
+import type { Route } from '../options.ts'
+import type { Encoded } from '../wire/encode.ts'
+
+export interface Outgoing extends Encoded {
+  readonly route: Route
+}
+
+/** Messages that are published together. Told once how it went; the first that went wrong decides. */
+export class Batch {
+  readonly messages: readonly Outgoing[]
+  readonly unroutable: Outgoing[] = []
+  /** Resolves with those that no queue took. */
+  readonly done: Promise<readonly Outgoing[]>
+  /** Of how many the server has not spoken yet. */
+  left: number
+  /** When it was written, or the server last spoke of it. */
+  movedAt: number
+  #resolve!: (unroutable: readonly Outgoing[]) => void
+  #reject!: (error: Error) => void
+
+  constructor(messages: readonly Outgoing[], now: number) {
+    this.messages = messages
+    this.left = messages.length
+    this.movedAt = now
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  finish(error: Error | undefined): void {
+    if (error === undefined) this.#resolve(this.unroutable)
+    else this.#reject(error)
+  }
+}
