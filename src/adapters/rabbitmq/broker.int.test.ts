@@ -79,7 +79,7 @@ describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
     const inbox = await subscribe(broker, channel)
     await broker.publish([make.event({ channel })])
     const running = await inbox.next()
-    const headers = { 'lazaret-started': 2, 'lazaret-suspected': true }
+    const headers = { 'lazaret-past': JSON.stringify({ started: 2, isSuspected: true }) }
     await outside!.publish('', `${channel}.suspects`, Buffer.from('{}'), { headers, messageId: 'suspect' })
     // It is seen within a second, and then nothing more is taken from the queue.
     await patience.eventually(async () => (await outside!.consumers(channel)) === 0, 'the queue is left')

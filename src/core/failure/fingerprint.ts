@@ -1,4 +1,5 @@
 import { hash128 } from '../hash.ts'
+import { rememberingRecent } from '../recent.ts'
 import type { Chain } from './chain.ts'
 import { applicationFrame } from './frames.ts'
 import { httpStatusOf } from './http.ts'
@@ -28,25 +29,34 @@ export function fingerprintOf(
   explicit: string | undefined,
   applicationRoot: string | undefined,
 ): Fingerprint {
-  if (explicit !== undefined) return make('explicit', explicit)
+  if (explicit !== undefined) return make(explicit, 'explicit')
   const [thrown] = chain
   const root = chain.at(-1)!
   const links = root === thrown ? [thrown] : [thrown, root]
   const frames = links.map(link => frameOf(link, applicationRoot))
   const rule = frames.some(frame => frame !== undefined) ? 'frame' : 'message'
-  return make(rule, links.map((link, index) => describe(link, frames[index], rule)).join(' ← '))
+  return make(links.map((link, index) => describe(link, frames[index], rule)).join(' ← '), rule)
 }
 
-function make(rule: Fingerprint['rule'], text: string): Fingerprint {
-  const basis = bounded(text, BASIS_MAX)
-  return { id: hash128(`${rule}\n${basis}`).slice(0, ID_LENGTH), rule, version: 1, basis }
-}
+const make = rememberingRecent(
+  (text, rule: Fingerprint['rule']): Fingerprint => {
+    const basis = bounded(text, BASIS_MAX)
+    return { id: hash128(`${rule}\n${basis}`).slice(0, ID_LENGTH), rule, version: 1, basis }
+  },
+  (one, other) => one === other,
+)
+
+const applicationFrameOf = rememberingRecent(
+  (stack, { message, root }: { readonly message: string; readonly root: string | undefined }) =>
+    applicationFrame(stack, message, root),
+  (one, other) => one.message === other.message && one.root === other.root,
+)
 
 function frameOf({ value }: Thrown, applicationRoot: string | undefined): string | undefined {
   const stack = textProperty(value, 'stack')
   return stack === undefined
     ? undefined
-    : applicationFrame(stack, textProperty(value, 'message') ?? '', applicationRoot)
+    : applicationFrameOf(stack, { message: textProperty(value, 'message') ?? '', root: applicationRoot })
 }
 
 /** Where there is neither a frame nor a code, the message alone can tell one cause from another. */

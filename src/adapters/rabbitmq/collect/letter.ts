@@ -3,7 +3,7 @@ import { letterId } from '../../../core/dead-letter/identity.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
 import type { AmqpHeaders, AmqpMessage } from '../amqp.ts'
-import { countOf, OWN, textOf } from '../wire/headers.ts'
+import { countOf, textOf } from '../wire/headers.ts'
 import { readLetter } from '../wire/letter.ts'
 import { readPast } from '../wire/state.ts'
 import { type Death, readDeaths } from './deaths.ts'
@@ -94,5 +94,5 @@ function cycleOf(headers: AmqpHeaders, idOfThis: () => string): number {
 function attemptsOf(headers: AmqpHeaders, deaths: readonly Death[], fault: Fault | undefined): number {
   const rejections = deaths.filter(({ reason, queue }) => reason === 'rejected' && queue === deaths[0]?.queue)
   const rejected = rejections.reduce((sum, { count }) => sum + count, 0)
-  return Math.max(rejected, fault?.attempts ?? 0, countOf(headers[OWN.started]))
+  return Math.max(rejected, fault?.attempts ?? 0, readPast(headers).started)
 }

@@ -2,6 +2,7 @@ import { CHANNEL_NAME, MAX_CHANNEL_BYTES } from '../../../core/event/limits.ts'
 import type { AmqpHeaders, AmqpMessage } from '../amqp.ts'
 import { APP_ID } from '../wire/encode.ts'
 import { OWN, textOf } from '../wire/headers.ts'
+import { readExchange } from '../wire/state.ts'
 import type { Death } from './deaths.ts'
 import type { Fault } from './faults.ts'
 
@@ -46,7 +47,7 @@ export function placeOf(
 
 /** Where nothing else is said, it was published to the exchange of its channel. */
 function ownChannel(headers: AmqpHeaders, death: Death | undefined): string | undefined {
-  return textOf(headers[OWN.channel]) ?? textOf(headers[OWN.exchange]) ?? death?.exchange
+  return textOf(headers[OWN.channel]) ?? readExchange(headers) ?? death?.exchange
 }
 
 function wayOf(

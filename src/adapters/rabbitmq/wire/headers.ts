@@ -11,19 +11,14 @@ export const OWN = {
   source: 'lazaret-source',
   /** Headers of the event that AMQP or the server would take for something else. */
   packed: 'lazaret-headers',
-  started: 'lazaret-started',
-  ended: 'lazaret-ended',
-  history: 'lazaret-history',
-  suspected: 'lazaret-suspected',
+  /** What the message carries of its own past, as JSON: the server takes apart and writes anew every header by itself. */
+  past: 'lazaret-past',
   /** The place of an event in the line of its key. */
   place: 'lazaret-place',
   /** Stands for a dead event that holds its key: its id. */
   deadEvent: 'lazaret-dead-event',
   /** Tells whoever keeps a line that a dead event is let go: its id. */
   letGo: 'lazaret-let-go',
-  notBefore: 'lazaret-not-before',
-  exchange: 'lazaret-origin-exchange',
-  routingKey: 'lazaret-origin-routing-key',
   letter: 'lazaret-letter',
   reason: 'lazaret-reason',
   category: 'lazaret-category',
@@ -100,12 +95,13 @@ export function timeOf(value: unknown): number | undefined {
 }
 
 /** Most events of one moment have the same time, and writing it takes longer than all other headers together. */
-export const timeText = rememberingTheLast(ms => new Date(ms).toISOString())
+export const timeText = rememberingTheLast((ms: number) => new Date(ms).toISOString())
 
-function rememberingTheLast(write: (ms: number) => string): (ms: number) => string {
-  let last = { ms: Number.NaN, text: '' }
-  return ms => {
-    if (ms !== last.ms) last = { ms, text: write(ms) }
-    return last.text
+/** For what is asked with the same value many times in a row. */
+export function rememberingTheLast<V extends string | number, R>(work: (value: V) => R): (value: V) => R {
+  let last: { readonly value: V; readonly result: R } | undefined
+  return value => {
+    if (last?.value !== value) last = { value, result: work(value) }
+    return last!.result
   }
 }

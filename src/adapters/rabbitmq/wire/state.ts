@@ -1,5 +1,6 @@
 import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../core/dead-letter/caps.ts'
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
+import { isPlainObject } from '../../../core/event/plain.ts'
 import type { AmqpHeaders, AmqpMessage, AmqpProperties } from '../amqp.ts'
 import {
   countOf,
@@ -7,6 +8,7 @@ import {
   leavingRoom,
   MAX_HEADER_BYTES,
   OWN,
+  rememberingTheLast,
   textOf,
   timeOf,
   timeText,
@@ -25,12 +27,41 @@ const NO_ATTEMPTS: readonly AttemptRecord[] = Object.freeze([])
 export const NO_PAST: Past = Object.freeze({ started: 0, ended: 0, history: NO_ATTEMPTS, isSuspected: false })
 const SUSPECTED: Past = Object.freeze({ ...NO_PAST, isSuspected: true })
 
+/** As it is written. */
+interface Carried {
+  readonly exchange?: unknown
+  readonly routingKey?: unknown
+  readonly started?: unknown
+  readonly ended?: unknown
+  readonly isSuspected?: unknown
+  readonly notBefore?: unknown
+  readonly history?: unknown
+}
+
+const NOTHING: Carried = Object.freeze({})
+
+/** It is asked for several times in a row for every message. */
+const carriedIn = rememberingTheLast((text: string): Carried => {
+  try {
+    const carried: unknown = JSON.parse(text)
+    return isPlainObject(carried) ? carried : NOTHING
+  } catch {
+    return NOTHING
+  }
+})
+
+function carriedBy(headers: AmqpHeaders): Carried {
+  const text = textOf(headers[OWN.past])
+  return text === undefined ? NOTHING : carriedIn(text)
+}
+
 export function readPast(headers: AmqpHeaders): Past {
-  const started = countOf(headers[OWN.started])
-  const isSuspected = headers[OWN.suspected] === true
+  const carried = carriedBy(headers)
+  const started = countOf(carried.started)
+  const isSuspected = carried.isSuspected === true
   if (started === 0) return isSuspected ? SUSPECTED : NO_PAST
-  const ended = Math.min(started, countOf(headers[OWN.ended]))
-  const history = ended === 0 ? NO_ATTEMPTS : readHistory(textOf(headers[OWN.history]))
+  const ended = Math.min(started, countOf(carried.ended))
+  const history = ended === 0 ? NO_ATTEMPTS : readHistory(carried.history)
   return { started, ended, history, isSuspected }
 }
 
@@ -54,18 +85,24 @@ export function addEnded(past: Past, more: readonly AttemptRecord[]): Past {
 
 /** Where it was published to at first. Sent on by ourselves it would seem to come from the default exchange. */
 export function readOrigin(broker: string, queue: string, { fields, properties }: AmqpMessage): Origin {
-  const headers = properties.headers ?? {}
-  const exchange = textOf(headers[OWN.exchange])
+  const { exchange, routingKey } = carriedBy(properties.headers ?? {})
+  const isCarried = typeof exchange === 'string' && typeof routingKey === 'string'
   return {
     broker,
     queue,
-    exchange: exchange ?? fields.exchange,
-    routingKey: exchange === undefined ? fields.routingKey : (textOf(headers[OWN.routingKey]) ?? ''),
+    exchange: isCarried ? exchange : fields.exchange,
+    routingKey: isCarried ? routingKey : fields.routingKey,
   }
 }
 
+/** The exchange it was published to at first, if it was sent on since. */
+export function readExchange(headers: AmqpHeaders): string | undefined {
+  const { exchange } = carriedBy(headers)
+  return typeof exchange === 'string' ? exchange : undefined
+}
+
 export function readNotBefore(headers: AmqpHeaders): number {
-  return timeOf(headers[OWN.notBefore]) ?? 0
+  return timeOf(carriedBy(headers).notBefore) ?? 0
 }
 
 /** The same message, to be published again: untouched but for what it carries of its past. */
@@ -75,32 +112,30 @@ export function withPast(
   past: Past,
   notBefore: number | undefined,
 ): AmqpProperties {
-  const {
-    [OWN.notBefore]: _,
-    [OWN.history]: __,
-    [OWN.suspected]: ___,
-    [OWN.place]: ____,
-    ...old
-  } = cleaned(message.properties.headers ?? {})
+  const { [OWN.past]: _, [OWN.place]: __, ...old } = cleaned(message.properties.headers ?? {})
   const headers = leavingRoom(old)
-  headers[OWN.exchange] = origin.exchange ?? ''
-  headers[OWN.routingKey] = origin.routingKey ?? ''
-  headers[OWN.started] = past.started
-  headers[OWN.ended] = past.ended
-  if (past.isSuspected) headers[OWN.suspected] = true
-  if (notBefore !== undefined) headers[OWN.notBefore] = timeText(notBefore)
-  let { history } = past
-  // Counts are never given up; of the attempts themselves as many are kept as there is room for.
-  while (history.length > 0) {
-    const text = JSON.stringify(history)
-    if (headerBytes(headers) + Buffer.byteLength(text) < MAX_HEADER_BYTES) {
-      headers[OWN.history] = text
-      break
-    }
-    history = history.length === 1 ? [] : keepFirstAndLatest(history, Math.max(1, history.length >> 1))
+  const { started, ended, isSuspected } = past
+  const { exchange = '', routingKey = '' } = origin
+  const carried = {
+    exchange,
+    routingKey,
+    started,
+    ended,
+    isSuspected: isSuspected || undefined,
+    notBefore: notBefore === undefined ? undefined : timeText(notBefore),
   }
+  headers[OWN.past] = fittingText(carried, past.history, MAX_HEADER_BYTES - headerBytes(headers))
   // A time to live of its own would run anew with every step it waits in, and end it there.
   return { ...message.properties, expiration: undefined, headers, deliveryMode: 2 }
+}
+
+/** Counts are never given up; of the attempts themselves as many are kept as there is room for. */
+function fittingText(carried: Carried, history: readonly AttemptRecord[], room: number): string {
+  if (history.length === 0) return JSON.stringify(carried)
+  const text = JSON.stringify({ ...carried, history })
+  if (Buffer.byteLength(text) < room) return text
+  const fewer = history.length === 1 ? [] : keepFirstAndLatest(history, Math.max(1, history.length >> 1))
+  return fittingText(carried, fewer, room)
 }
 
 /** Without what the server wrote about our own retry steps: it would grow with every one of them. */
@@ -119,20 +154,15 @@ function isForeign(death: unknown): boolean {
 }
 
 /** An attempt has all of its fields, unset ones as undefined, which JSON leaves out. What is no record is left out. */
-function readHistory(text: string | undefined): readonly AttemptRecord[] {
-  try {
-    const attempts: unknown = JSON.parse(text ?? '[]')
-    if (!Array.isArray(attempts)) return NO_ATTEMPTS
-    return attempts.filter(isAttempt).map(({ number, startedAt, endedAt, failure, delayMs }) => ({
-      number,
-      startedAt,
-      endedAt,
-      failure: failure && { ...failure, code: failure.code, stack: failure.stack },
-      delayMs,
-    }))
-  } catch {
-    return NO_ATTEMPTS
-  }
+function readHistory(attempts: unknown): readonly AttemptRecord[] {
+  if (!Array.isArray(attempts)) return NO_ATTEMPTS
+  return attempts.filter(isAttempt).map(({ number, startedAt, endedAt, failure, delayMs }) => ({
+    number,
+    startedAt,
+    endedAt,
+    failure: failure && { ...failure, code: failure.code, stack: failure.stack },
+    delayMs,
+  }))
 }
 
 function isAttempt(value: unknown): value is AttemptRecord {
