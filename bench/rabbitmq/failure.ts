@@ -1,7 +1,8 @@
+import { hash } from 'node:crypto'
 import { type ConsumeMessage, connect } from 'amqplib'
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
-import { nextTurn } from '../../src/ports/system-clock.ts'
+import { nextTurn, systemClock } from '../../src/ports/system-clock.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
 import { type Candidate, type ConsumeRound, counting } from './consume.ts'
 import { Meter } from './queue.ts'
@@ -34,8 +35,21 @@ async function queues({ bench, type, messages }: ConsumeRound, name: string, isS
   return { queue, retry, dead }
 }
 
+type Headers = Readonly<Record<string, unknown>>
+
+/** What most programs keep of a failure. */
+const errorAlone = (failure: Error): Headers => ({ error: String(failure) })
+
+/** What a dead letter is to tell: every attempt with its time and error, and where in the code the last one failed. */
+const wholeHistory = (failure: Error, before: Headers): Headers => {
+  const attempt = { at: systemClock.now(), name: failure.name, message: failure.message }
+  const attempts = [...JSON.parse(String(before['attempts'] ?? '[]')), attempt]
+  const place = failure.stack?.split('\n', 2)[1] ?? ''
+  return { error: String(failure), attempts: JSON.stringify(attempts), place: hash('sha1', place) }
+}
+
 /** As careful as ours: confirmed where it goes, then acknowledged. */
-const handWritten: Candidate<ConsumeRound> = async round => {
+const handWritten = async (round: ConsumeRound, keep: typeof wholeHistory): Promise<number> => {
   const { queue, retry, dead } = await queues(round, 'raw', false)
   const connection = await connect(round.bench.url)
   const publishing = await connect(round.bench.url)
@@ -43,10 +57,11 @@ const handWritten: Candidate<ConsumeRound> = async round => {
   const confirms = await publishing.createConfirmChannel()
   await channel.prefetch(round.prefetch)
   const meter = new Meter(round.messages * 2)
-  const failed = (message: ConsumeMessage, failure: unknown) => {
+  const failed = (message: ConsumeMessage, failure: Error) => {
     const { content, properties } = message
-    const attempt = Number(properties.headers?.['attempt'] ?? 0)
-    const headers = { attempt: attempt + 1, error: String(failure) }
+    const before = properties.headers ?? {}
+    const attempt = Number(before['attempt'] ?? 0)
+    const headers = { attempt: attempt + 1, ...keep(failure, before) }
     const options = { ...properties, persistent: true, mandatory: true, headers }
     confirms.publish('', attempt === 0 ? retry : dead, content, options, (error: unknown) => {
       if (error) throw error
@@ -55,7 +70,7 @@ const handWritten: Candidate<ConsumeRound> = async round => {
     })
   }
   await channel.consume(queue, message => {
-    handle().catch((failure: unknown) => failed(message!, failure))
+    handle().catch((failure: Error) => failed(message!, failure))
   })
   const rate = (await meter.rate()) / 2
   await connection.close()
@@ -122,7 +137,8 @@ const rascal: Candidate<ConsumeRound> = async round => {
 }
 
 export const FAILERS: Readonly<Record<string, Candidate<ConsumeRound>>> = {
-  'amqplib, hand-written': handWritten,
+  'amqplib, hand-written': round => handWritten(round, errorAlone),
+  'amqplib, hand-written, with a history': round => handWritten(round, wholeHistory),
   lazaret: ours,
   rascal,
 }
