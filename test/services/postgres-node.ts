@@ -1,0 +1,124 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chown, mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+import { systemClock } from '../../src/ports/system-clock.ts'
+import { freePorts } from './free-ports.ts'
+
+const run = promisify(execFile)
+const START_MS = 60_000
+const POLL_MS = 50
+
+/** Whom its processes belong to: Postgres refuses to run as root. Nothing to change for anybody else. */
+type Owner = { readonly uid: number; readonly gid: number } | undefined
+
+/** One private Postgres: loopback only, a free port, a folder of its own. It can be killed, stopped and started again. */
+export class PostgresNode {
+  readonly folder: string
+  readonly port: number
+  readonly #binaries: string
+  readonly #owner: Owner
+  #server: ChildProcess | undefined
+
+  private constructor(folder: string, port: number, binaries: string, owner: Owner) {
+    this.folder = folder
+    this.port = port
+    this.#binaries = binaries
+    this.#owner = owner
+  }
+
+  /** `binaries` is the folder of `initdb` and `postgres`. */
+  static async create(binaries: string): Promise<PostgresNode> {
+    const owner = await unprivileged()
+    const folder = await mkdtemp(join(tmpdir(), 'lazaret-postgres-'))
+    if (owner !== undefined) await chown(folder, owner.uid, owner.gid)
+    const words = ['-D', join(folder, 'data'), '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C']
+    // What is lost when the machine itself dies now is a folder that nobody has used yet.
+    await run(join(binaries, 'initdb'), [...words, '--no-sync'], { ...owner, cwd: folder })
+    const [port] = await freePorts(1)
+    return new PostgresNode(folder, port!, binaries, owner)
+  }
+
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/postgres`
+  }
+
+  /** After a kill the processes of its connections may be there for a moment, and it refuses to start beside them. */
+  async start(): Promise<void> {
+    const giveUpAt = systemClock.now() + START_MS
+    while (!(await this.#answers())) {
+      if (systemClock.now() > giveUpAt) throw new Error(`Postgres did not start:\n${await this.#log()}`)
+      if (this.#server === undefined || hasEnded(this.#server)) this.#server = await this.#spawn()
+      await new Promise<void>(resolve => systemClock.schedule(POLL_MS, resolve))
+    }
+  }
+
+  /** As a power cut does it. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL')
+  }
+
+  /** At once: connections are ended and their transactions rolled back. */
+  async stop(): Promise<void> {
+    await this.#end('SIGINT')
+  }
+
+  async remove(): Promise<void> {
+    await this.kill()
+    // The processes of its connections may still write while they end.
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: POLL_MS })
+  }
+
+  async #spawn(): Promise<ChildProcess> {
+    const log = await open(join(this.folder, 'log'), 'a')
+    const settings = [`port=${this.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
+    const words = ['-D', join(this.folder, 'data'), ...settings.flatMap(setting => ['-c', setting])]
+    const server = spawn(join(this.#binaries, 'postgres'), words, {
+      ...this.#owner,
+      cwd: this.folder,
+      stdio: ['ignore', log.fd, log.fd],
+    })
+    await log.close()
+    return server
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    if (server === undefined || hasEnded(server)) return
+    const ended = once(server, 'exit')
+    server.kill(signal)
+    await ended
+  }
+
+  async #answers(): Promise<boolean> {
+    const client = new Client({ connectionString: this.url, connectionTimeoutMillis: 2_000 })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return true
+    } catch {
+      return false
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+
+  async #log(): Promise<string> {
+    return (await readFile(join(this.folder, 'log'), 'utf8').catch(() => 'it wrote no log')).slice(-2_000)
+  }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}
+
+async function unprivileged(): Promise<Owner> {
+  if (process.getuid?.() !== 0) return undefined
+  const id = async (flag: string) =>
+    Number((await run('id', [flag, 'postgres']).catch(() => run('id', [flag, 'nobody']))).stdout)
+  return { uid: await id('-u'), gid: await id('-g') }
+}

@@ -1,0 +1,59 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { findPackage } from './debian.ts'
+import { PostgresNode } from './postgres-node.ts'
+
+/** Where Debian puts its versions. */
+const VERSIONS = '/usr/lib/postgresql'
+
+/** A server for tests. One that was given from outside cannot be stopped, so tests of stopping ask `node`. */
+export interface PostgresService {
+  readonly url: string
+  readonly node: PostgresNode | undefined
+  close(): Promise<void>
+}
+
+export type Postgres =
+  | { readonly found: true; start(): Promise<PostgresService>; readonly isPrivate: boolean }
+  | { readonly found: false; readonly why: string }
+
+/**
+ * Postgres for tests: the one LAZARET_TEST_POSTGRES_URL names, else Debian's newest, which is installed where that can
+ * be done without asking and started on a free port with a folder of its own. Without it the tests that need it are
+ * skipped with the reason, except in CI, where that is a failure.
+ */
+export async function findPostgres(): Promise<Postgres> {
+  const given = process.env['LAZARET_TEST_POSTGRES_URL']
+  if (given !== undefined && given !== '')
+    return { found: true, isPrivate: false, start: () => useGiven(given) }
+  const found = await findPackage('postgresql', async () => binaries() !== undefined)
+  return found.found ? { found: true, isPrivate: true, start: startOwn } : found
+}
+
+async function useGiven(url: string): Promise<PostgresService> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.end()
+  return { url, node: undefined, close: async () => {} }
+}
+
+async function startOwn(): Promise<PostgresService> {
+  const node = await PostgresNode.create(binaries()!)
+  try {
+    await node.start()
+  } catch (error) {
+    await node.remove()
+    throw error
+  }
+  return { url: node.url, node, close: () => node.remove() }
+}
+
+/** The folder of the newest version's `postgres`. */
+function binaries(): string | undefined {
+  if (!existsSync(VERSIONS)) return undefined
+  return readdirSync(VERSIONS)
+    .sort((a, b) => Number(b) - Number(a))
+    .map(version => join(VERSIONS, version, 'bin'))
+    .find(folder => existsSync(join(folder, 'postgres')))
+}
