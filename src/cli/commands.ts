@@ -10,6 +10,7 @@ import {
   showFlags,
   statsFlags,
 } from './flags/letters.ts'
+import { migrateFlags, outboxFlags } from './flags/outbox.ts'
 import { planFlags, replayListFlags, replayShowFlags, runFlags, steerFlags } from './flags/replay.ts'
 
 /** Every verb there is, in the order of help. */
@@ -203,6 +204,23 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./verbs/replay-steer.ts')).replayCancel,
   }),
   command({
+    name: 'outbox migrate',
+    about: 'bring schema lazaret of a Postgres database up to date',
+    flags: migrateFlags,
+    examples: [
+      'lazaret outbox migrate --store postgres://localhost/shop',
+      'lazaret outbox migrate --print | psql shop',
+    ],
+    load: async () => (await import('./verbs/outbox-migrate.ts')).outboxMigrate,
+  }),
+  command({
+    name: 'outbox status',
+    about: 'how far the events of each handler are',
+    flags: outboxFlags,
+    examples: ['lazaret outbox status --store postgres://localhost/shop'],
+    load: async () => (await import('./verbs/outbox-status.ts')).outboxStatus,
+  }),
+  command({
     name: 'doctor',
     about: 'config, store, clock and disk: what is wrong, and the remedy',
     flags: doctorFlags,
@@ -220,4 +238,4 @@ export const COMMANDS: readonly Command[] = [
 ]
 
 /** Named in the documentation of what is to come; a person who types one is told so. */
-export const NOT_YET: readonly string[] = ['outbox', 'rabbitmq']
+export const NOT_YET: readonly string[] = ['rabbitmq']

@@ -1,9 +1,10 @@
 import { afterAll, describe, it } from 'vitest'
 import { findPostgres } from '../../../test/services/postgres.ts'
 import { TestDatabase } from '../../../test/support/postgres.ts'
-import { decodeLetter } from '../../core/dead-letter/json.ts'
 import { brokerConformance } from '../../testing/conformance/broker.ts'
-import { postgresOutbox } from './index.ts'
+import { deadLetterStoreConformance } from '../../testing/conformance/dead-letters.ts'
+import { ledgerConformance } from '../../testing/conformance/ledger.ts'
+import { postgresDeadLetters, postgresLedger, postgresOutbox } from './index.ts'
 
 const found = await findPostgres()
 const server = found.found ? await found.start() : undefined
@@ -29,17 +30,37 @@ describe.runIf(found.found).each(['keep', 'delete'] as const)(
           reopen: async () => open(),
           publishRaw: (channel, raw) => publishRaw(channel, raw),
           keptLetters: async channel => {
-            const rows = await database!.rows<{ body: string }>(
-              'select body from lazaret.dead_letters where channel = $1',
-              [channel],
-            )
-            return rows.map(({ body }) => decodeLetter(body))
+            const letters = postgresDeadLetters({ pool: database!.pool })
+            return (await letters.list({ channel })).letters
           },
         }
       },
     })
   },
 )
+
+describe.runIf(found.found)(`Postgres dead letters${why}`, () => {
+  deadLetterStoreConformance({
+    test: it,
+    declares: { durable: true, bounded: true },
+    async setup({ capacity }) {
+      await database!.clear()
+      const open = () => postgresDeadLetters({ pool: database!.pool, maxLetters: capacity })
+      return { store: open(), reopen: async () => open() }
+    },
+  })
+})
+
+describe.runIf(found.found)(`Postgres ledger${why}`, () => {
+  ledgerConformance({
+    test: it,
+    declares: { durable: true },
+    async setup() {
+      const open = () => postgresLedger({ pool: database!.pool })
+      return { ledger: open(), reopen: async () => open() }
+    },
+  })
+})
 
 /** As another program would. */
 async function publishRaw(channel: string, raw: Uint8Array): Promise<void> {

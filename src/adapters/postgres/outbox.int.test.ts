@@ -5,6 +5,7 @@ import { die, make, OutboxWorld, patience } from '../../../test/support/outbox-w
 import { TestDatabase } from '../../../test/support/postgres.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { Delivery } from '../../ports/broker.ts'
+import { createSealing } from '../../runtime/sealing/sealing.ts'
 import { eventOf, idOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 
@@ -77,6 +78,27 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     await die(inbox, delivery)
     await outbox.publish([event])
     await inbox.done(await inbox.next())
+  })
+
+  it('P2: with a codec that seals, nothing of the payload is to be read, and a replay from psql works', async () => {
+    const channel = uniqueName('orders')
+    const codec = createSealing({ current: 'k1', keys: { k1: new Uint8Array(32) } })
+    const outbox = world.process({ codec })
+    const inbox = await world.subscribe(outbox, channel)
+    const event = make.event({ channel, payload: { secret: 'hush' }, headers: { 'x-trace': 'hush' } })
+    await outbox.publish([event])
+    const delivery = await inbox.next()
+    expect(delivery.content).toEqual(event)
+    await die(inbox, delivery)
+    const stored = await database!.rows(
+      'select o.*, d.body from lazaret.outbox o join lazaret.dead_letters d on d.id = o.letter_id where o.channel = $1',
+      [channel],
+    )
+    expect(JSON.stringify(stored)).not.toContain('hush')
+    await database!.pool.query(`select lazaret.outbox_replay($1, 0, 'ada')`, [event.id])
+    const again = eventOf(await inbox.next())
+    expect(again.payload).toEqual(event.payload)
+    expect(again.headers).toMatchObject({ 'x-trace': 'hush', 'x-replay-attempt': '1' })
   })
 
   it('S6: what another program inserts goes to every handler', async () => {
