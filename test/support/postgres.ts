@@ -15,8 +15,9 @@ export class TestDatabase {
     url.pathname = `/${name}`
     this.url = url.href
     this.pool = new Pool({ connectionString: this.url, max: 20 })
-    // A server that is killed takes idle connections with it.
+    // A server that is killed takes its connections with it.
     this.pool.on('error', () => {})
+    this.pool.on('connect', client => client.on('error', () => {}))
     this.#server = server
     this.#name = name
   }

@@ -119,6 +119,46 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     await inboxes[1]!.done(ship)
   })
 
+  it('S6: a role that only enqueues needs no more than the page says', async () => {
+    const channel = uniqueName('orders')
+    const role = uniqueName('shop').replaceAll('-', '_')
+    await database!.pool.query(
+      `create role ${role} login; grant usage on schema lazaret to ${role};
+       grant insert on lazaret.outbox to ${role}; grant select on lazaret.outbox_handlers to ${role}`,
+    )
+    const inbox = await world.subscribe(world.process(), channel)
+    const url = new URL(database!.url)
+    url.username = role
+    const client = new Client({ connectionString: url.href })
+    await client.connect()
+    try {
+      const event = await world.process().enqueue(client, { channel, type: 'order.placed' })
+      expect(idOf(await inbox.next())).toBe(event.id)
+      await client.query(`insert into lazaret.outbox (channel, type) values ($1, 'order.placed')`, [channel])
+      await inbox.next()
+      await expect(client.query('select payload from lazaret.outbox')).rejects.toThrow('permission denied')
+    } finally {
+      await client.end()
+    }
+    await database!.pool.query(`drop owned by ${role}; drop role ${role}`)
+  })
+
+  it('B9: what another program inserts has its place in the order of its key', async () => {
+    const channel = uniqueName('orders')
+    const outbox = world.process()
+    const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })
+    inbox.subscription.pause()
+    await database!.pool.query(
+      `insert into lazaret.outbox (event_id, channel, type, key) values
+       ('00000000-0000-7000-8000-000000000001', $1, 'order.placed', 'a')`,
+      [channel],
+    )
+    await outbox.publish(make.events(1, { channel, key: 'a' }))
+    inbox.subscription.resume()
+    expect(idOf(await inbox.next())).toBe('00000000-0000-7000-8000-000000000001')
+    await inbox.assertEmpty('a later event of the key overtook it')
+  })
+
   it('S9: another process is told: one that never looks by itself finds it', async () => {
     const channel = uniqueName('orders')
     const inbox = await world.subscribe(world.stoppedProcess(), channel)

@@ -68,8 +68,9 @@ export async function createPool(url: string): Promise<PgPool & { end(): Promise
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     application_name: 'lazaret',
   })
-  // A connection that breaks while nobody uses it is replaced; whoever uses one is told.
+  // A connection that breaks while nobody uses it is replaced; whoever uses one is told by what was asked.
   pool.on('error', () => {})
+  pool.on('connect', client => client.on('error', () => {}))
   return pool
 }
 

@@ -21,6 +21,7 @@ import { holdable } from '../text.ts'
 import { adopt, countDepth, enterHandler, letEventGo } from './channels.ts'
 import { type ClaimFor, claimRows, lookAhead } from './claiming.ts'
 import { OutboxDelivery } from './delivery.ts'
+import { Holdings } from './holdings.ts'
 import { Listener } from './listener.ts'
 import { Notices } from './notices.ts'
 import { Owner } from './owner.ts'
@@ -59,6 +60,7 @@ export class PostgresOutbox implements Broker, Counter {
   readonly #settings: PostgresSettings
   readonly #newId: IdSource
   readonly #owner: Owner
+  readonly #holdings: Holdings
   readonly #settler: Settler
   readonly #notices: Notices
   readonly #listener: Listener
@@ -74,7 +76,15 @@ export class PostgresOutbox implements Broker, Counter {
     this.#newId = createIdSource(random)
     this.#owner = new Owner(pool, leaseMs)
     const letters = new LetterTable(name, codec.letters, maxLetters)
-    this.#settler = new Settler({ pool, owner: this.#owner, letters, clock, delivered })
+    this.#holdings = new Holdings(held => this.#owner.giveBackOthers(held))
+    this.#settler = new Settler({
+      pool,
+      owner: this.#owner,
+      holdings: this.#holdings,
+      letters,
+      clock,
+      delivered,
+    })
     this.#notices = new Notices(pool, clock, notify)
     this.#listener = new Listener(pool, channel => this.#wakeChannel(channel))
     this.#rounds = new Rounds({
@@ -140,6 +150,7 @@ export class PostgresOutbox implements Broker, Counter {
     await this.#owner.id()
     // Without it polling finds what there is.
     if (listen) await this.#listener.start().catch(() => {})
+    this.#requireOpen()
     const subscription = new OutboxSubscription(claimFor, prefetch, this, deliver)
     this.#subscriptions.add(subscription)
     this.#rounds.start()
@@ -170,9 +181,15 @@ export class PostgresOutbox implements Broker, Counter {
   async claim(claimFor: ClaimFor, limit: number): Promise<readonly OutboxDelivery[]> {
     const { pool, codec } = this.#settings
     const owner = await this.#owner.id()
-    const rows = await claimRows(pool, claimFor, owner, limit)
+    const rows = await this.#holdings.claim(() => claimRows(pool, claimFor, owner, limit))
     if (rows.length > 0) this.#rounds.hurry()
-    await this.#owner.forgetAttempts(rows.map(({ seq }) => seq))
+    const seqs = rows.map(({ seq }) => seq)
+    try {
+      await this.#owner.forgetAttempts(seqs)
+    } catch (error) {
+      for (const seq of seqs) this.#holdings.lose(seq)
+      throw error
+    }
     return rows.map(row => new OutboxDelivery(row, owner, this.name, codec.events))
   }
 
@@ -196,11 +213,15 @@ export class PostgresOutbox implements Broker, Counter {
   }
 
   async giveBack(deliveries: readonly OutboxDelivery[]): Promise<void> {
-    await Promise.allSettled(deliveries.map(delivery => this.#settler.giveBack(delivery)))
+    await Promise.all(deliveries.map(delivery => this.#settler.giveBack(delivery)))
     for (const channel of new Set(deliveries.map(each => each.channel))) {
       this.#wakeChannel(channel)
       await this.#notices.tell(channel).catch(() => {})
     }
+  }
+
+  async takeBack(delivery: OutboxDelivery): Promise<void> {
+    await this.#settler.giveBack(delivery, delivery.attemptsTakenBack)
   }
 
   wake({ channel, handler }: ClaimFor): void {
@@ -227,13 +248,14 @@ export class PostgresOutbox implements Broker, Counter {
 
   async #beat(): Promise<void> {
     await this.#owner.beat()
+    await this.#holdings.check()
     if ((await this.#owner.reclaim()) > 0) this.#poll()
     if (this.#settings.listen) await this.#listener.start()
   }
 
   async #close(): Promise<void> {
     await Promise.all(Array.from(this.#subscriptions, subscription => subscription.close()))
-    this.#rounds.stop()
+    await this.#rounds.end()
     this.#notices.stop()
     await this.#listener.stop()
     await this.#owner.resign()

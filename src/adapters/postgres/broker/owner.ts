@@ -1,5 +1,6 @@
 import { ask } from '../ask.ts'
 import type { PgPool } from '../client.ts'
+import { PostgresClosedError } from '../errors.ts'
 import { Gathering } from './gathering.ts'
 
 const MOST_AT_ONCE = 10_000
@@ -16,6 +17,7 @@ export class Owner {
   #written = new Set<number>()
   readonly #writing: Gathering<undefined, number | undefined>
   #id: Promise<number> | undefined
+  #hasResigned = false
 
   constructor(pool: PgPool, leaseMs: number) {
     this.#pool = pool
@@ -28,6 +30,7 @@ export class Owner {
 
   /** Its number, registered when it is first needed. */
   id(): Promise<number> {
+    if (this.#hasResigned) return Promise.reject(new PostgresClosedError('outbox'))
     this.#id ??= this.#register()
     return this.#id
   }
@@ -54,10 +57,25 @@ export class Owner {
     return rows[0].count
   }
 
+  /** Gives back what it has in flight but for these; an attempt that had begun counts. */
+  async giveBackOthers(held: readonly number[]): Promise<void> {
+    await ask(
+      this.#pool,
+      'looking for forgotten events',
+      `update lazaret.outbox o set status = 'pending', owner = null,
+         attempts = o.attempts + case when o.seq = any (w.running) then 1 else 0 end
+       from lazaret.outbox_owners w
+       where w.id = $1 and o.owner = w.id and o.status = 'in_flight' and o.seq <> all ($2::bigint[])`,
+      [await this.id(), held],
+    )
+  }
+
   /** An attempt begins. False when who claimed it is taken for dead: then somebody else has the event, or will. */
   async begin({ seq, owner }: { readonly seq: number; readonly owner: number }): Promise<boolean> {
     this.#running.add(seq)
-    return (await this.#writing.add(undefined)) === owner
+    const isAlive = (await this.#writing.add(undefined)) === owner
+    if (!isAlive) this.end(seq)
+    return isAlive
   }
 
   /** The attempt is over; that it is, is written with the next that begins. */
@@ -72,6 +90,7 @@ export class Owner {
 
   /** Ends the lease; what should still be in flight goes to others. If it cannot be told, the lease runs out. */
   async resign(): Promise<void> {
+    this.#hasResigned = true
     const id = await this.#id?.catch(() => undefined)
     this.#id = undefined
     if (id === undefined) return

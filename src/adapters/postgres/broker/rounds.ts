@@ -24,6 +24,7 @@ export class Rounds {
   #cancelBeat: Cancel | undefined
   #cancelDue: Cancel | undefined
   #dueAt = Number.POSITIVE_INFINITY
+  #beating: Promise<void> | undefined
   #isOn = false
 
   constructor(settings: RoundsSettings) {
@@ -44,6 +45,12 @@ export class Rounds {
     this.#cancelBeat?.()
     this.#cancelDue?.()
     this.#dueAt = Number.POSITIVE_INFINITY
+  }
+
+  /** Stops, and resolves when nothing is under way any more. */
+  async end(): Promise<void> {
+    this.stop()
+    await this.#beating
   }
 
   /** Something was found, so that more may come soon. */
@@ -81,9 +88,13 @@ export class Rounds {
     })
   }
 
+  /** Stopped and started again while a beat is under way, there is still one of them at a time. */
   #scheduleBeat(): void {
     const { clock, beatMs } = this.#settings
-    this.#cancelBeat = clock.schedule(beatMs, () => void this.#beat())
+    this.#cancelBeat?.()
+    this.#cancelBeat = clock.schedule(beatMs, () => {
+      this.#beating = this.#beat()
+    })
   }
 
   async #beat(): Promise<void> {

@@ -7,6 +7,7 @@ import type { LetterTable } from '../letters/letter-table.ts'
 import { holdable } from '../text.ts'
 import type { OutboxDelivery } from './delivery.ts'
 import { Gathering } from './gathering.ts'
+import type { Holdings } from './holdings.ts'
 import type { Owner } from './owner.ts'
 import {
   type BackRow,
@@ -25,6 +26,7 @@ const LONGEST_DELAY_MS = 100 * 365 * 86_400_000
 export interface SettlerParts {
   readonly pool: PgPool
   readonly owner: Owner
+  readonly holdings: Holdings
   readonly letters: LetterTable
   readonly clock: Clock
   readonly delivered: 'keep' | 'delete'
@@ -57,7 +59,13 @@ export class Settler {
   }
 
   async settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
-    this.#parts.owner.end(delivery.seq)
+    const isSettled = await this.#settle(delivery, settlement)
+    // Not before it is settled: if the process dies until then, the attempt it was about must count.
+    this.#forget(delivery)
+    return isSettled
+  }
+
+  #settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
     switch (settlement.outcome) {
       case 'done':
         return delivery.keptLetterId === undefined
@@ -79,10 +87,23 @@ export class Settler {
     }
   }
 
-  /** As if it had not been handed over, but for the attempts that began meanwhile. */
-  giveBack(delivery: OutboxDelivery): Promise<boolean> {
-    this.#parts.owner.end(delivery.seq)
-    return this.#back.add({ ...endedRow(delivery, delivery.attempts, []), delayMs: null })
+  /**
+   * As if it had not been handed over, but for the attempts that began meanwhile. Never rejects: what cannot be given back
+   * now is in flight without anybody knowing, and that is looked for.
+   */
+  async giveBack(delivery: OutboxDelivery, attempts = delivery.attempts): Promise<void> {
+    try {
+      await this.#back.add({ ...endedRow(delivery, attempts, []), delayMs: null })
+      this.#forget(delivery)
+    } catch {
+      this.#parts.holdings.lose(delivery.seq)
+      this.#parts.owner.end(delivery.seq)
+    }
+  }
+
+  #forget({ seq }: OutboxDelivery): void {
+    this.#parts.owner.end(seq)
+    this.#parts.holdings.drop(seq)
   }
 
   async #markDone(deliveries: readonly OutboxDelivery[]): Promise<boolean[]> {

@@ -15,8 +15,10 @@ export interface Counter {
   ranDry(claimFor: ClaimFor): Promise<void>
   begin(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean>
   settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean>
-  /** Never rejects: what cannot be given back now is when the lease runs out. */
+  /** Never rejects: what cannot be given back now is given back later. */
   giveBack(deliveries: readonly OutboxDelivery[]): Promise<void>
+  /** The same for one whose attempt was to begin and did not. */
+  takeBack(delivery: OutboxDelivery): Promise<void>
   /** Something of the handler's can be claimed that could not before. */
   wake(claimFor: ClaimFor): void
   left(subscription: OutboxSubscription): void
@@ -57,10 +59,15 @@ export class OutboxSubscription implements Subscription {
 
   async begin(delivery: Delivery, ended: readonly AttemptRecord[]): Promise<void> {
     if (!this.#holds(delivery)) throw this.#counter.lost(this.claimFor.channel)
-    if (await this.#counter.begin(delivery, ended)) return
-    this.#open.delete(delivery)
-    this.#pull()
-    throw this.#counter.lost(this.claimFor.channel)
+    try {
+      if (!(await this.#counter.begin(delivery, ended))) throw this.#counter.lost(this.claimFor.channel)
+    } catch (error) {
+      this.#open.delete(delivery)
+      // Whoever is told so forgets the delivery: nothing was tried, and it comes again.
+      if (!(error instanceof DeliveryLostError)) await this.#counter.takeBack(delivery)
+      this.#pull()
+      throw error
+    }
   }
 
   settle(delivery: Delivery, settlement: Settlement): Promise<void> {

@@ -35,7 +35,7 @@ begin
       first_failed_at = null, failed_at = null, owner = null, next_attempt_at = v_at,
       generation = coalesce(p_new_generation, o.generation),
       replays = n.number, replay = null,
-      headers = o.headers || pg_catalog.jsonb_build_object(
+      headers = (o.headers - 'x-replay-id') || pg_catalog.jsonb_build_object(
         'x-replayed', 'true', 'x-original-id', coalesce(o.foreign_id, o.event_id::text),
         'x-replay-attempt', n.number::text, 'x-replay-handler', o.target,
         'x-idempotency-key', coalesce(o.idempotency_key, o.foreign_id, o.event_id::text))
@@ -93,9 +93,42 @@ end
 $$;
 `
 
+const COPIED = `event_id, foreign_id, idempotency_key, channel, type, key, source, payload, payload_bytes, sealed,
+      headers, generation, next_attempt_at, occurred_at, expires_at, created_at`
+const copiedOf = (row: string) => COPIED.replaceAll(/\w+/g, `${row}.$&`)
+
 /**
- * Rows that were inserted for nobody, by SQL of another program or before the channel had a handler, are given to its
- * handlers: the row itself to the first, a copy to each of the others.
+ * What another program inserts names no handler: the row is given to the first of the channel's, and a copy to each of the
+ * others. What the library enqueues has its handlers already, and this is not run for it.
+ */
+const FAN_OUT = `
+create function lazaret.outbox_fan_out() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  v_handler record;
+begin
+  for v_handler in
+    select handler, by_key from lazaret.outbox_handlers where channel = new.channel order by registered_at, handler
+  loop
+    if new.target is null then
+      new.target := v_handler.handler;
+      new.lane := case when v_handler.by_key then new.key end;
+      perform pg_catalog.pg_notify('${NOTIFY_CHANNEL}', new.channel);
+    else
+      insert into lazaret.outbox (${COPIED}, target, lane)
+        values (${copiedOf('new')}, v_handler.handler, case when v_handler.by_key then new.key end);
+    end if;
+  end loop;
+  return new;
+end
+$$;
+create trigger outbox_fan_out before insert on lazaret.outbox
+  for each row when (new.target is null) execute function lazaret.outbox_fan_out();
+`
+
+/**
+ * Rows from before the channel had a handler are given to the handlers it has by now: the row itself to the first, a copy
+ * to each of the others.
  */
 const ADOPT = `
 create function lazaret.outbox_adopt(p_channel text) returns integer language plpgsql
@@ -110,11 +143,8 @@ begin
   select handler, by_key into v_first from lazaret.outbox_handlers
     where channel = p_channel order by registered_at, handler limit 1;
   if not found then return 0; end if;
-  insert into lazaret.outbox (event_id, foreign_id, idempotency_key, channel, type, key, source, target, payload,
-      payload_bytes, sealed, headers, generation, next_attempt_at, lane, occurred_at, expires_at, created_at)
-    select o.event_id, o.foreign_id, o.idempotency_key, o.channel, o.type, o.key, o.source, h.handler, o.payload,
-      o.payload_bytes, o.sealed, o.headers, o.generation, o.next_attempt_at,
-      case when h.by_key then o.key end, o.occurred_at, o.expires_at, o.created_at
+  insert into lazaret.outbox (${COPIED}, target, lane)
+    select ${copiedOf('o')}, h.handler, case when h.by_key then o.key end
     from lazaret.outbox o join lazaret.outbox_handlers h on h.channel = p_channel and h.handler <> v_first.handler
     where o.seq = any (v_seqs) order by o.seq;
   update lazaret.outbox set target = v_first.handler, lane = case when v_first.by_key then key end
@@ -162,4 +192,4 @@ create trigger outbox_to_letter after update of deleted_at on lazaret.outbox
   execute function lazaret.outbox_to_letter();
 `
 
-export const FUNCTIONS = ENDED_CYCLE + REPLAY + RECLAIM + ADOPT + IN_STEP
+export const FUNCTIONS: string = ENDED_CYCLE + REPLAY + RECLAIM + FAN_OUT + ADOPT + IN_STEP
