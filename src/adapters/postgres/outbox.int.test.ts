@@ -144,6 +144,63 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
   })
 })
 
+describe.runIf(found.found)(`order by key${why}`, () => {
+  it('B9: more keys than one look takes are all served, each in order', async () => {
+    const channel = uniqueName('orders')
+    const outbox = world.process()
+    const inboxes = [
+      await world.subscribe(outbox, channel, { ordering: 'by-key', prefetch: 40 }),
+      await world.subscribe(world.process(), channel, { ordering: 'by-key', prefetch: 40 }),
+    ]
+    const events = Array.from({ length: 2_400 }, (_, index) =>
+      make.event({ channel, key: `key-${index % 1_200}` }),
+    )
+    const left = Map.groupBy(events, ({ key }) => key)
+    await outbox.publish(events)
+    for (let done = 0; done < events.length; ) {
+      await patience.eventually(() => inboxes.some(({ waiting }) => waiting > 0), 'the next delivery')
+      for (const inbox of inboxes) {
+        const deliveries = await inbox.take(inbox.waiting)
+        for (const delivery of deliveries)
+          expect(idOf(delivery)).toBe(left.get(eventOf(delivery).key)!.shift()!.id)
+        await Promise.all(deliveries.map(delivery => inbox.subscription.settle(delivery, DONE)))
+        done += deliveries.length
+      }
+    }
+  })
+
+  it('B9: what was let go and is replayed from psql waits behind what has overtaken it', async () => {
+    const channel = uniqueName('orders')
+    const outbox = world.process()
+    const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })
+    const [dead, next] = make.events(2, { channel, key: 'a' })
+    await outbox.publish([dead!, next!])
+    await die(inbox, await inbox.next())
+    await outbox.letGo(channel, dead!.id)
+    const overtaking = await inbox.next()
+    await database!.pool.query(`select lazaret.outbox_replay($1, 0, 'ada')`, [dead!.id])
+    await inbox.assertEmpty('two events of a key are open')
+    await inbox.done(overtaking)
+    expect(idOf(await inbox.next())).toBe(dead!.id)
+  })
+
+  it('B9: an event whose transaction took longer does not run beside a later one of its key', async () => {
+    const channel = uniqueName('orders')
+    const outbox = world.process()
+    const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })
+    const slow = await database!.pool.connect()
+    await slow.query('begin')
+    const first = await outbox.enqueue(slow, { channel, type: 'order.placed', key: 'a' })
+    await outbox.publish(make.events(1, { channel, key: 'a' }))
+    const later = await inbox.next()
+    await slow.query('commit')
+    slow.release()
+    await inbox.assertEmpty('two events of a key are open')
+    await inbox.done(later)
+    expect(idOf(await inbox.next())).toBe(first.id)
+  })
+})
+
 describe.runIf(found.found)(`processes that die${why}`, () => {
   it('B8: what a dead process had comes back, with the attempts counted that it died under', async () => {
     const channel = uniqueName('orders')

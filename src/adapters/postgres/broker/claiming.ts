@@ -19,45 +19,58 @@ export interface ClaimFor {
   readonly generation: number
 }
 
-/** No earlier row of the key is unresolved. */
-const FIRST_OF_ITS_KEY = `and (c.lane is null or not exists (
-  select from lazaret.outbox b where b.channel = c.channel and b.target = c.target and b.lane = c.lane
-    and b.seq < c.seq and b.deleted_at is null))`
+const TAKEN = `o.seq::float8 as seq, (extract(epoch from o.next_attempt_at) * 1000000)::float8 as "dueMicros",
+  o.attempts, o.attempts_ended as "attemptsEnded", o.attempt_log::text as "attemptLog", o.letter_id as "letterId",
+  o.letter_kept as "letterKept", ${EVENT_COLUMNS}`
+
+const READY = `c.channel = $1 and c.target = $2 and c.status = 'pending' and c.next_attempt_at <= statement_timestamp()
+    and c.generation <= $4`
 
 /**
  * One statement that commits by itself: no transaction is held open while a handler runs. The rows are found by the
  * index of what is pending and taken by an array of their numbers; a join in the place of the array makes the planner
  * read the whole table. An owner that was taken for dead claims nothing; whoever ends it waits for claims under way.
  */
-function claimStatement(isByKey: boolean): string {
+function claimStatement(which: string): string {
   return `with alive as (select from lazaret.outbox_owners where id = $3 for key share)
 update lazaret.outbox o set status = 'in_flight', owner = $3
 where exists (select from alive) and o.seq = any (array(
-  select c.seq from lazaret.outbox c
-  where c.channel = $1 and c.target = $2 and c.status = 'pending' and c.next_attempt_at <= statement_timestamp()
-    and c.generation <= $4 ${isByKey ? FIRST_OF_ITS_KEY : ''}
-  order by c.next_attempt_at, c.seq limit $5 for update skip locked))
-returning o.seq::float8 as seq, (extract(epoch from o.next_attempt_at) * 1000000)::float8 as "dueMicros",
-  o.attempts, o.attempts_ended as "attemptsEnded", o.attempt_log::text as "attemptLog", o.letter_id as "letterId",
-  o.letter_kept as "letterKept", ${EVENT_COLUMNS}`
+  select c.seq from lazaret.outbox c where ${READY} and ${which} for update skip locked))
+returning ${TAKEN}`
 }
 
-const CLAIM = claimStatement(false)
-const CLAIM_IN_ORDER = claimStatement(true)
+const CLAIM = claimStatement('c.lane is null order by c.next_attempt_at, c.seq limit $5')
+const CLAIM_FIRST = claimStatement('c.seq = any ($5::bigint[])')
 
-export async function claimRows(
+/** Rows that no order binds, the ones that have waited longest first. */
+export function claimRows(
   on: PgQueryable,
-  { channel, handler, isByKey, generation }: ClaimFor,
+  claimFor: ClaimFor,
   owner: number,
   limit: number,
 ): Promise<ClaimedRow[]> {
-  const { rows } = await ask(on, `claiming events of channel ${channel}`, isByKey ? CLAIM_IN_ORDER : CLAIM, [
-    channel,
-    handler,
-    owner,
-    generation,
-    limit,
-  ])
+  return claim(on, CLAIM, claimFor, owner, limit)
+}
+
+/** Of these rows, each the first of its lane, the ones that can still be claimed. */
+export function claimFirst(
+  on: PgQueryable,
+  claimFor: ClaimFor,
+  owner: number,
+  seqs: readonly number[],
+): Promise<ClaimedRow[]> {
+  return claim(on, CLAIM_FIRST, claimFor, owner, seqs)
+}
+
+async function claim(
+  on: PgQueryable,
+  statement: string,
+  { channel, handler, generation }: ClaimFor,
+  owner: number,
+  which: unknown,
+): Promise<ClaimedRow[]> {
+  const values = [channel, handler, owner, generation, which]
+  const { rows } = await ask(on, `claiming events of channel ${channel}`, statement, values)
   return (rows as ClaimedRow[]).sort((a, b) => a.dueMicros - b.dueMicros || a.seq - b.seq)
 }
 
@@ -70,7 +83,8 @@ export interface Outlook {
 
 const OUTLOOK = `select exists (select from lazaret.outbox_owners where id = $3) as "isAlive", (
   select (extract(epoch from next_attempt_at - statement_timestamp()) * 1000)::float8 from lazaret.outbox
-  where channel = $1 and target = $2 and status = 'pending' and next_attempt_at > statement_timestamp()
+  where channel = $1 and target = $2 and status = 'pending' and lane is null
+    and next_attempt_at > statement_timestamp()
   order by next_attempt_at limit 1) as "dueInMs"`
 
 /** Asked when there was nothing more to claim. */

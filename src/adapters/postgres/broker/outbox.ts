@@ -19,8 +19,9 @@ import type { PostgresSettings } from '../options.ts'
 import { requireSchema } from '../schema/migrate.ts'
 import { holdable } from '../text.ts'
 import { adopt, countDepth, enterHandler, letEventGo } from './channels.ts'
-import { type ClaimFor, claimRows, lookAhead } from './claiming.ts'
-import { OutboxDelivery } from './delivery.ts'
+import { Claimer } from './claimer.ts'
+import type { ClaimFor } from './claiming.ts'
+import type { OutboxDelivery } from './delivery.ts'
 import { Holdings } from './holdings.ts'
 import { Listener } from './listener.ts'
 import { Notices } from './notices.ts'
@@ -61,6 +62,7 @@ export class PostgresOutbox implements Broker, Counter {
   readonly #newId: IdSource
   readonly #owner: Owner
   readonly #holdings: Holdings
+  readonly #claimer: Claimer
   readonly #settler: Settler
   readonly #notices: Notices
   readonly #listener: Listener
@@ -84,6 +86,14 @@ export class PostgresOutbox implements Broker, Counter {
       letters,
       clock,
       delivered,
+    })
+    this.#claimer = new Claimer({
+      pool,
+      owner: this.#owner,
+      holdings: this.#holdings,
+      broker: name,
+      codec: codec.events,
+      wakeIn: delayMs => this.#rounds.wakeIn(delayMs),
     })
     this.#notices = new Notices(pool, clock, notify)
     this.#listener = new Listener(pool, channel => this.#wakeChannel(channel))
@@ -179,23 +189,14 @@ export class PostgresOutbox implements Broker, Counter {
   }
 
   async claim(claimFor: ClaimFor, limit: number): Promise<readonly OutboxDelivery[]> {
-    const { pool, codec } = this.#settings
-    const owner = await this.#owner.id()
-    const rows = await this.#holdings.claim(() => claimRows(pool, claimFor, owner, limit))
-    if (rows.length > 0) this.#rounds.hurry()
-    const seqs = rows.map(({ seq }) => seq)
-    try {
-      await this.#owner.forgetAttempts(seqs)
-    } catch (error) {
-      for (const seq of seqs) this.#holdings.lose(seq)
-      throw error
-    }
-    return rows.map(row => new OutboxDelivery(row, owner, this.name, codec.events))
+    const deliveries = await this.#claimer.claim(claimFor, limit)
+    if (deliveries.length > 0) this.#rounds.hurry()
+    return deliveries
   }
 
   async ranDry(claimFor: ClaimFor): Promise<void> {
     const { pool } = this.#settings
-    const { isAlive, dueInMs } = await lookAhead(pool, claimFor, await this.#owner.id())
+    const { isAlive, dueInMs } = await this.#claimer.lookAhead(claimFor)
     if (!isAlive) await this.#owner.beat()
     if (dueInMs !== null) this.#rounds.wakeIn(dueInMs)
     if (await adopt(pool, claimFor.channel)) this.#wakeChannel(claimFor.channel)

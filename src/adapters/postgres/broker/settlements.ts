@@ -4,13 +4,17 @@ import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
 import { asTime } from '../text.ts'
 
-const STILL_OPEN = `o.status = 'in_flight'`
+/**
+ * Whoever claims a row is its owner until it is in flight no more. Written so, no index on the rows in flight fits, and
+ * rows are found by their numbers: such an index holds all that the owner has had since the last vacuum.
+ */
+const stillOpenFor = (owner: string) => `o.owner is not distinct from ${owner}`
 
 const DONE = {
   keep: `update lazaret.outbox o set status = 'delivered', owner = null, lane = null, delivered_at = statement_timestamp(),
       attempts = $3, attempts_ended = $3
-    where o.seq = any ($1::bigint[]) and o.owner = $2 and ${STILL_OPEN} returning o.seq::float8 as seq`,
-  delete: `delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and o.owner = $2 and ${STILL_OPEN}
+    where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')} returning o.seq::float8 as seq`,
+  delete: `delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')}
     returning o.seq::float8 as seq`,
 } as const
 
@@ -50,7 +54,7 @@ const BACK = `update lazaret.outbox o set status = 'pending', owner = null, atte
     next_attempt_at = coalesce(statement_timestamp() + v."delayMs" * interval '1 ms', o.next_attempt_at)
   from json_to_recordset($1::json) as v(seq bigint, owner bigint, attempts integer, ended integer, log text,
     error text, "firstFailedAt" float8, "delayMs" float8)
-  where o.seq = v.seq and o.owner = v.owner and ${STILL_OPEN} returning o.seq::float8 as seq`
+  where o.seq = v.seq and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
 
 export async function putBack(on: PgQueryable, rows: readonly BackRow[]): Promise<readonly number[]> {
   const answer = await ask(on, 'giving events back', BACK, [JSON.stringify(rows)])
@@ -68,7 +72,7 @@ const ENDED = `update lazaret.outbox o set attempts = v.attempts, attempts_ended
     first_failed_at = coalesce(o.first_failed_at, to_timestamp(v."firstFailedAt" / 1000))
   from json_to_recordset($1::json) as v(seq bigint, owner bigint, attempts integer, ended integer, log text,
     error text, "firstFailedAt" float8)
-  where o.seq = v.seq and o.owner = v.owner and ${STILL_OPEN} returning o.seq::float8 as seq`
+  where o.seq = v.seq and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
 
 export async function recordEnded(on: PgQueryable, rows: readonly EndedRow[]): Promise<readonly number[]> {
   const answer = await ask(on, 'recording attempts', ENDED, [JSON.stringify(rows)])
@@ -89,7 +93,7 @@ export interface FailedRow {
 const FAILED = `update lazaret.outbox o set status = 'failed', owner = null, failed_at = statement_timestamp(),
     attempts = $3, attempts_ended = $3, last_error = $4, first_failed_at = ${asTime(5)}, letter_id = $6,
     letter_kept = o.letter_kept or $7
-  where o.seq = $1 and o.owner = $2 and ${STILL_OPEN}`
+  where o.seq = $1 and ${stillOpenFor('$2')}`
 
 /** Whether it was still open. */
 export async function markFailed(on: PgQueryable, row: FailedRow): Promise<boolean> {
@@ -104,7 +108,7 @@ export async function lockOpen(on: PgQueryable, seq: number, owner: number): Pro
   const { rowCount } = await ask(
     on,
     'settling an event',
-    `select from lazaret.outbox o where o.seq = $1 and o.owner = $2 and ${STILL_OPEN} for update`,
+    `select from lazaret.outbox o where o.seq = $1 and ${stillOpenFor('$2')} for update`,
     [seq, owner],
   )
   return rowCount !== 0

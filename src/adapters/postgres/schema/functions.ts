@@ -14,7 +14,8 @@ $$;
 
 /**
  * Replays in place whatever failed of an event. All of it is one statement's work on rows that are failed: of two who
- * call it at the same moment the second waits for the first, finds nothing failed any more and does nothing.
+ * call it at the same moment the second waits for the first, finds nothing failed any more and does nothing. A row keeps
+ * its place in the order of its key; had it been let go, later ones may have overtaken it, so it goes to the end.
  */
 const REPLAY = `
 create function lazaret.outbox_replay(p_event_id uuid, p_new_generation bigint, p_replayed_by text)
@@ -34,14 +35,17 @@ begin
       status = 'pending', attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
       first_failed_at = null, failed_at = null, owner = null, next_attempt_at = v_at,
       generation = coalesce(p_new_generation, o.generation),
-      replays = n.number, replay = null,
+      replays = n.number, replay = null, lane = n.lane,
+      seq = case when n.lane is not null and o.lane is null
+        then pg_catalog.nextval(pg_catalog.pg_get_serial_sequence('lazaret.outbox', 'seq')) else o.seq end,
       headers = (o.headers - 'x-replay-id') || pg_catalog.jsonb_build_object(
         'x-replayed', 'true', 'x-original-id', coalesce(o.foreign_id, o.event_id::text),
         'x-replay-attempt', n.number::text, 'x-replay-handler', o.target,
         'x-idempotency-key', coalesce(o.idempotency_key, o.foreign_id, o.event_id::text))
     from (
-      select f.seq, greatest(f.replays, coalesce(l.replays, 0)) + 1 as number
+      select f.seq, greatest(f.replays, coalesce(l.replays, 0)) + 1 as number, case when h.by_key then f.key end as lane
       from lazaret.outbox f left join lazaret.dead_letters l on l.id = f.letter_id
+        left join lazaret.outbox_handlers h on h.channel = f.channel and h.handler = f.target
       where f.event_id = p_event_id and f.status = 'failed'
     ) n
     where o.seq = n.seq and o.status = 'failed' and o.deleted_at is null
@@ -158,19 +162,13 @@ $$;
 const IN_STEP = `
 create function lazaret.letter_to_outbox() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
-declare
-  v_channel text;
 begin
   if tg_op = 'UPDATE' and old.state in ('resolved', 'discarded') and new.state in ('dead', 'quarantined', 'parked') then
     update lazaret.outbox set deleted_at = null
       where letter_id = new.id and status = 'failed' and deleted_at is not null;
   elsif tg_op = 'DELETE' or new.state in ('resolved', 'discarded') then
-    for v_channel in
-      update lazaret.outbox set deleted_at = pg_catalog.clock_timestamp(), lane = null
-        where letter_id = old.id and status = 'failed' and deleted_at is null returning channel
-    loop
-      perform pg_catalog.pg_notify('${NOTIFY_CHANNEL}', v_channel);
-    end loop;
+    update lazaret.outbox set deleted_at = pg_catalog.clock_timestamp()
+      where letter_id = old.id and status = 'failed' and deleted_at is null;
   end if;
   return null;
 end
@@ -178,17 +176,28 @@ $$;
 create trigger letter_to_outbox after delete or update of state on lazaret.dead_letters
   for each row execute function lazaret.letter_to_outbox();
 
+create function lazaret.outbox_leave_lane() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  new.lane := null;
+  return new;
+end
+$$;
+create trigger outbox_leave_lane before update of deleted_at on lazaret.outbox
+  for each row when (new.deleted_at is not null) execute function lazaret.outbox_leave_lane();
+
 create function lazaret.outbox_to_letter() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   update lazaret.dead_letters l
     set state = 'discarded', updated_at = new.deleted_at, revision = l.revision + 1
     where l.id = new.letter_id and l.state in ('dead', 'quarantined', 'parked');
+  perform pg_catalog.pg_notify('${NOTIFY_CHANNEL}', new.channel);
   return null;
 end
 $$;
 create trigger outbox_to_letter after update of deleted_at on lazaret.outbox
-  for each row when (new.deleted_at is not null and new.letter_id is not null)
+  for each row when (old.deleted_at is null and new.deleted_at is not null)
   execute function lazaret.outbox_to_letter();
 `
 
