@@ -1,11 +1,12 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../../test/services/postgres.ts'
+import { patience } from '../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../test/support/postgres.ts'
 import type { Replay, ReplayItem } from '../../ports/replays.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
-import { openPostgres } from './index.ts'
+import { openPostgres, postgresLedger } from './index.ts'
 
 const found = await findPostgres()
 const server = found.found ? await found.start() : undefined
@@ -200,6 +201,21 @@ describe.runIf(found.found)(`Postgres audit log${why}`, () => {
     expect((await audit.list({ target: 'letter-0', action: 'group.mute' })).entries).toHaveLength(1)
     expect((await audit.list({ action: 'letter.discard' })).entries).toHaveLength(3)
     await expect(audit.list({ cursor: 'x' })).rejects.toThrow('query.cursor')
+  })
+})
+
+describe.runIf(found.found)(`what a Postgres ledger forgets${why}`, () => {
+  it('S8: of its own handlers, what was handled longer ago than it is to be kept or never finished', async () => {
+    const { pool } = database!
+    const short = postgresLedger({ pool, ledgerRetentionMs: 1 })
+    await ledger.record(pool, 'ship', 'kept')
+    await short.claim('bill', 'never-finished', 0)
+    const handled = async () => (await database!.rows('select 1 from lazaret.event_handled')).length
+    for (let key = 0; key < 1_000; key++) await short.record(pool, 'bill', `charge-${key}`)
+    await patience.eventually(async () => (await handled()) < 700, 'most are forgotten')
+    expect(await short.claim('bill', 'never-finished', 1)).toMatchObject({ kind: 'claimed' })
+    expect(await ledger.claim('ship', 'kept', 1)).toMatchObject({ kind: 'done' })
+    await short.close()
   })
 })
 

@@ -23,6 +23,17 @@ const RECORD = `insert into lazaret.event_handled as h (handler, idempotency_key
     set token = null, lease_until = null, handled_at = excluded.handled_at
     where h.handled_at is null or ${FORGOTTEN(3)}`
 
+/**
+ * Twice as many are forgotten as were added since the last time, so that the table is bounded. Only those of the handlers
+ * that this ledger works for: others may be kept longer.
+ */
+const CALLS_PER_SWEEP = 500
+const SWEEP = `delete from lazaret.event_handled where (handler, idempotency_key) in (
+  select handler, idempotency_key from lazaret.event_handled
+  where coalesce(handled_at, lease_until) < clock_timestamp() - $1::float8 * interval '1 ms'
+    and handler = any ($2::text[])
+  order by coalesce(handled_at, lease_until) limit ${2 * CALLS_PER_SWEEP} for update skip locked)`
+
 const HELD = 'handler = $1 and idempotency_key = $2 and token = $3'
 
 /** Which events were handled, in the same database as what handling them has changed. */
@@ -31,6 +42,9 @@ export class PostgresLedger implements Ledger {
   readonly #clock: Clock
   readonly #retentionMs: number
   readonly #newToken: IdSource
+  readonly #handlers = new Set<string>()
+  #calls = 0
+  #sweeping: Promise<unknown> | undefined
   #isClosed = false
 
   constructor({ pool, clock, random, ledgerRetentionMs }: PostgresSettings) {
@@ -46,11 +60,14 @@ export class PostgresLedger implements Ledger {
    */
   async record(tx: PgQueryable, handler: string, key: string): Promise<boolean> {
     this.#requireOpen()
+    this.#sweepNowAndThen(handler)
     const values = [holdable(handler), holdable(key), this.#retentionMs]
     return (await ask(tx, 'recording that an event is handled', RECORD, values)).rowCount !== 0
   }
 
   async claim(handler: string, key: string, leaseMs: number): Promise<Claim> {
+    this.#requireOpen()
+    this.#sweepNowAndThen(handler)
     const token = this.#newToken(this.#clock.now())
     const pair = [holdable(handler), holdable(key)]
     for (;;) {
@@ -104,6 +121,21 @@ export class PostgresLedger implements Ledger {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    await this.#sweeping
+  }
+
+  /** Never in the caller's transaction, and never waited for: if it fails, the next one makes up for it. */
+  #sweepNowAndThen(handler: string): void {
+    this.#handlers.add(holdable(handler))
+    if (++this.#calls < CALLS_PER_SWEEP || this.#sweeping !== undefined) return
+    const handlers = [...this.#handlers]
+    this.#handlers.clear()
+    this.#calls = 0
+    this.#sweeping = ask(this.#pool, 'forgetting old events', SWEEP, [this.#retentionMs, handlers])
+      .catch(() => {})
+      .finally(() => {
+        this.#sweeping = undefined
+      })
   }
 
   async #run(doing: string, statement: string, values: unknown[]): Promise<boolean> {

@@ -87,5 +87,5 @@ create table lazaret.event_handled (
   handled_at timestamptz,
   primary key (handler, idempotency_key)
 );
-create index event_handled_by_time on lazaret.event_handled (handled_at) where handled_at is not null;
+create index event_handled_by_time on lazaret.event_handled (coalesce(handled_at, lease_until));
 `
