@@ -65,6 +65,13 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     await outbox.publish([bytes])
   })
 
+  it('S1: without a transaction it says what is missing', async () => {
+    const event = { channel: 'orders', type: 'order.placed' }
+    await expect(world.process().enqueue(event as never, event)).rejects.toThrow(
+      'the client that your transaction',
+    )
+  })
+
   it('S1: an event whose id is no UUID keeps it', async () => {
     const channel = uniqueName('orders')
     const outbox = world.process()

@@ -1,7 +1,9 @@
 import { createEvent, type EventInput, type LazaretEvent } from '../../../core/event/event.ts'
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
+import { OptionsError } from '../../../core/options/faults.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
 import { integer, oneOf, text } from '../../../core/options/rules.ts'
+import { show } from '../../../core/options/show.ts'
 import type {
   Broker,
   BrokerCapabilities,
@@ -11,7 +13,7 @@ import type {
 } from '../../../ports/broker.ts'
 import { BrokerClosedError } from '../../../ports/broker-errors.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
-import type { PgQueryable } from '../client.ts'
+import { isPgQueryable, type PgQueryable } from '../client.ts'
 import type { PostgresSettings } from '../options.ts'
 import { requireSchema } from '../schema/migrate.ts'
 import { holdable } from '../text.ts'
@@ -88,6 +90,7 @@ export class PostgresOutbox implements Broker {
     { generation = 0 }: EnqueueOptions = {},
   ): Promise<LazaretEvent | readonly LazaretEvent[]> {
     this.#requireOpen()
+    if (!isPgQueryable(tx)) throw noTransaction(tx)
     const inputs = Array.isArray(input) ? (input as readonly EventInput[]) : [input as EventInput]
     const { clock, limits, codec } = this.#settings
     const sources = { now: clock.now(), newId: this.#newId, limits }
@@ -149,4 +152,9 @@ export class PostgresOutbox implements Broker {
 
 function channelsOf(events: readonly LazaretEvent[]): Set<string> {
   return new Set(events.map(({ channel }) => channel))
+}
+
+function noTransaction(received: unknown): OptionsError {
+  const remedy = 'give the client that your transaction runs on, with query(text, values)'
+  return new OptionsError('enqueue', [{ path: 'enqueue.tx', received: show(received), remedy }])
 }
