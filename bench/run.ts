@@ -10,9 +10,17 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     about: 'cost of consuming a message and of tracking an event, on the memory adapters',
     load: () => import('./runtime.ts'),
   },
+  rabbitmq: {
+    about: 'consuming, publishing and failing on RabbitMQ, beside raw amqplib, rabbitmq-client and rascal',
+    load: () => import('./rabbitmq.ts'),
+  },
   stores: {
     about: 'durable dead-letter writes and a million letters, on file and SQLite, beside the raw limits',
     load: () => import('./stores.ts'),
+  },
+  console: {
+    about: 'each screen of the console over a million letters, in a browser that has never seen it',
+    load: () => import('./console.ts'),
   },
 }
 

@@ -1,4 +1,4 @@
-import { fdatasync, write } from 'node:fs'
+import { closeSync, fdatasync, fdatasyncSync, openSync, write, writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +18,7 @@ import {
   perSecond,
   ROUNDS,
   sendAll,
+  WARM_UP,
 } from './harness/load.ts'
 import { percentile } from './harness/percentile.ts'
 import { atLeast, atMost, type Bar, median, type Row, row } from './harness/result.ts'
@@ -27,7 +28,8 @@ const syncAsync = promisify(fdatasync)
 const MILLION = fileURLToPath(new URL('./stores-file-million.ts', import.meta.url))
 
 const OURS = `file store, ${IN_FLIGHT} writers in flight`
-const RAW = `raw: ${IN_FLIGHT} appends of the same bytes in flight, then one sync`
+const RAW = `raw: ${IN_FLIGHT} appends of the same bytes back to back, then one sync`
+const IN_POOL = `raw: the same appends all at once in the thread pool, then one sync`
 const ONE_WRITE = `raw: the same bytes as one write, then one sync`
 const ENCODED = `raw, but letters are made JSON first`
 const P99 = `file store, ${PER_SECOND} writes/s, p99`
@@ -44,16 +46,34 @@ async function withStore<T>(work: (store: FileDeadLetters) => Promise<T>): Promi
 }
 
 /** Letters per second with so many sends waiting at any time. */
-function throughput(letters: readonly DeadLetter[]): Promise<number> {
-  return withStore(store => perSecond(letters.length, () => sendAll(letters, letter => store.send(letter))))
+function throughput(warmUp: readonly DeadLetter[], letters: readonly DeadLetter[]): Promise<number> {
+  return withStore(async store => {
+    await sendAll(warmUp, letter => store.send(letter))
+    return await perSecond(letters.length, () => sendAll(letters, letter => store.send(letter)))
+  })
 }
 
 function toLine(letter: DeadLetter): Buffer {
   return Buffer.from(`{"crc":"00000000","put":${encodeLetter(letter)}}\n`)
 }
 
-/** What the disk gives whoever does nothing but write these bytes, without ever blocking the event loop either. */
-function rawThroughput<T>(
+/** What the disk gives whoever does nothing but write these bytes, one after the other, and blocks for it. */
+function rawThroughput(lines: readonly Buffer[]): Promise<number> {
+  return inFolder(async dir => {
+    const fd = openSync(join(dir, 'raw'), 'a')
+    const rate = await perSecond(lines.length, () => {
+      for (const [index, line] of lines.entries()) {
+        writeSync(fd, line)
+        if (index % IN_FLIGHT === IN_FLIGHT - 1) fdatasyncSync(fd)
+      }
+    })
+    closeSync(fd)
+    return rate
+  })
+}
+
+/** The same without ever blocking the event loop. */
+function pooledThroughput<T>(
   letters: readonly T[],
   toBytes: (letter: T) => Buffer,
   isOneWrite = false,
@@ -108,18 +128,21 @@ interface MillionReport {
 export async function fileStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   const letters = makeLetters(LETTERS)
   const lines = letters.map(toLine)
-  await throughput(letters)
+  const warmUp = makeLetters(WARM_UP)
+  await throughput(warmUp, letters)
   const ours: number[] = []
   const raw: number[] = []
+  const inPool: number[] = []
   const oneWrite: number[] = []
   const encoded: number[] = []
   const p99: number[] = []
   const rawP99: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    ours.push(await throughput(letters))
-    raw.push(await rawThroughput(lines, line => line))
-    oneWrite.push(await rawThroughput(lines, line => line, true))
-    encoded.push(await rawThroughput(letters, toLine))
+    ours.push(await throughput(warmUp, letters))
+    raw.push(await rawThroughput(lines))
+    inPool.push(await pooledThroughput(lines, line => line))
+    oneWrite.push(await pooledThroughput(lines, line => line, true))
+    encoded.push(await pooledThroughput(letters, toLine))
     p99.push(await pacedP99(letters))
     rawP99.push(await rawPacedP99(lines))
   }
@@ -130,6 +153,7 @@ export async function fileStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   const rows = [
     row(OURS, 'letters/s', ours),
     row(RAW, 'letters/s', raw),
+    row(IN_POOL, 'letters/s', inPool),
     row(ONE_WRITE, 'letters/s', oneWrite),
     row(ENCODED, 'letters/s', encoded),
     row(P99, 'ms', p99),

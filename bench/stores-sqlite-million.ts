@@ -1,4 +1,4 @@
-// Writes a million letters into the database at a path.
+// Writes a million letters into the database at a path, one every so many milliseconds.
 import { openSqlite } from '../src/adapters/sqlite/index.ts'
 import { letterId } from '../src/core/dead-letter/identity.ts'
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
@@ -36,17 +36,17 @@ function samples(): DeadLetter[] {
   })
 }
 
-/** One letter a millisecond, each with ids and a key of its own. */
-async function fill(path: string): Promise<void> {
+/** Each with ids and a key of its own. */
+async function fill(path: string, everyMs: number): Promise<void> {
   const store = openSqlite({ path })
   const [rare, ...common] = samples()
   const newId = createIdSource(systemRandom)
-  const start = systemClock.now() - COUNT
+  const start = systemClock.now() - COUNT * everyMs
   let next = 0
   const writer = async () => {
     while (next < COUNT) {
       const index = next++
-      const at = start + index
+      const at = start + index * everyMs
       const sample = index === Math.floor(COUNT / 3) ? rare! : common[index % common.length]!
       const event = { ...sample.event, id: newId(at), key: `customer-${index % 50_000}` }
       const cycle = { ...sample.cycle, firstFailedAt: at, lastFailedAt: at }
@@ -58,4 +58,5 @@ async function fill(path: string): Promise<void> {
   await store.close()
 }
 
-await fill(process.argv[2]!)
+const [path = '', everyMs = '1'] = process.argv.slice(2)
+await fill(path, Number(everyMs))

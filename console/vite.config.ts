@@ -55,20 +55,15 @@ function preloadConsole(): Plugin {
         const styles = chunks
           .filter(({ fileName }) => files.includes(fileName))
           .flatMap(({ viteMetadata }) => [...(viteMetadata?.importedCss ?? [])])
-        return [...files.map(preloadOf), ...styles.map(styleOf)]
+        return [
+          ...files.map(file => link('modulepreload', file)),
+          ...styles.map(file => link('stylesheet', file)),
+        ]
       },
     },
   }
 }
 
-function preloadOf(file: string): HtmlTagDescriptor {
-  return {
-    tag: 'link',
-    attrs: { rel: 'modulepreload', crossorigin: true, href: `/${file}` },
-    injectTo: 'head',
-  }
-}
-
-function styleOf(file: string): HtmlTagDescriptor {
-  return { tag: 'link', attrs: { rel: 'stylesheet', crossorigin: true, href: `/${file}` }, injectTo: 'head' }
+function link(rel: 'modulepreload' | 'stylesheet', file: string): HtmlTagDescriptor {
+  return { tag: 'link', attrs: { rel, crossorigin: true, href: `/${file}` }, injectTo: 'head' }
 }

@@ -63,6 +63,7 @@ export type {
   Broker,
   BrokerCapabilities,
   Delivery,
+  QueueDepth,
   Settlement,
   SubscribeOptions,
   Subscription,
@@ -70,6 +71,7 @@ export type {
 } from './ports/broker.ts'
 export { BrokerClosedError, BrokerFullError, DeliveryLostError } from './ports/broker-errors.ts'
 export type { Cancel, Clock } from './ports/clock.ts'
+export type { Collector } from './ports/collector.ts'
 export { DeadLettersClosedError, DeadLettersFullError } from './ports/dead-letter-errors.ts'
 export type {
   DeadLetterQueue,

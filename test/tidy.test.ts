@@ -27,7 +27,7 @@ const AMBIENT =
   /\b(Date\.now|Math\.random|setTimeout|setInterval|setImmediate|performance\.now)\b|new Date\(\)/
 
 const isTest = (file: SourceFile) => /\.test\.tsx?$/.test(file.path)
-const everything = ['src', 'test', 'bench', 'sim', 'console/src'].flatMap(sourceFiles)
+const everything = ['src', 'test', 'bench', 'sim', 'examples', 'console/src'].flatMap(sourceFiles)
 const source = sourceFiles('src').filter(file => !isTest(file))
 const isTestPath = (line: string) => /\.test\.tsx? imports/.test(line)
 const room = (path: string) => path.split('/')[1]!
@@ -103,7 +103,7 @@ describe('the house is tidy', () => {
   })
 
   it('every relative link in the docs leads somewhere', () => {
-    const pages = ['README.md', 'CONTRIBUTING.md', ...markdownBelow('docs')]
+    const pages = ['README.md', 'CONTRIBUTING.md', ...markdownBelow('docs'), ...markdownBelow('examples')]
     const broken = pages.flatMap(page =>
       [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
         .filter(match => !existsSync(join(ROOT, posix.dirname(page), match[1]!)))

@@ -14,6 +14,8 @@ export const PACED = 3 * PER_SECOND
 /** Letters in one round of as many as can be, and how many rounds there are. */
 export const LETTERS = 20_000
 export const ROUNDS = 7
+/** Letters that a store takes before it is measured: it lives for days, and its thread's code is made fast in the first second. */
+export const WARM_UP = 20_000
 
 export async function inFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'lazaret-bench-'))

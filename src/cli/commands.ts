@@ -1,4 +1,4 @@
-import { ANY_IDS, type Command, command, ONE_ID, SOME_IDS } from './command.ts'
+import { ANY_IDS, type Command, command, ONE_ID, SOME_IDS, SOME_QUEUES } from './command.ts'
 import { completionFlags, demoFlags, doctorFlags, serveFlags } from './flags/common.ts'
 import { groupListFlags, groupShowFlags, muteFlags, triageFlags } from './flags/groups.ts'
 import {
@@ -11,6 +11,7 @@ import {
   statsFlags,
 } from './flags/letters.ts'
 import { migrateFlags, outboxFlags } from './flags/outbox.ts'
+import { declareFlags, rabbitmqFlags } from './flags/rabbitmq.ts'
 import { planFlags, replayListFlags, replayShowFlags, runFlags, steerFlags } from './flags/replay.ts'
 
 /** Every verb there is, in the order of help. */
@@ -24,7 +25,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'serve',
-    about: 'the console and the HTTP API, until Ctrl-C',
+    about: 'the console, the HTTP API and collectors, until Ctrl-C',
     flags: serveFlags,
     examples: [
       'lazaret serve --store sqlite:./lazaret.db',
@@ -221,6 +222,22 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./verbs/outbox-status.ts')).outboxStatus,
   }),
   command({
+    name: 'rabbitmq declare',
+    about: 'the queues, dead-letter places and retry steps of a channel',
+    arguments: SOME_QUEUES,
+    flags: declareFlags,
+    examples: ['lazaret rabbitmq declare orders', 'lazaret rabbitmq declare orders.bill --channel orders'],
+    load: async () => (await import('./verbs/rabbitmq-declare.ts')).rabbitmqDeclare,
+  }),
+  command({
+    name: 'rabbitmq status',
+    about: 'depth and consumers of queues and of what lies beside them',
+    arguments: SOME_QUEUES,
+    flags: rabbitmqFlags,
+    examples: ['lazaret rabbitmq status orders'],
+    load: async () => (await import('./verbs/rabbitmq-status.ts')).rabbitmqStatus,
+  }),
+  command({
     name: 'doctor',
     about: 'config, store, clock and disk: what is wrong, and the remedy',
     flags: doctorFlags,
@@ -236,6 +253,3 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./verbs/completion.ts')).completion,
   }),
 ]
-
-/** Named in the documentation of what is to come; a person who types one is told so. */
-export const NOT_YET: readonly string[] = ['rabbitmq']

@@ -64,7 +64,7 @@ describe('what was typed wrong is answered in one line with what to do, and exit
     [['retry'], "retry: there is no such verb; did you mean 'replay'?"],
     [['frobnicate'], "frobnicate: there is no such verb; 'lazaret --help' lists them"],
     [['outbox'], 'outbox: say what to do: migrate, status'],
-    [['rabbitmq'], "rabbitmq: this version cannot do that yet; 'lazaret --help' lists what it can"],
+    [['rabbitmq'], 'rabbitmq: say what to do: declare, status'],
     [['groups'], 'groups: say what to do: list, show, ack, mute, resolve'],
     [['--json'], "say what to do; 'lazaret --help' lists it"],
     [['dlq', 'list', '--chanel', 'x'], "dlq list: there is no flag --chanel; did you mean '--channel'?"],

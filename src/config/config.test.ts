@@ -173,6 +173,31 @@ server:
     expect(faultsOf('server: { needsApproval: true }')[0]).toContain('two people at least')
   })
 
+  it('F7: collectors are read, and their URLs never shown', () => {
+    const text = [
+      'collectors:',
+      '  shop:',
+      '    url: amqp://guest:hunter2@rabbitmq/shop',
+      '    management: http://rabbitmq:15672',
+      '    queues: ["*.dlq", billing_error]',
+      '    lookEvery: 10s',
+    ]
+    expect(parse(text.join('\n')).collectors).toMatchObject({
+      shop: { queues: ['*.dlq', 'billing_error'], lookEvery: 10_000, mode: undefined },
+    })
+    const wrong = [...text.slice(0, 2), '    url: amqp:hunter2', '    queues: ["*.dlq"]', '    mode: both']
+    const faults = faultsOf(wrong.join('\n'))
+    expect(faults).toEqual([
+      expect.stringContaining(
+        'lazaret.yaml:3: collectors.shop.url: got a value that is not shown; give a URL',
+      ),
+      expect.stringContaining('lazaret.yaml:5: collectors.shop.mode: got "both"; give one of'),
+    ])
+    expect(faultsOf([...text.slice(0, 3), ...text.slice(4)].join('\n'))[0]).toContain(
+      "only it can list what '*.dlq' stands for",
+    )
+  })
+
   it('F7: the key to write with is one of those given', () => {
     const text = `sealing:\n  current: k2\n  keys: { k1: "${KEY}" }`
     expect(faultsOf(text)).toEqual([

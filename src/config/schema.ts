@@ -15,6 +15,7 @@ import {
   withDefault,
 } from '../core/options/rules.ts'
 import type { Stage } from '../ports/replays.ts'
+import { collectorsRule } from './collectors.ts'
 import {
   coerced,
   cron,
@@ -125,6 +126,7 @@ const rules = {
   replay,
   automaticReplay: optional(automaticReplay),
   cleanup,
+  collectors: optional(collectorsRule),
   server: serverRule,
 }
 

@@ -8,6 +8,7 @@ import type { ConsumerHealth } from '../runtime/consumer/health.ts'
  */
 export class Deployment<R extends string> implements Consumer {
   readonly breaker: Breaker | undefined
+  readonly brokerName: string
   readonly #make: (release: R) => Consumer
   #release: R
   #current: Consumer
@@ -19,6 +20,7 @@ export class Deployment<R extends string> implements Consumer {
     this.#make = which => make(which, breaker)
     this.#release = release
     this.#current = this.#make(release)
+    this.brokerName = this.#current.brokerName
   }
 
   get release(): R {
@@ -47,6 +49,10 @@ export class Deployment<R extends string> implements Consumer {
     this.#current = next
     this.#release = release
     await old.close()
+  }
+
+  deadLetterDepths(): ReturnType<Consumer['deadLetterDepths']> {
+    return this.#current.deadLetterDepths()
   }
 
   start(): Promise<void> {

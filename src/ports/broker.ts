@@ -46,6 +46,12 @@ export type Settlement =
   | { readonly outcome: 'dead'; readonly letter: DeadLetter; readonly saved: boolean }
   | { readonly outcome: 'release'; readonly notBefore: number }
 
+/** How many messages wait in a place that the broker itself gives a name. */
+export interface QueueDepth {
+  readonly queue: string
+  readonly depth: number
+}
+
 export interface SubscribeOptions {
   readonly channel: string
   /** Who is handling: every handler name gets every event of the channel once. */
@@ -71,6 +77,8 @@ export interface SubscribeOptions {
  *   its first subscription on a handler gets every event, also while nobody subscribes. `deliver` must not throw and
  *   must not be called after the subscription's close has resolved.
  * - `letGo` resolves a dead event of an ordered channel: the later ones of its key go on. Unknown ids are ignored.
+ * - `deadLetterDepths`, where there is one, tells what lies in the broker's own dead-letter places of a handler. It rejects
+ *   when nobody answers.
  * - `close` closes every subscription first. Closing twice is safe, using it afterwards rejects.
  */
 export interface Broker {
@@ -79,13 +87,14 @@ export interface Broker {
   publish(events: readonly LazaretEvent[]): Promise<void>
   subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription>
   letGo(channel: string, eventId: string): Promise<void>
+  deadLetterDepths?(channel: string, handler: string): Promise<readonly QueueDepth[]>
   close(): Promise<void>
 }
 
 /**
  * - `begin` records durably that an attempt starts, before the handler runs, so that a crash is counted. `ended` are the
  *   attempts of this delivery that ended in process since the last `begin`. Handing over alone is no attempt.
- * - `settle` makes the settlement durable and only then acknowledges. A delivery is settled once; when `settle` rejects,
+ * - `settle` makes the settlement durable and only then acknowledges. A delivery is settled once; when either rejects,
  *   the broker will hand the event over again and the consumer forgets the delivery.
  * - Both reject with DeliveryLostError for a delivery that was settled before or that the subscription lost (it closed,
  *   it reconnected, a lease expired).

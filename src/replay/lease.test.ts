@@ -71,11 +71,6 @@ it('B11: what may be lost is sent again at the pace of the replay, and not after
   stop.abort()
   await first
   expect(it.sends).toHaveLength(20)
-  const again = new AbortController()
-  const second = it.runAs('second', replay, again.signal)
-  await it.clock.advance(450)
-  again.abort()
-  await it.clock.advance(1_000)
-  await second
+  await it.runFor(450, 'second', replay)
   expect(it.sends.filter(({ by }) => by === 'second')).toHaveLength(5)
 })

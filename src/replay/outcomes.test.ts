@@ -31,12 +31,7 @@ it('B11: what is sent after that is, also by a runner that begins anew', async (
   await it.start(replay)
   expect(await it.run(replay)).toMatchObject({ state: 'halted', stage: 0 })
   await resumeReplay(it.store, replay.id, it.ann)
-  const stop = new AbortController()
-  const first = it.runAs('first', replay, stop.signal)
-  await it.clock.advance(1_000)
-  stop.abort()
-  await it.clock.advance(1_000)
-  await first
+  await it.runFor(1_000, 'first', replay)
   expect(await it.run(replay)).toMatchObject({ state: 'halted', stage: 1 })
   expect((await it.store.replays.counts(replay.id)).waiting).toBeGreaterThan(100)
 })

@@ -162,9 +162,9 @@ describe('a replay runs', () => {
     await it.start(replay)
     let sends = 0
     const dying = {
-      send: async (events: Parameters<typeof it.target.send>[0]) => {
+      send: async (...letters: Parameters<typeof it.target.send>) => {
         if (++sends === 40) throw new Error('killed')
-        await it.target.send(events)
+        await it.target.send(...letters)
       },
     }
     const first = runReplay(it.store, replay.id, { target: dying, around: it.around, owner: 'first' }).catch(

@@ -1,4 +1,4 @@
-import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { DeadLetter, Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { advance, IDLE, notBefore, type Rate, rate } from '../core/limit/gcra.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../ports/replays.ts'
@@ -22,8 +22,8 @@ const DOWNSTREAM_REST_MS = 1_000
 
 /** Where replayed events go. */
 export interface ReplayTarget {
-  /** Resolves when the events are durably handed on. Handing on an event that is still on its way must change nothing. */
-  send(events: readonly LazaretEvent[]): Promise<void>
+  /** Resolves when the events, all of letters of this origin, are durably handed on. Handing on an event that is still on its way must change nothing. */
+  send(events: readonly LazaretEvent[], origin: Origin): Promise<void>
 }
 
 export interface RunOptions {
@@ -161,7 +161,7 @@ class Runner {
 
   async #handOn(letter: DeadLetter, replay: Replay, cycle: number): Promise<void> {
     this.#tat = advance(paceOf(replay), this.#tat, this.#options.around.clock.now())
-    await this.#options.target.send([replayEvent(letter, replay, cycle)])
+    await this.#options.target.send([replayEvent(letter, replay, cycle)], letter.origin)
   }
 
   /** A round's worth of it, so that what has become of the others is looked at meanwhile. */

@@ -1,17 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ReplayCounts, Stage } from '../ports/replays.ts'
+import { NO_COUNTS, type Stage } from '../ports/replays.ts'
 import { haltReason, stageEnds } from './stages.ts'
 
-const none: ReplayCounts = {
-  waiting: 0,
-  sent: 0,
-  recovered: 0,
-  failed_same_cause: 0,
-  failed_new_cause: 0,
-  skipped: 0,
-  lost: 0,
-}
 const stage = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.constant<'rest'>('rest'))
 
 describe('stages', () => {
@@ -38,11 +29,14 @@ describe('stages', () => {
 
   it('B11: the same cause coming back stops a replay that has recovered nothing', () => {
     const rules = { refailRatio: 0.5, onSameFingerprint: true }
-    expect(haltReason(rules, none)).toBeUndefined()
-    expect(haltReason(rules, { ...none, failed_same_cause: 1 })).toContain('not mended')
-    expect(haltReason(rules, { ...none, failed_same_cause: 1, recovered: 1 })).toBeUndefined()
+    expect(haltReason(rules, NO_COUNTS)).toBeUndefined()
+    expect(haltReason(rules, { ...NO_COUNTS, failed_same_cause: 1 })).toContain('not mended')
+    expect(haltReason(rules, { ...NO_COUNTS, failed_same_cause: 1, recovered: 1 })).toBeUndefined()
     expect(
-      haltReason({ ...rules, onSameFingerprint: false }, { ...none, failed_same_cause: 1, recovered: 1 }),
+      haltReason(
+        { ...rules, onSameFingerprint: false },
+        { ...NO_COUNTS, failed_same_cause: 1, recovered: 1 },
+      ),
     ).toBeUndefined()
   })
 
@@ -50,7 +44,7 @@ describe('stages', () => {
     fc.assert(
       fc.property(fc.nat(100), fc.nat(100), fc.nat(100), (recovered, same, fresh) => {
         const rules = { refailRatio: 0.2, onSameFingerprint: false }
-        const counts = { ...none, recovered, failed_same_cause: same, failed_new_cause: fresh }
+        const counts = { ...NO_COUNTS, recovered, failed_same_cause: same, failed_new_cause: fresh }
         const again = same + fresh
         expect(haltReason(rules, counts) !== undefined).toBe(again > 0 && again / (again + recovered) > 0.2)
       }),

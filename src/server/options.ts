@@ -17,6 +17,7 @@ import {
 import type { Random } from '../core/random.ts'
 import type { Clock } from '../ports/clock.ts'
 import { clockRule, randomRule } from '../ports/clock-rules.ts'
+import type { Collector } from '../ports/collector.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import type { Store } from '../ports/store.ts'
 import type { PlanRequest } from '../replay/plan-options.ts'
@@ -28,6 +29,12 @@ import type { PaceOptions } from './auth/pace.ts'
 import type { DemoControl } from './demo-control.ts'
 import type { ScheduleOptions } from './work/schedules.ts'
 
+export interface CollectingInto {
+  readonly collector: Collector
+  /** The name of a store. */
+  readonly store?: string | undefined
+}
+
 /** What a plan has that does not say otherwise. */
 export type ReplayDefaults = Pick<PlanRequest, 'stages' | 'perSecond' | 'haltRefailRatio' | 'maxAgeMs'>
 
@@ -36,6 +43,11 @@ export interface ServerOptions {
   readonly stores: Store | Readonly<Record<string, Store>>
   /** Those that run in this process: their breakers and pauses can be steered, and replays mind them. */
   readonly consumers?: readonly Consumer[] | undefined
+  /**
+   * Bring dead letters of other systems into a store, the first one unless it is named, and take replays back there. They
+   * are started with the server and closed with it.
+   */
+  readonly collectors?: readonly CollectingInto[] | undefined
   readonly masks?: Masks | undefined
   /** Who is let in. Without any the server listens on a loopback address only. */
   readonly tokens?: readonly TokenOptions[] | undefined
@@ -83,6 +95,10 @@ const token: Rule<TokenOptions> = group({
 const rules = {
   stores: that(isStores, 'give a store, or stores by their names'),
   consumers: withDefault(list(that(isConsumer, 'give a consumer of createConsumer')), []),
+  collectors: withDefault(
+    list(group({ collector: that(isCollector, 'give a collector'), store: optional(text()) })),
+    [],
+  ),
   masks: withDefault(that(isMasks, 'give masks of createMasks'), DEFAULT_MASKS),
   tokens: withDefault(list(token), []),
   readOnly: withDefault(flag(), false),
@@ -135,12 +151,18 @@ const rules = {
 }
 
 export function resolveServer(input: ServerOptions) {
-  return resolveOptions('server', rules, input, ({ tokens, needsApproval, stores }, fault) => {
+  return resolveOptions('server', rules, input, ({ tokens, needsApproval, stores, collectors }, fault) => {
     const names = tokens.map(({ name }) => name)
     if (new Set(names).size < names.length) fault('tokens', 'give every token a name of its own')
     if (needsApproval && tokens.length < 2)
       fault('needsApproval', 'give tokens for two people at least, or nobody can be the second')
     if (!isStore(stores) && Object.keys(stores).length === 0) fault('stores', 'give one store at least')
+    const unknown = collectors.find(
+      ({ store }) => store !== undefined && (isStore(stores) || !(store in stores)),
+    )
+    if (unknown !== undefined) fault('collectors', `give the name of a store; there is no '${unknown.store}'`)
+    const brokers = collectors.map(({ collector }) => collector.name)
+    if (new Set(brokers).size < brokers.length) fault('collectors', 'give every collector a name of its own')
   })
 }
 
@@ -154,6 +176,10 @@ function isStores(value: unknown): value is ServerOptions['stores'] {
 
 function isConsumer(value: unknown): value is Consumer {
   return isObject(value) && typeof value['health'] === 'function'
+}
+
+function isCollector(value: unknown): value is Collector {
+  return isObject(value) && typeof value['start'] === 'function' && typeof value['depths'] === 'function'
 }
 
 function isMasks(value: unknown): value is Masks {

@@ -10,6 +10,7 @@ import type { Hosts } from './http/hosts.ts'
 import type { Live } from './live/live.ts'
 import type { ReplayDefaults } from './options.ts'
 import type { Consumers } from './stores/consumers.ts'
+import type { Depths } from './stores/depths.ts'
 import type { Federation, NamedStore } from './stores/federation.ts'
 import type { Figures } from './stores/figures.ts'
 import type { Background } from './work/background.ts'
@@ -24,6 +25,7 @@ export interface Room {
   readonly stores: Federation
   readonly figures: Figures
   readonly consumers: Consumers
+  readonly depths: Depths
   readonly live: Live
   readonly runner: ReplayRunner
   readonly background: Background
@@ -43,6 +45,8 @@ export interface Room {
   }
   /** Where a store's replays are sent; undefined when nothing here can send them. */
   targetOf(named: NamedStore): ReplayTarget | undefined
+  /** Whether a collector of this name runs here. */
+  collects(broker: string | undefined): boolean
   /** What nobody foresaw, for whoever runs the server. */
   onError(error: unknown): void
 }

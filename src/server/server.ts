@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { createIdSource } from '../core/event/uuid.ts'
+import { waysBack } from '../replay/ways-back.ts'
 import { Callers } from './auth/callers.ts'
 import { Pace } from './auth/pace.ts'
 import { Permissions } from './auth/permissions.ts'
@@ -16,9 +17,11 @@ import { isStore, resolveServer, type ServerOptions } from './options.ts'
 import type { Room } from './room.ts'
 import { ROUTES } from './routes/index.ts'
 import { Consumers } from './stores/consumers.ts'
+import { Depths } from './stores/depths.ts'
 import { Federation } from './stores/federation.ts'
 import { Figures } from './stores/figures.ts'
 import { Background } from './work/background.ts'
+import { startCollecting } from './work/collecting.ts'
 import { ReplayRunner } from './work/replay-runner.ts'
 import { startSchedules } from './work/schedules.ts'
 
@@ -110,8 +113,9 @@ function furnish(options: ServerOptions): Room {
     schemaOf: channel => (Object.hasOwn(schemas, channel) ? schemas[channel] : undefined),
     downstreamFault: channel => consumers.downstreamFault(channel),
   }
+  const collectors = given.collectors.map(({ collector }) => collector)
   const targetOf: Room['targetOf'] = ({ store: { broker } }) =>
-    broker === undefined ? replayTarget : { send: events => broker.publish(events) }
+    waysBack(collectors, broker === undefined ? replayTarget : { send: events => broker.publish(events) })
   const version = versionOfPackage()
   const work = { stores, around, owner: `server ${newId(clock.now()).slice(-12)}`, targetOf, onError }
   const runner = new ReplayRunner({
@@ -126,9 +130,13 @@ function furnish(options: ServerOptions): Room {
     stores,
     figures: new Figures(clock),
     consumers,
+    depths: new Depths(consumers, collectors, clock),
     live: new Live(clock, () => lookAt(room)),
     runner,
-    background: new Background(runner, clock, () => startSchedules(given, work)),
+    background: new Background(runner, clock, () => {
+      const ends = [startSchedules(given, work), startCollecting(given.collectors, stores)]
+      return async () => void (await Promise.all(ends.map(end => end())))
+    }),
     around,
     masks,
     clock,
@@ -143,6 +151,7 @@ function furnish(options: ServerOptions): Room {
       degradedAt: given.degradedAt,
     },
     targetOf,
+    collects: broker => collectors.some(({ name }) => name === broker),
     onError,
   }
   return room

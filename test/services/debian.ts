@@ -28,6 +28,7 @@ async function install(name: string): Promise<string> {
     await run('apt-get', [...WAIT_FOR_OTHERS, 'install', '-y', name], {
       timeout: INSTALL_MS,
       maxBuffer: 1 << 28,
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     })
     return `${name} is installed, but does not run`
   } catch (error) {

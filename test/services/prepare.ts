@@ -1,10 +1,12 @@
 import { findChromium } from './chromium.ts'
 import { findFiu } from './fiu.ts'
 import { findPostgres } from './postgres.ts'
+import { findRabbitmq } from './rabbitmq.ts'
 
 /** Installs what tests need before the first of them starts: two at once would stand in each other's way. */
 export async function setup(): Promise<void> {
   await findFiu()
   await findChromium()
   await findPostgres()
+  await findRabbitmq()
 }

@@ -71,10 +71,19 @@ export async function afterAnOutage(letters: number, more: Partial<ConsumerOptio
   /** Runs it beside the test; the promise answers what it came to, an error's message included. */
   const runAs = (owner: string, { id }: Replay, signal?: AbortSignal): Promise<Replay | string> =>
     runReplay(store, id, { target: targetOf(owner), around, owner, signal }).catch(error => error.message)
+  /** Runs it for so long, stops it, and waits until it has ended. */
+  const runFor = async (ms: number, owner: string, replay: Replay): Promise<void> => {
+    const stop = new AbortController()
+    const ended = runAs(owner, replay, stop.signal)
+    await clock.advance(ms)
+    stop.abort()
+    await clock.advance(1_000)
+    await ended
+  }
   const start = (replay: Replay) => startReplay(store, replay.id, { by: 'ann', clock })
   const ann = { by: 'ann', clock }
   return {
     ...{ clock, store, around, handled, world, consumer, events },
-    ...{ plan, run, runAs, start, target, targetOf, sends, ann },
+    ...{ plan, run, runAs, runFor, start, target, targetOf, sends, ann },
   }
 }

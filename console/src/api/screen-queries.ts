@@ -1,6 +1,6 @@
 import { filterForServer, readFilter } from '../lib/letter-filters.ts'
 import { pathOf } from '../lib/paths.ts'
-import { matchPath } from '../lib/route.ts'
+import { findByPath } from '../lib/route.ts'
 import type { Query } from './client.ts'
 
 // What the screens ask for, by the address they are at: for the screens themselves, and for the start of the console,
@@ -75,10 +75,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
 
 /** The screen's own first, and then who is looking, which every screen needs. */
 export function queriesOf(path: string, search: string, now: number): readonly Asked[] {
-  for (const [pattern, ask] of Object.entries(ASKS)) {
-    const places = matchPath(pattern, path)
-    if (places !== undefined)
-      return [...ask(new URLSearchParams(search), now, places[0] ?? ''), { path: '/me' }]
-  }
-  return [{ path: '/me' }]
+  const found = findByPath(ASKS, path)
+  const own = found?.value(new URLSearchParams(search), now, found.places[0] ?? '') ?? []
+  return [...own, { path: '/me' }]
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { matchPath } from './route.ts'
+import { findByPath, matchPath } from './route.ts'
 
 describe('paths of screens', () => {
   it.each([
@@ -12,5 +12,12 @@ describe('paths of screens', () => {
     ['/letters', '/groups', undefined],
   ])('F8: %s beside %s is %j', (pattern, path, places) => {
     expect(matchPath(pattern, path)).toEqual(places)
+  })
+
+  it('F8: of two patterns the first one counts', () => {
+    const kept = { '/replays/new': 'plan', '/replays/:id': 'replay' }
+    expect(findByPath(kept, '/replays/new')).toEqual({ value: 'plan', places: [] })
+    expect(findByPath(kept, '/replays/r1')).toEqual({ value: 'replay', places: ['r1'] })
+    expect(findByPath(kept, '/letters')).toBeUndefined()
   })
 })

@@ -12,6 +12,18 @@ export function matchPath(pattern: string, path: string): readonly string[] | un
   return places
 }
 
+/** What is kept under the first pattern that the path has the shape of, and what stands in its places. */
+export function findByPath<T>(
+  kept: Readonly<Record<string, T>>,
+  path: string,
+): { readonly value: T; readonly places: readonly string[] } | undefined {
+  for (const [pattern, value] of Object.entries(kept)) {
+    const places = matchPath(pattern, path)
+    if (places !== undefined) return { value, places }
+  }
+  return undefined
+}
+
 /** Somebody may have typed it by hand. */
 function decoded(part: string): string {
   try {

@@ -1,4 +1,4 @@
-import { matchPath } from '../lib/route.ts'
+import { findByPath } from '../lib/route.ts'
 
 /** The screens that come in files of their own, by the paths at which they are shown. */
 export const FILES = {
@@ -15,8 +15,8 @@ export const FILES = {
 
 /** Fetches what is shown at this path, before it is drawn. Failing is no matter: whoever draws it tries again. */
 export function fetchScreen(path: string): void {
-  for (const [pattern, load] of Object.entries(FILES))
-    if (matchPath(pattern, path) !== undefined) void load().catch(() => {})
+  const load: (() => Promise<unknown>) | undefined = findByPath(FILES, path)?.value
+  void load?.().catch(() => {})
 }
 
 export function fetchEveryScreen(): void {

@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { KeptSqliteFile } from '../../../test/support/sqlite-file.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
@@ -7,7 +8,7 @@ import { Inbox } from '../../testing/conformance/broker/world.ts'
 import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
-import { openSqlite, type SqliteStore } from './index.ts'
+import { openSqlite, type SqliteOptions, type SqliteStore } from './index.ts'
 
 const LEASE_MS = 30_000
 const DONE = { outcome: 'done' } as const
@@ -32,9 +33,9 @@ async function subscribe(of: SqliteStore, channel: string, options: Partial<Subs
 }
 
 /** Another clock object means threads of its own: to the file it is another process. */
-function otherProcess(time: Clock = clock): SqliteStore {
+function otherProcess(time: Clock = clock, options: Partial<SqliteOptions> = {}): SqliteStore {
   const own: Clock = { now: () => time.now(), schedule: (delayMs, task) => time.schedule(delayMs, task) }
-  return openSqlite({ path: file.path, clock: own, leaseMs: LEASE_MS })
+  return openSqlite({ path: file.path, clock: own, leaseMs: LEASE_MS, ...options })
 }
 
 /** A process whose clock stands still does nothing more by itself: it has hung, or it is dead. */
@@ -212,6 +213,28 @@ describe('sqlite broker', () => {
     await there.done(delivery)
     await watching.subscription.close()
     await process.close()
+  })
+
+  it('E21: a delivery whose start could not be written down comes again', async () => {
+    const channel = uniqueName('orders')
+    const impatient = otherProcess(clock, { busyTimeoutMs: 100 })
+    const inbox = await subscribe(impatient, channel)
+    const [event] = make.events(1, { channel })
+    await impatient.broker.publish([event!])
+    const delivery = await inbox.next()
+    const inTheWay = new DatabaseSync(file.path)
+    inTheWay.exec('begin immediate')
+    await expect(inbox.subscription.begin(delivery, [])).rejects.toMatchObject({
+      code: expect.stringMatching('LAZARET_STORE'),
+    })
+    inTheWay.exec('rollback')
+    inTheWay.close()
+    await beats(2, impatient)
+    const again = await inbox.next()
+    expect([again.content, again.started]).toEqual([event, 0])
+    await inbox.done(again)
+    await inbox.subscription.close()
+    await impatient.close()
   })
 
   it('B8: whoever was taken for dead finds out when settling, and goes on with new deliveries', async () => {

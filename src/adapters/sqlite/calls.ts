@@ -198,7 +198,7 @@ export const DELIVERY_STRIDE = 8
 
 /** An error as it crosses threads. */
 export interface Trouble {
-  readonly kind: 'sqlite' | 'newer' | 'foreign' | 'bug'
+  readonly kind: 'sqlite' | 'newer' | 'foreign' | 'start' | 'bug'
   readonly message: string
   readonly errcode?: number | undefined
   readonly stack?: string | undefined

@@ -53,6 +53,11 @@ const BY_KIND = {
     false,
     'give the path of a Lazaret store, or of a file that is not there yet',
   ),
+  start: advice(
+    'LAZARET_STORE_FAILED',
+    true,
+    'its thread could not start: see the cause, look after the disk that the program lies on, or please report it',
+  ),
   bug: advice('LAZARET_STORE_FAILED', true, 'see the cause, and please report it'),
   sqlite: advice('LAZARET_STORE_FAILED', true, 'see the cause, then try again'),
 } as const

@@ -7,6 +7,8 @@ import { OptionsError } from '../../core/options/faults.ts'
 import { plainCodec } from '../../ports/letter-codec.ts'
 import { nextTurn, systemClock } from '../../ports/system-clock.ts'
 import { createFactory } from '../../testing/factories.ts'
+import type { WriteCalls } from './calls.ts'
+import { Thread } from './client/thread.ts'
 import { openSqlite, sqliteDeadLetters, sqliteLedger } from './index.ts'
 
 const make = createFactory()
@@ -119,6 +121,12 @@ describe('a sqlite store', () => {
     other.close()
     await sent
     await store.close()
+  })
+
+  it('E21: a thread that cannot start says so, and what to look after', async () => {
+    // Options refuse such a path; the thread fails of it before it is open.
+    const thread = new Thread<WriteCalls>({ path: 'a\0b', role: 'write', busyTimeoutMs: 0 }, systemClock)
+    await expect(thread.call('poll')).rejects.toThrow(/could not start: .*look after the disk/)
   })
 
   it('E21: a lock that is not let go becomes an error that says so; then it can be tried again', async () => {

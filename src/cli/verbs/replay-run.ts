@@ -1,9 +1,10 @@
 import { hostname } from 'node:os'
 import { createIdSource } from '../../core/event/uuid.ts'
-import type { Broker } from '../../ports/broker.ts'
 import type { Replay, ReplayCounts } from '../../ports/replays.ts'
 import { pauseReplay, resumeReplay, startReplay } from '../../replay/control.ts'
-import { runReplay } from '../../replay/runner.ts'
+import { type ReplayTarget, runReplay } from '../../replay/runner.ts'
+import { waysBack } from '../../replay/ways-back.ts'
+import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { findReplay } from '../find.ts'
@@ -33,7 +34,11 @@ function runInForeground(
   return withStore(io, flags, async session => {
     const { store, by } = session
     const replay = await findReplay(store, args[0]!)
-    const broker = requireBroker(session)
+    const collectors = await openCollectors(session.config, io, () => {})
+    const target = waysBack(
+      collectors.map(({ collector }) => collector),
+      targetOf(session, collectors.length > 0),
+    )
     const { waiting } = await store.replays.counts(replay.id)
     if (waiting > LARGE_REPLAY && !(await confirm(io, question(replay, waiting), flags.yes))) {
       await io.stderr.write('nothing was sent\n')
@@ -41,9 +46,13 @@ function runInForeground(
     }
     // A replay that runs already has lost its runner, or is refused because it has one.
     if (replay.state !== 'running') await begin(store, replay.id, { by, why: flags.note, clock: io.clock })
-    const ended = await runHere(session, broker, replay)
-    await showReplay(session, ended, flags.json)
-    return exitCode(ended, await store.replays.counts(replay.id))
+    try {
+      const ended = await runHere(session, target!, replay)
+      await showReplay(session, ended, flags.json)
+      return exitCode(ended, await store.replays.counts(replay.id))
+    } finally {
+      for (const { collector } of collectors) await collector.close()
+    }
   })
 }
 
@@ -51,22 +60,27 @@ function question({ stages, perSecond, reason }: Replay, waiting: number): strin
   return `Send ${waiting} letters again (${reason}), in stages of ${stages.join(', ')} at ${perSecond} per second?`
 }
 
-/** Replayed events go back to the broker they came from, and only a store that is one knows it. */
-function requireBroker({ store }: Session): Broker {
-  if (store.broker !== undefined) return store.broker
+/** Replayed events go back to the broker they came from: a store that is one knows it, and so does a collector. */
+function targetOf({ store: { broker, url } }: Session, isCollecting: boolean): ReplayTarget | undefined {
+  if (broker !== undefined) return { send: events => broker.publish(events) }
+  if (isCollecting) return undefined
   throw new FailedError(
-    `${store.url} keeps letters but is no broker to send them to; import them where their consumer reads: lazaret dlq export --store ${store.url} | lazaret dlq import --store sqlite:FILE`,
+    `${url} keeps letters but is no broker to send them to; import them where their consumer reads: lazaret dlq export --store ${url} | lazaret dlq import --store sqlite:FILE`,
   )
 }
 
-async function runHere({ io, store, by }: Session, broker: Broker, { id, count }: Replay): Promise<Replay> {
+async function runHere(
+  { io, store, by }: Session,
+  target: ReplayTarget,
+  { id, count }: Replay,
+): Promise<Replay> {
   const progress = new Progress(io, count)
   const patience = new Patience(io)
   const signal = io.interrupted
   const owner = `${by}@${hostname()} ${createIdSource(io.random)(io.clock.now()).slice(-12)}`
   try {
     const ended = await runReplay(store, id, {
-      target: { send: events => broker.publish(events) },
+      target,
       around: surroundings(io),
       owner,
       signal,

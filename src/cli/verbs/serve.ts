@@ -1,6 +1,8 @@
 import { type LoadedConfig, loadConfig } from '../../config/load.ts'
+import { LazaretError } from '../../core/failure/errors.ts'
 import type { Store } from '../../ports/store.ts'
 import { createServer } from '../../server/index.ts'
+import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
 import type { serveFlags } from '../flags/common.ts'
 import type { ExitCode, Io } from '../io.ts'
@@ -10,6 +12,7 @@ import { chooseStore } from '../session.ts'
 export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<ExitCode> {
   const loaded = await loadConfig({ file: flags.config, cwd: io.cwd, env: io.env })
   const { config } = loaded
+  const onError = (error: unknown) => void io.stderr.write(`lazaret: ${problemOf(error)}\n`).catch(() => {})
   const stores = await openStores(io, flags.store, loaded)
   try {
     const { port, host, stores: _, ...settings } = config.server
@@ -24,9 +27,10 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
       retentionMs: config.retention,
       automaticReplay: automaticReplay && { ...automaticReplay, maxAgeMs: automaticReplay.maxAge },
       cleanup: config.cleanup,
+      collectors: await openCollectors(config, io, onError),
       clock: io.clock,
       random: io.random,
-      onError: error => void io.stderr.write(`lazaret: ${problemOf(error)}\n`).catch(() => {}),
+      onError,
     })
     try {
       const { url } = await server.listen({ port: flags.port ?? port, host: flags.host ?? host })
@@ -53,7 +57,9 @@ async function openStores(
   const chosen = chooseStore(typed, io, loaded)
   const urls = several === undefined ? { main: chosen.url } : several
   const opened = new Map<string, Store>()
-  const base = { config, creates: 'never', clock: io.clock } as const
+  // A collector writes to its store, so it may be the first who does.
+  const creates = config.collectors === undefined ? 'never' : 'if-missing'
+  const base = { config, creates, clock: io.clock } as const
   try {
     for (const [name, url] of Object.entries(urls))
       opened.set(
@@ -79,5 +85,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 function problemOf(error: unknown): string {
+  // Ours say what is wrong and what to do; where in the code it was found helps nobody.
+  if (error instanceof LazaretError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

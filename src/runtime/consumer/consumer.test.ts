@@ -69,6 +69,33 @@ describe('a consumer handles', () => {
     await consumer.close()
   })
 
+  it('E20: a letter that the broker keeps is told of like one in a store, and only when it is durable', async () => {
+    const { consumer, broker, publish, clock, recorder } = world({
+      deadLetters: undefined,
+      handle: async () => {
+        throw new PermanentError('no such product')
+      },
+    })
+    const subscribe = broker.subscribe.bind(broker)
+    const stored = Promise.withResolvers<void>()
+    broker.subscribe = async (options, deliver) => {
+      const subscription = await subscribe(options, deliver)
+      const settle = subscription.settle.bind(subscription)
+      subscription.settle = (...given) => stored.promise.then(() => settle(...given))
+      return subscription
+    }
+    await consumer.start()
+    await publish('x')
+    await clock.advance(0)
+    expect(recorder.count('letterSaved')).toBe(0)
+    stored.resolve()
+    await clock.advance(0)
+    expect(recorder.of('letterSaved')).toMatchObject([
+      { channel: 'orders', letter: { cycle: { reason: 'permanent' } } },
+    ])
+    await consumer.close()
+  })
+
   it('E2: a permanent error becomes a letter after one attempt', async () => {
     const { consumer, publish, clock, letters } = world({
       handle: async () => {
@@ -82,13 +109,15 @@ describe('a consumer handles', () => {
     await consumer.close()
   })
 
-  it('K9: an expired event is not attempted', async () => {
+  it('K9, K2: an expired event is not attempted, and that is a matter of business', async () => {
     const { consumer, publish, clock, letters, handled } = world()
     await publish({ payload: 'late', expiresAt: clock.now() - 1 })
     await consumer.start()
     await clock.advance(0)
     expect(handled).toEqual([])
-    expect(await letters()).toMatchObject([{ cycle: { reason: 'expired', attemptCount: 0 } }])
+    expect(await letters()).toMatchObject([
+      { cycle: { reason: 'expired', category: 'business', attemptCount: 0 } },
+    ])
     await consumer.close()
   })
 

@@ -1,4 +1,4 @@
-import type { Delivery, Subscription } from '../../ports/broker.ts'
+import type { Delivery, QueueDepth, Subscription } from '../../ports/broker.ts'
 import type { Cancel } from '../../ports/clock.ts'
 import type { ProcessedOutcome } from '../../ports/observer.ts'
 import type { Attempt } from '../attempt.ts'
@@ -31,6 +31,9 @@ export interface Consumer {
   /** Stops pulling, lets attempts finish within the grace time, gives the rest back. Twice is safe. */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
   health(): ConsumerHealth
+  /** What lies in the broker's own dead-letter places; nothing where it has none. Rejects when the broker is away. */
+  deadLetterDepths(): Promise<readonly QueueDepth[]>
+  readonly brokerName: string
   readonly breaker: Breaker | undefined
 }
 
@@ -48,6 +51,7 @@ export function createConsumer<P = unknown>(options: ConsumerOptions<P>): Consum
  */
 class ChannelConsumer implements Consumer {
   readonly breaker: Breaker | undefined
+  readonly brokerName: string
   readonly #policy: ConsumerPolicy
   readonly #pauses: Pauses
   readonly #pulse: Pulse
@@ -71,6 +75,7 @@ class ChannelConsumer implements Consumer {
   constructor(policy: ConsumerPolicy) {
     this.#policy = policy
     this.breaker = policy.breaker
+    this.brokerName = policy.broker.name
     this.#pauses = new Pauses(policy)
     this.#pulse = new Pulse(policy)
     const { deadLetters, spill, filter, observer, clock } = policy
@@ -126,6 +131,11 @@ class ChannelConsumer implements Consumer {
 
   health(): ConsumerHealth {
     return this.#pulse.report(this.#active, this.#waiting.length + this.#asleep.size, this.#pauses.reasons)
+  }
+
+  async deadLetterDepths(): Promise<readonly QueueDepth[]> {
+    const { broker, channel, name } = this.#policy
+    return (await broker.deadLetterDepths?.(channel, name)) ?? []
   }
 
   /** What still arrives while closing is left open: the subscription gives it back when it closes. */

@@ -47,8 +47,9 @@ export class Pauses {
 
   remove(why: PauseReason): void {
     if (!this.#reasons.delete(why) || this.#reasons.size > 0) return
-    this.#subscription?.resume()
     const { channel, name, observer } = this.#policy
+    // Told first: resuming may hand over at once what is refused at once, and then the last word is that it paused.
     if (observer.consumerResumed) observe(observer, 'consumerResumed', { channel, name })
+    this.#subscription?.resume()
   }
 }

@@ -66,9 +66,9 @@ export class Settling {
   ): Next | Promise<Next> {
     try {
       const settled = this.#host.subscription.settle(work.delivery, settlement)
-      if (settled === undefined) return this.#settled(work, outcome, startedAt)
+      if (settled === undefined) return this.#settled(work, settlement, outcome, startedAt)
       return settled.then(
-        () => this.#settled(work, outcome, startedAt),
+        () => this.#settled(work, settlement, outcome, startedAt),
         (error: unknown) => this.lost(error),
       )
     } catch (error) {
@@ -83,8 +83,11 @@ export class Settling {
     return FORGET
   }
 
-  #settled(work: Work, outcome: ProcessedOutcome, startedAt: number): Next {
+  #settled(work: Work, settlement: Settlement, outcome: ProcessedOutcome, startedAt: number): Next {
     const { channel, name, clock, observer } = this.#policy
+    // Kept by the broker, it went through no letter box that would have told.
+    if (settlement.outcome === 'dead' && !settlement.saved && observer.letterSaved)
+      observe(observer, 'letterSaved', { channel, name, letter: settlement.letter })
     const now = clock.now()
     this.#host.processed(outcome, now)
     if (observer.eventProcessed) {

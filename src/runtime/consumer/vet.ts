@@ -1,4 +1,5 @@
-import type { Reason } from '../../core/dead-letter/reason.ts'
+import { REASONS, type Reason } from '../../core/dead-letter/reason.ts'
+import { PermanentError } from '../../core/failure/signals.ts'
 import { judgePoison, type PoisonVerdict } from '../../core/poison/poison.ts'
 import type { SchemaIssue } from '../../ports/schema.ts'
 import { isPromiseLike } from '../attempt.ts'
@@ -87,9 +88,10 @@ function describe({ message, path = [] }: SchemaIssue): string {
 }
 
 function refuse(reason: Reason, message: string): Refusal {
-  return { reason, thrown: new Refused(message) }
+  return { reason, thrown: new Refused(message, { category: REASONS[reason].category }) }
 }
 
-class Refused extends Error {
+/** Says its category itself: nobody else could tell it from a message of ours. */
+class Refused extends PermanentError {
   override readonly name = 'Refused'
 }

@@ -34,21 +34,22 @@ export const healthRoutes = [
     method: 'GET',
     path: '/healthz/consumer',
     about:
-      'How the consumers of this process are: UP, DEGRADED with many dead letters or a store that is down, DOWN with an open breaker.',
+      'How the consumers of this process are: UP, DEGRADED with many dead letters or a store or broker that is down, DOWN with an open breaker.',
     access: 'public',
     answer: consumerHealth,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
     async handle({ room }): Promise<ConsumerHealth> {
-      const { stats, down } = await lookAt(room)
+      const [{ stats, down }, queues] = await Promise.all([lookAt(room), room.depths.look()])
       const held = stats.flatMap(({ byState }) => WAITING_STATES.map(state => byState[state] ?? 0))
       const channels = room.consumers.all().map(({ health }) => health)
-      const dlqSize = held.reduce((sum, count) => sum + count, 0)
+      const dlqSize = held.reduce((sum, count) => sum + count, queues.total)
       const report = healthReport(channels, dlqSize, room.settings.degradedAt)
       return {
         ...report,
-        // Without a store nobody knows how many letters there are, and the next one has nowhere to go.
-        status: report.status === 'UP' && down.length > 0 ? 'DEGRADED' : report.status,
+        // Without them nobody knows how many letters there are, and the next one has nowhere to go.
+        status: report.status === 'UP' && down.length + queues.down.length > 0 ? 'DEGRADED' : report.status,
         ...(down.length === 0 ? {} : { storesDown: [...down] }),
+        ...(queues.down.length === 0 ? {} : { brokersDown: [...queues.down] }),
         channels: report.channels.map(({ lastProcessedAt, paused, ...rest }) => ({
           ...rest,
           lastProcessedAt: isoOr(lastProcessedAt),

@@ -104,11 +104,20 @@ async function destinationOf(room: Room, named: NamedStore, letter: DeadLetter):
   })
   const { why } = await judge(letter, asked, room.around, room.clock.now())
   const obstacle = why && hideIn(why, hiddenInPayload(letter.event.payload, room.masks), room.masks)
-  const canSend = room.targetOf(named) !== undefined
-  return {
-    channel: letter.channel,
-    handler: letter.handler,
-    broker: canSend ? (named.store.broker?.name ?? 'another broker') : undefined,
-    obstacle: canSend ? obstacle : `${named.store.url} is no broker, so nothing can be sent from here`,
-  }
+  const { broker, why: noWay } = wayBackOf(room, named, letter)
+  return { channel: letter.channel, handler: letter.handler, broker, obstacle: noWay ?? obstacle }
+}
+
+/** Through its collector, where it has one; what was collected goes no other way. */
+function wayBackOf(
+  room: Room,
+  named: NamedStore,
+  { origin }: DeadLetter,
+): { readonly broker?: string | undefined; readonly why?: string } {
+  if (room.collects(origin.broker)) return { broker: origin.broker }
+  if (origin['collectedFrom'] !== undefined)
+    return { why: `no collector named '${origin.broker}' runs here, and only it could send this back` }
+  if (room.targetOf(named) === undefined)
+    return { why: `${named.store.url} is no broker, so nothing can be sent from here` }
+  return { broker: named.store.broker?.name ?? 'another broker' }
 }

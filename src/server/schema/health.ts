@@ -30,5 +30,7 @@ export const consumerHealth = z.object({
   ),
   /** The stores that do not answer, whose letters are not in dlqSize. Present only when there are some. */
   storesDown: z.array(storeName).optional(),
+  /** The brokers that do not answer, whose dead-letter queues are not in dlqSize. Present only when there are some. */
+  brokersDown: z.array(z.string()).optional(),
 })
 export type ConsumerHealth = z.infer<typeof consumerHealth>

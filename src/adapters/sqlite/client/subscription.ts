@@ -58,7 +58,13 @@ export class SqliteSubscription implements Subscription {
 
   async begin(delivery: Delivery, ended: readonly AttemptRecord[]): Promise<void> {
     if (!this.#holds(delivery)) throw this.#counter.lost(this.#channel)
-    if (await this.#counter.begin(delivery, ended)) return
+    try {
+      if (await this.#counter.begin(delivery, ended)) return
+    } catch (error) {
+      // Whoever wanted to begin it forgets it now; kept open, it would come to nobody as long as this process lives.
+      if (this.#open.delete(delivery)) await this.#counter.giveBack([delivery.at])
+      throw error
+    }
     this.#open.delete(delivery)
     throw this.#counter.lost(this.#channel)
   }

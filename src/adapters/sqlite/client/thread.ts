@@ -149,11 +149,13 @@ export class Thread<C extends Calls<C>> {
   #fail(worker: Worker, trouble: Trouble): void {
     if (this.#worker !== worker) return
     const pending = this.#pending.slice(this.#answered)
+    // Before it is open it has done little but read its own code, which is on a disk as well.
+    const kind = trouble.kind === 'bug' && !this.#isOpen ? 'start' : trouble.kind
     this.#worker = undefined
     this.#isOpen = false
     this.#names = []
     this.#args = []
     this.#rest()
-    for (const { reject } of pending) reject(new SqliteError(this.#data.path, trouble))
+    for (const { reject } of pending) reject(new SqliteError(this.#data.path, { ...trouble, kind }))
   }
 }

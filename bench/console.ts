@@ -1,0 +1,131 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Browser } from 'playwright-core'
+import { openBrowser } from '../test/services/chromium.ts'
+import { inFolder } from './harness/load.ts'
+import { atMost, type BenchResult, machine, median, row } from './harness/result.ts'
+
+const execute = promisify(execFile)
+const FILL = fileURLToPath(new URL('./stores-sqlite-million.ts', import.meta.url))
+const LAZARET = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
+/** A letter every so often makes a million of them in thirty days. */
+const EVERY_MS = 2_592
+const ROUNDS = 5
+const MOST_MS = 1_000
+const MOST_TAB_MB = 50
+
+/** Where a screen is, and what is in it once a person can work with it: a selector. */
+type Screens = Readonly<Record<string, readonly [path: string, sign: string]>>
+
+interface Visit {
+  readonly ms: number
+  readonly tabMb: number
+}
+
+/** The console over a million letters: from the address to a screen that can be worked with, in a browser that has never seen it. */
+export async function run(): Promise<BenchResult> {
+  await execute('npm', ['run', 'build'])
+  return await inFolder(async dir => {
+    const path = join(dir, 'million.db')
+    await execute(process.execPath, [FILL, path, String(EVERY_MS)])
+    const server = await serve(path)
+    const browser = await openBrowser()
+    try {
+      return await measure(browser, server.url)
+    } finally {
+      await browser.close()
+      await server.stop()
+    }
+  })
+}
+
+async function measure(browser: Browser, url: string): Promise<BenchResult> {
+  const screens = await screensOf(url)
+  const visits = new Map<string, Visit[]>()
+  // The first round finds the server with nothing in its memory; it is not counted.
+  for (let round = 0; round <= ROUNDS; round++)
+    for (const [name, [path, sign]] of Object.entries(screens)) {
+      const visit = await visitOf(browser, url + path, sign)
+      if (round > 0) visits.set(name, [...(visits.get(name) ?? []), visit])
+    }
+  const rows = [...visits].map(([name, all]) =>
+    row(
+      name,
+      'ms',
+      all.map(({ ms }) => ms),
+    ),
+  )
+  const tabMb = Math.max(...[...visits.values()].flat().map(each => each.tabMb))
+  return {
+    bench: 'console',
+    machine: machine(),
+    rows: [...rows, row('memory of the tab, at most', 'MB', [tabMb])],
+    bars: [
+      ...rows.map(({ name }) => atMost(name, median(rows, name), MOST_MS)),
+      atMost('memory of the tab, MB', tabMb, MOST_TAB_MB),
+    ],
+  }
+}
+
+async function screensOf(url: string): Promise<Screens> {
+  const groups = await ask<{ groups: { id: string }[] }>(`${url}/api/v1/groups`)
+  const letters = await ask<{ letters: { id: string }[] }>(`${url}/api/v1/dead-letters?limit=1`)
+  const rows = 'tbody tr.linked'
+  return {
+    overview: ['/overview', '.top-groups tbody tr'],
+    groups: ['/groups', rows],
+    'one group': [`/groups/${groups.groups[0]!.id}`, rows],
+    letters: ['/letters', rows],
+    'letters of a channel': ['/letters?channel=channel-3', rows],
+    'letters by text': ['/letters?search=customer-4711', rows],
+    'one letter': [`/letters/${letters.letters[0]!.id}`, 'pre, .timeline'],
+    replays: ['/replays', 'main h1'],
+    channels: ['/channels', 'tbody tr'],
+    audit: ['/audit', 'main h1'],
+    settings: ['/settings', 'main h1'],
+  }
+}
+
+async function ask<T>(url: string): Promise<T> {
+  return (await (await fetch(url)).json()) as T
+}
+
+/** Until the sign is in the page and the page has answered two frames since: it is drawn, and nothing holds it up. */
+async function visitOf(browser: Browser, url: string, sign: string): Promise<Visit> {
+  const context = await browser.newContext({ viewport: { width: 1_440, height: 900 } })
+  const page = await context.newPage()
+  await page.addInitScript(`
+    new MutationObserver((_, observer) => {
+      if (document.querySelector(${JSON.stringify(sign)}) === null) return
+      observer.disconnect()
+      requestAnimationFrame(() => requestAnimationFrame(() => { window.readyAt = performance.now() }))
+    }).observe(document, { childList: true, subtree: true })`)
+  await page.goto(url, { waitUntil: 'commit' })
+  const readyAt = await page.waitForFunction(() => (globalThis as { readyAt?: number }).readyAt)
+  const ms = await readyAt.jsonValue()
+  const tabMb = (await page.evaluate<number>('performance.memory.usedJSHeapSize')) / 1e6
+  await context.close()
+  return { ms: ms as number, tabMb }
+}
+
+async function serve(path: string): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const child = spawn(
+    process.execPath,
+    [LAZARET, 'serve', '--json', '--store', `sqlite:${path}`, '--port', '0'],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const [line] = await once(createInterface({ input: child.stdout }), 'line')
+  const { url } = JSON.parse(line) as { url: string }
+  return {
+    url,
+    async stop() {
+      const gone = once(child, 'exit')
+      child.kill('SIGTERM')
+      await gone
+    },
+  }
+}

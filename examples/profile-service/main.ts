@@ -1,0 +1,30 @@
+import { fileURLToPath } from 'node:url'
+import { loadConfig } from './config.ts'
+import { listen, portOf } from './http.ts'
+import { log } from './log.ts'
+import { ProfileService } from './service.ts'
+
+const file = process.argv[2] ?? fileURLToPath(new URL('profile-service.yaml', import.meta.url))
+
+try {
+  const config = loadConfig(file, process.env)
+  const service = new ProfileService(config)
+  await service.start().catch(async (error: unknown) => {
+    await service.close()
+    throw error
+  })
+  const server = await listen(service, config.http.host, config.http.port)
+  log('started', { channel: config.consumer.channel, port: portOf(server) })
+
+  const stop = async (signal: string) => {
+    log('stopping', { signal })
+    await service.close()
+    server.close()
+    server.closeIdleConnections()
+    log('stopped', {})
+  }
+  for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void stop(signal))
+} catch (error) {
+  process.stderr.write(`profile-service: ${(error as Error).message}\n`)
+  process.exitCode = 1
+}

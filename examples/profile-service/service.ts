@@ -1,0 +1,93 @@
+import {
+  type Consumer,
+  createConsumer,
+  exponential,
+  type HealthReport,
+  healthReport,
+  type QueueDepth,
+  resilient,
+} from 'lazaret'
+import { type RabbitmqBroker, rabbitmq } from 'lazaret/rabbitmq'
+import type { Config } from './config.ts'
+import { handle } from './events.ts'
+import { log } from './log.ts'
+import { Metrics } from './metrics.ts'
+import { Profiles } from './profiles.ts'
+
+/** The parts, put together: events from RabbitMQ, through the policies of the config, into Postgres. */
+export class ProfileService {
+  readonly metrics = new Metrics()
+  readonly #config: Config
+  readonly #broker: RabbitmqBroker
+  readonly #profiles: Profiles
+  readonly #consumer: Consumer
+  readonly #letterDepths: () => Promise<readonly QueueDepth[]>
+  /** As they were counted last. */
+  #letters = 0
+
+  constructor(config: Config) {
+    const { channel, concurrency, timeoutMs, retry, breaker } = config.consumer
+    const backoff = (maxMs: number) =>
+      exponential({ baseMs: retry.baseMs, maxMs, multiplier: 2, jitter: { ratio: 0.1 } })
+    const profiles = new Profiles(config.database.url, concurrency)
+    this.#config = config
+    this.#profiles = profiles
+    this.#broker = rabbitmq({
+      ...config.rabbitmq,
+      name: 'profile-service',
+      onConnection: news =>
+        log(`rabbitmq ${news.state}`, 'error' in news ? { error: news.error.message } : {}),
+    })
+    this.#consumer = createConsumer({
+      broker: this.#broker,
+      channel,
+      concurrency,
+      timeoutMs,
+      breaker,
+      retry: {
+        attempts: retry.attempts,
+        backoff: backoff(retry.maxMs),
+        byCategory: {
+          transient: { attempts: retry.transient.attempts, backoff: backoff(retry.transient.maxMs) },
+        },
+      },
+      observer: {
+        ...this.metrics.observer,
+        attemptFailed: ({ attempt, failure }) =>
+          log('attempt failed', { attempt, error: failure.message, category: failure.category }),
+        gaveUp: ({ attempts, reason }) => log('gave up', { attempts, reason }),
+        consumerPaused: ({ why }) => log('paused', { why }),
+        consumerResumed: () => log('resumed', {}),
+      },
+      handle: event => handle(event, profiles),
+    })
+    this.#letterDepths = resilient(() => this.#consumer.deadLetterDepths(), { timeoutMs: 2_000 })
+  }
+
+  async start(): Promise<void> {
+    await this.#profiles.createTables()
+    await this.#consumer.start()
+  }
+
+  /** UP, DEGRADED with too many dead letters or while they cannot be counted, DOWN while the breaker is open. */
+  async health(): Promise<HealthReport> {
+    const depths = await this.#letterDepths().catch(() => undefined)
+    this.#letters = depths?.reduce((sum, { depth }) => sum + depth, 0) ?? this.#letters
+    const report = healthReport([this.#consumer.health()], this.#letters, this.#config.http.degradedAt)
+    this.#show(report)
+    return depths === undefined && report.status === 'UP' ? { ...report, status: 'DEGRADED' } : report
+  }
+
+  /** Stops pulling, lets attempts finish, gives the rest back to RabbitMQ; only then the database is let go. */
+  async close(): Promise<void> {
+    await this.#consumer.close()
+    await this.#broker.close()
+    await this.#profiles.close()
+  }
+
+  #show({ dlqSize, breakerState }: HealthReport): void {
+    const { channel } = this.#config.consumer
+    this.metrics.gauge('dlq_size', { channel }, dlqSize)
+    this.metrics.gauge('breaker_state', { name: channel }, { CLOSED: 0, HALF_OPEN: 1, OPEN: 2 }[breakerState])
+  }
+}

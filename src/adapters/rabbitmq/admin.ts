@@ -1,0 +1,82 @@
+import type { AmqpConnection } from './amqp.ts'
+import { Link } from './link/link.ts'
+import { type RabbitmqOptions, type RabbitmqSettings, resolveRabbitmq } from './options.ts'
+import { declareAll, depthsOf, inspect, onChannel } from './topology/declare.ts'
+import { deadLetterQueue, quarantineQueue, retryQueue, suspectsQueue } from './topology/names.ts'
+import { allSpecs, CATEGORIES, orderedSpecs } from './topology/plan.ts'
+import { OWN, timeOf } from './wire/headers.ts'
+
+/** What there is of a queue. */
+export interface QueueStatus {
+  readonly queue: string
+  /** Undefined: there is no such queue. */
+  readonly ready: number | undefined
+  readonly consumers: number
+  /** For their next attempt. */
+  readonly waiting: number
+  readonly suspects: number
+  readonly deadLetters: number
+  readonly quarantined: number
+  /** When the letter at the head of the dead-letter queue failed last. */
+  readonly oldestLetterAt: number | undefined
+}
+
+/** Work of a person: one connection, and no reconnecting, because somebody waits for the answer. */
+export async function withAdmin<T>(
+  options: RabbitmqOptions,
+  work: (admin: RabbitmqAdmin) => Promise<T>,
+): Promise<T> {
+  const settings = resolveRabbitmq(options)
+  const link = new Link(settings, 'publishing')
+  try {
+    return await work(new RabbitmqAdmin(await link.get(settings.connectTimeoutMs), settings))
+  } finally {
+    await link.close()
+  }
+}
+
+export class RabbitmqAdmin {
+  readonly #connection: AmqpConnection
+  readonly #settings: RabbitmqSettings
+
+  constructor(connection: AmqpConnection, settings: RabbitmqSettings) {
+    this.#connection = connection
+    this.#settings = settings
+  }
+
+  /** Everything there can be of it; the names of all queues. */
+  async declare(queue: string, channel: string, isOrdered = false): Promise<readonly string[]> {
+    const order = isOrdered ? orderedSpecs(channel, queue, this.#settings) : []
+    const specs = [...allSpecs(queue, channel, this.#settings), ...order]
+    await declareAll(this.#connection, specs)
+    return specs.flatMap(spec => (spec.kind === 'queue' ? [spec.name] : []))
+  }
+
+  async status(queue: string): Promise<QueueStatus> {
+    const main = await inspect(this.#connection, queue)
+    const steps = this.#settings.retryStepsMs.map(stepMs => retryQueue(queue, stepMs))
+    const letters = deadLetterQueue(queue)
+    const deadLetters = await this.#depth(letters)
+    return {
+      queue,
+      ready: main?.messageCount,
+      consumers: main?.consumerCount ?? 0,
+      waiting: await this.#depth(...steps),
+      suspects: await this.#depth(suspectsQueue(queue)),
+      deadLetters,
+      quarantined: await this.#depth(...CATEGORIES.map(category => quarantineQueue(queue, category))),
+      oldestLetterAt: deadLetters === 0 ? undefined : await this.#oldest(letters),
+    }
+  }
+
+  async #depth(...queues: readonly string[]): Promise<number> {
+    const depths = await depthsOf(this.#connection, queues)
+    return depths.reduce((sum, { depth }) => sum + depth, 0)
+  }
+
+  /** It is not acknowledged, so it is back at the head when the channel closes. */
+  async #oldest(queue: string): Promise<number | undefined> {
+    const message = await onChannel(this.#connection, channel => channel.get(queue))
+    return message ? timeOf(message.properties.headers?.[OWN.lastFailedAt]) : undefined
+  }
+}

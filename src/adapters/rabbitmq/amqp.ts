@@ -1,0 +1,91 @@
+// The part of amqplib that is used, seen through its shape: the client stays an optional peer, and whatever has this
+// shape will do.
+
+export interface AmqpProperties {
+  readonly contentType?: string | undefined
+  readonly contentEncoding?: string | undefined
+  readonly headers?: AmqpHeaders | undefined
+  readonly deliveryMode?: number | boolean | undefined
+  readonly priority?: number | undefined
+  readonly correlationId?: string | undefined
+  readonly replyTo?: string | undefined
+  readonly expiration?: string | number | undefined
+  readonly messageId?: string | undefined
+  readonly timestamp?: number | undefined
+  readonly type?: string | undefined
+  readonly appId?: string | undefined
+}
+
+export type AmqpHeaders = Readonly<Record<string, unknown>>
+
+export interface AmqpMessage {
+  readonly content: Buffer
+  readonly fields: {
+    readonly deliveryTag: number
+    readonly redelivered: boolean
+    readonly exchange: string
+    readonly routingKey: string
+  }
+  readonly properties: AmqpProperties
+}
+
+export interface AmqpReturned {
+  readonly fields: { readonly exchange: string; readonly routingKey: string }
+  readonly properties: AmqpProperties
+}
+
+export interface QueueReply {
+  readonly queue: string
+  readonly messageCount: number
+  readonly consumerCount: number
+}
+
+interface Emitter {
+  // biome-ignore lint/suspicious/noExplicitAny: each event has arguments of its own
+  on(event: string, listener: (...args: any[]) => void): unknown
+}
+
+export interface AmqpChannel extends Emitter {
+  assertQueue(queue: string, options: QueueOptions): Promise<QueueReply>
+  checkQueue(queue: string): Promise<QueueReply>
+  assertExchange(exchange: string, type: string, options: { readonly durable: boolean }): Promise<unknown>
+  bindQueue(queue: string, exchange: string, pattern: string): Promise<unknown>
+  prefetch(count: number): Promise<unknown>
+  consume(
+    queue: string,
+    onMessage: (message: AmqpMessage | null) => void,
+    options?: { readonly consumerTag?: string },
+  ): Promise<{ readonly consumerTag: string }>
+  cancel(consumerTag: string): Promise<unknown>
+  get(queue: string, options?: { readonly noAck?: boolean }): Promise<AmqpMessage | false>
+  ack(message: AmqpMessage, allUpTo?: boolean): void
+  close(): Promise<void>
+}
+
+export interface QueueOptions {
+  readonly durable: boolean
+  readonly arguments: Readonly<Record<string, string | number | boolean>>
+}
+
+export type PublishOptions = AmqpProperties & { readonly mandatory?: boolean; readonly persistent?: boolean }
+
+export interface AmqpConfirmChannel extends AmqpChannel {
+  publish(
+    exchange: string,
+    routingKey: string,
+    content: Buffer,
+    options: PublishOptions,
+    callback: (error: unknown) => void,
+  ): boolean
+}
+
+export interface AmqpConnection extends Emitter {
+  createChannel(): Promise<AmqpChannel>
+  createConfirmChannel(): Promise<AmqpConfirmChannel>
+  close(): Promise<void>
+}
+
+/** The module `amqplib` itself. */
+export interface AmqpClient {
+  connect(url: string, socketOptions?: Readonly<Record<string, unknown>>): Promise<AmqpConnection>
+}

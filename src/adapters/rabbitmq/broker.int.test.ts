@@ -1,0 +1,172 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
+import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
+import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import type { Broker } from '../../ports/broker.ts'
+import { nextTurn, systemClock, systemRandom } from '../../ports/system-clock.ts'
+import { Inbox } from '../../testing/conformance/broker/world.ts'
+import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { type ConnectionNews, rabbitmq } from './index.ts'
+import { onChannel } from './topology/declare.ts'
+
+const found = await findRabbitmq()
+const server = found.found ? await found.start() : undefined
+const outside = server && (await RabbitmqOutside.at(server.url))
+const url = server?.url ?? ''
+afterAll(async () => {
+  await outside?.close()
+  await server?.close()
+})
+const why = found.found ? '' : ` (skipped: ${found.why})`
+const patience = new Patience({})
+const make = createFactory({ clock: systemClock, random: systemRandom })
+
+async function subscribe(broker: Broker, channel: string, handler = channel, prefetch = 10): Promise<Inbox> {
+  const inbox = new Inbox(patience)
+  const options = { channel, handler, prefetch, ordering: 'none' } as const
+  inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
+  return inbox
+}
+
+describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
+  it('E21: what no queue takes is refused, not dropped', async () => {
+    const channel = uniqueName('orders')
+    const broker = rabbitmq({ url, declare: 'none', route: () => ({ exchange: '', routingKey: channel }) })
+    await expect(broker.publish([make.event({ channel })])).rejects.toMatchObject({
+      code: 'LAZARET_BROKER_UNROUTABLE',
+      message: `queue '${channel}': no queue takes it, so nothing was kept; declare the queue, or mend its binding`,
+    })
+    await broker.close()
+  })
+
+  it('K8: a replay goes to the queue of the handler that failed, and to no other', async () => {
+    const channel = uniqueName('orders')
+    const broker = rabbitmq({ url })
+    const [bill, ship] = [await subscribe(broker, channel, 'bill'), await subscribe(broker, channel, 'ship')]
+    const replay = make.event({ channel, headers: { [REPLAY_HEADERS.handler]: 'bill' } })
+    await broker.publish([replay])
+    expect((await bill.next()).content).toEqual(replay)
+    await ship.assertEmpty('a replay went to another handler')
+    await broker.close()
+  })
+
+  it('P2: a message of another program keeps its way back through its retries', async () => {
+    const channel = uniqueName('orders')
+    const broker = rabbitmq({ url })
+    const inbox = await subscribe(broker, channel)
+    await outside!.publish(channel, 'order.paid', Buffer.from('{"a":1}'), { contentType: 'application/json' })
+    const first = await inbox.next()
+    const notBefore = systemClock.now() + 120
+    await inbox.subscription.settle(first, { outcome: 'retry', notBefore, ended: [] })
+    const again = await inbox.next()
+    expect(again.content).toEqual(first.content)
+    expect(again.origin).toEqual({
+      broker: 'rabbitmq',
+      queue: channel,
+      exchange: channel,
+      routingKey: 'order.paid',
+    })
+    await inbox.done(again)
+    await broker.close()
+  })
+
+  it('F3: a queue that is there and different is explained, and left alone with `beside`', async () => {
+    const channel = uniqueName('orders')
+    await onChannel(outside!.connection, each => each.assertQueue(channel, { durable: true, arguments: {} }))
+    const strict = rabbitmq({ url })
+    await expect(subscribe(strict, channel)).rejects.toMatchObject({
+      code: 'LAZARET_TOPOLOGY_MISMATCH',
+      message: expect.stringContaining("keep the queue as it is with `declare: 'beside'`"),
+    })
+    await strict.close()
+    const broker = rabbitmq({ url, declare: 'beside' })
+    const inbox = await subscribe(broker, channel)
+    await outside!.publish('', channel, Buffer.from('1'))
+    await inbox.done(await inbox.next())
+    await broker.close()
+  })
+
+  it('F6: the dead letters of a handler are counted, those in quarantine included', async () => {
+    const channel = uniqueName('orders')
+    const broker = rabbitmq({ url })
+    const inbox = await subscribe(broker, channel, 'bill')
+    const count = async (handler: string) =>
+      (await broker.deadLetterDepths(channel, handler)).reduce((sum, { depth }) => sum + depth, 0)
+    expect(await count('bill')).toBe(0)
+    await broker.publish(make.events(3, { channel }))
+    for (const reason of ['permanent', 'poison', 'attempts_exhausted'] as const) {
+      const letter = make.letter({ channel, reason })
+      await inbox.subscription.settle(await inbox.next(), { outcome: 'dead', letter, saved: false })
+    }
+    expect(await count('bill')).toBe(3)
+    expect(await count(channel)).toBe(0)
+    await broker.close()
+    await expect(count('bill')).rejects.toMatchObject({ code: 'LAZARET_BROKER_CLOSED' })
+  })
+
+  it('E21: what was acknowledged right before closing does not come again', async () => {
+    const channel = uniqueName('orders')
+    const broker = rabbitmq({ url })
+    await broker.publish(make.events(5_000, { channel }))
+    const inbox = await subscribe(broker, channel, channel, 5_000)
+    // The first is settled last, so that all the others are acknowledged one by one.
+    const [first, ...others] = await inbox.take(5_000)
+    await inbox.done(...others)
+    await nextTurn()
+    await inbox.done(first!)
+    await broker.close()
+    expect(await outside!.depth(channel)).toBe(0)
+  })
+
+  it('F3: with `none`, a queue that nobody declared is told of with the command that does', async () => {
+    const channel = uniqueName('orders')
+    const broker = rabbitmq({ url, declare: 'none' })
+    await expect(subscribe(broker, channel)).rejects.toMatchObject({
+      code: 'LAZARET_TOPOLOGY_MISMATCH',
+      message: expect.stringContaining(`lazaret rabbitmq declare ${channel}`),
+    })
+    await broker.close()
+  })
+
+  it('F3: a queue that is deleted while it is consumed is declared anew', async () => {
+    const channel = uniqueName('orders')
+    // A quorum queue of the same name takes the server several seconds.
+    const broker = rabbitmq({ url, queueType: 'classic' })
+    const inbox = await subscribe(broker, channel)
+    await onChannel(outside!.connection, each =>
+      (each as unknown as { deleteQueue(queue: string): Promise<unknown> }).deleteQueue(channel),
+    )
+    const event = make.event({ channel })
+    await broker.publish([event])
+    const delivery = await inbox.next()
+    expect(delivery.content).toEqual(event)
+    await inbox.done(delivery)
+    await broker.close()
+  })
+})
+
+const node = server?.node
+describe.runIf(node)(
+  `RabbitMQ that is short of memory${node ? '' : ' (skipped: the server is not ours)'}`,
+  () => {
+    it('E21: publishing waits and is refused in time, what is there can be handled; afterwards it goes on', async () => {
+      const channel = uniqueName('orders')
+      const news: ConnectionNews['state'][] = []
+      const broker = rabbitmq({ url, confirmTimeoutMs: 500, onConnection: ({ state }) => news.push(state) })
+      const inbox = await subscribe(broker, channel)
+      await broker.publish([make.event({ channel })])
+      await node!.ctl('set_vm_memory_high_watermark', 'absolute', '1MB')
+      await expect(broker.publish([make.event({ channel })])).rejects.toMatchObject({
+        code: 'LAZARET_BROKER_UNREACHABLE',
+      })
+      await inbox.done(await inbox.next())
+      await node!.ctl('set_vm_memory_high_watermark', '0.6')
+      await patience.eventually(() => news.includes('unblocked'), 'the server takes more')
+      await broker.publish([make.event({ channel })])
+      expect(news.filter(state => state === 'blocked')).toHaveLength(1)
+      await inbox.next()
+      await broker.close()
+    })
+  },
+)

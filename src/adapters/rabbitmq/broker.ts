@@ -1,0 +1,238 @@
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import { resolveOptions } from '../../core/options/resolve.ts'
+import { integer, oneOf, text } from '../../core/options/rules.ts'
+import type {
+  Broker,
+  BrokerCapabilities,
+  Delivery,
+  QueueDepth,
+  SubscribeOptions,
+  Subscription,
+} from '../../ports/broker.ts'
+import { BrokerClosedError } from '../../ports/broker-errors.ts'
+import type { Place } from './consume/delivery.ts'
+import { Intake } from './consume/intake.ts'
+import { LostDeliveries } from './consume/lost.ts'
+import { Settler } from './consume/settler.ts'
+import { RabbitmqSubscription } from './consume/subscription.ts'
+import { Tap } from './consume/tap.ts'
+import { TopologyError, UnroutableError } from './errors.ts'
+import type { Outgoing } from './link/confirms.ts'
+import { Link } from './link/link.ts'
+import { Publisher } from './link/publisher.ts'
+import { type RabbitmqOptions, type RabbitmqSettings, type Route, resolveRabbitmq } from './options.ts'
+import { Holder } from './ordered/holder.ts'
+import { Keeper } from './ordered/keeper.ts'
+import { LineKeeping } from './ordered/line-keeping.ts'
+import { OrderedSubscription } from './ordered/ordered-subscription.ts'
+import { depthsOf } from './topology/declare.ts'
+import { letGoExchange, queueName, suspectsQueue } from './topology/names.ts'
+import { letterQueues } from './topology/plan.ts'
+import { Topology } from './topology/topology.ts'
+import { atMost } from './waiting.ts'
+import { encodeEvent } from './wire/encode.ts'
+import { OWN } from './wire/headers.ts'
+
+const CAPABILITIES: BrokerCapabilities = Object.freeze({
+  delay: true,
+  keyOrder: true,
+  deadLetters: true,
+  durable: true,
+})
+
+const NOT_FOUND = 404
+/** Events that may wait behind others of their key before the queue stands still. */
+const ORDER_WINDOW = 1_000
+/** How long a shutdown waits for what is being published. */
+const CLOSE_MS = 5_000
+
+const subscribeRules = {
+  channel: text({ maxLength: 120 }),
+  handler: text({ maxLength: 100 }),
+  prefetch: integer({ min: 1 }),
+  ordering: oneOf('none', 'by-key'),
+}
+
+/** A broker on RabbitMQ. Nothing is connected until it is used. */
+export function rabbitmq(options: RabbitmqOptions): RabbitmqBroker {
+  return new RabbitmqBroker(resolveRabbitmq(options))
+}
+
+/**
+ * Publishing and consuming have a connection each: a server that is short of memory stops reading from those who
+ * publish, and acknowledgements must not wait behind that.
+ */
+export class RabbitmqBroker implements Broker {
+  readonly name: string
+  readonly capabilities = CAPABILITIES
+  readonly #settings: RabbitmqSettings
+  readonly #publishing: Link
+  readonly #consuming: Link
+  readonly #publisher: Publisher
+  readonly #topology: Topology
+  readonly #settler: Settler
+  readonly #lost = new LostDeliveries()
+  readonly #subscriptions = new Set<RabbitmqSubscription | OrderedSubscription>()
+  readonly #publishes = new Set<Promise<void>>()
+  #isClosed = false
+
+  constructor(settings: RabbitmqSettings) {
+    this.name = settings.name
+    this.#settings = settings
+    this.#publishing = new Link(settings, 'publishing')
+    this.#consuming = new Link(settings, 'consuming')
+    this.#publisher = new Publisher(this.#publishing, settings)
+    this.#topology = new Topology(this.#publishing, settings)
+    this.#settler = new Settler(this.#publisher, this.#topology, settings)
+  }
+
+  async publish(events: readonly LazaretEvent[]): Promise<void> {
+    this.#requireOpen()
+    const publishing = this.#publish(events)
+    this.#publishes.add(publishing)
+    try {
+      await publishing
+    } finally {
+      this.#publishes.delete(publishing)
+    }
+  }
+
+  async #publish(events: readonly LazaretEvent[]): Promise<void> {
+    const messages = events.map(event => ({ ...encodeEvent(event), route: this.#routeOf(event), event }))
+    await this.#declareExchanges(events)
+    const back = await this.#publisher.send(messages)
+    if (back.length > 0)
+      await this.#sendWhereNobodyIs(back as readonly (Outgoing & { event: LazaretEvent })[])
+  }
+
+  async subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription> {
+    this.#requireOpen()
+    const wanted = resolveOptions('subscribe', subscribeRules, options)
+    const { channel, handler, prefetch } = wanted
+    const queue = queueName(channel, handler)
+    await this.#topology.queue(channel, handler)
+    const place = { broker: this.name, channel, queue }
+    if (wanted.ordering === 'by-key') return await this.#subscribeInOrder(place, prefetch, deliver)
+    const intake = new Intake(this.#settings, place, prefetch, deliver, this.#settler, this.#lost)
+    const tap = new Tap(this.#settings, this.#consuming, queue, prefetch, {
+      receive: (session, message, isSuspect) => intake.receive(session, message, isSuspect),
+      lose: session => intake.lose(session),
+      restore: () => {
+        this.#topology.forget()
+        return this.#topology.queue(channel, handler)
+      },
+    })
+    try {
+      await tap.open()
+    } catch (error) {
+      await tap.close()
+      throw (error as { readonly code?: unknown }).code === NOT_FOUND ? notThere(queue, error) : error
+    }
+    const subscription = new RabbitmqSubscription(this.#settings, intake, this.#settler, queue, ended =>
+      this.#subscriptions.delete(ended),
+    )
+    this.#subscriptions.add(subscription)
+    intake.start(tap)
+    if (this.#isClosed) await subscription.close()
+    this.#requireOpen()
+    return subscription
+  }
+
+  /** Told to whoever keeps an order in this channel; if nobody does, there is nothing to let go. */
+  async letGo(channel: string, eventId: string): Promise<void> {
+    this.#requireOpen()
+    await this.#topology.letGo(channel)
+    await this.#publisher.send([
+      {
+        route: { exchange: letGoExchange(channel), routingKey: '' },
+        content: Buffer.alloc(0),
+        properties: { headers: { [OWN.letGo]: eventId }, deliveryMode: 2 },
+      },
+    ])
+  }
+
+  async deadLetterDepths(channel: string, handler: string): Promise<readonly QueueDepth[]> {
+    this.#requireOpen()
+    const connection = await this.#consuming.get(this.#settings.connectTimeoutMs)
+    return await depthsOf(connection, letterQueues(queueName(channel, handler)))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#subscriptions].map(subscription => subscription.close()))
+    await atMost(this.#settings.clock, CLOSE_MS, Promise.allSettled(this.#publishes))
+    await Promise.all([this.#consuming.close(), this.#publishing.close()])
+  }
+
+  async #subscribeInOrder(
+    place: Place,
+    prefetch: number,
+    deliver: (delivery: Delivery) => void,
+  ): Promise<Subscription> {
+    const { channel, queue } = place
+    await this.#topology.order(channel, queue)
+    const settler = this.#settler
+    const holder = new Holder(this.#publisher, settler, queue)
+    const keeping = new LineKeeping(this.#settings, place, prefetch, deliver, holder, this.#lost)
+    const links = { consuming: this.#consuming, publisher: this.#publisher }
+    const keeper = new Keeper(this.#settings, links, queue, prefetch + ORDER_WINDOW, keeping)
+    const { clock } = this.#settings
+    const parts = { name: this.name, clock, queue, keeping, keeper, holder, settler }
+    const subscription = new OrderedSubscription(parts, ended => this.#subscriptions.delete(ended))
+    await keeper.open()
+    this.#subscriptions.add(subscription)
+    subscription.start()
+    if (this.#isClosed) await subscription.close()
+    this.#requireOpen()
+    return subscription
+  }
+
+  /** A replay is for the queue that failed: the other handlers have handled the event already. */
+  #routeOf(event: LazaretEvent): Route {
+    const handler = event.headers[REPLAY_HEADERS.handler]
+    if (handler !== undefined) return { exchange: '', routingKey: queueName(event.channel, handler) }
+    return this.#settings.route?.(event) ?? { exchange: event.channel, routingKey: event.type }
+  }
+
+  async #declareExchanges(events: readonly LazaretEvent[]): Promise<void> {
+    if (this.#settings.route !== undefined || this.#settings.declare !== 'all') return
+    let last: string | undefined
+    for (const { channel } of events) {
+      if (channel === last) continue
+      last = channel
+      const declared = this.#topology.exchange(channel)
+      if (declared !== undefined) await declared
+    }
+  }
+
+  /** Nobody has subscribed yet: the queue of the channel is made, so that what is published waits for the first. */
+  async #sendWhereNobodyIs(messages: readonly (Outgoing & { event: LazaretEvent })[]): Promise<void> {
+    const [first] = messages
+    const { route, declare } = this.#settings
+    if (declare !== 'all' || route !== undefined) throw unroutable(first!)
+    this.#topology.forget()
+    for (const { event } of messages)
+      await this.#topology.queue(event.channel, event.headers[REPLAY_HEADERS.handler] ?? event.channel)
+    const [back] = await this.#publisher.send(messages)
+    if (back !== undefined) throw unroutable(back)
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new BrokerClosedError(this.name)
+  }
+}
+
+function notThere(queue: string, cause: unknown): TopologyError {
+  const problem = `it or '${suspectsQueue(queue)}' is not there`
+  return new TopologyError(
+    `queue '${queue}'`,
+    problem,
+    `declare it: lazaret rabbitmq declare ${queue}`,
+    cause,
+  )
+}
+
+function unroutable({ route }: Outgoing): UnroutableError {
+  return new UnroutableError(route.exchange, route.routingKey)
+}

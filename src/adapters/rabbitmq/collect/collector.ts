@@ -1,0 +1,147 @@
+import type { Origin } from '../../../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import type { QueueDepth } from '../../../ports/broker.ts'
+import { BrokerClosedError } from '../../../ports/broker-errors.ts'
+import type { Cancel } from '../../../ports/clock.ts'
+import type { Collector } from '../../../ports/collector.ts'
+import type { DeadLetterStore } from '../../../ports/dead-letters.ts'
+import { Link } from '../link/link.ts'
+import { Publisher } from '../link/publisher.ts'
+import { depthsOf } from '../topology/declare.ts'
+import { atMost } from '../waiting.ts'
+import { Drain } from './drain.ts'
+import { type CollectorOptions, type CollectorSettings, resolveCollector } from './options.ts'
+import { peekAt } from './peek.ts'
+import { presumeHandled } from './presumed.ts'
+import { findQueues } from './queues.ts'
+import { returned } from './returning.ts'
+import { Saver } from './saver.ts'
+
+const LOOK_FOR_OUTCOMES_MS = 1_000
+const CLOSE_MS = 5_000
+
+/** Collects the dead-letter queues of a RabbitMQ server. Nothing is connected until it is started or sends. */
+export function rabbitmqCollector(options: CollectorOptions): Collector {
+  return new RabbitmqCollector(resolveCollector(options))
+}
+
+class RabbitmqCollector implements Collector {
+  readonly name: string
+  readonly #settings: CollectorSettings
+  readonly #collecting: Link
+  readonly #returning: Link
+  readonly #publisher: Publisher
+  readonly #drains = new Map<string, Drain>()
+  readonly #timers = new Map<'queues' | 'outcomes', Cancel>()
+  readonly #work = new Set<Promise<void>>()
+  #store: DeadLetterStore | undefined
+  #queues: readonly string[] = []
+  /** When the last look began that saw every queue; mode `peek` only. */
+  #peekedAt = 0
+  /** How many messages of each queue are letters already and still in it. */
+  readonly #peeked = new Map<string, number>()
+  #closing: Promise<void> | undefined
+
+  constructor(settings: CollectorSettings) {
+    this.name = settings.connection.name
+    this.#settings = settings
+    this.#collecting = new Link(settings.connection, 'consuming')
+    this.#returning = new Link(settings.connection, 'publishing')
+    this.#publisher = new Publisher(this.#returning, settings.connection)
+  }
+
+  start(into: DeadLetterStore): void {
+    if (this.#closing !== undefined) throw new BrokerClosedError(this.name)
+    if (this.#store !== undefined) return
+    this.#store = into
+    const saver = new Saver(this.#settings, into)
+    this.#every('queues', this.#settings.lookEveryMs, () => this.#look(saver))
+    this.#every('outcomes', LOOK_FOR_OUTCOMES_MS, () => this.#lookForOutcomes(into))
+  }
+
+  async send(events: readonly LazaretEvent[], origin: Origin): Promise<void> {
+    if (this.#closing !== undefined) throw new BrokerClosedError(this.name)
+    const { returnTo } = this.#settings
+    for (const event of events) await this.#publisher.sendOne(returned(event, origin, returnTo))
+  }
+
+  async depths(): Promise<readonly QueueDepth[]> {
+    if (this.#closing !== undefined) throw new BrokerClosedError(this.name)
+    const connection = await this.#collecting.get(this.#settings.connection.connectTimeoutMs)
+    const depths = await depthsOf(connection, this.#queues)
+    return depths.map(({ queue, depth }) => ({
+      queue,
+      depth: Math.max(0, depth - (this.#peeked.get(queue) ?? 0)),
+    }))
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    for (const cancel of this.#timers.values()) cancel()
+    await Promise.all([...this.#drains.values()].map(drain => drain.close()))
+    // Before their connection goes: a channel that closes at the same time is never heard of again.
+    await atMost(this.#settings.connection.clock, CLOSE_MS, Promise.all(this.#work))
+    await Promise.all([this.#collecting.close(), this.#returning.close()])
+  }
+
+  /** At once, and again so long after it has ended, until it is closed. */
+  #every(name: 'queues' | 'outcomes', ms: number, task: () => Promise<void>): void {
+    if (this.#closing !== undefined) return
+    const work = task()
+      .catch((error: unknown) => {
+        if (this.#closing === undefined) this.#settings.onError(error)
+      })
+      .then(() => {
+        this.#work.delete(work)
+        if (this.#closing === undefined)
+          this.#timers.set(
+            name,
+            this.#settings.connection.clock.schedule(ms, () => this.#every(name, ms, task)),
+          )
+      })
+    this.#work.add(work)
+  }
+
+  async #look(saver: Saver): Promise<void> {
+    this.#queues = await findQueues(this.#settings)
+    if (this.#closing !== undefined) return
+    if (this.#settings.mode === 'peek') await this.#peek(saver)
+    else await this.#drain(saver)
+  }
+
+  async #drain(saver: Saver): Promise<void> {
+    for (const queue of this.#queues)
+      if (!this.#drains.has(queue))
+        this.#drains.set(queue, new Drain(queue, this.#settings, this.#collecting, saver))
+    for (const [queue, drain] of this.#drains) {
+      if (this.#queues.includes(queue)) continue
+      this.#drains.delete(queue)
+      await drain.close()
+    }
+  }
+
+  async #peek(saver: Saver): Promise<void> {
+    const { connection, peekLimit } = this.#settings
+    const beganAt = connection.clock.now()
+    const server = await this.#collecting.get(connection.connectTimeoutMs)
+    for (const queue of this.#queues) this.#peeked.set(queue, await peekAt(server, queue, peekLimit, saver))
+    this.#peekedAt = beganAt
+  }
+
+  async #lookForOutcomes(store: DeadLetterStore): Promise<void> {
+    const seenUpTo = this.#seenUpTo()
+    if (seenUpTo !== undefined) await presumeHandled(store, this.#settings, seenUpTo)
+  }
+
+  /** While something is on its way into the store, nobody knows whether it is what was sent. */
+  #seenUpTo(): number | undefined {
+    if (this.#settings.mode === 'peek') return this.#peekedAt
+    const drains = [...this.#drains.values()]
+    const isCaughtUp = drains.length > 0 && drains.every(drain => drain.isCaughtUp)
+    return isCaughtUp ? this.#settings.connection.clock.now() : undefined
+  }
+}

@@ -1,0 +1,98 @@
+import { createLetter } from '../../../core/dead-letter/create.ts'
+import { letterId } from '../../../core/dead-letter/identity.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
+import type { AmqpHeaders, AmqpMessage } from '../amqp.ts'
+import { countOf, OWN, textOf } from '../wire/headers.ts'
+import { readLetter } from '../wire/letter.ts'
+import { readPast } from '../wire/state.ts'
+import { type Death, readDeaths } from './deaths.ts'
+import { collectedEvent } from './event.ts'
+import type { Failures } from './failures.ts'
+import { type Fault, readFault } from './faults.ts'
+import { keptProperties } from './kept.ts'
+import { placeOf } from './place.ts'
+
+/** Where a message was found. */
+export interface Finding {
+  /** The collector's name. */
+  readonly broker: string
+  readonly queue: string
+  readonly now: number
+  readonly failures: Failures
+}
+
+export interface Collected {
+  readonly letter: DeadLetter
+  /** False: nothing tells when it failed, so its time is when it was found. */
+  readonly isTimeKnown: boolean
+}
+
+/** The letter that a message in a dead-letter queue stands for, whoever put it there. Never throws. */
+export function collect(message: AmqpMessage, finding: Finding): Collected {
+  const own = ownLetter(message)
+  if (own === undefined) return foreignLetter(message, finding)
+  const origin = { ...own.origin, broker: finding.broker, collectedFrom: finding.queue }
+  return { letter: { ...own, origin }, isTimeKnown: true }
+}
+
+/** What claims to be ours and cannot be read is taken for what it is: a message. */
+function ownLetter(message: AmqpMessage): DeadLetter | undefined {
+  try {
+    return readLetter(message)
+  } catch {
+    return undefined
+  }
+}
+
+function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: Finding): Collected {
+  const headers = message.properties.headers ?? {}
+  const deaths = readDeaths(headers)
+  const fault = readFault(headers)
+  const place = placeOf(message, queue, deaths, fault)
+  const times = [...deaths.map(({ at }) => at), fault?.at].filter(at => at !== undefined)
+  const event = collectedEvent(message, place, deaths, times[0] ?? now)
+  const handler = place.handler
+  const replay = cycleOf(headers, () => letterId(event.channel, handler, event))
+  const letter = createLetter({
+    event,
+    handler,
+    reason: deaths[0]?.reason === 'expired' && fault === undefined ? 'expired' : 'collected',
+    at: times.length === 0 ? now : Math.max(...times),
+    failure: failures.of(deaths[0], fault),
+    attempts: readPast(headers).history,
+    attemptCount: attemptsOf(headers, deaths, fault),
+    origin: {
+      broker,
+      queue: place.queue,
+      exchange: place.exchange,
+      routingKey: place.routingKey,
+      collectedFrom: queue,
+      ...(place.isOwn
+        ? undefined
+        : { writtenBy: fault?.writtenBy ?? 'other', ...keptProperties(message.properties) }),
+    },
+    replay,
+    replayId: replay === 0 ? undefined : textOf(headers[REPLAY_HEADERS.replayId]),
+    detail:
+      deaths.length === 0 ? undefined : { deaths: deaths.map(death => ({ ...death, at: death.at ?? null })) },
+  })
+  const firstFailedAt = Math.min(letter.cycle.firstFailedAt, ...times)
+  return {
+    letter: { ...letter, cycle: { ...letter.cycle, firstFailedAt } },
+    isTimeKnown: times.length > 0,
+  }
+}
+
+/** Which replay of the letter this was. A replay that another queue got as well is none of that queue's letter. */
+function cycleOf(headers: AmqpHeaders, idOfThis: () => string): number {
+  const letter = textOf(headers[REPLAY_HEADERS.letterId])
+  if (letter === undefined || letter !== idOfThis()) return 0
+  return countOf(Number(textOf(headers[REPLAY_HEADERS.replayAttempt])))
+}
+
+function attemptsOf(headers: AmqpHeaders, deaths: readonly Death[], fault: Fault | undefined): number {
+  const rejections = deaths.filter(({ reason, queue }) => reason === 'rejected' && queue === deaths[0]?.queue)
+  const rejected = rejections.reduce((sum, { count }) => sum + count, 0)
+  return Math.max(rejected, fault?.attempts ?? 0, countOf(headers[OWN.started]))
+}

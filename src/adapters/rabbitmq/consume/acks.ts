@@ -1,0 +1,54 @@
+import { nextTurn } from '../../../ports/system-clock.ts'
+import type { AmqpChannel, AmqpMessage } from '../amqp.ts'
+
+/**
+ * Acknowledges what was settled in one turn of the event loop together: everything below the oldest open delivery with
+ * one acknowledgement, the rest one by one. An acknowledgement per message costs a third of the throughput.
+ */
+export class Acks {
+  readonly #channel: AmqpChannel
+  /** In order of arrival, which is the order of tags. */
+  readonly #open = new Set<number>()
+  #settled: AmqpMessage[] = []
+  #willFlush = false
+  /** How many were sent, so that whoever closes knows whether there is something to wait for. */
+  sent = 0
+
+  constructor(channel: AmqpChannel) {
+    this.#channel = channel
+  }
+
+  arrived({ fields }: AmqpMessage): void {
+    this.#open.add(fields.deliveryTag)
+  }
+
+  settled(message: AmqpMessage): void {
+    this.#open.delete(message.fields.deliveryTag)
+    this.#settled.push(message)
+    if (this.#willFlush) return
+    this.#willFlush = true
+    void nextTurn().then(() => this.flush())
+  }
+
+  flush(): void {
+    this.#willFlush = false
+    const settled = this.#settled
+    if (settled.length === 0) return
+    this.#settled = []
+    const [oldestOpen = Number.POSITIVE_INFINITY] = this.#open
+    let upTo: AmqpMessage | undefined
+    const single: AmqpMessage[] = []
+    for (const message of settled) {
+      const tag = message.fields.deliveryTag
+      if (tag > oldestOpen) single.push(message)
+      else if (upTo === undefined || tag > upTo.fields.deliveryTag) upTo = message
+    }
+    this.sent += settled.length
+    try {
+      if (upTo !== undefined) this.#channel.ack(upTo, true)
+      for (const message of single) this.#channel.ack(message)
+    } catch {
+      // The channel is gone and with it the deliveries: they come again.
+    }
+  }
+}

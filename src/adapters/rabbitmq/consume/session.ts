@@ -1,0 +1,103 @@
+import type { AmqpChannel, AmqpConnection, AmqpMessage } from '../amqp.ts'
+import { suspectsQueue } from '../topology/names.ts'
+import { Acks } from './acks.ts'
+import type { Epoch } from './delivery.ts'
+
+/** AMQP counts it in 16 bits. */
+const MOST_PREFETCH = 65_535
+const ONE_AT_A_TIME = 1
+const NOT_FOUND = 404
+
+/** What it takes from the server. */
+export type Flow = 'all' | 'suspects' | 'none'
+
+/**
+ * One channel that consumes: an epoch. What arrived on it can only be acknowledged on it; once it is lost, the server
+ * hands everything over again, and late acknowledgements go nowhere.
+ */
+export class Session implements Epoch {
+  readonly acks: Acks
+  readonly #channel: AmqpChannel
+  #flow: Flow = 'none'
+  #tags: readonly string[] = []
+  /** Why it was closed: the reply code of the server. */
+  #code: unknown
+  #isOpen = true
+
+  private constructor(channel: AmqpChannel) {
+    this.#channel = channel
+    this.acks = new Acks(channel)
+  }
+
+  static async open(connection: AmqpConnection, onLost: (session: Session) => void): Promise<Session> {
+    const channel = await connection.createChannel()
+    const session = new Session(channel)
+    const lost = () => {
+      if (!session.#isOpen) return
+      session.#isOpen = false
+      onLost(session)
+    }
+    channel.on('error', (error: { readonly code?: unknown }) => {
+      session.#code = error.code
+    })
+    channel.on('close', lost)
+    return session
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  /** It could not go on because the queue is not there. */
+  get missedItsQueue(): boolean {
+    return this.#code === NOT_FOUND
+  }
+
+  get flow(): Flow {
+    return this.#flow
+  }
+
+  /** From the queue itself, and one at a time from its suspects. A message of null says that the queue was deleted. */
+  async consume(
+    flow: 'all' | 'suspects',
+    queue: string,
+    prefetch: number,
+    receive: (session: Session, message: AmqpMessage | null, isSuspect: boolean) => void,
+  ): Promise<void> {
+    await this.cancel()
+    await this.listen(suspectsQueue(queue), ONE_AT_A_TIME, message => receive(this, message, true))
+    if (flow === 'all') await this.listen(queue, prefetch, message => receive(this, message, false))
+    this.#flow = flow
+  }
+
+  async cancel(): Promise<void> {
+    this.#flow = 'none'
+    const tags = this.#tags
+    this.#tags = []
+    for (const tag of tags) await this.#channel.cancel(tag)
+  }
+
+  /** A prefetch of 0 sets no limit. */
+  async listen(
+    queue: string,
+    prefetch: number,
+    receive: (message: AmqpMessage | null) => void,
+  ): Promise<void> {
+    await this.#channel.prefetch(Math.min(prefetch, MOST_PREFETCH))
+    const { consumerTag } = await this.#channel.consume(queue, message => {
+      if (message !== null) this.acks.arrived(message)
+      receive(message)
+    })
+    this.#tags = [...this.#tags, consumerTag]
+  }
+
+  settled(message: AmqpMessage): void {
+    if (this.#isOpen) this.acks.settled(message)
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    await this.#channel.close().catch(() => {})
+  }
+}

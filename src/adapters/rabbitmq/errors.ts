@@ -1,0 +1,117 @@
+import { LazaretError } from '../../core/failure/errors.ts'
+
+/** The server cannot be reached, or did not answer in time. What was asked may or may not have been done. */
+export class RabbitmqUnreachableError extends LazaretError {
+  override readonly name = 'RabbitmqUnreachableError'
+
+  constructor(server: string, problem: string, cause?: unknown) {
+    super(`RabbitMQ ${server}: ${problem}; see that it runs and can be reached from here`, {
+      code: 'LAZARET_BROKER_UNREACHABLE',
+      retryable: true,
+      cause,
+    })
+  }
+}
+
+/** The server answered, and does not let us in: trying again cannot help. */
+export class RabbitmqRefusedError extends LazaretError {
+  override readonly name = 'RabbitmqRefusedError'
+
+  constructor(server: string, problem: string, cause?: unknown) {
+    super(`RabbitMQ ${server}: refused: ${problem}; check user, password, vhost and permissions`, {
+      code: 'LAZARET_BROKER_REFUSED',
+      retryable: false,
+      cause,
+    })
+  }
+}
+
+/** There is no queue behind the place it was sent to: RabbitMQ would have dropped it in silence. */
+export class UnroutableError extends LazaretError {
+  override readonly name = 'UnroutableError'
+  readonly exchange: string
+  readonly routingKey: string
+
+  constructor(exchange: string, routingKey: string) {
+    super(
+      `${placeName(exchange, routingKey)}: no queue takes it, so nothing was kept; declare the queue, or mend its binding`,
+      {
+        code: 'LAZARET_BROKER_UNROUTABLE',
+        retryable: false,
+      },
+    )
+    this.exchange = exchange
+    this.routingKey = routingKey
+  }
+}
+
+/** A queue holds as many as it may, and says no. What was published before it in one call stays published. */
+export class QueueFullError extends LazaretError {
+  override readonly name = 'QueueFullError'
+
+  constructor(exchange: string, routingKey: string, cause: unknown) {
+    super(
+      `${placeName(exchange, routingKey)}: the server refused it, as a queue that is full does; let consumers catch up, then publish again`,
+      { code: 'LAZARET_BROKER_FULL', retryable: true, cause },
+    )
+  }
+}
+
+/** Headers travel in one frame; the server ends the connection over a larger one, so it is not sent at all. */
+export class HeadersTooLargeError extends LazaretError {
+  override readonly name = 'HeadersTooLargeError'
+
+  constructor(bytes: number, max: number) {
+    super(`message headers: ${bytes} bytes, and RabbitMQ takes ${max}; move what is large to the payload`, {
+      code: 'LAZARET_EVENT_INVALID',
+      retryable: false,
+    })
+  }
+}
+
+/** `amqplib` is an optional peer: only who uses RabbitMQ installs it. */
+export class ClientMissingError extends LazaretError {
+  override readonly name = 'ClientMissingError'
+
+  constructor(cause: unknown) {
+    super('amqplib: cannot be loaded; install it beside lazaret: npm install amqplib', {
+      code: 'LAZARET_CLIENT_MISSING',
+      retryable: false,
+      cause,
+    })
+  }
+}
+
+/** What is on the server is not what is to be declared. Nothing was changed. */
+export class TopologyError extends LazaretError {
+  override readonly name = 'TopologyError'
+  /** The queue or exchange. */
+  readonly subject: string
+
+  constructor(subject: string, difference: string, remedy: string, cause?: unknown) {
+    super(`${subject}: ${difference}; ${remedy}`, {
+      code: 'LAZARET_TOPOLOGY_MISMATCH',
+      retryable: false,
+      cause,
+    })
+    this.subject = subject
+  }
+}
+
+/** Dead letters stay where they are for the moment. It is told once, and tried again until it works. */
+export class NotCollectedError extends LazaretError {
+  override readonly name = 'NotCollectedError'
+
+  constructor(subject: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(`${subject}: ${why}; nothing is lost, and it is tried again until it works`, {
+      code: 'LAZARET_COLLECTING_HELD_UP',
+      retryable: true,
+      cause,
+    })
+  }
+}
+
+function placeName(exchange: string, routingKey: string): string {
+  return exchange === '' ? `queue '${routingKey}'` : `exchange '${exchange}' with routing key '${routingKey}'`
+}

@@ -1,0 +1,32 @@
+export type { AmqpChannel, AmqpClient, AmqpConfirmChannel, AmqpConnection, AmqpMessage } from './amqp.ts'
+export { type RabbitmqBroker, rabbitmq } from './broker.ts'
+export { rabbitmqCollector } from './collect/collector.ts'
+export {
+  type CollectorOptions,
+  DEFAULT_COLLECT_PREFETCH,
+  DEFAULT_HANDLED_AFTER_MS,
+  DEFAULT_LOOK_EVERY_MS,
+  DEFAULT_PEEK_LIMIT,
+} from './collect/options.ts'
+export {
+  ClientMissingError,
+  HeadersTooLargeError,
+  NotCollectedError,
+  QueueFullError,
+  RabbitmqRefusedError,
+  RabbitmqUnreachableError,
+  TopologyError,
+  UnroutableError,
+} from './errors.ts'
+export {
+  type ConnectionNews,
+  DEFAULT_CONFIRM_TIMEOUT_MS,
+  DEFAULT_CONNECT_TIMEOUT_MS,
+  DEFAULT_DELIVERY_LIMIT,
+  DEFAULT_HEARTBEAT_SECONDS,
+  DEFAULT_RECONNECT_BASE_MS,
+  DEFAULT_RECONNECT_MAX_MS,
+  DEFAULT_RETRY_STEPS_MS,
+  type RabbitmqOptions,
+  type Route,
+} from './options.ts'

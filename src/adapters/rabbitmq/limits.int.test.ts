@@ -1,0 +1,138 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
+import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
+import { systemClock, systemRandom } from '../../ports/system-clock.ts'
+import { eventOf, Inbox } from '../../testing/conformance/broker/world.ts'
+import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { rabbitmq } from './index.ts'
+
+const found = await findRabbitmq()
+const server = found.found ? await found.start() : undefined
+const outside = server && (await RabbitmqOutside.at(server.url))
+const url = server?.url ?? ''
+afterAll(async () => {
+  await outside?.close()
+  await server?.close()
+})
+const why = found.found ? '' : ` (skipped: ${found.why})`
+const patience = new Patience({})
+const make = createFactory({ clock: systemClock, random: systemRandom })
+const LIMIT = 5
+
+async function subscribe(broker: ReturnType<typeof rabbitmq>, channel: string): Promise<Inbox> {
+  const inbox = new Inbox(patience)
+  const options = { channel, handler: channel, prefetch: 100, ordering: 'none' } as const
+  inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
+  return inbox
+}
+
+/** Publishes until it is refused. The server may take a few more than the limit; answers with those it took. */
+async function fill(broker: ReturnType<typeof rabbitmq>, channel: string): Promise<string[]> {
+  const taken: string[] = []
+  for (;;) {
+    const event = make.event({ channel })
+    try {
+      await broker.publish([event])
+      taken.push(event.id)
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'LAZARET_BROKER_FULL', retryable: true })
+      return taken
+    }
+    expect(taken.length).toBeLessThan(100)
+  }
+}
+
+describe.runIf(found.found)(`RabbitMQ queues with a limit${why}`, () => {
+  it('K9: a full queue refuses what is published, and loses nothing that it took', async () => {
+    const channel = uniqueName('full')
+    const broker = rabbitmq({ url, maxLength: LIMIT })
+    const taken = await fill(broker, channel)
+    expect(taken.length).toBeGreaterThanOrEqual(LIMIT)
+    const inbox = await subscribe(broker, channel)
+    const deliveries = await inbox.take(taken.length)
+    expect(deliveries.map(({ content }) => 'id' in content && content.id).sort()).toEqual([...taken].sort())
+    await inbox.done(...deliveries)
+    await patience.eventually(
+      () =>
+        broker.publish([make.event({ channel })]).then(
+          () => true,
+          () => false,
+        ),
+      'there is room again',
+    )
+    await broker.close()
+  })
+
+  it('K9: a full queue takes back what is retried', async () => {
+    const channel = uniqueName('full')
+    const broker = rabbitmq({ url, maxLength: LIMIT })
+    const taken = await fill(broker, channel)
+    const inbox = await subscribe(broker, channel)
+    const deliveries = await inbox.take(taken.length)
+    inbox.subscription.pause()
+    await patience.eventually(async () => (await fill(broker, channel)).length === 0, 'the queue is full')
+    const notBefore = 0
+    await Promise.all(
+      deliveries.map(each => inbox.subscription.settle(each, { outcome: 'retry', notBefore, ended: [] })),
+    )
+    inbox.subscription.resume()
+    const seen = new Set<string>()
+    while (!taken.every(id => seen.has(id))) {
+      const delivery = await inbox.next()
+      if ('id' in delivery.content) seen.add(delivery.content.id)
+      await inbox.done(delivery)
+    }
+    await broker.close()
+  })
+
+  it.each(['quorum', 'classic'] as const)(
+    'K9: a full dead-letter queue (%s) makes consumers wait, and drops no letter',
+    async queueType => {
+      const channel = uniqueName('letters')
+      const broker = rabbitmq({ url, queueType, deadLetterMaxLength: LIMIT })
+      const inbox = await subscribe(broker, channel)
+      // A quorum queue may take some more than its limit.
+      const count = LIMIT * 4
+      await broker.publish(make.events(count, { channel }))
+      let settled = 0
+      const bury = async () => {
+        for (const delivery of await inbox.take(count)) {
+          const letter = make.letter({ event: eventOf(delivery), channel })
+          await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: false })
+          settled++
+        }
+      }
+      const burying = bury()
+      await patience.eventually(() => settled >= LIMIT, 'the first letters are kept')
+      await patience.quiet()
+      expect(settled).toBeLessThan(count)
+      const kept = new Set<string>()
+      // Somebody collects them; then there is room for the others.
+      await patience.eventually(async () => {
+        for (const id of await outside!.take(`${channel}.dlq`)) kept.add(id)
+        return kept.size === count
+      }, 'all letters are kept')
+      await burying
+      await broker.close()
+    },
+  )
+
+  it('K9: a limit on a classic queue is refused: it would drop retries', () => {
+    expect(() => rabbitmq({ url: 'amqp://localhost', queueType: 'classic', maxLength: 5 })).toThrow(
+      'a full classic queue drops the retries that come back to it',
+    )
+  })
+})
+
+describe.runIf(found.found)(`RabbitMQ publishing${why}`, () => {
+  it('E21: closing waits for what is being published', async () => {
+    const channel = uniqueName('closing')
+    const broker = rabbitmq({ url })
+    await broker.publish(make.events(1, { channel }))
+    const publishing = broker.publish(make.events(5_000, { channel }))
+    await broker.close()
+    await publishing
+    expect(await outside!.depth(channel)).toBe(5_001)
+  })
+})

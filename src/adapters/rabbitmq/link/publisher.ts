@@ -1,0 +1,112 @@
+import type { AmqpConnection } from '../amqp.ts'
+import { QueueFullError, RabbitmqUnreachableError, UnroutableError } from '../errors.ts'
+import type { RabbitmqSettings } from '../options.ts'
+import { type Batch, Confirms, NoAnswer, type Outgoing } from './confirms.ts'
+import { Gate } from './gate.ts'
+import type { Link } from './link.ts'
+
+/**
+ * Publishes and waits for the server's word. Messages are mandatory: one that no queue takes comes back, and is told of
+ * instead of being dropped in silence. There is one channel for all: opening one per message is what makes others slow.
+ */
+export class Publisher {
+  readonly #link: Link
+  readonly #settings: RabbitmqSettings
+  readonly #gate = new Gate()
+  #opening: { readonly connection: AmqpConnection; readonly confirms: Promise<Confirms> } | undefined
+  #confirms: Confirms | undefined
+
+  constructor(link: Link, settings: RabbitmqSettings) {
+    this.#link = link
+    this.#settings = settings
+    link.onUp(connection => this.#listen(connection))
+  }
+
+  /** Resolves with those that no queue took, once all the others are durable. */
+  async send(messages: readonly Outgoing[]): Promise<readonly Outgoing[]> {
+    if (messages.length === 0) return []
+    const confirms = this.#confirms?.isOpen ? this.#confirms : await this.#open()
+    return await new Promise((resolve, reject) => {
+      const watch = () => {
+        const { left } = batch
+        return this.#settings.clock.schedule(this.#settings.confirmTimeoutMs, () => {
+          // A large batch takes its time; only one that stands still is given up.
+          if (batch.left < left) cancel = watch()
+          else this.#tookTooLong(confirms, batch)
+        })
+      }
+      const batch: Batch = {
+        messages,
+        unroutable: [],
+        left: messages.length,
+        finish: error => {
+          cancel()
+          if (error === undefined) resolve(batch.unroutable)
+          else if (error instanceof QueueFullError) reject(error)
+          else reject(this.#unconfirmed('the message was not confirmed', error))
+        },
+      }
+      let cancel = watch()
+      void confirms.write(batch)
+    })
+  }
+
+  /** The same, and one that no queue takes is an error. */
+  async sendOne(message: Outgoing): Promise<void> {
+    const [back] = await this.send([message])
+    if (back !== undefined) throw new UnroutableError(back.route.exchange, back.route.routingKey)
+  }
+
+  /**
+   * A channel that published to a queue while its leader was being elected may never hear of it again, and what comes
+   * after it waits as well. Another channel does. A server that told us to wait is left in peace.
+   */
+  #tookTooLong(confirms: Confirms, batch: Batch): void {
+    confirms.forget(batch)
+    batch.finish(new NoAnswer(`no confirmation within ${this.#settings.confirmTimeoutMs} ms`))
+    if (!this.#gate.isBlocked) confirms.abandon()
+  }
+
+  async #open(): Promise<Confirms> {
+    const { confirmTimeoutMs, connectTimeoutMs } = this.#settings
+    const connection = await this.#link.get(Math.min(confirmTimeoutMs, connectTimeoutMs))
+    if (this.#confirms?.isOpen) return this.#confirms
+    if (this.#opening?.connection !== connection) {
+      const opening = { connection, confirms: this.#openOn(connection) }
+      this.#opening = opening
+      const opened = () => {
+        if (this.#opening === opening) this.#opening = undefined
+      }
+      opening.confirms.then(opened, opened)
+    }
+    return await this.#opening!.confirms
+  }
+
+  async #openOn(connection: AmqpConnection): Promise<Confirms> {
+    try {
+      const confirms = new Confirms(await connection.createConfirmChannel(), this.#gate)
+      this.#confirms = confirms
+      return confirms
+    } catch (error) {
+      throw this.#unconfirmed('no channel could be opened', error)
+    }
+  }
+
+  #listen(connection: AmqpConnection): void {
+    const { onConnection } = this.#settings
+    this.#gate.reset()
+    connection.on('blocked', (reason: string) => {
+      this.#gate.shut('blocked')
+      onConnection({ state: 'blocked', reason })
+    })
+    connection.on('unblocked', () => {
+      this.#gate.open('blocked')
+      onConnection({ state: 'unblocked' })
+    })
+  }
+
+  #unconfirmed(problem: string, cause: unknown): RabbitmqUnreachableError {
+    const why = cause instanceof Error ? `${problem}: ${cause.message}` : problem
+    return new RabbitmqUnreachableError(this.#link.server, why, cause)
+  }
+}

@@ -1,0 +1,153 @@
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { type Relations, type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import {
+  callable,
+  derived,
+  integer,
+  list,
+  milliseconds,
+  oneOf,
+  optional,
+  type Rule,
+  text,
+  that,
+  withDefault,
+} from '../../core/options/rules.ts'
+import type { Random } from '../../core/random.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { clockRule, randomRule } from '../../ports/clock-rules.ts'
+import type { AmqpClient } from './amqp.ts'
+
+export const DEFAULT_RETRY_STEPS_MS: readonly number[] = Object.freeze([
+  100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000,
+])
+export const DEFAULT_CONNECT_TIMEOUT_MS = 30_000
+export const DEFAULT_CONFIRM_TIMEOUT_MS = 10_000
+export const DEFAULT_HEARTBEAT_SECONDS = 10
+export const DEFAULT_RECONNECT_BASE_MS = 100
+export const DEFAULT_RECONNECT_MAX_MS = 15_000
+export const DEFAULT_DELIVERY_LIMIT = 1_000
+
+/** Where a message is sent to. */
+export interface Route {
+  readonly exchange: string
+  readonly routingKey: string
+}
+
+/** What happens to the connections, for logs and alerts. */
+export type ConnectionNews =
+  | { readonly state: 'up'; readonly purpose: 'publishing' | 'consuming' }
+  | { readonly state: 'down'; readonly purpose: 'publishing' | 'consuming'; readonly error: Error }
+  | { readonly state: 'blocked'; readonly reason: string }
+  | { readonly state: 'unblocked' }
+
+export interface RabbitmqOptions {
+  /** `amqp://` or `amqps://`, with user, password and vhost as RabbitMQ writes them. */
+  readonly url: string
+  /** Names the broker in origins and errors ['rabbitmq']. */
+  readonly name?: string | undefined
+  /** Of queues that are declared [quorum]. */
+  readonly queueType?: 'quorum' | 'classic' | undefined
+  /**
+   * What is declared at start: everything; only what lies beside the queue, which is there already (dead letters,
+   * retry steps, suspects); or nothing, when all was declared before by `lazaret rabbitmq declare` [all].
+   */
+  readonly declare?: 'all' | 'beside' | 'none' | undefined
+  /** Where an event is sent [exchange: its channel, routing key: its type]. Replays go to the queue that failed. */
+  readonly route?: ((event: LazaretEvent) => Route) | undefined
+  /** The delays there are queues for, in rising order. */
+  readonly retryStepsMs?: readonly number[] | undefined
+  /** How long entries of dead-letter queues live [for ever]. */
+  readonly deadLetterTtlMs?: number | undefined
+  /** Messages a queue may hold before what is published is refused; quorum queues only [as many as there is disk for]. */
+  readonly maxLength?: number | undefined
+  /** Letters a dead-letter queue may hold. When it is full, consumers wait; none is dropped [as many as there is disk for]. */
+  readonly deadLetterMaxLength?: number | undefined
+  /** Deliveries of one message before the server dead-letters it by itself; quorum queues only [1000]. */
+  readonly deliveryLimit?: number | undefined
+  readonly connectTimeoutMs?: number | undefined
+  /** How long the server may take to confirm what was published [10 s]. */
+  readonly confirmTimeoutMs?: number | undefined
+  readonly heartbeatSeconds?: number | undefined
+  readonly reconnectBaseMs?: number | undefined
+  readonly reconnectMaxMs?: number | undefined
+  readonly onConnection?: ((news: ConnectionNews) => void) | undefined
+  /** The module amqplib, when it is not to be loaded by its name. */
+  readonly client?: AmqpClient | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+}
+
+const WEEK_MS = 604_800_000
+
+const rules = {
+  url: amqpUrl(),
+  name: withDefault(text(), 'rabbitmq'),
+  queueType: withDefault(oneOf('quorum', 'classic'), 'quorum'),
+  declare: withDefault(oneOf('all', 'beside', 'none'), 'all'),
+  route: optional(callable<(event: LazaretEvent) => Route>('give a function from event to its route')),
+  retryStepsMs: withDefault(
+    derived(list(integer({ min: 10, max: WEEK_MS }), { minItems: 1, maxItems: 50 }), inOrder),
+    DEFAULT_RETRY_STEPS_MS,
+  ),
+  deadLetterTtlMs: optional(integer({ min: 1_000 })),
+  maxLength: optional(integer({ min: 1 })),
+  deadLetterMaxLength: optional(integer({ min: 1 })),
+  deliveryLimit: withDefault(integer({ min: 1, max: 1_000_000 }), DEFAULT_DELIVERY_LIMIT),
+  connectTimeoutMs: withDefault(milliseconds({ min: 1 }), DEFAULT_CONNECT_TIMEOUT_MS),
+  confirmTimeoutMs: withDefault(milliseconds({ min: 1 }), DEFAULT_CONFIRM_TIMEOUT_MS),
+  heartbeatSeconds: withDefault(integer({ min: 1, max: 3_600 }), DEFAULT_HEARTBEAT_SECONDS),
+  reconnectBaseMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_BASE_MS),
+  reconnectMaxMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_MAX_MS),
+  onConnection: withDefault(callable<(news: ConnectionNews) => void>(), () => {}),
+  client: optional(that(isClient, 'give the module amqplib')),
+  clock: clockRule,
+  random: randomRule,
+}
+
+const relations: Relations<typeof rules> = (options, fault) => {
+  const { reconnectBaseMs, reconnectMaxMs, maxLength, queueType } = options
+  if (maxLength !== undefined && queueType === 'classic')
+    fault(
+      'maxLength',
+      'leave it out, or use quorum queues: a full classic queue drops the retries that come back to it',
+    )
+  if (reconnectMaxMs < reconnectBaseMs)
+    fault('reconnectMaxMs', `give at least reconnectBaseMs (${reconnectBaseMs})`)
+}
+
+export type RabbitmqSettings = Resolved<typeof rules>
+
+export function resolveRabbitmq(options: RabbitmqOptions): RabbitmqSettings {
+  return resolveOptions('rabbitmq', rules, options, relations)
+}
+
+/** For errors and logs: without user and password. */
+export function serverOf(url: string): string {
+  const { protocol, host, pathname } = new URL(url)
+  return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
+}
+
+function inOrder(steps: readonly number[]): readonly number[] {
+  return Object.freeze([...new Set(steps)].sort((a, b) => a - b))
+}
+
+/** What was given is not shown: it is where the password is. */
+function amqpUrl(): Rule<string> {
+  return {
+    read(value, path, faults) {
+      if (typeof value === 'string' && /^amqps?:\/\//.test(value) && URL.canParse(value)) return value
+      const received = typeof value === 'string' ? 'a text that is not shown' : typeof value
+      faults.list.push({
+        path,
+        received,
+        remedy: "give a URL such as 'amqp://user:password@host:5672/vhost'",
+      })
+      return ''
+    },
+  }
+}
+
+function isClient(value: unknown): value is AmqpClient {
+  return typeof (value as Partial<AmqpClient> | null | undefined)?.connect === 'function'
+}

@@ -1,0 +1,73 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
+import { cliWorld } from '../../../test/support/cli.ts'
+import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
+import { onChannel } from '../../adapters/rabbitmq/topology/declare.ts'
+import { systemClock } from '../../ports/system-clock.ts'
+import { uniqueName } from '../../testing/conformance/harness.ts'
+
+const found = await findRabbitmq()
+const server = found.found ? await found.start() : undefined
+const outside = server && (await RabbitmqOutside.at(server.url))
+afterAll(async () => {
+  await outside?.close()
+  await server?.close()
+})
+const why = found.found ? '' : ` (skipped: ${found.why})`
+const { lazaretWith } = cliWorld()
+const lazaret = (...argv: readonly string[]) =>
+  lazaretWith({ clock: systemClock, env: { LAZARET_AMQP_URL: server?.url } }, ...argv)
+
+describe.runIf(found.found)(`lazaret rabbitmq${why}`, () => {
+  it('F3: declares a queue with all that lies beside it, as often as one likes, and tells its status', async () => {
+    const queue = uniqueName('orders')
+    expect((await lazaret('rabbitmq', 'status', queue)).err).toContain(`lazaret rabbitmq declare ${queue}`)
+    const { code, json } = await lazaret('rabbitmq', 'declare', queue, '--json')
+    expect(code).toBe(0)
+    expect(json[0].declared).toContain(`${queue}.retry.5s`)
+    expect((await lazaret('rabbitmq', 'declare', queue)).code).toBe(0)
+    await outside!.publish('', queue, Buffer.from('1'))
+    const headers = { 'lazaret-last-failed-at': '2026-01-31T12:00:00.000Z' }
+    await outside!.publish(`${queue}.dlx`, queue, Buffer.from('1'), { headers })
+    await outside!.publish(`${queue}.dlx`, `${queue}.quarantine.schema`, Buffer.from('1'))
+    const status = await lazaret('rabbitmq', 'status', queue, '--json')
+    expect(status.json).toEqual([
+      {
+        queue,
+        exists: true,
+        ready: 1,
+        consumers: 0,
+        waiting: 0,
+        suspects: 0,
+        deadLetters: 1,
+        quarantined: 1,
+        oldestLetterAt: '2026-01-31T12:00:00.000Z',
+      },
+    ])
+    expect(await outside!.depth(`${queue}.dlq`)).toBe(1)
+  })
+
+  it('F3: a queue that is there and different is told of in one line; the others are declared', async () => {
+    const [other, queue] = [uniqueName('other'), uniqueName('orders')]
+    await onChannel(outside!.connection, channel =>
+      channel.assertQueue(other, { durable: true, arguments: { 'x-message-ttl': 60_000 } }),
+    )
+    const { code, out, err } = await lazaret('rabbitmq', 'declare', other, queue)
+    expect(code).toBe(3)
+    expect(out).toContain(`${queue}: `)
+    expect(err).toMatch(
+      new RegExp(`^queue '${other}': is there with x-.* and .* was to be declared; keep the queue`),
+    )
+    expect(err.trim().split('\n')).toHaveLength(1)
+  })
+
+  it('F7: a wrong password and a dead server are one line each, without the password', async () => {
+    const wrong = new URL(server!.url)
+    wrong.password = 'hunter2'
+    const refused = await lazaret('rabbitmq', 'status', 'orders', '--url', wrong.href)
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('check user, password, vhost')])
+    const dead = await lazaret('rabbitmq', 'status', 'orders', '--url', 'amqp://guest:hunter2@127.0.0.1:9')
+    expect([dead.code, dead.err]).toEqual([1, expect.stringContaining('ECONNREFUSED')])
+    expect(refused.err + dead.err).not.toContain('hunter2')
+  })
+})

@@ -1,0 +1,39 @@
+import { group } from '../core/options/resolve.ts'
+import { integer, list, oneOf, optional, text, that } from '../core/options/rules.ts'
+import { duration, entries, numeric } from './rules.ts'
+
+const amqpUrl = that(
+  (value): value is string => typeof value === 'string' && /^amqps?:\/\/./.test(value) && URL.canParse(value),
+  "give a URL such as 'amqp://user:password@host:5672/vhost'",
+)
+
+const httpUrl = that(
+  (value): value is string => typeof value === 'string' && /^https?:\/\/./.test(value) && URL.canParse(value),
+  "give the address of the management API, such as 'http://host:15672'",
+)
+
+const collector = group(
+  {
+    url: amqpUrl,
+    queues: list(text({ maxLength: 255 }), { minItems: 1, maxItems: 1_000 }),
+    management: optional(httpUrl),
+    mode: optional(oneOf('drain', 'peek')),
+    returnTo: optional(oneOf('exchange', 'queue')),
+    prefetch: optional(numeric(integer({ min: 1, max: 65_535 }))),
+    peekLimit: optional(numeric(integer({ min: 1, max: 100_000 }))),
+    lookEvery: optional(duration),
+    handledAfter: optional(duration),
+    store: optional(text({ maxLength: 100 })),
+  },
+  ({ queues, management }, fault) => {
+    const pattern = queues.find(queue => queue.includes('*'))
+    if (pattern !== undefined && management === undefined)
+      fault(
+        'management',
+        `give the address of the management API: only it can list what '${pattern}' stands for`,
+      )
+  },
+)
+
+/** By their names, which are the brokers' in the origins of letters. */
+export const collectorsRule = entries(collector, 'give collectors by their names')

@@ -1,0 +1,27 @@
+import type { Origin } from '../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../core/event/event.ts'
+import type { QueueDepth } from './broker.ts'
+import type { DeadLetterStore } from './dead-letters.ts'
+
+/**
+ * Brings what other programs gave up on into a store, and hands it back to them when it is replayed.
+ *
+ * - `start` begins, and goes on by itself over lost connections and a store that is down. A message is let go only after
+ *   the store has its letter, so whatever is cut off comes again; and it comes as the same letter, because a letter's
+ *   identity is made of nothing that a second delivery changes. Every letter's origin has the collector's name as
+ *   its `broker`, and as `collectedFrom` where it was found.
+ * - `send` hands on events of letters with such an origin, to where they came from, and resolves when that is durable.
+ *   With a header `x-replay-handler` they go back; without it they were redirected, to what their channel names.
+ *   An event that fails again is found again, with headers by which it is the next cycle of its letter.
+ * - Who handles an event elsewhere tells nobody. A letter that was sent and did not come back for long enough is resolved
+ *   by the collector; should it come back later, it opens anew.
+ * - `depths` tells what waits to become letters; queues that are not there are left out. It rejects when nobody answers.
+ * - `close` ends all of it, after what is being saved. Closing twice is safe.
+ */
+export interface Collector {
+  readonly name: string
+  start(into: DeadLetterStore): void
+  send(events: readonly LazaretEvent[], origin: Origin): Promise<void>
+  depths(): Promise<readonly QueueDepth[]>
+  close(): Promise<void>
+}

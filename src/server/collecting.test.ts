@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { serverWorld } from '../../test/support/server-world.ts'
+import type { Origin } from '../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../core/event/event.ts'
+import type { QueueDepth } from '../ports/broker.ts'
+import type { Collector } from '../ports/collector.ts'
+import type { DeadLetterStore } from '../ports/dead-letters.ts'
+import { waysBack } from '../replay/ways-back.ts'
+
+class FakeCollector implements Collector {
+  readonly name = 'rabbitmq'
+  readonly sent: (readonly [LazaretEvent, Origin])[] = []
+  into: DeadLetterStore | undefined
+  isClosed = false
+  depth: number | 'away' = 0
+
+  start(into: DeadLetterStore): void {
+    this.into = into
+  }
+
+  async send(events: readonly LazaretEvent[], origin: Origin): Promise<void> {
+    for (const event of events) this.sent.push([event, origin])
+  }
+
+  async depths(): Promise<readonly QueueDepth[]> {
+    if (this.depth === 'away') throw new Error('away')
+    return [{ queue: 'orders.dlq', depth: this.depth }]
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+  }
+}
+
+const collected = { broker: 'rabbitmq', collectedFrom: 'orders.dlq', exchange: 'shop', routingKey: 'paid' }
+
+describe('a server that collects', () => {
+  it('F8: starts collectors with the store they collect into, and closes them with itself', async () => {
+    const collector = new FakeCollector()
+    const { ask, store, server } = serverWorld({ collectors: [{ collector }] })
+    expect(collector.into).toBeUndefined()
+    await ask('/healthz')
+    expect(collector.into).toBe(store.deadLetters)
+    await server.close()
+    expect(collector.isClosed).toBe(true)
+  })
+
+  it('F8: a server that changes nothing collects nothing', async () => {
+    const collector = new FakeCollector()
+    const { ask, server } = serverWorld({ collectors: [{ collector }], readOnly: true })
+    await ask('/healthz')
+    expect(collector.into).toBeUndefined()
+    await server.close()
+  })
+
+  it('F6: what lies in dead-letter queues counts, and a broker that is away is DEGRADED', async () => {
+    const collector = new FakeCollector()
+    const { ask, clock, server } = serverWorld({ collectors: [{ collector }] })
+    expect(await ask('/healthz/consumer')).toMatchObject({ status: 200, body: { status: 'UP', dlqSize: 0 } })
+    collector.depth = 101
+    await clock.advance(2_000)
+    expect(await ask('/healthz/consumer')).toMatchObject({
+      status: 503,
+      body: { status: 'DEGRADED', dlqSize: 101 },
+    })
+    collector.depth = 'away'
+    await clock.advance(2_000)
+    expect(await ask('/healthz/consumer')).toMatchObject({
+      status: 503,
+      body: { status: 'DEGRADED', dlqSize: 0, brokersDown: ['rabbitmq'] },
+    })
+    await server.close()
+  })
+
+  it('K8: a replay of a collected letter goes to its collector with its origin, and nowhere else', async () => {
+    const collector = new FakeCollector()
+    const { ask, tell, bury, make, clock, server } = serverWorld({ collectors: [{ collector }] })
+    const [letter] = await bury(make.letter({ origin: collected }))
+    const { body } = await tell('/api/v1/replays', { ids: [letter!.id], reason: 'mended' })
+    await tell(`/api/v1/replays/${body.id}/start`, {})
+    for (let looks = 0; looks < 50 && collector.sent.length === 0; looks++) await clock.advance(100)
+    expect(collector.sent).toHaveLength(1)
+    const [[event, origin]] = collector.sent as [[LazaretEvent, Origin]]
+    expect(origin).toEqual(collected)
+    expect(event).toMatchObject({ id: letter!.event.id, headers: { 'x-replay-attempt': '1' } })
+    expect((await ask(`/api/v1/dead-letters/${letter!.id}`)).body).toMatchObject({
+      state: 'replaying',
+      destination: { broker: 'rabbitmq' },
+    })
+    await server.close()
+  })
+
+  it('K8: what was collected is never sent to another broker', async () => {
+    const elsewhere: LazaretEvent[] = []
+    const target = waysBack([], { send: async events => void elsewhere.push(...events) })
+    await expect(target!.send([], collected)).rejects.toThrow(
+      "letters of broker 'rabbitmq', found in 'orders.dlq': nothing here can send them; configure a collector named 'rabbitmq'",
+    )
+    expect(elsewhere).toEqual([])
+  })
+})

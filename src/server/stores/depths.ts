@@ -1,0 +1,69 @@
+import type { QueueDepth } from '../../ports/broker.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Collector } from '../../ports/collector.ts'
+import type { Consumers } from './consumers.ts'
+import { Memo } from './memo.ts'
+
+/** Probes come often; a server is asked no more often than this. */
+const KEPT_MS = 2_000
+/** Who does not answer for so long counts as down. */
+const PATIENCE_MS = 3_000
+
+export interface DeadLetterDepths {
+  /** Messages in dead-letter queues that no store has letters of yet. */
+  readonly total: number
+  /** The brokers that did not answer. */
+  readonly down: readonly string[]
+}
+
+interface Answer {
+  readonly broker: string
+  /** Undefined: no answer. */
+  readonly queues: readonly QueueDepth[] | undefined
+}
+
+/** How much lies in the dead-letter queues of brokers: those of the consumers here, and those that are collected. */
+export class Depths {
+  readonly #consumers: Consumers
+  readonly #collectors: readonly Collector[]
+  readonly #clock: Clock
+  readonly #memo: Memo
+
+  constructor(consumers: Consumers, collectors: readonly Collector[], clock: Clock) {
+    this.#consumers = consumers
+    this.#collectors = collectors
+    this.#clock = clock
+    this.#memo = new Memo(clock)
+  }
+
+  look(): Promise<DeadLetterDepths> {
+    return this.#memo.get('depths', KEPT_MS, () => this.#look())
+  }
+
+  async #look(): Promise<DeadLetterDepths> {
+    const asked = [
+      ...this.#collectors.map(each => this.#ask(each.name, each.depths())),
+      ...this.#consumers
+        .all()
+        .map(({ consumer }) => this.#ask(consumer.brokerName, consumer.deadLetterDepths())),
+    ]
+    const answers = await Promise.all(asked)
+    // A queue that is collected and that a consumer here writes to is counted once.
+    const depths = new Map<string, number>()
+    for (const { broker, queues = [] } of answers)
+      for (const { queue, depth } of queues) depths.set(`${broker}\n${queue}`, depth)
+    const down = answers.filter(({ queues }) => queues === undefined).map(({ broker }) => broker)
+    return { total: [...depths.values()].reduce((sum, depth) => sum + depth, 0), down: [...new Set(down)] }
+  }
+
+  #ask(broker: string, depths: Promise<readonly QueueDepth[]>): Promise<Answer> {
+    return new Promise(resolve => {
+      const cancel = this.#clock.schedule(PATIENCE_MS, () => resolve({ broker, queues: undefined }))
+      const answer = (queues: readonly QueueDepth[] | undefined) => {
+        cancel()
+        resolve({ broker, queues })
+      }
+      depths.then(answer, () => answer(undefined))
+    })
+  }
+}

@@ -1,0 +1,134 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { withAdmin } from '../../../src/adapters/rabbitmq/admin.ts'
+import type { LazaretEvent } from '../../../src/core/event/event.ts'
+import { systemClock } from '../../../src/ports/system-clock.ts'
+import { createFactory } from '../../../src/testing/factories.ts'
+import { seededRandom } from '../../../src/testing/seeded-random.ts'
+import type { RabbitmqNode } from '../../services/rabbitmq-node.ts'
+import { ChaosProxy } from '../proxy.ts'
+import { countUp, type Findings } from './count.ts'
+import { Effects } from './effects.ts'
+import { Lives } from './lives.ts'
+import { pause, until } from './pause.ts'
+import { type CampaignOptions, drawKinds, drawMoments, type Moment, type Trouble } from './plan.ts'
+import { Publisher } from './publisher.ts'
+import { CHANNEL, STILL_MS } from './settings.ts'
+
+const STALL_MS = 120_000
+
+export interface CampaignResult {
+  readonly options: CampaignOptions
+  readonly findings: Findings
+  readonly tookMs: number
+}
+
+/** Messages flow while everything goes wrong; then it is counted what became of each. */
+export async function runCampaign(
+  options: CampaignOptions,
+  node: RabbitmqNode,
+  tell: (line: string) => void = () => {},
+): Promise<CampaignResult> {
+  const folder = await mkdtemp(join(tmpdir(), 'lazaret-campaign-'))
+  const campaign = await Campaign.prepare(options, node, folder)
+  try {
+    const startedAt = systemClock.now()
+    const findings = await campaign.run(tell)
+    return { options, findings, tookMs: systemClock.now() - startedAt }
+  } finally {
+    await campaign.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+class Campaign {
+  readonly #options: CampaignOptions
+  readonly #node: RabbitmqNode
+  readonly #proxy: ChaosProxy
+  readonly #effects: Effects
+  readonly #lives: Lives
+  readonly #publisher: Publisher
+  readonly #events: readonly LazaretEvent[]
+
+  private constructor(options: CampaignOptions, node: RabbitmqNode, proxy: ChaosProxy, folder: string) {
+    this.#options = options
+    this.#node = node
+    this.#proxy = proxy
+    this.#effects = new Effects(join(folder, 'effects.db'))
+    const url = proxy.through(node.url)
+    this.#lives = new Lives(url, options.queueType, folder)
+    this.#publisher = new Publisher(url, options.queueType)
+    const make = createFactory({ clock: systemClock, random: seededRandom(options.seed + 2) })
+    this.#events = drawKinds(options).map(kind => make.event({ channel: CHANNEL, payload: { kind } }))
+  }
+
+  /** The server of Debian 12 can forget who leads a quorum queue that was declared right before a kill. */
+  static async prepare(options: CampaignOptions, node: RabbitmqNode, folder: string): Promise<Campaign> {
+    const { queueType } = options
+    await withAdmin({ url: node.url, queueType }, admin => admin.declare(CHANNEL, CHANNEL))
+    await node.stop()
+    await node.start()
+    return new Campaign(options, node, await ChaosProxy.to(node.url), folder)
+  }
+
+  async run(tell: (line: string) => void): Promise<Findings> {
+    await this.#lives.begin()
+    const publishing = this.#publisher.publish(this.#events, () => this.#effects.count)
+    for (const moment of drawMoments(this.#options)) {
+      await this.#reach(moment)
+      tell(`${this.#effects.count} handled: ${moment.trouble}`)
+      await this.#bring(moment.trouble)
+    }
+    await publishing
+    tell('no more trouble; waiting for the rest')
+    const findings = await this.#settle()
+    await this.#lives.end()
+    return { ...findings, publishedAgain: this.#publisher.again }
+  }
+
+  async close(): Promise<void> {
+    await this.#lives.end('SIGKILL')
+    await this.#publisher.close()
+    await this.#proxy.close()
+    this.#effects.close()
+  }
+
+  async #reach({ at }: Moment): Promise<void> {
+    const wanted = Math.min(at, this.#effects.count + this.#options.messages)
+    await until(
+      () => this.#effects.count >= wanted,
+      () => `${wanted} messages handled`,
+      STALL_MS,
+    )
+  }
+
+  async #bring(trouble: Trouble): Promise<void> {
+    if (trouble === 'kill') await this.#lives.kill()
+    else if (trouble === 'cut') this.#proxy.cut()
+    else if (trouble === 'restart') {
+      await this.#node.kill()
+      await this.#node.start()
+    } else if (trouble === 'hang') {
+      this.#lives.stop()
+      await pause(STILL_MS)
+      this.#lives.goOn()
+    } else {
+      this.#node.freeze()
+      await pause(STILL_MS)
+      this.#node.thaw()
+    }
+  }
+
+  /** Until every message is somewhere, and nothing but letters is left on the server. */
+  async #settle(): Promise<Findings> {
+    let findings: Findings | undefined
+    const isOver = async () => {
+      findings = await countUp(this.#node.url, this.#events, this.#effects, this.#lives.outcomes)
+      return findings.lost === 0 && findings.left === 0
+    }
+    // What is lost by then is lost for good: the report says so.
+    await until(isOver, () => 'every message at its end', STALL_MS).catch(() => {})
+    return findings!
+  }
+}

@@ -1,0 +1,73 @@
+import { withAdmin } from '../../../src/adapters/rabbitmq/admin.ts'
+import { CATEGORIES } from '../../../src/adapters/rabbitmq/topology/plan.ts'
+import type { LazaretEvent } from '../../../src/core/event/event.ts'
+import { RabbitmqOutside } from '../../support/rabbitmq.ts'
+import type { Effects } from './effects.ts'
+import type { Kind } from './plan.ts'
+import { CHANNEL } from './settings.ts'
+
+/** What became of all messages. */
+export interface Findings {
+  readonly handled: number
+  readonly dead: number
+  /** Neither handled nor dead. */
+  readonly lost: number
+  /** Handled, and dead as well. */
+  readonly both: number
+  /** Dead, though they could have been handled. */
+  readonly wronged: number
+  /** Handled, though nobody could. */
+  readonly impossible: number
+  /** Still waiting on the server. */
+  readonly left: number
+  /** Letters of one message beyond its first. */
+  readonly doubleLetters: number
+  /** Deliveries of what was handled before, turned away by the ledger. */
+  readonly skipped: number
+  /** Handlers that ran again, because their process was killed after the effect and before the ledger's entry. */
+  readonly ranAfterKill: number
+  /** Handlers that ran again, and the ledger should have known. */
+  readonly ranAgain: number
+  readonly publishedAgain: number
+}
+
+export async function countUp(
+  url: string,
+  events: readonly LazaretEvent[],
+  effects: Effects,
+  outcomes: ReadonlyMap<string, number>,
+): Promise<Findings> {
+  const handled = effects.ids()
+  const letters = await lettersAt(url)
+  const dead = new Set(letters)
+  const { ready = 0, waiting, suspects } = await withAdmin({ url }, admin => admin.status(CHANNEL))
+  const kindOf = (event: LazaretEvent) => (event.payload as { kind: Kind }).kind
+  const canBeHandled = (event: LazaretEvent) => kindOf(event) === 'fine' || kindOf(event) === 'transient'
+  const count = (isSo: (event: LazaretEvent) => boolean) => events.filter(isSo).length
+  const { afterKill, unexplained } = effects.repeats()
+  return {
+    handled: handled.size,
+    dead: dead.size,
+    lost: count(({ id }) => !handled.has(id) && !dead.has(id)),
+    both: count(({ id }) => handled.has(id) && dead.has(id)),
+    wronged: count(event => dead.has(event.id) && canBeHandled(event)),
+    impossible: count(event => handled.has(event.id) && !canBeHandled(event)),
+    left: ready + waiting + suspects,
+    doubleLetters: letters.length - dead.size,
+    skipped: outcomes.get('skipped') ?? 0,
+    ranAfterKill: afterKill,
+    ranAgain: unexplained,
+    publishedAgain: 0,
+  }
+}
+
+/** The id of every letter, quarantined ones included. */
+async function lettersAt(url: string): Promise<string[]> {
+  const outside = await RabbitmqOutside.at(url)
+  const queues = [`${CHANNEL}.dlq`, ...CATEGORIES.map(category => `${CHANNEL}.dlq.quarantine.${category}`)]
+  const ids: string[] = []
+  for (const queue of queues)
+    for (const { properties } of await outside.peek(queue)) ids.push(properties.messageId ?? '')
+  await outside.close()
+  return ids
+}

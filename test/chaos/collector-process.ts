@@ -1,0 +1,31 @@
+import { rabbitmqCollector } from '../../src/adapters/rabbitmq/index.ts'
+import { openSqlite } from '../../src/adapters/sqlite/index.ts'
+import type { DeadLetterStore } from '../../src/ports/dead-letters.ts'
+import { systemClock } from '../../src/ports/system-clock.ts'
+
+// A process of its own that collects one queue into a database: told by its arguments, it says on stdout how many
+// letters the store has taken, and in how many milliseconds since the first of them came.
+const [url = '', queue = '', path = ''] = process.argv.slice(2)
+const EVERY = 100
+
+const store = openSqlite({ path })
+await store.ready()
+const { deadLetters } = store
+let saved = 0
+let firstAt: number | undefined
+const counting: Pick<DeadLetterStore, 'send' | 'list' | 'change'> = {
+  list: query => deadLetters.list(query),
+  change: (id, change) => deadLetters.change(id, change),
+  async send(letter) {
+    firstAt ??= systemClock.now()
+    await deadLetters.send(letter)
+    if (++saved % EVERY === 0) process.stdout.write(`${saved} ${systemClock.now() - firstAt}\n`)
+  },
+}
+const collector = rabbitmqCollector({
+  url,
+  queues: [queue],
+  onError: error => process.stderr.write(`${error}\n`),
+})
+collector.start(counting as DeadLetterStore)
+process.on('SIGTERM', () => void collector.close().then(() => store.close()))

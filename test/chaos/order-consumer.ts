@@ -1,0 +1,31 @@
+import { appendFileSync, writeSync } from 'node:fs'
+import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
+import { fixed } from '../../src/core/retry/fixed.ts'
+import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
+import { pause } from './campaign/pause.ts'
+import { QUICK } from './campaign/settings.ts'
+
+// A process that consumes in the order of keys and appends what it has handled to a file that it shares with others.
+const [url = '', channel = '', queueType = 'quorum', file = ''] = process.argv.slice(2)
+
+const HANDLER_MS = 15
+
+const consumer = createConsumer<{ n: number; kind: string }>({
+  broker: rabbitmq({ url, queueType: queueType as 'quorum' | 'classic', ...QUICK }),
+  channel,
+  ordering: 'by-key',
+  concurrency: 5,
+  prefetch: 10,
+  breaker: 'off',
+  retry: { attempts: 10, backoff: fixed({ delayMs: 150 }) },
+  observer: { eventProcessed: ({ outcome }) => writeSync(1, `${outcome}\n`) },
+  async handle({ key, payload: { n, kind } }, { attempt }) {
+    await pause(HANDLER_MS)
+    if (kind === 'deadly') process.kill(process.pid, 'SIGKILL')
+    if (kind === 'fails once' && attempt === 1) throw new Error('try again')
+    appendFileSync(file, `${key} ${n}\n`)
+  },
+})
+await consumer.start()
+writeSync(1, 'started\n')
+process.on('SIGTERM', () => void consumer.close())

@@ -1,0 +1,108 @@
+import { once } from 'node:events'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { systemClock } from '../../src/ports/system-clock.ts'
+
+/** The net between two programs, and all that can be wrong with it. */
+export class ChaosProxy {
+  /** Each way. */
+  latencyMs = 0
+  /** Each way and connection; undefined: as fast as it goes. */
+  bytesPerSecond: number | undefined
+  /** New connections are not let through. */
+  isDown = false
+  readonly #target: { readonly host: string; readonly port: number }
+  readonly #server: Server
+  readonly #pairs = new Set<Pair>()
+
+  private constructor(server: Server, target: { readonly host: string; readonly port: number }) {
+    this.#server = server
+    this.#target = target
+    server.on('connection', socket => this.#join(socket))
+  }
+
+  static async to(url: string): Promise<ChaosProxy> {
+    const { hostname, port } = new URL(url)
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return new ChaosProxy(server, { host: hostname, port: Number(port) })
+  }
+
+  /** The same address, through here. */
+  through(url: string): string {
+    const address = new URL(url)
+    address.host = `127.0.0.1:${(this.#server.address() as { port: number }).port}`
+    return address.href
+  }
+
+  get connections(): number {
+    return this.#pairs.size
+  }
+
+  /** Both ends see the connection reset. */
+  cut(): void {
+    for (const pair of this.#pairs) pair.cut()
+  }
+
+  /** Nothing gets through any more on the connections there are, and nobody is told: a cable was pulled. */
+  halfOpen(): void {
+    for (const pair of this.#pairs) pair.isMute = true
+  }
+
+  async close(): Promise<void> {
+    this.cut()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+
+  #join(client: Socket): void {
+    if (this.isDown) {
+      client.resetAndDestroy()
+      return
+    }
+    const pair = new Pair(client, connect(this.#target), this)
+    this.#pairs.add(pair)
+    client.on('close', () => this.#pairs.delete(pair))
+  }
+}
+
+class Pair {
+  isMute = false
+  readonly #client: Socket
+  readonly #server: Socket
+
+  constructor(client: Socket, server: Socket, weather: Pick<ChaosProxy, 'latencyMs' | 'bytesPerSecond'>) {
+    this.#client = client
+    this.#server = server
+    this.#pass(client, server, weather)
+    this.#pass(server, client, weather)
+  }
+
+  cut(): void {
+    this.#client.resetAndDestroy()
+    this.#server.resetAndDestroy()
+  }
+
+  #pass(from: Socket, to: Socket, weather: Pick<ChaosProxy, 'latencyMs' | 'bytesPerSecond'>): void {
+    let freeAt = 0
+    from.on('error', () => {})
+    from.on('close', () => {
+      if (!this.isMute) to.destroy()
+    })
+    from.on('data', chunk => {
+      if (this.isMute) return
+      const { latencyMs, bytesPerSecond } = weather
+      if (latencyMs === 0 && bytesPerSecond === undefined) {
+        to.write(chunk)
+        return
+      }
+      const now = systemClock.now()
+      const takesMs = bytesPerSecond === undefined ? 0 : (chunk.length * 1_000) / bytesPerSecond
+      freeAt = Math.max(freeAt, now) + takesMs
+      if (takesMs > 0) from.pause()
+      systemClock.schedule(freeAt - now + latencyMs, () => {
+        if (!to.destroyed) to.write(chunk)
+        from.resume()
+      })
+    })
+  }
+}

@@ -1,0 +1,30 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { findRabbitmq } from '../services/rabbitmq.ts'
+import { runCampaign } from './campaign/campaign.ts'
+import { reportOf, violationsOf } from './campaign/report.ts'
+
+const found = await findRabbitmq()
+const isOurs = found.found && found.isPrivate
+const server = isOurs ? await found.start() : undefined
+afterAll(async () => await server?.close())
+const why = found.found ? ' (skipped: the server is not ours to kill)' : ` (skipped: ${found.why})`
+const TIMEOUT_MS = 180_000
+
+/** Short forms of `npm run chaos:rabbitmq`; docs/reliability.md has the report of the long one. */
+describe.runIf(isOurs)(`a campaign of troubles${isOurs ? '' : why}`, () => {
+  it('E21: kills, cuts and a restart of the server: every message ends once, handled or dead', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const result = await runCampaign(
+      {
+        seed: 1,
+        messages: 2_000,
+        queueType: 'quorum',
+        troubles: { kill: 2, cut: 3, restart: 1, hang: 1, freeze: 1 },
+      },
+      server!.node!,
+    )
+    expect(violationsOf(result), reportOf(result).join('\n')).toEqual([])
+    expect(result.findings.handled + result.findings.dead).toBe(2_000)
+  })
+})

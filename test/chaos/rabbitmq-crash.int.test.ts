@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
+import { systemRandom } from '../../src/ports/system-clock.ts'
+import { uniqueName } from '../../src/testing/conformance/harness.ts'
+import { createFactory } from '../../src/testing/factories.ts'
+import { findRabbitmq } from '../services/rabbitmq.ts'
+import { RabbitmqOutside } from '../support/rabbitmq.ts'
+
+const found = await findRabbitmq()
+const server = found.found ? await found.start() : undefined
+afterAll(async () => await server?.close())
+const why = found.found ? '' : ` (skipped: ${found.why})`
+const SCRIPT = fileURLToPath(new URL('rabbitmq-consumer.ts', import.meta.url))
+const TIMEOUT_MS = 60_000
+const make = createFactory({ random: systemRandom })
+
+const children = new Set<ChildProcess>()
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+class Told {
+  readonly handled = new Set<string>()
+  letters = 0
+}
+
+/** Runs a consumer until it dies, or is done, or is told to. True when it died. */
+async function dies(args: readonly string[], told: Told, kill: () => NodeJS.Signals | undefined) {
+  const child = spawn(process.execPath, [SCRIPT, server!.url, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.add(child)
+  for await (const line of createInterface(child.stdout)) {
+    if (line === 'gave up') told.letters++
+    else if (line !== 'started') told.handled.add(line)
+    const signal = kill()
+    if (signal !== undefined) child.kill(signal)
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  return child.signalCode === 'SIGKILL'
+}
+
+describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
+  it.each(['quorum', 'classic'] as const)(
+    'B8: on %s queues, what kills its process is in quarantine after 3 tries, and its neighbours are handled',
+    { timeout: TIMEOUT_MS },
+    async queueType => {
+      const channel = uniqueName('deadly')
+      const broker = rabbitmq({ url: server!.url, queueType })
+      const events = make.events(60, { channel })
+      // Two in one window, and one in the next.
+      const deadly = Array.from({ length: 3 }, () => make.event({ channel, type: 'deadly' }))
+      const [a, b, c] = deadly
+      await broker.publish([...events.slice(0, 10), a!, b!, ...events.slice(10, 40), c!, ...events.slice(40)])
+
+      const told = new Told()
+      const isDone = () => told.letters >= deadly.length && told.handled.size >= events.length
+      let deaths = 0
+      while (await dies([channel, queueType], told, () => (isDone() ? 'SIGTERM' : undefined))) {
+        deaths++
+        expect(deaths).toBeLessThan(20)
+      }
+      // One death made suspects of the first two together; each of the others was somebody's own.
+      expect(deaths).toBeLessThanOrEqual(3 * deadly.length)
+      expect([...told.handled].sort()).toEqual(events.map(({ id }) => id).sort())
+      const outside = await RabbitmqOutside.at(server!.url)
+      const letters = await outside.letters(`${channel}.dlq.quarantine.unknown`)
+      expect(letters.map(({ event }) => event.id).sort()).toEqual(deadly.map(({ id }) => id).sort())
+      for (const { state, cycle } of letters)
+        expect({ state, ...cycle }).toMatchObject({
+          state: 'quarantined',
+          reason: 'crash_loop',
+          attemptCount: 3,
+        })
+      const [message] = await outside.peek(`${channel}.dlq.quarantine.unknown`)
+      expect(message?.properties.headers).toMatchObject({
+        'lazaret-reason': 'crash_loop',
+        'lazaret-attempts': 3,
+      })
+      expect(await outside.depth(`${channel}.dlq`)).toBe(0)
+      expect(await outside.depth(channel)).toBe(0)
+      expect(await outside.depth(`${channel}.suspects`)).toBe(0)
+      await outside.close()
+      await broker.close()
+    },
+  )
+
+  it.each(['quorum', 'classic'] as const)(
+    'B8: on %s queues, a process that is killed costs those that waited in it no attempt, not even their only one',
+    { timeout: TIMEOUT_MS },
+    async queueType => {
+      const channel = uniqueName('killed')
+      const broker = rabbitmq({ url: server!.url, queueType })
+      const events = make.events(60, { channel })
+      await broker.publish(events)
+      const told = new Told()
+      const kill = () => (told.handled.size >= 5 ? 'SIGKILL' : undefined)
+      expect(await dies([channel, queueType, '1'], told, kill)).toBe(true)
+      const isDone = () => (told.handled.size === events.length ? 'SIGTERM' : undefined)
+      expect(await dies([channel, queueType, '1'], told, isDone)).toBe(false)
+      expect(told.letters).toBe(0)
+      await broker.close()
+    },
+  )
+})

@@ -1,0 +1,140 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { connect } from 'amqplib'
+import { systemClock } from '../../src/ports/system-clock.ts'
+import { freePorts } from './free-ports.ts'
+
+const START_MS = 90_000
+const POLL_MS = 100
+
+/** One private RabbitMQ: loopback only, free ports, folders of its own. It can be killed, stopped and started again. */
+export class RabbitmqNode {
+  readonly folder: string
+  readonly port: number
+  readonly #binary: string
+  readonly #env: NodeJS.ProcessEnv
+  readonly #epmd: ChildProcess
+  #server: ChildProcess | undefined
+
+  private constructor(folder: string, port: number, binary: string, env: NodeJS.ProcessEnv) {
+    this.folder = folder
+    this.port = port
+    this.#binary = binary
+    this.#env = env
+    // As a child of ours it can be ended; started by Erlang itself it would stay behind as a daemon.
+    this.#epmd = spawn('epmd', ['-address', '127.0.0.1', '-port', env['ERL_EPMD_PORT']!], { stdio: 'ignore' })
+  }
+
+  static async create(binary: string): Promise<RabbitmqNode> {
+    const folder = await mkdtemp(join(tmpdir(), 'lazaret-rabbitmq-'))
+    const [port, distPort, epmdPort] = await freePorts(3)
+    await mkdir(join(folder, 'home'))
+    await writeFile(join(folder, 'enabled_plugins'), '[].\n')
+    await writeFile(
+      join(folder, 'rabbitmq.conf'),
+      [
+        `listeners.tcp.1 = 127.0.0.1:${port}`,
+        'disk_free_limit.absolute = 10MB',
+        'raft.wal_max_size_bytes = 16777216',
+        'log.console = false',
+        '',
+      ].join('\n'),
+    )
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: join(folder, 'home'),
+      LANG: 'C.UTF-8',
+      RABBITMQ_NODENAME: `lazaret-${process.pid}-${port}@localhost`,
+      RABBITMQ_DIST_PORT: String(distPort),
+      ERL_EPMD_PORT: String(epmdPort),
+      ERL_EPMD_ADDRESS: '127.0.0.1',
+      RABBITMQ_CONF_ENV_FILE: '/dev/null',
+      RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.conf'),
+      RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'enabled_plugins'),
+      RABBITMQ_MNESIA_BASE: join(folder, 'data'),
+      RABBITMQ_LOG_BASE: join(folder, 'log'),
+      RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '-kernel inet_dist_use_interface {127,0,0,1}',
+    }
+    return new RabbitmqNode(folder, port!, binary, env)
+  }
+
+  get url(): string {
+    return `amqp://guest:guest@127.0.0.1:${this.port}`
+  }
+
+  async start(): Promise<void> {
+    const server = spawn(this.#binary, [], { env: this.#env, stdio: 'ignore', detached: true })
+    this.#server = server
+    const giveUpAt = systemClock.now() + START_MS
+    while (!(await this.#answers())) {
+      if (server.exitCode !== null || systemClock.now() > giveUpAt)
+        throw new Error(`RabbitMQ did not start:\n${await this.#log()}`)
+      await new Promise<void>(resolve => systemClock.schedule(POLL_MS, resolve))
+    }
+  }
+
+  /** As a power cut does it. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL')
+  }
+
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM')
+  }
+
+  /** It stands still: connections stay, and nothing answers. */
+  freeze(): void {
+    this.#signal('SIGSTOP')
+  }
+
+  thaw(): void {
+    this.#signal('SIGCONT')
+  }
+
+  /** What an operator types, such as `set_vm_memory_high_watermark 0.4`. */
+  async ctl(...words: readonly string[]): Promise<string> {
+    const ctl = join(dirname(this.#binary), 'rabbitmqctl')
+    return (await promisify(execFile)(ctl, words, { env: this.#env })).stdout
+  }
+
+  async remove(): Promise<void> {
+    await this.kill()
+    this.#epmd.kill('SIGKILL')
+    await rm(this.folder, { recursive: true, force: true })
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    if (server?.pid === undefined || server.exitCode !== null || server.signalCode !== null) return
+    const ended = once(server, 'exit')
+    this.#signal(signal, server)
+    await ended
+  }
+
+  /** The script and the Erlang machine it started are one group. */
+  #signal(signal: NodeJS.Signals, server = this.#server): void {
+    if (server?.pid !== undefined) process.kill(-server.pid, signal)
+  }
+
+  async #answers(): Promise<boolean> {
+    try {
+      await (await connect(this.url, { timeout: 2_000 })).close()
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  async #log(): Promise<string> {
+    const name = this.#env['RABBITMQ_NODENAME']
+    const text = await readFile(join(this.folder, 'log', `${name}.log`), 'utf8').catch(
+      () => 'it wrote no log',
+    )
+    return text.slice(-2_000)
+  }
+}
