@@ -150,6 +150,8 @@ export {
   type RetryBudget,
   type RetryLimiter,
 } from './runtime/limiters.ts'
+export { createRelay } from './runtime/relay/relay.ts'
+export type { HandOver, RelayOptions } from './runtime/relay/relay-options.ts'
 export { type Resilient, type RunOptions, resilient } from './runtime/resilient/resilient.ts'
 export type { ResilientOptions } from './runtime/resilient/resilient-options.ts'
 export { createSealing, SealError, type SealingOptions } from './runtime/sealing/sealing.ts'
