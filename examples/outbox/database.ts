@@ -5,8 +5,10 @@ import { Pool, type PoolClient } from 'pg'
 /** The service's own pool and tables, and the schema `lazaret` beside them. */
 export async function openDatabase(): Promise<Pool> {
   const pool = new Pool({ connectionString: process.env['DATABASE_URL'], max: 10 })
-  // A connection that breaks while nobody uses it is replaced; unheard, the error would end the process.
+  // A connection that breaks is replaced, and whoever was using it is told by what was asked. Unheard, these events would
+  // end the process.
   pool.on('error', () => {})
+  pool.on('connect', client => client.on('error', () => {}))
   // Starting it is often the first thing that happens to a database: all of that here, whoever comes first.
   await migratePostgres(pool)
   await inTransaction(pool, async tx => {
