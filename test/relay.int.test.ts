@@ -1,6 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { rabbitmq } from '../src/adapters/rabbitmq/index.ts'
 import { fixed } from '../src/core/retry/fixed.ts'
+import type { Notice } from '../src/ports/notifier.ts'
 import type { Consumer } from '../src/runtime/consumer/consumer.ts'
 import { createRelay } from '../src/runtime/relay/relay.ts'
 import type { RelayOptions } from '../src/runtime/relay/relay-options.ts'
@@ -102,7 +103,7 @@ describe.runIf(isThere)(
       }
     }, 60_000)
 
-    it('F3: what the far side does not take is a failed row with the reason, and others go on', async () => {
+    it('F3, S7: what the far side does not take is a failed row with the reason, and people are told', async () => {
       const channel = uniqueName('orders')
       const to = rabbitmq({
         url: rabbit!.url,
@@ -112,8 +113,12 @@ describe.runIf(isThere)(
       const nobody = { channel, handler: channel, prefetch: 1, ordering: 'none' } as const
       await (await there.subscribe(nobody, () => {})).close()
       await there.close()
-      await relay(channel, { to })
-      const [lost, good] = [make.event({ channel, type: 'lost' }), make.event({ channel })]
+      const notices: Notice[] = []
+      await relay(channel, { to, notifier: { notify: async notice => void notices.push(notice) } })
+      const [lost, good] = [
+        make.event({ channel, type: 'lost', source: '/shop/checkout' }),
+        make.event({ channel }),
+      ]
       await world.process().publish([lost, good])
       await patience.eventually(async () => (await outside!.depth(channel)) === 1, 'the good one arrives')
       await patience.eventually(
@@ -123,6 +128,19 @@ describe.runIf(isThere)(
       const [row] = await world.rows(lost.id)
       expect(row).toMatchObject({ target: 'to-rabbitmq', attempts: 1 })
       expect(row!.last_error).toContain('no queue takes it')
+      await patience.eventually(() => notices.length === 1, 'somebody is told')
+      expect(notices[0]).toMatchObject({
+        kind: 'dead_letter',
+        failed: {
+          eventId: lost.id,
+          type: 'lost',
+          source: '/shop/checkout',
+          target: row!.target,
+          handler: 'to-rabbitmq',
+          lastError: row!.last_error,
+          attempts: 1,
+        },
+      })
     })
   },
 )
