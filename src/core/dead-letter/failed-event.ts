@@ -1,5 +1,6 @@
 import type { Category } from '../failure/failure.ts'
 import type { DeadLetter } from './letter.ts'
+import { DEFAULT_MASKS, type Masks } from './masks.ts'
 import type { Reason } from './reason.ts'
 
 /** What a person has to know of an event that was given up on: flat, small, without its payload. For logs and alerts. */
@@ -25,7 +26,9 @@ export interface FailedEvent {
   readonly letterId: string
 }
 
-export function failedEvent({ id, channel, handler, event, cycle }: DeadLetter): FailedEvent {
+/** The texts of errors are masked: a log and an alert are read by more people than a letter is. */
+export function failedEvent(letter: DeadLetter, masks: Masks = DEFAULT_MASKS): FailedEvent {
+  const { id, channel, handler, event, cycle } = letter
   const { failure } = cycle
   return {
     eventId: event.id,
@@ -34,7 +37,7 @@ export function failedEvent({ id, channel, handler, event, cycle }: DeadLetter):
     source: event.source,
     target: handler,
     handler,
-    lastError: failure && `${failure.name}: ${failure.message}`,
+    lastError: failure && masks.maskText(`${failure.name}: ${failure.message}`),
     attempts: cycle.attemptCount,
     reason: cycle.reason,
     category: cycle.category,

@@ -67,6 +67,23 @@ describe('an event that is given up on', () => {
     await consumer.close()
   })
 
+  it('S7: is told of without what its error should not have said', async () => {
+    const notices: Notice[] = []
+    const { consumer, publish, clock } = consumerWorld({
+      handle: async () => {
+        throw new PermanentError('no answer from postgres://shop:hunter2@db/shop')
+      },
+      notifier: { notify: async notice => void notices.push(notice) },
+    })
+    await consumer.start()
+    await publish('a')
+    await clock.advance(0)
+    const [{ failed }] = notices as [{ failed: { lastError: string } }]
+    expect(failed.lastError).toContain('no answer from postgres:')
+    expect(failed.lastError).not.toContain('hunter2')
+    await consumer.close()
+  })
+
   it('S7: is told of once, when it is settled and not before', async () => {
     const clock = new FakeClock()
     const whole = memoryBroker({ clock })
