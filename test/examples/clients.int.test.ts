@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import knex from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
@@ -14,6 +16,7 @@ import { uniqueName } from '../../src/testing/conformance/harness.ts'
 import { findPostgres } from '../services/postgres.ts'
 import { TestDatabase } from '../support/postgres.ts'
 import { prismaOn } from '../support/prisma-client.ts'
+import { ROOT } from '../support/source.ts'
 
 const found = await findPostgres()
 const server = found.found ? await found.start() : undefined
@@ -123,5 +126,13 @@ describe.runIf(found.found).each(Object.keys(CLIENTS))(
       expect([await record(), await record()]).toEqual([true, false])
       await ledger.close()
     })
+  },
+)
+
+it.each(['postgres-js', 'drizzle', 'kysely', 'knex', 'prisma'])(
+  'the docs show the recipe %s as it is tested',
+  name => {
+    const page = readFileSync(join(ROOT, 'docs/brokers/postgres-clients.md'), 'utf8')
+    expect(page).toContain(readFileSync(join(ROOT, `examples/outbox/clients/${name}.ts`), 'utf8').trim())
   },
 )

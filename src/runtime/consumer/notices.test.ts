@@ -78,7 +78,7 @@ describe('an event that is given up on', () => {
     await consumer.start()
     await publish('a')
     await clock.advance(0)
-    const [{ failed }] = notices as [{ failed: { lastError: string } }]
+    const { failed } = notices[0] as { failed: { lastError: string } }
     expect(failed.lastError).toContain('no answer from postgres:')
     expect(failed.lastError).not.toContain('hunter2')
     await consumer.close()

@@ -121,6 +121,28 @@ describe('a relay', () => {
     await here.close()
   })
 
+  it('E2: the status of an HTTP answer decides whether it is tried again', async () => {
+    const { from, make, relay, clock, deadLetters } = relayWorld()
+    const answers = [503, 429, 422]
+    const here = relay({
+      poison: 'off',
+      to: async () => {
+        const status = answers.shift()!
+        throw Object.assign(new Error(`HTTP ${status}`), { status })
+      },
+    })
+    await here.start()
+    await from.publish([make.event({ channel: 'orders' })])
+    await clock.advance(60_000)
+    const [letter] = (await deadLetters.list()).letters
+    expect(letter!.cycle).toMatchObject({
+      attemptCount: 3,
+      reason: 'permanent',
+      failure: { message: 'HTTP 422' },
+    })
+    await here.close()
+  })
+
   it('B6: stops pulling while the far side is sick, and loses nothing', async () => {
     const { from, make, relay, clock, deadLetters } = relayWorld()
     const line = { isDown: true, calls: 0, taken: 0 }
