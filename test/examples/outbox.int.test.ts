@@ -12,7 +12,7 @@ import { RabbitmqOutside } from '../support/rabbitmq.ts'
 import { ROOT } from '../support/source.ts'
 
 const ORDERS = 60
-const LEASE_MS = '500'
+const LEASE_MS = '1000'
 
 const services = [await findPostgres(), await findRabbitmq()] as const
 const [foundPostgres, foundRabbitmq] = services
@@ -69,7 +69,7 @@ const delivered = async (handler: string) =>
 
 describe.runIf(isThere)(`examples/outbox${isThere ? '' : ` (skipped: ${missing.join('; ')})`}`, () => {
   it('S8: every order is charged exactly once, though billing is killed again and again', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     expect(await ended(run('order.ts', [String(ORDERS)]))).toBe(0)
     for (const charges of [3, 9, 14]) await killAfter(run('bill.ts'), charges)
@@ -84,7 +84,7 @@ describe.runIf(isThere)(`examples/outbox${isThere ? '' : ` (skipped: ${missing.j
   })
 
   it('S8: the relay brings every event to RabbitMQ with its id, a customer’s in order', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const toChannel = uniqueName('shop.orders')
     const env = { RABBITMQ_URL: rabbit!.url, TO_CHANNEL: toChannel }
@@ -95,7 +95,8 @@ describe.runIf(isThere)(`examples/outbox${isThere ? '' : ` (skipped: ${missing.j
     const rows = await database!.rows<{ id: string; key: string }>(
       `select event_id as id, key from lazaret.outbox where target = 'to-rabbitmq' order by seq`,
     )
-    const arrived = (await outside!.peek(toChannel)).map(({ properties }) => properties.messageId)
+    // At least once: one that a slow machine made come twice counts by its first arrival.
+    const arrived = [...new Set((await outside!.peek(toChannel)).map(each => each.properties.messageId))]
     expect(new Set(arrived)).toEqual(new Set(rows.map(({ id }) => id)))
     for (const ofKey of Map.groupBy(rows, ({ key }) => key).values()) {
       const ids = ofKey.map(({ id }) => id)

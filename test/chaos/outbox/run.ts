@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util'
-import { findPostgres } from '../../services/postgres.ts'
+import { findNewestPostgres, findPostgres, type Postgres } from '../../services/postgres.ts'
 import { whole } from '../campaign/arguments.ts'
 import { runCampaign } from './campaign.ts'
 import type { CampaignOptions } from './plan.ts'
 import { reportOf, violationsOf } from './report.ts'
 
 const USAGE =
-  'usage: npm run chaos:outbox -- [--events 100000] [--seed 1] [--relays 8] [--kills 24] [--restarts 6]'
+  'usage: npm run chaos:outbox -- [--events 100000] [--seed 1] [--relays 8] [--kills 24] [--restarts 6] [--newest]'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -18,21 +18,22 @@ try {
       relays: { type: 'string', default: '8' },
       kills: { type: 'string', default: '24' },
       restarts: { type: 'string', default: '6' },
+      newest: { type: 'boolean', default: false },
     },
   })
-  await run({
+  const options = {
     seed: whole(values.seed),
     messages: whole(values.events),
     relays: whole(values.relays),
     troubles: { kill: whole(values.kills), restart: whole(values.restarts) },
-  })
+  }
+  await run(options, values.newest ? await findNewestPostgres() : await findPostgres())
 } catch (error) {
   process.stderr.write(`chaos: ${error instanceof Error ? error.message : error}; ${USAGE}\n`)
   process.exitCode = 2
 }
 
-async function run(options: CampaignOptions): Promise<void> {
-  const found = await findPostgres()
+async function run(options: CampaignOptions, found: Postgres): Promise<void> {
   if (!found.found || !found.isPrivate) throw new Error('it needs a Postgres of its own, to stop it')
   const server = await found.start()
   try {
