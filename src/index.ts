@@ -9,6 +9,7 @@ export {
 } from './core/breaker/options.ts'
 export type { BreakerMode, BreakerState } from './core/breaker/state.ts'
 export type { LetterCapsOptions } from './core/dead-letter/caps.ts'
+export { type FailedEvent, failedEvent } from './core/dead-letter/failed-event.ts'
 export type { FilterSubject, SaveFilterOptions, SavePattern } from './core/dead-letter/filter.ts'
 export type { Grouping, Triage, TriageState } from './core/dead-letter/group.ts'
 export { letterId } from './core/dead-letter/identity.ts'
@@ -141,6 +142,7 @@ export { TrackingError } from './runtime/dispatcher/track-error.ts'
 export type { TrackInput, TrackOptions } from './runtime/dispatcher/track-input.ts'
 export type { SinkOutcome, TrackResult } from './runtime/dispatcher/track-result.ts'
 export { asJob, asRequest, type JobOptions } from './runtime/dispatcher/tracking-mode.ts'
+export { failureLog } from './runtime/failure-log.ts'
 export { LetterNotSavedError } from './runtime/letters.ts'
 export {
   createRateLimiter,
@@ -150,6 +152,8 @@ export {
   type RetryBudget,
   type RetryLimiter,
 } from './runtime/limiters.ts'
+export { createRelay } from './runtime/relay/relay.ts'
+export type { HandOver, RelayOptions } from './runtime/relay/relay-options.ts'
 export { type Resilient, type RunOptions, resilient } from './runtime/resilient/resilient.ts'
 export type { ResilientOptions } from './runtime/resilient/resilient-options.ts'
 export { createSealing, SealError, type SealingOptions } from './runtime/sealing/sealing.ts'

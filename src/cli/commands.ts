@@ -10,6 +10,7 @@ import {
   showFlags,
   statsFlags,
 } from './flags/letters.ts'
+import { migrateFlags, outboxFlags } from './flags/outbox.ts'
 import { declareFlags, rabbitmqFlags } from './flags/rabbitmq.ts'
 import { planFlags, replayListFlags, replayShowFlags, runFlags, steerFlags } from './flags/replay.ts'
 
@@ -204,6 +205,23 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./verbs/replay-steer.ts')).replayCancel,
   }),
   command({
+    name: 'outbox migrate',
+    about: 'bring schema lazaret of a Postgres database up to date',
+    flags: migrateFlags,
+    examples: [
+      'lazaret outbox migrate --store postgres://localhost/shop',
+      'lazaret outbox migrate --print | psql shop',
+    ],
+    load: async () => (await import('./verbs/outbox-migrate.ts')).outboxMigrate,
+  }),
+  command({
+    name: 'outbox status',
+    about: 'how far the events of each handler are',
+    flags: outboxFlags,
+    examples: ['lazaret outbox status --store postgres://localhost/shop'],
+    load: async () => (await import('./verbs/outbox-status.ts')).outboxStatus,
+  }),
+  command({
     name: 'rabbitmq declare',
     about: 'the queues, dead-letter places and retry steps of a channel',
     arguments: SOME_QUEUES,
@@ -235,6 +253,3 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./verbs/completion.ts')).completion,
   }),
 ]
-
-/** Named in the documentation of what is to come; a person who types one is told so. */
-export const NOT_YET: readonly string[] = ['outbox']

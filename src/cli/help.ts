@@ -3,7 +3,10 @@ import { COMMANDS } from './commands.ts'
 import type { Flags } from './flag.ts'
 
 const EVERYWHERE = [
-  ['--store URL', 'memory: · file:DIR · sqlite:FILE [$LAZARET_STORE, the config, or sqlite:./lazaret.db]'],
+  [
+    '--store URL',
+    'memory: · file:DIR · sqlite:FILE · postgres://… [$LAZARET_STORE, the config, or sqlite:./lazaret.db]',
+  ],
   ['--config FILE', 'the config file [./lazaret.yaml, if there is one]'],
   ['--json', 'JSON on stdout and nothing else there; messages go to stderr'],
   ['-h, --help', 'after a verb: its flags and examples'],

@@ -19,24 +19,31 @@ describe('a store URL', () => {
     ['sqlite:./lazaret.db', { kind: 'sqlite', path: '/home/ann/lazaret.db' }],
     ['sqlite:/var/lib/x.db', { kind: 'sqlite', path: '/var/lib/x.db' }],
     ['sqlite:///var/lib/a%20b.db', { kind: 'sqlite', path: '/var/lib/a b.db' }],
+    ['postgresql://db/shop', { kind: 'postgres', url: 'postgresql://db/shop' }],
   ])('F8: %s', (url, expected) => {
     expect(readStoreUrl(url, '/home/ann')).toMatchObject(expected)
   })
 
   it.each([
     [
-      'postgres://ann:hunter2@db/x',
-      'the store postgres://***@db/x: this version cannot work on Postgres yet; it can on memory:, file:DIR or sqlite:FILE',
+      'postgres:ann:hunter2@db/x',
+      'the store postgres:ann:hunter2@db/x names no server; give postgres://HOST/DATABASE',
     ],
     [
       'redis://localhost',
-      'the store redis://localhost: this version cannot work on Redis yet; it can on memory:, file:DIR or sqlite:FILE',
+      'the store redis://localhost: this version cannot work on Redis yet; it can on memory:, file:DIR, sqlite:FILE or postgres://HOST/DATABASE',
     ],
     ['sqllite:./x.db', "the store sqllite:./x.db is of no known kind; did you mean 'sqlite:./x.db'?"],
-    ['mongodb://x', 'the store mongodb://x is of no known kind; give memory:, file:DIR or sqlite:FILE'],
+    [
+      'mongodb://x',
+      'the store mongodb://x is of no known kind; give memory:, file:DIR, sqlite:FILE or postgres://HOST/DATABASE',
+    ],
     ['./lazaret.db', "the store ./lazaret.db is no URL; did you mean 'sqlite:./lazaret.db'?"],
     ['var/letters', "the store var/letters is no URL; did you mean 'file:var/letters'?"],
-    ['sqlite:', 'the store sqlite: names no place; give memory:, file:DIR or sqlite:FILE'],
+    [
+      'sqlite:',
+      'the store sqlite: names no place; give memory:, file:DIR, sqlite:FILE or postgres://HOST/DATABASE',
+    ],
   ])('F8: %s is answered in one line, exit code 2', async (url, expected) => {
     const { lazaretWith } = cliWorld(folder)
     expect(await lazaretWith({}, 'dlq', 'list', '--store', url)).toMatchObject({

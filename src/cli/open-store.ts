@@ -20,11 +20,12 @@ export interface OpenOptions {
 
 export type StoreAddress =
   | { readonly kind: 'memory'; readonly url: string }
+  | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'file' | 'sqlite'; readonly url: string; readonly path: string }
 
-const SCHEMES = ['memory', 'file', 'sqlite'] as const
-const LATER = ['postgres', 'postgresql', 'redis', 'rediss']
-const FORMS = 'memory:, file:DIR or sqlite:FILE'
+const SCHEMES = ['memory', 'file', 'sqlite', 'postgres', 'postgresql'] as const
+const LATER = ['redis', 'rediss']
+const FORMS = 'memory:, file:DIR, sqlite:FILE or postgres://HOST/DATABASE'
 
 /** What a store URL names. */
 export function readStoreUrl(url: string, folder: string): StoreAddress {
@@ -35,8 +36,7 @@ export function readStoreUrl(url: string, folder: string): StoreAddress {
     throw new UsageError(`the store ${shown} is no URL; did you mean '${guess}'?`)
   }
   if (LATER.includes(scheme)) {
-    const what = scheme.startsWith('postgres') ? 'Postgres' : 'Redis'
-    throw new UsageError(`the store ${shown}: this version cannot work on ${what} yet; it can on ${FORMS}`)
+    throw new UsageError(`the store ${shown}: this version cannot work on Redis yet; it can on ${FORMS}`)
   }
   if (scheme === 'memory') return { kind: 'memory', url: 'memory:' }
   const kind = SCHEMES.find(each => each === scheme)
@@ -46,10 +46,17 @@ export function readStoreUrl(url: string, folder: string): StoreAddress {
       `the store ${shown} is of no known kind; ${near === undefined ? `give ${FORMS}` : `did you mean '${near}:${rest}'?`}`,
     )
   }
+  if (kind === 'postgres' || kind === 'postgresql') return { kind: 'postgres', url: serverUrl(url, rest) }
   if (rest === '' || rest === ':memory:')
     throw new UsageError(`the store ${shown} names no place; give ${FORMS}`)
   const path = rest.startsWith('//') ? fileURLToPath(`file:${rest}`) : resolve(folder, rest)
   return { kind: kind as 'file' | 'sqlite', url, path }
+}
+
+/** The client would take anything for a name and go looking for a server of that name. */
+function serverUrl(url: string, rest: string): string {
+  if (rest.startsWith('//') && URL.canParse(url)) return url
+  throw new UsageError(`the store ${withoutCredentials(url)} names no server; give postgres://HOST/DATABASE`)
 }
 
 export async function openStore(url: string, options: OpenOptions): Promise<Store> {
@@ -59,6 +66,7 @@ export async function openStore(url: string, options: OpenOptions): Promise<Stor
     const { memoryStore } = await import('../adapters/memory/index.ts')
     return memoryStore({ clock })
   }
+  if (address.kind === 'postgres') return openServer(address.url, await codecOf(config), options)
   await requirePlace(address, creates)
   const codec = await codecOf(config)
   return address.kind === 'file'
@@ -123,6 +131,19 @@ async function openFile(
 async function openDatabase(path: string, codec: Codec | undefined, { clock }: OpenOptions): Promise<Store> {
   const { openSqlite } = await import('../adapters/sqlite/index.ts')
   const store = openSqlite({ path, codec, clock })
+  try {
+    await store.ready()
+  } catch (error) {
+    await store.close().catch(() => {})
+    throw error
+  }
+  return store
+}
+
+/** Its schema is made by whoever may do that, with `outbox migrate`, and never by looking. */
+async function openServer(url: string, codec: Codec | undefined, { clock }: OpenOptions): Promise<Store> {
+  const { connectPostgres } = await import('../adapters/postgres/index.ts')
+  const store = await connectPostgres(url, { codec, clock })
   try {
     await store.ready()
   } catch (error) {

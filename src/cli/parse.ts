@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Command } from './command.ts'
-import { COMMANDS, NOT_YET } from './commands.ts'
+import { COMMANDS } from './commands.ts'
 import { type Flag, type Flags, Unreadable } from './flag.ts'
 import { HELP, VERSION } from './flags/common.ts'
 import { UsageError } from './io.ts'
@@ -92,8 +92,6 @@ function findCommand(
 }
 
 function unknownVerb(typed: string): string {
-  if (NOT_YET.includes(typed))
-    return `${typed}: this version cannot do that yet; 'lazaret --help' lists what it can`
   const families = [...new Set(COMMANDS.map(({ name }) => name.split(' ')[0]!))]
   const verbs = COMMANDS.map(({ name }) => name.split(' ')[1] ?? '')
   const verb = meant(typed, verbs)

@@ -10,6 +10,8 @@ import type { DeadLetterStore } from './dead-letters.ts'
  *   the store has its letter, so whatever is cut off comes again; and it comes as the same letter, because a letter's
  *   identity is made of nothing that a second delivery changes. Every letter's origin has the collector's name as
  *   its `broker`, and as `collectedFrom` where it was found.
+ * - `stop` ends collecting, after what is being saved; `start` begins anew. What has to do with sending goes on. Of several
+ *   servers one collects: two that watched the same queues would take what the other is about to save for handled.
  * - `send` hands on events of letters with such an origin, to where they came from, and resolves when that is durable.
  *   With a header `x-replay-handler` they go back; without it they were redirected, to what their channel names.
  *   An event that fails again is found again, with headers by which it is the next cycle of its letter.
@@ -21,6 +23,7 @@ import type { DeadLetterStore } from './dead-letters.ts'
 export interface Collector {
   readonly name: string
   start(into: DeadLetterStore): void
+  stop(): Promise<void>
   send(events: readonly LazaretEvent[], origin: Origin): Promise<void>
   depths(): Promise<readonly QueueDepth[]>
   close(): Promise<void>

@@ -75,6 +75,8 @@ export interface Observations {
   letterWriteFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
   letterSpilled: { readonly channel: string; readonly name: string; readonly letter: DeadLetter }
   spillDrained: { readonly count: number }
+  /** Nobody was told of a letter. It is safe all the same. */
+  noticeFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
 
   /** A limited event at the door: saved with its reason, or dropped because the filter said so. */
   eventLimited: { readonly type: string; readonly became: 'saved' | 'dropped' }

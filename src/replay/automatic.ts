@@ -1,5 +1,6 @@
 import { Cron } from 'croner'
 import type { Cancel } from '../ports/clock.ts'
+import type { Ledger } from '../ports/ledger.ts'
 import type { Replay } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { startReplay } from './control.ts'
@@ -23,12 +24,19 @@ export interface AutomaticReplayOptions extends Omit<RunOptions, 'signal' | 'onP
 
 const LONGEST_TIMER_MS = 24 * 60 * 60 * 1_000
 const PAGE = 500
+/** The name that turns are claimed under. */
+const SCHEDULE = 'lazaret schedule'
+/** Long enough for every other clock to have come to the time it was due at. */
+const LONGEST_TURN_MS = 60 * 60 * 1_000
 const WHO = 'automatic replay'
 
 /** Starts the schedule; the function returned ends it, after the run under way. */
 export function replayAutomatically(options: AutomaticReplayOptions): () => Promise<void> {
   const stop = new AbortController()
-  const ended = onSchedule(options.cron, options, stop.signal, () => replayOnce(options, stop.signal))
+  const turn = { ledger: options.store.ledger, what: WHO }
+  const ended = onSchedule(options.cron, { ...options, turn }, stop.signal, () =>
+    replayOnce(options, stop.signal),
+  )
   return async () => {
     stop.abort()
     await ended
@@ -72,10 +80,15 @@ async function lettersToSend(
   return ids
 }
 
+interface ScheduleOptions extends Pick<AutomaticReplayOptions, 'around' | 'onError'> {
+  /** Of several processes with one store, the one that claims it in the ledger does what is due at a time. */
+  readonly turn: { readonly ledger: Ledger | undefined; readonly what: string }
+}
+
 /** Runs a task at the times of a cron pattern, one run after the other, until the signal aborts. */
 export async function onSchedule(
   cron: string,
-  { around, onError }: Pick<AutomaticReplayOptions, 'around' | 'onError'>,
+  { around, onError, turn }: ScheduleOptions,
   signal: AbortSignal,
   task: () => Promise<void>,
 ): Promise<void> {
@@ -86,7 +99,24 @@ export async function onSchedule(
     if (next === undefined) return
     await waitUntil(next, around, signal)
     if (signal.aborted) return
-    await task().catch((error: unknown) => onError?.(error))
+    await inTurn(turn, next, task).catch((error: unknown) => onError?.(error))
+  }
+}
+
+/** Clocks differ, the time it was due at does not. Whoever comes later finds it done, or being done. */
+async function inTurn(
+  { ledger, what }: ScheduleOptions['turn'],
+  dueAt: number,
+  task: () => Promise<void>,
+): Promise<void> {
+  if (ledger === undefined) return task()
+  const key = `${what} ${new Date(dueAt).toISOString()}`
+  const claim = await ledger.claim(SCHEDULE, key, LONGEST_TURN_MS)
+  if (claim.kind !== 'claimed') return
+  try {
+    await task()
+  } finally {
+    await ledger.complete(SCHEDULE, key, claim.token)
   }
 }
 

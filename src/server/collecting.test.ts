@@ -18,6 +18,10 @@ class FakeCollector implements Collector {
     this.into = into
   }
 
+  async stop(): Promise<void> {
+    this.into = undefined
+  }
+
   async send(events: readonly LazaretEvent[], origin: Origin): Promise<void> {
     for (const event of events) this.sent.push([event, origin])
   }
@@ -43,6 +47,20 @@ describe('a server that collects', () => {
     expect(collector.into).toBe(store.deadLetters)
     await server.close()
     expect(collector.isClosed).toBe(true)
+  })
+
+  it('F8: of several servers with one store one collects, and the next goes on when it is closed', async () => {
+    const collectors = [new FakeCollector(), new FakeCollector()]
+    const base = serverWorld()
+    const { clock, store: stores } = base
+    const servers = collectors.map(collector => serverWorld({ stores, clock, collectors: [{ collector }] }))
+    for (const { ask } of servers) await ask('/healthz')
+    await clock.advance(60_000)
+    expect(collectors.map(({ into }) => into !== undefined)).toEqual([true, false])
+    await servers[0]!.server.close()
+    await clock.advance(10_000)
+    expect(collectors.map(({ into }) => into !== undefined)).toEqual([false, true])
+    await servers[1]!.server.close()
   })
 
   it('F8: a server that changes nothing collects nothing', async () => {

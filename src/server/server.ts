@@ -134,7 +134,7 @@ function furnish(options: ServerOptions): Room {
     live: new Live(clock, () => lookAt(room)),
     runner,
     background: new Background(runner, clock, () => {
-      const ends = [startSchedules(given, work), startCollecting(given.collectors, stores)]
+      const ends = [startSchedules(given, work), startCollecting(given.collectors, stores, clock)]
       return async () => void (await Promise.all(ends.map(end => end())))
     }),
     around,

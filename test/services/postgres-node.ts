@@ -61,6 +61,11 @@ export class PostgresNode {
     await this.#end('SIGKILL')
   }
 
+  /** In immediate mode: no checkpoint, as after a crash of the server. The next start recovers from its log. */
+  async crash(): Promise<void> {
+    await this.#end('SIGQUIT')
+  }
+
   /** At once: connections are ended and their transactions rolled back. */
   async stop(): Promise<void> {
     await this.#end('SIGINT')

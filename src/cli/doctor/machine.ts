@@ -35,7 +35,7 @@ export async function checkClock(
   const remedy = 'set the clock, and let NTP keep it (timedatectl set-ntp true)'
   if (now < EARLIEST_MS || now > LATEST_MS) return fail('clock', `it is ${iso(now)}, which cannot be`, remedy)
   const written =
-    address === undefined || address.kind === 'memory'
+    address === undefined || !('path' in address)
       ? undefined
       : await stat(address.path).catch(() => undefined)
   if (written !== undefined && written.mtimeMs > now + TOLERATED_MS)

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { DEFAULT_CONFIG } from '../../config/config.ts'
 import { type LoadedConfig, loadConfig } from '../../config/load.ts'
+import { withoutCredentials } from '../../core/options/show.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Context } from '../command.ts'
 import { type Check, failWith, ok } from '../doctor/check.ts'
@@ -26,7 +27,7 @@ export async function doctor({ io, flags }: Context<typeof doctorFlags>): Promis
   try {
     address = readStoreUrl(url, folder)
     store = await io.openStore(url, { folder, config: loaded.config, creates: 'never', clock: io.clock })
-    checks.push(ok('store', `${url} opens`))
+    checks.push(ok('store', `${withoutCredentials(url)} opens`))
     const letters = await checkLetters(store)
     newestAt = letters.newestAt
     // Damage is come upon by reading, so it is asked for last.
@@ -38,7 +39,7 @@ export async function doctor({ io, flags }: Context<typeof doctorFlags>): Promis
     await store?.close()
   }
   checks.push(...(await checkSpill(loaded.config, loaded.folder)))
-  if (address !== undefined && address.kind !== 'memory') {
+  if (address !== undefined && 'path' in address) {
     checks.push(await checkAccess('access', address.path), await checkDisk(dirname(address.path)))
   }
   checks.push(await checkClock(io, address, newestAt))

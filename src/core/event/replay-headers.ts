@@ -9,3 +9,14 @@ export const REPLAY_HEADERS = {
   /** The handler that failed: the others of the channel have handled the event already. */
   handler: 'x-replay-handler',
 } as const
+
+const ALL: ReadonlySet<string> = new Set(Object.values(REPLAY_HEADERS))
+
+/** Headers as they were before any replay. */
+export function withoutReplayHeaders(
+  headers: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const names = Object.keys(headers)
+  if (!names.some(name => ALL.has(name))) return headers
+  return Object.fromEntries(names.filter(name => !ALL.has(name)).map(name => [name, headers[name]!]))
+}

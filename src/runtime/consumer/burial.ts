@@ -1,15 +1,18 @@
 import { createLetter } from '../../core/dead-letter/create.ts'
+import { failedEvent } from '../../core/dead-letter/failed-event.ts'
 import { letterId } from '../../core/dead-letter/identity.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
+import type { Settlement } from '../../ports/broker.ts'
 import type { DeadLetterQueue, DeadLetterStore, LetterChange } from '../../ports/dead-letters.ts'
+import type { Notice, Notifier } from '../../ports/notifier.ts'
 import { SAVE_TIMEOUT_MS } from '../letters.ts'
 import { observe } from '../observe.ts'
 import { type Resilient, resilient } from '../resilient/resilient.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
-import type { Host, Next, Settling } from './settling.ts'
+import { DONE, type Host, type Next, type Settling } from './settling.ts'
 import type { Work } from './work.ts'
 
 /** Why, and with what, an event is given up on. */
@@ -52,10 +55,9 @@ export class Burial {
       if (!durable || !(await this.#bringBack(work, letter)))
         return this.#settling.retry(work, this.#policy.clock.now(), startedAt)
     }
-    this.#tell(work, letter)
-    if (kept === 'filtered') return this.#settling.done(work, 'dead', startedAt)
-    const settlement = { outcome: 'dead', letter, saved: kept !== undefined } as const
-    return this.#settling.settle(work, settlement, 'dead', startedAt)
+    const settlement: Settlement =
+      kept === 'filtered' ? DONE : { outcome: 'dead', letter, saved: kept !== undefined }
+    return this.#settling.settle(work, settlement, 'dead', startedAt, () => this.#tell(work, letter))
   }
 
   /**
@@ -115,9 +117,19 @@ export class Burial {
     }
     if (work.replay > 0 && observer.replayOutcome)
       observe(observer, 'replayOutcome', { channel, letterId: letter.id, outcome: 'failed_again' })
+    if (notifier === undefined) return
     const kind = isPoison ? 'poison_quarantined' : 'dead_letter'
-    // Telling people is not on the event's way: whether it works changes nothing for the event.
-    notifier?.notify({ kind, at: letter.updatedAt, letter }).catch(() => {})
+    void this.#notify(notifier, { kind, at: letter.updatedAt, failed: failedEvent(letter), letter })
+  }
+
+  /** Telling people is not on the event's way: whether it works changes nothing for the event. */
+  async #notify(notifier: Notifier, notice: Notice): Promise<void> {
+    try {
+      await notifier.notify(notice)
+    } catch (error) {
+      const { channel, name, observer } = this.#policy
+      if (observer.noticeFailed) observe(observer, 'noticeFailed', { channel, name, error })
+    }
   }
 }
 

@@ -42,7 +42,12 @@ export interface Consumer {
  * with the last consumer or dispatcher that uses it.
  */
 export function createConsumer<P = unknown>(options: ConsumerOptions<P>): Consumer {
-  return new ChannelConsumer(resolveConsumer(options as ConsumerOptions))
+  return consumerThatUses([], options)
+}
+
+/** The same for what is built on a consumer, and uses more that is closed with its last user. */
+export function consumerThatUses<P>(more: readonly Closeable[], options: ConsumerOptions<P>): Consumer {
+  return new ChannelConsumer(resolveConsumer(options as ConsumerOptions), more)
 }
 
 /**
@@ -53,6 +58,7 @@ class ChannelConsumer implements Consumer {
   readonly breaker: Breaker | undefined
   readonly brokerName: string
   readonly #policy: ConsumerPolicy
+  readonly #more: readonly Closeable[]
   readonly #pauses: Pauses
   readonly #pulse: Pulse
   readonly #box: LetterBox | undefined
@@ -72,8 +78,9 @@ class ChannelConsumer implements Consumer {
   #cancelWake: Cancel | undefined
   #unwatch: (() => void) | undefined
 
-  constructor(policy: ConsumerPolicy) {
+  constructor(policy: ConsumerPolicy, more: readonly Closeable[]) {
     this.#policy = policy
+    this.#more = more
     this.breaker = policy.breaker
     this.brokerName = policy.broker.name
     this.#pauses = new Pauses(policy)
@@ -297,6 +304,7 @@ class ChannelConsumer implements Consumer {
 
   #resources(): readonly Closeable[] {
     const { broker, deadLetters, spill, ledger, notifier } = this.#policy
-    return [broker, deadLetters, spill, ledger, notifier].filter(resource => resource !== undefined)
+    const own = [broker, deadLetters, spill, ledger, notifier].filter(resource => resource !== undefined)
+    return [...own, ...this.#more]
   }
 }

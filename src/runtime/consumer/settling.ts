@@ -17,7 +17,8 @@ export type Next =
   | { readonly do: 'pause'; readonly retryAt: number | undefined }
 
 export const FORGET: Next = Object.freeze({ do: 'forget' })
-const DONE: Settlement = Object.freeze({ outcome: 'done' })
+const NOTHING = () => {}
+export const DONE: Settlement = Object.freeze({ outcome: 'done' })
 
 /** What handling needs of the consumer it works for. */
 export interface Host {
@@ -63,12 +64,14 @@ export class Settling {
     settlement: Settlement,
     outcome: ProcessedOutcome,
     startedAt: number,
+    /** Done when the broker has taken it, and only then. */
+    afterwards: () => void = NOTHING,
   ): Next | Promise<Next> {
     try {
       const settled = this.#host.subscription.settle(work.delivery, settlement)
-      if (settled === undefined) return this.#settled(work, settlement, outcome, startedAt)
+      if (settled === undefined) return this.#settled(work, settlement, outcome, startedAt, afterwards)
       return settled.then(
-        () => this.#settled(work, settlement, outcome, startedAt),
+        () => this.#settled(work, settlement, outcome, startedAt, afterwards),
         (error: unknown) => this.lost(error),
       )
     } catch (error) {
@@ -83,11 +86,18 @@ export class Settling {
     return FORGET
   }
 
-  #settled(work: Work, settlement: Settlement, outcome: ProcessedOutcome, startedAt: number): Next {
+  #settled(
+    work: Work,
+    settlement: Settlement,
+    outcome: ProcessedOutcome,
+    startedAt: number,
+    afterwards: () => void,
+  ): Next {
     const { channel, name, clock, observer } = this.#policy
     // Kept by the broker, it went through no letter box that would have told.
     if (settlement.outcome === 'dead' && !settlement.saved && observer.letterSaved)
       observe(observer, 'letterSaved', { channel, name, letter: settlement.letter })
+    afterwards()
     const now = clock.now()
     this.#host.processed(outcome, now)
     if (observer.eventProcessed) {

@@ -1,16 +1,35 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { Collector } from '../../ports/collector.ts'
+import type { Store } from '../../ports/store.ts'
 import type { CollectingInto } from '../options.ts'
 import type { Federation } from '../stores/federation.ts'
+import { Standby } from './standby.ts'
 
-/** Starts them; the function returned ends them. */
+/** Starts them, each in one server of all that share its store; the function returned ends them. */
 export function startCollecting(
   collectors: readonly CollectingInto[],
   stores: Federation,
+  clock: Clock,
 ): () => Promise<void> {
-  for (const { collector, store } of collectors) {
+  const ends = collectors.map(({ collector, store }) => {
     const into = stores.all.find(({ name }) => name === store) ?? stores.all[0]!
-    collector.start(into.store.deadLetters)
+    return startOne(collector, into.store, clock)
+  })
+  return async () => void (await Promise.all(ends.map(end => end())))
+}
+
+function startOne(collector: Collector, { deadLetters, ledger }: Store, clock: Clock): () => Promise<void> {
+  const duty = {
+    name: `collector ${collector.name}`,
+    start: () => collector.start(deadLetters),
+    stop: () => collector.stop(),
   }
+  const standby = ledger && new Standby(duty, ledger, clock)
+  // A store without a ledger is a folder of files, which has one server.
+  if (standby === undefined) duty.start()
+  else standby.begin()
   return async () => {
-    await Promise.all(collectors.map(({ collector }) => collector.close()))
+    await standby?.end()
+    await collector.close()
   }
 }

@@ -56,6 +56,30 @@ it('E19: replays by itself only where it is told to', async () => {
   await base.server.close()
 })
 
+it('E19: of several servers one replays at a time that is due, so many as one may', async () => {
+  const base = serverWorld()
+  const { clock, store } = base
+  const consumer = createConsumer({
+    broker: store.broker!,
+    channel: 'orders',
+    name: 'bill',
+    deadLetters: store.deadLetters,
+    clock,
+    handle: () => {},
+  })
+  await consumer.start()
+  for (let n = 0; n < 6; n++) await base.bury(base.make.letter())
+  const automaticReplay = { cron: '0 * * * *', batchSize: 2, maxAgeMs: DAY_MS }
+  const servers = [1, 2, 3].map(() => serverWorld({ stores: store, clock, automaticReplay }))
+  for (const { ask } of servers) await ask('/healthz')
+  await clock.advance(3_700_000)
+  expect((await store.deadLetters.stats()).byState).toEqual({ resolved: 2, dead: 4 })
+  await clock.advance(3_600_000)
+  expect((await store.deadLetters.stats()).byState).toEqual({ resolved: 4, dead: 2 })
+  expect((await store.replays.list()).map(({ count }) => count)).toEqual([2, 2])
+  for (const { server } of servers) await server.close()
+})
+
 it('F8: a server that changes nothing does nothing by itself', async () => {
   const base = serverWorld()
   const { ask } = serverWorld({

@@ -47,7 +47,7 @@ function startOf(
       : replayAutomatically({ ...automaticReplay, store, target, around, owner, onError })
   const cleaning =
     cleanup &&
-    onSchedule(cleanup.cron, { around, onError }, signal, () =>
+    onSchedule(cleanup.cron, { around, onError, turn: { ledger: store.ledger, what: CLEANER } }, signal, () =>
       cleanUp(store, around.clock, retentionMs, signal),
     )
   return async () => {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { withAdmin } from '../../../src/adapters/rabbitmq/admin.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
 import { systemClock } from '../../../src/ports/system-clock.ts'
@@ -9,14 +10,16 @@ import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import type { RabbitmqNode } from '../../services/rabbitmq-node.ts'
 import { ChaosProxy } from '../proxy.ts'
 import { countUp, type Findings } from './count.ts'
+import { drawKinds, drawMoments, type Moment } from './draw.ts'
 import { Effects } from './effects.ts'
 import { Lives } from './lives.ts'
 import { pause, until } from './pause.ts'
-import { type CampaignOptions, drawKinds, drawMoments, type Moment, type Trouble } from './plan.ts'
+import { type CampaignOptions, SHARES, type Trouble } from './plan.ts'
 import { Publisher } from './publisher.ts'
 import { CHANNEL, STILL_MS } from './settings.ts'
 
 const STALL_MS = 120_000
+const CONSUMER = fileURLToPath(new URL('consumer.ts', import.meta.url))
 
 export interface CampaignResult {
   readonly options: CampaignOptions
@@ -57,10 +60,10 @@ class Campaign {
     this.#proxy = proxy
     this.#effects = new Effects(join(folder, 'effects.db'))
     const url = proxy.through(node.url)
-    this.#lives = new Lives(url, options.queueType, folder)
+    this.#lives = new Lives(CONSUMER, url, options.queueType, folder)
     this.#publisher = new Publisher(url, options.queueType)
     const make = createFactory({ clock: systemClock, random: seededRandom(options.seed + 2) })
-    this.#events = drawKinds(options).map(kind => make.event({ channel: CHANNEL, payload: { kind } }))
+    this.#events = drawKinds(options, SHARES).map(kind => make.event({ channel: CHANNEL, payload: { kind } }))
   }
 
   /** The server of Debian 12 can forget who leads a quorum queue that was declared right before a kill. */
@@ -75,7 +78,7 @@ class Campaign {
   async run(tell: (line: string) => void): Promise<Findings> {
     await this.#lives.begin()
     const publishing = this.#publisher.publish(this.#events, () => this.#effects.count)
-    for (const moment of drawMoments(this.#options)) {
+    for (const moment of drawMoments(this.#options, this.#options.troubles)) {
       await this.#reach(moment)
       tell(`${this.#effects.count} handled: ${moment.trouble}`)
       await this.#bring(moment.trouble)
@@ -94,7 +97,7 @@ class Campaign {
     this.#effects.close()
   }
 
-  async #reach({ at }: Moment): Promise<void> {
+  async #reach({ at }: Moment<Trouble>): Promise<void> {
     const wanted = Math.min(at, this.#effects.count + this.#options.messages)
     await until(
       () => this.#effects.count >= wanted,

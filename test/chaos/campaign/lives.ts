@@ -1,31 +1,32 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 
-const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
-
-/** The consumer through all of its lives: when it is killed, the next one begins. */
+/** A process through all of its lives: when it is killed, the next one begins. Its last argument tells which it is. */
 export class Lives {
-  /** How often a delivery ended in each way, as far as the dead could tell. */
+  /** How often it said each line: how a delivery ended, as far as the dead could tell. */
   readonly outcomes = new Map<string, number>()
+  readonly #script: string
   readonly #args: readonly string[]
   #child: ChildProcess | undefined
   #count = 0
 
-  constructor(...args: readonly string[]) {
+  constructor(script: string, ...args: readonly string[]) {
+    this.#script = script
     this.#args = args
   }
 
   async begin(): Promise<void> {
-    const args = ['--no-warnings', SCRIPT, ...this.#args, String(++this.#count)]
+    const args = ['--no-warnings', this.#script, ...this.#args, String(++this.#count)]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#child = child
     const lines = createInterface(child.stdout)
     lines.on('line', line => this.outcomes.set(line, (this.outcomes.get(line) ?? 0) + 1))
     await new Promise<void>((resolve, reject) => {
       lines.once('line', () => resolve())
-      child.once('exit', code => reject(new Error(`the consumer ended with ${code} before it consumed`)))
+      child.once('exit', code =>
+        reject(new Error(`${this.#script} ended with ${code} before it said anything`)),
+      )
     })
   }
 

@@ -1,6 +1,7 @@
 import type { CampaignResult } from './campaign.ts'
 import type { Findings } from './count.ts'
-import { drawKinds, type Kind } from './plan.ts'
+import { drawKinds } from './draw.ts'
+import { type Kind, SHARES } from './plan.ts'
 
 /** What must be zero, and what it means when it is not. */
 const RULES: readonly (readonly [keyof Findings, string])[] = [
@@ -20,7 +21,7 @@ export function reportOf(result: CampaignResult): string[] {
   const { options, findings, tookMs } = result
   const { seed, messages, queueType, troubles } = options
   const kinds = new Map<Kind, number>()
-  for (const kind of drawKinds(options)) kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+  for (const kind of drawKinds(options, SHARES)) kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
   const row = (what: string, value: string | number) => `| ${what} | ${value} |`
   return [
     `| ${messages} messages, ${queueType} queues, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,

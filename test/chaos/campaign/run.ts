@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { findRabbitmq } from '../../services/rabbitmq.ts'
+import { whole } from './arguments.ts'
 import { runCampaign } from './campaign.ts'
 import { reportOf, violationsOf } from './report.ts'
 
@@ -53,11 +54,4 @@ async function run(options: Parameters<typeof runCampaign>[0]): Promise<void> {
   } finally {
     await server.close()
   }
-}
-
-function whole(text: string): number {
-  const number = Number(text)
-  if (text === '' || !Number.isSafeInteger(number) || number < 0)
-    throw new Error(`'${text}' is no whole number`)
-  return number
 }

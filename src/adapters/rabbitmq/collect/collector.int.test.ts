@@ -71,6 +71,30 @@ function collecting(queues: readonly string[], options: object = {}) {
 }
 
 describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () => {
+  it('F8: stops, leaves what comes meanwhile, knows how much that is, and begins anew', async () => {
+    const { queue, exchange, dlq } = await shop()
+    const { store, open, errors } = collecting([dlq])
+    const collector = open()
+    const bury = async () => {
+      await outside!.publish(exchange, 'order.placed', Buffer.from('{}'), { messageId: uniqueName('m') })
+      await rejectAll(queue, 1)
+    }
+    const collected = (count: number) =>
+      patience.eventually(async () => (await store.stats()).count === count, `${count} letters`)
+    collector.start(store)
+    await bury()
+    await collected(1)
+    await collector.stop()
+    await bury()
+    await patience.eventually(async () => (await outside!.depth(dlq)) === 1, 'it lies in the queue')
+    expect(await collector.depths()).toEqual([{ queue: dlq, depth: 1 }])
+    expect((await store.stats()).count).toBe(1)
+    collector.start(store)
+    await collected(2)
+    await collector.close()
+    expect(errors).toEqual([])
+  })
+
   it.each([
     ['classic', {}],
     ['quorum', QUORUM],

@@ -25,6 +25,11 @@ export function rabbitmqCollector(options: CollectorOptions): Collector {
   return new RabbitmqCollector(resolveCollector(options))
 }
 
+/** From a start to the next stop. */
+interface Run {
+  isOver: boolean
+}
+
 class RabbitmqCollector implements Collector {
   readonly name: string
   readonly #settings: CollectorSettings
@@ -34,7 +39,7 @@ class RabbitmqCollector implements Collector {
   readonly #drains = new Map<string, Drain>()
   readonly #timers = new Map<'queues' | 'outcomes', Cancel>()
   readonly #work = new Set<Promise<void>>()
-  #store: DeadLetterStore | undefined
+  #run: Run | undefined
   #queues: readonly string[] = []
   /** When the last look began that saw every queue; mode `peek` only. */
   #peekedAt = 0
@@ -52,11 +57,25 @@ class RabbitmqCollector implements Collector {
 
   start(into: DeadLetterStore): void {
     if (this.#closing !== undefined) throw new BrokerClosedError(this.name)
-    if (this.#store !== undefined) return
-    this.#store = into
+    if (this.#run !== undefined) return
+    const run: Run = { isOver: false }
+    this.#run = run
     const saver = new Saver(this.#settings, into)
-    this.#every('queues', this.#settings.lookEveryMs, () => this.#look(saver))
-    this.#every('outcomes', LOOK_FOR_OUTCOMES_MS, () => this.#lookForOutcomes(into))
+    this.#every(run, 'queues', this.#settings.lookEveryMs, () => this.#look(run, saver))
+    this.#every(run, 'outcomes', LOOK_FOR_OUTCOMES_MS, () => this.#lookForOutcomes(into))
+  }
+
+  async stop(): Promise<void> {
+    if (this.#run === undefined) return
+    this.#run.isOver = true
+    this.#run = undefined
+    for (const cancel of this.#timers.values()) cancel()
+    const drains = [...this.#drains.values()]
+    this.#drains.clear()
+    this.#peeked.clear()
+    await Promise.all(drains.map(drain => drain.close()))
+    // Before their connection goes: a channel that closes at the same time is never heard of again.
+    await atMost(this.#settings.connection.clock, CLOSE_MS, Promise.all(this.#work))
   }
 
   async send(events: readonly LazaretEvent[], origin: Origin): Promise<void> {
@@ -68,11 +87,20 @@ class RabbitmqCollector implements Collector {
   async depths(): Promise<readonly QueueDepth[]> {
     if (this.#closing !== undefined) throw new BrokerClosedError(this.name)
     const connection = await this.#collecting.get(this.#settings.connection.connectTimeoutMs)
-    const depths = await depthsOf(connection, this.#queues)
+    const depths = await depthsOf(connection, await this.#queuesNow())
     return depths.map(({ queue, depth }) => ({
       queue,
       depth: Math.max(0, depth - (this.#peeked.get(queue) ?? 0)),
     }))
+  }
+
+  /**
+   * Whoever stands by has not looked for queues yet. Of those that are only looked into it does not know how much of them
+   * is letters already, so it says nothing of them.
+   */
+  async #queuesNow(): Promise<readonly string[]> {
+    if (this.#run !== undefined) return this.#queues
+    return this.#settings.mode === 'peek' ? [] : await findQueues(this.#settings)
   }
 
   close(): Promise<void> {
@@ -81,34 +109,31 @@ class RabbitmqCollector implements Collector {
   }
 
   async #close(): Promise<void> {
-    for (const cancel of this.#timers.values()) cancel()
-    await Promise.all([...this.#drains.values()].map(drain => drain.close()))
-    // Before their connection goes: a channel that closes at the same time is never heard of again.
-    await atMost(this.#settings.connection.clock, CLOSE_MS, Promise.all(this.#work))
+    await this.stop()
     await Promise.all([this.#collecting.close(), this.#returning.close()])
   }
 
-  /** At once, and again so long after it has ended, until it is closed. */
-  #every(name: 'queues' | 'outcomes', ms: number, task: () => Promise<void>): void {
-    if (this.#closing !== undefined) return
+  /** At once, and again so long after it has ended, until the run is over. */
+  #every(run: Run, name: 'queues' | 'outcomes', ms: number, task: () => Promise<void>): void {
+    if (run.isOver) return
     const work = task()
       .catch((error: unknown) => {
-        if (this.#closing === undefined) this.#settings.onError(error)
+        if (!run.isOver) this.#settings.onError(error)
       })
       .then(() => {
         this.#work.delete(work)
-        if (this.#closing === undefined)
+        if (!run.isOver)
           this.#timers.set(
             name,
-            this.#settings.connection.clock.schedule(ms, () => this.#every(name, ms, task)),
+            this.#settings.connection.clock.schedule(ms, () => this.#every(run, name, ms, task)),
           )
       })
     this.#work.add(work)
   }
 
-  async #look(saver: Saver): Promise<void> {
+  async #look(run: Run, saver: Saver): Promise<void> {
     this.#queues = await findQueues(this.#settings)
-    if (this.#closing !== undefined) return
+    if (run.isOver) return
     if (this.#settings.mode === 'peek') await this.#peek(saver)
     else await this.#drain(saver)
   }

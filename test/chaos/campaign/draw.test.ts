@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type CampaignOptions, drawKinds, drawMoments } from './plan.ts'
+import { drawKinds, drawMoments } from './draw.ts'
+import { type CampaignOptions, SHARES } from './plan.ts'
 
 const options: CampaignOptions = {
   seed: 7,
@@ -10,21 +11,21 @@ const options: CampaignOptions = {
 
 describe('the plan of a campaign', () => {
   it('E21: has the shares of failures that were asked for', () => {
-    const kinds = drawKinds(options)
+    const kinds = drawKinds(options, SHARES)
     const count = (wanted: string) => kinds.filter(kind => kind === wanted).length
     expect([count('transient'), count('permanent'), count('poison')]).toEqual([2_500, 500, 50])
     expect(kinds).toHaveLength(50_000)
   })
 
   it('E21: has every trouble, in an order that the seed decides, and repeats', () => {
-    const moments = drawMoments(options)
+    const moments = drawMoments(options, options.troubles)
     const times = moments.map(({ at }) => at)
     expect(times).toEqual([...times].sort((a, b) => a - b))
     expect(times.at(-1)).toBeLessThan(45_000)
     const order = moments.map(({ trouble }) => trouble)
     expect(order.filter(trouble => trouble === 'kill')).toHaveLength(10)
     expect(order).toHaveLength(33)
-    expect(drawMoments(options)).toEqual(moments)
-    expect(drawMoments({ ...options, seed: 8 })).not.toEqual(moments)
+    expect(drawMoments(options, options.troubles)).toEqual(moments)
+    expect(drawMoments({ ...options, seed: 8 }, options.troubles)).not.toEqual(moments)
   })
 })

@@ -1,0 +1,64 @@
+import { OptionsError } from '../../../core/options/faults.ts'
+import { ask } from '../ask.ts'
+import type { PgQueryable } from '../client.ts'
+import { holdable } from '../text.ts'
+import type { ClaimFor } from './claiming.ts'
+import { eventUuid } from './event-row.ts'
+
+/** Makes the handler known, so that it gets what is enqueued from now on, and what was there for nobody. */
+export async function enterHandler(on: PgQueryable, { channel, handler, isByKey }: ClaimFor): Promise<void> {
+  await ask(
+    on,
+    `subscribing handler ${handler}`,
+    `insert into lazaret.outbox_handlers (channel, handler, by_key) values ($1, $2, $3) on conflict do nothing`,
+    [channel, handler, isByKey],
+  )
+  const { rows } = await ask(
+    on,
+    `subscribing handler ${handler}`,
+    'select by_key as "isByKey" from lazaret.outbox_handlers where channel = $1 and handler = $2',
+    [channel, handler],
+  )
+  if (rows[0]?.isByKey !== isByKey) throw orderedOtherwise(isByKey, handler)
+  while (await adopt(on, channel));
+}
+
+/** Gives rows that are for nobody to the handlers of the channel; whether there were any. */
+export async function adopt(on: PgQueryable, channel: string): Promise<boolean> {
+  const { rows } = await ask(
+    on,
+    `looking for events of channel ${channel}`,
+    'select lazaret.outbox_adopt($1) as count',
+    [channel],
+  )
+  return rows[0].count > 0
+}
+
+/** The later ones of its key need not wait any more; whether there was a dead one. */
+export async function letEventGo(on: PgQueryable, channel: string, eventId: string): Promise<boolean> {
+  const { rowCount } = await ask(
+    on,
+    `letting event ${eventId} go`,
+    `update lazaret.outbox set lane = null
+     where event_id = $2 and status = 'failed' and channel = $1 and lane is not null`,
+    [holdable(channel), eventUuid(eventId)],
+  )
+  return rowCount !== 0
+}
+
+export async function countDepth(on: PgQueryable, channel: string, handler: string): Promise<number> {
+  const { rows } = await ask(
+    on,
+    `counting events of channel ${channel}`,
+    `select count(*)::float8 as count from lazaret.outbox
+     where channel = $1 and (target = $2 or target is null) and status in ('pending', 'in_flight')`,
+    [holdable(channel), holdable(handler)],
+  )
+  return rows[0].count
+}
+
+function orderedOtherwise(isByKey: boolean, handler: string): OptionsError {
+  const [asked, begun] = isByKey ? ['by-key', 'none'] : ['none', 'by-key']
+  const remedy = `give '${begun}', which handler ${handler} began with, or another handler name`
+  return new OptionsError('subscribe', [{ path: 'subscribe.ordering', received: `'${asked}'`, remedy }])
+}

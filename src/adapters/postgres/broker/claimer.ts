@@ -1,0 +1,63 @@
+import type { EventCodec } from '../../../ports/letter-codec.ts'
+import type { PgPool } from '../client.ts'
+import { type ClaimedRow, type ClaimFor, claimFirst, claimRows, lookAhead, type Outlook } from './claiming.ts'
+import { OutboxDelivery } from './delivery.ts'
+import type { Holdings } from './holdings.ts'
+import { Lanes } from './lanes.ts'
+import type { Owner } from './owner.ts'
+
+export interface ClaimerParts {
+  readonly pool: PgPool
+  readonly owner: Owner
+  readonly holdings: Holdings
+  readonly broker: string
+  readonly codec: EventCodec
+  /** Told when something that waits for its time will be ready. */
+  wakeIn(delayMs: number): void
+}
+
+/** Takes what is ready for this process. */
+export class Claimer {
+  readonly #parts: ClaimerParts
+  readonly #lanes = new WeakMap<ClaimFor, Lanes>()
+
+  constructor(parts: ClaimerParts) {
+    this.#parts = parts
+  }
+
+  async claim(claimFor: ClaimFor, limit: number): Promise<readonly OutboxDelivery[]> {
+    const { owner, holdings, broker, codec } = this.#parts
+    const id = await owner.id()
+    const rows = await holdings.claim(() => this.#take(claimFor, id, limit))
+    const seqs = rows.map(({ seq }) => seq)
+    try {
+      await owner.forgetAttempts(seqs)
+    } catch (error) {
+      for (const seq of seqs) holdings.lose(seq)
+      throw error
+    }
+    return rows.map(row => new OutboxDelivery(row, id, broker, codec))
+  }
+
+  /** What is to come, when there was nothing to claim. */
+  async lookAhead(claimFor: ClaimFor): Promise<Outlook> {
+    return lookAhead(this.#parts.pool, claimFor, await this.#parts.owner.id())
+  }
+
+  /** What is first in its lane, and with the room that is left what no order binds. */
+  async #take(claimFor: ClaimFor, owner: number, limit: number): Promise<ClaimedRow[]> {
+    const { pool, wakeIn } = this.#parts
+    if (!claimFor.isByKey) return claimRows(pool, claimFor, owner, limit)
+    const { seqs, dueInMs } = await this.#lanesOf(claimFor).ready(pool, claimFor, limit)
+    if (dueInMs !== undefined) wakeIn(dueInMs)
+    const first = seqs.length === 0 ? [] : await claimFirst(pool, claimFor, owner, seqs)
+    const room = limit - first.length
+    return room === 0 ? first : [...first, ...(await claimRows(pool, claimFor, owner, room))]
+  }
+
+  #lanesOf(claimFor: ClaimFor): Lanes {
+    const known = this.#lanes.get(claimFor) ?? new Lanes()
+    this.#lanes.set(claimFor, known)
+    return known
+  }
+}

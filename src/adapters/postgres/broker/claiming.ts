@@ -1,0 +1,102 @@
+import { ask } from '../ask.ts'
+import type { PgQueryable } from '../client.ts'
+import { EVENT_COLUMNS, type EventRow } from './event-row.ts'
+
+export interface ClaimedRow extends EventRow {
+  readonly seq: number
+  readonly dueMicros: number
+  readonly attempts: number
+  readonly attemptsEnded: number
+  readonly attemptLog: string | null
+  readonly letterId: string | null
+  readonly letterKept: boolean
+}
+
+export interface ClaimFor {
+  readonly channel: string
+  readonly handler: string
+  readonly isByKey: boolean
+  readonly generation: number
+}
+
+const TAKEN = `o.seq::float8 as seq, (extract(epoch from o.next_attempt_at) * 1000000)::float8 as "dueMicros",
+  o.attempts, o.attempts_ended as "attemptsEnded", o.attempt_log::text as "attemptLog", o.letter_id as "letterId",
+  o.letter_kept as "letterKept", ${EVENT_COLUMNS}`
+
+const READY = `c.channel = $1 and c.target = $2 and c.status = 'pending' and c.next_attempt_at <= statement_timestamp()
+    and c.generation <= $4`
+
+/**
+ * One statement that commits by itself: no transaction is held open while a handler runs. The rows are found by the
+ * index of what is pending and taken by an array of their numbers; a join in the place of the array makes the planner
+ * read the whole table. An owner that was taken for dead claims nothing; whoever ends it waits for claims under way.
+ */
+function claimStatement(which: string): string {
+  return `with alive as (select from lazaret.outbox_owners where id = $3 for key share)
+update lazaret.outbox o set status = 'in_flight', owner = $3
+where exists (select from alive) and o.seq = any (array(
+  select c.seq from lazaret.outbox c where ${READY} and ${which} for update skip locked))
+returning ${TAKEN}`
+}
+
+const CLAIM = claimStatement('c.lane is null order by c.next_attempt_at, c.seq limit $5')
+const CLAIM_FIRST = claimStatement('c.seq = any ($5::bigint[])')
+
+/** Rows that no order binds, the ones that have waited longest first. */
+export function claimRows(
+  on: PgQueryable,
+  claimFor: ClaimFor,
+  owner: number,
+  limit: number,
+): Promise<ClaimedRow[]> {
+  return claim(on, CLAIM, claimFor, owner, limit)
+}
+
+/** Of these rows, each the first of its lane, the ones that can still be claimed. */
+export function claimFirst(
+  on: PgQueryable,
+  claimFor: ClaimFor,
+  owner: number,
+  seqs: readonly number[],
+): Promise<ClaimedRow[]> {
+  return claim(on, CLAIM_FIRST, claimFor, owner, seqs)
+}
+
+async function claim(
+  on: PgQueryable,
+  statement: string,
+  { channel, handler, generation }: ClaimFor,
+  owner: number,
+  which: unknown,
+): Promise<ClaimedRow[]> {
+  const values = [channel, handler, owner, generation, which]
+  const { rows } = await ask(on, `claiming events of channel ${channel}`, statement, values)
+  return (rows as ClaimedRow[]).sort((a, b) => a.dueMicros - b.dueMicros || a.seq - b.seq)
+}
+
+export interface Outlook {
+  /** Whether the owner still counts as alive. */
+  readonly isAlive: boolean
+  /** How long until the next retry is due, if one waits. */
+  readonly dueInMs: number | null
+}
+
+const OUTLOOK = `select exists (select from lazaret.outbox_owners where id = $3) as "isAlive", (
+  select (extract(epoch from next_attempt_at - statement_timestamp()) * 1000)::float8 from lazaret.outbox
+  where channel = $1 and target = $2 and status = 'pending' and lane is null
+    and next_attempt_at > statement_timestamp()
+  order by next_attempt_at limit 1) as "dueInMs"`
+
+/** Asked when there was nothing more to claim. */
+export async function lookAhead(
+  on: PgQueryable,
+  { channel, handler }: ClaimFor,
+  owner: number,
+): Promise<Outlook> {
+  const { rows } = await ask(on, `looking for retries of channel ${channel}`, OUTLOOK, [
+    channel,
+    handler,
+    owner,
+  ])
+  return rows[0]
+}

@@ -1,0 +1,82 @@
+import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../core/dead-letter/caps.ts'
+import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import type { Delivery, Undecodable } from '../../../ports/broker.ts'
+import type { EventCodec } from '../../../ports/letter-codec.ts'
+import type { ClaimedRow } from './claiming.ts'
+import { readEvent } from './event-row.ts'
+
+const NO_ATTEMPTS: readonly AttemptRecord[] = Object.freeze([])
+
+/** One handing-over. What consumers see of it never changes; what is recorded meanwhile is told by the next one. */
+export class OutboxDelivery implements Delivery {
+  readonly channel: string
+  readonly content: LazaretEvent | Undecodable
+  readonly started: number
+  readonly ended: number
+  readonly history: readonly AttemptRecord[]
+  readonly origin: Origin
+  readonly seq: number
+  /** Who claimed it. */
+  readonly owner: number
+  /** The letter that the broker, and nobody else, keeps of its event. */
+  readonly keptLetterId: string | undefined
+  #begun = 0
+  #ended = 0
+  #historyNow: readonly AttemptRecord[]
+
+  constructor(row: ClaimedRow, owner: number, broker: string, codec: EventCodec) {
+    this.channel = row.channel
+    this.content = readEvent(row, codec)
+    this.started = row.attempts
+    this.ended = row.attemptsEnded
+    this.history = row.attemptLog === null ? NO_ATTEMPTS : readHistory(row.attemptLog)
+    this.origin = { broker, queue: row.channel, offset: row.seq }
+    this.seq = row.seq
+    this.owner = owner
+    this.keptLetterId = row.letterKept ? (row.letterId ?? undefined) : undefined
+    this.#historyNow = this.history
+  }
+
+  begin(ended: readonly AttemptRecord[]): void {
+    this.end(ended)
+    this.#begun++
+  }
+
+  end(ended: readonly AttemptRecord[]): void {
+    if (ended.length === 0) return
+    this.#ended += ended.length
+    this.#historyNow = keepFirstAndLatest([...this.#historyNow, ...ended], DEFAULT_MAX_ATTEMPTS_KEPT)
+  }
+
+  /** Attempts begun in this cycle, those of this delivery included. */
+  get attempts(): number {
+    return this.started + this.#begun
+  }
+
+  get attemptsEnded(): number {
+    return this.ended + this.#ended
+  }
+
+  /** The same with the start that has not ended taken back. */
+  get attemptsTakenBack(): number {
+    return this.attempts - (this.#begun > this.#ended ? 1 : 0)
+  }
+
+  /** Of all attempts that ended; null when none of them ended here. */
+  get attemptLog(): string | null {
+    return this.#ended === 0 ? null : JSON.stringify(this.#historyNow)
+  }
+}
+
+/** An attempt has all of its fields, unset ones as undefined, which JSON leaves out. */
+function readHistory(text: string): readonly AttemptRecord[] {
+  const attempts: readonly AttemptRecord[] = JSON.parse(text)
+  return attempts.map(({ number, startedAt, endedAt, failure, delayMs }) => ({
+    number,
+    startedAt,
+    endedAt,
+    failure: failure && { ...failure, code: failure.code, stack: failure.stack },
+    delayMs,
+  }))
+}

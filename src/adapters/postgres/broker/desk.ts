@@ -1,0 +1,144 @@
+import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
+import type { Delivery, Settlement } from '../../../ports/broker.ts'
+import { BrokerClosedError, DeliveryLostError } from '../../../ports/broker-errors.ts'
+import { LetterTable } from '../letters/letter-table.ts'
+import type { PostgresSettings } from '../options.ts'
+import { adopt, enterHandler } from './channels.ts'
+import { Claimer } from './claimer.ts'
+import type { ClaimFor } from './claiming.ts'
+import type { OutboxDelivery } from './delivery.ts'
+import { Holdings } from './holdings.ts'
+import { Listener } from './listener.ts'
+import type { Notices } from './notices.ts'
+import { Owner } from './owner.ts'
+import { Rounds } from './rounds.ts'
+import { Settler } from './settler.ts'
+import { type Counter, OutboxSubscription } from './subscription.ts'
+
+/** The consuming side of an outbox: its subscriptions, and what they have in common. */
+export class Desk implements Counter {
+  readonly #settings: PostgresSettings
+  readonly #notices: Notices
+  readonly #owner: Owner
+  readonly #holdings: Holdings
+  readonly #claimer: Claimer
+  readonly #settler: Settler
+  readonly #listener: Listener
+  readonly #rounds: Rounds
+  readonly #subscriptions = new Set<OutboxSubscription>()
+  #isClosed = false
+
+  constructor(settings: PostgresSettings, notices: Notices) {
+    const { pool, name, clock, codec, leaseMs, maxPollMs, maxLetters, delivered } = settings
+    this.#settings = settings
+    this.#notices = notices
+    const owner = new Owner(pool, leaseMs)
+    const holdings = new Holdings(held => owner.giveBackOthers(held))
+    const letters = new LetterTable(name, codec.letters, maxLetters)
+    const rounds = new Rounds({
+      clock,
+      maxPollMs,
+      beatMs: leaseMs / 3,
+      poll: () => this.#wakeAll(),
+      beat: () => this.#beat(),
+    })
+    const wakeIn = (delayMs: number) => rounds.wakeIn(delayMs)
+    this.#owner = owner
+    this.#holdings = holdings
+    this.#rounds = rounds
+    this.#claimer = new Claimer({ pool, owner, holdings, broker: name, codec: codec.events, wakeIn })
+    this.#settler = new Settler({ pool, owner, holdings, letters, clock, delivered })
+    this.#listener = new Listener(pool, channel => this.wakeChannel(channel))
+  }
+
+  async subscribe(
+    claimFor: ClaimFor,
+    prefetch: number,
+    deliver: (delivery: Delivery) => void,
+  ): Promise<OutboxSubscription> {
+    const { pool, name, listen } = this.#settings
+    await enterHandler(pool, claimFor)
+    await this.#owner.id()
+    // Without it polling finds what there is.
+    if (listen) await this.#listener.start().catch(() => {})
+    const subscription = new OutboxSubscription(claimFor, prefetch, this, deliver)
+    if (this.#isClosed) throw new BrokerClosedError(name)
+    this.#subscriptions.add(subscription)
+    this.#rounds.start()
+    return subscription
+  }
+
+  /** There may be something to claim in the channel. */
+  wakeChannel(channel: string): void {
+    for (const each of this.#subscriptions) if (each.claimFor.channel === channel) each.wake()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all(Array.from(this.#subscriptions, subscription => subscription.close()))
+    await this.#rounds.end()
+    await this.#listener.stop()
+    await this.#owner.resign()
+  }
+
+  async claim(claimFor: ClaimFor, limit: number): Promise<readonly OutboxDelivery[]> {
+    const deliveries = await this.#claimer.claim(claimFor, limit)
+    if (deliveries.length > 0) this.#rounds.hurry()
+    return deliveries
+  }
+
+  async ranDry(claimFor: ClaimFor): Promise<void> {
+    const { isAlive, dueInMs } = await this.#claimer.lookAhead(claimFor)
+    if (!isAlive) await this.#owner.beat()
+    if (dueInMs !== null) this.#rounds.wakeIn(dueInMs)
+    if (await adopt(this.#settings.pool, claimFor.channel)) this.wakeChannel(claimFor.channel)
+  }
+
+  begin(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean> {
+    return this.#settler.begin(delivery, ended)
+  }
+
+  async settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
+    const isSettled = await this.#settler.settle(delivery, settlement)
+    if (settlement.outcome === 'retry' || settlement.outcome === 'release')
+      this.#rounds.wakeIn(settlement.notBefore - this.#settings.clock.now())
+    return isSettled
+  }
+
+  async giveBack(deliveries: readonly OutboxDelivery[]): Promise<void> {
+    await Promise.all(deliveries.map(delivery => this.#settler.giveBack(delivery)))
+    for (const channel of new Set(deliveries.map(each => each.channel))) {
+      this.wakeChannel(channel)
+      await this.#notices.tell(channel).catch(() => {})
+    }
+  }
+
+  async takeBack(delivery: OutboxDelivery): Promise<void> {
+    await this.#settler.giveBack(delivery, delivery.attemptsTakenBack)
+  }
+
+  wake({ channel, handler }: ClaimFor): void {
+    for (const each of this.#subscriptions)
+      if (each.claimFor.channel === channel && each.claimFor.handler === handler) each.wake()
+  }
+
+  left(subscription: OutboxSubscription): void {
+    this.#subscriptions.delete(subscription)
+    if (this.#subscriptions.size === 0) this.#rounds.stop()
+  }
+
+  lost(channel: string): DeliveryLostError {
+    return new DeliveryLostError(this.#settings.name, channel)
+  }
+
+  #wakeAll(): void {
+    for (const subscription of this.#subscriptions) subscription.wake()
+  }
+
+  async #beat(): Promise<void> {
+    await this.#owner.beat()
+    await this.#holdings.check()
+    if ((await this.#owner.reclaim()) > 0) this.#wakeAll()
+    if (this.#settings.listen) await this.#listener.start()
+  }
+}

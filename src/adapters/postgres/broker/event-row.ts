@@ -1,0 +1,117 @@
+import { encodeBase64 } from '../../../core/event/base64.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { eventFromJson } from '../../../core/event/json.ts'
+import { isBytes } from '../../../core/event/plain.ts'
+import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
+import { hash128 } from '../../../core/hash.ts'
+import type { Undecodable } from '../../../ports/broker.ts'
+import { type EventCodec, plainCodec } from '../../../ports/letter-codec.ts'
+import { asMs } from '../text.ts'
+import { requireHoldable } from './unholdable.ts'
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+
+/** The columns of an event as they cross to the server, and their types there. */
+export const EVENT_RECORD = `id uuid, "foreignId" text, "idempotencyKey" text, channel text, type text, key text,
+  source text, handler text, payload json, bytes text, sealed text, headers jsonb, replay text, replays integer,
+  "occurredAt" float8, "expiresAt" float8`
+
+/** What is selected of a row to make its event of. */
+export const EVENT_COLUMNS = `o.event_id::text as id, o.foreign_id as "foreignId", o.idempotency_key as "idempotencyKey",
+  o.channel, o.type, o.key, o.source, o.payload::text as payload, encode(o.payload_bytes, 'base64') as bytes, o.sealed,
+  o.headers::text as headers, ${asMs('o.occurred_at')} as "occurredAt", ${asMs('o.expires_at')} as "expiresAt"`
+
+export interface EventRow {
+  readonly id: string
+  readonly foreignId: string | null
+  readonly idempotencyKey: string | null
+  readonly channel: string
+  readonly type: string
+  readonly key: string | null
+  readonly source: string | null
+  readonly payload: string | null
+  readonly bytes: string | null
+  readonly sealed: string | null
+  readonly headers: string
+  readonly occurredAt: number
+  readonly expiresAt: number | null
+}
+
+/** The UUID that an event is found by: its id, or one made of it where that is none. */
+export function eventUuid(id: string): string {
+  if (UUID.test(id)) return id
+  const hash = hash128(id)
+  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20)}`
+}
+
+/** One event as JSON that `json_to_recordset` reads as EVENT_RECORD. The payload lies in it as the text it is. */
+export function writeEvent(event: LazaretEvent, codec: EventCodec): string {
+  const { id, channel, type, key, source, headers, idempotencyKey, occurredAt, expiresAt } = event
+  const uuid = eventUuid(id)
+  const attempt = Number(headers[REPLAY_HEADERS.replayAttempt])
+  const envelope = JSON.stringify({
+    id: uuid,
+    foreignId: uuid === id ? undefined : id,
+    idempotencyKey,
+    channel,
+    type,
+    key,
+    source,
+    handler: headers[REPLAY_HEADERS.handler],
+    replay: replayOf(event),
+    replays: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 0,
+    occurredAt,
+    expiresAt,
+  })
+  return `${envelope.slice(0, -1)},${writeContent(event, codec)}}`
+}
+
+function writeContent(event: LazaretEvent, codec: EventCodec): string {
+  if (codec !== plainCodec.events) return `"sealed":${JSON.stringify(codec.encode(event))},"headers":{}`
+  const headers = `"headers":${JSON.stringify(event.headers)}`
+  if (isBytes(event.payload)) return `"bytes":"${encodeBase64(event.payload)}",${headers}`
+  const payload = JSON.stringify(event.payload)
+  requireHoldable(event, payload)
+  return `"payload":${payload},${headers}`
+}
+
+/** Which replay of the event this is. A replay that is interrupted sends again what may be on its way already. */
+function replayOf({ headers }: LazaretEvent): string | undefined {
+  const id = headers[REPLAY_HEADERS.replayId]
+  return id === undefined ? undefined : `${id} ${headers[REPLAY_HEADERS.replayAttempt] ?? ''}`
+}
+
+/** What cannot be read is handed over as it is: it becomes a dead letter like everything else. */
+export function readEvent(row: EventRow, codec: EventCodec): LazaretEvent | Undecodable {
+  try {
+    return row.sealed === null ? readPlain(row) : readSealed(row, row.sealed, codec)
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    return { raw: new TextEncoder().encode(row.sealed ?? row.payload ?? JSON.stringify(row)), problem }
+  }
+}
+
+function readPlain({ id, foreignId, payload, bytes, ...row }: EventRow): LazaretEvent {
+  const eventId = foreignId ?? id
+  return eventFromJson({
+    v: 1,
+    id: eventId,
+    type: row.type,
+    channel: row.channel,
+    key: row.key ?? undefined,
+    idempotencyKey: row.idempotencyKey ?? eventId,
+    occurredAt: Math.floor(row.occurredAt),
+    expiresAt: row.expiresAt === null ? undefined : Math.floor(row.expiresAt),
+    source: row.source ?? undefined,
+    headers: JSON.parse(row.headers),
+    ...(bytes === null
+      ? { payload: payload === null ? null : JSON.parse(payload) }
+      : { payloadBase64: bytes.replaceAll('\n', '') }),
+  })
+}
+
+/** A replay by SQL cannot open the seal: its headers lie beside it. */
+function readSealed({ headers }: EventRow, sealed: string, codec: EventCodec): LazaretEvent {
+  const event = codec.decode(sealed)
+  return headers === '{}' ? event : { ...event, headers: { ...event.headers, ...JSON.parse(headers) } }
+}

@@ -1,0 +1,140 @@
+import { ask } from '../ask.ts'
+import type { PgPool } from '../client.ts'
+import { PostgresClosedError } from '../errors.ts'
+import { Gathering } from './gathering.ts'
+
+const MOST_AT_ONCE = 10_000
+
+/**
+ * This process as others see it: a row whose lease is renewed all the time. What it has in flight names it, so that one
+ * small update keeps the leases of all of them. Which attempts have begun is written there too, as one list: when this
+ * process dies under them, whoever takes its rows back counts those attempts, and only those.
+ */
+export class Owner {
+  readonly #pool: PgPool
+  readonly #leaseMs: number
+  readonly #running = new Set<number>()
+  #written = new Set<number>()
+  readonly #writing: Gathering<undefined, number | undefined>
+  #id: Promise<number> | undefined
+  #hasResigned = false
+
+  constructor(pool: PgPool, leaseMs: number) {
+    this.#pool = pool
+    this.#leaseMs = leaseMs
+    this.#writing = new Gathering(MOST_AT_ONCE, async items => {
+      const writtenFor = await this.#write()
+      return items.map(() => writtenFor)
+    })
+  }
+
+  /** Its number, registered when it is first needed. */
+  id(): Promise<number> {
+    if (this.#hasResigned) return Promise.reject(new PostgresClosedError('outbox'))
+    this.#id ??= this.#register()
+    return this.#id
+  }
+
+  /** Renews the lease; when it was lost, there is a new owner from now on, and what the old one had is lost. */
+  async beat(): Promise<void> {
+    if (this.#id === undefined) return
+    const { rowCount } = await ask(
+      this.#pool,
+      'renewing a lease',
+      `update lazaret.outbox_owners set lease_until = clock_timestamp() + $2::float8 * interval '1 ms' where id = $1`,
+      [await this.#id, this.#leaseMs],
+    )
+    if (rowCount === 0) this.#startOver()
+  }
+
+  /** Gives what dead processes had to whoever comes next; answers how many rows that were. */
+  async reclaim(): Promise<number> {
+    const { rows } = await ask(
+      this.#pool,
+      'looking for dead processes',
+      'select lazaret.outbox_reclaim() as count',
+    )
+    return rows[0].count
+  }
+
+  /** Gives back what it has in flight but for these; an attempt that had begun counts. */
+  async giveBackOthers(held: readonly number[]): Promise<void> {
+    await ask(
+      this.#pool,
+      'looking for forgotten events',
+      `update lazaret.outbox o set status = 'pending', owner = null,
+         attempts = o.attempts + case when o.seq = any (w.running) then 1 else 0 end
+       from lazaret.outbox_owners w
+       where w.id = $1 and o.owner = w.id and o.status = 'in_flight' and o.seq <> all ($2::bigint[])`,
+      [await this.id(), held],
+    )
+  }
+
+  /** An attempt begins. False when who claimed it is taken for dead: then somebody else has the event, or will. */
+  async begin({ seq, owner }: { readonly seq: number; readonly owner: number }): Promise<boolean> {
+    this.#running.add(seq)
+    const isAlive = (await this.#writing.add(undefined)) === owner
+    if (!isAlive) this.end(seq)
+    return isAlive
+  }
+
+  /** The attempt is over; that it is, is written with the next that begins. */
+  end(seq: number): void {
+    this.#running.delete(seq)
+  }
+
+  /** What is claimed again must not look begun because of an attempt that is over. */
+  async forgetAttempts(seqs: readonly number[]): Promise<void> {
+    if (seqs.some(seq => this.#written.has(seq))) await this.#writing.add(undefined)
+  }
+
+  /** Ends the lease; what should still be in flight goes to others. If it cannot be told, the lease runs out. */
+  async resign(): Promise<void> {
+    this.#hasResigned = true
+    const id = await this.#id?.catch(() => undefined)
+    this.#id = undefined
+    if (id === undefined) return
+    const end = `update lazaret.outbox_owners set lease_until = '-infinity' where id = $1`
+    await ask(this.#pool, 'resigning', end, [id])
+      .then(() => this.reclaim())
+      .catch(() => {})
+  }
+
+  async #register(): Promise<number> {
+    try {
+      const { rows } = await ask(
+        this.#pool,
+        'registering a consumer',
+        `insert into lazaret.outbox_owners (lease_until) values (clock_timestamp() + $1::float8 * interval '1 ms')
+         returning id::float8 as id`,
+        [this.#leaseMs],
+      )
+      return rows[0].id
+    } catch (error) {
+      this.#id = undefined
+      throw error
+    }
+  }
+
+  /** The owner whose list was written; undefined when it is taken for dead. */
+  async #write(): Promise<number | undefined> {
+    const id = await this.id()
+    const running = [...this.#running]
+    const { rowCount } = await ask(
+      this.#pool,
+      'recording attempts',
+      'update lazaret.outbox_owners set running = $2::bigint[] where id = $1',
+      [id, running],
+    )
+    this.#written = new Set(running)
+    if (rowCount !== 0) return id
+    this.#startOver()
+    return undefined
+  }
+
+  #startOver(): void {
+    this.#id = undefined
+    this.#running.clear()
+    this.#written.clear()
+  }
+}

@@ -1,0 +1,115 @@
+// The statements that settle. Each acts only on rows that are still in flight for the owner that claimed them, and
+// answers which those were.
+import { ask } from '../ask.ts'
+import type { PgQueryable } from '../client.ts'
+import { asTime } from '../text.ts'
+
+/**
+ * Whoever claims a row is its owner until it is in flight no more. Written so, no index on the rows in flight fits, and
+ * rows are found by their numbers: such an index holds all that the owner has had since the last vacuum.
+ */
+const stillOpenFor = (owner: string) => `o.owner is not distinct from ${owner}`
+
+const DONE = {
+  keep: `update lazaret.outbox o set status = 'delivered', owner = null, lane = null, delivered_at = statement_timestamp(),
+      attempts = $3, attempts_ended = $3
+    where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')} returning o.seq::float8 as seq`,
+  delete: `delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')}
+    returning o.seq::float8 as seq`,
+} as const
+
+export interface DoneRows {
+  readonly seqs: readonly number[]
+  readonly owner: number
+  readonly attempts: number
+}
+
+export async function markDone(
+  on: PgQueryable,
+  { seqs, owner, attempts }: DoneRows,
+  delivered: 'keep' | 'delete',
+): Promise<readonly number[]> {
+  const values = delivered === 'keep' ? [seqs, owner, attempts] : [seqs, owner]
+  const { rows } = await ask(on, 'settling events as done', DONE[delivered], values)
+  return rows.map(({ seq }) => seq)
+}
+
+/** A row that goes back to where it can be claimed. */
+export interface BackRow {
+  readonly seq: number
+  readonly owner: number
+  readonly attempts: number
+  readonly ended: number
+  readonly log: string | null
+  readonly error: string | null
+  readonly firstFailedAt: number | null
+  /** Null: it keeps its place. */
+  readonly delayMs: number | null
+}
+
+const BACK = `update lazaret.outbox o set status = 'pending', owner = null, attempts = v.attempts,
+    attempts_ended = v.ended, attempt_log = coalesce(v.log::json, o.attempt_log),
+    last_error = coalesce(v.error, o.last_error),
+    first_failed_at = coalesce(o.first_failed_at, to_timestamp(v."firstFailedAt" / 1000)),
+    next_attempt_at = coalesce(statement_timestamp() + v."delayMs" * interval '1 ms', o.next_attempt_at)
+  from json_to_recordset($1::json) as v(seq bigint, owner bigint, attempts integer, ended integer, log text,
+    error text, "firstFailedAt" float8, "delayMs" float8)
+  where o.seq = v.seq and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
+
+export async function putBack(on: PgQueryable, rows: readonly BackRow[]): Promise<readonly number[]> {
+  const answer = await ask(on, 'giving events back', BACK, [JSON.stringify(rows)])
+  return answer.rows.map(({ seq }) => seq)
+}
+
+/** What ended in process, written before the next attempt begins. */
+export type EndedRow = Pick<
+  BackRow,
+  'seq' | 'owner' | 'attempts' | 'ended' | 'log' | 'error' | 'firstFailedAt'
+>
+
+const ENDED = `update lazaret.outbox o set attempts = v.attempts, attempts_ended = v.ended, attempt_log = v.log::json,
+    last_error = coalesce(v.error, o.last_error),
+    first_failed_at = coalesce(o.first_failed_at, to_timestamp(v."firstFailedAt" / 1000))
+  from json_to_recordset($1::json) as v(seq bigint, owner bigint, attempts integer, ended integer, log text,
+    error text, "firstFailedAt" float8)
+  where o.seq = v.seq and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
+
+export async function recordEnded(on: PgQueryable, rows: readonly EndedRow[]): Promise<readonly number[]> {
+  const answer = await ask(on, 'recording attempts', ENDED, [JSON.stringify(rows)])
+  return answer.rows.map(({ seq }) => seq)
+}
+
+export interface FailedRow {
+  readonly seq: number
+  readonly owner: number
+  readonly attempts: number
+  readonly error: string | null
+  readonly firstFailedAt: number
+  readonly letterId: string
+  /** Its letter is kept here and nowhere else. */
+  readonly isKept: boolean
+}
+
+const FAILED = `update lazaret.outbox o set status = 'failed', owner = null, failed_at = statement_timestamp(),
+    attempts = $3, attempts_ended = $3, last_error = $4, first_failed_at = ${asTime(5)}, letter_id = $6,
+    letter_kept = o.letter_kept or $7
+  where o.seq = $1 and ${stillOpenFor('$2')}`
+
+/** Whether it was still open. */
+export async function markFailed(on: PgQueryable, row: FailedRow): Promise<boolean> {
+  const { seq, owner, attempts, error, firstFailedAt, letterId, isKept } = row
+  const values = [seq, owner, attempts, error, firstFailedAt, letterId, isKept]
+  const { rowCount } = await ask(on, 'settling an event as dead', FAILED, values)
+  return rowCount !== 0
+}
+
+/** Whether it is still open; it stays so until the transaction ends. */
+export async function lockOpen(on: PgQueryable, seq: number, owner: number): Promise<boolean> {
+  const { rowCount } = await ask(
+    on,
+    'settling an event',
+    `select from lazaret.outbox o where o.seq = $1 and ${stillOpenFor('$2')} for update`,
+    [seq, owner],
+  )
+  return rowCount !== 0
+}

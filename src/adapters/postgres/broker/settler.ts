@@ -1,0 +1,180 @@
+import type { AttemptFailure, AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { Settlement } from '../../../ports/broker.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import { inTransaction } from '../ask.ts'
+import type { PgPool } from '../client.ts'
+import type { LetterTable } from '../letters/letter-table.ts'
+import { holdable } from '../text.ts'
+import type { OutboxDelivery } from './delivery.ts'
+import { Gathering } from './gathering.ts'
+import type { Holdings } from './holdings.ts'
+import type { Owner } from './owner.ts'
+import {
+  type BackRow,
+  type EndedRow,
+  lockOpen,
+  markDone,
+  markFailed,
+  putBack,
+  recordEnded,
+} from './settlements.ts'
+
+const MOST_AT_ONCE = 1_000
+/** A wait beyond this is as good as for ever, and Postgres has no time for every number. */
+const LONGEST_DELAY_MS = 100 * 365 * 86_400_000
+
+export interface SettlerParts {
+  readonly pool: PgPool
+  readonly owner: Owner
+  readonly holdings: Holdings
+  readonly letters: LetterTable
+  readonly clock: Clock
+  readonly delivered: 'keep' | 'delete'
+}
+
+/**
+ * Records attempts and settlements; false when the delivery is not open any more. What is settled while a commit is
+ * under way is settled by the next one together.
+ */
+export class Settler {
+  readonly #parts: SettlerParts
+  readonly #done: Gathering<OutboxDelivery, boolean>
+  readonly #back: Gathering<BackRow, boolean>
+  readonly #ended: Gathering<EndedRow, boolean>
+
+  constructor(parts: SettlerParts) {
+    const { pool } = parts
+    this.#parts = parts
+    this.#done = new Gathering(MOST_AT_ONCE, deliveries => this.#markDone(deliveries))
+    this.#back = new Gathering(MOST_AT_ONCE, async rows => which(rows, await putBack(pool, rows)))
+    this.#ended = new Gathering(MOST_AT_ONCE, async rows => which(rows, await recordEnded(pool, rows)))
+  }
+
+  async begin(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean> {
+    const { owner } = this.#parts
+    const before = delivery.attempts
+    delivery.begin(ended)
+    if (ended.length > 0 && !(await this.#ended.add(endedRow(delivery, before, ended)))) return false
+    return owner.begin(delivery)
+  }
+
+  async settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
+    const isSettled = await this.#settle(delivery, settlement)
+    // Not before it is settled: if the process dies until then, the attempt it was about must count.
+    this.#forget(delivery)
+    return isSettled
+  }
+
+  #settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
+    switch (settlement.outcome) {
+      case 'done':
+        return delivery.keptLetterId === undefined
+          ? this.#done.add(delivery)
+          : this.#recover(delivery, delivery.keptLetterId)
+      case 'retry':
+        delivery.end(settlement.ended)
+        return this.#back.add({
+          ...endedRow(delivery, delivery.attempts, settlement.ended),
+          delayMs: this.#delayUntil(settlement.notBefore),
+        })
+      case 'release':
+        return this.#back.add({
+          ...endedRow(delivery, delivery.attemptsTakenBack, []),
+          delayMs: this.#delayUntil(settlement.notBefore),
+        })
+      case 'dead':
+        return this.#bury(delivery, settlement.letter, settlement.saved)
+    }
+  }
+
+  /**
+   * As if it had not been handed over, but for the attempts that began meanwhile. Never rejects: what cannot be given back
+   * now is in flight without anybody knowing, and that is looked for.
+   */
+  async giveBack(delivery: OutboxDelivery, attempts = delivery.attempts): Promise<void> {
+    try {
+      await this.#back.add({ ...endedRow(delivery, attempts, []), delayMs: null })
+      this.#forget(delivery)
+    } catch {
+      this.#parts.holdings.lose(delivery.seq)
+      this.#parts.owner.end(delivery.seq)
+    }
+  }
+
+  #forget({ seq }: OutboxDelivery): void {
+    this.#parts.owner.end(seq)
+    this.#parts.holdings.drop(seq)
+  }
+
+  async #markDone(deliveries: readonly OutboxDelivery[]): Promise<boolean[]> {
+    const alike = Object.groupBy(deliveries, ({ owner, attempts }) => `${owner} ${attempts}`)
+    const settled = await Promise.all(
+      Object.values(alike).map(group => {
+        const { owner, attempts } = group![0]!
+        const rows = { owner, attempts, seqs: group!.map(({ seq }) => seq) }
+        return markDone(this.#parts.pool, rows, this.#parts.delivered)
+      }),
+    )
+    return which(deliveries, settled.flat())
+  }
+
+  /** Its letter is kept here and by nobody else: so it is resolved here, in the transaction that settles the event. */
+  #recover(delivery: OutboxDelivery, letterId: string): Promise<boolean> {
+    const { pool, letters, clock, delivered } = this.#parts
+    return inTransaction(pool, 'settling an event as done', async client => {
+      if (!(await lockOpen(client, delivery.seq, delivery.owner))) return false
+      await letters.resolve(client, letterId, clock.now())
+      const { seq, owner, attempts } = delivery
+      await markDone(client, { seqs: [seq], owner, attempts }, delivered)
+      return true
+    })
+  }
+
+  #bury(delivery: OutboxDelivery, letter: DeadLetter, isSaved: boolean): Promise<boolean> {
+    const { pool, letters } = this.#parts
+    const { cycle } = letter
+    const row = {
+      seq: delivery.seq,
+      owner: delivery.owner,
+      attempts: delivery.attempts,
+      error: cycle.failure === undefined ? null : errorText(cycle.failure),
+      firstFailedAt: cycle.firstFailedAt,
+      letterId: letter.id,
+      isKept: !isSaved,
+    }
+    if (isSaved) return markFailed(pool, row)
+    return inTransaction(pool, 'settling an event as dead', async client => {
+      if (!(await lockOpen(client, row.seq, row.owner))) return false
+      await letters.save(client, letter)
+      return markFailed(client, row)
+    })
+  }
+
+  /** Told as a delay, so that it does not matter by how much the server's clock differs from this one. */
+  #delayUntil(notBefore: number): number {
+    return Math.min(LONGEST_DELAY_MS, Math.max(0, notBefore - this.#parts.clock.now()))
+  }
+}
+
+function endedRow(delivery: OutboxDelivery, attempts: number, ended: readonly AttemptRecord[]): EndedRow {
+  const failed = ended.filter(({ failure }) => failure !== undefined)
+  const last = failed.at(-1)?.failure
+  return {
+    seq: delivery.seq,
+    owner: delivery.owner,
+    attempts,
+    ended: delivery.attemptsEnded,
+    log: delivery.attemptLog,
+    error: last === undefined ? null : errorText(last),
+    firstFailedAt: failed[0]?.endedAt ?? null,
+  }
+}
+
+function errorText({ name, message }: Pick<AttemptFailure, 'name' | 'message'>): string {
+  return holdable(`${name}: ${message}`)
+}
+
+function which(items: readonly { readonly seq: number }[], settled: readonly number[]): boolean[] {
+  const found = new Set(settled)
+  return items.map(({ seq }) => found.has(seq))
+}

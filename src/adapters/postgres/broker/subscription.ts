@@ -1,0 +1,151 @@
+import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
+import type { Delivery, Settlement, Subscription } from '../../../ports/broker.ts'
+import { DeliveryLostError } from '../../../ports/broker-errors.ts'
+import type { ClaimFor } from './claiming.ts'
+import { OutboxDelivery } from './delivery.ts'
+
+/** One claim takes so many rows at most: more would only wait in memory. */
+const MOST_CLAIMED = 500
+
+/** What a subscription needs of its broker. */
+export interface Counter {
+  /** Takes what is ready, at most so many. */
+  claim(claimFor: ClaimFor, limit: number): Promise<readonly OutboxDelivery[]>
+  /** There was nothing more to claim. */
+  ranDry(claimFor: ClaimFor): Promise<void>
+  begin(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean>
+  settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean>
+  /** Never rejects: what cannot be given back now is given back later. */
+  giveBack(deliveries: readonly OutboxDelivery[]): Promise<void>
+  /** The same for one whose attempt was to begin and did not. */
+  takeBack(delivery: OutboxDelivery): Promise<void>
+  /** Something of the handler's can be claimed that could not before. */
+  wake(claimFor: ClaimFor): void
+  left(subscription: OutboxSubscription): void
+  lost(channel: string): DeliveryLostError
+}
+
+/** One of the consumers that share the work of a handler. It claims one batch at a time, as many as it has room for. */
+export class OutboxSubscription implements Subscription {
+  readonly claimFor: ClaimFor
+  readonly #prefetch: number
+  readonly #counter: Counter
+  readonly #deliver: (delivery: Delivery) => void
+  readonly #open = new Set<OutboxDelivery>()
+  #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
+  /** Whether a claim may find something; a claim that got less than it asked for has found everything. */
+  #mayHaveMore = true
+  #pulling: Promise<void> | undefined
+  #settling = 0
+  #onAllSettled: (() => void) | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(claimFor: ClaimFor, prefetch: number, counter: Counter, deliver: (delivery: Delivery) => void) {
+    this.claimFor = claimFor
+    this.#prefetch = prefetch
+    this.#counter = counter
+    this.#deliver = deliver
+  }
+
+  /** The subscriber knows of its subscription now, so that deliveries may come. */
+  start(): void {
+    if (this.#mode === 'starting') this.resume()
+  }
+
+  wake(): void {
+    this.#mayHaveMore = true
+    this.#pull()
+  }
+
+  async begin(delivery: Delivery, ended: readonly AttemptRecord[]): Promise<void> {
+    if (!this.#holds(delivery)) throw this.#counter.lost(this.claimFor.channel)
+    try {
+      if (!(await this.#counter.begin(delivery, ended))) throw this.#counter.lost(this.claimFor.channel)
+    } catch (error) {
+      this.#open.delete(delivery)
+      // Whoever is told so forgets the delivery: nothing was tried, and it comes again.
+      if (!(error instanceof DeliveryLostError)) await this.#counter.takeBack(delivery)
+      this.#pull()
+      throw error
+    }
+  }
+
+  settle(delivery: Delivery, settlement: Settlement): Promise<void> {
+    if (!this.#holds(delivery)) return Promise.reject(this.#counter.lost(this.claimFor.channel))
+    this.#open.delete(delivery)
+    return this.#settle(delivery, settlement)
+  }
+
+  pause(): void {
+    if (this.#mode !== 'closed') this.#mode = 'paused'
+  }
+
+  resume(): void {
+    if (this.#mode === 'closed') return
+    this.#mode = 'running'
+    this.wake()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #settle(delivery: OutboxDelivery, settlement: Settlement): Promise<void> {
+    this.#settling++
+    try {
+      if (!(await this.#counter.settle(delivery, settlement))) throw this.#counter.lost(delivery.channel)
+      if (this.claimFor.isByKey) this.#counter.wake(this.claimFor)
+    } catch (error) {
+      if (!(error instanceof DeliveryLostError)) await this.#counter.giveBack([delivery])
+      throw error
+    } finally {
+      if (--this.#settling === 0) this.#onAllSettled?.()
+      this.#pull()
+    }
+  }
+
+  #pull(): void {
+    const room = this.#prefetch - this.#open.size - this.#settling
+    if (this.#mode !== 'running' || this.#pulling !== undefined || !this.#mayHaveMore || room <= 0) return
+    this.#pulling = this.#claim(Math.min(room, MOST_CLAIMED)).finally(() => {
+      this.#pulling = undefined
+      this.#pull()
+    })
+  }
+
+  /** Never rejects: what cannot be claimed now is tried again when somebody wakes this. */
+  async #claim(limit: number): Promise<void> {
+    this.#mayHaveMore = false
+    try {
+      const deliveries = await this.#counter.claim(this.claimFor, limit)
+      for (const delivery of deliveries) {
+        this.#open.add(delivery)
+        // What still comes while closing is given back with the rest.
+        if (!this.#isClosed()) this.#deliver(delivery)
+      }
+      if (deliveries.length === limit) this.#mayHaveMore = true
+      else if (deliveries.length === 0) this.#counter.ranDry(this.claimFor).catch(() => {})
+    } catch {
+      // The next poll wakes it.
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#mode = 'closed'
+    await this.#pulling
+    if (this.#settling > 0) await new Promise<void>(resolve => (this.#onAllSettled = resolve))
+    const open = [...this.#open]
+    this.#open.clear()
+    await this.#counter.giveBack(open)
+    this.#counter.left(this)
+  }
+
+  #isClosed(): boolean {
+    return this.#mode === 'closed'
+  }
+
+  #holds(delivery: Delivery): delivery is OutboxDelivery {
+    return delivery instanceof OutboxDelivery && this.#open.has(delivery)
+  }
+}

@@ -1,0 +1,19 @@
+import { PostgresClosedError } from './errors.ts'
+
+/** Open until it is closed, for parts that are closed together. */
+export class Door {
+  readonly #name: string
+  #isOpen = true
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  requireOpen(): void {
+    if (!this.#isOpen) throw new PostgresClosedError(this.#name)
+  }
+
+  close(): void {
+    this.#isOpen = false
+  }
+}

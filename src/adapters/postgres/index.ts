@@ -1,0 +1,27 @@
+export type { EnqueueOptions, PostgresOutbox } from './broker/outbox.ts'
+export type { PgClient, PgNotification, PgPool, PgQueryable, PgResult } from './client.ts'
+export {
+  ClientMissingError,
+  PostgresClosedError,
+  PostgresError,
+  PostgresSchemaError,
+  ReplayExistsError,
+} from './errors.ts'
+export type { PostgresDeadLetters } from './letters/dead-letters.ts'
+export type { PostgresLedger } from './operating/ledger.ts'
+export {
+  DEFAULT_LEASE_MS,
+  DEFAULT_LEDGER_RETENTION_MS,
+  DEFAULT_MAX_POLL_MS,
+  type PostgresOptions,
+} from './options.ts'
+export { migratePostgres, schemaVersion } from './schema/migrate.ts'
+export { type Migration, printMigrations, SCHEMA_VERSION } from './schema/migrations.ts'
+export {
+  connectPostgres,
+  openPostgres,
+  type PostgresStore,
+  postgresDeadLetters,
+  postgresLedger,
+  postgresOutbox,
+} from './store.ts'

@@ -1,0 +1,62 @@
+import type { LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
+import { ask } from '../ask.ts'
+import type { PgQueryable } from '../client.ts'
+import { addFilter, Conditions, LAST_FAILED_MS } from './letter-filter.ts'
+
+/** Which of state, reason and channel a row of the count is not by: one bit each. */
+const LEVEL = { all: 7, state: 3, reason: 5, channel: 6 } as const
+
+interface CountRow {
+  readonly level: number
+  readonly name: string | null
+  readonly count: number
+  readonly oldestAt: number | null
+  readonly newestAt: number | null
+}
+
+export async function countLetters(on: PgQueryable, filter: LetterFilter): Promise<LetterStats> {
+  const conditions = addFilter(new Conditions(), filter)
+  const answer = await ask(
+    on,
+    'counting dead letters',
+    `select grouping(state, reason, channel) as level, coalesce(state, reason, channel) as name,
+       count(*)::float8 as count, min(${LAST_FAILED_MS}) as "oldestAt", max(${LAST_FAILED_MS}) as "newestAt"
+     from lazaret.dead_letters where ${conditions.text}
+     group by grouping sets ((), (state), (reason), (channel))`,
+    conditions.values,
+  )
+  const rows: readonly CountRow[] = answer.rows
+  const total = rows.find(({ level }) => level === LEVEL.all)
+  return {
+    count: total?.count ?? 0,
+    oldestAt: total?.oldestAt ?? undefined,
+    newestAt: total?.newestAt ?? undefined,
+    byState: countsBy(rows, LEVEL.state),
+    byReason: countsBy(rows, LEVEL.reason),
+    byChannel: countsBy(rows, LEVEL.channel),
+  }
+}
+
+/** A channel may have any name, also one that an object's prototype uses; fromEntries makes own properties only. */
+function countsBy(rows: readonly CountRow[], wanted: number): Record<string, number> {
+  const of = rows.filter(({ level }) => level === wanted)
+  return Object.fromEntries(of.map(({ name, count }) => [name, count]))
+}
+
+export async function timeLetters(
+  on: PgQueryable,
+  filter: LetterFilter,
+  { from, bucketMs, buckets }: TimelineSpan,
+): Promise<readonly number[]> {
+  const conditions = addFilter(new Conditions(from, bucketMs), filter)
+  const { rows } = await ask(
+    on,
+    'counting dead letters by time',
+    `select floor((${LAST_FAILED_MS} - $1::float8) / $2::float8)::float8 as bucket, count(*)::float8 as count
+     from lazaret.dead_letters where ${conditions.text} group by 1`,
+    conditions.values,
+  )
+  const counts = new Array<number>(buckets).fill(0)
+  for (const { bucket, count } of rows) if (bucket >= 0 && bucket < buckets) counts[bucket] = count
+  return counts
+}

@@ -1,0 +1,57 @@
+import { ask } from '../ask.ts'
+import type { PgQueryable } from '../client.ts'
+import { asMs } from '../text.ts'
+
+/** How far the events of one handler are. */
+export interface HandlerStatus {
+  readonly channel: string
+  /** Undefined: rows that no handler was there for yet. */
+  readonly handler: string | undefined
+  readonly isByKey: boolean
+  /** Can be claimed now, or wait behind their key. */
+  readonly pending: number
+  /** Wait for a retry. */
+  readonly waiting: number
+  readonly inFlight: number
+  /** Dead and not dealt with. */
+  readonly failed: number
+  readonly oldestPendingAt: number | undefined
+}
+
+export interface OutboxStatus {
+  readonly handlers: readonly HandlerStatus[]
+  /** Processes whose lease holds. */
+  readonly consumers: number
+}
+
+const STATUS = `select channel, handler, coalesce(h.by_key, false) as "isByKey", coalesce(pending, 0) as pending,
+    coalesce(waiting, 0) as waiting, coalesce(in_flight, 0) as "inFlight", coalesce(failed, 0) as failed,
+    ${asMs('oldest')} as "oldestPendingAt"
+  from (
+    select channel, target as handler,
+      (count(*) filter (where status = 'pending' and next_attempt_at <= statement_timestamp()))::float8 as pending,
+      (count(*) filter (where status = 'pending' and next_attempt_at > statement_timestamp()))::float8 as waiting,
+      (count(*) filter (where status = 'in_flight'))::float8 as in_flight,
+      (count(*) filter (where status = 'failed' and deleted_at is null))::float8 as failed,
+      min(created_at) filter (where status = 'pending') as oldest
+    from lazaret.outbox where status <> 'delivered' group by channel, target
+  ) o full join lazaret.outbox_handlers h using (channel, handler)
+  order by channel, handler`
+
+export async function readStatus(on: PgQueryable): Promise<OutboxStatus> {
+  const doing = 'reading the state of the outbox'
+  const { rows } = await ask(on, doing, STATUS)
+  const consumers = await ask(
+    on,
+    doing,
+    'select count(*)::float8 as count from lazaret.outbox_owners where lease_until > clock_timestamp()',
+  )
+  return {
+    handlers: rows.map(row => ({
+      ...row,
+      handler: row.handler ?? undefined,
+      oldestPendingAt: row.oldestPendingAt ?? undefined,
+    })),
+    consumers: consumers.rows[0].count,
+  }
+}

@@ -1,0 +1,88 @@
+import { type EventLimitsOptions, resolveEventLimits } from '../../core/event/limits.ts'
+import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import {
+  derived,
+  flag,
+  integer,
+  milliseconds,
+  oneOf,
+  text,
+  that,
+  withDefault,
+} from '../../core/options/rules.ts'
+import type { Random } from '../../core/random.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { clockRule, randomRule } from '../../ports/clock-rules.ts'
+import { type Codec, plainCodec } from '../../ports/letter-codec.ts'
+import { isPgPool, type PgPool } from './client.ts'
+
+const DAY_MS = 86_400_000
+export const DEFAULT_LEASE_MS = 30_000
+export const DEFAULT_MAX_POLL_MS = 1_000
+export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
+
+export interface PostgresOptions {
+  /** A pool of node-postgres, or one that looks the same. It is the caller's, and stays open. */
+  readonly pool: PgPool
+  /** Names broker and dead letters in origins and errors ['postgres']. */
+  readonly name?: string | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+  /** How letters and events are written at rest [JSON]. */
+  readonly codec?: Codec | undefined
+  /** How large an event may be [those of every event]. */
+  readonly limits?: EventLimitsOptions | undefined
+  /** So long after its process has died, a delivery comes again; at most a third as long once more [30 s]. */
+  readonly leaseMs?: number | undefined
+  /** How long it may take, while nothing happens, to notice what nobody told of [1 s]. */
+  readonly maxPollMs?: number | undefined
+  /** Whether others are told by NOTIFY of what is enqueued. Without it they find it by polling [true]. */
+  readonly notify?: boolean | undefined
+  /** Whether to LISTEN, on a connection of the pool that is kept. PgBouncer in transaction mode has none [true]. */
+  readonly listen?: boolean | undefined
+  /** What becomes of a row whose handler is done ['keep']. */
+  readonly delivered?: 'keep' | 'delete' | undefined
+  /** Rows of a higher generation are left to consumers that have it [0]. */
+  readonly generation?: number | undefined
+  /** Letters it takes; one more is refused. Counts them with every new one [no limit but the disk]. */
+  readonly maxLetters?: number | undefined
+  /** How long a done pair of the ledger stays done [7 days]. */
+  readonly ledgerRetentionMs?: number | undefined
+}
+
+const rules = {
+  pool: that(isPgPool, 'give a pool with query() and connect(), such as new Pool() of pg'),
+  name: withDefault(text(), 'postgres'),
+  clock: clockRule,
+  random: randomRule,
+  codec: withDefault(
+    that(isCodec, 'give a codec with letters and events, each with encode() and decode()'),
+    plainCodec,
+  ),
+  limits: derived(that(isLimits, 'give limits such as { maxPayloadBytes }'), resolveEventLimits),
+  leaseMs: withDefault(milliseconds({ min: 30 }), DEFAULT_LEASE_MS),
+  maxPollMs: withDefault(milliseconds({ min: 1 }), DEFAULT_MAX_POLL_MS),
+  notify: withDefault(flag(), true),
+  listen: withDefault(flag(), true),
+  delivered: withDefault(oneOf('keep', 'delete'), 'keep'),
+  generation: withDefault(integer({ min: 0 }), 0),
+  maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
+  ledgerRetentionMs: withDefault(milliseconds({ min: 1 }), DEFAULT_LEDGER_RETENTION_MS),
+}
+
+export type PostgresSettings = Resolved<typeof rules>
+
+export function resolvePostgres(subject: string, options: PostgresOptions): PostgresSettings {
+  return resolveOptions(subject, rules, options)
+}
+
+function isLimits(value: unknown): value is EventLimitsOptions | undefined {
+  return value === undefined || (typeof value === 'object' && value !== null)
+}
+
+function isCodec(value: unknown): value is Codec {
+  const codec = value as Partial<Codec> | null | undefined
+  return [codec?.letters, codec?.events].every(
+    part => typeof part?.encode === 'function' && typeof part.decode === 'function',
+  )
+}

@@ -1,0 +1,178 @@
+type Described = readonly [table: string, columns: Readonly<Record<string, string>>]
+
+const OUTBOX: Described = [
+  'Events and how far each of them is, one row for each handler. Dead letters: status = failed and deleted_at is null.',
+  {
+    seq: 'The order of enqueueing; grows, with gaps.',
+    event_id: 'The same for every handler, attempt and replay of the event.',
+    foreign_id: 'The id the event came with, where that is no UUID; event_id is made of it then.',
+    idempotency_key: 'The same for whatever is to be done once; null means the event id.',
+    channel: 'The stream of events it belongs to.',
+    type: 'What happened, such as order.placed.',
+    key: 'Events of one key are kept in order where a handler asks for it.',
+    source: 'Who emitted it: a URI reference.',
+    target: 'The handler this row is for; null until the channel has one.',
+    payload: 'What happened in detail, as it was written; null where it is bytes or sealed.',
+    payload_bytes: 'A payload of bytes.',
+    sealed: 'The whole event as a codec wrote it, where events are sealed at rest.',
+    headers: 'Names and texts that travel with the event; a replay adds its own.',
+    status: 'pending, in_flight, delivered or failed.',
+    generation: 'Consumers of a lower generation leave it alone.',
+    attempts: 'Attempts begun in the current cycle.',
+    attempts_ended: 'Of those, the ones whose end is recorded; the difference is the number of crashes.',
+    attempt_log: 'The first and the latest attempts of the current cycle.',
+    next_attempt_at: 'Not handed over before.',
+    last_error: 'What the latest attempt of the current cycle failed with.',
+    first_failed_at: 'When the current cycle first failed.',
+    failed_at: 'When it was given up on.',
+    failure_history:
+      'The cycles that a replay has ended: attempts, last_error, times, generation, replayed_by.',
+    replays: 'How often it was sent again.',
+    replay: 'Which replay sent it last; the same one is not taken twice.',
+    letter_id: 'The dead letter that was written of it.',
+    letter_kept: 'Whether that letter is kept here and nowhere else.',
+    lane: 'Its key, as long as later rows of the key have to wait for it.',
+    owner: 'Who has it in flight.',
+    occurred_at: 'When it happened.',
+    expires_at: 'Not worth handling after; null means never.',
+    created_at: 'When it was enqueued.',
+    delivered_at: 'When its handler was done.',
+    deleted_at: 'When a person decided that it need not be handled.',
+  },
+]
+
+const OUTBOX_HANDLERS: Described = [
+  'Who gets the events of a channel.',
+  {
+    channel: 'The channel.',
+    handler: 'The name of the handler.',
+    by_key: 'Whether it gets the events of a key one at a time and in order.',
+    registered_at: 'When it first subscribed; it gets what is enqueued from then on.',
+  },
+]
+
+const OUTBOX_OWNERS: Described = [
+  'Processes that have events in flight. One that stops renewing its lease is taken for dead.',
+  {
+    id: 'What the rows it has in flight name as their owner.',
+    lease_until: 'Renewed all the time; afterwards its rows are given to others.',
+    running: 'The seq of the rows whose attempts have begun and not ended.',
+    registered_at: 'When it came.',
+  },
+]
+
+const EVENT_HANDLED: Described = [
+  'The ledger: which events a handler has handled or is handling.',
+  {
+    handler: 'The name of the handler.',
+    idempotency_key: 'The idempotency key of the event.',
+    token: 'Whoever knows it holds the lease; null when it is handled.',
+    lease_until: 'Others may take it over after; null when it is handled.',
+    handled_at: 'When it was handled; null while it is being handled.',
+  },
+]
+
+const DEAD_LETTERS: Described = [
+  'Events that were given up on, of the outbox and of other brokers.',
+  {
+    id: 'Made of channel, handler and event id.',
+    channel: 'The channel of the event.',
+    handler: 'The handler or sink that gave up.',
+    event_id: 'The id of the event.',
+    type: 'The type of the event.',
+    key: 'The key of the event.',
+    reason: 'Why it was given up on.',
+    category: 'transient, schema, business, integration or unknown.',
+    state: 'dead, quarantined, replaying, parked, resolved or discarded.',
+    group_id: 'The fingerprint of its failure: letters of one cause have the same.',
+    error: 'What the last attempt failed with.',
+    attempts: 'Attempts of the current cycle.',
+    replays: 'How often it was sent again.',
+    replay_id: 'The replay that sent it last.',
+    first_failed_at: 'When its first cycle first failed.',
+    last_failed_at: 'When it last failed.',
+    created_at: 'When the letter was written.',
+    updated_at: 'When it was last changed.',
+    expires_at: 'When it may be deleted; null means never.',
+    revision: 'Goes up with every change.',
+    search: 'What a search looks through, in lower case.',
+    body: 'The whole letter, as the codec wrote it.',
+  },
+]
+
+const GROUPS: Described = [
+  'What people say about letters of one cause.',
+  {
+    id: 'The fingerprint.',
+    title: 'The failure in one line.',
+    rule: 'Which rule made the fingerprint.',
+    basis: 'The text it was made of.',
+    category: 'The category of its failures.',
+    search: 'What a search looks through, in lower case.',
+    triage: 'State, owner, link; null when nobody has looked.',
+    notes: 'What people wrote, oldest first.',
+  },
+]
+
+const REPLAYS: Described = [
+  'Selections of dead letters that are sent again.',
+  {
+    id: 'Its id.',
+    state: 'planned, approved, running, paused, halted, finished or cancelled.',
+    created_at: 'When it was planned.',
+    revision: 'Goes up with every change.',
+    runner: 'Who runs it.',
+    lease_until: 'Others may run it after.',
+    body: 'The whole of it.',
+  },
+]
+
+const REPLAY_ITEMS: Described = [
+  'The letters of a replay, and what came of each.',
+  {
+    replay_id: 'The replay.',
+    position: 'Its place in the order of sending.',
+    status: 'waiting, sent, or an outcome.',
+    body: 'The whole of it.',
+  },
+]
+
+const AUDIT: Described = [
+  'Who did what to what, and when.',
+  {
+    seq: 'The order of writing.',
+    at: 'When.',
+    by: 'Who.',
+    action: 'What, such as letter.discard.',
+    target: 'To what.',
+    detail: 'More about it; never a payload.',
+  },
+]
+
+const MIGRATIONS: Described = [
+  'The steps that made this schema what it is.',
+  { version: 'Its number.', name: 'What it did.', applied_at: 'When it was done.' },
+]
+
+const TABLES: Readonly<Record<string, Described>> = {
+  outbox: OUTBOX,
+  outbox_handlers: OUTBOX_HANDLERS,
+  outbox_owners: OUTBOX_OWNERS,
+  event_handled: EVENT_HANDLED,
+  dead_letters: DEAD_LETTERS,
+  groups: GROUPS,
+  replays: REPLAYS,
+  replay_items: REPLAY_ITEMS,
+  audit: AUDIT,
+  migrations: MIGRATIONS,
+}
+
+/** For whoever looks with psql: `\\d+ lazaret.outbox` explains itself. */
+export const COMMENTS: string = Object.entries(TABLES)
+  .flatMap(([table, [about, columns]]) => [
+    `comment on table lazaret.${table} is '${about}';`,
+    ...Object.entries(columns).map(
+      ([column, text]) => `comment on column lazaret.${table}.${column} is '${text}';`,
+    ),
+  ])
+  .join('\n')

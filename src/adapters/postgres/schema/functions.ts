@@ -1,0 +1,204 @@
+/** What NOTIFY calls it when there may be something to claim; the message is the channel of the events. */
+export const NOTIFY_CHANNEL = 'lazaret_outbox'
+
+/** The cycle that ends when a failed row is replayed, as `failure_history` keeps it. Fields are only ever added. */
+const ENDED_CYCLE = `
+create function lazaret.outbox_ended_cycle(p_row lazaret.outbox, p_replayed_by text, p_at timestamptz)
+returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
+  select pg_catalog.jsonb_build_object(
+    'generation', p_row.generation, 'attempts', p_row.attempts, 'last_error', p_row.last_error,
+    'first_failed_at', p_row.first_failed_at, 'failed_at', p_row.failed_at,
+    'replayed_by', p_replayed_by, 'replayed_at', p_at)
+$$;
+`
+
+/**
+ * Replays in place whatever failed of an event. All of it is one statement's work on rows that are failed: of two who
+ * call it at the same moment the second waits for the first, finds nothing failed any more and does nothing. A row keeps
+ * its place in the order of its key; had it been let go, later ones may have overtaken it, so it goes to the end.
+ */
+const REPLAY = `
+create function lazaret.outbox_replay(p_event_id uuid, p_new_generation bigint, p_replayed_by text)
+returns integer language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  v_at timestamptz := pg_catalog.clock_timestamp();
+  v_row record;
+  v_count integer := 0;
+begin
+  if p_event_id is null or pg_catalog.btrim(coalesce(p_replayed_by, '')) = '' then
+    raise exception 'outbox_replay: give the event id and who replays it'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  for v_row in
+    update lazaret.outbox o set
+      failure_history = o.failure_history || lazaret.outbox_ended_cycle(o, p_replayed_by, v_at),
+      status = 'pending', attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
+      first_failed_at = null, failed_at = null, owner = null, next_attempt_at = v_at,
+      generation = coalesce(p_new_generation, o.generation),
+      replays = n.number, replay = null, lane = n.lane,
+      seq = case when n.lane is not null and o.lane is null
+        then pg_catalog.nextval(pg_catalog.pg_get_serial_sequence('lazaret.outbox', 'seq')) else o.seq end,
+      headers = (o.headers - 'x-replay-id') || pg_catalog.jsonb_build_object(
+        'x-replayed', 'true', 'x-original-id', coalesce(o.foreign_id, o.event_id::text),
+        'x-replay-attempt', n.number::text, 'x-replay-handler', o.target,
+        'x-idempotency-key', coalesce(o.idempotency_key, o.foreign_id, o.event_id::text))
+    from (
+      select f.seq, greatest(f.replays, coalesce(l.replays, 0)) + 1 as number, case when h.by_key then f.key end as lane
+      from lazaret.outbox f left join lazaret.dead_letters l on l.id = f.letter_id
+        left join lazaret.outbox_handlers h on h.channel = f.channel and h.handler = f.target
+      where f.event_id = p_event_id and f.status = 'failed'
+    ) n
+    where o.seq = n.seq and o.status = 'failed' and o.deleted_at is null
+    returning o.channel, o.letter_id, o.replays, o.generation
+  loop
+    v_count := v_count + 1;
+    update lazaret.dead_letters l
+      set state = 'replaying', replays = v_row.replays, replay_id = null, updated_at = v_at,
+        revision = l.revision + 1
+      where l.id = v_row.letter_id and l.state in ('dead', 'quarantined', 'parked');
+    insert into lazaret.audit (at, by, action, target, detail)
+      values (v_at, p_replayed_by, 'outbox.replay', p_event_id::text,
+        pg_catalog.json_build_object('channel', v_row.channel, 'generation', v_row.generation));
+    perform pg_catalog.pg_notify('${NOTIFY_CHANNEL}', v_row.channel);
+  end loop;
+  return v_count;
+end
+$$;
+revoke all on function lazaret.outbox_replay(uuid, bigint, text) from public;
+`
+
+/**
+ * Takes back what processes had that are dead. Each statement in it sees what was committed before it began: an owner is
+ * ended first, from then on it can claim nothing, and only then are its rows looked for.
+ */
+const RECLAIM = `
+create function lazaret.outbox_reclaim() returns integer language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  v_owner record;
+  v_rows integer;
+  v_count integer := 0;
+begin
+  for v_owner in
+    delete from lazaret.outbox_owners where id = any (array(
+      select id from lazaret.outbox_owners where lease_until < pg_catalog.clock_timestamp()
+      for update skip locked))
+    returning id, running
+  loop
+    update lazaret.outbox o
+      set status = 'pending', owner = null,
+        attempts = o.attempts + case when o.seq = any (v_owner.running) then 1 else 0 end
+      where o.owner = v_owner.id and o.status = 'in_flight';
+    get diagnostics v_rows = row_count;
+    v_count := v_count + v_rows;
+  end loop;
+  return v_count;
+end
+$$;
+`
+
+const COPIED = `event_id, foreign_id, idempotency_key, channel, type, key, source, payload, payload_bytes, sealed,
+      headers, generation, next_attempt_at, occurred_at, expires_at, created_at`
+const copiedOf = (row: string) => COPIED.replaceAll(/\w+/g, `${row}.$&`)
+
+/**
+ * What another program inserts names no handler: the row is given to the first of the channel's, and a copy to each of the
+ * others. What the library enqueues has its handlers already, and this is not run for it.
+ */
+const FAN_OUT = `
+create function lazaret.outbox_fan_out() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  v_handler record;
+begin
+  for v_handler in
+    select handler, by_key from lazaret.outbox_handlers where channel = new.channel order by registered_at, handler
+  loop
+    if new.target is null then
+      new.target := v_handler.handler;
+      new.lane := case when v_handler.by_key then new.key end;
+      perform pg_catalog.pg_notify('${NOTIFY_CHANNEL}', new.channel);
+    else
+      insert into lazaret.outbox (${COPIED}, target, lane)
+        values (${copiedOf('new')}, v_handler.handler, case when v_handler.by_key then new.key end);
+    end if;
+  end loop;
+  return new;
+end
+$$;
+create trigger outbox_fan_out before insert on lazaret.outbox
+  for each row when (new.target is null) execute function lazaret.outbox_fan_out();
+`
+
+/**
+ * Rows from before the channel had a handler are given to the handlers it has by now: the row itself to the first, a copy
+ * to each of the others.
+ */
+const ADOPT = `
+create function lazaret.outbox_adopt(p_channel text) returns integer language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  v_first record;
+  v_seqs bigint[];
+begin
+  v_seqs := array(select seq from lazaret.outbox where channel = p_channel and target is null
+    order by seq limit 1000 for update skip locked);
+  if pg_catalog.cardinality(v_seqs) = 0 then return 0; end if;
+  select handler, by_key into v_first from lazaret.outbox_handlers
+    where channel = p_channel order by registered_at, handler limit 1;
+  if not found then return 0; end if;
+  insert into lazaret.outbox (${COPIED}, target, lane)
+    select ${copiedOf('o')}, h.handler, case when h.by_key then o.key end
+    from lazaret.outbox o join lazaret.outbox_handlers h on h.channel = p_channel and h.handler <> v_first.handler
+    where o.seq = any (v_seqs) order by o.seq;
+  update lazaret.outbox set target = v_first.handler, lane = case when v_first.by_key then key end
+    where seq = any (v_seqs);
+  return pg_catalog.cardinality(v_seqs);
+end
+$$;
+`
+
+/** Letters and rows of the outbox tell the same story, whichever of the two a person changes. */
+const IN_STEP = `
+create function lazaret.letter_to_outbox() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if tg_op = 'UPDATE' and old.state in ('resolved', 'discarded') and new.state in ('dead', 'quarantined', 'parked') then
+    update lazaret.outbox set deleted_at = null
+      where letter_id = new.id and status = 'failed' and deleted_at is not null;
+  elsif tg_op = 'DELETE' or new.state in ('resolved', 'discarded') then
+    update lazaret.outbox set deleted_at = pg_catalog.clock_timestamp()
+      where letter_id = old.id and status = 'failed' and deleted_at is null;
+  end if;
+  return null;
+end
+$$;
+create trigger letter_to_outbox after delete or update of state on lazaret.dead_letters
+  for each row execute function lazaret.letter_to_outbox();
+
+create function lazaret.outbox_leave_lane() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  new.lane := null;
+  return new;
+end
+$$;
+create trigger outbox_leave_lane before update of deleted_at on lazaret.outbox
+  for each row when (new.deleted_at is not null) execute function lazaret.outbox_leave_lane();
+
+create function lazaret.outbox_to_letter() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  update lazaret.dead_letters l
+    set state = 'discarded', updated_at = new.deleted_at, revision = l.revision + 1
+    where l.id = new.letter_id and l.state in ('dead', 'quarantined', 'parked');
+  perform pg_catalog.pg_notify('${NOTIFY_CHANNEL}', new.channel);
+  return null;
+end
+$$;
+create trigger outbox_to_letter after update of deleted_at on lazaret.outbox
+  for each row when (old.deleted_at is null and new.deleted_at is not null)
+  execute function lazaret.outbox_to_letter();
+`
+
+export const FUNCTIONS: string = ENDED_CYCLE + REPLAY + RECLAIM + FAN_OUT + ADOPT + IN_STEP

@@ -1,0 +1,45 @@
+import { COMMENTS } from './comments.ts'
+import { FUNCTIONS } from './functions.ts'
+import { LETTERS, OPERATING } from './letters.ts'
+import { OUTBOX } from './outbox.ts'
+
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  readonly sql: string
+}
+
+/** Forward only: what was released is never edited, and a change is one more step at the end. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'the outbox, dead letters and what operating them needs',
+    sql: `${OUTBOX}${LETTERS}${OPERATING}${FUNCTIONS}${COMMENTS}\n`,
+  },
+]
+
+export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)!.version
+
+/** 'LZRT': whoever migrates holds this lock, so that of many who start at once one does it. */
+const LOCK = 0x4c5a5254
+
+/** What every migration begins with. The schema itself and the list of steps are there before the first of them. */
+export const PREPARE: string = `select pg_advisory_xact_lock(${LOCK});
+create schema if not exists lazaret;
+create table if not exists lazaret.migrations (
+  version integer primary key,
+  name text not null,
+  applied_at timestamptz not null default now()
+);
+`
+
+/** All of it for a person to look at and run, as `psql -f` takes it. */
+export function printMigrations(after = 0): string {
+  const steps = MIGRATIONS.filter(({ version }) => version > after)
+  const texts = steps.map(step => `-- ${step.version}: ${step.name}\n${step.sql}${record(step)}`)
+  return `begin;\n${PREPARE}\n${texts.join('\n')}commit;\n`
+}
+
+export function record({ version, name }: Migration): string {
+  return `insert into lazaret.migrations (version, name) values (${version}, '${name}');\n`
+}

@@ -1,0 +1,64 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { findPostgres } from '../../../../test/services/postgres.ts'
+import { TestDatabase } from '../../../../test/support/postgres.ts'
+import { migratePostgres, printMigrations, SCHEMA_VERSION, schemaVersion } from '../index.ts'
+
+const found = await findPostgres()
+const server = found.found ? await found.start() : undefined
+const databases: TestDatabase[] = []
+afterAll(async () => {
+  for (const database of databases) await database.close()
+  await server?.close()
+})
+
+async function emptyDatabase(): Promise<TestDatabase> {
+  const database = await TestDatabase.empty(server!)
+  databases.push(database)
+  return database
+}
+
+describe.runIf(found.found)(`schema lazaret${found.found ? '' : ` (skipped: ${found.why})`}`, () => {
+  it('S1: is made once, however many start it at the same moment', async () => {
+    const { pool } = await emptyDatabase()
+    expect(await schemaVersion(pool)).toBe(0)
+    const taken = await Promise.all([1, 2, 3, 4].map(() => migratePostgres(pool)))
+    expect(taken.filter(steps => steps.length > 0)).toHaveLength(1)
+    expect(await schemaVersion(pool)).toBe(SCHEMA_VERSION)
+  })
+
+  it('S1: what is printed makes the same schema', async () => {
+    const [migrated, printed] = [await emptyDatabase(), await emptyDatabase()]
+    await migratePostgres(migrated.pool)
+    await printed.pool.query(printMigrations())
+    const columns = `select table_name, column_name, data_type from information_schema.columns
+      where table_schema = 'lazaret' order by 1, ordinal_position`
+    expect(await printed.rows(columns)).toEqual(await migrated.rows(columns))
+    expect(await migratePostgres(printed.pool)).toEqual([])
+  })
+
+  it('S1: a schema of a newer version is left alone', async () => {
+    const database = await emptyDatabase()
+    await migratePostgres(database.pool)
+    await database.pool.query(`insert into lazaret.migrations (version, name) values (99, 'the future')`)
+    await expect(migratePostgres(database.pool)).rejects.toMatchObject({ code: 'LAZARET_STORE_NEWER' })
+  })
+
+  it('S1: a migration that fails leaves nothing behind', async () => {
+    const database = await emptyDatabase()
+    await database.pool.query('create schema lazaret; create table lazaret.audit (mine text)')
+    await expect(migratePostgres(database.pool)).rejects.toMatchObject({ code: 'LAZARET_STORE_FAILED' })
+    expect(await database.rows(`select to_regclass('lazaret.outbox') as outbox`)).toEqual([{ outbox: null }])
+  })
+
+  it('S6: every table and column says what it is', async () => {
+    const database = await emptyDatabase()
+    await migratePostgres(database.pool)
+    const silent = await database.rows(
+      `select c.relname, a.attname from pg_class c
+       join pg_attribute a on a.attrelid = c.oid and a.attnum >= 0 and not a.attisdropped
+       where c.relnamespace = 'lazaret'::regnamespace and c.relkind = 'r'
+         and (col_description(c.oid, a.attnum) is null or obj_description(c.oid) is null)`,
+    )
+    expect(silent).toEqual([])
+  })
+})

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest'
+import { refused } from '../../../test/support/consumer-world.ts'
+import { memoryBroker, memoryDeadLetters } from '../../adapters/memory/index.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { PermanentError } from '../../core/failure/signals.ts'
+import { fixed } from '../../core/retry/fixed.ts'
+import type { Sink } from '../../ports/sink.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import { seededRandom } from '../../testing/seeded-random.ts'
+import { createConsumer } from '../consumer/consumer.ts'
+import { createRelay } from './relay.ts'
+import type { RelayOptions } from './relay-options.ts'
+
+/** Relays of one channel on the memory adapters and a driven clock. */
+function relayWorld() {
+  const clock = new FakeClock()
+  const random = seededRandom(7)
+  const from = memoryBroker({ clock })
+  const there = memoryBroker({ clock })
+  const deadLetters = memoryDeadLetters()
+  const make = createFactory({ clock, random })
+  const arrived: LazaretEvent[] = []
+  const relay = (options: Partial<RelayOptions> = {}) =>
+    createRelay({
+      from,
+      channel: 'orders',
+      name: 'to-there',
+      to: there,
+      deadLetters,
+      clock,
+      random,
+      retry: { backoff: fixed({ delayMs: 1_000, jitter: 'none' }) },
+      ...options,
+    })
+  const receive = async (channel = 'orders') => {
+    const consumer = createConsumer({
+      broker: there,
+      deadLetters,
+      channel,
+      clock,
+      random,
+      handle: async event => void arrived.push(event),
+    })
+    await consumer.start()
+    return consumer
+  }
+  return { clock, from, there, deadLetters, make, arrived, relay, receive }
+}
+
+describe('a relay', () => {
+  it('S8: carries events to another broker with their id, idempotency key and key', async () => {
+    const { from, make, arrived, relay, receive, clock } = relayWorld()
+    const there = await receive()
+    const here = relay()
+    await here.start()
+    const event = make.event({ channel: 'orders', idempotencyKey: 'charge-1', key: 'customer-1' })
+    await from.publish([event])
+    await clock.advance(0)
+    expect(arrived).toEqual([event])
+    await here.close()
+    await there.close()
+  })
+
+  it('counts an event as delivered only when the far side has confirmed it', async () => {
+    const { from, make, relay, clock } = relayWorld()
+    const confirmations: (() => void)[] = []
+    const here = relay({ to: () => new Promise<void>(resolve => confirmations.push(resolve)) })
+    await here.start()
+    await from.publish([make.event({ channel: 'orders' })])
+    await clock.advance(1_000)
+    expect(await from.depth('orders', 'to-there')).toBe(1)
+    confirmations[0]!()
+    await clock.advance(0)
+    expect(await from.depth('orders', 'to-there')).toBe(0)
+    await here.close()
+  })
+
+  it('F1: retries, and gives up into a letter that a replay brings to the far side as new', async () => {
+    const { from, make, relay, clock, deadLetters, receive, arrived, there } = relayWorld()
+    const far = await receive()
+    const line = { isDown: true }
+    const publish = there.publish.bind(there)
+    const here = relay({
+      to: async event => {
+        if (line.isDown) throw new PermanentError('no such place')
+        await publish([event])
+      },
+    })
+    await here.start()
+    const event = make.event({ channel: 'orders', headers: { tenant: 't1' } })
+    await from.publish([event])
+    await clock.advance(0)
+    const [letter] = (await deadLetters.list()).letters
+    expect(letter).toMatchObject({ handler: 'to-there', event: { id: event.id }, cycle: { attemptCount: 1 } })
+    line.isDown = false
+    const replay = { 'x-replayed': 'true', 'x-replay-attempt': '1', 'x-replay-handler': 'to-there' }
+    await from.publish([{ ...event, headers: { ...event.headers, ...replay } }])
+    await clock.advance(0)
+    expect(arrived).toEqual([event])
+    await here.close()
+    await far.close()
+  })
+
+  it('S2: retries as an outbox does unless it is told otherwise', async () => {
+    const { from, make, relay, clock } = relayWorld()
+    const attempts: number[] = []
+    const here = relay({
+      retry: { attempts: 7 },
+      poison: 'off',
+      breaker: 'off',
+      to: async (_, { attempt }) => {
+        attempts.push(attempt)
+        throw refused()
+      },
+    })
+    await here.start()
+    await from.publish([make.event({ channel: 'orders' })])
+    await clock.advance(15 * 60_000)
+    expect(attempts).toEqual([1, 2, 3, 4, 5, 6, 7])
+    await here.close()
+  })
+
+  it('E2: the status of an HTTP answer decides whether it is tried again', async () => {
+    const { from, make, relay, clock, deadLetters } = relayWorld()
+    const answers = [503, 429, 422]
+    const here = relay({
+      poison: 'off',
+      to: async () => {
+        const status = answers.shift()!
+        throw Object.assign(new Error(`HTTP ${status}`), { status })
+      },
+    })
+    await here.start()
+    await from.publish([make.event({ channel: 'orders' })])
+    await clock.advance(60_000)
+    const [letter] = (await deadLetters.list()).letters
+    expect(letter!.cycle).toMatchObject({
+      attemptCount: 3,
+      reason: 'permanent',
+      failure: { message: 'HTTP 422' },
+    })
+    await here.close()
+  })
+
+  it('B6: stops pulling while the far side is sick, and loses nothing', async () => {
+    const { from, make, relay, clock, deadLetters } = relayWorld()
+    const line = { isDown: true, calls: 0, taken: 0 }
+    const here = relay({
+      breaker: { failures: 3, openMs: 10_000 },
+      retry: { attempts: 20, backoff: fixed({ delayMs: 1_000, jitter: 'none' }) },
+      poison: 'off',
+      to: async () => {
+        line.calls++
+        if (line.isDown) throw refused()
+        line.taken++
+      },
+    })
+    await here.start()
+    await from.publish(make.events(50, { channel: 'orders' }))
+    await clock.advance(9_000)
+    expect(line.calls).toBeLessThan(15)
+    line.isDown = false
+    await clock.advance(60_000)
+    expect(line.taken).toBe(50)
+    expect((await deadLetters.stats()).count).toBe(0)
+    await here.close()
+  })
+
+  it('writes to a sink, and what that refuses fails alone', async () => {
+    const { from, make, relay, clock, deadLetters } = relayWorld()
+    const written: string[] = []
+    const sink: Sink = {
+      async write([event]) {
+        if (event!.type === 'bad') return { rejected: [{ index: 0, error: new PermanentError('not taken') }] }
+        written.push(event!.id)
+        return undefined
+      },
+    }
+    const here = relay({ to: sink })
+    await here.start()
+    const [good, bad] = [make.event({ channel: 'orders' }), make.event({ channel: 'orders', type: 'bad' })]
+    await from.publish([bad, good])
+    await clock.advance(0)
+    expect(written).toEqual([good.id])
+    expect((await deadLetters.list()).letters.map(({ event }) => event.id)).toEqual([bad.id])
+    await here.close()
+  })
+
+  it('sends to a channel of another name, and closes the far side with its last user', async () => {
+    const { from, there, make, relay, receive, clock, arrived } = relayWorld()
+    const far = await receive('shop.orders')
+    const here = relay({ toChannel: 'shop.orders' })
+    await here.start()
+    await from.publish([make.event({ channel: 'orders' })])
+    await clock.advance(0)
+    expect(arrived.map(({ channel }) => channel)).toEqual(['shop.orders'])
+    await far.close()
+    await there.publish([])
+    await here.close()
+    await expect(there.publish([])).rejects.toMatchObject({ code: 'LAZARET_BROKER_CLOSED' })
+  })
+
+  it('says what is wrong with its options', () => {
+    const { from, relay } = relayWorld()
+    expect(() => relay({ to: from })).toThrow(/relay\.to: .*another toChannel/s)
+    expect(() => relay({ to: {} as never, name: '' })).toThrow(/relay\.name.*relay\.to/s)
+    expect(() => relay({ ordering: 'sometimes' as never })).toThrow('ordering')
+  })
+})

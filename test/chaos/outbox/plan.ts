@@ -1,0 +1,33 @@
+import type { Size } from '../campaign/draw.ts'
+
+export interface CampaignOptions extends Size {
+  readonly relays: number
+  /** How often each thing goes wrong. */
+  readonly troubles: Readonly<Record<Trouble, number>>
+}
+
+/**
+ * - `kill`: one of the relays, without warning; another begins in its place.
+ * - `restart`: Postgres is stopped in immediate mode and started again.
+ */
+export type Trouble = 'kill' | 'restart'
+
+/**
+ * What a relay makes of an event. `transient` fails twice and then succeeds, `permanent` fails for good, `mended` fails
+ * for good until a person replays it.
+ */
+export type Kind = 'fine' | 'transient' | 'permanent' | 'mended'
+
+export const SHARES: Readonly<Record<Exclude<Kind, 'fine'>, number>> = {
+  transient: 0.1,
+  permanent: 0.01,
+  mended: 0.005,
+}
+
+/** Half of the events ask for the order of their key, the other half do not. */
+export const ORDERED = 'ordered'
+export const FREE = 'free'
+export const RELAY = 'to-effects'
+
+/** As many of a key in either size of a campaign, so that keys are waited for alike. */
+export const PER_KEY = 100

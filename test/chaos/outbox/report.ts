@@ -1,0 +1,45 @@
+import { drawKinds } from '../campaign/draw.ts'
+import type { CampaignResult } from './campaign.ts'
+import type { Findings } from './count.ts'
+import { type Kind, SHARES } from './plan.ts'
+
+/** What must be zero, and what it means when it is not. */
+const RULES: readonly (readonly [keyof Findings, string])[] = [
+  ['lost', 'events neither delivered nor failed'],
+  ['withoutEffect', 'events delivered that the far side never had'],
+  ['twice', 'effects that happened twice'],
+  ['wronged', 'events failed that could have been delivered'],
+  ['impossible', 'effects of events that failed'],
+  ['outOfOrder', 'effects out of the order of their key'],
+  ['phantoms', 'events of transactions that were rolled back'],
+  ['withoutLetter', 'failed events without a letter'],
+]
+
+export function violationsOf({ findings }: CampaignResult): string[] {
+  return RULES.filter(([name]) => findings[name] > 0).map(([name, text]) => `${findings[name]} ${text}`)
+}
+
+/** The report as it is printed and kept: Markdown. */
+export function reportOf(result: CampaignResult): string[] {
+  const { options, findings, tookMs, turnedAway, enqueuedAgain, foundCommitted } = result
+  const { seed, messages, relays, troubles } = options
+  const kinds = new Map<Kind, number>()
+  for (const kind of drawKinds(options, SHARES)) kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+  const row = (what: string, value: string | number) => `| ${what} | ${value} |`
+  return [
+    `| ${messages} events, ${relays} relays, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
+    '| --- | ---: |',
+    row('that fail twice and then succeed', kinds.get('transient') ?? 0),
+    row('that fail for good', kinds.get('permanent') ?? 0),
+    row('that fail until they are replayed', kinds.get('mended') ?? 0),
+    row('relay killed (SIGKILL)', troubles.kill),
+    row('Postgres stopped in immediate mode and restarted', troubles.restart),
+    row('**delivered**', findings.delivered),
+    row('**failed**', findings.failed),
+    ...RULES.map(([name, text]) => row(`**${text}**`, findings[name])),
+    row('ended cycles in the history of what was replayed', findings.replayed),
+    row('handlings of what the far side had, turned away by the ledger', turnedAway),
+    row('transactions of 100 events that the server’s end took with it', enqueuedAgain - foundCommitted),
+    row('such that were committed though nobody was told', foundCommitted),
+  ]
+}

@@ -1,0 +1,74 @@
+import { type PostgresOptions, postgresOutbox } from '../../src/adapters/postgres/index.ts'
+import type { Delivery, SubscribeOptions } from '../../src/ports/broker.ts'
+import type { Clock } from '../../src/ports/clock.ts'
+import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
+import { Inbox } from '../../src/testing/conformance/broker/world.ts'
+import { Patience } from '../../src/testing/conformance/harness.ts'
+import { createFactory } from '../../src/testing/factories.ts'
+import type { TestDatabase } from './postgres.ts'
+
+export const make = createFactory({ clock: systemClock, random: systemRandom })
+export const patience = new Patience({})
+
+type Outbox = ReturnType<typeof postgresOutbox>
+
+/** What its status, counts and errors are, as a person with psql sees them. */
+export interface RowSeen {
+  readonly status: string
+  readonly attempts: number
+  readonly last_error: string | null
+  readonly generation: string
+  readonly failure_history: readonly Record<string, unknown>[]
+  readonly idempotency_key: string
+  readonly deleted_at: Date | null
+  readonly target: string | null
+}
+
+/** Outboxes on one database, each as another process would have it, closed when the test is over. */
+export class OutboxWorld {
+  readonly database: TestDatabase
+  readonly #open: Outbox[] = []
+
+  constructor(database: TestDatabase) {
+    this.database = database
+  }
+
+  process(options: Partial<PostgresOptions> = {}): Outbox {
+    const outbox = postgresOutbox({ pool: this.database.pool, ...options })
+    this.#open.push(outbox)
+    return outbox
+  }
+
+  /** A process that does nothing more by itself: it has hung, or it is dead. */
+  stoppedProcess(options: Partial<PostgresOptions> = {}): Outbox {
+    const clock: Clock = { now: () => systemClock.now(), schedule: () => () => {} }
+    return this.process({ clock, ...options })
+  }
+
+  async subscribe(outbox: Outbox, channel: string, options: Partial<SubscribeOptions> = {}): Promise<Inbox> {
+    const inbox = new Inbox(patience)
+    inbox.subscription = await outbox.subscribe(
+      { channel, handler: 'bill', prefetch: 10, ordering: 'none', ...options },
+      delivery => inbox.receive(delivery),
+    )
+    return inbox
+  }
+
+  rows(eventId: string): Promise<RowSeen[]> {
+    return this.database.rows('select * from lazaret.outbox where event_id = $1 order by seq', [eventId])
+  }
+
+  async close(): Promise<void> {
+    for (const outbox of this.#open.splice(0)) await outbox.close()
+  }
+}
+
+export async function die(inbox: Inbox, delivery: Delivery, saved = false): Promise<void> {
+  const letter = make.letter({
+    event: delivery.content as never,
+    channel: delivery.channel,
+    attempts: [make.attempt(1)],
+  })
+  await inbox.subscription.begin(delivery, [])
+  await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved })
+}

@@ -1,0 +1,63 @@
+import { Pool } from 'pg'
+import { migratePostgres } from '../../src/adapters/postgres/index.ts'
+import { uniqueName } from '../../src/testing/conformance/harness.ts'
+import type { PostgresService } from '../services/postgres.ts'
+
+/** A database of its own on a server for tests. */
+export class TestDatabase {
+  readonly url: string
+  readonly pool: Pool
+  readonly #server: PostgresService
+  readonly #name: string
+
+  private constructor(server: PostgresService, name: string) {
+    const url = new URL(server.url)
+    url.pathname = `/${name}`
+    this.url = url.href
+    this.pool = new Pool({ connectionString: this.url, max: 20 })
+    // A server that is killed takes its connections with it.
+    this.pool.on('error', () => {})
+    this.pool.on('connect', client => client.on('error', () => {}))
+    this.#server = server
+    this.#name = name
+  }
+
+  /** Without a schema. */
+  static async empty(server: PostgresService): Promise<TestDatabase> {
+    const name = uniqueName('test').replaceAll('-', '_')
+    await onServer(server, `create database ${name}`)
+    return new TestDatabase(server, name)
+  }
+
+  static async migrated(server: PostgresService): Promise<TestDatabase> {
+    const database = await TestDatabase.empty(server)
+    await migratePostgres(database.pool)
+    return database
+  }
+
+  async rows<T>(text: string, values: unknown[] = []): Promise<T[]> {
+    return (await this.pool.query(text, values)).rows
+  }
+
+  /** As if it were new. */
+  async clear(): Promise<void> {
+    const tables = await this.rows<{ name: string }>(
+      `select tablename as name from pg_tables where schemaname = 'lazaret' and tablename <> 'migrations'`,
+    )
+    await this.pool.query(`truncate ${tables.map(({ name }) => `lazaret.${name}`).join(', ')} cascade`)
+  }
+
+  async close(): Promise<void> {
+    await this.pool.end()
+    await onServer(this.#server, `drop database if exists ${this.#name} with (force)`).catch(() => {})
+  }
+}
+
+async function onServer(server: PostgresService, statement: string): Promise<void> {
+  const pool = new Pool({ connectionString: server.url, max: 1 })
+  try {
+    await pool.query(statement)
+  } finally {
+    await pool.end()
+  }
+}
