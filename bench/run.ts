@@ -14,6 +14,10 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     about: 'consuming, publishing and failing on RabbitMQ, beside raw amqplib, rabbitmq-client and rascal',
     load: () => import('./rabbitmq.ts'),
   },
+  outbox: {
+    about: 'enqueueing, processing and failing in Postgres, beside a raw loop, pg-boss and graphile-worker',
+    load: () => import('./outbox.ts'),
+  },
   stores: {
     about: 'durable dead-letter writes and a million letters, on file and SQLite, beside the raw limits',
     load: () => import('./stores.ts'),

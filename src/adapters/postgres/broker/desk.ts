@@ -33,7 +33,7 @@ export class Desk implements Counter {
     this.#settings = settings
     this.#notices = notices
     const owner = new Owner(pool, leaseMs)
-    const holdings = new Holdings(held => owner.giveBackOthers(held))
+    const holdings = new Holdings((held, claims) => owner.giveBackOthers(held, claims))
     const letters = new LetterTable(name, codec.letters, maxLetters)
     const rounds = new Rounds({
       clock,

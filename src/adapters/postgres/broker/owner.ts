@@ -57,16 +57,25 @@ export class Owner {
     return rows[0].count
   }
 
-  /** Gives back what it has in flight but for these; an attempt that had begun counts. */
-  async giveBackOthers(held: readonly number[]): Promise<void> {
+  /** Gives back what it has in flight but for these, which these claims took; an attempt that had begun counts. */
+  async giveBackOthers(held: readonly number[], claims: readonly number[]): Promise<void> {
+    const id = await this.id()
+    const doing = 'looking for forgotten events'
     await ask(
       this.#pool,
-      'looking for forgotten events',
+      doing,
       `update lazaret.outbox o set status = 'pending', owner = null,
          attempts = o.attempts + case when o.seq = any (w.running) then 1 else 0 end
        from lazaret.outbox_owners w
-       where w.id = $1 and o.owner = w.id and o.status = 'in_flight' and o.seq <> all ($2::bigint[])`,
-      [await this.id(), held],
+       where w.id = $1 and o.owner = w.id and o.status = 'in_flight' and o.seq = any (array(
+         select unnest(seqs) from lazaret.outbox_claims where owner = $1 except select unnest($2::bigint[])))`,
+      [id, held],
+    )
+    await ask(
+      this.#pool,
+      doing,
+      'delete from lazaret.outbox_claims where owner = $1 and number <> all ($2::bigint[])',
+      [id, claims],
     )
   }
 

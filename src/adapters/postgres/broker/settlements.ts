@@ -4,14 +4,11 @@ import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
 import { asTime } from '../text.ts'
 
-/**
- * Whoever claims a row is its owner until it is in flight no more. Written so, no index on the rows in flight fits, and
- * rows are found by their numbers: such an index holds all that the owner has had since the last vacuum.
- */
-const stillOpenFor = (owner: string) => `o.owner is not distinct from ${owner}`
+/** Whoever claims a row stays its owner when it is in flight no more. */
+const stillOpenFor = (owner: string) => `o.owner = ${owner} and o.status = 'in_flight'`
 
 const DONE = {
-  keep: `update lazaret.outbox o set status = 'delivered', owner = null, lane = null, delivered_at = statement_timestamp(),
+  keep: `update lazaret.outbox o set status = 'delivered', lane = null, delivered_at = statement_timestamp(),
       attempts = $3, attempts_ended = $3
     where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')} returning o.seq::float8 as seq`,
   delete: `delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')}
@@ -90,7 +87,7 @@ export interface FailedRow {
   readonly isKept: boolean
 }
 
-const FAILED = `update lazaret.outbox o set status = 'failed', owner = null, failed_at = statement_timestamp(),
+const FAILED = `update lazaret.outbox o set status = 'failed', failed_at = statement_timestamp(),
     attempts = $3, attempts_ended = $3, last_error = $4, first_failed_at = ${asTime(5)}, letter_id = $6,
     letter_kept = o.letter_kept or $7
   where o.seq = $1 and ${stillOpenFor('$2')}`

@@ -39,7 +39,7 @@ revived as (
   update lazaret.outbox o set
     failure_history = o.failure_history
       || lazaret.outbox_ended_cycle(o, coalesce('replay ' || e.replay, 'published again'), clock_timestamp()),
-    status = 'pending', attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
+    status = 'pending', owner = null, attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
     first_failed_at = null, failed_at = null, deleted_at = null, next_attempt_at = statement_timestamp(),
     payload = e.payload, payload_bytes = decode(e.bytes, 'base64'), sealed = e.sealed, headers = e.headers, key = e.key,
     replay = e.replay, replays = greatest(o.replays, e.replays), lane = case when h.by_key then e.key end,
@@ -47,7 +47,7 @@ revived as (
       then nextval(pg_get_serial_sequence('lazaret.outbox', 'seq')) else o.seq end
   from incoming e join lazaret.outbox_handlers h
     on h.channel = e.channel and (e.handler is null or h.handler = e.handler)
-  where o.event_id = e.id and o.status = 'failed' and o.channel = e.channel and o.target = h.handler
+  where o.event_id = e.id and o.failed_at is not null and o.status = 'failed' and o.channel = e.channel and o.target = h.handler
   returning o.event_id, o.channel, o.target
 ), added as (
   ${INSERT}
