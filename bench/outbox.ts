@@ -10,7 +10,7 @@ import { rawDelete, rawUpdate } from './outbox/raw.ts'
 /** For a quick look: LAZARET_BENCH_EVENTS=20000 npm run bench outbox. */
 const EVENTS = Number(process.env['LAZARET_BENCH_EVENTS'] ?? 100_000)
 const SINGLE = Math.ceil(EVENTS / 50)
-const LATENCIES = 200
+const LATENCIES = 100
 const ROUNDS = 3
 const ONLY = process.env['LAZARET_BENCH_ONLY']
 

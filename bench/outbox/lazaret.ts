@@ -16,7 +16,7 @@ import {
 
 const CHANNEL = 'orders'
 const EVENT = { channel: CHANNEL, type: 'order.placed', payload: PAYLOAD }
-const CONCURRENCY = 500
+const CONCURRENCY = 1_000
 
 type Delivered = 'keep' | 'delete'
 

@@ -1,5 +1,6 @@
 import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
+import { numbers } from '../columns.ts'
 import { EVENT_COLUMNS, type EventRow } from './event-row.ts'
 
 export interface ClaimedRow extends EventRow {
@@ -75,7 +76,7 @@ export function claimFirst(
   claimant: Claimant,
   seqs: readonly number[],
 ): Promise<ClaimedRow[]> {
-  return claim(on, CLAIM_FIRST, claimFor, claimant, seqs)
+  return claim(on, CLAIM_FIRST, claimFor, claimant, numbers(seqs))
 }
 
 async function claim(
@@ -85,7 +86,7 @@ async function claim(
   { owner, number, ended }: Claimant,
   which: unknown,
 ): Promise<ClaimedRow[]> {
-  const values = [channel, handler, owner, generation, which, number, ended]
+  const values = [channel, handler, owner, generation, which, number, numbers(ended)]
   const { rows } = await ask(on, `claiming events of channel ${channel}`, statement, values)
   return (rows as ClaimedRow[]).sort((a, b) => a.due - b.due || a.seq - b.seq)
 }

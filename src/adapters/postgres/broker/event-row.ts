@@ -44,12 +44,32 @@ export function eventUuid(id: string): string {
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20)}`
 }
 
-/** One event as JSON that `json_to_recordset` reads as EVENT_RECORD. The payload lies in it as the text it is. */
-export function writeEvent(event: LazaretEvent, codec: EventCodec): string {
+/** An event as it is written: texts, of which payload and headers are JSON. */
+export interface EventRecord {
+  readonly id: string
+  readonly foreignId: string | undefined
+  readonly idempotencyKey: string
+  readonly channel: string
+  readonly type: string
+  readonly key: string | undefined
+  readonly source: string | undefined
+  /** Of a replay: whom it is for. */
+  readonly handler: string | undefined
+  readonly replay: string | undefined
+  readonly replays: number
+  readonly payload: string | undefined
+  readonly bytes: string | undefined
+  readonly sealed: string | undefined
+  readonly headers: string | undefined
+  readonly occurredAt: number
+  readonly expiresAt: number | undefined
+}
+
+export function eventRecord(event: LazaretEvent, codec: EventCodec): EventRecord {
   const { id, channel, type, key, source, headers, idempotencyKey, occurredAt, expiresAt } = event
   const uuid = eventUuid(id)
-  const attempt = Number(headers[REPLAY_HEADERS.replayAttempt])
-  const envelope = JSON.stringify({
+  const attempt = Number(headers[REPLAY_HEADERS.replayAttempt] ?? 0)
+  return {
     id: uuid,
     foreignId: uuid === id ? undefined : id,
     idempotencyKey,
@@ -60,19 +80,36 @@ export function writeEvent(event: LazaretEvent, codec: EventCodec): string {
     handler: headers[REPLAY_HEADERS.handler],
     replay: replayOf(event),
     replays: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 0,
+    payload: undefined,
+    bytes: undefined,
+    sealed: undefined,
+    headers: undefined,
+    ...contentOf(event, codec),
     occurredAt,
     expiresAt,
-  })
-  return `${envelope.slice(0, -1)},${writeContent(event, codec)}}`
+  }
 }
 
-function writeContent(event: LazaretEvent, codec: EventCodec): string {
-  if (codec !== plainCodec.events) return `"sealed":${JSON.stringify(codec.encode(event))},"headers":{}`
-  const headers = `"headers":${JSON.stringify(event.headers)}`
-  if (isBytes(event.payload)) return `"bytes":"${encodeBase64(event.payload)}",${headers}`
+function contentOf(event: LazaretEvent, codec: EventCodec): Partial<EventRecord> {
+  if (codec !== plainCodec.events) return { sealed: codec.encode(event) }
+  const headers = writeHeaders(event.headers)
+  if (isBytes(event.payload)) return { bytes: encodeBase64(event.payload), headers }
   const payload = JSON.stringify(event.payload)
   requireHoldable(event, payload)
-  return `"payload":${payload},${headers}`
+  return { payload, headers }
+}
+
+/** Undefined when there are none. */
+function writeHeaders(headers: LazaretEvent['headers']): string | undefined {
+  for (const _ in headers) return JSON.stringify(headers)
+  return undefined
+}
+
+/** As JSON that `json_to_recordset` reads as EVENT_RECORD. Payload and headers lie in it as the text they are. */
+export function recordJson({ payload, headers, ...texts }: EventRecord): string {
+  const envelope = JSON.stringify(texts)
+  const content = payload === undefined ? '' : `"payload":${payload},`
+  return `${envelope.slice(0, -1)},${content}"headers":${headers ?? '{}'}}`
 }
 
 /** Which replay of the event this is. A replay that is interrupted sends again what may be on its way already. */

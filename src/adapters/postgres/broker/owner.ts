@@ -1,5 +1,6 @@
 import { ask } from '../ask.ts'
 import type { PgPool } from '../client.ts'
+import { numbers } from '../columns.ts'
 import { PostgresClosedError } from '../errors.ts'
 import { Gathering } from './gathering.ts'
 
@@ -69,13 +70,13 @@ export class Owner {
        from lazaret.outbox_owners w
        where w.id = $1 and o.owner = w.id and o.status = 'in_flight' and o.seq = any (array(
          select unnest(seqs) from lazaret.outbox_claims where owner = $1 except select unnest($2::bigint[])))`,
-      [id, held],
+      [id, numbers(held)],
     )
     await ask(
       this.#pool,
       doing,
       'delete from lazaret.outbox_claims where owner = $1 and number <> all ($2::bigint[])',
-      [id, claims],
+      [id, numbers(claims)],
     )
   }
 
@@ -133,7 +134,7 @@ export class Owner {
       this.#pool,
       'recording attempts',
       'update lazaret.outbox_owners set running = $2::bigint[] where id = $1',
-      [id, running],
+      [id, numbers(running)],
     )
     this.#written = new Set(running)
     if (rowCount !== 0) return id

@@ -3,6 +3,7 @@ import type { Settlement } from '../../../ports/broker.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { inTransaction } from '../ask.ts'
 import type { PgPool } from '../client.ts'
+import { fit } from '../columns.ts'
 import type { LetterTable } from '../letters/letter-table.ts'
 import { holdable } from '../text.ts'
 import type { OutboxDelivery } from './delivery.ts'
@@ -171,7 +172,7 @@ function endedRow(delivery: OutboxDelivery, attempts: number, ended: readonly At
 }
 
 function errorText({ name, message }: Pick<AttemptFailure, 'name' | 'message'>): string {
-  return holdable(`${name}: ${message}`)
+  return fit(holdable(`${name}: ${message}`))
 }
 
 function which(items: readonly { readonly seq: number }[], settled: readonly number[]): boolean[] {
