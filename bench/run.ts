@@ -18,6 +18,11 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     about: 'enqueueing, processing and failing in Postgres, beside a raw loop, pg-boss and graphile-worker',
     load: () => import('./outbox.ts'),
   },
+  growth: {
+    about:
+      'the outbox over two million rows of the past, and what an hour of work leaves behind in its tables',
+    load: () => import('./growth.ts'),
+  },
   stores: {
     about: 'durable dead-letter writes and a million letters, on file and SQLite, beside the raw limits',
     load: () => import('./stores.ts'),

@@ -4,16 +4,16 @@
 /** Ends every value; JSON text, numbers and UUIDs never have it in them. */
 const END = '\u001e'
 const NOTHING = '\u001d'
-const UNFIT = /[\u001d\u001e]/
+const MARKS = [END, NOTHING]
 
 /** Whether a text can be a value of a column. */
 export function isFit(text: string | undefined): boolean {
-  return text === undefined || !UNFIT.test(text)
+  return text === undefined || !MARKS.some(mark => text.includes(mark))
 }
 
 /** The text as a column can have it, for texts that are only looked at. */
-export function fit(text: string): string {
-  return isFit(text) ? text : text.replaceAll(/[\u001d\u001e]/g, '\ufffd')
+export function fitted(text: string): string {
+  return isFit(text) ? text : text.replaceAll(END, '\ufffd').replaceAll(NOTHING, '\ufffd')
 }
 
 /** The text of a column; null when it has no value at all. */

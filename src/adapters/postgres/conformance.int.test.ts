@@ -15,7 +15,7 @@ afterAll(async () => {
 })
 const why = found.found ? '' : ` (skipped: ${found.why})`
 
-describe.runIf(found.found).each(['keep', 'delete'] as const)(
+describe.runIf(found.found).each(['keep', 'delete', 'partition'] as const)(
   `Postgres outbox, delivered rows: %s${why}`,
   delivered => {
     brokerConformance({

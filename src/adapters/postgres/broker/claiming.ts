@@ -1,7 +1,8 @@
+import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
 import { numbers } from '../columns.ts'
-import { EVENT_COLUMNS, type EventRow } from './event-row.ts'
+import { EVENT_COLUMNS, type EventRow, eventRow } from './event-row.ts'
 
 export interface ClaimedRow extends EventRow {
   readonly seq: number
@@ -9,7 +10,7 @@ export interface ClaimedRow extends EventRow {
   readonly due: number
   readonly attempts: number
   readonly attemptsEnded: number
-  readonly attemptLog: string | null
+  readonly attemptLog: readonly AttemptRecord[] | null
   readonly letterId: string | null
   readonly letterKept: boolean
 }
@@ -21,9 +22,9 @@ export interface ClaimFor {
   readonly generation: number
 }
 
-const TAKEN = `o.seq::float8 as seq, date_part('epoch', o.next_attempt_at) as due,
-  o.attempts, o.attempts_ended as "attemptsEnded", o.attempt_log::text as "attemptLog", o.letter_id as "letterId",
-  o.letter_kept as "letterKept", ${EVENT_COLUMNS}`
+/** As one text: a row of many columns costs the client several times as much. */
+const TAKEN = `json_build_array(o.seq, date_part('epoch', o.next_attempt_at), o.attempts, o.attempts_ended, o.attempt_log,
+  o.letter_id, o.letter_kept, ${EVENT_COLUMNS})::text as row`
 
 const READY = `c.channel = $1 and c.target = $2 and c.owner is null and c.next_attempt_at <= statement_timestamp()
     and c.generation <= $4`
@@ -88,7 +89,12 @@ async function claim(
 ): Promise<ClaimedRow[]> {
   const values = [channel, handler, owner, generation, which, number, numbers(ended)]
   const { rows } = await ask(on, `claiming events of channel ${channel}`, statement, values)
-  return (rows as ClaimedRow[]).sort((a, b) => a.due - b.due || a.seq - b.seq)
+  return rows.map(({ row }) => readRow(row, channel)).sort((a, b) => a.due - b.due || a.seq - b.seq)
+}
+
+function readRow(text: string, channel: string): ClaimedRow {
+  const [seq, due, attempts, attemptsEnded, attemptLog, letterId, letterKept, ...event] = JSON.parse(text)
+  return { seq, due, attempts, attemptsEnded, attemptLog, letterId, letterKept, ...eventRow(event, channel) }
 }
 
 export interface Outlook {

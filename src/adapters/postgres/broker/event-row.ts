@@ -6,7 +6,6 @@ import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
 import { hash128 } from '../../../core/hash.ts'
 import type { Undecodable } from '../../../ports/broker.ts'
 import { type EventCodec, plainCodec } from '../../../ports/letter-codec.ts'
-import { asMs } from '../text.ts'
 import { requireHoldable } from './unholdable.ts'
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
@@ -16,10 +15,10 @@ export const EVENT_RECORD = `id uuid, "foreignId" text, "idempotencyKey" text, c
   source text, handler text, payload json, bytes text, sealed text, headers jsonb, replay text, replays integer,
   "occurredAt" float8, "expiresAt" float8`
 
-/** What is selected of a row to make its event of. */
-export const EVENT_COLUMNS = `o.event_id::text as id, o.foreign_id as "foreignId", o.idempotency_key as "idempotencyKey",
-  o.channel, o.type, o.key, o.source, o.payload::text as payload, encode(o.payload_bytes, 'base64') as bytes, o.sealed,
-  o.headers::text as headers, ${asMs('o.occurred_at')} as "occurredAt", ${asMs('o.expires_at')} as "expiresAt"`
+/** What is selected of a row to make its event of, in the order of `eventRow`. */
+export const EVENT_COLUMNS = `o.event_id, o.foreign_id, o.idempotency_key, o.type, o.key, o.source, o.payload,
+  encode(o.payload_bytes, 'base64'), o.sealed, o.headers, date_part('epoch', o.occurred_at) * 1000,
+  date_part('epoch', o.expires_at) * 1000`
 
 export interface EventRow {
   readonly id: string
@@ -29,12 +28,45 @@ export interface EventRow {
   readonly type: string
   readonly key: string | null
   readonly source: string | null
-  readonly payload: string | null
+  readonly payload: unknown
   readonly bytes: string | null
   readonly sealed: string | null
-  readonly headers: string
+  readonly headers: LazaretEvent['headers']
   readonly occurredAt: number
   readonly expiresAt: number | null
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the columns as JSON has them, in the order they are selected in
+export function eventRow(columns: readonly any[], channel: string): EventRow {
+  const [
+    id,
+    foreignId,
+    idempotencyKey,
+    type,
+    key,
+    source,
+    payload,
+    bytes,
+    sealed,
+    headers,
+    occurredAt,
+    expiresAt,
+  ] = columns
+  return {
+    id,
+    foreignId,
+    idempotencyKey,
+    channel,
+    type,
+    key,
+    source,
+    payload,
+    bytes,
+    sealed,
+    headers,
+    occurredAt,
+    expiresAt,
+  }
 }
 
 /** The UUID that an event is found by: its id, or one made of it where that is none. */
@@ -124,7 +156,7 @@ export function readEvent(row: EventRow, codec: EventCodec): LazaretEvent | Unde
     return row.sealed === null ? readPlain(row) : readSealed(row, row.sealed, codec)
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
-    return { raw: new TextEncoder().encode(row.sealed ?? row.payload ?? JSON.stringify(row)), problem }
+    return { raw: new TextEncoder().encode(row.sealed ?? JSON.stringify(row.payload ?? row)), problem }
   }
 }
 
@@ -140,15 +172,13 @@ function readPlain({ id, foreignId, payload, bytes, ...row }: EventRow): Lazaret
     occurredAt: Math.floor(row.occurredAt),
     expiresAt: row.expiresAt === null ? undefined : Math.floor(row.expiresAt),
     source: row.source ?? undefined,
-    headers: JSON.parse(row.headers),
-    ...(bytes === null
-      ? { payload: payload === null ? null : JSON.parse(payload) }
-      : { payloadBase64: bytes.replaceAll('\n', '') }),
+    headers: row.headers,
+    ...(bytes === null ? { payload } : { payloadBase64: bytes.replaceAll('\n', '') }),
   })
 }
 
 /** A replay by SQL cannot open the seal: its headers lie beside it. */
 function readSealed({ headers }: EventRow, sealed: string, codec: EventCodec): LazaretEvent {
   const event = codec.decode(sealed)
-  return headers === '{}' ? event : { ...event, headers: { ...event.headers, ...JSON.parse(headers) } }
+  return { ...event, headers: { ...event.headers, ...headers } }
 }

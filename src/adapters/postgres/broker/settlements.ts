@@ -8,13 +8,24 @@ import { asTime } from '../text.ts'
 /** Whoever claims a row stays its owner when it is in flight no more. */
 const stillOpenFor = (owner: string) => `o.owner = ${owner} and o.status = 'in_flight'`
 
+/** What is moved as it is. */
+const DELIVERED_COLUMNS = `seq, event_id, foreign_id, idempotency_key, channel, type, key, source, target, payload,
+      payload_bytes, sealed, headers, generation, attempt_log, next_attempt_at, last_error, first_failed_at,
+      failure_history, replays, replay, letter_id, letter_kept, owner, occurred_at, expires_at, created_at`
+
 const DONE = {
   keep: `update lazaret.outbox o set status = 'delivered', lane = null, delivered_at = statement_timestamp(),
       attempts = $3, attempts_ended = $3
     where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')} returning o.seq::float8 as seq`,
   delete: `delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')}
     returning o.seq::float8 as seq`,
+  partition: `with gone as (
+      delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')} returning o.*)
+    insert into lazaret.outbox_delivered (${DELIVERED_COLUMNS}, status, attempts, attempts_ended, delivered_at)
+    select ${DELIVERED_COLUMNS}, 'delivered', $3, $3, statement_timestamp() from gone returning seq::float8 as seq`,
 } as const
+
+export type Delivered = keyof typeof DONE
 
 export interface DoneRows {
   readonly seqs: readonly number[]
@@ -25,9 +36,9 @@ export interface DoneRows {
 export async function markDone(
   on: PgQueryable,
   { seqs, owner, attempts }: DoneRows,
-  delivered: 'keep' | 'delete',
+  delivered: Delivered,
 ): Promise<readonly number[]> {
-  const values = delivered === 'keep' ? [numbers(seqs), owner, attempts] : [numbers(seqs), owner]
+  const values = delivered === 'delete' ? [numbers(seqs), owner] : [numbers(seqs), owner, attempts]
   const { rows } = await ask(on, 'settling events as done', DONE[delivered], values)
   return rows.map(({ seq }) => seq)
 }

@@ -41,6 +41,12 @@ const OUTBOX: Described = [
   },
 ]
 
+const OUTBOX_DELIVERED: Described = [
+  'Delivered rows that were partitioned away, one partition for each day.',
+  OUTBOX[1],
+]
+const OUTBOX_DELIVERED_REST: Described = ['Delivered rows of days without a partition.', OUTBOX[1]]
+
 const OUTBOX_HANDLERS: Described = [
   'Who gets the events of a channel.',
   {
@@ -160,11 +166,18 @@ const AUDIT: Described = [
 
 const MIGRATIONS: Described = [
   'The steps that made this schema what it is.',
-  { version: 'Its number.', name: 'What it did.', applied_at: 'When it was done.' },
+  {
+    version: 'Its number.',
+    name: 'What it did.',
+    works_with: 'Programs that know this version or a higher one can work with the schema after it.',
+    applied_at: 'When it was done.',
+  },
 ]
 
 const TABLES: Readonly<Record<string, Described>> = {
   outbox: OUTBOX,
+  outbox_delivered: OUTBOX_DELIVERED,
+  outbox_delivered_rest: OUTBOX_DELIVERED_REST,
   outbox_handlers: OUTBOX_HANDLERS,
   outbox_owners: OUTBOX_OWNERS,
   outbox_claims: OUTBOX_CLAIMS,

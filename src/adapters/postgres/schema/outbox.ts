@@ -88,6 +88,8 @@ create table lazaret.outbox_claims (
   seqs bigint[] not null,
   primary key (owner, number)
 ) with (autovacuum_vacuum_threshold = 50, autovacuum_vacuum_scale_factor = 0);
+alter table lazaret.outbox_owners alter running set storage external;
+alter table lazaret.outbox_claims alter seqs set storage external;
 
 create table lazaret.event_handled (
   handler text collate "C" not null,
