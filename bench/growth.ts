@@ -1,19 +1,13 @@
-import { Client } from 'pg'
 import { findPostgres } from '../test/services/postgres.ts'
 import { percentile } from './harness/percentile.ts'
 import { atLeast, atMost, type BenchResult, machine, row } from './harness/result.ts'
 import { inPlace } from './outbox/candidate.ts'
 import { type Drained, drain, fillWithPast, prepare } from './outbox/growth.ts'
-import { type Sample, soak } from './outbox/soak.ts'
 
-/** For a quick look: LAZARET_BENCH_ROWS=20000 LAZARET_BENCH_SECONDS=30 npm run bench growth. */
+/** For a quick look: LAZARET_BENCH_ROWS=20000 npm run bench growth. */
 const ROWS = Number(process.env['LAZARET_BENCH_ROWS'] ?? 1_000_000)
 const EVENTS = 10_000
 const ROUNDS = 9
-const SECONDS = Number(process.env['LAZARET_BENCH_SECONDS'] ?? 300)
-const PER_SECOND = 1_000
-/** The rate of an hour in five minutes: what a server does every minute is done every five seconds. */
-const NAP = '5s'
 
 /** The same work on a table without a past and on one with, in turn, so that a busy moment falls on both. */
 async function compare(server: string): Promise<{ empty: Drained[]; full: Drained[] }> {
@@ -39,18 +33,6 @@ async function compare(server: string): Promise<{ empty: Drained[]; full: Draine
   )
 }
 
-const mostOf = (samples: readonly Sample[], of: keyof Sample) => Math.max(...samples.map(each => each[of]))
-
-async function soaked(server: string) {
-  return inPlace(server, async place => {
-    await prepare(place)
-    const { samples, left } = await soak(place, { seconds: SECONDS, perSecond: PER_SECOND })
-    if (left > 0) throw new Error(`bench: ${left} events are left`)
-    const half = Math.floor(samples.length / 2)
-    return { samples, first: samples.slice(0, half), second: samples.slice(half) }
-  })
-}
-
 export async function run(): Promise<BenchResult> {
   const found = await findPostgres()
   if (!found.found) throw new Error(`bench: ${found.why}`)
@@ -61,12 +43,6 @@ export async function run(): Promise<BenchResult> {
     const claims = (of: readonly Drained[]) => of.flatMap(each => each.claims)
     const ratios = rates(full).map((rate, round) => rate / rates(empty)[round]!)
     const [p99Empty, p99Full] = [percentile(claims(empty), 0.99), percentile(claims(full), 0.99)]
-    const admin = new Client({ connectionString: server.url })
-    await admin.connect()
-    await admin.query(`alter system set autovacuum_naptime = '${NAP}'`)
-    await admin.query('select pg_reload_conf()')
-    await admin.end()
-    const { samples, first, second } = await soaked(server.url)
     const name = `with ${ROWS.toLocaleString('en-US').replaceAll(',', ' ')} delivered and as many failed rows`
     return {
       bench: 'growth',
@@ -78,26 +54,10 @@ export async function run(): Promise<BenchResult> {
         row(`claim, ${name}`, 'ms', claims(full)),
         { ...row('claim, empty table, p99', 'ms', claims(empty)), median: p99Empty },
         { ...row(`claim, ${name}, p99`, 'ms', claims(full)), median: p99Full },
-        row(
-          `soak, ${PER_SECOND} events/s for ${SECONDS} s: dead rows`,
-          'rows',
-          samples.map(({ dead }) => dead),
-        ),
-        row(
-          'soak: tables and indexes',
-          'MB',
-          samples.map(({ bytes }) => bytes / 1e6),
-        ),
       ],
       bars: [
         atLeast(`throughput ${name} ÷ empty, median of rounds`, row('', '', ratios).median, 0.9),
         atMost(`p99 of a claim ${name} ÷ empty`, p99Full / p99Empty, 1.1),
-        atMost(
-          'soak: most dead rows, second half ÷ first',
-          mostOf(second, 'dead') / mostOf(first, 'dead'),
-          1.25,
-        ),
-        atMost('soak: size, second half ÷ first', mostOf(second, 'bytes') / mostOf(first, 'bytes'), 1.25),
       ],
     }
   } finally {

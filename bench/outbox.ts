@@ -12,6 +12,7 @@ const EVENTS = Number(process.env['LAZARET_BENCH_EVENTS'] ?? 100_000)
 const SINGLE = Math.ceil(EVENTS / 50)
 const LATENCIES = 100
 const ROUNDS = 3
+/** One of the measures: LAZARET_BENCH_ONLY=process npm run bench outbox. */
 const ONLY = process.env['LAZARET_BENCH_ONLY']
 
 const CANDIDATES: Readonly<Record<string, Candidate>> = {

@@ -23,6 +23,10 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
       'the outbox over two million rows of the past, and what an hour of work leaves behind in its tables',
     load: () => import('./growth.ts'),
   },
+  soak: {
+    about: 'an hour of outbox work in five minutes: dead rows and size of its tables',
+    load: () => import('./soak.ts'),
+  },
   stores: {
     about: 'durable dead-letter writes and a million letters, on file and SQLite, beside the raw limits',
     load: () => import('./stores.ts'),
