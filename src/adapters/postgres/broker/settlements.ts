@@ -5,8 +5,11 @@ import type { PgQueryable } from '../client.ts'
 import { column, fromColumn, numbers } from '../columns.ts'
 import { asTime } from '../text.ts'
 
-/** Whoever claims a row stays its owner when it is in flight no more. */
-const stillOpenFor = (owner: string) => `o.owner = ${owner} and o.status = 'in_flight'`
+/**
+ * Whoever claims a row stays its owner when it is in flight no more. Statistics are older than what is in flight, so the
+ * planner would take it that nothing is, and look for each row of a batch in the whole table: of a function it knows nothing.
+ */
+const stillOpenFor = (owner: string) => `o.owner = ${owner} and texteq(o.status, 'in_flight')`
 
 /** What is moved as it is. */
 const DELIVERED_COLUMNS = `seq, event_id, foreign_id, idempotency_key, channel, type, key, source, target, payload,
@@ -82,7 +85,7 @@ function endedValues(rows: readonly EndedRow[]): unknown[] {
 const BACK = `update lazaret.outbox o set status = 'pending', owner = null, ${OF_ENDED},
     next_attempt_at = coalesce(statement_timestamp() + v."delayMs" * interval '1 ms', o.next_attempt_at)
   from unnest(${ENDED_COLUMNS}, $8::float8[]) as v(${ENDED_NAMES}, "delayMs")
-  where o.seq = v.seq and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
+  where o.seq = v.seq and o.seq = any ($1::bigint[]) and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
 
 export async function putBack(on: PgQueryable, rows: readonly BackRow[]): Promise<readonly number[]> {
   const values = [...endedValues(rows), numbers(rows.map(({ delayMs }) => delayMs))]
@@ -91,7 +94,7 @@ export async function putBack(on: PgQueryable, rows: readonly BackRow[]): Promis
 }
 
 const ENDED = `update lazaret.outbox o set ${OF_ENDED} from unnest(${ENDED_COLUMNS}) as v(${ENDED_NAMES})
-  where o.seq = v.seq and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
+  where o.seq = v.seq and o.seq = any ($1::bigint[]) and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
 
 /** Written before the next attempt begins. */
 export async function recordEnded(on: PgQueryable, rows: readonly EndedRow[]): Promise<readonly number[]> {
