@@ -14,6 +14,19 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     about: 'consuming, publishing and failing on RabbitMQ, beside raw amqplib, rabbitmq-client and rascal',
     load: () => import('./rabbitmq.ts'),
   },
+  outbox: {
+    about: 'enqueueing, processing and failing in Postgres, beside a raw loop, pg-boss and graphile-worker',
+    load: () => import('./outbox.ts'),
+  },
+  growth: {
+    about:
+      'the outbox over two million rows of the past, and what an hour of work leaves behind in its tables',
+    load: () => import('./growth.ts'),
+  },
+  soak: {
+    about: 'an hour of outbox work in five minutes: dead rows and size of its tables',
+    load: () => import('./soak.ts'),
+  },
   stores: {
     about: 'durable dead-letter writes and a million letters, on file and SQLite, beside the raw limits',
     load: () => import('./stores.ts'),

@@ -3,7 +3,8 @@ import { Connection } from 'rabbitmq-client'
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import type { Observer } from '../../src/ports/observer.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
-import { type Bench, Meter, type QueueType } from './queue.ts'
+import { Meter } from '../harness/meter.ts'
+import type { Bench, QueueType } from './queue.ts'
 import { openRascal } from './rascal.ts'
 
 export interface ConsumeRound {

@@ -4,8 +4,8 @@ import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import { nextTurn, systemClock } from '../../src/ports/system-clock.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
+import { Meter } from '../harness/meter.ts'
 import { type Candidate, type ConsumeRound, counting } from './consume.ts'
-import { Meter } from './queue.ts'
 import { openRascal } from './rascal.ts'
 
 // Every message fails, waits on the broker, fails again and is dead-lettered. What is told is messages a second from the

@@ -79,26 +79,3 @@ export class Bench {
     }
   }
 }
-
-/** Counts what is done with, and tells how fast: from the first to the last. */
-export class Meter {
-  readonly #count: number
-  readonly #all = Promise.withResolvers<number>()
-  #startedAt = 0n
-  #done = 0
-
-  constructor(count: number) {
-    this.#count = count
-  }
-
-  readonly tick = (): void => {
-    if (this.#done++ === 0) this.#startedAt = process.hrtime.bigint()
-    if (this.#done === this.#count)
-      this.#all.resolve(this.#count / (Number(process.hrtime.bigint() - this.#startedAt) / 1e9))
-  }
-
-  /** A second. */
-  rate(): Promise<number> {
-    return this.#all.promise
-  }
-}

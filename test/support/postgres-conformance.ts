@@ -17,7 +17,7 @@ export async function postgresConforms(found: Postgres): Promise<void> {
   const version = database && (await database.rows<{ server_version: string }>('show server_version'))[0]!
   const on = found.found ? `Postgres ${version!.server_version}` : `Postgres (skipped: ${found.why})`
 
-  describe.runIf(found.found).each(['keep', 'delete'] as const)(
+  describe.runIf(found.found).each(['keep', 'delete', 'partition'] as const)(
     `the outbox on ${on}, delivered rows: %s`,
     delivered => {
       brokerConformance({

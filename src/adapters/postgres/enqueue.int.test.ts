@@ -4,6 +4,7 @@ import { findPostgres } from '../../../test/services/postgres.ts'
 import { die, make, OutboxWorld } from '../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../test/support/postgres.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import { systemClock } from '../../ports/system-clock.ts'
 import { createSealing } from '../../runtime/sealing/sealing.ts'
 import { eventOf, idOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
@@ -63,6 +64,23 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     expect(await world.rows(event.id)).toHaveLength(1)
     const bytes = make.event({ channel, payload: new Uint8Array([0, 0xd8]) })
     await outbox.publish([bytes])
+  })
+
+  it('S1: many at once keep all they have, whatever their texts have in them', async () => {
+    const channel = uniqueName('orders')
+    const outbox = world.process()
+    const inbox = await world.subscribe(outbox, channel)
+    const inputs = [
+      { channel, type: 'order.placed', payload: '' },
+      { channel, type: 'order.paid', key: 'a', payload: { text: '"{},\\\n\u001e\u001d' } },
+      { channel, type: 'order.paid', idempotencyKey: 'charge-1', payload: null, headers: { from: 'x"\\' } },
+      { channel, type: 'order.paid', source: 'shop', payload: new Uint8Array([0, 30, 29, 255]) },
+      { channel, type: 'order.paid', payload: [1, 'é', '\u{1f600}'], expiresAt: systemClock.now() + 60_000 },
+    ]
+    const events = await outbox.enqueue(database!.pool, inputs)
+    const deliveries = await inbox.take(5)
+    expect(deliveries.map(eventOf)).toEqual(events)
+    await inbox.done(...deliveries)
   })
 
   it('S1: without a transaction it says what is missing', async () => {

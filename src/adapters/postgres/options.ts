@@ -6,6 +6,7 @@ import {
   integer,
   milliseconds,
   oneOf,
+  optional,
   text,
   that,
   withDefault,
@@ -40,8 +41,10 @@ export interface PostgresOptions {
   readonly notify?: boolean | undefined
   /** Whether to LISTEN, on a connection of the pool that is kept. PgBouncer in transaction mode has none [true]. */
   readonly listen?: boolean | undefined
-  /** What becomes of a row whose handler is done ['keep']. */
-  readonly delivered?: 'keep' | 'delete' | undefined
+  /** What becomes of a row whose handler is done; `partition` moves it to a table with a partition for each day ['keep']. */
+  readonly delivered?: 'keep' | 'delete' | 'partition' | undefined
+  /** Consumers remove delivered rows that are older than this, a few at a time [never]. */
+  readonly deliveredRetentionMs?: number | undefined
   /** Rows of a higher generation are left to consumers that have it [0]. */
   readonly generation?: number | undefined
   /** Letters it takes; one more is refused. Counts them with every new one [no limit but the disk]. */
@@ -64,7 +67,8 @@ const rules = {
   maxPollMs: withDefault(milliseconds({ min: 1 }), DEFAULT_MAX_POLL_MS),
   notify: withDefault(flag(), true),
   listen: withDefault(flag(), true),
-  delivered: withDefault(oneOf('keep', 'delete'), 'keep'),
+  delivered: withDefault(oneOf('keep', 'delete', 'partition'), 'keep'),
+  deliveredRetentionMs: optional(milliseconds({ min: 1 })),
   generation: withDefault(integer({ min: 0 }), 0),
   maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
   ledgerRetentionMs: withDefault(milliseconds({ min: 1 }), DEFAULT_LEDGER_RETENTION_MS),

@@ -40,20 +40,27 @@ export async function letEventGo(on: PgQueryable, channel: string, eventId: stri
     on,
     `letting event ${eventId} go`,
     `update lazaret.outbox set lane = null
-     where event_id = $2 and status = 'failed' and channel = $1 and lane is not null`,
+     where event_id = $2 and failed_at is not null and channel = $1 and lane is not null`,
     [holdable(channel), eventUuid(eventId)],
   )
   return rowCount !== 0
 }
 
+/** What is pending is counted by its indexes, what is in flight by the claims: however much there is beside them. */
+const DEPTH = `select (
+    (select count(*) from lazaret.outbox where channel = $1 and target = $2 and owner is null and lane is null)
+  + (select count(*) from lazaret.outbox where channel = $1 and target = $2 and owner is null and lane is not null)
+  + (select count(*) from lazaret.outbox where channel = $1 and target is null and owner is null)
+  + (select count(*) from lazaret.outbox o
+     where o.seq = any (array(select unnest(seqs) from lazaret.outbox_claims))
+       and o.channel = $1 and o.target = $2 and o.status = 'in_flight')
+)::float8 as count`
+
 export async function countDepth(on: PgQueryable, channel: string, handler: string): Promise<number> {
-  const { rows } = await ask(
-    on,
-    `counting events of channel ${channel}`,
-    `select count(*)::float8 as count from lazaret.outbox
-     where channel = $1 and (target = $2 or target is null) and status in ('pending', 'in_flight')`,
-    [holdable(channel), holdable(handler)],
-  )
+  const { rows } = await ask(on, `counting events of channel ${channel}`, DEPTH, [
+    holdable(channel),
+    holdable(handler),
+  ])
   return rows[0].count
 }
 

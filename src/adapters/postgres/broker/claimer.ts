@@ -2,7 +2,7 @@ import type { EventCodec } from '../../../ports/letter-codec.ts'
 import type { PgPool } from '../client.ts'
 import { type ClaimedRow, type ClaimFor, claimFirst, claimRows, lookAhead, type Outlook } from './claiming.ts'
 import { OutboxDelivery } from './delivery.ts'
-import type { Holdings } from './holdings.ts'
+import type { Holdings, TakeNote } from './holdings.ts'
 import { Lanes } from './lanes.ts'
 import type { Owner } from './owner.ts'
 
@@ -28,7 +28,7 @@ export class Claimer {
   async claim(claimFor: ClaimFor, limit: number): Promise<readonly OutboxDelivery[]> {
     const { owner, holdings, broker, codec } = this.#parts
     const id = await owner.id()
-    const rows = await holdings.claim(() => this.#take(claimFor, id, limit))
+    const rows = await holdings.claim(note => this.#take(claimFor, id, limit, note))
     const seqs = rows.map(({ seq }) => seq)
     try {
       await owner.forgetAttempts(seqs)
@@ -45,14 +45,16 @@ export class Claimer {
   }
 
   /** What is first in its lane, and with the room that is left what no order binds. */
-  async #take(claimFor: ClaimFor, owner: number, limit: number): Promise<ClaimedRow[]> {
+  async #take(claimFor: ClaimFor, owner: number, limit: number, note: TakeNote): Promise<ClaimedRow[]> {
     const { pool, wakeIn } = this.#parts
-    if (!claimFor.isByKey) return claimRows(pool, claimFor, owner, limit)
+    const some = (room: number) => note(claim => claimRows(pool, claimFor, { owner, ...claim }, room))
+    if (!claimFor.isByKey) return some(limit)
     const { seqs, dueInMs } = await this.#lanesOf(claimFor).ready(pool, claimFor, limit)
     if (dueInMs !== undefined) wakeIn(dueInMs)
-    const first = seqs.length === 0 ? [] : await claimFirst(pool, claimFor, owner, seqs)
+    const first =
+      seqs.length === 0 ? [] : await note(claim => claimFirst(pool, claimFor, { owner, ...claim }, seqs))
     const room = limit - first.length
-    return room === 0 ? first : [...first, ...(await claimRows(pool, claimFor, owner, room))]
+    return room === 0 ? first : [...first, ...(await some(room))]
   }
 
   #lanesOf(claimFor: ClaimFor): Lanes {

@@ -70,8 +70,7 @@ export class OutboxDelivery implements Delivery {
 }
 
 /** An attempt has all of its fields, unset ones as undefined, which JSON leaves out. */
-function readHistory(text: string): readonly AttemptRecord[] {
-  const attempts: readonly AttemptRecord[] = JSON.parse(text)
+function readHistory(attempts: readonly AttemptRecord[]): readonly AttemptRecord[] {
   return attempts.map(({ number, startedAt, endedAt, failure, delayMs }) => ({
     number,
     startedAt,

@@ -11,6 +11,7 @@ import { Holdings } from './holdings.ts'
 import { Listener } from './listener.ts'
 import type { Notices } from './notices.ts'
 import { Owner } from './owner.ts'
+import { Past } from './past.ts'
 import { Rounds } from './rounds.ts'
 import { Settler } from './settler.ts'
 import { type Counter, OutboxSubscription } from './subscription.ts'
@@ -25,6 +26,7 @@ export class Desk implements Counter {
   readonly #settler: Settler
   readonly #listener: Listener
   readonly #rounds: Rounds
+  readonly #past: Past
   readonly #subscriptions = new Set<OutboxSubscription>()
   #isClosed = false
 
@@ -33,7 +35,7 @@ export class Desk implements Counter {
     this.#settings = settings
     this.#notices = notices
     const owner = new Owner(pool, leaseMs)
-    const holdings = new Holdings(held => owner.giveBackOthers(held))
+    const holdings = new Holdings((held, claims) => owner.giveBackOthers(held, claims))
     const letters = new LetterTable(name, codec.letters, maxLetters)
     const rounds = new Rounds({
       clock,
@@ -43,6 +45,7 @@ export class Desk implements Counter {
       beat: () => this.#beat(),
     })
     const wakeIn = (delayMs: number) => rounds.wakeIn(delayMs)
+    this.#past = new Past(settings)
     this.#owner = owner
     this.#holdings = holdings
     this.#rounds = rounds
@@ -58,6 +61,7 @@ export class Desk implements Counter {
   ): Promise<OutboxSubscription> {
     const { pool, name, listen } = this.#settings
     await enterHandler(pool, claimFor)
+    await this.#past.tend()
     await this.#owner.id()
     // Without it polling finds what there is.
     if (listen) await this.#listener.start().catch(() => {})
@@ -140,5 +144,6 @@ export class Desk implements Counter {
     await this.#holdings.check()
     if ((await this.#owner.reclaim()) > 0) this.#wakeAll()
     if (this.#settings.listen) await this.#listener.start()
+    await this.#past.tend()
   }
 }

@@ -6,7 +6,6 @@ import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
 import { hash128 } from '../../../core/hash.ts'
 import type { Undecodable } from '../../../ports/broker.ts'
 import { type EventCodec, plainCodec } from '../../../ports/letter-codec.ts'
-import { asMs } from '../text.ts'
 import { requireHoldable } from './unholdable.ts'
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
@@ -16,10 +15,10 @@ export const EVENT_RECORD = `id uuid, "foreignId" text, "idempotencyKey" text, c
   source text, handler text, payload json, bytes text, sealed text, headers jsonb, replay text, replays integer,
   "occurredAt" float8, "expiresAt" float8`
 
-/** What is selected of a row to make its event of. */
-export const EVENT_COLUMNS = `o.event_id::text as id, o.foreign_id as "foreignId", o.idempotency_key as "idempotencyKey",
-  o.channel, o.type, o.key, o.source, o.payload::text as payload, encode(o.payload_bytes, 'base64') as bytes, o.sealed,
-  o.headers::text as headers, ${asMs('o.occurred_at')} as "occurredAt", ${asMs('o.expires_at')} as "expiresAt"`
+/** What is selected of a row to make its event of, in the order of `eventRow`. */
+export const EVENT_COLUMNS = `o.event_id, o.foreign_id, o.idempotency_key, o.type, o.key, o.source, o.payload,
+  encode(o.payload_bytes, 'base64'), o.sealed, o.headers, date_part('epoch', o.occurred_at) * 1000,
+  date_part('epoch', o.expires_at) * 1000`
 
 export interface EventRow {
   readonly id: string
@@ -29,12 +28,45 @@ export interface EventRow {
   readonly type: string
   readonly key: string | null
   readonly source: string | null
-  readonly payload: string | null
+  readonly payload: unknown
   readonly bytes: string | null
   readonly sealed: string | null
-  readonly headers: string
+  readonly headers: LazaretEvent['headers']
   readonly occurredAt: number
   readonly expiresAt: number | null
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the columns as JSON has them, in the order they are selected in
+export function eventRow(columns: readonly any[], channel: string): EventRow {
+  const [
+    id,
+    foreignId,
+    idempotencyKey,
+    type,
+    key,
+    source,
+    payload,
+    bytes,
+    sealed,
+    headers,
+    occurredAt,
+    expiresAt,
+  ] = columns
+  return {
+    id,
+    foreignId,
+    idempotencyKey,
+    channel,
+    type,
+    key,
+    source,
+    payload,
+    bytes,
+    sealed,
+    headers,
+    occurredAt,
+    expiresAt,
+  }
 }
 
 /** The UUID that an event is found by: its id, or one made of it where that is none. */
@@ -44,12 +76,32 @@ export function eventUuid(id: string): string {
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20)}`
 }
 
-/** One event as JSON that `json_to_recordset` reads as EVENT_RECORD. The payload lies in it as the text it is. */
-export function writeEvent(event: LazaretEvent, codec: EventCodec): string {
+/** An event as it is written: texts, of which payload and headers are JSON. */
+export interface EventRecord {
+  readonly id: string
+  readonly foreignId: string | undefined
+  readonly idempotencyKey: string
+  readonly channel: string
+  readonly type: string
+  readonly key: string | undefined
+  readonly source: string | undefined
+  /** Of a replay: whom it is for. */
+  readonly handler: string | undefined
+  readonly replay: string | undefined
+  readonly replays: number
+  readonly payload: string | undefined
+  readonly bytes: string | undefined
+  readonly sealed: string | undefined
+  readonly headers: string | undefined
+  readonly occurredAt: number
+  readonly expiresAt: number | undefined
+}
+
+export function eventRecord(event: LazaretEvent, codec: EventCodec): EventRecord {
   const { id, channel, type, key, source, headers, idempotencyKey, occurredAt, expiresAt } = event
   const uuid = eventUuid(id)
-  const attempt = Number(headers[REPLAY_HEADERS.replayAttempt])
-  const envelope = JSON.stringify({
+  const attempt = Number(headers[REPLAY_HEADERS.replayAttempt] ?? 0)
+  return {
     id: uuid,
     foreignId: uuid === id ? undefined : id,
     idempotencyKey,
@@ -60,19 +112,36 @@ export function writeEvent(event: LazaretEvent, codec: EventCodec): string {
     handler: headers[REPLAY_HEADERS.handler],
     replay: replayOf(event),
     replays: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 0,
+    payload: undefined,
+    bytes: undefined,
+    sealed: undefined,
+    headers: undefined,
+    ...contentOf(event, codec),
     occurredAt,
     expiresAt,
-  })
-  return `${envelope.slice(0, -1)},${writeContent(event, codec)}}`
+  }
 }
 
-function writeContent(event: LazaretEvent, codec: EventCodec): string {
-  if (codec !== plainCodec.events) return `"sealed":${JSON.stringify(codec.encode(event))},"headers":{}`
-  const headers = `"headers":${JSON.stringify(event.headers)}`
-  if (isBytes(event.payload)) return `"bytes":"${encodeBase64(event.payload)}",${headers}`
+function contentOf(event: LazaretEvent, codec: EventCodec): Partial<EventRecord> {
+  if (codec !== plainCodec.events) return { sealed: codec.encode(event) }
+  const headers = writeHeaders(event.headers)
+  if (isBytes(event.payload)) return { bytes: encodeBase64(event.payload), headers }
   const payload = JSON.stringify(event.payload)
   requireHoldable(event, payload)
-  return `"payload":${payload},${headers}`
+  return { payload, headers }
+}
+
+/** Undefined when there are none. */
+function writeHeaders(headers: LazaretEvent['headers']): string | undefined {
+  for (const _ in headers) return JSON.stringify(headers)
+  return undefined
+}
+
+/** As JSON that `json_to_recordset` reads as EVENT_RECORD. Payload and headers lie in it as the text they are. */
+export function recordJson({ payload, headers, ...texts }: EventRecord): string {
+  const envelope = JSON.stringify(texts)
+  const content = payload === undefined ? '' : `"payload":${payload},`
+  return `${envelope.slice(0, -1)},${content}"headers":${headers ?? '{}'}}`
 }
 
 /** Which replay of the event this is. A replay that is interrupted sends again what may be on its way already. */
@@ -87,7 +156,7 @@ export function readEvent(row: EventRow, codec: EventCodec): LazaretEvent | Unde
     return row.sealed === null ? readPlain(row) : readSealed(row, row.sealed, codec)
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
-    return { raw: new TextEncoder().encode(row.sealed ?? row.payload ?? JSON.stringify(row)), problem }
+    return { raw: new TextEncoder().encode(row.sealed ?? JSON.stringify(row.payload ?? row)), problem }
   }
 }
 
@@ -103,15 +172,13 @@ function readPlain({ id, foreignId, payload, bytes, ...row }: EventRow): Lazaret
     occurredAt: Math.floor(row.occurredAt),
     expiresAt: row.expiresAt === null ? undefined : Math.floor(row.expiresAt),
     source: row.source ?? undefined,
-    headers: JSON.parse(row.headers),
-    ...(bytes === null
-      ? { payload: payload === null ? null : JSON.parse(payload) }
-      : { payloadBase64: bytes.replaceAll('\n', '') }),
+    headers: row.headers,
+    ...(bytes === null ? { payload } : { payloadBase64: bytes.replaceAll('\n', '') }),
   })
 }
 
 /** A replay by SQL cannot open the seal: its headers lie beside it. */
 function readSealed({ headers }: EventRow, sealed: string, codec: EventCodec): LazaretEvent {
   const event = codec.decode(sealed)
-  return headers === '{}' ? event : { ...event, headers: { ...event.headers, ...JSON.parse(headers) } }
+  return { ...event, headers: { ...event.headers, ...headers } }
 }

@@ -1,32 +1,51 @@
-import type { ClaimedRow } from './claiming.ts'
+import type { Claimant, ClaimedRow } from './claiming.ts'
+
+type Claim = Pick<Claimant, 'number' | 'ended'>
+
+/** Makes one claim, under a number of its own. */
+export type TakeNote = (take: (claim: Claim) => Promise<ClaimedRow[]>) => Promise<ClaimedRow[]>
 
 /**
- * Which rows this process knows it has. A claim whose answer is lost with its connection may have been made all the same;
- * the rows are in flight then, for an owner that lives and does not know of them. So the table is gone through now and
- * then, at a moment without claims, for rows that the owner has and does not know: they are given back.
+ * Which rows this process knows it has, and which claims took them. A claim whose answer is lost with its connection may
+ * have been made all the same; the rows are in flight then, for an owner that lives and does not know of them. So what the
+ * owner's claims took is gone through now and then, at a moment without claims: rows in flight that it does not know are
+ * given back.
  */
 export class Holdings {
-  readonly #giveBackOthers: (held: readonly number[]) => Promise<void>
-  readonly #held = new Set<number>()
+  readonly #giveBackOthers: (held: readonly number[], claims: readonly number[]) => Promise<void>
+  /** The claim that took each of the rows. */
+  readonly #held = new Map<number, number>()
+  /** How many rows of each claim are held. */
+  readonly #open = new Map<number, number>()
+  /** Claims of which nothing is in flight: their notes can go. */
+  #ended: number[] = []
+  /** Claims of which something was lost: their notes are needed until it was looked for. */
+  #doubtful = new Set<number>()
+  #numbers = 0
   #claims = 0
   #onQuiet: (() => void) | undefined
   #isSure = true
   #checking: Promise<void> | undefined
 
   /** `giveBackOthers` gives back what the owner has in flight, but for these. */
-  constructor(giveBackOthers: (held: readonly number[]) => Promise<void>) {
+  constructor(giveBackOthers: (held: readonly number[], claims: readonly number[]) => Promise<void>) {
     this.#giveBackOthers = giveBackOthers
   }
 
-  async claim(take: () => Promise<ClaimedRow[]>): Promise<ClaimedRow[]> {
+  async claim(take: (note: TakeNote) => Promise<ClaimedRow[]>): Promise<ClaimedRow[]> {
     if (!this.#isSure) await this.check()
     else await this.#checking
     this.#claims++
+    const taken: ClaimedRow[] = []
     try {
-      const rows = await take()
-      for (const { seq } of rows) this.#held.add(seq)
-      return rows
+      return await take(async each => {
+        const rows = await this.#note(each)
+        taken.push(...rows)
+        return rows
+      })
     } catch (error) {
+      // Nobody is handed what was taken before it failed.
+      for (const { seq } of taken) this.lose(seq)
       this.#isSure = false
       throw error
     } finally {
@@ -36,12 +55,12 @@ export class Holdings {
 
   /** It is settled, or somebody else has it. */
   drop(seq: number): void {
-    this.#held.delete(seq)
+    this.#remove(seq, false)
   }
 
   /** What became of it is not known: if it is still in flight, it is given back. */
   lose(seq: number): void {
-    this.#held.delete(seq)
+    this.#remove(seq, true)
     this.#isSure = false
   }
 
@@ -53,14 +72,40 @@ export class Holdings {
     return this.#checking
   }
 
+  async #note(take: (claim: Claim) => Promise<ClaimedRow[]>): Promise<ClaimedRow[]> {
+    const number = ++this.#numbers
+    const ended = this.#ended
+    this.#ended = []
+    const rows = await take({ number, ended })
+    for (const { seq } of rows) this.#held.set(seq, number)
+    if (rows.length > 0) this.#open.set(number, rows.length)
+    return rows
+  }
+
+  #remove(seq: number, isLost: boolean): void {
+    const claim = this.#held.get(seq)
+    if (claim === undefined) return
+    this.#held.delete(seq)
+    if (isLost) this.#doubtful.add(claim)
+    const left = this.#open.get(claim)! - 1
+    if (left > 0) this.#open.set(claim, left)
+    else {
+      this.#open.delete(claim)
+      if (!this.#doubtful.has(claim)) this.#ended.push(claim)
+    }
+  }
+
   async #check(): Promise<void> {
     if (this.#claims > 0) await new Promise<void>(resolve => (this.#onQuiet = resolve))
     // Whatever gets lost from now on raises new doubts.
     this.#isSure = true
+    const doubtful = this.#doubtful
+    this.#doubtful = new Set()
     try {
-      await this.#giveBackOthers([...this.#held])
+      await this.#giveBackOthers([...this.#held.keys()], [...this.#open.keys()])
     } catch (error) {
       this.#isSure = false
+      for (const claim of doubtful) this.#doubtful.add(claim)
       throw error
     }
   }

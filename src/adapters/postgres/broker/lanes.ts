@@ -29,7 +29,7 @@ const HEADS = `with recursive heads (lane, seq) as (
 select h.lane, o.seq::float8 as seq,
   o.status = 'pending' and o.next_attempt_at <= statement_timestamp() and o.generation <= $4 and not exists (
     select from lazaret.outbox b
-    where b.channel = $1 and b.target = $2 and b.lane = h.lane and b.status = 'in_flight') as "isReady",
+    where b.channel = $1 and b.target = $2 and b.lane = h.lane and b.owner is not null and b.status = 'in_flight') as "isReady",
   case when o.status = 'pending' and o.next_attempt_at > statement_timestamp()
     then (extract(epoch from o.next_attempt_at - statement_timestamp()) * 1000)::float8 end as "dueInMs"
 from (select * from heads limit ${LANES_PER_LOOK}) h join lazaret.outbox o on o.seq = h.seq

@@ -20,6 +20,7 @@ import { holdable } from '../text.ts'
 import { countDepth, letEventGo } from './channels.ts'
 import { Desk } from './desk.ts'
 import { Notices } from './notices.ts'
+import { cleanUp } from './past.ts'
 import { writeEvents } from './writing.ts'
 
 const subscribeRules = {
@@ -137,6 +138,15 @@ export class PostgresOutbox implements Broker {
   async depth(channel: string, handler: string): Promise<number> {
     this.#requireOpen()
     return countDepth(this.#settings.pool, channel, handler)
+  }
+
+  /**
+   * Removes what was delivered longer ago than that, kept or partitioned away, in steps that hold up nobody. Answers how
+   * many rows that were. With `deliveredRetentionMs` consumers do it by themselves.
+   */
+  async removeDelivered(olderThanMs: number): Promise<number> {
+    this.#requireOpen()
+    return cleanUp(this.#settings.pool, olderThanMs)
   }
 
   /** The pool stays open: it is the caller's. */

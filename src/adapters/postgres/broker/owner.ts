@@ -1,5 +1,6 @@
 import { ask } from '../ask.ts'
 import type { PgPool } from '../client.ts'
+import { numbers } from '../columns.ts'
 import { PostgresClosedError } from '../errors.ts'
 import { Gathering } from './gathering.ts'
 
@@ -57,16 +58,25 @@ export class Owner {
     return rows[0].count
   }
 
-  /** Gives back what it has in flight but for these; an attempt that had begun counts. */
-  async giveBackOthers(held: readonly number[]): Promise<void> {
+  /** Gives back what it has in flight but for these, which these claims took; an attempt that had begun counts. */
+  async giveBackOthers(held: readonly number[], claims: readonly number[]): Promise<void> {
+    const id = await this.id()
+    const doing = 'looking for forgotten events'
     await ask(
       this.#pool,
-      'looking for forgotten events',
+      doing,
       `update lazaret.outbox o set status = 'pending', owner = null,
          attempts = o.attempts + case when o.seq = any (w.running) then 1 else 0 end
        from lazaret.outbox_owners w
-       where w.id = $1 and o.owner = w.id and o.status = 'in_flight' and o.seq <> all ($2::bigint[])`,
-      [await this.id(), held],
+       where w.id = $1 and o.owner = w.id and o.status = 'in_flight' and o.seq = any (array(
+         select unnest(seqs) from lazaret.outbox_claims where owner = $1 except select unnest($2::bigint[])))`,
+      [id, numbers(held)],
+    )
+    await ask(
+      this.#pool,
+      doing,
+      'delete from lazaret.outbox_claims where owner = $1 and number <> all ($2::bigint[])',
+      [id, numbers(claims)],
     )
   }
 
@@ -124,7 +134,7 @@ export class Owner {
       this.#pool,
       'recording attempts',
       'update lazaret.outbox_owners set running = $2::bigint[] where id = $1',
-      [id, running],
+      [id, numbers(running)],
     )
     this.#written = new Set(running)
     if (rowCount !== 0) return id

@@ -2,21 +2,33 @@
 // answers which those were.
 import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
+import { column, fromColumn, numbers } from '../columns.ts'
 import { asTime } from '../text.ts'
 
 /**
- * Whoever claims a row is its owner until it is in flight no more. Written so, no index on the rows in flight fits, and
- * rows are found by their numbers: such an index holds all that the owner has had since the last vacuum.
+ * Whoever claims a row stays its owner when it is in flight no more. Statistics are older than what is in flight, so the
+ * planner would take it that nothing is, and look for each row of a batch in the whole table: of a function it knows nothing.
  */
-const stillOpenFor = (owner: string) => `o.owner is not distinct from ${owner}`
+const stillOpenFor = (owner: string) => `o.owner = ${owner} and texteq(o.status, 'in_flight')`
+
+/** What is moved as it is. */
+const DELIVERED_COLUMNS = `seq, event_id, foreign_id, idempotency_key, channel, type, key, source, target, payload,
+      payload_bytes, sealed, headers, generation, attempt_log, next_attempt_at, last_error, first_failed_at,
+      failure_history, replays, replay, letter_id, letter_kept, owner, occurred_at, expires_at, created_at`
 
 const DONE = {
-  keep: `update lazaret.outbox o set status = 'delivered', owner = null, lane = null, delivered_at = statement_timestamp(),
+  keep: `update lazaret.outbox o set status = 'delivered', lane = null, delivered_at = statement_timestamp(),
       attempts = $3, attempts_ended = $3
     where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')} returning o.seq::float8 as seq`,
   delete: `delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')}
     returning o.seq::float8 as seq`,
+  partition: `with gone as (
+      delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')} returning o.*)
+    insert into lazaret.outbox_delivered (${DELIVERED_COLUMNS}, status, attempts, attempts_ended, delivered_at)
+    select ${DELIVERED_COLUMNS}, 'delivered', $3, $3, statement_timestamp() from gone returning seq::float8 as seq`,
 } as const
+
+export type Delivered = keyof typeof DONE
 
 export interface DoneRows {
   readonly seqs: readonly number[]
@@ -27,15 +39,15 @@ export interface DoneRows {
 export async function markDone(
   on: PgQueryable,
   { seqs, owner, attempts }: DoneRows,
-  delivered: 'keep' | 'delete',
+  delivered: Delivered,
 ): Promise<readonly number[]> {
-  const values = delivered === 'keep' ? [seqs, owner, attempts] : [seqs, owner]
+  const values = delivered === 'delete' ? [numbers(seqs), owner] : [numbers(seqs), owner, attempts]
   const { rows } = await ask(on, 'settling events as done', DONE[delivered], values)
   return rows.map(({ seq }) => seq)
 }
 
-/** A row that goes back to where it can be claimed. */
-export interface BackRow {
+/** What ended in process. */
+export interface EndedRow {
   readonly seq: number
   readonly owner: number
   readonly attempts: number
@@ -43,39 +55,50 @@ export interface BackRow {
   readonly log: string | null
   readonly error: string | null
   readonly firstFailedAt: number | null
+}
+
+/** A row that goes back to where it can be claimed. */
+export interface BackRow extends EndedRow {
   /** Null: it keeps its place. */
   readonly delayMs: number | null
 }
 
-const BACK = `update lazaret.outbox o set status = 'pending', owner = null, attempts = v.attempts,
-    attempts_ended = v.ended, attempt_log = coalesce(v.log::json, o.attempt_log),
+const ENDED_COLUMNS = `$1::bigint[], $2::bigint[], $3::integer[], $4::integer[], ${fromColumn(5)}, ${fromColumn(6)},
+    $7::float8[]`
+const ENDED_NAMES = 'seq, owner, attempts, ended, log, error, "firstFailedAt"'
+const OF_ENDED = `attempts = v.attempts, attempts_ended = v.ended, attempt_log = coalesce(v.log::json, o.attempt_log),
     last_error = coalesce(v.error, o.last_error),
-    first_failed_at = coalesce(o.first_failed_at, to_timestamp(v."firstFailedAt" / 1000)),
+    first_failed_at = coalesce(o.first_failed_at, to_timestamp(v."firstFailedAt" / 1000))`
+
+function endedValues(rows: readonly EndedRow[]): unknown[] {
+  return [
+    numbers(rows.map(({ seq }) => seq)),
+    numbers(rows.map(({ owner }) => owner)),
+    numbers(rows.map(({ attempts }) => attempts)),
+    numbers(rows.map(({ ended }) => ended)),
+    column(rows.map(({ log }) => log)),
+    column(rows.map(({ error }) => error)),
+    numbers(rows.map(({ firstFailedAt }) => firstFailedAt)),
+  ]
+}
+
+const BACK = `update lazaret.outbox o set status = 'pending', owner = null, ${OF_ENDED},
     next_attempt_at = coalesce(statement_timestamp() + v."delayMs" * interval '1 ms', o.next_attempt_at)
-  from json_to_recordset($1::json) as v(seq bigint, owner bigint, attempts integer, ended integer, log text,
-    error text, "firstFailedAt" float8, "delayMs" float8)
-  where o.seq = v.seq and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
+  from unnest(${ENDED_COLUMNS}, $8::float8[]) as v(${ENDED_NAMES}, "delayMs")
+  where o.seq = v.seq and o.seq = any ($1::bigint[]) and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
 
 export async function putBack(on: PgQueryable, rows: readonly BackRow[]): Promise<readonly number[]> {
-  const answer = await ask(on, 'giving events back', BACK, [JSON.stringify(rows)])
+  const values = [...endedValues(rows), numbers(rows.map(({ delayMs }) => delayMs))]
+  const answer = await ask(on, 'giving events back', BACK, values)
   return answer.rows.map(({ seq }) => seq)
 }
 
-/** What ended in process, written before the next attempt begins. */
-export type EndedRow = Pick<
-  BackRow,
-  'seq' | 'owner' | 'attempts' | 'ended' | 'log' | 'error' | 'firstFailedAt'
->
+const ENDED = `update lazaret.outbox o set ${OF_ENDED} from unnest(${ENDED_COLUMNS}) as v(${ENDED_NAMES})
+  where o.seq = v.seq and o.seq = any ($1::bigint[]) and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
 
-const ENDED = `update lazaret.outbox o set attempts = v.attempts, attempts_ended = v.ended, attempt_log = v.log::json,
-    last_error = coalesce(v.error, o.last_error),
-    first_failed_at = coalesce(o.first_failed_at, to_timestamp(v."firstFailedAt" / 1000))
-  from json_to_recordset($1::json) as v(seq bigint, owner bigint, attempts integer, ended integer, log text,
-    error text, "firstFailedAt" float8)
-  where o.seq = v.seq and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
-
+/** Written before the next attempt begins. */
 export async function recordEnded(on: PgQueryable, rows: readonly EndedRow[]): Promise<readonly number[]> {
-  const answer = await ask(on, 'recording attempts', ENDED, [JSON.stringify(rows)])
+  const answer = await ask(on, 'recording attempts', ENDED, endedValues(rows))
   return answer.rows.map(({ seq }) => seq)
 }
 
@@ -90,7 +113,7 @@ export interface FailedRow {
   readonly isKept: boolean
 }
 
-const FAILED = `update lazaret.outbox o set status = 'failed', owner = null, failed_at = statement_timestamp(),
+const FAILED = `update lazaret.outbox o set status = 'failed', failed_at = statement_timestamp(),
     attempts = $3, attempts_ended = $3, last_error = $4, first_failed_at = ${asTime(5)}, letter_id = $6,
     letter_kept = o.letter_kept or $7
   where o.seq = $1 and ${stillOpenFor('$2')}`

@@ -3,6 +3,7 @@ import type { Settlement } from '../../../ports/broker.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { inTransaction } from '../ask.ts'
 import type { PgPool } from '../client.ts'
+import { fitted } from '../columns.ts'
 import type { LetterTable } from '../letters/letter-table.ts'
 import { holdable } from '../text.ts'
 import type { OutboxDelivery } from './delivery.ts'
@@ -11,6 +12,7 @@ import type { Holdings } from './holdings.ts'
 import type { Owner } from './owner.ts'
 import {
   type BackRow,
+  type Delivered,
   type EndedRow,
   lockOpen,
   markDone,
@@ -29,7 +31,7 @@ export interface SettlerParts {
   readonly holdings: Holdings
   readonly letters: LetterTable
   readonly clock: Clock
-  readonly delivered: 'keep' | 'delete'
+  readonly delivered: Delivered
 }
 
 /**
@@ -171,7 +173,7 @@ function endedRow(delivery: OutboxDelivery, attempts: number, ended: readonly At
 }
 
 function errorText({ name, message }: Pick<AttemptFailure, 'name' | 'message'>): string {
-  return holdable(`${name}: ${message}`)
+  return fitted(holdable(`${name}: ${message}`))
 }
 
 function which(items: readonly { readonly seq: number }[], settled: readonly number[]): boolean[] {

@@ -36,6 +36,7 @@ export class OutboxSubscription implements Subscription {
   /** Whether a claim may find something; a claim that got less than it asked for has found everything. */
   #mayHaveMore = true
   #pulling: Promise<void> | undefined
+  #isPullingSoon = false
   #settling = 0
   #onAllSettled: (() => void) | undefined
   #closing: Promise<void> | undefined
@@ -101,8 +102,18 @@ export class OutboxSubscription implements Subscription {
       throw error
     } finally {
       if (--this.#settling === 0) this.#onAllSettled?.()
-      this.#pull()
+      this.#pullSoon()
     }
+  }
+
+  /** Behind everything that is settled in this turn: a claim for each would be small and dear. */
+  #pullSoon(): void {
+    if (this.#isPullingSoon) return
+    this.#isPullingSoon = true
+    process.nextTick(() => {
+      this.#isPullingSoon = false
+      this.#pull()
+    })
   }
 
   #pull(): void {

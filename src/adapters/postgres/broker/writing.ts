@@ -2,8 +2,9 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { EventCodec } from '../../../ports/letter-codec.ts'
 import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
+import { column, fromColumn, isFit, numbers } from '../columns.ts'
 import { NOTIFY_CHANNEL } from '../schema/functions.ts'
-import { EVENT_RECORD, writeEvent } from './event-row.ts'
+import { EVENT_RECORD, type EventRecord, eventRecord, recordJson } from './event-row.ts'
 
 /** One statement takes so many events, or so much text of them, at most. */
 const MOST_EVENTS = 1_000
@@ -29,6 +30,21 @@ const TELL = `select pg_notify('${NOTIFY_CHANNEL}', channel) from unnest($3::tex
 /** New events, in whatever transaction this is run in. */
 const ENQUEUE = `with incoming as (${EVENTS}), added as (${INSERT} order by e.place, h.handler) ${TELL}`
 
+/** The same for events that are no replays and whose texts can be columns, as nearly all are. */
+const ENQUEUE_COLUMNS = `with added as (
+  insert into lazaret.outbox (event_id, foreign_id, idempotency_key, channel, type, key, source, target, payload,
+    payload_bytes, sealed, headers, generation, lane, occurred_at, expires_at)
+  select e.id::uuid, e."foreignId", coalesce(e."idempotencyKey", e."foreignId", e.id), coalesce(e.channel, $16),
+    coalesce(e.type, $17), e.key, e.source, h.handler, e.payload::json,
+    decode(e.bytes, 'base64'), e.sealed, coalesce(e.headers::jsonb, '{}'), $2::bigint, case when h.by_key then e.key end,
+    to_timestamp(e."occurredAt" / 1000), to_timestamp(e."expiresAt" / 1000)
+  from unnest(${[1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13].map(fromColumn).join(', ')}, $14::float8[], $15::float8[])
+    with ordinality as e(id, "foreignId", "idempotencyKey", channel, type, key, source, payload, bytes, sealed, headers,
+      "occurredAt", "expiresAt", place)
+    left join lazaret.outbox_handlers h on h.channel = coalesce(e.channel, $16)
+  where e."occurredAt" is not null order by e.place, h.handler
+) ${TELL}`
+
 /**
  * Events that may have failed here before. What is failed is replayed in place: the cycle joins the history, and the row
  * keeps its place before all that have waited for it. Had it been let go, later ones may have overtaken it, so it goes to
@@ -39,7 +55,7 @@ revived as (
   update lazaret.outbox o set
     failure_history = o.failure_history
       || lazaret.outbox_ended_cycle(o, coalesce('replay ' || e.replay, 'published again'), clock_timestamp()),
-    status = 'pending', attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
+    status = 'pending', owner = null, attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
     first_failed_at = null, failed_at = null, deleted_at = null, next_attempt_at = statement_timestamp(),
     payload = e.payload, payload_bytes = decode(e.bytes, 'base64'), sealed = e.sealed, headers = e.headers, key = e.key,
     replay = e.replay, replays = greatest(o.replays, e.replays), lane = case when h.by_key then e.key end,
@@ -47,7 +63,7 @@ revived as (
       then nextval(pg_get_serial_sequence('lazaret.outbox', 'seq')) else o.seq end
   from incoming e join lazaret.outbox_handlers h
     on h.channel = e.channel and (e.handler is null or h.handler = e.handler)
-  where o.event_id = e.id and o.status = 'failed' and o.channel = e.channel and o.target = h.handler
+  where o.event_id = e.id and o.failed_at is not null and o.status = 'failed' and o.channel = e.channel and o.target = h.handler
   returning o.event_id, o.channel, o.target
 ), added as (
   ${INSERT}
@@ -66,29 +82,84 @@ export interface Written {
   readonly told: readonly string[]
 }
 
-/** Writes events with the statement, a bounded number at a time, after all of them were found to be fit for it. */
+/** Writes events, a bounded number at a time, after all of them were found to be fit for it. */
 export async function writeEvents(
   on: PgQueryable,
   how: 'enqueue' | 'publish',
   { events, generation, told }: Written,
   codec: EventCodec,
 ): Promise<void> {
-  const statement = how === 'enqueue' ? ENQUEUE : PUBLISH
   const doing = how === 'enqueue' ? 'enqueueing events' : 'publishing events'
-  const batches = gather(events.map(event => writeEvent(event, codec)))
-  for (const batch of batches) await ask(on, doing, statement, [`[${batch.join(',')}]`, generation, told])
+  const rows = events.map(event => eventRecord(event, codec))
+  const isPlain = how === 'enqueue' && rows.every(isForColumns)
+  for (const batch of gather(rows)) {
+    if (isPlain) await ask(on, doing, ENQUEUE_COLUMNS, columnsOf(batch, generation, told))
+    else
+      await ask(on, doing, how === 'enqueue' ? ENQUEUE : PUBLISH, [
+        `[${batch.map(recordJson).join(',')}]`,
+        generation,
+        told,
+      ])
+  }
 }
 
-function gather(texts: readonly string[]): string[][] {
-  const batches: string[][] = []
+function isForColumns({
+  handler,
+  foreignId,
+  idempotencyKey,
+  channel,
+  type,
+  key,
+  source,
+  sealed,
+}: EventRecord) {
+  if (handler !== undefined) return false
+  return [foreignId, idempotencyKey, channel, type, key, source, sealed].every(isFit)
+}
+
+/** What is the same for all, as channel and type mostly are, crosses once. */
+function columnsOf(rows: readonly EventRecord[], generation: number, told: readonly string[]): unknown[] {
+  const of = (name: keyof EventRecord) => column(rows.map(row => (row[name] as string | undefined) ?? null))
+  const { channel, type } = rows[0]!
+  const isOneChannel = rows.every(row => row.channel === channel)
+  const isOneType = rows.every(row => row.type === type)
+  return [
+    of('id'),
+    generation,
+    told,
+    of('foreignId'),
+    column(rows.map(ownKey)),
+    isOneChannel ? null : of('channel'),
+    isOneType ? null : of('type'),
+    of('key'),
+    of('source'),
+    of('payload'),
+    of('bytes'),
+    of('sealed'),
+    of('headers'),
+    numbers(rows.map(({ occurredAt }) => occurredAt)),
+    numbers(rows.map(({ expiresAt }) => expiresAt ?? null)),
+    channel,
+    type,
+  ]
+}
+
+/** An event whose idempotency key is its id need not say so. */
+function ownKey({ idempotencyKey, foreignId, id }: EventRecord): string | null {
+  return idempotencyKey === (foreignId ?? id) ? null : idempotencyKey
+}
+
+function gather(rows: readonly EventRecord[]): EventRecord[][] {
+  const batches: EventRecord[][] = []
   let room = 0
-  for (const text of texts) {
-    if (batches.length === 0 || room < text.length || batches.at(-1)!.length >= MOST_EVENTS) {
+  for (const row of rows) {
+    const size = (row.payload ?? row.bytes ?? row.sealed ?? '').length + (row.headers?.length ?? 0)
+    if (batches.length === 0 || room < size || batches.at(-1)!.length >= MOST_EVENTS) {
       batches.push([])
       room = MOST_TEXT
     }
-    batches.at(-1)!.push(text)
-    room -= text.length
+    batches.at(-1)!.push(row)
+    room -= size
   }
   return batches
 }

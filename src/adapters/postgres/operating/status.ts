@@ -24,6 +24,20 @@ export interface OutboxStatus {
   readonly consumers: number
 }
 
+/** Each part by an index of its own: what is delivered is never looked at. */
+const UNFINISHED = [
+  'owner is null and lane is null and target is not null',
+  'owner is null and lane is not null',
+  'target is null',
+  `seq = any (array(select unnest(seqs) from lazaret.outbox_claims)) and status = 'in_flight'`,
+  'failed_at is not null and deleted_at is null',
+]
+  .map(
+    which => `select channel, target, status, next_attempt_at, created_at, deleted_at
+    from lazaret.outbox where ${which}`,
+  )
+  .join(' union all ')
+
 const STATUS = `select channel, handler, coalesce(h.by_key, false) as "isByKey", coalesce(pending, 0) as pending,
     coalesce(waiting, 0) as waiting, coalesce(in_flight, 0) as "inFlight", coalesce(failed, 0) as failed,
     ${asMs('oldest')} as "oldestPendingAt"
@@ -34,7 +48,7 @@ const STATUS = `select channel, handler, coalesce(h.by_key, false) as "isByKey",
       (count(*) filter (where status = 'in_flight'))::float8 as in_flight,
       (count(*) filter (where status = 'failed' and deleted_at is null))::float8 as failed,
       min(created_at) filter (where status = 'pending') as oldest
-    from lazaret.outbox where status <> 'delivered' group by channel, target
+    from (${UNFINISHED}) u group by channel, target
   ) o full join lazaret.outbox_handlers h using (channel, handler)
   order by channel, handler`
 

@@ -32,7 +32,7 @@ const OUTBOX: Described = [
     letter_id: 'The dead letter that was written of it.',
     letter_kept: 'Whether that letter is kept here and nowhere else.',
     lane: 'Its key, as long as later rows of the key have to wait for it.',
-    owner: 'Who has it in flight.',
+    owner: 'Who has it in flight, or had it last; null while it is pending.',
     occurred_at: 'When it happened.',
     expires_at: 'Not worth handling after; null means never.',
     created_at: 'When it was enqueued.',
@@ -40,6 +40,12 @@ const OUTBOX: Described = [
     deleted_at: 'When a person decided that it need not be handled.',
   },
 ]
+
+const OUTBOX_DELIVERED: Described = [
+  'Delivered rows that were partitioned away, one partition for each day.',
+  OUTBOX[1],
+]
+const OUTBOX_DELIVERED_REST: Described = ['Delivered rows of days without a partition.', OUTBOX[1]]
 
 const OUTBOX_HANDLERS: Described = [
   'Who gets the events of a channel.',
@@ -58,6 +64,15 @@ const OUTBOX_OWNERS: Described = [
     lease_until: 'Renewed all the time; afterwards its rows are given to others.',
     running: 'The seq of the rows whose attempts have begun and not ended.',
     registered_at: 'When it came.',
+  },
+]
+
+const OUTBOX_CLAIMS: Described = [
+  'What processes have claimed: by this their rows are found when they die. Gone when all of it is settled.',
+  {
+    owner: 'The process.',
+    number: 'Which of its claims.',
+    seqs: 'The seq of the rows it took, settled or not.',
   },
 ]
 
@@ -151,13 +166,21 @@ const AUDIT: Described = [
 
 const MIGRATIONS: Described = [
   'The steps that made this schema what it is.',
-  { version: 'Its number.', name: 'What it did.', applied_at: 'When it was done.' },
+  {
+    version: 'Its number.',
+    name: 'What it did.',
+    works_with: 'Programs that know this version or a higher one can work with the schema after it.',
+    applied_at: 'When it was done.',
+  },
 ]
 
 const TABLES: Readonly<Record<string, Described>> = {
   outbox: OUTBOX,
+  outbox_delivered: OUTBOX_DELIVERED,
+  outbox_delivered_rest: OUTBOX_DELIVERED_REST,
   outbox_handlers: OUTBOX_HANDLERS,
   outbox_owners: OUTBOX_OWNERS,
+  outbox_claims: OUTBOX_CLAIMS,
   event_handled: EVENT_HANDLED,
   dead_letters: DEAD_LETTERS,
   groups: GROUPS,

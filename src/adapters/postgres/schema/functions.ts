@@ -46,7 +46,7 @@ begin
       select f.seq, greatest(f.replays, coalesce(l.replays, 0)) + 1 as number, case when h.by_key then f.key end as lane
       from lazaret.outbox f left join lazaret.dead_letters l on l.id = f.letter_id
         left join lazaret.outbox_handlers h on h.channel = f.channel and h.handler = f.target
-      where f.event_id = p_event_id and f.status = 'failed'
+      where f.event_id = p_event_id and f.failed_at is not null
     ) n
     where o.seq = n.seq and o.status = 'failed' and o.deleted_at is null
     returning o.channel, o.letter_id, o.replays, o.generation
@@ -88,8 +88,11 @@ begin
     update lazaret.outbox o
       set status = 'pending', owner = null,
         attempts = o.attempts + case when o.seq = any (v_owner.running) then 1 else 0 end
-      where o.owner = v_owner.id and o.status = 'in_flight';
+      where o.seq = any (array(
+          select pg_catalog.unnest(c.seqs) from lazaret.outbox_claims c where c.owner = v_owner.id))
+        and o.owner = v_owner.id and o.status = 'in_flight';
     get diagnostics v_rows = row_count;
+    delete from lazaret.outbox_claims where owner = v_owner.id;
     v_count := v_count + v_rows;
   end loop;
   return v_count;

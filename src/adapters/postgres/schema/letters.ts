@@ -29,7 +29,9 @@ create table lazaret.dead_letters (
   body text not null
 );
 create index dead_letters_by_time on lazaret.dead_letters (last_failed_at desc, id desc);
-create index dead_letters_by_group on lazaret.dead_letters (group_id, last_failed_at desc, id desc);
+create index dead_letters_by_group on lazaret.dead_letters (group_id, last_failed_at desc, id desc)
+  include (state, replays, first_failed_at);
+create index dead_letters_counts on lazaret.dead_letters (channel, reason, state, last_failed_at);
 create index dead_letters_by_state on lazaret.dead_letters (state, last_failed_at desc, id desc);
 create index dead_letters_by_channel on lazaret.dead_letters (channel, last_failed_at desc, id desc);
 

@@ -12,8 +12,8 @@ const DOING = 'migrating schema lazaret'
 export function migratePostgres(pool: PgPool): Promise<readonly Migration[]> {
   return inTransaction(pool, DOING, async client => {
     await ask(client, DOING, PREPARE)
-    const version = await readVersion(client)
-    if (version > SCHEMA_VERSION) throw new PostgresSchemaError(version, SCHEMA_VERSION)
+    const { version, worksWith } = await readVersion(client)
+    if (worksWith > SCHEMA_VERSION) throw new PostgresSchemaError(version, SCHEMA_VERSION)
     const steps = MIGRATIONS.filter(step => step.version > version)
     for (const step of steps)
       await ask(client, `${DOING} to version ${step.version}`, step.sql + record(step))
@@ -21,27 +21,44 @@ export function migratePostgres(pool: PgPool): Promise<readonly Migration[]> {
   })
 }
 
+interface Schema {
+  readonly version: number
+  /** Programs that know no version as high as this cannot work with it. */
+  readonly worksWith: number
+}
+
+const NO_SCHEMA: Schema = { version: 0, worksWith: 0 }
+
 /** The version of the schema; 0 when it is not there. */
 export async function schemaVersion(on: PgQueryable): Promise<number> {
+  return (await findSchema(on)).version
+}
+
+async function findSchema(on: PgQueryable): Promise<Schema> {
   const found = await ask(
     on,
     'looking for schema lazaret',
     `select to_regclass('lazaret.migrations') is not null as "isThere"`,
   )
-  return found.rows[0].isThere ? readVersion(on) : 0
+  return found.rows[0].isThere ? await readVersion(on) : NO_SCHEMA
 }
 
-/** Rejects when the schema is not the one this version works with. */
+/**
+ * Rejects when the schema is not one that this version works with. A newer one may say that it is: then, while a new
+ * release is rolled out, processes of the old one can still be started.
+ */
 export async function requireSchema(on: PgQueryable): Promise<void> {
-  const version = await schemaVersion(on)
-  if (version !== SCHEMA_VERSION) throw new PostgresSchemaError(version, SCHEMA_VERSION)
+  const { version, worksWith } = await findSchema(on)
+  if (version < SCHEMA_VERSION || worksWith > SCHEMA_VERSION)
+    throw new PostgresSchemaError(version, SCHEMA_VERSION)
 }
 
-async function readVersion(on: PgQueryable): Promise<number> {
+async function readVersion(on: PgQueryable): Promise<Schema> {
   const { rows } = await ask(
     on,
     'reading the version of schema lazaret',
-    'select coalesce(max(version), 0)::int as version from lazaret.migrations',
+    `select coalesce(max(version), 0)::int as version, coalesce(max(coalesce(works_with, version)), 0)::int as "worksWith"
+     from lazaret.migrations`,
   )
-  return rows[0].version
+  return rows[0]
 }

@@ -1,4 +1,5 @@
 import { COMMENTS } from './comments.ts'
+import { DELIVERED } from './delivered.ts'
 import { FUNCTIONS } from './functions.ts'
 import { LETTERS, OPERATING } from './letters.ts'
 import { OUTBOX } from './outbox.ts'
@@ -6,6 +7,8 @@ import { OUTBOX } from './outbox.ts'
 export interface Migration {
   readonly version: number
   readonly name: string
+  /** The lowest version whose programs can work with the schema after it: they may still run, or be started again. */
+  readonly worksWith: number
   readonly sql: string
 }
 
@@ -14,7 +17,8 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     name: 'the outbox, dead letters and what operating them needs',
-    sql: `${OUTBOX}${LETTERS}${OPERATING}${FUNCTIONS}${COMMENTS}\n`,
+    worksWith: 1,
+    sql: `${OUTBOX}${DELIVERED}${LETTERS}${OPERATING}${FUNCTIONS}${COMMENTS}\n`,
   },
 ]
 
@@ -29,6 +33,7 @@ create schema if not exists lazaret;
 create table if not exists lazaret.migrations (
   version integer primary key,
   name text not null,
+  works_with integer,
   applied_at timestamptz not null default now()
 );
 `
@@ -40,6 +45,6 @@ export function printMigrations(after = 0): string {
   return `begin;\n${PREPARE}\n${texts.join('\n')}commit;\n`
 }
 
-export function record({ version, name }: Migration): string {
-  return `insert into lazaret.migrations (version, name) values (${version}, '${name}');\n`
+export function record({ version, name, worksWith }: Migration): string {
+  return `insert into lazaret.migrations (version, name, works_with) values (${version}, '${name}', ${worksWith});\n`
 }

@@ -9,6 +9,9 @@
  * Every index serves one step of it and holds only the rows of that step, so that neither what was delivered nor what
  * failed is in the way of what is to be done. `lane` is the key of a row whose handler asked for order, as long as later
  * rows of that key have to wait for it: only the first row of a lane can be claimed.
+ *
+ * No index names `status`, and half of a page is left free: then what becomes of a row in flight is written beside it
+ * and in no index at all. What is pending is told by having no owner; who had a row last stays its owner.
  */
 export const OUTBOX = `
 create table lazaret.outbox (
@@ -46,22 +49,22 @@ create table lazaret.outbox (
   created_at timestamptz not null default now(),
   delivered_at timestamptz,
   deleted_at timestamptz,
-  constraint in_flight_has_owner check ((status = 'in_flight') = (owner is not null))
+  constraint pending_has_no_owner check ((status = 'pending') = (owner is null))
 ) with (
+  fillfactor = 50,
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05,
   autovacuum_vacuum_cost_delay = 1
 );
 create index outbox_pending on lazaret.outbox (channel, target, next_attempt_at, seq)
-  where status = 'pending' and lane is null;
-create index outbox_in_flight on lazaret.outbox (owner) where status = 'in_flight';
-create index outbox_failed on lazaret.outbox (event_id) where status = 'failed';
+  where owner is null and lane is null;
+create index outbox_failed on lazaret.outbox (event_id) where failed_at is not null;
+create index outbox_failed_by_time on lazaret.outbox (failed_at) where failed_at is not null;
 create index outbox_letters on lazaret.outbox (letter_id) where letter_id is not null;
 create index outbox_lanes on lazaret.outbox (channel, target, lane, seq) where lane is not null;
 create index outbox_busy_lanes on lazaret.outbox (channel, target, lane)
-  where status = 'in_flight' and lane is not null;
-create index outbox_replays on lazaret.outbox (event_id, replay)
-  where replay is not null and status in ('pending', 'in_flight');
+  where owner is not null and lane is not null;
+create index outbox_replays on lazaret.outbox (event_id, replay) where replay is not null;
 create index outbox_unclaimed on lazaret.outbox (channel, seq) where target is null;
 
 create table lazaret.outbox_handlers (
@@ -78,6 +81,15 @@ create table lazaret.outbox_owners (
   running bigint[] not null default '{}',
   registered_at timestamptz not null default now()
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 50, autovacuum_vacuum_scale_factor = 0);
+
+create table lazaret.outbox_claims (
+  owner bigint not null,
+  number bigint not null,
+  seqs bigint[] not null,
+  primary key (owner, number)
+) with (autovacuum_vacuum_threshold = 50, autovacuum_vacuum_scale_factor = 0);
+alter table lazaret.outbox_owners alter running set storage external;
+alter table lazaret.outbox_claims alter seqs set storage external;
 
 create table lazaret.event_handled (
   handler text collate "C" not null,

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../../../test/services/postgres.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
-import { migratePostgres, printMigrations, SCHEMA_VERSION, schemaVersion } from '../index.ts'
+import { migratePostgres, postgresOutbox, printMigrations, SCHEMA_VERSION, schemaVersion } from '../index.ts'
 
 const found = await findPostgres()
 const server = found.found ? await found.start() : undefined
@@ -41,6 +41,18 @@ describe.runIf(found.found)(`schema lazaret${found.found ? '' : ` (skipped: ${fo
     await migratePostgres(database.pool)
     await database.pool.query(`insert into lazaret.migrations (version, name) values (99, 'the future')`)
     await expect(migratePostgres(database.pool)).rejects.toMatchObject({ code: 'LAZARET_STORE_NEWER' })
+  })
+
+  it('S1: a newer schema that works with older programs does not stop one from starting', async () => {
+    const database = await emptyDatabase()
+    await migratePostgres(database.pool)
+    const step = 'insert into lazaret.migrations (version, name, works_with) values ($1, $2, $3)'
+    await database.pool.query(step, [98, 'an index more', 1])
+    const open = () => postgresOutbox({ pool: database.pool })
+    await open().ready()
+    expect(await migratePostgres(database.pool)).toEqual([])
+    await database.pool.query(step, [99, 'a column less', 99])
+    await expect(open().ready()).rejects.toMatchObject({ code: 'LAZARET_STORE_NEWER' })
   })
 
   it('S1: a migration that fails leaves nothing behind', async () => {

@@ -1,0 +1,133 @@
+import { migratePostgres, postgresOutbox } from '../../src/adapters/postgres/index.ts'
+import { fixed } from '../../src/core/retry/fixed.ts'
+import { type ConsumerOptions, createConsumer } from '../../src/index.ts'
+import { perSecond } from '../harness/load.ts'
+import { Meter } from '../harness/meter.ts'
+import {
+  BATCH,
+  Bell,
+  type Candidate,
+  INSERT_ORDER,
+  latenciesOf,
+  PAYLOAD,
+  type Place,
+  repeat,
+} from './candidate.ts'
+
+const CHANNEL = 'orders'
+const EVENT = { channel: CHANNEL, type: 'order.placed', payload: PAYLOAD }
+const CONCURRENCY = 1_000
+
+type Delivered = 'keep' | 'delete'
+
+function consume(
+  { pool }: Place,
+  delivered: Delivered,
+  options: Pick<ConsumerOptions, 'handle'> & Partial<ConsumerOptions>,
+) {
+  const broker = postgresOutbox({ pool, delivered })
+  return createConsumer({
+    broker,
+    channel: CHANNEL,
+    concurrency: CONCURRENCY,
+    prefetch: CONCURRENCY * 3,
+    ...options,
+  })
+}
+
+/** The handler is known before the events are there, as it is in a service that has run before. */
+async function prepare(place: Place): Promise<void> {
+  await migratePostgres(place.pool)
+  const consumer = consume(place, 'keep', { handle: () => {} })
+  await consumer.start()
+  await consumer.close()
+}
+
+async function enqueueBatches({ pool }: Place, count: number): Promise<number> {
+  const outbox = postgresOutbox({ pool })
+  const batch = () =>
+    outbox.enqueue(
+      pool,
+      Array.from({ length: BATCH }, () => EVENT),
+    )
+  const rate = await perSecond(count, () => repeat(count / BATCH, batch))
+  await outbox.close()
+  return rate
+}
+
+/** So many settlements a second, from the first to the last. */
+async function settled(
+  place: Place,
+  delivered: Delivered,
+  count: number,
+  options: Pick<ConsumerOptions, 'handle'> & Partial<ConsumerOptions>,
+): Promise<number> {
+  const meter = new Meter(count)
+  const consumer = consume(place, delivered, { ...options, observer: { eventProcessed: meter.tick } })
+  await consumer.start()
+  const rate = await meter.rate()
+  await consumer.close()
+  const { rows } = await place.pool.query(
+    `select count(*)::int as left from lazaret.outbox where status <> 'delivered'`,
+  )
+  if (rows[0].left !== 0) throw new Error(`bench: ${rows[0].left} events are not delivered`)
+  return rate
+}
+
+const keeping: Candidate = {
+  prepare,
+  enqueueBatches,
+  async enqueueSingle({ pool }, count) {
+    const outbox = postgresOutbox({ pool })
+    const rate = await perSecond(count, () => repeat(count, () => outbox.enqueue(pool, EVENT)))
+    await outbox.close()
+    return rate
+  },
+  async enqueueInTransaction({ pool }, count) {
+    const outbox = postgresOutbox({ pool })
+    const tx = await pool.connect()
+    const rate = await perSecond(count, () =>
+      repeat(count, async () => {
+        await tx.query('begin')
+        await tx.query(INSERT_ORDER)
+        await outbox.enqueue(tx, EVENT)
+        await tx.query('commit')
+      }),
+    )
+    tx.release()
+    await outbox.close()
+    return rate
+  },
+  process: (place, count) => settled(place, 'keep', count, { handle: async () => {} }),
+  failOnce: async (place, count) => {
+    const options: Pick<ConsumerOptions, 'handle'> & Partial<ConsumerOptions> = {
+      breaker: 'off',
+      retry: { attempts: 5, backoff: fixed({ delayMs: 1, jitter: 'none' }) },
+      // Through the table, as the others do it.
+      inProcessWaitMs: 0,
+      handle: async (_event, { attempt }) => {
+        if (attempt === 1) throw new Error('the card was declined')
+      },
+    }
+    return (await settled(place, 'keep', count * 2, options)) / 2
+  },
+  async latencies(place, count) {
+    const bell = new Bell()
+    const consumer = consume(place, 'keep', { handle: async () => bell.ring() })
+    await consumer.start()
+    const outbox = postgresOutbox({ pool: place.pool })
+    const latencies = await latenciesOf(count, () => outbox.enqueue(place.pool, EVENT), bell)
+    await outbox.close()
+    await consumer.close()
+    return latencies
+  },
+}
+
+export { keeping as lazaret }
+
+/** Delivered rows are deleted. */
+export const lazaretDeleting: Candidate = {
+  prepare,
+  enqueueBatches,
+  process: (place, count) => settled(place, 'delete', count, { handle: async () => {} }),
+}

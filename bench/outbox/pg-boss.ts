@@ -1,0 +1,102 @@
+import { PgBoss } from 'pg-boss'
+import { perSecond } from '../harness/load.ts'
+import { Meter } from '../harness/meter.ts'
+import {
+  BATCH,
+  Bell,
+  type Candidate,
+  INSERT_ORDER,
+  latenciesOf,
+  PAYLOAD,
+  type Place,
+  repeat,
+} from './candidate.ts'
+
+const QUEUE = 'orders'
+/** What its documentation names for throughput: large batches, fetched without a pause while they come back full. */
+const FAST = {
+  batchSize: 1_000,
+  burstWhenBatchFull: true,
+  pollingIntervalSeconds: 0.5,
+  priority: false,
+} as const
+
+async function open({ url }: Place): Promise<PgBoss> {
+  const boss = new PgBoss({ connectionString: url, schedule: false, supervise: false, useListenNotify: true })
+  boss.on('error', () => {})
+  await boss.start()
+  return boss
+}
+
+async function withBoss<T>(place: Place, work: (boss: PgBoss) => Promise<T>): Promise<T> {
+  const boss = await open(place)
+  try {
+    return await work(boss)
+  } finally {
+    await boss.stop()
+  }
+}
+
+export const pgBoss: Candidate = {
+  prepare: place =>
+    withBoss(place, async boss => {
+      await boss.createQueue(QUEUE, { partition: true, notify: true, retryLimit: 2, retryDelay: 0 })
+    }),
+  enqueueBatches: (place, count) =>
+    withBoss(place, boss => {
+      const batch = () =>
+        boss.insert(
+          QUEUE,
+          Array.from({ length: BATCH }, () => ({ data: PAYLOAD })),
+        )
+      return perSecond(count, () => repeat(count / BATCH, batch))
+    }),
+  enqueueSingle: (place, count) =>
+    withBoss(place, boss => perSecond(count, () => repeat(count, () => boss.send(QUEUE, PAYLOAD)))),
+  enqueueInTransaction: (place, count) =>
+    withBoss(place, async boss => {
+      const tx = await place.pool.connect()
+      const db = { executeSql: (text: string, values?: unknown[]) => tx.query(text, values) }
+      const rate = await perSecond(count, () =>
+        repeat(count, async () => {
+          await tx.query('begin')
+          await tx.query(INSERT_ORDER)
+          await boss.send(QUEUE, PAYLOAD, { db })
+          await tx.query('commit')
+        }),
+      )
+      tx.release()
+      return rate
+    }),
+  process: (place, count) =>
+    withBoss(place, async boss => {
+      const meter = new Meter(count)
+      const handle = async () => meter.tick()
+      await boss.work(QUEUE, FAST, async jobs => {
+        for (const _ of jobs) await handle()
+      })
+      return meter.rate()
+    }),
+  /** A handler that throws fails its whole batch: that is faster than telling of each job. */
+  failOnce: (place, count) =>
+    withBoss(place, async boss => {
+      const meter = new Meter(count * 2)
+      const failed = new Set<string>()
+      await boss.work(QUEUE, FAST, async jobs => {
+        const fresh = jobs.filter(({ id }) => !failed.has(id))
+        for (const { id } of fresh) {
+          failed.add(id)
+          meter.tick()
+        }
+        if (fresh.length > 0) throw new Error('the card was declined')
+        for (const _ of jobs) meter.tick()
+      })
+      return (await meter.rate()) / 2
+    }),
+  latencies: (place, count) =>
+    withBoss(place, async boss => {
+      const bell = new Bell()
+      await boss.work(QUEUE, { pollingIntervalSeconds: 0.5 }, async () => bell.ring())
+      return latenciesOf(count, () => boss.send(QUEUE, PAYLOAD), bell)
+    }),
+}

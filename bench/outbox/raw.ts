@@ -1,0 +1,125 @@
+import type { Pool, PoolClient } from 'pg'
+import { perSecond } from '../harness/load.ts'
+import { BATCH, type Candidate, INSERT_ORDER, PAYLOAD, type Place, repeat } from './candidate.ts'
+
+// What Postgres gives whoever does nothing but the statements, by hand, in batches. No lease, no crash counted, no order,
+// no letter, one handler.
+
+const CLAIMED_AT_ONCE = 500
+
+const TABLE = `create table events (
+  id bigint generated always as identity primary key,
+  payload json not null,
+  status text not null default 'pending',
+  attempts integer not null default 0,
+  due_at timestamptz not null default now()
+);
+create index events_pending on events (due_at, id) where status = 'pending'`
+
+const INSERT = 'insert into events (payload) values ($1)'
+const INSERT_MANY = 'insert into events (payload) select e from json_array_elements($1::json) as e'
+const PICK = `array(select id from events where status = 'pending' and due_at <= now()
+  order by due_at, id limit ${CLAIMED_AT_ONCE} for update skip locked)`
+const CLAIM = `update events set status = 'in_flight', attempts = attempts + 1 where id = any (${PICK})
+  returning id, attempts, payload`
+const DELIVER = `update events set status = 'delivered' where id = any ($1::bigint[])`
+const PUT_BACK = `update events set status = 'pending', due_at = now() where id = any ($1::bigint[])`
+const TAKE = `delete from events where id = any (${PICK}) returning id, attempts, payload`
+
+interface Row {
+  readonly id: string
+  readonly attempts: number
+  readonly payload: unknown
+}
+
+async function prepare({ pool }: Place): Promise<void> {
+  await pool.query(TABLE)
+}
+
+async function enqueueBatches({ pool }: Place, count: number): Promise<number> {
+  const batch = () => pool.query(INSERT_MANY, [JSON.stringify(Array.from({ length: BATCH }, () => PAYLOAD))])
+  return perSecond(count, () => repeat(count / BATCH, batch))
+}
+
+/** Claims, handles and settles on one connection, one after the other. */
+async function drain(
+  pool: Pool,
+  count: number,
+  take: (on: PoolClient) => Promise<readonly Row[]>,
+  settle: (on: PoolClient, rows: readonly Row[]) => Promise<number>,
+): Promise<number> {
+  const on = await pool.connect()
+  const handle = async (payload: unknown) => payload
+  try {
+    return await perSecond(count, async () => {
+      for (let done = 0; done < count; ) {
+        const rows = await take(on)
+        for (const { payload } of rows) await handle(payload)
+        done += await settle(on, rows)
+      }
+    })
+  } finally {
+    on.release()
+  }
+}
+
+const idsOf = (rows: readonly Row[]) => [rows.map(({ id }) => id)]
+
+async function claim(on: PoolClient): Promise<readonly Row[]> {
+  return (await on.query(CLAIM)).rows
+}
+
+async function deliver(on: PoolClient, rows: readonly Row[]): Promise<number> {
+  await on.query(DELIVER, idsOf(rows))
+  return rows.length
+}
+
+/** Kept in the table: claimed by one UPDATE, settled by another. */
+export const rawUpdate: Candidate = {
+  prepare,
+  enqueueBatches,
+  enqueueSingle: ({ pool }, count) =>
+    perSecond(count, () => repeat(count, () => pool.query(INSERT, [JSON.stringify(PAYLOAD)]))),
+  async enqueueInTransaction({ pool }, count) {
+    const tx = await pool.connect()
+    try {
+      return await perSecond(count, () =>
+        repeat(count, async () => {
+          await tx.query('begin')
+          await tx.query(INSERT_ORDER)
+          await tx.query(INSERT, [JSON.stringify(PAYLOAD)])
+          await tx.query('commit')
+        }),
+      )
+    } finally {
+      tx.release()
+    }
+  },
+  process: ({ pool }, count) => drain(pool, count, claim, deliver),
+  failOnce: ({ pool }, count) =>
+    drain(pool, count, claim, async (on, rows) => {
+      const failed = rows.filter(({ attempts }) => attempts === 1)
+      if (failed.length > 0) await on.query(PUT_BACK, idsOf(failed))
+      const good = rows.filter(({ attempts }) => attempts > 1)
+      return good.length === 0 ? 0 : deliver(on, good)
+    }),
+}
+
+/** Gone when it is claimed, in a transaction that is open until the handlers are done. */
+export const rawDelete: Candidate = {
+  prepare,
+  enqueueBatches,
+  process: ({ pool }, count) =>
+    drain(
+      pool,
+      count,
+      async on => {
+        await on.query('begin')
+        return (await on.query(TAKE)).rows
+      },
+      async (on, rows) => {
+        await on.query('commit')
+        return rows.length
+      },
+    ),
+}

@@ -1,0 +1,145 @@
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { drain, fillWithPast, prepare } from '../../../bench/outbox/growth.ts'
+import { findPostgres } from '../../../test/services/postgres.ts'
+import { die, make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
+import { TestDatabase } from '../../../test/support/postgres.ts'
+import { systemClock } from '../../ports/system-clock.ts'
+import { idOf } from '../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../testing/conformance/harness.ts'
+import type { PostgresOptions } from './index.ts'
+
+const found = await findPostgres()
+const server = found.found ? await found.start() : undefined
+const database = server && (await TestDatabase.migrated(server))
+const world = new OutboxWorld(database!)
+afterEach(() => world.close())
+afterAll(async () => {
+  await database?.close()
+  await server?.close()
+})
+const why = found.found ? '' : ` (skipped: ${found.why})`
+const DAY_MS = 86_400_000
+
+/** One event delivered, one failed and one waiting for its handler. */
+async function threeEvents(options: Partial<PostgresOptions>) {
+  const channel = uniqueName('orders')
+  const outbox = world.process(options)
+  const inbox = await world.subscribe(outbox, channel, { prefetch: 1 })
+  const [delivered, failed, waiting] = [1, 2, 3].map(() => make.event({ channel }))
+  await outbox.publish([delivered!, failed!, waiting!])
+  const first = await inbox.next()
+  expect(idOf(first)).toBe(delivered!.id)
+  await inbox.subscription.begin(first, [])
+  await inbox.subscription.settle(first, { outcome: 'done' })
+  await die(inbox, await inbox.next())
+  await inbox.next()
+  return { outbox, delivered: delivered!.id, failed: failed!.id, waiting: waiting!.id }
+}
+
+const statusOf = async (id: string) => (await world.rows(id)).map(({ status }) => status)
+
+describe.runIf(found.found)(`what becomes of delivered rows${why}`, () => {
+  it('S1: kept, they are removed when they are old, and nothing else is', async () => {
+    const { outbox, delivered, failed, waiting } = await threeEvents({})
+    expect(await outbox.removeDelivered(DAY_MS)).toBe(0)
+    await database!.pool.query(`update lazaret.outbox set delivered_at = delivered_at - interval '2 days',
+      created_at = created_at - interval '2 days'`)
+    expect(await outbox.removeDelivered(DAY_MS)).toBe(1)
+    expect([await statusOf(delivered), await statusOf(failed), await statusOf(waiting)]).toEqual([
+      [],
+      ['failed'],
+      ['in_flight'],
+    ])
+  })
+
+  it('S1: with a retention, consumers remove them by themselves', async () => {
+    const { delivered, failed } = await threeEvents({ deliveredRetentionMs: 1, leaseMs: 60 })
+    await patience.eventually(async () => (await statusOf(delivered)).length === 0, 'the row is gone')
+    expect(await statusOf(failed)).toEqual(['failed'])
+  })
+
+  it('S1: partitioned away, they lie in the partition of their day, which is dropped as a whole', async () => {
+    const { outbox, delivered } = await threeEvents({ delivered: 'partition' })
+    expect(await statusOf(delivered)).toEqual([])
+    const where = `select tableoid::regclass::text as place, status, attempts from lazaret.outbox_delivered
+      where event_id = $1`
+    const today = new Date(systemClock.now()).toISOString().slice(0, 10).replaceAll('-', '')
+    expect(await database!.rows(where, [delivered])).toEqual([
+      { place: `lazaret.outbox_delivered_${today}`, status: 'delivered', attempts: 1 },
+    ])
+    await database!.pool.query(`create table lazaret.outbox_delivered_20200101 partition of lazaret.outbox_delivered
+      for values from ('2020-01-01 00:00:00+00') to ('2020-01-02 00:00:00+00')`)
+    const age = 'update lazaret.outbox_delivered set delivered_at = $2 where event_id = $1'
+    await database!.pool.query(age, [delivered, '2020-01-01 12:00:00+00'])
+    expect(await outbox.removeDelivered(DAY_MS)).toBe(1)
+    expect(await database!.rows(`select to_regclass('lazaret.outbox_delivered_20200101') as day`)).toEqual([
+      { day: null },
+    ])
+  })
+
+  it('S1: a delivery on a day without a partition is not lost', async () => {
+    const { outbox, delivered } = await threeEvents({ delivered: 'partition' })
+    await database!.pool.query(
+      `update lazaret.outbox_delivered set delivered_at = '2019-05-05' where event_id = $1`,
+      [delivered],
+    )
+    expect(await outbox.removeDelivered(DAY_MS)).toBe(1)
+  })
+})
+
+describe.runIf(found.found)(`a table with a past${why}`, () => {
+  it('S1: claims find their rows by the index of what is pending, whatever else is in the table', async () => {
+    const past = await TestDatabase.migrated(server!)
+    try {
+      await prepare(past)
+      await fillWithPast(past.pool, 20_000, 20_000)
+      const statements: string[] = []
+      const watched = { ...past, pool: watching(past.pool, statements) }
+      await drain(watched as never, 1_000)
+      const claim = statements.find(text => text.startsWith('with alive'))!
+      const values = ['orders', 'orders', 1, 0, 100, 1, '{}']
+      const plan = await past.rows<{ 'QUERY PLAN': string }>(`explain ${withValues(claim, values)}`)
+      const lines = plan.map(line => line['QUERY PLAN']).join('\n')
+      expect(lines).toContain('Index Scan using outbox_pending on outbox c')
+      expect(lines).toContain('Tid Scan on outbox o')
+      expect(lines).not.toContain('Seq Scan on outbox ')
+    } finally {
+      await past.close()
+    }
+  })
+
+  it('S1: what is settled as done is written beside its row, and in no index', async () => {
+    const fresh = await TestDatabase.migrated(server!)
+    try {
+      await prepare(fresh)
+      await drain(fresh, 2_000)
+      const updates = async () =>
+        (
+          await fresh.rows<{ all: number; hot: number }>(
+            `select n_tup_upd::int as all, n_tup_hot_upd::int as hot from pg_stat_user_tables where relname = 'outbox'`,
+          )
+        )[0]!
+      await patience.eventually(async () => (await updates()).all >= 4_000, 'updates are counted')
+      expect((await updates()).hot).toBeGreaterThan(1_500)
+    } finally {
+      await fresh.close()
+    }
+  })
+})
+
+function watching(pool: TestDatabase['pool'], statements: string[]) {
+  return {
+    connect: () => pool.connect(),
+    query(text: string, values?: unknown[]) {
+      statements.push(text)
+      return pool.query(text, values)
+    },
+  }
+}
+
+function withValues(text: string, values: readonly (string | number)[]): string {
+  return text.replaceAll(/\$(\d)/g, (_, number) => {
+    const value = values[Number(number) - 1]!
+    return typeof value === 'number' ? String(value) : `'${value}'`
+  })
+}
