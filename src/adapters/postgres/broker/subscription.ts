@@ -5,7 +5,7 @@ import type { ClaimFor } from './claiming.ts'
 import { OutboxDelivery } from './delivery.ts'
 
 /** One claim takes so many rows at most: more would only wait in memory. */
-const MOST_CLAIMED = 500
+const MOST_CLAIMED = 1_000
 
 /** What a subscription needs of its broker. */
 export interface Counter {

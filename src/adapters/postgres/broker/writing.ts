@@ -56,7 +56,7 @@ revived as (
     failure_history = o.failure_history
       || lazaret.outbox_ended_cycle(o, coalesce('replay ' || e.replay, 'published again'), clock_timestamp()),
     status = 'pending', owner = null, attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
-    first_failed_at = null, failed_at = null, deleted_at = null, next_attempt_at = statement_timestamp(),
+    first_failed_at = null, failed_at = null, deleted_at = null, discarded_at = null, next_attempt_at = statement_timestamp(),
     payload = e.payload, payload_bytes = decode(e.bytes, 'base64'), sealed = e.sealed, headers = e.headers, key = e.key,
     replay = e.replay, replays = greatest(o.replays, e.replays), lane = case when h.by_key then e.key end,
     seq = case when h.by_key and o.lane is null and e.key is not null

@@ -38,6 +38,7 @@ const OUTBOX: Described = [
     created_at: 'When it was enqueued.',
     delivered_at: 'When its handler was done.',
     deleted_at: 'When a person decided that it need not be handled.',
+    discarded_at: 'The deleted_at that lane and letter have been told of; a trigger keeps it in step.',
   },
 ]
 

@@ -161,17 +161,25 @@ end
 $$;
 `
 
-/** Letters and rows of the outbox tell the same story, whichever of the two a person changes. */
+/**
+ * Letters and rows of the outbox tell the same story, whichever of the two a person changes. A trigger for each row would
+ * make every claim and every settlement lock and read its rows once more, whether it fires or not: so the outbox has one
+ * for each statement, and an index of the rows whose deletion nobody has heard of yet.
+ */
 const IN_STEP = `
 create function lazaret.letter_to_outbox() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
+declare
+  v_channel text;
 begin
   if tg_op = 'UPDATE' and old.state in ('resolved', 'discarded') and new.state in ('dead', 'quarantined', 'parked') then
-    update lazaret.outbox set deleted_at = null
+    update lazaret.outbox set deleted_at = null, discarded_at = null
       where letter_id = new.id and status = 'failed' and deleted_at is not null;
   elsif tg_op = 'DELETE' or new.state in ('resolved', 'discarded') then
-    update lazaret.outbox set deleted_at = pg_catalog.clock_timestamp()
-      where letter_id = old.id and status = 'failed' and deleted_at is null;
+    update lazaret.outbox
+      set deleted_at = pg_catalog.clock_timestamp(), discarded_at = pg_catalog.clock_timestamp(), lane = null
+      where letter_id = old.id and status = 'failed' and deleted_at is null returning channel into v_channel;
+    if found then perform pg_catalog.pg_notify('${NOTIFY_CHANNEL}', v_channel); end if;
   end if;
   return null;
 end
@@ -179,29 +187,29 @@ $$;
 create trigger letter_to_outbox after delete or update of state on lazaret.dead_letters
   for each row execute function lazaret.letter_to_outbox();
 
-create function lazaret.outbox_leave_lane() returns trigger language plpgsql
-set search_path = pg_catalog, pg_temp as $$
-begin
-  new.lane := null;
-  return new;
-end
-$$;
-create trigger outbox_leave_lane before update of deleted_at on lazaret.outbox
-  for each row when (new.deleted_at is not null) execute function lazaret.outbox_leave_lane();
-
 create function lazaret.outbox_to_letter() returns trigger language plpgsql
-set search_path = pg_catalog, pg_temp as $$
+set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+declare
+  v_told integer;
 begin
-  update lazaret.dead_letters l
-    set state = 'discarded', updated_at = new.deleted_at, revision = l.revision + 1
-    where l.id = new.letter_id and l.state in ('dead', 'quarantined', 'parked');
-  perform pg_catalog.pg_notify('${NOTIFY_CHANNEL}', new.channel);
+  with changed as (
+    update lazaret.outbox o
+      set discarded_at = o.deleted_at, lane = case when o.deleted_at is null then o.lane end
+      where (o.deleted_at is null) <> (o.discarded_at is null)
+      returning o.channel, o.letter_id, o.deleted_at
+  ), discarded as (
+    update lazaret.dead_letters l
+      set state = 'discarded', updated_at = c.deleted_at, revision = l.revision + 1
+      from changed c
+      where l.id = c.letter_id and c.deleted_at is not null and l.state in ('dead', 'quarantined', 'parked')
+  )
+  select count(pg_catalog.pg_notify('${NOTIFY_CHANNEL}', c.channel)) into v_told
+    from (select distinct channel from changed where deleted_at is not null) c;
   return null;
 end
 $$;
 create trigger outbox_to_letter after update of deleted_at on lazaret.outbox
-  for each row when (old.deleted_at is null and new.deleted_at is not null)
-  execute function lazaret.outbox_to_letter();
+  for each statement execute function lazaret.outbox_to_letter();
 `
 
 export const FUNCTIONS: string = ENDED_CYCLE + REPLAY + RECLAIM + FAN_OUT + ADOPT + IN_STEP

@@ -49,6 +49,7 @@ create table lazaret.outbox (
   created_at timestamptz not null default now(),
   delivered_at timestamptz,
   deleted_at timestamptz,
+  discarded_at timestamptz,
   constraint pending_has_no_owner check ((status = 'pending') = (owner is null))
 ) with (
   fillfactor = 50,
@@ -65,6 +66,7 @@ create index outbox_lanes on lazaret.outbox (channel, target, lane, seq) where l
 create index outbox_busy_lanes on lazaret.outbox (channel, target, lane)
   where owner is not null and lane is not null;
 create index outbox_replays on lazaret.outbox (event_id, replay) where replay is not null;
+create index outbox_out_of_step on lazaret.outbox (seq) where (deleted_at is null) <> (discarded_at is null);
 create index outbox_unclaimed on lazaret.outbox (channel, seq) where target is null;
 
 create table lazaret.outbox_handlers (
