@@ -28,22 +28,24 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
     this.lane = lane
   }
 
+  /** The work is called from here and not from inside the promise: its errors name two frames less. */
   run(work: (context: C) => unknown, now: number): Promise<AttemptEnd> {
-    return new Promise(resolve => {
+    const ended = new Promise<AttemptEnd>(resolve => {
       this.finish = resolve
-      this.lane?.start(this, now)
-      try {
-        const result = work(this.context)
-        if (isPromiseLike(result)) {
-          result.then(
-            () => this.end(WORKED),
-            thrown => this.end({ ok: false, thrown }),
-          )
-        } else this.end(WORKED)
-      } catch (thrown) {
-        this.end({ ok: false, thrown })
-      }
     })
+    this.lane?.start(this, now)
+    try {
+      const result = work(this.context)
+      if (isPromiseLike(result)) {
+        result.then(
+          () => this.end(WORKED),
+          thrown => this.end({ ok: false, thrown }),
+        )
+      } else this.end(WORKED)
+    } catch (thrown) {
+      this.end({ ok: false, thrown })
+    }
+    return ended
   }
 
   expire(): void {

@@ -25,10 +25,11 @@ export class Claimer {
     this.#parts = parts
   }
 
-  async claim(claimFor: ClaimFor, limit: number): Promise<readonly OutboxDelivery[]> {
+  /** `onFull` is told before the rows are read, so that the next claim need not wait for that. */
+  async claim(claimFor: ClaimFor, limit: number, onFull: () => void): Promise<readonly OutboxDelivery[]> {
     const { owner, holdings, broker, codec } = this.#parts
     const id = await owner.id()
-    const rows = await holdings.claim(note => this.#take(claimFor, id, limit, note))
+    const rows = await holdings.claim(note => this.#take(claimFor, id, limit, note, onFull))
     const seqs = rows.map(({ seq }) => seq)
     try {
       await owner.forgetAttempts(seqs)
@@ -45,16 +46,23 @@ export class Claimer {
   }
 
   /** What is first in its lane, and with the room that is left what no order binds. */
-  async #take(claimFor: ClaimFor, owner: number, limit: number, note: TakeNote): Promise<ClaimedRow[]> {
+  async #take(
+    claimFor: ClaimFor,
+    owner: number,
+    limit: number,
+    note: TakeNote,
+    onFull: () => void,
+  ): Promise<ClaimedRow[]> {
     const { pool, wakeIn } = this.#parts
-    const some = (room: number) => note(claim => claimRows(pool, claimFor, { owner, ...claim }, room))
-    if (!claimFor.isByKey) return some(limit)
+    const some = (room: number, tell: () => void) =>
+      note(claim => claimRows(pool, claimFor, { owner, ...claim }, room, tell))
+    if (!claimFor.isByKey) return some(limit, onFull)
     const { seqs, dueInMs } = await this.#lanesOf(claimFor).ready(pool, claimFor, limit)
     if (dueInMs !== undefined) wakeIn(dueInMs)
     const first =
       seqs.length === 0 ? [] : await note(claim => claimFirst(pool, claimFor, { owner, ...claim }, seqs))
     const room = limit - first.length
-    return room === 0 ? first : [...first, ...(await some(room))]
+    return room === 0 ? first : [...first, ...(await some(room, () => {}))]
   }
 
   #lanesOf(claimFor: ClaimFor): Lanes {

@@ -1,8 +1,9 @@
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
+import { nextTurn } from '../../../ports/system-clock.ts'
 import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
 import { numbers } from '../columns.ts'
-import { EVENT_COLUMNS, type EventRow, eventRow } from './event-row.ts'
+import { EVENT_COLUMNS, type EventRow, RARE_EVENT_COLUMNS, RARE_EVENT_NAMES } from './event-row.ts'
 
 export interface ClaimedRow extends EventRow {
   readonly seq: number
@@ -22,9 +23,15 @@ export interface ClaimFor {
   readonly generation: number
 }
 
-/** As one text: a row of many columns costs the client several times as much. */
-const TAKEN = `json_build_array(o.seq, date_part('epoch', o.next_attempt_at), o.attempts, o.attempts_ended, o.attempt_log,
-  o.letter_id, o.letter_kept, ${EVENT_COLUMNS})::text as row`
+/**
+ * As one text: a row of many columns costs the client several times as much. What most rows do not have comes behind the
+ * rest, and only where there is some of it: each value costs the server.
+ */
+const TAKEN = `json_build_array(o.seq, date_part('epoch', o.next_attempt_at), o.attempts, o.attempts_ended, ${EVENT_COLUMNS},
+  case when num_nonnulls(o.attempt_log, o.letter_id, ${RARE_EVENT_NAMES}) > 0
+    then json_build_array(o.attempt_log, o.letter_id, o.letter_kept, ${RARE_EVENT_COLUMNS}) end)::text as row`
+
+const NOTHING_RARE = [null, null, false, null, null, null, null, null, null] as const
 
 const READY = `c.channel = $1 and c.target = $2 and c.owner is null and c.next_attempt_at <= statement_timestamp()
     and c.generation <= $4`
@@ -60,14 +67,20 @@ export interface Claimant {
   readonly ended: readonly number[]
 }
 
-/** Rows that no order binds, the ones that have waited longest first. */
+/** Rows that no order binds, the ones that have waited longest first. `onFull`: there are as many as were asked for. */
 export function claimRows(
   on: PgQueryable,
   claimFor: ClaimFor,
   claimant: Claimant,
   limit: number,
+  onFull: () => void,
 ): Promise<ClaimedRow[]> {
-  return claim(on, CLAIM, claimFor, claimant, limit)
+  return claim(on, CLAIM, claimFor, claimant, limit, async count => {
+    if (count < limit) return
+    onFull()
+    // What that asks of the server is on its way by the next turn, and under way while these are read.
+    await nextTurn()
+  })
 }
 
 /** Of these rows, each the first of its lane, the ones that can still be claimed. */
@@ -86,15 +99,52 @@ async function claim(
   { channel, handler, generation }: ClaimFor,
   { owner, number, ended }: Claimant,
   which: unknown,
+  onAnswer?: (count: number) => Promise<void>,
 ): Promise<ClaimedRow[]> {
   const values = [channel, handler, owner, generation, which, number, numbers(ended)]
   const { rows } = await ask(on, `claiming events of channel ${channel}`, statement, values)
+  await onAnswer?.(rows.length)
   return rows.map(({ row }) => readRow(row, channel)).sort((a, b) => a.due - b.due || a.seq - b.seq)
 }
 
 function readRow(text: string, channel: string): ClaimedRow {
-  const [seq, due, attempts, attemptsEnded, attemptLog, letterId, letterKept, ...event] = JSON.parse(text)
-  return { seq, due, attempts, attemptsEnded, attemptLog, letterId, letterKept, ...eventRow(event, channel) }
+  const [
+    seq,
+    due,
+    attempts,
+    attemptsEnded,
+    id,
+    idempotencyKey,
+    type,
+    payload,
+    headers,
+    occurredAt,
+    rare,
+  ] = JSON.parse(text)
+  const [attemptLog, letterId, letterKept, foreignId, key, source, bytes, sealed, expiresAt] =
+    rare ?? NOTHING_RARE
+  return {
+    seq,
+    due,
+    attempts,
+    attemptsEnded,
+    attemptLog,
+    letterId,
+    letterKept,
+    id,
+    foreignId,
+    idempotencyKey,
+    channel,
+    type,
+    key,
+    source,
+    payload,
+    bytes,
+    sealed,
+    headers,
+    occurredAt,
+    expiresAt,
+  }
 }
 
 export interface Outlook {

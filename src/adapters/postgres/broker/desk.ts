@@ -85,8 +85,8 @@ export class Desk implements Counter {
     await this.#owner.resign()
   }
 
-  async claim(claimFor: ClaimFor, limit: number): Promise<readonly OutboxDelivery[]> {
-    const deliveries = await this.#claimer.claim(claimFor, limit)
+  async claim(claimFor: ClaimFor, limit: number, onFull: () => void): Promise<readonly OutboxDelivery[]> {
+    const deliveries = await this.#claimer.claim(claimFor, limit, onFull)
     if (deliveries.length > 0) this.#rounds.hurry()
     return deliveries
   }

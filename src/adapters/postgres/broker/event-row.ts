@@ -15,10 +15,14 @@ export const EVENT_RECORD = `id uuid, "foreignId" text, "idempotencyKey" text, c
   source text, handler text, payload json, bytes text, sealed text, headers jsonb, replay text, replays integer,
   "occurredAt" float8, "expiresAt" float8`
 
-/** What is selected of a row to make its event of, in the order of `eventRow`. */
-export const EVENT_COLUMNS = `o.event_id, o.foreign_id, o.idempotency_key, o.type, o.key, o.source, o.payload,
-  encode(o.payload_bytes, 'base64'), o.sealed, o.headers, date_part('epoch', o.occurred_at) * 1000,
+/** What is selected of a row to make its event of, in the order that `readRow` reads them in. */
+export const EVENT_COLUMNS = `o.event_id, o.idempotency_key, o.type, o.payload, o.headers,
+  date_part('epoch', o.occurred_at) * 1000`
+
+/** The same of what most events do not have. */
+export const RARE_EVENT_COLUMNS = `o.foreign_id, o.key, o.source, encode(o.payload_bytes, 'base64'), o.sealed,
   date_part('epoch', o.expires_at) * 1000`
+export const RARE_EVENT_NAMES = 'o.foreign_id, o.key, o.source, o.payload_bytes, o.sealed, o.expires_at'
 
 export interface EventRow {
   readonly id: string
@@ -34,39 +38,6 @@ export interface EventRow {
   readonly headers: LazaretEvent['headers']
   readonly occurredAt: number
   readonly expiresAt: number | null
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: the columns as JSON has them, in the order they are selected in
-export function eventRow(columns: readonly any[], channel: string): EventRow {
-  const [
-    id,
-    foreignId,
-    idempotencyKey,
-    type,
-    key,
-    source,
-    payload,
-    bytes,
-    sealed,
-    headers,
-    occurredAt,
-    expiresAt,
-  ] = columns
-  return {
-    id,
-    foreignId,
-    idempotencyKey,
-    channel,
-    type,
-    key,
-    source,
-    payload,
-    bytes,
-    sealed,
-    headers,
-    occurredAt,
-    expiresAt,
-  }
 }
 
 /** The UUID that an event is found by: its id, or one made of it where that is none. */

@@ -9,8 +9,8 @@ const MOST_CLAIMED = 1_000
 
 /** What a subscription needs of its broker. */
 export interface Counter {
-  /** Takes what is ready, at most so many. */
-  claim(claimFor: ClaimFor, limit: number): Promise<readonly OutboxDelivery[]>
+  /** Takes what is ready, at most so many. `onFull` may be told that there are so many before they can be handed over. */
+  claim(claimFor: ClaimFor, limit: number, onFull: () => void): Promise<readonly OutboxDelivery[]>
   /** There was nothing more to claim. */
   ranDry(claimFor: ClaimFor): Promise<void>
   begin(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean>
@@ -25,7 +25,7 @@ export interface Counter {
   lost(channel: string): DeliveryLostError
 }
 
-/** One of the consumers that share the work of a handler. It claims one batch at a time, as many as it has room for. */
+/** One of the consumers that share the work of a handler. It asks for one batch at a time, as many as it has room for. */
 export class OutboxSubscription implements Subscription {
   readonly claimFor: ClaimFor
   readonly #prefetch: number
@@ -35,7 +35,11 @@ export class OutboxSubscription implements Subscription {
   #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
   /** Whether a claim may find something; a claim that got less than it asked for has found everything. */
   #mayHaveMore = true
-  #pulling: Promise<void> | undefined
+  /** Claims whose deliveries are not handed over yet. */
+  readonly #pulling = new Set<Promise<void>>()
+  #isAsking = false
+  /** Claimed, and not handed over yet. */
+  #arriving = 0
   #isPullingSoon = false
   #settling = 0
   #onAllSettled: (() => void) | undefined
@@ -117,34 +121,46 @@ export class OutboxSubscription implements Subscription {
   }
 
   #pull(): void {
-    const room = this.#prefetch - this.#open.size - this.#settling
-    if (this.#mode !== 'running' || this.#pulling !== undefined || !this.#mayHaveMore || room <= 0) return
-    this.#pulling = this.#claim(Math.min(room, MOST_CLAIMED)).finally(() => {
-      this.#pulling = undefined
+    const room = this.#prefetch - this.#open.size - this.#settling - this.#arriving
+    if (this.#mode !== 'running' || this.#isAsking || !this.#mayHaveMore || room <= 0) return
+    const pulling = this.#claim(Math.min(room, MOST_CLAIMED)).finally(() => {
+      this.#pulling.delete(pulling)
       this.#pull()
     })
+    this.#pulling.add(pulling)
   }
 
   /** Never rejects: what cannot be claimed now is tried again when somebody wakes this. */
   async #claim(limit: number): Promise<void> {
     this.#mayHaveMore = false
+    this.#isAsking = true
+    let arriving = 0
+    const onFull = () => {
+      arriving = limit
+      this.#arriving += limit
+      this.#isAsking = false
+      this.#mayHaveMore = true
+      this.#pull()
+    }
     try {
-      const deliveries = await this.#counter.claim(this.claimFor, limit)
+      const deliveries = await this.#counter.claim(this.claimFor, limit, onFull)
       for (const delivery of deliveries) {
         this.#open.add(delivery)
         // What still comes while closing is given back with the rest.
         if (!this.#isClosed()) this.#deliver(delivery)
       }
-      if (deliveries.length === limit) this.#mayHaveMore = true
+      if (arriving === 0 && deliveries.length === limit) this.#mayHaveMore = true
       else if (deliveries.length === 0) this.#counter.ranDry(this.claimFor).catch(() => {})
     } catch {
       // The next poll wakes it.
     }
+    this.#arriving -= arriving
+    if (arriving === 0) this.#isAsking = false
   }
 
   async #close(): Promise<void> {
     this.#mode = 'closed'
-    await this.#pulling
+    await Promise.all(this.#pulling)
     if (this.#settling > 0) await new Promise<void>(resolve => (this.#onAllSettled = resolve))
     const open = [...this.#open]
     this.#open.clear()
