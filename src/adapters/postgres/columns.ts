@@ -17,14 +17,15 @@ export function fitted(text: string): string {
 }
 
 /** The text of a column; null when it has no value at all. */
-export function column(values: readonly (string | null)[]): string | null {
+export function column<T>(rows: readonly T[], textOf: (row: T) => string | null | undefined): string | null {
   let text = ''
-  let isEmpty = true
-  for (const value of values) {
-    if (value !== null) isEmpty = false
+  let empty = 0
+  for (const row of rows) {
+    const value = textOf(row) ?? null
+    if (value === null) empty++
     text += (value ?? NOTHING) + END
   }
-  return isEmpty ? null : text
+  return empty === rows.length ? null : text
 }
 
 /** The parameter as an array. Behind the last value there is one more, which is empty. */

@@ -1,9 +1,15 @@
 const BYTES_OF_ESCAPE = 6
 const BYTES_OF_SHORT_ESCAPE = 2
 
+/** A byte each, and nothing to escape. */
+const PLAIN_ASCII = /^[ !#-[\]-~]*$/
+/** Shorter texts are counted in less time than it takes to look for that. */
+const WORTH_LOOKING = 16
+
 /** UTF-8 bytes of a text's JSON form, quotes and escapes included. */
 export function jsonTextBytes(text: string): number {
   let bytes = 2
+  if (text.length >= WORTH_LOOKING && PLAIN_ASCII.test(text)) return bytes + text.length
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)
     if (unit === 0x22 || unit === 0x5c) bytes += BYTES_OF_SHORT_ESCAPE

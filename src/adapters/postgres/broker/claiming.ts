@@ -108,19 +108,8 @@ async function claim(
 }
 
 function readRow(text: string, channel: string): ClaimedRow {
-  const [
-    seq,
-    due,
-    attempts,
-    attemptsEnded,
-    id,
-    idempotencyKey,
-    type,
-    payload,
-    headers,
-    occurredAt,
-    rare,
-  ] = JSON.parse(text)
+  const [seq, due, attempts, attemptsEnded, id, idempotencyKey, type, payload, headers, occurredAt, rare] =
+    JSON.parse(text)
   const [attemptLog, letterId, letterKept, foreignId, key, source, bytes, sealed, expiresAt] =
     rare ?? NOTHING_RARE
   return {

@@ -1,5 +1,5 @@
 // The statements that settle. Each acts only on rows that are still in flight for the owner that claimed them, and
-// answers which those were.
+// answers which those were: mostly all, which takes one word.
 import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
 import { column, fromColumn, numbers } from '../columns.ts'
@@ -11,21 +11,43 @@ import { asTime } from '../text.ts'
  */
 const stillOpenFor = (owner: string) => `o.owner = ${owner} and texteq(o.status, 'in_flight')`
 
+/** Which of the rows were still open. */
+export type Settled = 'all' | ReadonlySet<number>
+
+/** `settled` changes rows of `$1` and returns their numbers; what it needs is before it. */
+function telling(settled: string, before = ''): string {
+  return `with ${before}settled as (${settled})
+    select case when count(*) < cardinality($1::bigint[]) then coalesce(json_agg(seq), '[]')::text end as seqs from settled`
+}
+
+async function settle(
+  on: PgQueryable,
+  doing: string,
+  statement: string,
+  values: unknown[],
+): Promise<Settled> {
+  const { rows } = await ask(on, doing, statement, values)
+  const { seqs }: { readonly seqs: string | null } = rows[0]
+  return seqs === null ? 'all' : new Set(JSON.parse(seqs))
+}
+
 /** What is moved as it is. */
 const DELIVERED_COLUMNS = `seq, event_id, foreign_id, idempotency_key, channel, type, key, source, target, payload,
       payload_bytes, sealed, headers, generation, attempt_log, next_attempt_at, last_error, first_failed_at,
       failure_history, replays, replay, letter_id, letter_kept, owner, occurred_at, expires_at, created_at`
 
 const DONE = {
-  keep: `update lazaret.outbox o set status = 'delivered', lane = null, delivered_at = statement_timestamp(),
+  keep: telling(`update lazaret.outbox o set status = 'delivered', lane = null, delivered_at = statement_timestamp(),
       attempts = $3, attempts_ended = $3
-    where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')} returning o.seq::float8 as seq`,
-  delete: `delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')}
-    returning o.seq::float8 as seq`,
-  partition: `with gone as (
-      delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')} returning o.*)
-    insert into lazaret.outbox_delivered (${DELIVERED_COLUMNS}, status, attempts, attempts_ended, delivered_at)
-    select ${DELIVERED_COLUMNS}, 'delivered', $3, $3, statement_timestamp() from gone returning seq::float8 as seq`,
+    where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')} returning o.seq`),
+  delete: telling(`delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')}
+    returning o.seq`),
+  partition: telling(
+    `insert into lazaret.outbox_delivered (${DELIVERED_COLUMNS}, status, attempts, attempts_ended, delivered_at)
+    select ${DELIVERED_COLUMNS}, 'delivered', $3, $3, statement_timestamp() from gone returning seq`,
+    `gone as (
+      delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')} returning o.*), `,
+  ),
 } as const
 
 export type Delivered = keyof typeof DONE
@@ -40,10 +62,9 @@ export async function markDone(
   on: PgQueryable,
   { seqs, owner, attempts }: DoneRows,
   delivered: Delivered,
-): Promise<readonly number[]> {
+): Promise<Settled> {
   const values = delivered === 'delete' ? [numbers(seqs), owner] : [numbers(seqs), owner, attempts]
-  const { rows } = await ask(on, 'settling events as done', DONE[delivered], values)
-  return rows.map(({ seq }) => seq)
+  return settle(on, 'settling events as done', DONE[delivered], values)
 }
 
 /** What ended in process. */
@@ -76,30 +97,29 @@ function endedValues(rows: readonly EndedRow[]): unknown[] {
     numbers(rows.map(({ owner }) => owner)),
     numbers(rows.map(({ attempts }) => attempts)),
     numbers(rows.map(({ ended }) => ended)),
-    column(rows.map(({ log }) => log)),
-    column(rows.map(({ error }) => error)),
+    column(rows, ({ log }) => log),
+    column(rows, ({ error }) => error),
     numbers(rows.map(({ firstFailedAt }) => firstFailedAt)),
   ]
 }
 
-const BACK = `update lazaret.outbox o set status = 'pending', owner = null, ${OF_ENDED},
+const BACK = telling(`update lazaret.outbox o set status = 'pending', owner = null, ${OF_ENDED},
     next_attempt_at = coalesce(statement_timestamp() + v."delayMs" * interval '1 ms', o.next_attempt_at)
   from unnest(${ENDED_COLUMNS}, $8::float8[]) as v(${ENDED_NAMES}, "delayMs")
-  where o.seq = v.seq and o.seq = any ($1::bigint[]) and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
+  where o.seq = v.seq and o.seq = any ($1::bigint[]) and ${stillOpenFor('v.owner')} returning o.seq`)
 
-export async function putBack(on: PgQueryable, rows: readonly BackRow[]): Promise<readonly number[]> {
+export async function putBack(on: PgQueryable, rows: readonly BackRow[]): Promise<Settled> {
   const values = [...endedValues(rows), numbers(rows.map(({ delayMs }) => delayMs))]
-  const answer = await ask(on, 'giving events back', BACK, values)
-  return answer.rows.map(({ seq }) => seq)
+  return settle(on, 'giving events back', BACK, values)
 }
 
-const ENDED = `update lazaret.outbox o set ${OF_ENDED} from unnest(${ENDED_COLUMNS}) as v(${ENDED_NAMES})
-  where o.seq = v.seq and o.seq = any ($1::bigint[]) and ${stillOpenFor('v.owner')} returning o.seq::float8 as seq`
+const ENDED =
+  telling(`update lazaret.outbox o set ${OF_ENDED} from unnest(${ENDED_COLUMNS}) as v(${ENDED_NAMES})
+  where o.seq = v.seq and o.seq = any ($1::bigint[]) and ${stillOpenFor('v.owner')} returning o.seq`)
 
 /** Written before the next attempt begins. */
-export async function recordEnded(on: PgQueryable, rows: readonly EndedRow[]): Promise<readonly number[]> {
-  const answer = await ask(on, 'recording attempts', ENDED, endedValues(rows))
-  return answer.rows.map(({ seq }) => seq)
+export async function recordEnded(on: PgQueryable, rows: readonly EndedRow[]): Promise<Settled> {
+  return settle(on, 'recording attempts', ENDED, endedValues(rows))
 }
 
 export interface FailedRow {

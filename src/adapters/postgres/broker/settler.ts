@@ -19,6 +19,7 @@ import {
   markFailed,
   putBack,
   recordEnded,
+  type Settled,
 } from './settlements.ts'
 
 const MOST_AT_ONCE = 1_000
@@ -109,15 +110,20 @@ export class Settler {
   }
 
   async #markDone(deliveries: readonly OutboxDelivery[]): Promise<boolean[]> {
-    const alike = Object.groupBy(deliveries, ({ owner, attempts }) => `${owner} ${attempts}`)
-    const settled = await Promise.all(
-      Object.values(alike).map(group => {
-        const { owner, attempts } = group![0]!
-        const rows = { owner, attempts, seqs: group!.map(({ seq }) => seq) }
-        return markDone(this.#parts.pool, rows, this.#parts.delivered)
+    const alike = Object.values(
+      Object.groupBy(deliveries, ({ owner, attempts }) => `${owner} ${attempts}`),
+    ) as OutboxDelivery[][]
+    const lost = new Set<OutboxDelivery>()
+    await Promise.all(
+      alike.map(async group => {
+        const { owner, attempts } = group[0]!
+        const rows = { owner, attempts, seqs: group.map(({ seq }) => seq) }
+        const settled = await markDone(this.#parts.pool, rows, this.#parts.delivered)
+        if (settled === 'all') return
+        for (const delivery of group) if (!settled.has(delivery.seq)) lost.add(delivery)
       }),
     )
-    return which(deliveries, settled.flat())
+    return deliveries.map(delivery => !lost.has(delivery))
   }
 
   /** Its letter is kept here and by nobody else: so it is resolved here, in the transaction that settles the event. */
@@ -176,7 +182,6 @@ function errorText({ name, message }: Pick<AttemptFailure, 'name' | 'message'>):
   return fitted(holdable(`${name}: ${message}`))
 }
 
-function which(items: readonly { readonly seq: number }[], settled: readonly number[]): boolean[] {
-  const found = new Set(settled)
-  return items.map(({ seq }) => found.has(seq))
+function which(items: readonly { readonly seq: number }[], settled: Settled): boolean[] {
+  return items.map(({ seq }) => settled === 'all' || settled.has(seq))
 }
