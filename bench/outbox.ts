@@ -5,24 +5,33 @@ import { type Candidate, inPlace, type Place, settleDown } from './outbox/candid
 import { graphileWorker } from './outbox/graphile-worker.ts'
 import { lazaret, lazaretDeleting } from './outbox/lazaret.ts'
 import { pgBoss } from './outbox/pg-boss.ts'
-import { rawDelete, rawUpdate } from './outbox/raw.ts'
+import { rawDelete, rawIntoOutbox, rawKeepingErrors, rawUpdate } from './outbox/raw.ts'
 
 /** For a quick look: LAZARET_BENCH_EVENTS=20000 npm run bench outbox. */
 const EVENTS = Number(process.env['LAZARET_BENCH_EVENTS'] ?? 100_000)
 const SINGLE = Math.ceil(EVENTS / 50)
 const LATENCIES = 100
 const ROUNDS = 3
-/** One of the measures: LAZARET_BENCH_ONLY=process npm run bench outbox. */
-const ONLY = process.env['LAZARET_BENCH_ONLY']
+/** Some of the measures: LAZARET_BENCH_ONLY=process,enqueue npm run bench outbox. */
+const ONLY = process.env['LAZARET_BENCH_ONLY']?.split(',')
 
 const CANDIDATES: Readonly<Record<string, Candidate>> = {
   'raw UPDATE loop': rawUpdate,
   'raw DELETE loop': rawDelete,
+  'raw UPDATE loop that keeps errors': rawKeepingErrors,
+  "raw insert into lazaret's table": rawIntoOutbox,
   lazaret,
   'lazaret, deleting': lazaretDeleting,
   'pg-boss': pgBoss,
   'graphile-worker': graphileWorker,
 }
+
+/** Those that have something to tell in one of the measures only. */
+const ONLY_IN: ReadonlyMap<Candidate, string> = new Map([
+  [lazaretDeleting, 'process'],
+  [rawKeepingErrors, 'all fail once'],
+  [rawIntoOutbox, 'enqueue, in batches of 1000'],
+])
 
 type Measure = (
   candidate: Candidate,
@@ -63,7 +72,7 @@ const MEASURES: Readonly<
   process: {
     has: of => of.process,
     unit: 'events/s',
-    measure: filled((of, place, count) => of.process(place, count)),
+    measure: filled((of, place, count) => of.process?.(place, count)),
   },
   'all fail once': {
     has: of => of.failOnce,
@@ -86,10 +95,11 @@ type Samples = Readonly<Record<string, readonly number[]>>
 async function take(server: string, title: string): Promise<Samples> {
   const { has, unit, measure } = MEASURES[title]!
   const samples: Record<string, number[]> = {}
-  const candidates = Object.entries(CANDIDATES).filter(([, candidate]) => has(candidate))
+  const candidates = Object.entries(CANDIDATES).filter(
+    ([, candidate]) => has(candidate) && (ONLY_IN.get(candidate) ?? title) === title,
+  )
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [name, candidate] of candidates) {
-      if (title.startsWith('enqueue') && candidate === lazaretDeleting) continue
       const found = await inPlace(server, async place => {
         await candidate.prepare(place)
         return (await measure(candidate, place, round === 0 ? 0.1 : 1))!
@@ -137,7 +147,7 @@ export async function run(): Promise<BenchResult> {
   const bars: Bar[] = []
   try {
     for (const [title, { unit }] of Object.entries(MEASURES)) {
-      if (ONLY !== undefined && !title.startsWith(ONLY)) continue
+      if (ONLY !== undefined && !ONLY.some(start => title.startsWith(start))) continue
       const samples = await take(server.url, title)
       if (unit === 'ms') {
         rows.push(...latencyRows(title, samples))

@@ -23,7 +23,7 @@ export interface Candidate {
   enqueueInTransaction?(place: Place, count: number): Promise<number>
   enqueueBatches(place: Place, count: number): Promise<number>
   /** One call of a handler that does nothing for each event that is there. */
-  process(place: Place, count: number): Promise<number>
+  process?(place: Place, count: number): Promise<number>
   /** Every event fails at its first attempt, is put back, and succeeds at its second. */
   failOnce?(place: Place, count: number): Promise<number>
   /** Milliseconds from the commit of an event to the call of its handler, while nothing else goes on. */

@@ -1,4 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
+import { migratePostgres } from '../../src/adapters/postgres/index.ts'
+import { hash128 } from '../../src/core/hash.ts'
+import { systemClock } from '../../src/ports/system-clock.ts'
 import { perSecond } from '../harness/load.ts'
 import { BATCH, type Candidate, INSERT_ORDER, PAYLOAD, type Place, repeat } from './candidate.ts'
 
@@ -36,9 +39,13 @@ async function prepare({ pool }: Place): Promise<void> {
   await pool.query(TABLE)
 }
 
-async function enqueueBatches({ pool }: Place, count: number): Promise<number> {
-  const batch = () => pool.query(INSERT_MANY, [JSON.stringify(Array.from({ length: BATCH }, () => PAYLOAD))])
+function insertBatches(pool: Pool, statement: string, count: number): Promise<number> {
+  const batch = () => pool.query(statement, [JSON.stringify(Array.from({ length: BATCH }, () => PAYLOAD))])
   return perSecond(count, () => repeat(count / BATCH, batch))
+}
+
+function enqueueBatches({ pool }: Place, count: number): Promise<number> {
+  return insertBatches(pool, INSERT_MANY, count)
 }
 
 /** Claims, handles and settles on one connection, one after the other. */
@@ -103,6 +110,73 @@ export const rawUpdate: Candidate = {
       const good = rows.filter(({ attempts }) => attempts > 1)
       return good.length === 0 ? 0 : deliver(on, good)
     }),
+}
+
+const PUT_BACK_WITH_ERRORS = `update events e
+  set status = 'pending', due_at = now(), attempt_log = v.log, last_error = v.error
+  from json_to_recordset($1::json) as v(id bigint, log json, error text)
+  where e.id = v.id and e.id = any ($2::bigint[])`
+
+/** What is known of an error that is looked at: what it says, and a fingerprint of the place it came from. */
+function describe(thrown: unknown): { readonly log: readonly object[]; readonly error: string } {
+  const { name, message, stack = '' } = thrown as Error
+  const failure = {
+    name,
+    message,
+    category: 'unknown',
+    retryable: true,
+    fingerprint: hash128(stack.split('\n', 2)[1] ?? ''),
+  }
+  const at = systemClock.now()
+  return {
+    log: [{ number: 1, startedAt: at, endedAt: at, failure, delayMs: 1 }],
+    error: `${name}: ${message}`,
+  }
+}
+
+/** The UPDATE loop, but every handler that fails throws, and what it threw is looked at and kept with the row. */
+export const rawKeepingErrors: Candidate = {
+  async prepare({ pool }) {
+    await pool.query(`${TABLE}; alter table events add attempt_log json, add last_error text`)
+  },
+  enqueueBatches,
+  async failOnce({ pool }, count) {
+    const on = await pool.connect()
+    const handle = async ({ attempts }: Row) => {
+      if (attempts === 1) throw new Error('the card was declined')
+    }
+    const round = async (): Promise<number> => {
+      const rows = await claim(on)
+      const good: Row[] = []
+      const failed: { readonly id: string }[] = []
+      for (const row of rows)
+        await handle(row).then(
+          () => good.push(row),
+          (thrown: unknown) => failed.push({ id: row.id, ...describe(thrown) }),
+        )
+      if (failed.length > 0)
+        await on.query(PUT_BACK_WITH_ERRORS, [JSON.stringify(failed), failed.map(({ id }) => id)])
+      return good.length === 0 ? 0 : deliver(on, good)
+    }
+    try {
+      return await perSecond(count, async () => {
+        for (let done = 0; done < count; ) done += await round()
+      })
+    } finally {
+      on.release()
+    }
+  },
+}
+
+const INSERT_INTO_OUTBOX = `insert into lazaret.outbox (idempotency_key, channel, type, target, payload)
+  select 'k', 'orders', 'order.placed', 'orders', e from json_array_elements($1::json) as e`
+
+/** What a table with the outbox's columns and indexes takes, from whoever checks nothing and makes no ids. */
+export const rawIntoOutbox: Candidate = {
+  async prepare({ pool }) {
+    await migratePostgres(pool)
+  },
+  enqueueBatches: ({ pool }, count) => insertBatches(pool, INSERT_INTO_OUTBOX, count),
 }
 
 /** Gone when it is claimed, in a transaction that is open until the handlers are done. */
