@@ -142,6 +142,33 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
     ])
     expect(letters).toEqual(statement.startsWith('delete') ? [] : [{ state: 'discarded' }])
   })
+
+  it('S1: a deletion that was taken back is heard of when the row is deleted again', async () => {
+    const channel = uniqueName('orders')
+    const outbox = world.process()
+    const inbox = await world.subscribe(outbox, channel)
+    await outbox.publish(make.events(1, { channel }))
+    await die(inbox, await inbox.next())
+    const change = (table: string, what: string) =>
+      database!.pool.query(`update lazaret.${table} set ${what} where channel = $1`, [channel])
+    const states = () =>
+      database!.rows('select state from lazaret.dead_letters where channel = $1', [channel])
+    await change('outbox', 'deleted_at = now()')
+    expect(await states()).toEqual([{ state: 'discarded' }])
+    await change('outbox', 'deleted_at = null')
+    await change('dead_letters', `state = 'dead'`)
+    await change('outbox', 'deleted_at = now()')
+    expect(await states()).toEqual([{ state: 'discarded' }])
+  })
+
+  it('S1: no claim and no settlement pays for a trigger of each row', async () => {
+    const [ROW, UPDATE] = [1, 16]
+    const triggers = await database!.rows(
+      `select tgname from pg_trigger where tgrelid = 'lazaret.outbox'::regclass
+         and tgtype & ${ROW} <> 0 and tgtype & ${UPDATE} <> 0`,
+    )
+    expect(triggers).toEqual([])
+  })
 })
 
 describe.runIf(found.found)(`order by key${why}`, () => {
