@@ -14,6 +14,7 @@ export interface AmqpProperties {
   readonly timestamp?: number | undefined
   readonly type?: string | undefined
   readonly appId?: string | undefined
+  readonly userId?: string | undefined
 }
 
 export type AmqpHeaders = Readonly<Record<string, unknown>>

@@ -119,6 +119,7 @@ export class RabbitmqBroker implements Broker {
       receive: (session, message, isSuspect) => intake.receive(session, message, isSuspect),
       suspectsWait: () => intake.suspectsWait(),
       lose: session => intake.lose(session),
+      turned: () => intake.turned(),
       restore: () => {
         this.#topology.forget()
         return this.#topology.queue(channel, handler)

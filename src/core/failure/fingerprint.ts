@@ -41,7 +41,7 @@ export function fingerprintOf(
 const make = rememberingRecent(
   (text, rule: Fingerprint['rule']): Fingerprint => {
     const basis = bounded(text, BASIS_MAX)
-    return { id: hash128(`${rule}\n${basis}`).slice(0, ID_LENGTH), rule, version: 1, basis }
+    return Object.freeze({ id: hash128(`${rule}\n${basis}`).slice(0, ID_LENGTH), rule, version: 1, basis })
   },
   (one, other) => one === other,
 )

@@ -32,6 +32,8 @@ export class Intake {
   readonly #open = new Set<RabbitmqDelivery>()
   #backlog: RabbitmqDelivery[] = []
   #suspects: RabbitmqDelivery[] = []
+  /** Those whose time comes in a moment. */
+  readonly #resting = new Set<RabbitmqDelivery>()
   readonly #work = new Set<Promise<unknown>>()
   #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
   readonly #isolation: Isolation
@@ -88,6 +90,7 @@ export class Intake {
   }
 
   suspectsWait(): void {
+    if (this.#mode === 'closed') return
     this.#isolation.suspectsWait(this.#isBusy)
   }
 
@@ -101,14 +104,20 @@ export class Intake {
       void this.during(delivery, this.#settler.putBack(delivery, this.#place.queue, notBefore))
     else if (!isSuspect && (isStray || past.isSuspected))
       this.#moveAside(delivery, { ...past, isSuspected: true })
-    else if (waitMs > 0) this.#settings.clock.schedule(waitMs, () => this.#offer(delivery))
+    else if (waitMs > 0) this.#rest(delivery, waitMs)
     else this.#offer(delivery)
+  }
+
+  /** What flows is what was asked for, again: it may be time for something else. */
+  turned(): void {
+    this.#pump()
   }
 
   /** The channel is gone: what was open on it comes again, to us or to another. */
   lose(session: Session): void {
     for (const delivery of this.#held()) if (delivery.session === session) this.#lost.add(delivery)
-    for (const delivery of this.#open) if (delivery.session === session) this.#open.delete(delivery)
+    for (const set of [this.#open, this.#resting])
+      for (const delivery of set) if (delivery.session === session) set.delete(delivery)
     this.#backlog = this.#backlog.filter(delivery => delivery.session !== session)
     this.#suspects = this.#suspects.filter(delivery => delivery.session !== session)
     this.#pump()
@@ -137,6 +146,7 @@ export class Intake {
     await atMost(clock, CLOSE_MS, Promise.allSettled([...this.#work]))
     const left = this.#held().filter(delivery => delivery.session.isOpen)
     this.#open.clear()
+    this.#resting.clear()
     this.#backlog = []
     this.#suspects = []
     await atMost(clock, CLOSE_MS, Promise.allSettled(left.map(delivery => this.#giveBack(delivery))))
@@ -163,6 +173,13 @@ export class Intake {
     return { delivery: new RabbitmqDelivery(session, message, this.#place, isSuspect, known), isStray: false }
   }
 
+  #rest(delivery: RabbitmqDelivery, waitMs: number): void {
+    this.#resting.add(delivery)
+    this.#settings.clock.schedule(waitMs, () => {
+      if (this.#resting.delete(delivery)) this.#offer(delivery)
+    })
+  }
+
   #offer(delivery: RabbitmqDelivery): void {
     if (!delivery.session.isOpen) return
     if (delivery.isSuspect) {
@@ -178,13 +195,14 @@ export class Intake {
   }
 
   #held(): RabbitmqDelivery[] {
-    return [...this.#open, ...this.#backlog, ...this.#suspects]
+    return [...this.#open, ...this.#resting, ...this.#backlog, ...this.#suspects]
   }
 
   get #isBusy(): boolean {
     const { flow } = this.#isolation
-    if (flow === 'all' || flow === 'draining') return this.#open.size + this.#backlog.length > 0
-    return this.#suspects.length > 0 || [...this.#open].some(({ isSuspect }) => isSuspect)
+    if (flow === 'all' || flow === 'draining')
+      return this.#open.size + this.#resting.size + this.#backlog.length > 0
+    return this.#suspects.length > 0 || [...this.#open, ...this.#resting].some(({ isSuspect }) => isSuspect)
   }
 
   #next(): RabbitmqDelivery | undefined {
@@ -204,7 +222,7 @@ export class Intake {
   }
 
   #flowChanged(): void {
-    void this.#turn().then(() => this.#pump())
+    void this.#turn()
     this.#pump()
   }
 

@@ -1,4 +1,5 @@
 import type { AmqpChannel, AmqpConnection, AmqpMessage } from '../amqp.ts'
+import { requireOpen } from '../link/closed-channel.ts'
 import { suspectsQueue } from '../topology/names.ts'
 import { Acks } from './acks.ts'
 import type { Epoch } from './delivery.ts'
@@ -23,6 +24,7 @@ export class Session implements Epoch {
   /** Why it was closed: the reply code of the server. */
   #code: unknown
   #isOpen = true
+  readonly #ended = Promise.withResolvers<void>()
 
   private constructor(channel: AmqpChannel) {
     this.#channel = channel
@@ -31,8 +33,10 @@ export class Session implements Epoch {
 
   static async open(connection: AmqpConnection, onLost: (session: Session) => void): Promise<Session> {
     const channel = await connection.createChannel()
+    requireOpen(channel)
     const session = new Session(channel)
     const lost = () => {
+      session.#ended.resolve()
       if (!session.#isOpen) return
       session.#isOpen = false
       onLost(session)
@@ -57,9 +61,13 @@ export class Session implements Epoch {
     return this.#flow
   }
 
-  /** How many suspects the server holds that nobody has in hand. It fails when the queue is not there, or they are not. */
+  /** Fails when one of them is not there. */
+  async requireQueues(queue: string): Promise<void> {
+    for (const name of [queue, suspectsQueue(queue)]) await this.#channel.checkQueue(name)
+  }
+
+  /** How many suspects the server holds that nobody has in hand. */
   async countSuspects(queue: string): Promise<number> {
-    await this.#channel.checkQueue(queue)
     return (await this.#channel.checkQueue(suspectsQueue(queue))).messageCount
   }
 
@@ -76,11 +84,12 @@ export class Session implements Epoch {
     this.#flow = flow
   }
 
+  /** Nothing flows any more once the server has heard so, and not before: messages may be on their way. */
   async cancel(): Promise<void> {
-    this.#flow = 'none'
     const tags = this.#tags
     this.#tags = []
     for (const tag of tags) await this.#channel.cancel(tag)
+    this.#flow = 'none'
   }
 
   /** A prefetch of 0 sets no limit. */
@@ -104,6 +113,7 @@ export class Session implements Epoch {
   async close(): Promise<void> {
     if (!this.#isOpen) return
     this.#isOpen = false
-    await this.#channel.close().catch(() => {})
+    // Nobody hears of it when the connection ends first; then the channel ends with it.
+    await Promise.race([this.#channel.close().catch(() => {}), this.#ended.promise])
   }
 }

@@ -113,14 +113,15 @@ export class Settler {
 
   /** Tries for as long as the delivery is ours; false when it is not any more, and will be handed over again. */
   async persist({ session }: RabbitmqDelivery, work: () => Promise<void>): Promise<boolean> {
-    const { clock } = this.#settings
+    const { clock, random } = this.#settings
     for (let restMs = FIRST_REST_MS; session.isOpen; restMs = Math.min(LONGEST_REST_MS, restMs * 2)) {
       try {
         await work()
         return session.isOpen
       } catch (error) {
         if (error instanceof UnroutableError) this.#topology.forget()
-        await rest(clock, restMs)
+        // Not all at once again: one that the server refuses takes those beside it down with its channel.
+        await rest(clock, Math.ceil(restMs * (0.5 + random() / 2)))
       }
     }
     return false

@@ -2,7 +2,7 @@ import type { Cancel } from '../../../ports/clock.ts'
 import type { AmqpConnection, AmqpMessage } from '../amqp.ts'
 import type { Link } from '../link/link.ts'
 import type { RabbitmqSettings } from '../options.ts'
-import { rest } from '../waiting.ts'
+import { atMost, rest } from '../waiting.ts'
 import { type Flow, Session } from './session.ts'
 import { Watch } from './watch.ts'
 
@@ -12,12 +12,16 @@ export interface TapListener {
   /** Told before anything else comes, and every now and then while it does. */
   suspectsWait(): void
   lose(session: Session): void
+  /** What flows is what is wanted, again. */
+  turned(): void
   /** The queue is not there any more, or was never: sees to it that it is. */
   restore(): Promise<void>
 }
 
 const FIRST_REST_MS = 100
 const LONGEST_REST_MS = 15_000
+/** How long the server is waited for to close a channel. */
+const CLOSE_MS = 5_000
 
 /**
  * Keeps a queue flowing: opens a channel on every new connection, consumes what it is turned to and cancels when it is
@@ -56,7 +60,7 @@ export class Tap {
   /** The first time it fails instead of trying on: whoever starts wants to know. */
   async open(): Promise<void> {
     const session = await this.#openOn(await this.#link.get(this.#settings.connectTimeoutMs))
-    await session.countSuspects(this.#queue)
+    await session.requireQueues(this.#queue)
     this.#stopListening = this.#link.onUp(() => void this.#run())
   }
 
@@ -78,13 +82,12 @@ export class Tap {
     this.#wanted = 'closed'
     this.#watch.stop()
     this.#stopListening()
-    await this.#session?.close()
+    if (this.#session !== undefined) await atMost(this.#settings.clock, CLOSE_MS, this.#session.close())
   }
 
   #run(): Promise<void> {
-    this.#running ??= this.#loop().finally(() => {
-      this.#running = undefined
-    })
+    if (this.#running === undefined && this.isAsWanted) return Promise.resolve()
+    this.#running ??= this.#loop()
     return this.#running
   }
 
@@ -95,10 +98,13 @@ export class Tap {
         this.#restMs = FIRST_REST_MS
       } catch {
         // Off and without a connection there is nothing to be done; on, it is tried until it works.
-        if (this.#wanted === 'none') return
+        if (this.#wanted === 'none') break
         await this.#rest()
       }
     }
+    // In the same breath: whoever turns it now starts a loop of its own.
+    this.#running = undefined
+    if (this.#wanted !== 'closed') this.#listener.turned()
   }
 
   get isAsWanted(): boolean {
@@ -119,15 +125,19 @@ export class Tap {
       this.#isQueueGone = false
     }
     const session = this.#session?.isOpen ? this.#session : await this.#openOn(connection)
-    if (wanted === 'queue') {
-      await this.#lookForSuspects()
-      if (this.#wanted !== wanted) return
-      this.#watch.start()
-    }
+    if (wanted === 'queue') await this.#lookForSuspects()
+    // Much may have happened while it was waited for.
+    if (this.#isClosed()) await session.close()
+    if (this.#wanted !== wanted) return
+    if (wanted === 'queue') this.#watch.start()
     await session.consume(wanted, this.#queue, this.#prefetch, (from, message, isSuspect) => {
       if (message === null) this.#queueGone(from)
       else this.#listener.receive(from, message, isSuspect)
     })
+  }
+
+  #isClosed(): boolean {
+    return this.#wanted === 'closed'
   }
 
   async #lookForSuspects(): Promise<void> {

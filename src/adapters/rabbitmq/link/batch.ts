@@ -15,6 +15,8 @@ export class Batch {
   left: number
   /** When it was written, or the server last spoke of it. */
   movedAt: number
+  /** Some of it is not written yet: the server takes no more for the moment. */
+  isHeldBack = false
   #resolve!: (unroutable: readonly Outgoing[]) => void
   #reject!: (error: Error) => void
 

@@ -26,6 +26,8 @@ export class Confirms {
   /** By place and id: the server sends a message back before it confirms it. */
   readonly #returned = new Map<string, number>()
   #stopWatching: Cancel | undefined
+  /** When the server last spoke. */
+  #movedAt = 0
   #isOpen = true
 
   constructor(channel: AmqpConfirmChannel, gate: Gate, clock: Clock, timeoutMs: number) {
@@ -58,15 +60,18 @@ export class Confirms {
     const { messages } = batch
     try {
       for (let index = from; index < messages.length; index++) {
-        if (!this.#gate.isOpen) {
+        if (!this.#batches.has(batch)) return
+        batch.isHeldBack = !this.#gate.isOpen
+        if (batch.isHeldBack) {
           void this.#gate.opened().then(() => this.#write(batch, index))
           return
         }
-        if (!this.#batches.has(batch)) return
+        batch.movedAt = this.#clock.now()
         this.#publish(messages[index]!, batch)
       }
     } catch (error) {
       this.#finish(batch, error as Error)
+      if (isOfClosedChannel(error)) this.#end()
     }
   }
 
@@ -75,10 +80,11 @@ export class Confirms {
   }
 
   #confirmed(message: Outgoing, batch: Batch, error: unknown): void {
+    this.#movedAt = this.#clock.now()
     if (this.#returned.size > 0 && this.#takeReturned(message)) batch.unroutable.push(message)
     if (error) this.#finish(batch, asRefusal(error as Error, message.route))
     else if (--batch.left === 0) this.#finish(batch)
-    else batch.movedAt = this.#clock.now()
+    else batch.movedAt = this.#movedAt
   }
 
   #finish(batch: Batch, error?: Error): void {
@@ -94,14 +100,19 @@ export class Confirms {
     this.#stopWatching = this.#clock.schedule(inMs, () => {
       this.#stopWatching = undefined
       const latest = this.#clock.now() - this.#timeoutMs
-      const late = [...this.#batches].filter(({ movedAt }) => movedAt <= latest)
+      const late = [...this.#batches].filter(batch => this.#lastMove(batch) <= latest)
       for (const batch of late)
         this.#finish(batch, new NoAnswer(`no confirmation within ${this.#timeoutMs} ms`))
       // A server that told us to wait is left in peace.
       if (late.length > 0 && !this.#gate.isBlocked) this.#abandon()
       else if (this.#batches.size > 0)
-        this.#watch(Math.min(...Array.from(this.#batches, ({ movedAt }) => movedAt)) - latest)
+        this.#watch(Math.min(...Array.from(this.#batches, batch => this.#lastMove(batch))) - latest)
     })
+  }
+
+  /** What waits for others is not late for as long as the server speaks of these. */
+  #lastMove({ movedAt, isHeldBack }: Batch): number {
+    return isHeldBack ? Math.max(movedAt, this.#movedAt) : movedAt
   }
 
   /** Gives the channel up, and with it all that waits. Another one may hear. */
@@ -136,6 +147,11 @@ export class Confirms {
 /** The client tells a refusal from the end of the channel by its text alone. */
 function asRefusal(error: Error, { exchange, routingKey }: Route): Error {
   return error.message === 'message nacked' ? new QueueFullError(exchange, routingKey, error) : error
+}
+
+/** Also the client's, when it was closed without our being told. */
+function isOfClosedChannel(error: unknown): boolean {
+  return (error as Error).name === 'IllegalOperationError'
 }
 
 function placeOf({ exchange, routingKey }: Route, messageId: string | undefined): string {

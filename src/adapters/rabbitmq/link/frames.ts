@@ -213,9 +213,9 @@ const I = 'I'.charCodeAt(0)
 /** Never less than its texts will take; undefined for what is not written here. */
 function mostBytesOf(properties: AmqpProperties): number | undefined {
   const { contentType, contentEncoding, headers, deliveryMode, priority, expiration } = properties
-  const { correlationId, replyTo, messageId, timestamp, type, appId } = properties
-  if (typeof deliveryMode !== 'number' || priority !== undefined || expiration !== undefined) return undefined
-  if ((properties as { readonly userId?: unknown }).userId !== undefined) return undefined
+  const { correlationId, replyTo, messageId, timestamp, type, appId, userId } = properties
+  if (typeof deliveryMode !== 'number') return undefined
+  if (priority !== undefined || expiration !== undefined || userId !== undefined) return undefined
   if (timestamp !== undefined && !(timestamp >= 0 && Number.isSafeInteger(timestamp))) return undefined
   const characters =
     lengthOf(contentType) +

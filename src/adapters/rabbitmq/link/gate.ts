@@ -33,8 +33,9 @@ export class Gate {
   }
 
   async opened(): Promise<void> {
-    // One who was let through may have filled it again.
-    while (!this.isOpen) await new Promise<void>(resolve => this.#waiting.push(resolve))
+    if (!this.isOpen) await new Promise<void>(resolve => this.#waiting.push(resolve))
+    // One who was let through before may have filled it again. Who has waited longer comes first the next time.
+    while (!this.isOpen) await new Promise<void>(resolve => this.#waiting.unshift(resolve))
   }
 
   #letThrough(): void {

@@ -2,6 +2,7 @@ import type { AmqpConnection } from '../amqp.ts'
 import { QueueFullError, RabbitmqUnreachableError, UnroutableError } from '../errors.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import type { Outgoing } from './batch.ts'
+import { requireOpen } from './closed-channel.ts'
 import { Confirms } from './confirms.ts'
 import { Gate } from './gate.ts'
 import type { Link } from './link.ts'
@@ -62,6 +63,7 @@ export class Publisher {
     try {
       const { clock, confirmTimeoutMs } = this.#settings
       const channel = await connection.createConfirmChannel({ highWaterMark: MOST_WRITES_WAITING })
+      requireOpen(channel)
       const confirms = new Confirms(channel, this.#gate, clock, confirmTimeoutMs)
       this.#confirms = confirms
       return confirms

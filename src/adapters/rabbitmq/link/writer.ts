@@ -1,5 +1,6 @@
 import { nextTick } from 'node:process'
-import type { AmqpConfirmChannel } from '../amqp.ts'
+import type { AmqpConfirmChannel, AmqpProperties } from '../amqp.ts'
+import { reduced } from '../wire/reduced.ts'
 import type { Outgoing } from './batch.ts'
 import { Frames } from './frames.ts'
 
@@ -53,8 +54,15 @@ export class Writer {
 
   #publishAlone({ route, content, properties }: Outgoing, confirmed: (error: unknown) => void): void {
     if (this.#inner !== undefined) this.#flush(this.#inner)
-    const options = { ...properties, mandatory: true }
-    if (!this.#channel.publish(route.exchange, route.routingKey, content, options, confirmed)) this.#full()
+    const publish = (options: AmqpProperties) =>
+      this.#channel.publish(
+        route.exchange,
+        route.routingKey,
+        content,
+        { ...options, mandatory: true },
+        confirmed,
+      )
+    if (!orReduced(publish, properties)) this.#full()
   }
 
   #flush({ connection, ch }: Inner): void {
@@ -63,6 +71,16 @@ export class Writer {
     connection.sentSinceLastCheck = true
     // Without a buffer the channel is closed, and has told so whoever waits for a confirmation.
     if (connection.channels[ch]?.buffer?.write(bytes) === false) this.#full()
+  }
+}
+
+/** Other programs write what the client can read and not write. Without that the message can go on; with it, nowhere. */
+function orReduced(publish: (properties: AmqpProperties) => boolean, properties: AmqpProperties): boolean {
+  try {
+    return publish(properties)
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+    return publish(reduced(properties))
   }
 }
 

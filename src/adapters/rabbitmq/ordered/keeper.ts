@@ -17,6 +17,8 @@ export interface KeeperListener {
   lose(session: Session): void
 }
 
+/** How long a shutdown waits for the server's word. */
+const CLOSE_MS = 5_000
 const POLL_MS = 50
 const REST_MS = 100
 const LOAD_MS = 5_000
@@ -81,11 +83,11 @@ export class Keeper {
     this.#stopRefreshing()
     const session = this.#session
     if (session === undefined) return
-    await session.cancel().catch(() => {})
+    await atMost(this.#settings.clock, CLOSE_MS, session.cancel())
     session.acks.flush()
     if (session.isOpen && session.acks.sent > 0 && this.#settings.queueType === 'quorum')
       await rest(this.#settings.clock, drainMs)
-    await session.close()
+    await atMost(this.#settings.clock, CLOSE_MS, session.close())
   }
 
   /** The newest is kept: it is the one that the server has waited for the shortest. */

@@ -94,8 +94,7 @@ export function fitting(value: string | undefined, maxBytes: number): string | u
 
 function identity({ content, properties }: AmqpMessage, origin: Origin): string {
   const { type, timestamp, correlationId, headers = {} } = properties
-  const own = Object.values(OWN) as readonly string[]
-  const said = Object.entries(headers).filter(([name]) => !own.includes(name) && !isReserved(name))
+  const said = Object.entries(headers).filter(([name]) => !isReserved(name))
   return JSON.stringify([
     origin.exchange,
     origin.routingKey,

@@ -37,8 +37,8 @@ export function isReserved(name: string): boolean {
   return name.startsWith('lazaret-') || SERVERS.test(name)
 }
 
-/** The header frame must fit into 128 KiB, the properties beside it included. */
-export const MAX_HEADER_BYTES = 120_000
+/** The client writes headers into 64 KiB and fails beyond that. */
+export const MAX_HEADER_BYTES = 64_000
 
 /** Roughly what they take on the wire, never less. */
 export function headerBytes(headers: AmqpHeaders): number {
@@ -56,7 +56,7 @@ function valueBytes(value: unknown): number {
 }
 
 /** An event leaves room for what is written about it later: its attempts, and its letter. */
-const MAX_EVENT_HEADER_BYTES = 72_000
+const MAX_EVENT_HEADER_BYTES = 40_000
 
 export function checkHeaderBytes(headers: AmqpHeaders): number {
   const bytes = headerBytes(headers)
@@ -64,12 +64,14 @@ export function checkHeaderBytes(headers: AmqpHeaders): number {
   return bytes
 }
 
+const ALL_OWN: ReadonlySet<string> = new Set(Object.values(OWN))
+
 /** Other programs may have used up the frame. Then the largest of their headers go, or the message could go nowhere. */
 export function leavingRoom(headers: Record<string, unknown>): Record<string, unknown> {
   const kept = { ...headers }
   while (headerBytes(kept) > MAX_EVENT_HEADER_BYTES) {
     const sizes = Object.entries(kept)
-      .filter(([name]) => !name.startsWith('lazaret-'))
+      .filter(([name]) => !ALL_OWN.has(name))
       .map(([name, value]) => [name, valueBytes(value)] as const)
     const largest = sizes.sort(([, a], [, b]) => b - a)[0]
     if (largest === undefined) break

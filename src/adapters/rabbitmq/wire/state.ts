@@ -125,8 +125,9 @@ export function withPast(
     notBefore: notBefore === undefined ? undefined : timeText(notBefore),
   }
   headers[OWN.past] = fittingText(carried, past.history, MAX_HEADER_BYTES - headerBytes(headers))
-  // A time to live of its own would run anew with every step it waits in, and end it there.
-  return { ...message.properties, expiration: undefined, headers, deliveryMode: 2 }
+  // A time to live of its own would run anew with every step it waits in, and end it there. Who sent it first is not us,
+  // and the server takes no message in another's name.
+  return { ...message.properties, expiration: undefined, userId: undefined, headers, deliveryMode: 2 }
 }
 
 /** Counts are never given up; of the attempts themselves as many are kept as there is room for. */
@@ -138,11 +139,16 @@ function fittingText(carried: Carried, history: readonly AttemptRecord[], room: 
   return fittingText(carried, fewer, room)
 }
 
-/** Without what the server wrote about our own retry steps: it would grow with every one of them. */
+const ROUTED = ['x-death', 'x-delivery-count', 'CC', 'BCC']
+
+/**
+ * Without what the server wrote about our own retry steps: it would grow with every one of them. And without the other places
+ * the message was sent to: they have it already.
+ */
 function cleaned(headers: AmqpHeaders): Record<string, unknown> {
-  if (headers['x-death'] === undefined && headers['x-delivery-count'] === undefined) return { ...headers }
+  if (!ROUTED.some(name => headers[name] !== undefined)) return { ...headers }
   const kept = Object.entries(headers).filter(
-    ([name]) => !/^x-(?:death|delivery-count|(?:first|last)-death-)/.test(name),
+    ([name]) => !/^(?:x-(?:death|delivery-count|(?:first|last)-death-)|B?CC$)/.test(name),
   )
   const deaths = Array.isArray(headers['x-death']) ? headers['x-death'].filter(isForeign) : []
   return { ...Object.fromEntries(kept), ...(deaths.length === 0 ? undefined : { 'x-death': deaths }) }
