@@ -1,34 +1,13 @@
-import { afterAll, describe, expect, it } from 'vitest'
-import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
-import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
+import { describe, expect, it } from 'vitest'
+import { rabbitmqWorld } from '../../../test/support/rabbitmq-world.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
-import type { Broker } from '../../ports/broker.ts'
-import { nextTurn, systemClock, systemRandom } from '../../ports/system-clock.ts'
-import { Inbox } from '../../testing/conformance/broker/world.ts'
-import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
-import { createFactory } from '../../testing/factories.ts'
+import { nextTurn, systemClock } from '../../ports/system-clock.ts'
+import { uniqueName } from '../../testing/conformance/harness.ts'
 import type { RabbitmqDelivery } from './consume/delivery.ts'
 import { type ConnectionNews, rabbitmq } from './index.ts'
 import { onChannel } from './topology/declare.ts'
 
-const found = await findRabbitmq()
-const server = found.found ? await found.start() : undefined
-const outside = server && (await RabbitmqOutside.at(server.url))
-const url = server?.url ?? ''
-afterAll(async () => {
-  await outside?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
-const patience = new Patience({})
-const make = createFactory({ clock: systemClock, random: systemRandom })
-
-async function subscribe(broker: Broker, channel: string, handler = channel, prefetch = 10): Promise<Inbox> {
-  const inbox = new Inbox(patience)
-  const options = { channel, handler, prefetch, ordering: 'none' } as const
-  inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
-  return inbox
-}
+const { found, server, outside, url, why, patience, make, subscribe } = await rabbitmqWorld()
 
 describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
   it('E21: what no queue takes is refused, not dropped', async () => {

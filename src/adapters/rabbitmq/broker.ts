@@ -31,7 +31,7 @@ import { letGoExchange, queueName, suspectsQueue } from './topology/names.ts'
 import { letterQueues } from './topology/plan.ts'
 import { Topology } from './topology/topology.ts'
 import { UnderWay } from './under-way.ts'
-import { atMost } from './waiting.ts'
+import { atMost, CLOSE_MS } from './waiting.ts'
 import { encodeEvent } from './wire/encode.ts'
 import { OWN } from './wire/headers.ts'
 
@@ -45,8 +45,6 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
 const NOT_FOUND = 404
 /** Events that may wait behind others of their key before the queue stands still. */
 const ORDER_WINDOW = 1_000
-/** How long a shutdown waits for what is being published. */
-const CLOSE_MS = 5_000
 
 const subscribeRules = {
   channel: text({ maxLength: 120 }),

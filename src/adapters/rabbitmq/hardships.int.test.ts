@@ -1,35 +1,13 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ChaosProxy } from '../../../test/chaos/proxy.ts'
-import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
-import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
+import { rabbitmqWorld } from '../../../test/support/rabbitmq-world.ts'
 import { fixed } from '../../core/retry/fixed.ts'
-import type { Broker } from '../../ports/broker.ts'
-import { systemClock, systemRandom } from '../../ports/system-clock.ts'
 import { createConsumer } from '../../runtime/consumer/consumer.ts'
-import { Inbox } from '../../testing/conformance/broker/world.ts'
-import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
-import { createFactory } from '../../testing/factories.ts'
+import { uniqueName } from '../../testing/conformance/harness.ts'
 import { rabbitmq } from './index.ts'
 import { onChannel } from './topology/declare.ts'
 
-const found = await findRabbitmq()
-const server = found.found ? await found.start() : undefined
-const outside = server && (await RabbitmqOutside.at(server.url))
-const url = server?.url ?? ''
-afterAll(async () => {
-  await outside?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
-const patience = new Patience({})
-const make = createFactory({ clock: systemClock, random: systemRandom })
-
-async function subscribe(broker: Broker, channel: string): Promise<Inbox> {
-  const inbox = new Inbox(patience)
-  const options = { channel, handler: channel, prefetch: 10, ordering: 'none' } as const
-  inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
-  return inbox
-}
+const { found, outside, url, why, patience, make, subscribe } = await rabbitmqWorld()
 
 describe.runIf(found.found)(`RabbitMQ in hard times${why}`, () => {
   it('B8: a suspect that is lost with its connection and goes to another does not keep the queue waiting', async () => {

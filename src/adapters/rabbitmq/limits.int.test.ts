@@ -1,31 +1,12 @@
-import { afterAll, describe, expect, it } from 'vitest'
-import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
-import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
-import { systemClock, systemRandom } from '../../ports/system-clock.ts'
-import { eventOf, Inbox } from '../../testing/conformance/broker/world.ts'
-import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
-import { createFactory } from '../../testing/factories.ts'
+import { describe, expect, it } from 'vitest'
+import { rabbitmqWorld } from '../../../test/support/rabbitmq-world.ts'
+import { eventOf } from '../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../testing/conformance/harness.ts'
 import { rabbitmq } from './index.ts'
 
-const found = await findRabbitmq()
-const server = found.found ? await found.start() : undefined
-const outside = server && (await RabbitmqOutside.at(server.url))
-const url = server?.url ?? ''
-afterAll(async () => {
-  await outside?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
-const patience = new Patience({})
-const make = createFactory({ clock: systemClock, random: systemRandom })
+const { found, outside, url, why, patience, make, subscribe } = await rabbitmqWorld()
 const LIMIT = 5
-
-async function subscribe(broker: ReturnType<typeof rabbitmq>, channel: string): Promise<Inbox> {
-  const inbox = new Inbox(patience)
-  const options = { channel, handler: channel, prefetch: 100, ordering: 'none' } as const
-  inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
-  return inbox
-}
+const PREFETCH = 100
 
 /** Publishes until it is refused. The server may take a few more than the limit; answers with those it took. */
 async function fill(broker: ReturnType<typeof rabbitmq>, channel: string): Promise<string[]> {
@@ -49,7 +30,7 @@ describe.runIf(found.found)(`RabbitMQ queues with a limit${why}`, () => {
     const broker = rabbitmq({ url, maxLength: LIMIT })
     const taken = await fill(broker, channel)
     expect(taken.length).toBeGreaterThanOrEqual(LIMIT)
-    const inbox = await subscribe(broker, channel)
+    const inbox = await subscribe(broker, channel, channel, PREFETCH)
     const deliveries = await inbox.take(taken.length)
     expect(deliveries.map(({ content }) => 'id' in content && content.id).sort()).toEqual([...taken].sort())
     await inbox.done(...deliveries)
@@ -68,7 +49,7 @@ describe.runIf(found.found)(`RabbitMQ queues with a limit${why}`, () => {
     const channel = uniqueName('full')
     const broker = rabbitmq({ url, maxLength: LIMIT })
     const taken = await fill(broker, channel)
-    const inbox = await subscribe(broker, channel)
+    const inbox = await subscribe(broker, channel, channel, PREFETCH)
     const deliveries = await inbox.take(taken.length)
     inbox.subscription.pause()
     await patience.eventually(async () => (await fill(broker, channel)).length === 0, 'the queue is full')
@@ -91,7 +72,7 @@ describe.runIf(found.found)(`RabbitMQ queues with a limit${why}`, () => {
     async queueType => {
       const channel = uniqueName('letters')
       const broker = rabbitmq({ url, queueType, deadLetterMaxLength: LIMIT })
-      const inbox = await subscribe(broker, channel)
+      const inbox = await subscribe(broker, channel, channel, PREFETCH)
       // A quorum queue may take some more than its limit.
       const count = LIMIT * 4
       await broker.publish(make.events(count, { channel }))

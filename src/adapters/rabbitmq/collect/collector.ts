@@ -8,7 +8,7 @@ import type { DeadLetterStore } from '../../../ports/dead-letters.ts'
 import { Link } from '../link/link.ts'
 import { Publisher } from '../link/publisher.ts'
 import { depthsOf } from '../topology/declare.ts'
-import { atMost } from '../waiting.ts'
+import { atMost, CLOSE_MS } from '../waiting.ts'
 import { Drain } from './drain.ts'
 import { type CollectorOptions, type CollectorSettings, resolveCollector } from './options.ts'
 import { peekAt } from './peek.ts'
@@ -18,7 +18,6 @@ import { returned } from './returning.ts'
 import { Saver } from './saver.ts'
 
 const LOOK_FOR_OUTCOMES_MS = 1_000
-const CLOSE_MS = 5_000
 
 /** Collects the dead-letter queues of a RabbitMQ server. Nothing is connected until it is started or sends. */
 export function rabbitmqCollector(options: CollectorOptions): Collector {

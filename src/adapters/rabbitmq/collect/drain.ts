@@ -2,13 +2,12 @@ import type { AmqpChannel, AmqpConnection, AmqpMessage } from '../amqp.ts'
 import { Acks } from '../consume/acks.ts'
 import { NotCollectedError } from '../errors.ts'
 import type { Link } from '../link/link.ts'
-import { atMost, rest } from '../waiting.ts'
+import { atMost, CLOSE_MS, rest } from '../waiting.ts'
 import type { CollectorSettings } from './options.ts'
 import type { Saver } from './saver.ts'
 
 const FIRST_REST_MS = 200
 const LONGEST_REST_MS = 15_000
-const CLOSE_MS = 5_000
 /** A quorum queue puts back what was acknowledged right before its channel closed: it needs this long to note it. */
 const NOTE_MS = 300
 const NOT_FOUND = 404

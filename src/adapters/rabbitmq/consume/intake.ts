@@ -3,7 +3,7 @@ import { nextTurn } from '../../../ports/system-clock.ts'
 import type { AmqpMessage } from '../amqp.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { IN_PROCESS_REST_MS } from '../topology/steps.ts'
-import { atMost, rest } from '../waiting.ts'
+import { atMost, CLOSE_MS, rest } from '../waiting.ts'
 import { addCrash, type Past, readNotBefore } from '../wire/state.ts'
 import { type Place, RabbitmqDelivery } from './delivery.ts'
 import { Isolation } from './isolation.ts'
@@ -12,8 +12,6 @@ import type { Session } from './session.ts'
 import type { Settler } from './settler.ts'
 import type { Tap } from './tap.ts'
 
-/** How long a shutdown waits for the server to take what is being settled or given back. */
-const CLOSE_MS = 5_000
 /** A quorum queue puts back what was acknowledged right before its channel closed: it needs this long to note it. */
 const DRAIN_MS = 300
 

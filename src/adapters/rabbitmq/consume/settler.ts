@@ -7,7 +7,7 @@ import type { RabbitmqSettings, Route } from '../options.ts'
 import { deadLetterExchange, quarantineKey, retryQueue, suspectsQueue } from '../topology/names.ts'
 import { IN_PROCESS_REST_MS, nextStep } from '../topology/steps.ts'
 import type { Topology } from '../topology/topology.ts'
-import { rest } from '../waiting.ts'
+import { restAbout } from '../waiting.ts'
 import { letterProperties } from '../wire/letter.ts'
 import { type Past, readNotBefore, withPast } from '../wire/state.ts'
 import type { RabbitmqDelivery } from './delivery.ts'
@@ -121,7 +121,7 @@ export class Settler {
       } catch (error) {
         if (error instanceof UnroutableError) this.#topology.forget()
         // Not all at once again: one that the server refuses takes those beside it down with its channel.
-        await rest(clock, Math.ceil(restMs * (0.5 + random() / 2)))
+        await restAbout(clock, random, restMs)
       }
     }
     return false

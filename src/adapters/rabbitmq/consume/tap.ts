@@ -2,7 +2,7 @@ import type { Cancel } from '../../../ports/clock.ts'
 import type { AmqpConnection, AmqpMessage } from '../amqp.ts'
 import type { Link } from '../link/link.ts'
 import type { RabbitmqSettings } from '../options.ts'
-import { atMost, rest } from '../waiting.ts'
+import { atMost, CLOSE_MS, restAbout } from '../waiting.ts'
 import { type Flow, Session } from './session.ts'
 import { Watch } from './watch.ts'
 
@@ -20,8 +20,6 @@ export interface TapListener {
 
 const FIRST_REST_MS = 100
 const LONGEST_REST_MS = 15_000
-/** How long the server is waited for to close a channel. */
-const CLOSE_MS = 5_000
 
 /**
  * Keeps a queue flowing: opens a channel on every new connection, consumes what it is turned to and cancels when it is
@@ -163,8 +161,8 @@ export class Tap {
 
   async #rest(): Promise<void> {
     const { clock, random } = this.#settings
-    const restMs = Math.ceil(this.#restMs * (0.5 + random() / 2))
-    this.#restMs = Math.min(LONGEST_REST_MS, this.#restMs * 2)
-    await rest(clock, restMs)
+    const restMs = this.#restMs
+    this.#restMs = Math.min(LONGEST_REST_MS, restMs * 2)
+    await restAbout(clock, random, restMs)
   }
 }

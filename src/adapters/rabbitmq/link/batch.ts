@@ -14,16 +14,15 @@ export class Batch {
   /** Of how many the server has not spoken yet. */
   left: number
   /** When it was written, or the server last spoke of it. */
-  movedAt: number
+  movedAt = 0
   /** Some of it is not written yet: the server takes no more for the moment. */
   isHeldBack = false
   #resolve!: (unroutable: readonly Outgoing[]) => void
   #reject!: (error: Error) => void
 
-  constructor(messages: readonly Outgoing[], now: number) {
+  constructor(messages: readonly Outgoing[]) {
     this.messages = messages
     this.left = messages.length
-    this.movedAt = now
     this.done = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject

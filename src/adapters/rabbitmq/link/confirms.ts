@@ -49,7 +49,7 @@ export class Confirms {
 
   /** Resolves with those that no queue took, once all the others are durable. */
   send(messages: readonly Outgoing[]): Promise<readonly Outgoing[]> {
-    const batch = new Batch(messages, this.#clock.now())
+    const batch = new Batch(messages)
     this.#batches.add(batch)
     if (this.#stopWatching === undefined) this.#watch(this.#timeoutMs)
     this.#write(batch, 0)
@@ -58,6 +58,7 @@ export class Confirms {
 
   #write(batch: Batch, from: number): void {
     const { messages } = batch
+    batch.movedAt = this.#clock.now()
     try {
       for (let index = from; index < messages.length; index++) {
         if (!this.#batches.has(batch)) return
@@ -66,7 +67,6 @@ export class Confirms {
           void this.#gate.opened().then(() => this.#write(batch, index))
           return
         }
-        batch.movedAt = this.#clock.now()
         this.#publish(messages[index]!, batch)
       }
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { AmqpHeaders, AmqpProperties } from '../amqp.ts'
+import { LONGEST_SHORT_TEXT } from '../wire/reduced.ts'
 import type { Outgoing } from './batch.ts'
 
 // AMQP 0-9-1: a message is published as three frames, of its method, of its properties and of its body.
@@ -10,7 +11,6 @@ const FRAME_HEAD_BYTES = 7
 const CLASS_BASIC = 60
 const METHOD_PUBLISH = 40
 const MANDATORY = 1
-const LONGEST_SHORT_TEXT = 255
 /** All that is neither text nor body takes less. */
 const FIXED_BYTES = 256
 const HEADER_FIXED_BYTES = 16
@@ -98,48 +98,14 @@ export class Frames {
   #properties(properties: AmqpProperties): boolean {
     const { contentType, contentEncoding, headers, deliveryMode } = properties
     const { correlationId, replyTo, messageId, timestamp, type, appId } = properties
-    const flagsAt = this.#end
-    this.#u16(0)
-    let flags = HAS.deliveryMode
-    if (contentType !== undefined) {
-      flags |= HAS.contentType
-      if (!this.#short(contentType)) return false
-    }
-    if (contentEncoding !== undefined) {
-      flags |= HAS.contentEncoding
-      if (!this.#short(contentEncoding)) return false
-    }
-    if (headers !== undefined) {
-      flags |= HAS.headers
-      if (!this.#table(headers)) return false
-    }
+    this.#u16(flagsOf(properties))
+    if (!this.#shortIfAny(contentType) || !this.#shortIfAny(contentEncoding)) return false
+    if (headers !== undefined && !this.#table(headers)) return false
     this.#u8(deliveryMode as number)
-    if (correlationId !== undefined) {
-      flags |= HAS.correlationId
-      if (!this.#short(correlationId)) return false
-    }
-    if (replyTo !== undefined) {
-      flags |= HAS.replyTo
-      if (!this.#short(replyTo)) return false
-    }
-    if (messageId !== undefined) {
-      flags |= HAS.messageId
-      if (!this.#short(messageId)) return false
-    }
-    if (timestamp !== undefined) {
-      flags |= HAS.timestamp
-      this.#u64(timestamp)
-    }
-    if (type !== undefined) {
-      flags |= HAS.type
-      if (!this.#short(type)) return false
-    }
-    if (appId !== undefined) {
-      flags |= HAS.appId
-      if (!this.#short(appId)) return false
-    }
-    this.#bytes.writeUInt16BE(flags, flagsAt)
-    return true
+    if (!this.#shortIfAny(correlationId) || !this.#shortIfAny(replyTo)) return false
+    if (!this.#shortIfAny(messageId)) return false
+    if (timestamp !== undefined) this.#u64(timestamp)
+    return this.#shortIfAny(type) && this.#shortIfAny(appId)
   }
 
   #table(headers: AmqpHeaders): boolean {
@@ -173,6 +139,10 @@ export class Frames {
   #close(start: number): void {
     this.#bytes.writeUInt32BE(this.#end - start - FRAME_HEAD_BYTES, start + 3)
     this.#u8(FRAME_END)
+  }
+
+  #shortIfAny(text: string | undefined): boolean {
+    return text === undefined || this.#short(text)
   }
 
   #short(text: string): boolean {
@@ -209,6 +179,23 @@ export class Frames {
 const S = 'S'.charCodeAt(0)
 const T = 't'.charCodeAt(0)
 const I = 'I'.charCodeAt(0)
+
+function flagsOf(properties: AmqpProperties): number {
+  const { contentType, contentEncoding, headers, correlationId, replyTo } = properties
+  const { messageId, timestamp, type, appId } = properties
+  return (
+    HAS.deliveryMode |
+    (contentType === undefined ? 0 : HAS.contentType) |
+    (contentEncoding === undefined ? 0 : HAS.contentEncoding) |
+    (headers === undefined ? 0 : HAS.headers) |
+    (correlationId === undefined ? 0 : HAS.correlationId) |
+    (replyTo === undefined ? 0 : HAS.replyTo) |
+    (messageId === undefined ? 0 : HAS.messageId) |
+    (timestamp === undefined ? 0 : HAS.timestamp) |
+    (type === undefined ? 0 : HAS.type) |
+    (appId === undefined ? 0 : HAS.appId)
+  )
+}
 
 /** Never less than its texts will take; undefined for what is not written here. */
 function mostBytesOf(properties: AmqpProperties): number | undefined {

@@ -44,7 +44,7 @@ export class Writer {
     const wasEmpty = this.#frames.isEmpty
     if (!this.#frames.add(inner.ch, message)) {
       if (wasEmpty) return false
-      // It may fit when it is the first.
+      // It may fit when it is the first; and if not, those before it have left before it.
       this.#flush(inner)
       return this.#add(inner, message)
     }
@@ -53,7 +53,6 @@ export class Writer {
   }
 
   #publishAlone({ route, content, properties }: Outgoing, confirmed: (error: unknown) => void): void {
-    if (this.#inner !== undefined) this.#flush(this.#inner)
     const publish = (options: AmqpProperties) =>
       this.#channel.publish(
         route.exchange,

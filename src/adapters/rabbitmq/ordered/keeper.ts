@@ -6,7 +6,7 @@ import type { Publisher } from '../link/publisher.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { inspect } from '../topology/declare.ts'
 import { heldQueue, ownerQueue } from '../topology/names.ts'
-import { atMost, rest } from '../waiting.ts'
+import { atMost, CLOSE_MS, rest } from '../waiting.ts'
 
 /** What comes to the one who keeps the order. */
 export interface KeeperListener {
@@ -17,8 +17,6 @@ export interface KeeperListener {
   lose(session: Session): void
 }
 
-/** How long a shutdown waits for the server's word. */
-const CLOSE_MS = 5_000
 const POLL_MS = 50
 const REST_MS = 100
 const LOAD_MS = 5_000

@@ -5,13 +5,12 @@ import type { Cancel, Clock } from '../../../ports/clock.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
 import type { RabbitmqDelivery } from '../consume/delivery.ts'
 import type { Settler } from '../consume/settler.ts'
-import { atMost } from '../waiting.ts'
+import { atMost, CLOSE_MS } from '../waiting.ts'
 import type { Holder } from './holder.ts'
 import { type Keeper, REFRESH_MS } from './keeper.ts'
 import type { LineKeeping } from './line-keeping.ts'
 import type { Entry } from './lines.ts'
 
-const CLOSE_MS = 5_000
 const DRAIN_MS = 300
 
 interface Parts {

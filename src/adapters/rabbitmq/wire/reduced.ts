@@ -1,6 +1,7 @@
 import type { AmqpHeaders, AmqpProperties } from '../amqp.ts'
 
-const LONGEST_SHORT_TEXT = 255
+/** In bytes: AMQP writes the length of a name or property into one. */
+export const LONGEST_SHORT_TEXT = 255
 const LATEST_SECOND = 2 ** 53
 
 /** What every client can write: short texts that are short, a time there can be, and headers that are texts, flags or counts. */

@@ -1,0 +1,35 @@
+import { afterAll } from 'vitest'
+import type { Broker } from '../../src/ports/broker.ts'
+import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
+import { Inbox } from '../../src/testing/conformance/broker/world.ts'
+import { Patience } from '../../src/testing/conformance/harness.ts'
+import { createFactory } from '../../src/testing/factories.ts'
+import { findRabbitmq } from '../services/rabbitmq.ts'
+import { RabbitmqOutside } from './rabbitmq.ts'
+
+/** A server for the tests of one file, what is seen of it from outside, and what they wait and make events with. */
+export async function rabbitmqWorld() {
+  const found = await findRabbitmq()
+  const server = found.found ? await found.start() : undefined
+  const outside = server && (await RabbitmqOutside.at(server.url))
+  afterAll(async () => {
+    await outside?.close()
+    await server?.close()
+  })
+  const patience = new Patience({})
+  return {
+    found,
+    server,
+    outside,
+    url: server?.url ?? '',
+    why: found.found ? '' : ` (skipped: ${found.why})`,
+    patience,
+    make: createFactory({ clock: systemClock, random: systemRandom }),
+    async subscribe(broker: Broker, channel: string, handler = channel, prefetch = 10): Promise<Inbox> {
+      const inbox = new Inbox(patience)
+      const options = { channel, handler, prefetch, ordering: 'none' } as const
+      inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
+      return inbox
+    },
+  }
+}
