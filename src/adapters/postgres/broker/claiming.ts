@@ -6,6 +6,8 @@ import { EVENT_COLUMNS, type EventRow, eventRow } from './event-row.ts'
 
 export interface ClaimedRow extends EventRow {
   readonly seq: number
+  /** The number of the claim that took it. */
+  readonly claim: number
   /** In seconds. */
   readonly due: number
   readonly attempts: number
@@ -89,12 +91,22 @@ async function claim(
 ): Promise<ClaimedRow[]> {
   const values = [channel, handler, owner, generation, which, number, numbers(ended)]
   const { rows } = await ask(on, `claiming events of channel ${channel}`, statement, values)
-  return rows.map(({ row }) => readRow(row, channel)).sort((a, b) => a.due - b.due || a.seq - b.seq)
+  return rows.map(({ row }) => readRow(row, channel, number)).sort((a, b) => a.due - b.due || a.seq - b.seq)
 }
 
-function readRow(text: string, channel: string): ClaimedRow {
+function readRow(text: string, channel: string, claim: number): ClaimedRow {
   const [seq, due, attempts, attemptsEnded, attemptLog, letterId, letterKept, ...event] = JSON.parse(text)
-  return { seq, due, attempts, attemptsEnded, attemptLog, letterId, letterKept, ...eventRow(event, channel) }
+  return {
+    seq,
+    claim,
+    due,
+    attempts,
+    attemptsEnded,
+    attemptLog,
+    letterId,
+    letterKept,
+    ...eventRow(event, channel),
+  }
 }
 
 export interface Outlook {

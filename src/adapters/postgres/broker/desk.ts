@@ -14,6 +14,7 @@ import { Owner } from './owner.ts'
 import { Past } from './past.ts'
 import { Rounds } from './rounds.ts'
 import { Settler } from './settler.ts'
+import { Strays } from './strays.ts'
 import { type Counter, OutboxSubscription } from './subscription.ts'
 
 /** The consuming side of an outbox: its subscriptions, and what they have in common. */
@@ -27,6 +28,7 @@ export class Desk implements Counter {
   readonly #listener: Listener
   readonly #rounds: Rounds
   readonly #past: Past
+  readonly #strays: Strays
   readonly #subscriptions = new Set<OutboxSubscription>()
   #isClosed = false
 
@@ -46,6 +48,7 @@ export class Desk implements Counter {
     })
     const wakeIn = (delayMs: number) => rounds.wakeIn(delayMs)
     this.#past = new Past(settings)
+    this.#strays = new Strays(pool)
     this.#owner = owner
     this.#holdings = holdings
     this.#rounds = rounds
@@ -144,6 +147,7 @@ export class Desk implements Counter {
     await this.#holdings.check()
     if ((await this.#owner.reclaim()) > 0) this.#wakeAll()
     if (this.#settings.listen) await this.#listener.start()
+    if (await this.#strays.giveBack()) this.#wakeAll()
     await this.#past.tend()
   }
 }

@@ -3,6 +3,7 @@ import type { PgPool } from '../client.ts'
 import { numbers } from '../columns.ts'
 import { PostgresClosedError } from '../errors.ts'
 import { Gathering } from './gathering.ts'
+import type { Holding, Taken } from './holdings.ts'
 
 const MOST_AT_ONCE = 10_000
 
@@ -14,10 +15,13 @@ const MOST_AT_ONCE = 10_000
 export class Owner {
   readonly #pool: PgPool
   readonly #leaseMs: number
-  readonly #running = new Set<number>()
+  /** By the number of the row: which claim's attempt it is. */
+  readonly #running = new Map<number, number>()
   #written = new Set<number>()
   readonly #writing: Gathering<undefined, number | undefined>
   #id: Promise<number> | undefined
+  /** The same when it is known. */
+  #current: number | undefined
   #hasResigned = false
 
   constructor(pool: PgPool, leaseMs: number) {
@@ -59,8 +63,9 @@ export class Owner {
   }
 
   /** Gives back what it has in flight but for these, which these claims took; an attempt that had begun counts. */
-  async giveBackOthers(held: readonly number[], claims: readonly number[]): Promise<void> {
+  async giveBackOthers(held: readonly Holding[], claims: readonly number[]): Promise<void> {
     const id = await this.id()
+    const own = held.filter(({ owner }) => owner === id)
     const doing = 'looking for forgotten events'
     await ask(
       this.#pool,
@@ -70,7 +75,7 @@ export class Owner {
        from lazaret.outbox_owners w
        where w.id = $1 and o.owner = w.id and o.status = 'in_flight' and o.seq = any (array(
          select unnest(seqs) from lazaret.outbox_claims where owner = $1 except select unnest($2::bigint[])))`,
-      [id, numbers(held)],
+      [id, numbers(own.map(({ seq }) => seq))],
     )
     await ask(
       this.#pool,
@@ -81,20 +86,22 @@ export class Owner {
   }
 
   /** An attempt begins. False when who claimed it is taken for dead: then somebody else has the event, or will. */
-  async begin({ seq, owner }: { readonly seq: number; readonly owner: number }): Promise<boolean> {
-    this.#running.add(seq)
-    const isAlive = (await this.#writing.add(undefined)) === owner
-    if (!isAlive) this.end(seq)
+  async begin(holding: Holding): Promise<boolean> {
+    if (holding.owner !== this.#current) return false
+    this.#running.set(holding.seq, holding.claim)
+    const isAlive = (await this.#writing.add(undefined)) === holding.owner
+    if (!isAlive) this.end(holding)
     return isAlive
   }
 
   /** The attempt is over; that it is, is written with the next that begins. */
-  end(seq: number): void {
-    this.#running.delete(seq)
+  end({ seq, claim }: Taken): void {
+    if (this.#running.get(seq) === claim) this.#running.delete(seq)
   }
 
   /** What is claimed again must not look begun because of an attempt that is over. */
   async forgetAttempts(seqs: readonly number[]): Promise<void> {
+    for (const seq of seqs) this.#running.delete(seq)
     if (seqs.some(seq => this.#written.has(seq))) await this.#writing.add(undefined)
   }
 
@@ -119,7 +126,8 @@ export class Owner {
          returning id::float8 as id`,
         [this.#leaseMs],
       )
-      return rows[0].id
+      this.#current = rows[0].id as number
+      return this.#current
     } catch (error) {
       this.#id = undefined
       throw error
@@ -129,7 +137,7 @@ export class Owner {
   /** The owner whose list was written; undefined when it is taken for dead. */
   async #write(): Promise<number | undefined> {
     const id = await this.id()
-    const running = [...this.#running]
+    const running = [...this.#running.keys()]
     const { rowCount } = await ask(
       this.#pool,
       'recording attempts',
@@ -144,6 +152,7 @@ export class Owner {
 
   #startOver(): void {
     this.#id = undefined
+    this.#current = undefined
     this.#running.clear()
     this.#written.clear()
   }

@@ -98,14 +98,14 @@ export class Settler {
       await this.#back.add({ ...endedRow(delivery, attempts, []), delayMs: null })
       this.#forget(delivery)
     } catch {
-      this.#parts.holdings.lose(delivery.seq)
-      this.#parts.owner.end(delivery.seq)
+      this.#parts.holdings.lose(delivery)
+      this.#parts.owner.end(delivery)
     }
   }
 
-  #forget({ seq }: OutboxDelivery): void {
-    this.#parts.owner.end(seq)
-    this.#parts.holdings.drop(seq)
+  #forget(delivery: OutboxDelivery): void {
+    this.#parts.owner.end(delivery)
+    this.#parts.holdings.drop(delivery)
   }
 
   async #markDone(deliveries: readonly OutboxDelivery[]): Promise<boolean[]> {

@@ -100,6 +100,33 @@ end
 $$;
 `
 
+/**
+ * Gives back what is in flight for an owner that does not exist, among so many rows from that number on. An owner that is
+ * gone claims nothing any more and its number is never given again; so once it is found to be gone, whatever still names
+ * it can be taken.
+ */
+const STRAYS = `
+create function lazaret.outbox_give_back_strays(p_from bigint, p_rows integer, out found integer, out next bigint)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_seqs bigint[];
+  v_owners bigint[];
+begin
+  select pg_catalog.max(l.seq) + 1,
+    pg_catalog.array_agg(l.seq) filter (where l.is_stray), pg_catalog.array_agg(distinct l.owner) filter (where l.is_stray)
+    into next, v_seqs, v_owners
+  from (
+    select o.seq, o.owner, o.status = 'in_flight' and not exists (
+        select from lazaret.outbox_owners w where w.id = o.owner) as is_stray
+    from lazaret.outbox o where o.seq >= p_from order by o.seq limit p_rows
+  ) l;
+  update lazaret.outbox o set status = 'pending', owner = null
+    where o.seq = any (v_seqs) and o.owner = any (v_owners) and o.status = 'in_flight';
+  get diagnostics found = row_count;
+end
+$$;
+`
+
 const COPIED = `event_id, foreign_id, idempotency_key, channel, type, key, source, payload, payload_bytes, sealed,
       headers, generation, next_attempt_at, occurred_at, expires_at, created_at`
 const copiedOf = (row: string) => COPIED.replaceAll(/\w+/g, `${row}.$&`)
@@ -204,4 +231,4 @@ create trigger outbox_to_letter after update of deleted_at on lazaret.outbox
   execute function lazaret.outbox_to_letter();
 `
 
-export const FUNCTIONS: string = ENDED_CYCLE + REPLAY + RECLAIM + FAN_OUT + ADOPT + IN_STEP
+export const FUNCTIONS: string = ENDED_CYCLE + REPLAY + RECLAIM + STRAYS + FAN_OUT + ADOPT + IN_STEP
