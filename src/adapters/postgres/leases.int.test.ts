@@ -1,3 +1,4 @@
+import { Pool } from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../../test/services/postgres.ts'
 import { make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
@@ -69,4 +70,55 @@ describe.runIf(found.found)(`leases that are lost${why}`, () => {
     await patience.quiet()
     await inbox.assertEmpty('it came twice')
   })
+})
+
+/** Resolves when the lease of the only process was renewed that often. */
+async function untilRenewed(times: number): Promise<void> {
+  const seen = new Set<string>()
+  await patience.eventually(async () => {
+    const owners = await database!.rows<{ until: string; is_over: boolean }>(
+      'select lease_until::text as until, lease_until < clock_timestamp() as is_over from lazaret.outbox_owners',
+    )
+    expect(owners).toMatchObject([{ is_over: false }])
+    seen.add(owners[0]!.until)
+    return seen.size > times
+  }, `the lease is renewed ${times} times`)
+}
+
+describe.runIf(found.found)(`leases that are kept${why}`, () => {
+  it('B8: whoever reads the past keeps up neither a lease nor a settlement nor a subscription', async () => {
+    const channel = uniqueName('orders')
+    await database!.pool.query(`create table lazaret.outbox_delivered_20200101 partition of lazaret.outbox_delivered
+      for values from ('2020-01-01 00:00:00+00') to ('2020-01-02 00:00:00+00')`)
+    const reader = await database!.pool.connect()
+    await reader.query('begin; select count(*) from lazaret.outbox_delivered')
+    const outbox = world.process({ leaseMs: 900, delivered: 'partition', deliveredRetentionMs: 86_400_000 })
+    const inbox = await world.subscribe(outbox, channel)
+    await outbox.publish(make.events(1, { channel }))
+    const delivery = await inbox.next()
+    await untilRenewed(4)
+    await inbox.done(delivery)
+    await reader.query('commit')
+    reader.release()
+    const isThere = `select to_regclass('lazaret.outbox_delivered_20200101') is not null as "isThere"`
+    await patience.eventually(
+      async () => !(await database!.rows<{ isThere: boolean }>(isThere))[0]!.isThere,
+      'the day is dropped when nobody reads it any more',
+    )
+  })
+
+  it.each([true, false])(
+    'B8: handlers that have all other connections do not end the lease (listen: %s)',
+    async listen => {
+      const channel = uniqueName('orders')
+      const pool = new Pool({ connectionString: database!.url, max: 3 })
+      const outbox = world.process({ pool, leaseMs: 600, listen })
+      await world.subscribe(outbox, channel)
+      const handlers = await Promise.all([pool.connect(), pool.connect()])
+      await untilRenewed(5)
+      for (const each of handlers) each.release()
+      await outbox.close()
+      await pool.end()
+    },
+  )
 })

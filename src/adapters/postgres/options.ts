@@ -39,7 +39,7 @@ export interface PostgresOptions {
   readonly maxPollMs?: number | undefined
   /** Whether others are told by NOTIFY of what is enqueued. Without it they find it by polling [true]. */
   readonly notify?: boolean | undefined
-  /** Whether to LISTEN, on a connection of the pool that is kept. PgBouncer in transaction mode has none [true]. */
+  /** Whether to LISTEN, on the connection of the pool that is kept. PgBouncer in transaction mode has none [true]. */
   readonly listen?: boolean | undefined
   /** What becomes of a row whose handler is done; `partition` moves it to a table with a partition for each day ['keep']. */
   readonly delivered?: 'keep' | 'delete' | 'partition' | undefined

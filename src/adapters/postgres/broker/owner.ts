@@ -1,5 +1,5 @@
 import { ask } from '../ask.ts'
-import type { PgPool } from '../client.ts'
+import type { PgPool, PgQueryable } from '../client.ts'
 import { numbers } from '../columns.ts'
 import { PostgresClosedError } from '../errors.ts'
 import { Gathering } from './gathering.ts'
@@ -41,10 +41,10 @@ export class Owner {
   }
 
   /** Renews the lease; when it was lost, there is a new owner from now on, and what the old one had is lost. */
-  async beat(): Promise<void> {
+  async beat(on: PgQueryable): Promise<void> {
     if (this.#id === undefined) return
     const { rowCount } = await ask(
-      this.#pool,
+      on,
       'renewing a lease',
       `update lazaret.outbox_owners set lease_until = clock_timestamp() + $2::float8 * interval '1 ms' where id = $1`,
       [await this.#id, this.#leaseMs],
