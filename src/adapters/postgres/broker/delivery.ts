@@ -66,6 +66,11 @@ export class OutboxDelivery implements Delivery {
     return this.attempts - (this.#begun > this.#ended ? 1 : 0)
   }
 
+  /** Attempts of earlier deliveries that never ended. */
+  get crashes(): number {
+    return this.started - this.ended
+  }
+
   /** Of all attempts that ended; null when none of them ended here. */
   get attemptLog(): string | null {
     return this.#ended === 0 ? null : JSON.stringify(this.#historyNow)

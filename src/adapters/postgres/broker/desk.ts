@@ -122,8 +122,8 @@ export class Desk implements Counter {
     }
   }
 
-  async takeBack(delivery: OutboxDelivery): Promise<void> {
-    await this.#settler.giveBack(delivery, delivery.attemptsTakenBack)
+  async putOff(delivery: OutboxDelivery, settlement?: Settlement): Promise<void> {
+    this.#rounds.wakeIn(await this.#settler.putOff(delivery, settlement))
   }
 
   wake({ channel, handler }: ClaimFor): void {

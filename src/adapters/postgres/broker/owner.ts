@@ -62,7 +62,7 @@ export class Owner {
     return rows[0].count
   }
 
-  /** Gives back what it has in flight but for these, which these claims took; an attempt that had begun counts. */
+  /** Gives back what it has in flight but for these, which these claims took. An attempt that had begun counts, as no crash: this lives. */
   async giveBackOthers(held: readonly Holding[], claims: readonly number[]): Promise<void> {
     const id = await this.id()
     const own = held.filter(({ owner }) => owner === id)
@@ -71,7 +71,8 @@ export class Owner {
       this.#pool,
       doing,
       `update lazaret.outbox o set status = 'pending', owner = null,
-         attempts = o.attempts + case when o.seq = any (w.running) then 1 else 0 end
+         attempts = o.attempts + case when o.seq = any (w.running) then 1 else 0 end,
+         attempts_ended = o.attempts_ended + case when o.seq = any (w.running) then 1 else 0 end
        from lazaret.outbox_owners w
        where w.id = $1 and o.owner = w.id and o.status = 'in_flight' and o.seq = any (array(
          select unnest(seqs) from lazaret.outbox_claims where owner = $1 except select unnest($2::bigint[])))`,

@@ -20,6 +20,7 @@ import {
   putBack,
   recordEnded,
 } from './settlements.ts'
+import { Waits } from './waits.ts'
 
 const MOST_AT_ONCE = 1_000
 /** A wait beyond this is as good as for ever, and Postgres has no time for every number. */
@@ -43,6 +44,7 @@ export class Settler {
   readonly #done: Gathering<OutboxDelivery, boolean>
   readonly #back: Gathering<BackRow, boolean>
   readonly #ended: Gathering<EndedRow, boolean>
+  readonly #waits = new Waits()
 
   constructor(parts: SettlerParts) {
     const { pool } = parts
@@ -64,6 +66,7 @@ export class Settler {
     const isSettled = await this.#settle(delivery, settlement)
     // Not before it is settled: if the process dies until then, the attempt it was about must count.
     this.#forget(delivery)
+    this.#waits.forget(delivery.seq)
     return isSettled
   }
 
@@ -93,9 +96,28 @@ export class Settler {
    * As if it had not been handed over, but for the attempts that began meanwhile. Never rejects: what cannot be given back
    * now is in flight without anybody knowing, and that is looked for.
    */
-  async giveBack(delivery: OutboxDelivery, attempts = delivery.attempts): Promise<void> {
+  giveBack(delivery: OutboxDelivery): Promise<void> {
+    return this.#putBack(delivery, { ...endedRow(delivery, delivery.attempts, []), delayMs: null })
+  }
+
+  /**
+   * Its settlement could not be recorded, or that its attempt begins could not: then there is none. Whatever ran has come
+   * to its end, so that nothing crashed. It comes again after a while, which is answered.
+   */
+  async putOff(delivery: OutboxDelivery, settlement?: Settlement): Promise<number> {
+    const isTakenBack = settlement === undefined || settlement.outcome === 'release'
+    const attempts = isTakenBack ? delivery.attemptsTakenBack : delivery.attempts
+    const wanted =
+      settlement !== undefined && 'notBefore' in settlement ? this.#delayUntil(settlement.notBefore) : 0
+    const delayMs = Math.max(wanted, this.#waits.next(delivery.seq))
+    const row = endedRow(delivery, attempts, settlement?.outcome === 'retry' ? settlement.ended : [])
+    await this.#putBack(delivery, { ...row, ended: attempts - delivery.crashes, delayMs })
+    return delayMs
+  }
+
+  async #putBack(delivery: OutboxDelivery, row: BackRow): Promise<void> {
     try {
-      await this.#back.add({ ...endedRow(delivery, attempts, []), delayMs: null })
+      await this.#back.add(row)
       this.#forget(delivery)
     } catch {
       this.#parts.holdings.lose(delivery)

@@ -17,8 +17,8 @@ export interface Counter {
   settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean>
   /** Never rejects: what cannot be given back now is given back later. */
   giveBack(deliveries: readonly OutboxDelivery[]): Promise<void>
-  /** The same for one whose attempt was to begin and did not. */
-  takeBack(delivery: OutboxDelivery): Promise<void>
+  /** The same for one whose settlement failed, or whose attempt was to begin and did not: it comes again after a while. */
+  putOff(delivery: OutboxDelivery, settlement?: Settlement): Promise<void>
   /** Something of the handler's can be claimed that could not before. */
   wake(claimFor: ClaimFor): void
   left(subscription: OutboxSubscription): void
@@ -65,7 +65,7 @@ export class OutboxSubscription implements Subscription {
     } catch (error) {
       this.#open.delete(delivery)
       // Whoever is told so forgets the delivery: nothing was tried, and it comes again.
-      if (!(error instanceof DeliveryLostError)) await this.#counter.takeBack(delivery)
+      if (!(error instanceof DeliveryLostError)) await this.#counter.putOff(delivery)
       this.#pull()
       throw error
     }
@@ -98,7 +98,7 @@ export class OutboxSubscription implements Subscription {
       if (!(await this.#counter.settle(delivery, settlement))) throw this.#counter.lost(delivery.channel)
       if (this.claimFor.isByKey) this.#counter.wake(this.claimFor)
     } catch (error) {
-      if (!(error instanceof DeliveryLostError)) await this.#counter.giveBack([delivery])
+      if (!(error instanceof DeliveryLostError)) await this.#counter.putOff(delivery, settlement)
       throw error
     } finally {
       if (--this.#settling === 0) this.#onAllSettled?.()
