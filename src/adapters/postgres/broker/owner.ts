@@ -43,13 +43,14 @@ export class Owner {
   /** Renews the lease; when it was lost, there is a new owner from now on, and what the old one had is lost. */
   async beat(on: PgQueryable): Promise<void> {
     if (this.#id === undefined) return
+    const id = await this.#id
     const { rowCount } = await ask(
       on,
       'renewing a lease',
       `update lazaret.outbox_owners set lease_until = clock_timestamp() + $2::float8 * interval '1 ms' where id = $1`,
-      [await this.#id, this.#leaseMs],
+      [id, this.#leaseMs],
     )
-    if (rowCount === 0) this.#startOver()
+    if (rowCount === 0) this.#startOver(id)
   }
 
   /** Gives what dead processes had to whoever comes next; answers how many rows that were. */
@@ -139,19 +140,25 @@ export class Owner {
   async #write(): Promise<number | undefined> {
     const id = await this.id()
     const running = [...this.#running.keys()]
+    // Should the answer be lost, it may be written all the same.
+    for (const seq of running) this.#written.add(seq)
     const { rowCount } = await ask(
       this.#pool,
       'recording attempts',
       'update lazaret.outbox_owners set running = $2::bigint[] where id = $1',
       [id, numbers(running)],
     )
-    this.#written = new Set(running)
-    if (rowCount !== 0) return id
-    this.#startOver()
+    if (rowCount !== 0) {
+      if (id === this.#current) this.#written = new Set(running)
+      return id
+    }
+    this.#startOver(id)
     return undefined
   }
 
-  #startOver(): void {
+  /** The answer may be late, when there is a new owner already: that one is let alone. */
+  #startOver(id: number): void {
+    if (id !== this.#current) return
     this.#id = undefined
     this.#current = undefined
     this.#running.clear()
