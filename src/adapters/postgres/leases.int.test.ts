@@ -122,3 +122,37 @@ describe.runIf(found.found)(`leases that are kept${why}`, () => {
     },
   )
 })
+
+describe.runIf(server?.node)(`an outage${why}`, () => {
+  it('B8: one that outlasts every lease ends no process that lives', async () => {
+    const LEASE_MS = 1_200
+    const channel = uniqueName('orders')
+    const inboxes = []
+    for (let process = 0; process < 3; process++) {
+      const outbox = world.process({ leaseMs: LEASE_MS, maxPollMs: 50 })
+      inboxes.push(await world.subscribe(outbox, channel, { prefetch: 1 }))
+      // They renew their leases one after the other, not all at once.
+      await patience.pass(LEASE_MS / 10)
+    }
+    await world.process().publish(make.events(3, { channel }))
+    const deliveries = await Promise.all(inboxes.map(inbox => inbox.next()))
+    for (const [index, inbox] of inboxes.entries()) await inbox.subscription.begin(deliveries[index]!, [])
+    const leases = (isOver: boolean) =>
+      database!.rows<{ id: string }>(
+        'select id from lazaret.outbox_owners where (lease_until < clock_timestamp()) = $1 order by id',
+        [isOver],
+      )
+    const owners = await leases(false)
+    expect(owners).toHaveLength(3)
+    await server!.node!.kill()
+    await patience.pass(LEASE_MS)
+    await server!.node!.start()
+    await patience.eventually(
+      async () => (await leases(false).catch(() => [])).length === 3,
+      'all leases are renewed',
+    )
+    expect(await leases(false)).toEqual(owners)
+    for (const [index, inbox] of inboxes.entries()) await inbox.done(deliveries[index]!)
+    await inboxes[0]!.assertEmpty('somebody was taken for dead')
+  })
+})

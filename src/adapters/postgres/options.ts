@@ -33,7 +33,7 @@ export interface PostgresOptions {
   readonly codec?: Codec | undefined
   /** How large an event may be [those of every event]. */
   readonly limits?: EventLimitsOptions | undefined
-  /** So long after its process has died, a delivery comes again; at most a third as long once more [30 s]. */
+  /** So long after its process has died, a delivery comes again; at most a third as long once more, if others ran before [30 s]. */
   readonly leaseMs?: number | undefined
   /** How long it may take, while nothing happens, to notice what nobody told of [1 s]. */
   readonly maxPollMs?: number | undefined

@@ -36,7 +36,7 @@ export class Desk implements Counter {
     const { pool, name, clock, codec, leaseMs, maxPollMs, maxLetters, delivered, listen } = settings
     this.#settings = settings
     this.#notices = notices
-    const owner = new Owner(pool, leaseMs)
+    const owner = new Owner(pool, leaseMs, clock)
     const holdings = new Holdings((held, claims) => owner.giveBackOthers(held, claims))
     const letters = new LetterTable(name, codec.letters, maxLetters)
     const rounds = new Rounds({

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { systemClock } from '../../../ports/system-clock.ts'
 import type { PgPool } from '../client.ts'
 import { Owner } from './owner.ts'
 
@@ -24,7 +25,7 @@ function fakeServer() {
 
 it('B8: that an owner is gone, told late, does not end the one that came after it', async () => {
   const { pool, alive, answerBeat } = fakeServer()
-  const owner = new Owner(pool, 1_000)
+  const owner = new Owner(pool, 1_000, systemClock)
   expect(await owner.id()).toBe(1)
   alive.delete(1)
   const beat = owner.beat(pool)

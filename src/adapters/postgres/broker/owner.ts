@@ -1,9 +1,11 @@
+import type { Clock } from '../../../ports/clock.ts'
 import { ask } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
 import { numbers } from '../columns.ts'
 import { PostgresClosedError } from '../errors.ts'
 import { Gathering } from './gathering.ts'
 import type { Holding, Taken } from './holdings.ts'
+import { Steadiness } from './steadiness.ts'
 
 const MOST_AT_ONCE = 10_000
 
@@ -15,6 +17,8 @@ const MOST_AT_ONCE = 10_000
 export class Owner {
   readonly #pool: PgPool
   readonly #leaseMs: number
+  readonly #clock: Clock
+  readonly #steadiness: Steadiness
   /** By the number of the row: which claim's attempt it is. */
   readonly #running = new Map<number, number>()
   #written = new Set<number>()
@@ -24,9 +28,11 @@ export class Owner {
   #current: number | undefined
   #hasResigned = false
 
-  constructor(pool: PgPool, leaseMs: number) {
+  constructor(pool: PgPool, leaseMs: number, clock: Clock) {
     this.#pool = pool
     this.#leaseMs = leaseMs
+    this.#clock = clock
+    this.#steadiness = new Steadiness(leaseMs)
     this.#writing = new Gathering(MOST_AT_ONCE, async items => {
       const writtenFor = await this.#write()
       return items.map(() => writtenFor)
@@ -51,14 +57,19 @@ export class Owner {
       [id, this.#leaseMs],
     )
     if (rowCount === 0) this.#startOver(id)
+    else this.#steadiness.renewed(this.#clock.now())
   }
 
-  /** Gives what dead processes had to whoever comes next; answers how many rows that were. */
+  /**
+   * Gives what dead processes had to whoever comes next; answers how many rows that were. Who has resigned is gone; who
+   * has only not renewed its lease may have been as unable to as this process was.
+   */
   async reclaim(): Promise<number> {
     const { rows } = await ask(
       this.#pool,
       'looking for dead processes',
-      'select lazaret.outbox_reclaim() as count',
+      'select lazaret.outbox_reclaim($1) as count',
+      [!this.#steadiness.isSteady(this.#clock.now())],
     )
     return rows[0].count
   }
@@ -129,6 +140,7 @@ export class Owner {
         [this.#leaseMs],
       )
       this.#current = rows[0].id as number
+      this.#steadiness.renewed(this.#clock.now())
       return this.#current
     } catch (error) {
       this.#id = undefined

@@ -69,10 +69,11 @@ revoke all on function lazaret.outbox_replay(uuid, bigint, text) from public;
 
 /**
  * Takes back what processes had that are dead. Each statement in it sees what was committed before it began: an owner is
- * ended first, from then on it can claim nothing, and only then are its rows looked for.
+ * ended first, from then on it can claim nothing, and only then are its rows looked for. Whoever cannot tell whether the
+ * others could have renewed their leases takes only those for dead that have resigned.
  */
 const RECLAIM = `
-create function lazaret.outbox_reclaim() returns integer language plpgsql
+create function lazaret.outbox_reclaim(p_resigned_only boolean default false) returns integer language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
   v_owner record;
@@ -82,6 +83,7 @@ begin
   for v_owner in
     delete from lazaret.outbox_owners where id = any (array(
       select id from lazaret.outbox_owners where lease_until < pg_catalog.clock_timestamp()
+        and (lease_until = '-infinity' or not p_resigned_only)
       for update skip locked))
     returning id, running
   loop
