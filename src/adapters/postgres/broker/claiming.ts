@@ -51,7 +51,12 @@ where o.ctid = any (array(select place from picked)) returning ${TAKEN}`
 }
 
 const CLAIM = claimStatement('c.lane is null order by c.next_attempt_at, c.seq limit $5')
-const CLAIM_FIRST = claimStatement('c.seq = any ($5::bigint[])')
+
+/**
+ * Between the look at a lane and the claim of its first row an earlier one may have turned up, and somebody else may have
+ * claimed that. So the lane is locked, and then looked at once more: of two who claim in one lane one finds what the other did.
+ */
+const CLAIM_FIRST = `select ${TAKEN} from lazaret.outbox_claim_first($1, $2, $3, $4, $5, $6, $7) o`
 
 /** Who claims. */
 export interface Claimant {
@@ -119,7 +124,7 @@ export interface Outlook {
 const OUTLOOK = `select exists (select from lazaret.outbox_owners where id = $3) as "isAlive", (
   select (extract(epoch from next_attempt_at - statement_timestamp()) * 1000)::float8 from lazaret.outbox
   where channel = $1 and target = $2 and owner is null and lane is null
-    and next_attempt_at > statement_timestamp()
+    and next_attempt_at > statement_timestamp() and next_attempt_at < 'infinity'
   order by next_attempt_at limit 1) as "dueInMs"`
 
 /** Asked when there was nothing more to claim. */
