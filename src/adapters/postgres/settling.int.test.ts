@@ -78,4 +78,17 @@ describe.runIf(found.found)(`settlements that fail${why}`, () => {
     expect([again.started, again.ended]).toEqual([1, 1])
     await inbox.done(again)
   })
+
+  it('E21: what is settled beside one that fails is settled', async () => {
+    const channel = uniqueName('orders')
+    const pool = failing((text, values) => /status = 'delivered'/.test(text) && values?.[2] === 1)
+    const inbox = await world.subscribe(world.process({ pool, maxPollMs: 50 }), channel)
+    await world.process().publish(make.events(2, { channel }))
+    const [begun, other] = await inbox.take(2)
+    await inbox.subscription.begin(begun!, [])
+    const outcomes = await Promise.allSettled(
+      [begun!, other!].map(delivery => inbox.subscription.settle(delivery, DONE)),
+    )
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+  })
 })

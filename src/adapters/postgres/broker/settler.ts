@@ -130,16 +130,22 @@ export class Settler {
     this.#parts.holdings.drop(delivery)
   }
 
-  async #markDone(deliveries: readonly OutboxDelivery[]): Promise<boolean[]> {
-    const alike = Object.groupBy(deliveries, ({ owner, attempts }) => `${owner} ${attempts}`)
-    const settled = await Promise.all(
-      Object.values(alike).map(group => {
-        const { owner, attempts } = group![0]!
-        const rows = { owner, attempts, seqs: group!.map(({ seq }) => seq) }
-        return markDone(this.#parts.pool, rows, this.#parts.delivered)
-      }),
-    )
-    return which(deliveries, settled.flat())
+  /** Those of one owner and number of attempts together; when that fails for some, the others are settled all the same. */
+  async #markDone(deliveries: readonly OutboxDelivery[]): Promise<(boolean | Promise<boolean>)[]> {
+    const alike = Map.groupBy(deliveries, ({ owner, attempts }) => `${owner} ${attempts}`)
+    const answers = new Map<OutboxDelivery, boolean | Promise<boolean>>()
+    const settle = async (group: readonly OutboxDelivery[]) => {
+      const { owner, attempts } = group[0]!
+      const rows = { owner, attempts, seqs: group.map(({ seq }) => seq) }
+      try {
+        const settled = which(group, await markDone(this.#parts.pool, rows, this.#parts.delivered))
+        for (const [index, each] of group.entries()) answers.set(each, settled[index]!)
+      } catch (error) {
+        for (const each of group) answers.set(each, failed(error))
+      }
+    }
+    await Promise.all(Array.from(alike.values(), settle))
+    return deliveries.map(each => answers.get(each)!)
   }
 
   /** Its letter is kept here and by nobody else: so it is resolved here, in the transaction that settles the event. */
@@ -196,6 +202,13 @@ function endedRow(delivery: OutboxDelivery, attempts: number, ended: readonly At
 
 function errorText({ name, message }: Pick<AttemptFailure, 'name' | 'message'>): string {
   return fitted(holdable(`${name}: ${message}`))
+}
+
+/** Heard by whoever waits for it, and by nobody if that comes later than other groups. */
+function failed(error: unknown): Promise<never> {
+  const rejected = Promise.reject(error)
+  rejected.catch(() => {})
+  return rejected
 }
 
 function which(items: readonly { readonly seq: number }[], settled: readonly number[]): boolean[] {
