@@ -3,6 +3,8 @@ import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
 
 const ROWS_PER_STEP = 10_000
+/** Steps follow each other for so long at most, while there is something to remove. */
+const MOST_AT_ONCE_MS = 1_000
 const PARTITIONS_EVERY_MS = 3_600_000
 const DROP_EVERY_MS = 60_000
 
@@ -35,13 +37,24 @@ export class Past {
     this.#partitionsAt = clock.now()
   }
 
-  /** One step, with every beat of a consumer. */
+  /** With every beat of a consumer. */
   async tend(): Promise<void> {
-    const { pool, delivered, deliveredRetentionMs } = this.#settings
+    const { delivered, deliveredRetentionMs } = this.#settings
     await this.prepare()
     if (deliveredRetentionMs === undefined) return
     if (delivered === 'partition') await this.#drop(deliveredRetentionMs)
-    if (delivered === 'keep') this.#next = (await cleanStep(pool, deliveredRetentionMs, this.#next)).next ?? 0
+    if (delivered === 'keep') await this.#clean(deliveredRetentionMs)
+  }
+
+  /** Step after step while they remove something: one alone would not keep up with a busy table. */
+  async #clean(olderThanMs: number): Promise<void> {
+    const { pool, clock } = this.#settings
+    const startedAt = clock.now()
+    for (let hasMore = true; hasMore && clock.now() - startedAt < MOST_AT_ONCE_MS; ) {
+      const { deleted, next } = await cleanStep(pool, olderThanMs, this.#next)
+      this.#next = next ?? 0
+      hasMore = deleted > 0 && next !== null
+    }
   }
 
   /** Now and then; at once again while there is more than one step takes. */
