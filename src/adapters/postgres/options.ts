@@ -1,6 +1,7 @@
 import { type EventLimitsOptions, resolveEventLimits } from '../../core/event/limits.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
+  callable,
   derived,
   flag,
   integer,
@@ -51,6 +52,8 @@ export interface PostgresOptions {
   readonly maxLetters?: number | undefined
   /** How long a done pair of the ledger stays done [7 days]. */
   readonly ledgerRetentionMs?: number | undefined
+  /** Told what goes wrong while nobody waits for it: claims, renewals, cleaning up. All of it is tried again [nobody]. */
+  readonly onError?: ((error: unknown) => void) | undefined
 }
 
 const rules = {
@@ -72,6 +75,7 @@ const rules = {
   generation: withDefault(integer({ min: 0 }), 0),
   maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
   ledgerRetentionMs: withDefault(milliseconds({ min: 1 }), DEFAULT_LEDGER_RETENTION_MS),
+  onError: withDefault(callable<(error: unknown) => void>(), () => {}),
 }
 
 export type PostgresSettings = Resolved<typeof rules>

@@ -44,7 +44,7 @@ export class Desk implements Counter {
       maxPollMs,
       beatMs: leaseMs / 3,
       poll: () => this.#wakeAll(),
-      beat: () => owner.beat(this.#line),
+      beat: () => owner.beat(this.#line).catch(this.#tell),
       tend: () => this.#tend(),
     })
     const wakeIn = (delayMs: number) => rounds.wakeIn(delayMs)
@@ -66,10 +66,10 @@ export class Desk implements Counter {
     const { pool, name } = this.#settings
     await enterHandler(pool, claimFor)
     // What it could not do now is done when there is time.
-    await this.#past.prepare().catch(() => {})
+    await this.#past.prepare().catch(this.#tell)
     await this.#owner.id()
     // Without it polling finds what there is.
-    await this.#line.start().catch(() => {})
+    await this.#line.start().catch(this.#tell)
     const subscription = new OutboxSubscription(claimFor, prefetch, this, deliver)
     if (this.#isClosed) throw new BrokerClosedError(name)
     this.#subscriptions.add(subscription)
@@ -136,6 +136,16 @@ export class Desk implements Counter {
     if (this.#subscriptions.size === 0) this.#rounds.stop()
   }
 
+  trouble(error: unknown): void {
+    try {
+      this.#settings.onError(error)
+    } catch {
+      // Whoever was to be told has trouble of his own.
+    }
+  }
+
+  readonly #tell = (error: unknown): void => this.trouble(error)
+
   lost(channel: string): DeliveryLostError {
     return new DeliveryLostError(this.#settings.name, channel)
   }
@@ -154,6 +164,6 @@ export class Desk implements Counter {
       () => this.#past.tend(),
     ]
     // One that fails is made up for the next time.
-    for (const duty of duties) await Promise.resolve(duty()).catch(() => {})
+    for (const duty of duties) await Promise.resolve(duty()).catch(this.#tell)
   }
 }

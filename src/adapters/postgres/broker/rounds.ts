@@ -6,7 +6,7 @@ export interface RoundsSettings {
   readonly beatMs: number
   /** Looks for something to claim. */
   poll(): void
-  /** Keeps the lease. */
+  /** Keeps the lease. Never rejects: one that fails is made up for by the next; if none works, the lease runs out. */
   beat(): Promise<void>
   /** All else that is done now and then. Never rejects. */
   tend(): Promise<void>
@@ -105,8 +105,7 @@ export class Rounds {
 
   async #beat(): Promise<void> {
     const { beat, tend } = this.#settings
-    // A beat that fails is made up for by the next; if none works, the lease runs out, as it should.
-    await beat().catch(() => {})
+    await beat()
     if (!this.#isOn) return
     this.#tending ??= tend().finally(() => {
       this.#tending = undefined

@@ -22,6 +22,8 @@ export interface Counter {
   /** Something of the handler's can be claimed that could not before. */
   wake(claimFor: ClaimFor): void
   left(subscription: OutboxSubscription): void
+  /** Something went wrong that nobody waits for. */
+  trouble(error: unknown): void
   lost(channel: string): DeliveryLostError
 }
 
@@ -136,9 +138,10 @@ export class OutboxSubscription implements Subscription {
         if (!this.#isClosed()) this.#deliver(delivery)
       }
       if (deliveries.length === limit) this.#mayHaveMore = true
-      else if (deliveries.length === 0) this.#counter.ranDry(this.claimFor).catch(() => {})
-    } catch {
+      else if (deliveries.length === 0) this.#counter.ranDry(this.claimFor).catch(this.#tell)
+    } catch (error) {
       // The next poll wakes it.
+      this.#tell(error)
     }
   }
 
@@ -151,6 +154,8 @@ export class OutboxSubscription implements Subscription {
     await this.#counter.giveBack(open)
     this.#counter.left(this)
   }
+
+  readonly #tell = (error: unknown): void => this.#counter.trouble(error)
 
   #isClosed(): boolean {
     return this.#mode === 'closed'
