@@ -6,6 +6,7 @@ import { TestDatabase } from '../../../test/support/postgres.ts'
 import { systemClock } from '../../ports/system-clock.ts'
 import { idOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
+import { Past } from './broker/past.ts'
 import type { PostgresOptions } from './index.ts'
 
 const found = await findPostgres()
@@ -56,6 +57,21 @@ describe.runIf(found.found)(`what becomes of delivered rows${why}`, () => {
     const { delivered, failed } = await threeEvents({ deliveredRetentionMs: 1, leaseMs: 60 })
     await patience.eventually(async () => (await statusOf(delivered)).length === 0, 'the row is gone')
     expect(await statusOf(failed)).toEqual(['failed'])
+  })
+
+  it('S1: with a retention, one round goes on while there is something to remove', async () => {
+    const channel = uniqueName('orders')
+    await database!.pool.query(
+      `insert into lazaret.outbox (channel, type, target, payload, status, owner, delivered_at)
+       select $1, 'order.placed', 'bill', '{}', 'delivered', 0, now() - interval '1 day' from generate_series(1, 25000)`,
+      [channel],
+    )
+    const { pool } = database!
+    const clock = { ...systemClock, now: () => 0 }
+    await new Past({ pool, clock, delivered: 'keep', deliveredRetentionMs: 1_000 }).tend()
+    expect(await database!.rows('select from lazaret.outbox where channel = $1 limit 1', [channel])).toEqual(
+      [],
+    )
   })
 
   it('S1: partitioned away, they lie in the partition of their day, which is dropped as a whole', async () => {

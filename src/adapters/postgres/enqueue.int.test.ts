@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../../test/services/postgres.ts'
-import { die, make, OutboxWorld } from '../../../test/support/outbox-world.ts'
+import { die, make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../test/support/postgres.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import { systemClock } from '../../ports/system-clock.ts'
@@ -224,5 +224,46 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     await inbox.assertEmpty('a consumer got what is for a later generation')
     const later = await world.subscribe(young, channel)
     await later.done(await later.next())
+  })
+
+  it.each([1.5, -1, '2' as never])(
+    'a generation of %s is refused, and the transaction can go on',
+    async generation => {
+      const channel = uniqueName('orders')
+      const tx = await database!.pool.connect()
+      await tx.query('begin')
+      const refused = world.process().enqueue(tx, { channel, type: 'order.placed' }, { generation })
+      await expect(refused).rejects.toThrow(/enqueue\.generation/)
+      await tx.query('select 1')
+      await tx.query('commit')
+      tx.release()
+    },
+  )
+
+  it('K8: a replay that is sent twice at the same moment comes once', async () => {
+    const channel = uniqueName('orders')
+    const outbox = world.process()
+    const inbox = await world.subscribe(outbox, channel)
+    const [event] = make.events(1, { channel })
+    await outbox.publish([event!])
+    await die(inbox, await inbox.next())
+    inbox.subscription.pause()
+    const replay = {
+      ...event!,
+      headers: { [REPLAY_HEADERS.replayId]: 'replay-1', [REPLAY_HEADERS.replayAttempt]: '1' },
+    }
+    // Both have begun before either can go on.
+    const holder = await database!.pool.connect()
+    await holder.query('begin')
+    await holder.query('select from lazaret.outbox where event_id = $1 for update', [event!.id])
+    const publishing = [outbox.publish([replay]), outbox.publish([replay])]
+    await patience.eventually(async () => {
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return (await database!.rows(waiting)).length === 2
+    }, 'both wait')
+    await holder.query('commit')
+    holder.release()
+    await Promise.all(publishing)
+    expect(await world.rows(event!.id)).toHaveLength(1)
   })
 })

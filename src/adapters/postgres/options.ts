@@ -1,6 +1,7 @@
 import { type EventLimitsOptions, resolveEventLimits } from '../../core/event/limits.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
+  callable,
   derived,
   flag,
   integer,
@@ -33,13 +34,13 @@ export interface PostgresOptions {
   readonly codec?: Codec | undefined
   /** How large an event may be [those of every event]. */
   readonly limits?: EventLimitsOptions | undefined
-  /** So long after its process has died, a delivery comes again; at most a third as long once more [30 s]. */
+  /** So long after its process has died, a delivery comes again; at most a third as long once more, if others ran before [30 s]. */
   readonly leaseMs?: number | undefined
   /** How long it may take, while nothing happens, to notice what nobody told of [1 s]. */
   readonly maxPollMs?: number | undefined
   /** Whether others are told by NOTIFY of what is enqueued. Without it they find it by polling [true]. */
   readonly notify?: boolean | undefined
-  /** Whether to LISTEN, on a connection of the pool that is kept. PgBouncer in transaction mode has none [true]. */
+  /** Whether to LISTEN, on the connection of the pool that is kept. PgBouncer in transaction mode has none [true]. */
   readonly listen?: boolean | undefined
   /** What becomes of a row whose handler is done; `partition` moves it to a table with a partition for each day ['keep']. */
   readonly delivered?: 'keep' | 'delete' | 'partition' | undefined
@@ -51,6 +52,8 @@ export interface PostgresOptions {
   readonly maxLetters?: number | undefined
   /** How long a done pair of the ledger stays done [7 days]. */
   readonly ledgerRetentionMs?: number | undefined
+  /** Told what goes wrong while nobody waits for it: claims, renewals, cleaning up. All of it is tried again [nobody]. */
+  readonly onError?: ((error: unknown) => void) | undefined
 }
 
 const rules = {
@@ -72,6 +75,7 @@ const rules = {
   generation: withDefault(integer({ min: 0 }), 0),
   maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
   ledgerRetentionMs: withDefault(milliseconds({ min: 1 }), DEFAULT_LEDGER_RETENTION_MS),
+  onError: withDefault(callable<(error: unknown) => void>(), () => {}),
 }
 
 export type PostgresSettings = Resolved<typeof rules>

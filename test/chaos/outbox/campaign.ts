@@ -11,11 +11,20 @@ import type { PostgresNode } from '../../services/postgres-node.ts'
 import { TestDatabase } from '../../support/postgres.ts'
 import { drawKinds, drawMoments } from '../campaign/draw.ts'
 import { Lives } from '../campaign/lives.ts'
-import { until } from '../campaign/pause.ts'
+import { pause, until } from '../campaign/pause.ts'
 import { countLeft, countUp, type Findings } from './count.ts'
 import { Enqueuer } from './enqueuer.ts'
 import { Operator } from './operator.ts'
-import { type CampaignOptions, FREE, ORDERED, PER_KEY, RELAY, SHARES, type Trouble } from './plan.ts'
+import {
+  type CampaignOptions,
+  FREE,
+  LONGER_THAN_A_LEASE_MS,
+  ORDERED,
+  PER_KEY,
+  RELAY,
+  SHARES,
+  type Trouble,
+} from './plan.ts'
 
 const SCRIPT = fileURLToPath(new URL('relay.ts', import.meta.url))
 const STALL_MS = 180_000
@@ -156,10 +165,35 @@ class Campaign {
   }
 
   async #bring(trouble: Trouble): Promise<void> {
-    if (trouble === 'kill') await this.#relays[Math.floor(this.#random() * this.#relays.length)]!.kill()
-    else {
-      await this.#node.crash()
-      await this.#node.start()
+    switch (trouble) {
+      case 'kill':
+        return this.#anyRelay().kill()
+      case 'freeze':
+        return this.#freeze(this.#anyRelay())
+      case 'cut':
+        return this.#cut()
+      case 'restart':
+      case 'outage':
+        await this.#node.crash()
+        if (trouble === 'outage') await pause(LONGER_THAN_A_LEASE_MS)
+        await this.#node.start()
     }
+  }
+
+  #anyRelay(): Lives {
+    return this.#relays[Math.floor(this.#random() * this.#relays.length)]!
+  }
+
+  async #freeze(relay: Lives): Promise<void> {
+    relay.stop()
+    await pause(LONGER_THAN_A_LEASE_MS)
+    relay.goOn()
+  }
+
+  /** Whoever cuts may be cut off too. */
+  async #cut(): Promise<void> {
+    const others = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`
+    await this.#pool.query(others).catch(() => {})
   }
 }

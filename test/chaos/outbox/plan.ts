@@ -9,8 +9,15 @@ export interface CampaignOptions extends Size {
 /**
  * - `kill`: one of the relays, without warning; another begins in its place.
  * - `restart`: Postgres is stopped in immediate mode and started again.
+ * - `outage`: the same, and every lease runs out before it is started again.
+ * - `freeze`: one of the relays stands still for longer than its lease, and goes on.
+ * - `cut`: every connection, in the middle of whatever is on it.
  */
-export type Trouble = 'kill' | 'restart'
+export type Trouble = 'kill' | 'restart' | 'outage' | 'freeze' | 'cut'
+
+/** Short, so that troubles can outlast it. */
+export const LEASE_MS = 2_000
+export const LONGER_THAN_A_LEASE_MS = 5_000
 
 /**
  * What a relay makes of an event. `transient` fails twice and then succeeds, `permanent` fails for good, `mended` fails

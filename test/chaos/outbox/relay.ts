@@ -6,7 +6,7 @@ import { PermanentError } from '../../../src/core/failure/signals.ts'
 import { fixed } from '../../../src/core/retry/fixed.ts'
 import type { HandlerContext } from '../../../src/runtime/consumer/handler-context.ts'
 import { createRelay } from '../../../src/runtime/relay/relay.ts'
-import { FREE, type Kind, ORDERED, RELAY } from './plan.ts'
+import { FREE, type Kind, LEASE_MS, ORDERED, RELAY } from './plan.ts'
 
 // One of the relays of a campaign, in a process of its own. The far side is a table; that it has an event is written with
 // the ledger's entry, in one transaction. It tells on stdout what the ledger has turned away.
@@ -16,7 +16,7 @@ const pool = new Pool({ connectionString: url, max: 8, connectionTimeoutMillis: 
 pool.on('error', () => {})
 // One that breaks while it is used tells whoever uses it; unheard, the event would end the process all the same.
 pool.on('connect', client => client.on('error', () => {}))
-const { broker, ledger } = openPostgres({ pool, leaseMs: 2_000, maxPollMs: 200 })
+const { broker, ledger } = openPostgres({ pool, leaseMs: LEASE_MS, maxPollMs: 200 })
 
 interface Payload {
   readonly kind: Kind

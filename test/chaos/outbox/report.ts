@@ -1,7 +1,7 @@
 import { drawKinds } from '../campaign/draw.ts'
 import type { CampaignResult } from './campaign.ts'
 import type { Findings } from './count.ts'
-import { type Kind, SHARES } from './plan.ts'
+import { type Kind, LEASE_MS, LONGER_THAN_A_LEASE_MS, SHARES } from './plan.ts'
 
 /** What must be zero, and what it means when it is not. */
 const RULES: readonly (readonly [keyof Findings, string])[] = [
@@ -34,6 +34,12 @@ export function reportOf(result: CampaignResult): string[] {
     row('that fail until they are replayed', kinds.get('mended') ?? 0),
     row('relay killed (SIGKILL)', troubles.kill),
     row('Postgres stopped in immediate mode and restarted', troubles.restart),
+    row(
+      `the same, for ${seconds(LONGER_THAN_A_LEASE_MS)} while leases last ${seconds(LEASE_MS)}`,
+      troubles.outage,
+    ),
+    row(`relay stopped (SIGSTOP) for ${seconds(LONGER_THAN_A_LEASE_MS)}`, troubles.freeze),
+    row('all connections cut', troubles.cut),
     row('**delivered**', findings.delivered),
     row('**failed**', findings.failed),
     ...RULES.map(([name, text]) => row(`**${text}**`, findings[name])),
@@ -42,4 +48,8 @@ export function reportOf(result: CampaignResult): string[] {
     row('transactions of 100 events that the server’s end took with it', enqueuedAgain - foundCommitted),
     row('such that were committed though nobody was told', foundCommitted),
   ]
+}
+
+function seconds(ms: number): string {
+  return `${ms / 1_000} s`
 }

@@ -6,7 +6,7 @@ import type { CampaignOptions } from './plan.ts'
 import { reportOf, violationsOf } from './report.ts'
 
 const USAGE =
-  'usage: npm run chaos:outbox -- [--events 100000] [--seed 1] [--relays 8] [--kills 24] [--restarts 6] [--newest]'
+  'usage: npm run chaos:outbox -- [--events 100000] [--seed 1] [--relays 8] [--kills 24] [--restarts 6] [--outages 2] [--freezes 6] [--cuts 10] [--newest]'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -18,6 +18,9 @@ try {
       relays: { type: 'string', default: '8' },
       kills: { type: 'string', default: '24' },
       restarts: { type: 'string', default: '6' },
+      outages: { type: 'string', default: '2' },
+      freezes: { type: 'string', default: '6' },
+      cuts: { type: 'string', default: '10' },
       newest: { type: 'boolean', default: false },
     },
   })
@@ -25,7 +28,13 @@ try {
     seed: whole(values.seed),
     messages: whole(values.events),
     relays: whole(values.relays),
-    troubles: { kill: whole(values.kills), restart: whole(values.restarts) },
+    troubles: {
+      kill: whole(values.kills),
+      restart: whole(values.restarts),
+      outage: whole(values.outages),
+      freeze: whole(values.freezes),
+      cut: whole(values.cuts),
+    },
   }
   await run(options, values.newest ? await findNewestPostgres() : await findPostgres())
 } catch (error) {

@@ -29,12 +29,11 @@ export class Claimer {
   async claim(claimFor: ClaimFor, limit: number, onFull: () => void): Promise<readonly OutboxDelivery[]> {
     const { owner, holdings, broker, codec } = this.#parts
     const id = await owner.id()
-    const rows = await holdings.claim(note => this.#take(claimFor, id, limit, note, onFull))
-    const seqs = rows.map(({ seq }) => seq)
+    const rows = await holdings.claim(id, note => this.#take(claimFor, id, limit, note, onFull))
     try {
-      await owner.forgetAttempts(seqs)
+      await owner.forgetAttempts(rows.map(({ seq }) => seq))
     } catch (error) {
-      for (const seq of seqs) holdings.lose(seq)
+      for (const row of rows) holdings.lose(row)
       throw error
     }
     return rows.map(row => new OutboxDelivery(row, id, broker, codec))

@@ -7,6 +7,8 @@ import { EVENT_COLUMNS, type EventRow, RARE_EVENT_COLUMNS, RARE_EVENT_NAMES } fr
 
 export interface ClaimedRow extends EventRow {
   readonly seq: number
+  /** The number of the claim that took it. */
+  readonly claim: number
   /** In seconds. */
   readonly due: number
   readonly attempts: number
@@ -56,7 +58,12 @@ where o.ctid = any (array(select place from picked)) returning ${TAKEN}`
 }
 
 const CLAIM = claimStatement('c.lane is null order by c.next_attempt_at, c.seq limit $5')
-const CLAIM_FIRST = claimStatement('c.seq = any ($5::bigint[])')
+
+/**
+ * Between the look at a lane and the claim of its first row an earlier one may have turned up, and somebody else may have
+ * claimed that. So the lane is locked, and then looked at once more: of two who claim in one lane one finds what the other did.
+ */
+const CLAIM_FIRST = `select ${TAKEN} from lazaret.outbox_claim_first($1, $2, $3, $4, $5, $6, $7) o`
 
 /** Who claims. */
 export interface Claimant {
@@ -104,16 +111,17 @@ async function claim(
   const values = [channel, handler, owner, generation, which, number, numbers(ended)]
   const { rows } = await ask(on, `claiming events of channel ${channel}`, statement, values)
   await onAnswer?.(rows.length)
-  return rows.map(({ row }) => readRow(row, channel)).sort((a, b) => a.due - b.due || a.seq - b.seq)
+  return rows.map(({ row }) => readRow(row, channel, number)).sort((a, b) => a.due - b.due || a.seq - b.seq)
 }
 
-function readRow(text: string, channel: string): ClaimedRow {
+function readRow(text: string, channel: string, claim: number): ClaimedRow {
   const [seq, due, attempts, attemptsEnded, id, idempotencyKey, type, payload, headers, occurredAt, rare] =
     JSON.parse(text)
   const [attemptLog, letterId, letterKept, foreignId, key, source, bytes, sealed, expiresAt] =
     rare ?? NOTHING_RARE
   return {
     seq,
+    claim,
     due,
     attempts,
     attemptsEnded,
@@ -146,7 +154,7 @@ export interface Outlook {
 const OUTLOOK = `select exists (select from lazaret.outbox_owners where id = $3) as "isAlive", (
   select (extract(epoch from next_attempt_at - statement_timestamp()) * 1000)::float8 from lazaret.outbox
   where channel = $1 and target = $2 and owner is null and lane is null
-    and next_attempt_at > statement_timestamp()
+    and next_attempt_at > statement_timestamp() and next_attempt_at < 'infinity'
   order by next_attempt_at limit 1) as "dueInMs"`
 
 /** Asked when there was nothing more to claim. */

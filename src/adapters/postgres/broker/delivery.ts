@@ -19,6 +19,8 @@ export class OutboxDelivery implements Delivery {
   readonly seq: number
   /** Who claimed it. */
   readonly owner: number
+  /** By which of its claims: the same row may be claimed again while this handing-over still thinks that it has it. */
+  readonly claim: number
   /** The letter that the broker, and nobody else, keeps of its event. */
   readonly keptLetterId: string | undefined
   #begun = 0
@@ -34,6 +36,7 @@ export class OutboxDelivery implements Delivery {
     this.origin = { broker, queue: row.channel, offset: row.seq }
     this.seq = row.seq
     this.owner = owner
+    this.claim = row.claim
     this.keptLetterId = row.letterKept ? (row.letterId ?? undefined) : undefined
     this.#historyNow = this.history
   }
@@ -61,6 +64,11 @@ export class OutboxDelivery implements Delivery {
   /** The same with the start that has not ended taken back. */
   get attemptsTakenBack(): number {
     return this.attempts - (this.#begun > this.#ended ? 1 : 0)
+  }
+
+  /** Attempts of earlier deliveries that never ended. */
+  get crashes(): number {
+    return this.started - this.ended
   }
 
   /** Of all attempts that ended; null when none of them ended here. */

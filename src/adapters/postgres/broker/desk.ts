@@ -8,12 +8,13 @@ import { Claimer } from './claimer.ts'
 import type { ClaimFor } from './claiming.ts'
 import type { OutboxDelivery } from './delivery.ts'
 import { Holdings } from './holdings.ts'
-import { Listener } from './listener.ts'
+import { Line } from './line.ts'
 import type { Notices } from './notices.ts'
 import { Owner } from './owner.ts'
 import { Past } from './past.ts'
 import { Rounds } from './rounds.ts'
 import { Settler } from './settler.ts'
+import { Strays } from './strays.ts'
 import { type Counter, OutboxSubscription } from './subscription.ts'
 
 /** The consuming side of an outbox: its subscriptions, and what they have in common. */
@@ -24,17 +25,18 @@ export class Desk implements Counter {
   readonly #holdings: Holdings
   readonly #claimer: Claimer
   readonly #settler: Settler
-  readonly #listener: Listener
+  readonly #line: Line
   readonly #rounds: Rounds
   readonly #past: Past
+  readonly #strays: Strays
   readonly #subscriptions = new Set<OutboxSubscription>()
   #isClosed = false
 
   constructor(settings: PostgresSettings, notices: Notices) {
-    const { pool, name, clock, codec, leaseMs, maxPollMs, maxLetters, delivered } = settings
+    const { pool, name, clock, codec, leaseMs, maxPollMs, maxLetters, delivered, listen } = settings
     this.#settings = settings
     this.#notices = notices
-    const owner = new Owner(pool, leaseMs)
+    const owner = new Owner(pool, leaseMs, clock)
     const holdings = new Holdings((held, claims) => owner.giveBackOthers(held, claims))
     const letters = new LetterTable(name, codec.letters, maxLetters)
     const rounds = new Rounds({
@@ -42,16 +44,18 @@ export class Desk implements Counter {
       maxPollMs,
       beatMs: leaseMs / 3,
       poll: () => this.#wakeAll(),
-      beat: () => this.#beat(),
+      beat: () => owner.beat(this.#line).catch(this.#tell),
+      tend: () => this.#tend(),
     })
     const wakeIn = (delayMs: number) => rounds.wakeIn(delayMs)
     this.#past = new Past(settings)
+    this.#strays = new Strays(pool)
     this.#owner = owner
     this.#holdings = holdings
     this.#rounds = rounds
     this.#claimer = new Claimer({ pool, owner, holdings, broker: name, codec: codec.events, wakeIn })
     this.#settler = new Settler({ pool, owner, holdings, letters, clock, delivered })
-    this.#listener = new Listener(pool, channel => this.wakeChannel(channel))
+    this.#line = new Line({ pool, listen, tell: channel => this.wakeChannel(channel) })
   }
 
   async subscribe(
@@ -59,12 +63,13 @@ export class Desk implements Counter {
     prefetch: number,
     deliver: (delivery: Delivery) => void,
   ): Promise<OutboxSubscription> {
-    const { pool, name, listen } = this.#settings
+    const { pool, name } = this.#settings
     await enterHandler(pool, claimFor)
-    await this.#past.tend()
+    // What it could not do now is done when there is time.
+    await this.#past.prepare().catch(this.#tell)
     await this.#owner.id()
     // Without it polling finds what there is.
-    if (listen) await this.#listener.start().catch(() => {})
+    await this.#line.start().catch(this.#tell)
     const subscription = new OutboxSubscription(claimFor, prefetch, this, deliver)
     if (this.#isClosed) throw new BrokerClosedError(name)
     this.#subscriptions.add(subscription)
@@ -81,7 +86,7 @@ export class Desk implements Counter {
     this.#isClosed = true
     await Promise.all(Array.from(this.#subscriptions, subscription => subscription.close()))
     await this.#rounds.end()
-    await this.#listener.stop()
+    await this.#line.stop()
     await this.#owner.resign()
   }
 
@@ -93,7 +98,7 @@ export class Desk implements Counter {
 
   async ranDry(claimFor: ClaimFor): Promise<void> {
     const { isAlive, dueInMs } = await this.#claimer.lookAhead(claimFor)
-    if (!isAlive) await this.#owner.beat()
+    if (!isAlive) await this.#owner.beat(this.#settings.pool)
     if (dueInMs !== null) this.#rounds.wakeIn(dueInMs)
     if (await adopt(this.#settings.pool, claimFor.channel)) this.wakeChannel(claimFor.channel)
   }
@@ -117,8 +122,8 @@ export class Desk implements Counter {
     }
   }
 
-  async takeBack(delivery: OutboxDelivery): Promise<void> {
-    await this.#settler.giveBack(delivery, delivery.attemptsTakenBack)
+  async putOff(delivery: OutboxDelivery, settlement?: Settlement): Promise<void> {
+    this.#rounds.wakeIn(await this.#settler.putOff(delivery, settlement))
   }
 
   wake({ channel, handler }: ClaimFor): void {
@@ -131,6 +136,16 @@ export class Desk implements Counter {
     if (this.#subscriptions.size === 0) this.#rounds.stop()
   }
 
+  trouble(error: unknown): void {
+    try {
+      this.#settings.onError(error)
+    } catch {
+      // Whoever was to be told has trouble of his own.
+    }
+  }
+
+  readonly #tell = (error: unknown): void => this.trouble(error)
+
   lost(channel: string): DeliveryLostError {
     return new DeliveryLostError(this.#settings.name, channel)
   }
@@ -139,11 +154,16 @@ export class Desk implements Counter {
     for (const subscription of this.#subscriptions) subscription.wake()
   }
 
-  async #beat(): Promise<void> {
-    await this.#owner.beat()
-    await this.#holdings.check()
-    if ((await this.#owner.reclaim()) > 0) this.#wakeAll()
-    if (this.#settings.listen) await this.#listener.start()
-    await this.#past.tend()
+  /** What can wait, and must not keep anything else waiting. */
+  async #tend(): Promise<void> {
+    const duties = [
+      () => this.#line.start(),
+      () => this.#holdings.check(),
+      async () => (await this.#owner.reclaim()) > 0 && this.#wakeAll(),
+      async () => (await this.#strays.giveBack()) && this.#wakeAll(),
+      () => this.#past.tend(),
+    ]
+    // One that fails is made up for the next time.
+    for (const duty of duties) await Promise.resolve(duty()).catch(this.#tell)
   }
 }

@@ -1,20 +1,20 @@
 interface Waiting<I, O> {
   readonly item: I
-  resolve(result: O): void
+  resolve(result: O | Promise<O>): void
   reject(error: unknown): void
 }
 
 /**
  * Gathers what is asked for while the last batch is under way, so that one statement and one commit serve all of it. The
- * flush answers each item in its place.
+ * flush answers each item in its place, or with a promise that rejects where that item alone has failed.
  */
 export class Gathering<I, O> {
-  readonly #flush: (items: readonly I[]) => Promise<readonly O[]>
+  readonly #flush: (items: readonly I[]) => Promise<readonly (O | Promise<O>)[]>
   readonly #most: number
   #waiting: Waiting<I, O>[] = []
   #isBusy = false
 
-  constructor(most: number, flush: (items: readonly I[]) => Promise<readonly O[]>) {
+  constructor(most: number, flush: (items: readonly I[]) => Promise<readonly (O | Promise<O>)[]>) {
     this.#most = most
     this.#flush = flush
   }

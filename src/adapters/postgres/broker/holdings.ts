@@ -5,16 +5,27 @@ type Claim = Pick<Claimant, 'number' | 'ended'>
 /** Makes one claim, under a number of its own. */
 export type TakeNote = (take: (claim: Claim) => Promise<ClaimedRow[]>) => Promise<ClaimedRow[]>
 
+/** A row as one claim has taken it. */
+export type Taken = Pick<ClaimedRow, 'seq' | 'claim'>
+
+export interface Holding extends Taken {
+  /** For whom it was claimed. */
+  readonly owner: number
+}
+
 /**
  * Which rows this process knows it has, and which claims took them. A claim whose answer is lost with its connection may
  * have been made all the same; the rows are in flight then, for an owner that lives and does not know of them. So what the
  * owner's claims took is gone through now and then, at a moment without claims: rows in flight that it does not know are
  * given back.
+ *
+ * A row can be lost and claimed again while whoever had it first does not know yet: what is said of one claim's row never
+ * touches the same row of another claim.
  */
 export class Holdings {
-  readonly #giveBackOthers: (held: readonly number[], claims: readonly number[]) => Promise<void>
-  /** The claim that took each of the rows. */
-  readonly #held = new Map<number, number>()
+  readonly #giveBackOthers: (held: readonly Holding[], claims: readonly number[]) => Promise<void>
+  /** By the number of the row, as its latest claim has it. */
+  readonly #held = new Map<number, Holding>()
   /** How many rows of each claim are held. */
   readonly #open = new Map<number, number>()
   /** Claims of which nothing is in flight: their notes can go. */
@@ -28,24 +39,24 @@ export class Holdings {
   #checking: Promise<void> | undefined
 
   /** `giveBackOthers` gives back what the owner has in flight, but for these. */
-  constructor(giveBackOthers: (held: readonly number[], claims: readonly number[]) => Promise<void>) {
+  constructor(giveBackOthers: (held: readonly Holding[], claims: readonly number[]) => Promise<void>) {
     this.#giveBackOthers = giveBackOthers
   }
 
-  async claim(take: (note: TakeNote) => Promise<ClaimedRow[]>): Promise<ClaimedRow[]> {
+  async claim(owner: number, take: (note: TakeNote) => Promise<ClaimedRow[]>): Promise<ClaimedRow[]> {
     if (!this.#isSure) await this.check()
     else await this.#checking
     this.#claims++
     const taken: ClaimedRow[] = []
     try {
       return await take(async each => {
-        const rows = await this.#note(each)
+        const rows = await this.#note(owner, each)
         taken.push(...rows)
         return rows
       })
     } catch (error) {
       // Nobody is handed what was taken before it failed.
-      for (const { seq } of taken) this.lose(seq)
+      for (const row of taken) this.lose(row)
       this.#isSure = false
       throw error
     } finally {
@@ -54,13 +65,13 @@ export class Holdings {
   }
 
   /** It is settled, or somebody else has it. */
-  drop(seq: number): void {
-    this.#remove(seq, false)
+  drop(taken: Taken): void {
+    this.#remove(taken, false)
   }
 
   /** What became of it is not known: if it is still in flight, it is given back. */
-  lose(seq: number): void {
-    this.#remove(seq, true)
+  lose(taken: Taken): void {
+    this.#remove(taken, true)
     this.#isSure = false
   }
 
@@ -72,19 +83,25 @@ export class Holdings {
     return this.#checking
   }
 
-  async #note(take: (claim: Claim) => Promise<ClaimedRow[]>): Promise<ClaimedRow[]> {
+  async #note(owner: number, take: (claim: Claim) => Promise<ClaimedRow[]>): Promise<ClaimedRow[]> {
     const number = ++this.#numbers
     const ended = this.#ended
     this.#ended = []
     const rows = await take({ number, ended })
-    for (const { seq } of rows) this.#held.set(seq, number)
+    for (const { seq } of rows) this.#hold({ seq, claim: number, owner })
     if (rows.length > 0) this.#open.set(number, rows.length)
     return rows
   }
 
-  #remove(seq: number, isLost: boolean): void {
-    const claim = this.#held.get(seq)
-    if (claim === undefined) return
+  /** Who claimed it before has it no more, and may not have been told yet. */
+  #hold(holding: Holding): void {
+    const before = this.#held.get(holding.seq)
+    if (before !== undefined) this.drop(before)
+    this.#held.set(holding.seq, holding)
+  }
+
+  #remove({ seq, claim }: Taken, isLost: boolean): void {
+    if (this.#held.get(seq)?.claim !== claim) return
     this.#held.delete(seq)
     if (isLost) this.#doubtful.add(claim)
     const left = this.#open.get(claim)! - 1
@@ -102,7 +119,7 @@ export class Holdings {
     const doubtful = this.#doubtful
     this.#doubtful = new Set()
     try {
-      await this.#giveBackOthers([...this.#held.keys()], [...this.#open.keys()])
+      await this.#giveBackOthers([...this.#held.values()], [...this.#open.keys()])
     } catch (error) {
       this.#isSure = false
       for (const claim of doubtful) this.#doubtful.add(claim)

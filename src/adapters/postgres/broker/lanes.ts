@@ -1,5 +1,6 @@
 import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
+import { HELD_UP } from '../schema/functions.ts'
 import type { ClaimFor } from './claiming.ts'
 
 /** Lanes that one statement looks at. */
@@ -14,23 +15,23 @@ interface Head {
 }
 
 /**
- * The first row of each lane behind the one given, found by jumping from lane to lane: what waits in a lane behind its
- * first row, be it a hundred thousand behind a dead one, is never looked at. A lane with a row in flight is not ready even
- * if an earlier row turned up later, as one does whose transaction took longer.
+ * The first pending row of each lane behind the one given, found by jumping from lane to lane: what waits in a lane behind
+ * its first row, be it a hundred thousand behind a dead one, is never looked at, nor is a dead one that nothing waits for.
  */
 const HEADS = `with recursive heads (lane, seq) as (
-  (select o.lane, o.seq from lazaret.outbox o where o.channel = $1 and o.target = $2 and o.lane > $3
+  (select o.lane, o.seq from lazaret.outbox o
+   where o.channel = $1 and o.target = $2 and o.owner is null and o.lane > $3
    order by o.lane, o.seq limit 1)
   union all
   select n.lane, n.seq from heads h, lateral (
-    select o.lane, o.seq from lazaret.outbox o where o.channel = $1 and o.target = $2 and o.lane > h.lane
+    select o.lane, o.seq from lazaret.outbox o
+    where o.channel = $1 and o.target = $2 and o.owner is null and o.lane > h.lane
     order by o.lane, o.seq limit 1) n
 )
 select h.lane, o.seq::float8 as seq,
-  o.status = 'pending' and o.next_attempt_at <= statement_timestamp() and o.generation <= $4 and not exists (
-    select from lazaret.outbox b
-    where b.channel = $1 and b.target = $2 and b.lane = h.lane and b.owner is not null and b.status = 'in_flight') as "isReady",
-  case when o.status = 'pending' and o.next_attempt_at > statement_timestamp()
+  o.status = 'pending' and o.next_attempt_at <= statement_timestamp() and o.generation <= $4
+    and not ${HELD_UP('o')} as "isReady",
+  case when o.status = 'pending' and o.next_attempt_at > statement_timestamp() and isfinite(o.next_attempt_at)
     then (extract(epoch from o.next_attempt_at - statement_timestamp()) * 1000)::float8 end as "dueInMs"
 from (select * from heads limit ${LANES_PER_LOOK}) h join lazaret.outbox o on o.seq = h.seq
 order by h.lane`

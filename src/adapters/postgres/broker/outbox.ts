@@ -2,7 +2,7 @@ import { createEvent, type EventInput, type LazaretEvent } from '../../../core/e
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
 import { OptionsError } from '../../../core/options/faults.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
-import { integer, oneOf, text } from '../../../core/options/rules.ts'
+import { integer, oneOf, text, withDefault } from '../../../core/options/rules.ts'
 import { show } from '../../../core/options/show.ts'
 import type {
   Broker,
@@ -21,7 +21,7 @@ import { countDepth, letEventGo } from './channels.ts'
 import { Desk } from './desk.ts'
 import { Notices } from './notices.ts'
 import { cleanUp } from './past.ts'
-import { writeEvents } from './writing.ts'
+import { publishEvents, writeEvents } from './writing.ts'
 
 const subscribeRules = {
   channel: text(),
@@ -29,6 +29,8 @@ const subscribeRules = {
   prefetch: integer({ min: 1 }),
   ordering: oneOf('none', 'by-key'),
 }
+
+const enqueueRules = { generation: withDefault(integer({ min: 0 }), 0) }
 
 const CAPABILITIES: BrokerCapabilities = Object.freeze({
   delay: true,
@@ -88,10 +90,11 @@ export class PostgresOutbox implements Broker {
   async enqueue(
     tx: PgQueryable,
     input: EventInput | readonly EventInput[],
-    { generation = 0 }: EnqueueOptions = {},
+    options: EnqueueOptions = {},
   ): Promise<LazaretEvent | readonly LazaretEvent[]> {
     this.#requireOpen()
     if (!isPgQueryable(tx)) throw noTransaction(tx)
+    const { generation } = resolveOptions('enqueue', enqueueRules, options)
     const inputs = Array.isArray(input) ? (input as readonly EventInput[]) : [input as EventInput]
     const { clock, limits, codec } = this.#settings
     const sources = { now: clock.now(), newId: this.#newId, limits }
@@ -107,7 +110,7 @@ export class PostgresOutbox implements Broker {
     const { pool, codec } = this.#settings
     const channels = channelsOf(events)
     const told = this.#notices.of(channels)
-    await writeEvents(pool, 'publish', { events, generation: 0, told }, codec.events)
+    await publishEvents(pool, { events, generation: 0, told }, codec.events)
     for (const channel of channels) this.#desk.wakeChannel(channel)
   }
 

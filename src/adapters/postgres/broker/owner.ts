@@ -1,8 +1,11 @@
+import type { Clock } from '../../../ports/clock.ts'
 import { ask } from '../ask.ts'
-import type { PgPool } from '../client.ts'
+import type { PgPool, PgQueryable } from '../client.ts'
 import { numbers } from '../columns.ts'
 import { PostgresClosedError } from '../errors.ts'
 import { Gathering } from './gathering.ts'
+import type { Holding, Taken } from './holdings.ts'
+import { Steadiness } from './steadiness.ts'
 
 const MOST_AT_ONCE = 10_000
 
@@ -14,15 +17,22 @@ const MOST_AT_ONCE = 10_000
 export class Owner {
   readonly #pool: PgPool
   readonly #leaseMs: number
-  readonly #running = new Set<number>()
+  readonly #clock: Clock
+  readonly #steadiness: Steadiness
+  /** By the number of the row: which claim's attempt it is. */
+  readonly #running = new Map<number, number>()
   #written = new Set<number>()
   readonly #writing: Gathering<undefined, number | undefined>
   #id: Promise<number> | undefined
+  /** The same when it is known. */
+  #current: number | undefined
   #hasResigned = false
 
-  constructor(pool: PgPool, leaseMs: number) {
+  constructor(pool: PgPool, leaseMs: number, clock: Clock) {
     this.#pool = pool
     this.#leaseMs = leaseMs
+    this.#clock = clock
+    this.#steadiness = new Steadiness(leaseMs)
     this.#writing = new Gathering(MOST_AT_ONCE, async items => {
       const writtenFor = await this.#write()
       return items.map(() => writtenFor)
@@ -37,40 +47,48 @@ export class Owner {
   }
 
   /** Renews the lease; when it was lost, there is a new owner from now on, and what the old one had is lost. */
-  async beat(): Promise<void> {
+  async beat(on: PgQueryable): Promise<void> {
     if (this.#id === undefined) return
+    const id = await this.#id
     const { rowCount } = await ask(
-      this.#pool,
+      on,
       'renewing a lease',
       `update lazaret.outbox_owners set lease_until = clock_timestamp() + $2::float8 * interval '1 ms' where id = $1`,
-      [await this.#id, this.#leaseMs],
+      [id, this.#leaseMs],
     )
-    if (rowCount === 0) this.#startOver()
+    if (rowCount === 0) this.#startOver(id)
+    else this.#steadiness.renewed(this.#clock.now())
   }
 
-  /** Gives what dead processes had to whoever comes next; answers how many rows that were. */
+  /**
+   * Gives what dead processes had to whoever comes next; answers how many rows that were. Who has resigned is gone; who
+   * has only not renewed its lease may have been as unable to as this process was.
+   */
   async reclaim(): Promise<number> {
     const { rows } = await ask(
       this.#pool,
       'looking for dead processes',
-      'select lazaret.outbox_reclaim() as count',
+      'select lazaret.outbox_reclaim($1) as count',
+      [!this.#steadiness.isSteady(this.#clock.now())],
     )
     return rows[0].count
   }
 
-  /** Gives back what it has in flight but for these, which these claims took; an attempt that had begun counts. */
-  async giveBackOthers(held: readonly number[], claims: readonly number[]): Promise<void> {
+  /** Gives back what it has in flight but for these, which these claims took. An attempt that had begun counts, as no crash: this lives. */
+  async giveBackOthers(held: readonly Holding[], claims: readonly number[]): Promise<void> {
     const id = await this.id()
+    const own = held.filter(({ owner }) => owner === id)
     const doing = 'looking for forgotten events'
     await ask(
       this.#pool,
       doing,
       `update lazaret.outbox o set status = 'pending', owner = null,
-         attempts = o.attempts + case when o.seq = any (w.running) then 1 else 0 end
+         attempts = o.attempts + case when o.seq = any (w.running) then 1 else 0 end,
+         attempts_ended = o.attempts_ended + case when o.seq = any (w.running) then 1 else 0 end
        from lazaret.outbox_owners w
        where w.id = $1 and o.owner = w.id and o.status = 'in_flight' and o.seq = any (array(
          select unnest(seqs) from lazaret.outbox_claims where owner = $1 except select unnest($2::bigint[])))`,
-      [id, numbers(held)],
+      [id, numbers(own.map(({ seq }) => seq))],
     )
     await ask(
       this.#pool,
@@ -81,20 +99,22 @@ export class Owner {
   }
 
   /** An attempt begins. False when who claimed it is taken for dead: then somebody else has the event, or will. */
-  async begin({ seq, owner }: { readonly seq: number; readonly owner: number }): Promise<boolean> {
-    this.#running.add(seq)
-    const isAlive = (await this.#writing.add(undefined)) === owner
-    if (!isAlive) this.end(seq)
+  async begin(holding: Holding): Promise<boolean> {
+    if (holding.owner !== this.#current) return false
+    this.#running.set(holding.seq, holding.claim)
+    const isAlive = (await this.#writing.add(undefined)) === holding.owner
+    if (!isAlive) this.end(holding)
     return isAlive
   }
 
   /** The attempt is over; that it is, is written with the next that begins. */
-  end(seq: number): void {
-    this.#running.delete(seq)
+  end({ seq, claim }: Taken): void {
+    if (this.#running.get(seq) === claim) this.#running.delete(seq)
   }
 
   /** What is claimed again must not look begun because of an attempt that is over. */
   async forgetAttempts(seqs: readonly number[]): Promise<void> {
+    for (const seq of seqs) this.#running.delete(seq)
     if (seqs.some(seq => this.#written.has(seq))) await this.#writing.add(undefined)
   }
 
@@ -119,7 +139,9 @@ export class Owner {
          returning id::float8 as id`,
         [this.#leaseMs],
       )
-      return rows[0].id
+      this.#current = rows[0].id as number
+      this.#steadiness.renewed(this.#clock.now())
+      return this.#current
     } catch (error) {
       this.#id = undefined
       throw error
@@ -129,21 +151,28 @@ export class Owner {
   /** The owner whose list was written; undefined when it is taken for dead. */
   async #write(): Promise<number | undefined> {
     const id = await this.id()
-    const running = [...this.#running]
+    const running = [...this.#running.keys()]
+    // Should the answer be lost, it may be written all the same.
+    for (const seq of running) this.#written.add(seq)
     const { rowCount } = await ask(
       this.#pool,
       'recording attempts',
       'update lazaret.outbox_owners set running = $2::bigint[] where id = $1',
       [id, numbers(running)],
     )
-    this.#written = new Set(running)
-    if (rowCount !== 0) return id
-    this.#startOver()
+    if (rowCount !== 0) {
+      if (id === this.#current) this.#written = new Set(running)
+      return id
+    }
+    this.#startOver(id)
     return undefined
   }
 
-  #startOver(): void {
+  /** The answer may be late, when there is a new owner already: that one is let alone. */
+  #startOver(id: number): void {
+    if (id !== this.#current) return
     this.#id = undefined
+    this.#current = undefined
     this.#running.clear()
     this.#written.clear()
   }

@@ -6,7 +6,10 @@ export interface RoundsSettings {
   readonly beatMs: number
   /** Looks for something to claim. */
   poll(): void
+  /** Keeps the lease. Never rejects: one that fails is made up for by the next; if none works, the lease runs out. */
   beat(): Promise<void>
+  /** All else that is done now and then. Never rejects. */
+  tend(): Promise<void>
 }
 
 const MIN_POLL_MS = 20
@@ -25,6 +28,7 @@ export class Rounds {
   #cancelDue: Cancel | undefined
   #dueAt = Number.POSITIVE_INFINITY
   #beating: Promise<void> | undefined
+  #tending: Promise<void> | undefined
   #isOn = false
 
   constructor(settings: RoundsSettings) {
@@ -51,6 +55,7 @@ export class Rounds {
   async end(): Promise<void> {
     this.stop()
     await this.#beating
+    await this.#tending
   }
 
   /** Something was found, so that more may come soon. */
@@ -88,18 +93,22 @@ export class Rounds {
     })
   }
 
-  /** Stopped and started again while a beat is under way, there is still one of them at a time. */
+  /** Beats wait for nothing, not even for the one before: whatever else takes long, the lease is kept. */
   #scheduleBeat(): void {
     const { clock, beatMs } = this.#settings
     this.#cancelBeat?.()
     this.#cancelBeat = clock.schedule(beatMs, () => {
+      this.#scheduleBeat()
       this.#beating = this.#beat()
     })
   }
 
   async #beat(): Promise<void> {
-    // A beat that fails is made up for by the next; if none works, the lease runs out, as it should.
-    await this.#settings.beat().catch(() => {})
-    if (this.#isOn) this.#scheduleBeat()
+    const { beat, tend } = this.#settings
+    await beat()
+    if (!this.#isOn) return
+    this.#tending ??= tend().finally(() => {
+      this.#tending = undefined
+    })
   }
 }

@@ -21,6 +21,7 @@ import {
   recordEnded,
   type Settled,
 } from './settlements.ts'
+import { Waits } from './waits.ts'
 
 const MOST_AT_ONCE = 1_000
 /** A wait beyond this is as good as for ever, and Postgres has no time for every number. */
@@ -44,6 +45,7 @@ export class Settler {
   readonly #done: Gathering<OutboxDelivery, boolean>
   readonly #back: Gathering<BackRow, boolean>
   readonly #ended: Gathering<EndedRow, boolean>
+  readonly #waits = new Waits()
 
   constructor(parts: SettlerParts) {
     const { pool } = parts
@@ -65,6 +67,7 @@ export class Settler {
     const isSettled = await this.#settle(delivery, settlement)
     // Not before it is settled: if the process dies until then, the attempt it was about must count.
     this.#forget(delivery)
+    this.#waits.forget(delivery.seq)
     return isSettled
   }
 
@@ -94,36 +97,57 @@ export class Settler {
    * As if it had not been handed over, but for the attempts that began meanwhile. Never rejects: what cannot be given back
    * now is in flight without anybody knowing, and that is looked for.
    */
-  async giveBack(delivery: OutboxDelivery, attempts = delivery.attempts): Promise<void> {
+  giveBack(delivery: OutboxDelivery): Promise<void> {
+    return this.#putBack(delivery, { ...endedRow(delivery, delivery.attempts, []), delayMs: null })
+  }
+
+  /**
+   * Its settlement could not be recorded, or that its attempt begins could not: then there is none. Whatever ran has come
+   * to its end, so that nothing crashed. It comes again after a while, which is answered.
+   */
+  async putOff(delivery: OutboxDelivery, settlement?: Settlement): Promise<number> {
+    const isTakenBack = settlement === undefined || settlement.outcome === 'release'
+    const attempts = isTakenBack ? delivery.attemptsTakenBack : delivery.attempts
+    const wanted =
+      settlement !== undefined && 'notBefore' in settlement ? this.#delayUntil(settlement.notBefore) : 0
+    const delayMs = Math.max(wanted, this.#waits.next(delivery.seq))
+    const row = endedRow(delivery, attempts, settlement?.outcome === 'retry' ? settlement.ended : [])
+    await this.#putBack(delivery, { ...row, ended: attempts - delivery.crashes, delayMs })
+    return delayMs
+  }
+
+  async #putBack(delivery: OutboxDelivery, row: BackRow): Promise<void> {
     try {
-      await this.#back.add({ ...endedRow(delivery, attempts, []), delayMs: null })
+      await this.#back.add(row)
       this.#forget(delivery)
     } catch {
-      this.#parts.holdings.lose(delivery.seq)
-      this.#parts.owner.end(delivery.seq)
+      this.#parts.holdings.lose(delivery)
+      this.#parts.owner.end(delivery)
     }
   }
 
-  #forget({ seq }: OutboxDelivery): void {
-    this.#parts.owner.end(seq)
-    this.#parts.holdings.drop(seq)
+  #forget(delivery: OutboxDelivery): void {
+    this.#parts.owner.end(delivery)
+    this.#parts.holdings.drop(delivery)
   }
 
-  async #markDone(deliveries: readonly OutboxDelivery[]): Promise<boolean[]> {
-    const alike = Object.values(
-      Object.groupBy(deliveries, ({ owner, attempts }) => `${owner} ${attempts}`),
-    ) as OutboxDelivery[][]
-    const lost = new Set<OutboxDelivery>()
-    await Promise.all(
-      alike.map(async group => {
-        const { owner, attempts } = group[0]!
-        const rows = { owner, attempts, seqs: group.map(({ seq }) => seq) }
+  /** Those of one owner and number of attempts together; when that fails for some, the others are settled all the same. */
+  async #markDone(deliveries: readonly OutboxDelivery[]): Promise<(boolean | Promise<boolean>)[]> {
+    const alike = Map.groupBy(deliveries, ({ owner, attempts }) => `${owner} ${attempts}`)
+    const answers = new Map<OutboxDelivery, boolean | Promise<boolean>>()
+    const settle = async (group: readonly OutboxDelivery[]) => {
+      const { owner, attempts } = group[0]!
+      const rows = { owner, attempts, seqs: group.map(({ seq }) => seq) }
+      try {
         const settled = await markDone(this.#parts.pool, rows, this.#parts.delivered)
         if (settled === 'all') return
-        for (const delivery of group) if (!settled.has(delivery.seq)) lost.add(delivery)
-      }),
-    )
-    return deliveries.map(delivery => !lost.has(delivery))
+        for (const each of group) if (!settled.has(each.seq)) answers.set(each, false)
+      } catch (error) {
+        for (const each of group) answers.set(each, failed(error))
+      }
+    }
+    await Promise.all(Array.from(alike.values(), settle))
+    return deliveries.map(each => answers.get(each) ?? true)
   }
 
   /** Its letter is kept here and by nobody else: so it is resolved here, in the transaction that settles the event. */
@@ -180,6 +204,13 @@ function endedRow(delivery: OutboxDelivery, attempts: number, ended: readonly At
 
 function errorText({ name, message }: Pick<AttemptFailure, 'name' | 'message'>): string {
   return fitted(holdable(`${name}: ${message}`))
+}
+
+/** Heard by whoever waits for it, and by nobody if that comes later than other groups. */
+function failed(error: unknown): Promise<never> {
+  const rejected = Promise.reject(error)
+  rejected.catch(() => {})
+  return rejected
 }
 
 function which(items: readonly { readonly seq: number }[], settled: Settled): boolean[] {

@@ -17,11 +17,13 @@ export interface Counter {
   settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean>
   /** Never rejects: what cannot be given back now is given back later. */
   giveBack(deliveries: readonly OutboxDelivery[]): Promise<void>
-  /** The same for one whose attempt was to begin and did not. */
-  takeBack(delivery: OutboxDelivery): Promise<void>
+  /** The same for one whose settlement failed, or whose attempt was to begin and did not: it comes again after a while. */
+  putOff(delivery: OutboxDelivery, settlement?: Settlement): Promise<void>
   /** Something of the handler's can be claimed that could not before. */
   wake(claimFor: ClaimFor): void
   left(subscription: OutboxSubscription): void
+  /** Something went wrong that nobody waits for. */
+  trouble(error: unknown): void
   lost(channel: string): DeliveryLostError
 }
 
@@ -69,7 +71,7 @@ export class OutboxSubscription implements Subscription {
     } catch (error) {
       this.#open.delete(delivery)
       // Whoever is told so forgets the delivery: nothing was tried, and it comes again.
-      if (!(error instanceof DeliveryLostError)) await this.#counter.takeBack(delivery)
+      if (!(error instanceof DeliveryLostError)) await this.#counter.putOff(delivery)
       this.#pull()
       throw error
     }
@@ -102,7 +104,7 @@ export class OutboxSubscription implements Subscription {
       if (!(await this.#counter.settle(delivery, settlement))) throw this.#counter.lost(delivery.channel)
       if (this.claimFor.isByKey) this.#counter.wake(this.claimFor)
     } catch (error) {
-      if (!(error instanceof DeliveryLostError)) await this.#counter.giveBack([delivery])
+      if (!(error instanceof DeliveryLostError)) await this.#counter.putOff(delivery, settlement)
       throw error
     } finally {
       if (--this.#settling === 0) this.#onAllSettled?.()
@@ -150,9 +152,10 @@ export class OutboxSubscription implements Subscription {
         if (!this.#isClosed()) this.#deliver(delivery)
       }
       if (arriving === 0 && deliveries.length === limit) this.#mayHaveMore = true
-      else if (deliveries.length === 0) this.#counter.ranDry(this.claimFor).catch(() => {})
-    } catch {
+      else if (deliveries.length === 0) this.#counter.ranDry(this.claimFor).catch(this.#tell)
+    } catch (error) {
       // The next poll wakes it.
+      this.#tell(error)
     }
     this.#arriving -= arriving
     if (arriving === 0) this.#isAsking = false
@@ -167,6 +170,8 @@ export class OutboxSubscription implements Subscription {
     await this.#counter.giveBack(open)
     this.#counter.left(this)
   }
+
+  readonly #tell = (error: unknown): void => this.#counter.trouble(error)
 
   #isClosed(): boolean {
     return this.#mode === 'closed'

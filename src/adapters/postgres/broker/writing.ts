@@ -1,9 +1,11 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
+import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
 import type { EventCodec } from '../../../ports/letter-codec.ts'
-import { ask } from '../ask.ts'
-import type { PgQueryable } from '../client.ts'
+import { ask, inTransaction } from '../ask.ts'
+import type { PgPool, PgQueryable } from '../client.ts'
 import { column, fromColumn, isFit, numbers } from '../columns.ts'
 import { NOTIFY_CHANNEL } from '../schema/functions.ts'
+import { holdable } from '../text.ts'
 import { EVENT_RECORD, type EventRecord, eventRecord, recordJson } from './event-row.ts'
 
 /** One statement takes so many events, or so much text of them, at most. */
@@ -21,7 +23,7 @@ const FOR_HANDLERS = `from incoming e left join lazaret.outbox_handlers h
 const INSERT = `insert into lazaret.outbox (event_id, foreign_id, idempotency_key, channel, type, key, source, target,
     payload, payload_bytes, sealed, headers, generation, lane, replay, replays, occurred_at, expires_at)
   select e.id, e."foreignId", e."idempotencyKey", e.channel, e.type, e.key, e.source, h.handler, e.payload,
-    decode(e.bytes, 'base64'), e.sealed, e.headers, $2::bigint, case when h.by_key then e.key end, e.replay, e.replays,
+    decode(e.bytes, 'base64'), e.sealed, e.headers, $2::bigint, case when h.by_key then nullif(e.key, '') end, e.replay, e.replays,
     to_timestamp(e."occurredAt" / 1000), to_timestamp(e."expiresAt" / 1000)
   ${FOR_HANDLERS}`
 
@@ -36,7 +38,7 @@ const ENQUEUE_COLUMNS = `with added as (
     payload_bytes, sealed, headers, generation, lane, occurred_at, expires_at)
   select e.id::uuid, e."foreignId", coalesce(e."idempotencyKey", e."foreignId", e.id), coalesce(e.channel, $16),
     coalesce(e.type, $17), e.key, e.source, h.handler, e.payload::json,
-    decode(e.bytes, 'base64'), e.sealed, coalesce(e.headers::jsonb, '{}'), $2::bigint, case when h.by_key then e.key end,
+    decode(e.bytes, 'base64'), e.sealed, coalesce(e.headers::jsonb, '{}'), $2::bigint, case when h.by_key then nullif(e.key, '') end,
     to_timestamp(e."occurredAt" / 1000), to_timestamp(e."expiresAt" / 1000)
   from unnest(${[1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13].map(fromColumn).join(', ')}, $14::float8[], $15::float8[])
     with ordinality as e(id, "foreignId", "idempotencyKey", channel, type, key, source, payload, bytes, sealed, headers,
@@ -58,8 +60,8 @@ revived as (
     status = 'pending', owner = null, attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
     first_failed_at = null, failed_at = null, deleted_at = null, discarded_at = null, next_attempt_at = statement_timestamp(),
     payload = e.payload, payload_bytes = decode(e.bytes, 'base64'), sealed = e.sealed, headers = e.headers, key = e.key,
-    replay = e.replay, replays = greatest(o.replays, e.replays), lane = case when h.by_key then e.key end,
-    seq = case when h.by_key and o.lane is null and e.key is not null
+    replay = e.replay, replays = greatest(o.replays, e.replays), lane = case when h.by_key then nullif(e.key, '') end,
+    seq = case when h.by_key and o.lane is null and e.key <> ''
       then nextval(pg_get_serial_sequence('lazaret.outbox', 'seq')) else o.seq end
   from incoming e join lazaret.outbox_handlers h
     on h.channel = e.channel and (e.handler is null or h.handler = e.handler)
@@ -80,6 +82,23 @@ export interface Written {
   readonly generation: number
   /** The channels that others are told of. */
   readonly told: readonly string[]
+}
+
+/** 'LZRP': whoever publishes replays holds locks of this class. Events share them, because the server has room for so many. */
+const REPLAY_LOCKS = 0x4c5a5250
+const LOCK_REPLAYS = `select pg_advisory_xact_lock(${REPLAY_LOCKS}, number)
+  from (select distinct hashtext(id) & 1023 as number from unnest($1::text[]) as id order by 1) locks`
+
+/** Of two who publish one replay at the same moment the second waits, and finds that it is on its way. */
+export async function publishEvents(pool: PgPool, written: Written, codec: EventCodec): Promise<void> {
+  const replays = written.events.filter(({ headers }) => headers[REPLAY_HEADERS.replayId] !== undefined)
+  if (replays.length === 0) return writeEvents(pool, 'publish', written, codec)
+  const doing = 'publishing replays'
+  const ids = replays.map(({ id }) => holdable(id))
+  await inTransaction(pool, doing, async client => {
+    await ask(client, doing, LOCK_REPLAYS, [ids])
+    await writeEvents(client, 'publish', written, codec)
+  })
 }
 
 /** Writes events, a bounded number at a time, after all of them were found to be fit for it. */

@@ -2,14 +2,20 @@
  * Where delivered rows are moved to when they are to be partitioned away: a table with a partition for each day of UTC,
  * so that the past is dropped a day at a time and leaves nothing to vacuum. A row of a day without a partition goes to the
  * rest. And what cleans up whichever of the two the past lies in.
+ *
+ * Making and dropping a partition locks the whole table, and while it waits for a reader every settlement waits behind
+ * it: so neither waits long. What it could not do it does another time.
  */
+const NOT_LONG = `set lock_timeout = '100ms'`
+const ROWS_PER_STEP = 10_000
+
 export const DELIVERED = `
 create table lazaret.outbox_delivered (like lazaret.outbox) partition by range (delivered_at);
 create table lazaret.outbox_delivered_rest partition of lazaret.outbox_delivered default;
 create index outbox_delivered_by_event on lazaret.outbox_delivered (event_id);
 
 create function lazaret.outbox_partition(p_ahead integer default 3) returns void language plpgsql
-security definer set search_path = pg_catalog, pg_temp as $$
+security definer set search_path = pg_catalog, pg_temp ${NOT_LONG} as $$
 declare
   v_today date := (pg_catalog.clock_timestamp() at time zone 'UTC')::date;
   v_day date;
@@ -31,11 +37,11 @@ begin
 end
 $$;
 
-create function lazaret.outbox_drop_partitions(p_before timestamptz) returns bigint language plpgsql
-security definer set search_path = pg_catalog, pg_temp as $$
+create function lazaret.outbox_drop_partitions(p_before timestamptz, p_is_counted boolean default true)
+returns bigint language plpgsql security definer set search_path = pg_catalog, pg_temp ${NOT_LONG} as $$
 declare
   v_name text;
-  v_count bigint;
+  v_count bigint := 1;
   v_all bigint := 0;
 begin
   for v_name in
@@ -43,17 +49,25 @@ begin
     where i.inhparent = 'lazaret.outbox_delivered'::regclass and c.relname ~ '^outbox_delivered_[0-9]{8}$'
       and ((pg_catalog.right(c.relname, 8)::date + 1)::timestamp at time zone 'UTC') <= p_before
   loop
-    execute pg_catalog.format('select count(*) from lazaret.%I', v_name) into v_count;
-    execute pg_catalog.format('drop table lazaret.%I', v_name);
-    v_all := v_all + v_count;
+    begin
+      if p_is_counted then
+        execute pg_catalog.format('select count(*) from lazaret.%I', v_name) into v_count;
+      end if;
+      execute pg_catalog.format('drop table lazaret.%I', v_name);
+      v_all := v_all + v_count;
+    exception when lock_not_available then
+      raise notice 'somebody reads lazaret.outbox_delivered: % is left for another time', v_name;
+      exit;
+    end;
   end loop;
-  delete from lazaret.outbox_delivered_rest where delivered_at < p_before;
+  delete from lazaret.outbox_delivered_rest where ctid = any (array(
+    select ctid from lazaret.outbox_delivered_rest where delivered_at < p_before limit ${ROWS_PER_STEP}));
   get diagnostics v_count = row_count;
   return v_all + v_count;
 end
 $$;
 revoke all on function lazaret.outbox_partition(integer) from public;
-revoke all on function lazaret.outbox_drop_partitions(timestamptz) from public;
+revoke all on function lazaret.outbox_drop_partitions(timestamptz, boolean) from public;
 
 create function lazaret.outbox_cleanup(p_before timestamptz, p_from bigint default 0, p_rows integer default 10000,
   out deleted bigint, out next bigint) language sql

@@ -1,6 +1,18 @@
 /** What NOTIFY calls it when there may be something to claim; the message is the channel of the events. */
 export const NOTIFY_CHANNEL = 'lazaret_outbox'
 
+/** Lanes share so many locks for each handler, however many lanes are claimed: the server has room for a bounded number. */
+const LANE_LOCKS = 1_024
+
+/**
+ * Whether something is in the way of a row of a lane: an earlier one that is in flight or dead, or any that is in flight,
+ * as a later one is when this one's transaction took longer.
+ */
+export const HELD_UP = (row: string): string => `exists (
+    select from lazaret.outbox b
+    where b.channel = ${row}.channel and b.target = ${row}.target and b.lane = ${row}.lane
+      and b.owner is not null and b.lane is not null and (b.seq < ${row}.seq or b.status = 'in_flight'))`
+
 /** The cycle that ends when a failed row is replayed, as `failure_history` keeps it. Fields are only ever added. */
 const ENDED_CYCLE = `
 create function lazaret.outbox_ended_cycle(p_row lazaret.outbox, p_replayed_by text, p_at timestamptz)
@@ -43,7 +55,7 @@ begin
         'x-replay-attempt', n.number::text, 'x-replay-handler', o.target,
         'x-idempotency-key', coalesce(o.idempotency_key, o.foreign_id, o.event_id::text))
     from (
-      select f.seq, greatest(f.replays, coalesce(l.replays, 0)) + 1 as number, case when h.by_key then f.key end as lane
+      select f.seq, greatest(f.replays, coalesce(l.replays, 0)) + 1 as number, case when h.by_key then nullif(f.key, '') end as lane
       from lazaret.outbox f left join lazaret.dead_letters l on l.id = f.letter_id
         left join lazaret.outbox_handlers h on h.channel = f.channel and h.handler = f.target
       where f.event_id = p_event_id and f.failed_at is not null
@@ -69,10 +81,11 @@ revoke all on function lazaret.outbox_replay(uuid, bigint, text) from public;
 
 /**
  * Takes back what processes had that are dead. Each statement in it sees what was committed before it began: an owner is
- * ended first, from then on it can claim nothing, and only then are its rows looked for.
+ * ended first, from then on it can claim nothing, and only then are its rows looked for. Whoever cannot tell whether the
+ * others could have renewed their leases takes only those for dead that have resigned.
  */
 const RECLAIM = `
-create function lazaret.outbox_reclaim() returns integer language plpgsql
+create function lazaret.outbox_reclaim(p_resigned_only boolean default false) returns integer language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
   v_owner record;
@@ -82,6 +95,7 @@ begin
   for v_owner in
     delete from lazaret.outbox_owners where id = any (array(
       select id from lazaret.outbox_owners where lease_until < pg_catalog.clock_timestamp()
+        and (lease_until = '-infinity' or not p_resigned_only)
       for update skip locked))
     returning id, running
   loop
@@ -100,13 +114,76 @@ end
 $$;
 `
 
+/**
+ * Gives back what is in flight for an owner that does not exist, among so many rows from that number on. An owner that is
+ * gone claims nothing any more and its number is never given again; so once it is found to be gone, whatever still names
+ * it can be taken.
+ */
+const STRAYS = `
+create function lazaret.outbox_give_back_strays(p_from bigint, p_rows integer, out found integer, out next bigint)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_seqs bigint[];
+  v_owners bigint[];
+begin
+  select pg_catalog.max(l.seq) + 1,
+    pg_catalog.array_agg(l.seq) filter (where l.is_stray), pg_catalog.array_agg(distinct l.owner) filter (where l.is_stray)
+    into next, v_seqs, v_owners
+  from (
+    select o.seq, o.owner, o.status = 'in_flight' and not exists (
+        select from lazaret.outbox_owners w where w.id = o.owner) as is_stray
+    from lazaret.outbox o where o.seq >= p_from order by o.seq limit p_rows
+  ) l;
+  update lazaret.outbox o set status = 'pending', owner = null
+    where o.seq = any (v_seqs) and o.owner = any (v_owners) and o.status = 'in_flight';
+  get diagnostics found = row_count;
+end
+$$;
+`
+
+/**
+ * Claims these rows, each the first of its lane, as far as that is still so. Each statement in it sees what was committed
+ * before it began: whoever claimed in the lane before the lock was had is seen by the claim. A lane that somebody else
+ * has locked is his.
+ */
+const CLAIM_FIRST = `
+create function lazaret.outbox_claim_first(p_channel text, p_handler text, p_owner bigint, p_generation bigint,
+  p_seqs bigint[], p_number bigint, p_ended bigint[])
+returns setof lazaret.outbox language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_free bigint[];
+begin
+  delete from lazaret.outbox_claims where owner = p_owner and number = any (p_ended);
+  perform from lazaret.outbox_owners where id = p_owner for key share;
+  if not found then return; end if;
+  v_free := array(
+    select o.seq from lazaret.outbox o where o.seq = any (p_seqs) and o.lane is not null
+      and pg_catalog.pg_try_advisory_xact_lock(
+        pg_catalog.hashtext(p_channel || pg_catalog.chr(30) || p_handler), pg_catalog.hashtext(o.lane) & ${LANE_LOCKS - 1}));
+  v_free := array(
+    select c.seq from lazaret.outbox c
+    where c.seq = any (v_free) and c.channel = p_channel and c.target = p_handler and c.owner is null
+      and c.next_attempt_at <= pg_catalog.statement_timestamp() and c.generation <= p_generation
+      and not ${HELD_UP('c')} and not exists (
+        select from lazaret.outbox e
+        where e.channel = c.channel and e.target = c.target and e.lane = c.lane and e.owner is null and e.seq < c.seq)
+    for update skip locked);
+  if pg_catalog.cardinality(v_free) = 0 then return; end if;
+  insert into lazaret.outbox_claims (owner, number, seqs) values (p_owner, p_number, v_free);
+  return query update lazaret.outbox o set status = 'in_flight', owner = p_owner
+    where o.seq = any (v_free) returning o.*;
+end
+$$;
+`
+
 const COPIED = `event_id, foreign_id, idempotency_key, channel, type, key, source, payload, payload_bytes, sealed,
       headers, generation, next_attempt_at, occurred_at, expires_at, created_at`
 const copiedOf = (row: string) => COPIED.replaceAll(/\w+/g, `${row}.$&`)
 
 /**
  * What another program inserts names no handler: the row is given to the first of the channel's, and a copy to each of the
- * others. What the library enqueues has its handlers already, and this is not run for it.
+ * others. What the library enqueues has its handlers already, and this is not run for it. An empty key is
+ * none: events without a key wait for nobody.
  */
 const FAN_OUT = `
 create function lazaret.outbox_fan_out() returns trigger language plpgsql
@@ -119,11 +196,11 @@ begin
   loop
     if new.target is null then
       new.target := v_handler.handler;
-      new.lane := case when v_handler.by_key then new.key end;
+      new.lane := case when v_handler.by_key then nullif(new.key, '') end;
       perform pg_catalog.pg_notify('${NOTIFY_CHANNEL}', new.channel);
     else
       insert into lazaret.outbox (${COPIED}, target, lane)
-        values (${copiedOf('new')}, v_handler.handler, case when v_handler.by_key then new.key end);
+        values (${copiedOf('new')}, v_handler.handler, case when v_handler.by_key then nullif(new.key, '') end);
     end if;
   end loop;
   return new;
@@ -151,10 +228,10 @@ begin
     where channel = p_channel order by registered_at, handler limit 1;
   if not found then return 0; end if;
   insert into lazaret.outbox (${COPIED}, target, lane)
-    select ${copiedOf('o')}, h.handler, case when h.by_key then o.key end
+    select ${copiedOf('o')}, h.handler, case when h.by_key then nullif(o.key, '') end
     from lazaret.outbox o join lazaret.outbox_handlers h on h.channel = p_channel and h.handler <> v_first.handler
     where o.seq = any (v_seqs) order by o.seq;
-  update lazaret.outbox set target = v_first.handler, lane = case when v_first.by_key then key end
+  update lazaret.outbox set target = v_first.handler, lane = case when v_first.by_key then nullif(key, '') end
     where seq = any (v_seqs);
   return pg_catalog.cardinality(v_seqs);
 end
@@ -212,4 +289,5 @@ create trigger outbox_to_letter after update of deleted_at on lazaret.outbox
   for each statement execute function lazaret.outbox_to_letter();
 `
 
-export const FUNCTIONS: string = ENDED_CYCLE + REPLAY + RECLAIM + FAN_OUT + ADOPT + IN_STEP
+export const FUNCTIONS: string =
+  ENDED_CYCLE + REPLAY + RECLAIM + STRAYS + CLAIM_FIRST + FAN_OUT + ADOPT + IN_STEP

@@ -62,8 +62,8 @@ create index outbox_pending on lazaret.outbox (channel, target, next_attempt_at,
 create index outbox_failed on lazaret.outbox (event_id) where failed_at is not null;
 create index outbox_failed_by_time on lazaret.outbox (failed_at) where failed_at is not null;
 create index outbox_letters on lazaret.outbox (letter_id) where letter_id is not null;
-create index outbox_lanes on lazaret.outbox (channel, target, lane, seq) where lane is not null;
-create index outbox_busy_lanes on lazaret.outbox (channel, target, lane)
+create index outbox_lanes on lazaret.outbox (channel, target, lane, seq) where owner is null and lane is not null;
+create index outbox_busy_lanes on lazaret.outbox (channel, target, lane, seq)
   where owner is not null and lane is not null;
 create index outbox_replays on lazaret.outbox (event_id, replay) where replay is not null;
 create index outbox_out_of_step on lazaret.outbox (seq) where (deleted_at is null) <> (discarded_at is null);

@@ -1,0 +1,158 @@
+import { Pool } from 'pg'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { findPostgres } from '../../../test/services/postgres.ts'
+import { make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
+import { TestDatabase } from '../../../test/support/postgres.ts'
+import { idOf } from '../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../testing/conformance/harness.ts'
+
+const found = await findPostgres()
+const server = found.found ? await found.start() : undefined
+const database = server && (await TestDatabase.migrated(server))
+const world = new OutboxWorld(database!)
+afterEach(async () => {
+  await world.close()
+  await database?.clear()
+})
+afterAll(async () => {
+  await database?.close()
+  await server?.close()
+})
+const why = found.found ? '' : ` (skipped: ${found.why})`
+const DONE = { outcome: 'done' } as const
+const LOST = { code: 'LAZARET_DELIVERY_LOST' }
+
+/** Every process is taken for dead, as others see it. */
+async function endLeases(): Promise<void> {
+  await database!.pool.query(`update lazaret.outbox_owners set lease_until = '-infinity'`)
+  await database!.pool.query('select lazaret.outbox_reclaim()')
+}
+
+describe.runIf(found.found)(`leases that are lost${why}`, () => {
+  it('E21: what is claimed again while its first handler still runs is not forgotten with it', async () => {
+    const channel = uniqueName('orders')
+    const outbox = world.process({ leaseMs: 600_000, maxPollMs: 50 })
+    const inbox = await world.subscribe(outbox, channel)
+    const [event, other] = make.events(2, { channel })
+    await outbox.publish([event!])
+    const first = await inbox.next()
+    await inbox.subscription.begin(first, [])
+    await endLeases()
+    const second = await inbox.next()
+    await inbox.subscription.begin(second, [])
+    await expect(inbox.subscription.settle(first, DONE)).rejects.toMatchObject(LOST)
+    // The next claim clears away the notes of claims that have ended.
+    await outbox.publish([other!])
+    await inbox.next()
+    await endLeases()
+    const rows = await database!.rows(
+      'select status, attempts from lazaret.outbox where event_id = $1 and owner is null',
+      [event!.id],
+    )
+    expect(rows, 'it goes to others, and both attempts count').toEqual([{ status: 'pending', attempts: 2 }])
+  })
+
+  it('E21: what is in flight for nobody comes back', async () => {
+    const channel = uniqueName('orders')
+    const inbox = await world.subscribe(world.process({ leaseMs: 300, maxPollMs: 50 }), channel)
+    const [event] = make.events(1, { channel })
+    const writer = world.process()
+    inbox.subscription.pause()
+    await writer.publish([event!])
+    await database!.pool.query(
+      `update lazaret.outbox set status = 'in_flight', owner = 0 where event_id = $1`,
+      [event!.id],
+    )
+    inbox.subscription.resume()
+    expect(idOf(await inbox.next())).toBe(event!.id)
+    const owners = await database!.rows('select id from lazaret.outbox_owners')
+    expect(owners).toHaveLength(1)
+    await patience.quiet()
+    await inbox.assertEmpty('it came twice')
+  })
+})
+
+/** Resolves when the lease of the only process was renewed that often. */
+async function untilRenewed(times: number): Promise<void> {
+  const seen = new Set<string>()
+  await patience.eventually(async () => {
+    const owners = await database!.rows<{ until: string; is_over: boolean }>(
+      'select lease_until::text as until, lease_until < clock_timestamp() as is_over from lazaret.outbox_owners',
+    )
+    expect(owners).toMatchObject([{ is_over: false }])
+    seen.add(owners[0]!.until)
+    return seen.size > times
+  }, `the lease is renewed ${times} times`)
+}
+
+describe.runIf(found.found)(`leases that are kept${why}`, () => {
+  it('B8: whoever reads the past keeps up neither a lease nor a settlement nor a subscription', async () => {
+    const channel = uniqueName('orders')
+    await database!.pool.query(`create table lazaret.outbox_delivered_20200101 partition of lazaret.outbox_delivered
+      for values from ('2020-01-01 00:00:00+00') to ('2020-01-02 00:00:00+00')`)
+    const reader = await database!.pool.connect()
+    await reader.query('begin; select count(*) from lazaret.outbox_delivered')
+    const outbox = world.process({ leaseMs: 900, delivered: 'partition', deliveredRetentionMs: 86_400_000 })
+    const inbox = await world.subscribe(outbox, channel)
+    await outbox.publish(make.events(1, { channel }))
+    const delivery = await inbox.next()
+    await untilRenewed(4)
+    await inbox.done(delivery)
+    await reader.query('commit')
+    reader.release()
+    const isThere = `select to_regclass('lazaret.outbox_delivered_20200101') is not null as "isThere"`
+    await patience.eventually(
+      async () => !(await database!.rows<{ isThere: boolean }>(isThere))[0]!.isThere,
+      'the day is dropped when nobody reads it any more',
+    )
+  })
+
+  it.each([true, false])(
+    'B8: handlers that have all other connections do not end the lease (listen: %s)',
+    async listen => {
+      const channel = uniqueName('orders')
+      const pool = new Pool({ connectionString: database!.url, max: 3 })
+      const outbox = world.process({ pool, leaseMs: 600, listen })
+      await world.subscribe(outbox, channel)
+      const handlers = await Promise.all([pool.connect(), pool.connect()])
+      await untilRenewed(5)
+      for (const each of handlers) each.release()
+      await outbox.close()
+      await pool.end()
+    },
+  )
+})
+
+describe.runIf(server?.node)(`an outage${why}`, () => {
+  it('B8: one that outlasts every lease ends no process that lives', async () => {
+    const LEASE_MS = 1_200
+    const channel = uniqueName('orders')
+    const inboxes = []
+    for (let process = 0; process < 3; process++) {
+      const outbox = world.process({ leaseMs: LEASE_MS, maxPollMs: 50 })
+      inboxes.push(await world.subscribe(outbox, channel, { prefetch: 1 }))
+      // They renew their leases one after the other, not all at once.
+      await patience.pass(LEASE_MS / 10)
+    }
+    await world.process().publish(make.events(3, { channel }))
+    const deliveries = await Promise.all(inboxes.map(inbox => inbox.next()))
+    for (const [index, inbox] of inboxes.entries()) await inbox.subscription.begin(deliveries[index]!, [])
+    const leases = (isOver: boolean) =>
+      database!.rows<{ id: string }>(
+        'select id from lazaret.outbox_owners where (lease_until < clock_timestamp()) = $1 order by id',
+        [isOver],
+      )
+    const owners = await leases(false)
+    expect(owners).toHaveLength(3)
+    await server!.node!.kill()
+    await patience.pass(LEASE_MS)
+    await server!.node!.start()
+    await patience.eventually(
+      async () => (await leases(false).catch(() => [])).length === 3,
+      'all leases are renewed',
+    )
+    expect(await leases(false)).toEqual(owners)
+    for (const [index, inbox] of inboxes.entries()) await inbox.done(deliveries[index]!)
+    await inboxes[0]!.assertEmpty('somebody was taken for dead')
+  })
+})

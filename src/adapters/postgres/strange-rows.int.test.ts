@@ -1,0 +1,87 @@
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { findPostgres } from '../../../test/services/postgres.ts'
+import { make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
+import { TestDatabase } from '../../../test/support/postgres.ts'
+import { eventOf } from '../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../testing/conformance/harness.ts'
+
+const found = await findPostgres()
+const server = found.found ? await found.start() : undefined
+const database = server && (await TestDatabase.migrated(server))
+const world = new OutboxWorld(database!)
+afterEach(() => world.close())
+afterAll(async () => {
+  await database?.close()
+  await server?.close()
+})
+const why = found.found ? '' : ` (skipped: ${found.why})`
+
+const insert = (channel: string, key: string, at: string) =>
+  database!.pool.query(
+    `insert into lazaret.outbox (channel, type, key, payload, next_attempt_at) values ($1, 'order.placed', $2, '{}', $3)`,
+    [channel, key, at],
+  )
+
+describe.runIf(found.found)(`rows that other programs insert${why}`, () => {
+  it.each(['before', 'after'])('B9: an empty key is no key, %s its handler is known', async when => {
+    const channel = uniqueName('orders')
+    const subscribe = () => world.subscribe(world.process({ maxPollMs: 50 }), channel, { ordering: 'by-key' })
+    const early = when === 'after' ? await subscribe() : undefined
+    await insert(channel, '', 'now')
+    await insert(channel, '', 'now')
+    const inbox = early ?? (await subscribe())
+    await inbox.take(2)
+  })
+
+  it('B9: an empty key of an event that is published is none either', async () => {
+    const channel = uniqueName('orders')
+    const outbox = world.process({ maxPollMs: 50 })
+    const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })
+    await outbox.publish([1, 2].map(() => ({ ...make.event({ channel }), key: '' })))
+    await inbox.take(2)
+  })
+
+  it.each(['by-key', 'none'] as const)(
+    'S1: one that waits for ever keeps up no other (%s)',
+    async ordering => {
+      const channel = uniqueName('orders')
+      const errors: unknown[] = []
+      const outbox = world.process({ maxPollMs: 50, onError: error => errors.push(error) })
+      const inbox = await world.subscribe(outbox, channel, { ordering })
+      await insert(channel, 'a', 'infinity')
+      await inbox.assertEmpty('it came before its time')
+      await insert(channel, 'b', '-infinity')
+      expect(eventOf(await inbox.next()).key).toBe('b')
+      expect(errors).toEqual([])
+    },
+  )
+})
+
+describe.runIf(found.found)(`claims that fail${why}`, () => {
+  it('S1: are told, and made again', async () => {
+    const channel = uniqueName('orders')
+    const { pool } = database!
+    const errors: unknown[] = []
+    let isFailing = true
+    const outbox = world.process({
+      maxPollMs: 50,
+      onError: error => errors.push(error),
+      pool: {
+        connect: () => pool.connect(),
+        query: (text, values) =>
+          isFailing && text.startsWith('with alive')
+            ? Promise.reject(new Error('permission denied'))
+            : pool.query(text, values),
+      },
+    })
+    const inbox = await world.subscribe(outbox, channel)
+    await insert(channel, 'a', 'now')
+    await patience.eventually(() => errors.length > 1, 'two claims have failed')
+    expect(errors[0]).toMatchObject({
+      code: 'LAZARET_STORE_FAILED',
+      message: expect.stringContaining('permission denied'),
+    })
+    isFailing = false
+    await inbox.next()
+  })
+})
