@@ -1,7 +1,6 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { drain, fillWithPast, prepare } from '../../../bench/outbox/growth.ts'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { die, make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
+import { die, make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../test/support/postgres.ts'
 import { systemClock } from '../../ports/system-clock.ts'
 import { idOf } from '../../testing/conformance/broker/world.ts'
@@ -9,16 +8,7 @@ import { uniqueName } from '../../testing/conformance/harness.ts'
 import { Past } from './broker/past.ts'
 import type { PostgresOptions } from './index.ts'
 
-const found = await findPostgres()
-const server = found.found ? await found.start() : undefined
-const database = server && (await TestDatabase.migrated(server))
-const world = new OutboxWorld(database!)
-afterEach(() => world.close())
-afterAll(async () => {
-  await database?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
+const { found, server, database, world, why } = await postgresWorld()
 const DAY_MS = 86_400_000
 
 /** One event delivered, one failed and one waiting for its handler. */

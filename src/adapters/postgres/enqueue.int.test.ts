@@ -1,24 +1,13 @@
 import { Client } from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { die, make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
+import { describe, expect, it } from 'vitest'
+import { die, make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import { systemClock } from '../../ports/system-clock.ts'
 import { createSealing } from '../../runtime/sealing/sealing.ts'
 import { eventOf, idOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 
-const found = await findPostgres()
-const server = found.found ? await found.start() : undefined
-const database = server && (await TestDatabase.migrated(server))
-const world = new OutboxWorld(database!)
-afterEach(() => world.close())
-afterAll(async () => {
-  await database?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
+const { found, database, world, why } = await postgresWorld()
 
 describe.runIf(found.found)(`enqueueing${why}`, () => {
   it('S1: events are there when the transaction commits, and never were when it does not', async () => {

@@ -1,20 +1,9 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
+import { describe, expect, it } from 'vitest'
+import { make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
 import { eventOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 
-const found = await findPostgres()
-const server = found.found ? await found.start() : undefined
-const database = server && (await TestDatabase.migrated(server))
-const world = new OutboxWorld(database!)
-afterEach(() => world.close())
-afterAll(async () => {
-  await database?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
+const { found, database, world, why } = await postgresWorld()
 
 const insert = (channel: string, key: string, at: string) =>
   database!.pool.query(
