@@ -125,6 +125,7 @@ describe.runIf(found.found)(`a table with a past${why}`, () => {
             `select n_tup_upd::int as all, n_tup_hot_upd::int as hot from pg_stat_user_tables where relname = 'outbox'`,
           )
         )[0]!
+      await tellCounts(fresh)
       await patience.eventually(async () => (await updates()).all >= 4_000, 'updates are counted')
       expect((await updates()).hot).toBeGreaterThan(1_500)
     } finally {
@@ -132,6 +133,15 @@ describe.runIf(found.found)(`a table with a past${why}`, () => {
     }
   })
 })
+
+/** A connection tells what it has counted ten seconds after its last statement, or when it is asked to. */
+async function tellCounts({ pool }: TestDatabase): Promise<void> {
+  const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
+  for (const client of clients) {
+    await client.query('select pg_stat_force_next_flush()')
+    client.release()
+  }
+}
 
 function watching(pool: TestDatabase['pool'], statements: string[]) {
   return {
