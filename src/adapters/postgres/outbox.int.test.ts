@@ -143,6 +143,25 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
     expect(letters).toEqual(statement.startsWith('delete') ? [] : [{ state: 'discarded' }])
   })
 
+  it.each([
+    ['discarded', `update lazaret.dead_letters set state = 'discarded' where channel = $1`],
+    ['deleted', 'delete from lazaret.dead_letters where channel = $1'],
+  ])('S1: the one letter of an event that was published twice and failed twice can be %s', async (_, how) => {
+    const channel = uniqueName('orders')
+    const outbox = world.process()
+    const inbox = await world.subscribe(outbox, channel)
+    const [event] = make.events(1, { channel })
+    await outbox.publish([event!])
+    await outbox.publish([event!])
+    for (const delivery of await inbox.take(2)) await die(inbox, delivery)
+    await database!.pool.query(how, [channel])
+    const failed = (await world.rows(event!.id)).map(row => [row.status, row.deleted_at !== null])
+    expect(failed).toEqual([
+      ['failed', true],
+      ['failed', true],
+    ])
+  })
+
   it('S1: a deletion that was taken back is heard of when the row is deleted again', async () => {
     const channel = uniqueName('orders')
     const outbox = world.process()

@@ -247,16 +247,20 @@ const IN_STEP = `
 create function lazaret.letter_to_outbox() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
-  v_channel text;
+  v_told integer;
 begin
   if tg_op = 'UPDATE' and old.state in ('resolved', 'discarded') and new.state in ('dead', 'quarantined', 'parked') then
     update lazaret.outbox set deleted_at = null, discarded_at = null
       where letter_id = new.id and status = 'failed' and deleted_at is not null;
   elsif tg_op = 'DELETE' or new.state in ('resolved', 'discarded') then
-    update lazaret.outbox
-      set deleted_at = pg_catalog.clock_timestamp(), discarded_at = pg_catalog.clock_timestamp(), lane = null
-      where letter_id = old.id and status = 'failed' and deleted_at is null returning channel into v_channel;
-    if found then perform pg_catalog.pg_notify('${NOTIFY_CHANNEL}', v_channel); end if;
+    -- What was published twice may have failed twice, and has one letter.
+    with changed as (
+      update lazaret.outbox
+        set deleted_at = pg_catalog.clock_timestamp(), discarded_at = pg_catalog.clock_timestamp(), lane = null
+        where letter_id = old.id and status = 'failed' and deleted_at is null returning channel
+    )
+    select count(pg_catalog.pg_notify('${NOTIFY_CHANNEL}', c.channel)) into v_told
+      from (select distinct channel from changed) c;
   end if;
   return null;
 end
