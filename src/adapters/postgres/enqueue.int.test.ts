@@ -216,6 +216,32 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     await ship.assertEmpty('a replay for another handler came here')
   })
 
+  it.each(['new', 'failed here'])(
+    'K8: a replay for a handler that is not there is for nobody else, and waits for it (%s)',
+    async kind => {
+      const channel = uniqueName('orders')
+      const outbox = world.process({ maxPollMs: 50 })
+      const [bill, ship] = [await world.subscribe(outbox, channel), 'ship']
+      const [event] = make.events(1, { channel, key: 'a' })
+      if (kind === 'failed here') {
+        const inbox = await world.subscribe(outbox, channel, { handler: ship, ordering: 'by-key' })
+        await outbox.publish([event!])
+        await die(inbox, await inbox.next())
+        await bill.done(await bill.next())
+        await inbox.subscription.close()
+        await database!.pool.query('delete from lazaret.outbox_handlers where handler = $1', [ship])
+      }
+      const headers = { [REPLAY_HEADERS.replayId]: 'replay-1', [REPLAY_HEADERS.handler]: ship }
+      await outbox.publish([{ ...event!, headers }])
+      await bill.assertEmpty('a replay for another handler came here')
+      const later = await world.subscribe(outbox, channel, { handler: ship, ordering: 'by-key' })
+      await outbox.publish(make.events(1, { channel, key: 'a' }))
+      expect(idOf(await later.next())).toBe(event!.id)
+      await later.assertEmpty('a later event of the key ran beside it')
+      expect((await world.rows(event!.id)).filter(({ target }) => target === ship)).toHaveLength(1)
+    },
+  )
+
   it('a generation is left to consumers that have it', async () => {
     const channel = uniqueName('orders')
     const [old, young] = [world.process({ maxPollMs: 50 }), world.process({ generation: 2, maxPollMs: 50 })]

@@ -5,12 +5,23 @@ import { holdable } from '../text.ts'
 import type { ClaimFor } from './claiming.ts'
 import { eventUuid } from './event-row.ts'
 
+/**
+ * Rows may have waited for a handler that was not there: replays of one that is retired, say. They are in lanes if it
+ * keeps keys in order, and in none if it does not.
+ */
+const enter = (lanes: string) => `with entered as (
+    insert into lazaret.outbox_handlers (channel, handler, by_key) values ($1, $2, $3) on conflict do nothing returning 1)
+  update lazaret.outbox set ${lanes}
+    and exists (select from entered) and channel = $1 and target = $2 and owner is null`
+const ENTER = enter('lane = null where lane is not null')
+const ENTER_BY_KEY = enter(`lane = key where lane is null and key <> ''`)
+
 /** Makes the handler known, so that it gets what is enqueued from now on, and what was there for nobody. */
 export async function enterHandler(on: PgQueryable, { channel, handler, isByKey }: ClaimFor): Promise<void> {
   await ask(
     on,
     `subscribing handler ${handler}`,
-    `insert into lazaret.outbox_handlers (channel, handler, by_key) values ($1, $2, $3) on conflict do nothing`,
+    isByKey ? ENTER_BY_KEY : ENTER,
     [channel, handler, isByKey],
   )
   const { rows } = await ask(

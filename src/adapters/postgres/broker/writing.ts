@@ -16,13 +16,17 @@ const EVENTS = `select * from rows from (json_to_recordset($1::json) as (${EVENT
   id, "foreignId", "idempotencyKey", channel, type, key, source, handler, payload, bytes, sealed, headers, replay,
   replays, "occurredAt", "expiresAt", place)`
 
-/** Every handler of the channel gets a row; a replay is for the one that failed. Without a handler it is for nobody yet. */
+/**
+ * Every handler of the channel gets a row; a replay is for the one that failed, and waits for it when it is not there.
+ * Without a handler it is for nobody yet.
+ */
 const FOR_HANDLERS = `from incoming e left join lazaret.outbox_handlers h
   on h.channel = e.channel and (e.handler is null or h.handler = e.handler)`
+const TARGET = 'coalesce(h.handler, e.handler)'
 
 const INSERT = `insert into lazaret.outbox (event_id, foreign_id, idempotency_key, channel, type, key, source, target,
     payload, payload_bytes, sealed, headers, generation, lane, replay, replays, occurred_at, expires_at)
-  select e.id, e."foreignId", e."idempotencyKey", e.channel, e.type, e.key, e.source, h.handler, e.payload,
+  select e.id, e."foreignId", e."idempotencyKey", e.channel, e.type, e.key, e.source, ${TARGET}, e.payload,
     decode(e.bytes, 'base64'), e.sealed, e.headers, $2::bigint, case when h.by_key then nullif(e.key, '') end, e.replay, e.replays,
     to_timestamp(e."occurredAt" / 1000), to_timestamp(e."expiresAt" / 1000)
   ${FOR_HANDLERS}`
@@ -63,14 +67,14 @@ revived as (
     replay = e.replay, replays = greatest(o.replays, e.replays), lane = case when h.by_key then nullif(e.key, '') end,
     seq = case when h.by_key and o.lane is null and e.key <> ''
       then nextval(pg_get_serial_sequence('lazaret.outbox', 'seq')) else o.seq end
-  from incoming e join lazaret.outbox_handlers h
-    on h.channel = e.channel and (e.handler is null or h.handler = e.handler)
-  where o.event_id = e.id and o.failed_at is not null and o.status = 'failed' and o.channel = e.channel and o.target = h.handler
+  ${FOR_HANDLERS}
+  where o.event_id = e.id and o.failed_at is not null and o.status = 'failed' and o.channel = e.channel
+    and o.target = ${TARGET}
   returning o.event_id, o.channel, o.target
 ), added as (
   ${INSERT}
   where not exists (
-      select from revived r where r.event_id = e.id and r.channel = e.channel and r.target = h.handler)
+      select from revived r where r.event_id = e.id and r.channel = e.channel and r.target = ${TARGET})
     and not exists (
       select from lazaret.outbox o where o.event_id = e.id and o.replay = e.replay
         and o.status in ('pending', 'in_flight') and o.channel = e.channel)
