@@ -266,30 +266,42 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     },
   )
 
-  it('K8: a replay that is sent twice at the same moment comes once', async () => {
-    const channel = uniqueName('orders')
-    const outbox = world.process()
-    const inbox = await world.subscribe(outbox, channel)
-    const [event] = make.events(1, { channel })
-    await outbox.publish([event!])
-    await die(inbox, await inbox.next())
-    inbox.subscription.pause()
-    const replay = {
-      ...event!,
-      headers: { [REPLAY_HEADERS.replayId]: 'replay-1', [REPLAY_HEADERS.replayAttempt]: '1' },
-    }
-    // Both have begun before either can go on.
-    const holder = await database!.pool.connect()
-    await holder.query('begin')
-    await holder.query('select from lazaret.outbox where event_id = $1 for update', [event!.id])
-    const publishing = [outbox.publish([replay]), outbox.publish([replay])]
-    await patience.eventually(async () => {
+  it.each(['the same replay', 'somebody with psql'])(
+    'K8: a replay that is sent at the same moment by %s as well comes once',
+    async other => {
+      const channel = uniqueName('orders')
+      const outbox = world.process()
+      const inbox = await world.subscribe(outbox, channel)
+      const [event] = make.events(1, { channel })
+      await outbox.publish([event!])
+      await die(inbox, await inbox.next())
+      inbox.subscription.pause()
+      const replay = {
+        ...event!,
+        headers: { [REPLAY_HEADERS.replayId]: 'replay-1', [REPLAY_HEADERS.replayAttempt]: '1' },
+      }
       const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return (await database!.rows(waiting)).length === 2
-    }, 'both wait')
-    await holder.query('commit')
-    holder.release()
-    await Promise.all(publishing)
-    expect(await world.rows(event!.id)).toHaveLength(1)
-  })
+      const untilWaiting = (count: number) =>
+        patience.eventually(
+          async () => (await database!.rows(waiting)).length === count,
+          `${count} of them wait`,
+        )
+      // Both have begun before either can go on.
+      const holder = await database!.pool.connect()
+      await holder.query('begin')
+      await holder.query('select from lazaret.outbox where event_id = $1 for update', [event!.id])
+      const first =
+        other === 'the same replay'
+          ? outbox.publish([replay])
+          : database!.pool.query(`select lazaret.outbox_replay($1, null, 'ada')`, [event!.id])
+      await untilWaiting(1)
+      const second = outbox.publish([replay])
+      await untilWaiting(2)
+      await holder.query('commit')
+      holder.release()
+      await Promise.all([first, second])
+      const rows = await world.rows(event!.id)
+      expect(rows).toMatchObject([{ status: 'pending', failure_history: [{ attempts: 1 }] }])
+    },
+  )
 })

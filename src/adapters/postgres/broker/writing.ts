@@ -4,9 +4,8 @@ import type { EventCodec } from '../../../ports/letter-codec.ts'
 import { ask, inTransaction } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
 import { column, fromColumn, isFit, numbers } from '../columns.ts'
-import { NOTIFY_CHANNEL } from '../schema/functions.ts'
-import { holdable } from '../text.ts'
-import { EVENT_RECORD, type EventRecord, eventRecord, recordJson } from './event-row.ts'
+import { BY_SQL, NOTIFY_CHANNEL } from '../schema/functions.ts'
+import { EVENT_RECORD, type EventRecord, eventRecord, eventUuid, recordJson } from './event-row.ts'
 
 /** One statement takes so many events, or so much text of them, at most. */
 const MOST_EVENTS = 1_000
@@ -54,7 +53,7 @@ const ENQUEUE_COLUMNS = `with added as (
 /**
  * Events that may have failed here before. What is failed is replayed in place: the cycle joins the history, and the row
  * keeps its place before all that have waited for it. Had it been let go, later ones may have overtaken it, so it goes to
- * the end. The rest is new, but for a replay that is on its way already.
+ * the end. The rest is new, but for a replay that is on its way already, or of what SQL has sent on its way meanwhile.
  */
 const PUBLISH = `with incoming as (${EVENTS}),
 revived as (
@@ -76,8 +75,9 @@ revived as (
   where not exists (
       select from revived r where r.event_id = e.id and r.channel = e.channel and r.target = ${TARGET})
     and not exists (
-      select from lazaret.outbox o where o.event_id = e.id and o.replay = e.replay
-        and o.status in ('pending', 'in_flight') and o.channel = e.channel)
+      select from lazaret.outbox o where o.event_id = e.id and o.replay = any (array[e.replay, '${BY_SQL}'])
+        and e.replay is not null and o.status in ('pending', 'in_flight') and o.channel = e.channel
+        and (e.handler is null or o.target = e.handler))
   order by e.place, h.handler
 ) ${TELL}`
 
@@ -93,14 +93,19 @@ const REPLAY_LOCKS = 0x4c5a5250
 const LOCK_REPLAYS = `select pg_advisory_xact_lock(${REPLAY_LOCKS}, number)
   from (select distinct hashtext(id) & 1023 as number from unnest($1::text[]) as id order by 1) locks`
 
-/** Of two who publish one replay at the same moment the second waits, and finds that it is on its way. */
+/** Whoever replays the same with SQL has these rows. */
+const LOCK_FAILED = `select from lazaret.outbox
+  where event_id = any ($1::uuid[]) and failed_at is not null order by event_id, seq for update`
+
+/** Of two who replay one event at the same moment the second waits, and finds that it is on its way. */
 export async function publishEvents(pool: PgPool, written: Written, codec: EventCodec): Promise<void> {
   const replays = written.events.filter(({ headers }) => headers[REPLAY_HEADERS.replayId] !== undefined)
   if (replays.length === 0) return writeEvents(pool, 'publish', written, codec)
   const doing = 'publishing replays'
-  const ids = replays.map(({ id }) => holdable(id))
+  const ids = replays.map(({ id }) => eventUuid(id))
   await inTransaction(pool, doing, async client => {
     await ask(client, doing, LOCK_REPLAYS, [ids])
+    await ask(client, doing, LOCK_FAILED, [ids])
     await writeEvents(client, 'publish', written, codec)
   })
 }

@@ -1,6 +1,9 @@
 /** What NOTIFY calls it when there may be something to claim; the message is the channel of the events. */
 export const NOTIFY_CHANNEL = 'lazaret_outbox'
 
+/** Which replay sent a row, when it was none of the replays that have an id. */
+export const BY_SQL = 'outbox_replay'
+
 /** Lanes share so many locks for each handler, however many lanes are claimed: the server has room for a bounded number. */
 const LANE_LOCKS = 1_024
 
@@ -47,7 +50,7 @@ begin
       status = 'pending', attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
       first_failed_at = null, failed_at = null, owner = null, next_attempt_at = v_at,
       generation = coalesce(p_new_generation, o.generation),
-      replays = n.number, replay = null, lane = n.lane,
+      replays = n.number, replay = '${BY_SQL}', lane = n.lane,
       seq = case when n.lane is not null and o.lane is null
         then pg_catalog.nextval(pg_catalog.pg_get_serial_sequence('lazaret.outbox', 'seq')) else o.seq end,
       headers = (o.headers - 'x-replay-id') || pg_catalog.jsonb_build_object(
