@@ -56,11 +56,13 @@ export class Settler {
   }
 
   async begin(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean> {
-    const { owner } = this.#parts
     const before = delivery.attempts
     delivery.begin(ended)
-    if (ended.length > 0 && !(await this.#ended.add(endedRow(delivery, before, ended)))) return false
-    return owner.begin(delivery)
+    const isOpen = ended.length === 0 || (await this.#ended.add(endedRow(delivery, before, ended)))
+    const hasBegun = isOpen && (await this.#parts.owner.begin(delivery))
+    // Somebody else has it, or will: nobody here says anything of it any more.
+    if (!hasBegun) this.#forget(delivery)
+    return hasBegun
   }
 
   async settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
