@@ -124,20 +124,27 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     expect(again.headers).toMatchObject({ 'x-trace': 'hush', 'x-replay-attempt': '1' })
   })
 
-  it.each(['plain', 'sealed'])('S5: a replay from psql is not taken for the one before it (%s)', async kind => {
-    const channel = uniqueName('orders')
-    const codec = createSealing({ current: 'k1', keys: { k1: new Uint8Array(32) } })
-    const outbox = world.process(kind === 'sealed' ? { codec } : {})
-    const inbox = await world.subscribe(outbox, channel)
-    const headers = { 'x-trace': 'kept', [REPLAY_HEADERS.replayed]: 'true', [REPLAY_HEADERS.replayId]: 'replay-1' }
-    const event = make.event({ channel, headers })
-    await outbox.publish([event])
-    await die(inbox, await inbox.next())
-    await database!.pool.query(`select lazaret.outbox_replay($1, 0, 'ada')`, [event.id])
-    const again = eventOf(await inbox.next())
-    expect(again.headers).toMatchObject({ 'x-trace': 'kept', [REPLAY_HEADERS.replayed]: 'true' })
-    expect(again.headers).not.toHaveProperty(REPLAY_HEADERS.replayId)
-  })
+  it.each(['plain', 'sealed'])(
+    'S5: a replay from psql is not taken for the one before it (%s)',
+    async kind => {
+      const channel = uniqueName('orders')
+      const codec = createSealing({ current: 'k1', keys: { k1: new Uint8Array(32) } })
+      const outbox = world.process(kind === 'sealed' ? { codec } : {})
+      const inbox = await world.subscribe(outbox, channel)
+      const headers = {
+        'x-trace': 'kept',
+        [REPLAY_HEADERS.replayed]: 'true',
+        [REPLAY_HEADERS.replayId]: 'replay-1',
+      }
+      const event = make.event({ channel, headers })
+      await outbox.publish([event])
+      await die(inbox, await inbox.next())
+      await database!.pool.query(`select lazaret.outbox_replay($1, 0, 'ada')`, [event.id])
+      const again = eventOf(await inbox.next())
+      expect(again.headers).toMatchObject({ 'x-trace': 'kept', [REPLAY_HEADERS.replayed]: 'true' })
+      expect(again.headers).not.toHaveProperty(REPLAY_HEADERS.replayId)
+    },
+  )
 
   it('S6: what another program inserts goes to every handler', async () => {
     const channel = uniqueName('orders')

@@ -1,7 +1,7 @@
 import { OptionsError } from '../../../core/options/faults.ts'
 import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
-import { holdable } from '../text.ts'
+import { holdable, holdableOrNull } from '../text.ts'
 import type { ClaimFor } from './claiming.ts'
 import { eventUuid } from './event-row.ts'
 
@@ -18,12 +18,7 @@ const ENTER_BY_KEY = enter(`lane = key where lane is null and key <> ''`)
 
 /** Makes the handler known, so that it gets what is enqueued from now on, and what was there for nobody. */
 export async function enterHandler(on: PgQueryable, { channel, handler, isByKey }: ClaimFor): Promise<void> {
-  await ask(
-    on,
-    `subscribing handler ${handler}`,
-    isByKey ? ENTER_BY_KEY : ENTER,
-    [channel, handler, isByKey],
-  )
+  await ask(on, `subscribing handler ${handler}`, isByKey ? ENTER_BY_KEY : ENTER, [channel, handler, isByKey])
   const { rows } = await ask(
     on,
     `subscribing handler ${handler}`,
@@ -46,13 +41,19 @@ export async function adopt(on: PgQueryable, channel: string): Promise<boolean> 
 }
 
 /** The later ones of its key need not wait any more; whether there was a dead one. */
-export async function letEventGo(on: PgQueryable, channel: string, eventId: string): Promise<boolean> {
+export async function letEventGo(
+  on: PgQueryable,
+  channel: string,
+  eventId: string,
+  handler?: string,
+): Promise<boolean> {
   const { rowCount } = await ask(
     on,
     `letting event ${eventId} go`,
     `update lazaret.outbox set lane = null
-     where event_id = $2 and failed_at is not null and channel = $1 and lane is not null`,
-    [holdable(channel), eventUuid(eventId)],
+     where event_id = $2 and failed_at is not null and channel = $1 and lane is not null
+       and target = coalesce($3, target)`,
+    [holdable(channel), eventUuid(eventId), holdableOrNull(handler)],
   )
   return rowCount !== 0
 }
