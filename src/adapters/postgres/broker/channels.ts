@@ -78,6 +78,6 @@ export async function countDepth(on: PgQueryable, channel: string, handler: stri
 
 function orderedOtherwise(isByKey: boolean, handler: string): OptionsError {
   const [asked, begun] = isByKey ? ['by-key', 'none'] : ['none', 'by-key']
-  const remedy = `give '${begun}', which handler ${handler} began with, or another handler name`
+  const remedy = `give '${begun}', which handler ${handler} began with, or another handler name; docs/brokers/postgres.md says how to change it`
   return new OptionsError('subscribe', [{ path: 'subscribe.ordering', received: `'${asked}'`, remedy }])
 }
