@@ -30,6 +30,27 @@ describe.runIf(found.found)(`rows that other programs insert${why}`, () => {
     await inbox.take(2)
   })
 
+  it('E21: one whose transaction began before there was a handler is not left for when nothing else is to do', async () => {
+    const channel = uniqueName('orders')
+    const slow = await database!.pool.connect()
+    await slow.query('begin')
+    await slow.query(
+      `insert into lazaret.outbox (channel, type, payload) values ($1, 'order.placed', '{}')`,
+      [channel],
+    )
+    const outbox = world.process({ maxPollMs: 50, leaseMs: 300 })
+    const inbox = await world.subscribe(outbox, channel, { prefetch: 1 })
+    await outbox.publish(make.events(1, { channel }))
+    await inbox.next()
+    await slow.query('commit')
+    slow.release()
+    const forNobody = 'select 1 from lazaret.outbox where channel = $1 and target is null'
+    await patience.eventually(
+      async () => (await database!.rows(forNobody, [channel])).length === 0,
+      'it has a handler, though there is no room for it',
+    )
+  })
+
   it.each(['by-key', 'none'] as const)(
     'S1: one that waits for ever keeps up no other (%s)',
     async ordering => {

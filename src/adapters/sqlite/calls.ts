@@ -83,7 +83,7 @@ export interface WriteCalls {
     revision: number | null,
   ): boolean | Exclude<SendAnswer, undefined>
   giveBack(deliveries: readonly OpenDelivery[]): void
-  letGo(channel: string, eventId: string): void
+  letGo(channel: string, eventId: string, handler: string | undefined): void
 
   claim(handler: string, key: string, token: string, leaseMs: number, retentionMs: number): ClaimAnswer
   renew(handler: string, key: string, token: string, leaseMs: number): boolean
