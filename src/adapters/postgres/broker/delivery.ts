@@ -1,7 +1,7 @@
 import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../core/dead-letter/caps.ts'
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
+import { redirectedFrom } from '../../../core/event/replay-headers.ts'
 import type { Delivery, Undecodable } from '../../../ports/broker.ts'
 import type { EventCodec } from '../../../ports/letter-codec.ts'
 import type { ClaimedRow } from './claiming.ts'
@@ -41,7 +41,7 @@ export class OutboxDelivery implements Delivery {
     this.owner = owner
     this.claim = row.claim
     this.keptLetterId = row.letterKept ? (row.letterId ?? undefined) : undefined
-    this.redirectedFrom = 'raw' in this.content ? undefined : redirectedFrom(this.content)
+    this.redirectedFrom = 'raw' in this.content ? undefined : redirectedFrom(this.content.headers)
     this.#historyNow = this.history
   }
 
@@ -79,11 +79,6 @@ export class OutboxDelivery implements Delivery {
   get attemptLog(): string | null {
     return this.#ended === 0 ? null : JSON.stringify(this.#historyNow)
   }
-}
-
-/** A replay that stays in its channel is for one handler; one that does not is for all of them. */
-function redirectedFrom({ headers }: LazaretEvent): string | undefined {
-  return headers[REPLAY_HEADERS.handler] === undefined ? headers[REPLAY_HEADERS.letterId] : undefined
 }
 
 /** An attempt has all of its fields, unset ones as undefined, which JSON leaves out. */
