@@ -45,6 +45,11 @@ export async function run(): Promise<BenchResult> {
       rows: [
         row(`dead rows, ${PER_SECOND} events/s for ${SECONDS} s`, 'rows', dead),
         row('tables and indexes', 'MB', megabytes),
+        row(
+          'rows in the outbox',
+          'rows',
+          samples.map(({ waiting }) => waiting),
+        ),
       ],
       bars: [
         atMost('most dead rows, second half ÷ first', mostOf(second, 'dead') / mostOf(first, 'dead'), 1.25),

@@ -42,8 +42,10 @@ export class Connection implements Broker {
     return line
   }
 
-  async letGo(channel: string, eventId: string): Promise<void> {
-    await this.#process.cross('broker', 'letGo', () => this.#process.scene.broker.letGo(channel, eventId))
+  async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
+    await this.#process.cross('broker', 'letGo', () =>
+      this.#process.scene.broker.letGo(channel, eventId, handler),
+    )
   }
 
   async close(): Promise<void> {

@@ -107,6 +107,7 @@ export type {
 export type { StandardSchema } from './ports/schema.ts'
 export type { RejectedItem, Sink, WriteResult } from './ports/sink.ts'
 export type { Store } from './ports/store.ts'
+export { ReplayExistsError, StoreClosedError } from './ports/store-errors.ts'
 export {
   approveReplay,
   type Command,

@@ -13,6 +13,8 @@ const SAMPLE_TICKS = 20
 export interface Sample {
   readonly dead: number
   readonly bytes: number
+  /** Rows in the outbox: what is not delivered yet. */
+  readonly waiting: number
 }
 
 /** Events at an even rate, one in ten failing once, for so long; what lies dead in the tables every two seconds. */
@@ -55,7 +57,8 @@ export async function soak(
 
 async function sample(pool: Pool): Promise<Sample> {
   const { rows } = await pool.query(
-    `select sum(n_dead_tup)::float8 as dead, sum(pg_total_relation_size(relid))::float8 as bytes
+    `select sum(n_dead_tup)::float8 as dead, sum(pg_total_relation_size(relid))::float8 as bytes,
+       (select count(*)::float8 from lazaret.outbox) as waiting
      from pg_stat_user_tables where schemaname = 'lazaret'`,
   )
   return rows[0]

@@ -27,7 +27,7 @@ export async function discardLetter(
 ): Promise<DeadLetter | undefined> {
   const letter = await store.deadLetters.change(id, { to: 'discarded', at: decision.at, by: decision.by })
   if (letter === undefined) return undefined
-  await store.broker?.letGo(letter.channel, letter.event.id)
+  await store.broker?.letGo(letter.channel, letter.event.id, letter.handler)
   await append(store, 'letter.discard', id, decision)
   return letter
 }

@@ -65,9 +65,10 @@ export async function purgeLetters(
 }
 
 /** As it was looked at: one that has failed anew since is no longer meant, and may be all there is of its event. */
-async function deleteOne(store: Store, { id, channel, event, state, cycle }: DeadLetter): Promise<boolean> {
+async function deleteOne(store: Store, letter: DeadLetter): Promise<boolean> {
+  const { id, channel, handler, event, state, cycle } = letter
   const isGone = await store.deadLetters.delete(id, { state, lastFailedAt: cycle.lastFailedAt })
-  if (isGone && isHeld(state)) await store.broker?.letGo(channel, event.id)
+  if (isGone && isHeld(state)) await store.broker?.letGo(channel, event.id, handler)
   return isGone
 }
 

@@ -76,7 +76,8 @@ export interface SubscribeOptions {
  * - `subscribe` resolves when deliveries can arrive, and none arrives before, because it could not be settled yet. From
  *   its first subscription on a handler gets every event, also while nobody subscribes. `deliver` must not throw and
  *   must not be called after the subscription's close has resolved.
- * - `letGo` resolves a dead event of an ordered channel: the later ones of its key go on. Unknown ids are ignored.
+ * - `letGo` resolves a dead event of an ordered channel: the later ones of its key go on. With a handler it does so for that
+ *   one; for another of the channel the event may be dead as well, and still undecided. Unknown ids are ignored.
  * - `deadLetterDepths`, where there is one, tells what lies in the broker's own dead-letter places of a handler. It rejects
  *   when nobody answers.
  * - `close` closes every subscription first. Closing twice is safe, using it afterwards rejects.
@@ -86,7 +87,7 @@ export interface Broker {
   readonly capabilities: BrokerCapabilities
   publish(events: readonly LazaretEvent[]): Promise<void>
   subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription>
-  letGo(channel: string, eventId: string): Promise<void>
+  letGo(channel: string, eventId: string, handler?: string): Promise<void>
   deadLetterDepths?(channel: string, handler: string): Promise<readonly QueueDepth[]>
   close(): Promise<void>
 }

@@ -4,13 +4,13 @@ import { createFactory } from '../testing/factories.ts'
 import type { LetterFilter } from './dead-letters.ts'
 import {
   comparePlaces,
-  DEFAULT_PAGE_LIMIT,
   matchesFilter,
   placeOf,
   resolveLetterFilter,
   resolveLetterQuery,
   writeCursor,
 } from './letter-query.ts'
+import { DEFAULT_PAGE_LIMIT } from './page.ts'
 
 const make = createFactory()
 const at = 1_767_000_000_000

@@ -5,13 +5,10 @@ import type { Reason } from '../core/dead-letter/reason.ts'
 import { LETTER_STATES } from '../core/dead-letter/state.ts'
 import { CATEGORIES } from '../core/failure/verdict.ts'
 import { hash128 } from '../core/hash.ts'
-import { OptionsError } from '../core/options/faults.ts'
 import { type Resolved, resolveOptions } from '../core/options/resolve.ts'
-import { integer, number, oneOf, optional, type Rule, text, withDefault } from '../core/options/rules.ts'
+import { number, oneOf, optional, type Rule, text } from '../core/options/rules.ts'
 import type { LetterFilter, LetterQuery } from './dead-letters.ts'
-
-export const DEFAULT_PAGE_LIMIT = 100
-export const MAX_PAGE_LIMIT = 1_000
+import { cursorFault, pageRules } from './page.ts'
 
 const filterRules = {
   channel: optional(text()),
@@ -28,8 +25,7 @@ const filterRules = {
 }
 const queryRules = {
   ...filterRules,
-  limit: withDefault(integer({ min: 1, max: MAX_PAGE_LIMIT }), DEFAULT_PAGE_LIMIT),
-  cursor: optional(text()),
+  ...pageRules,
 }
 
 export type ResolvedLetterFilter = Resolved<typeof filterRules>
@@ -75,8 +71,7 @@ export function writeCursor({ lastFailedAt, id }: LetterPlace, filter: ResolvedL
 function readCursor(cursor: string, filter: ResolvedLetterFilter): LetterPlace {
   const [, time, id, mark] = /^(-?[\d.]+(?:e[+-]?\d+)?)_(.+)_([0-9a-f]{8})$/.exec(cursor) ?? []
   if (id !== undefined && mark === markOf(filter)) return { lastFailedAt: Number(time), id }
-  const remedy = 'give the cursor of the page before, with the same filter'
-  throw new OptionsError('query', [{ path: 'query.cursor', received: JSON.stringify(cursor), remedy }])
+  throw cursorFault(cursor, 'give the cursor of the page before, with the same filter')
 }
 
 function markOf(filter: ResolvedLetterFilter): string {

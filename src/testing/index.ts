@@ -10,6 +10,8 @@ export type { DrivenClock, TestFunction, Timing } from './conformance/harness.ts
 export { type LedgerConformance, type LedgerFixture, ledgerConformance } from './conformance/ledger.ts'
 export { type SinkConformance, type SinkFixture, sinkConformance } from './conformance/sink.ts'
 export { type SpillConformance, type SpillFixture, spillConformance } from './conformance/spill.ts'
+export type { StoreConformance, StoreFixture } from './conformance/store/suite.ts'
+export { storeConformance } from './conformance/store.ts'
 export { noopDeadLetters, type RecordingDeadLetters, recordingDeadLetters } from './dead-letters.ts'
 export { createFactory, type Factory, type FactoryOptions, type TestLetterInput } from './factories.ts'
 export { FakeClock, settle } from './fake-clock.ts'

@@ -1,3 +1,4 @@
+import { afterAll, afterEach } from 'vitest'
 import { type PostgresOptions, postgresOutbox } from '../../src/adapters/postgres/index.ts'
 import type { Delivery, SubscribeOptions } from '../../src/ports/broker.ts'
 import type { Clock } from '../../src/ports/clock.ts'
@@ -5,7 +6,8 @@ import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
 import { Inbox } from '../../src/testing/conformance/broker/world.ts'
 import { Patience } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
-import type { TestDatabase } from './postgres.ts'
+import { findPostgres } from '../services/postgres.ts'
+import { TestDatabase } from './postgres.ts'
 
 export const make = createFactory({ clock: systemClock, random: systemRandom })
 export const patience = new Patience({})
@@ -71,4 +73,18 @@ export async function die(inbox: Inbox, delivery: Delivery, saved = false): Prom
   })
   await inbox.subscription.begin(delivery, [])
   await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved })
+}
+
+/** A server for the tests of one file, a database with the schema, and outboxes that are closed after each test. */
+export async function postgresWorld() {
+  const found = await findPostgres()
+  const server = found.found ? await found.start() : undefined
+  const database = server && (await TestDatabase.migrated(server))
+  const world = new OutboxWorld(database!)
+  afterEach(() => world.close())
+  afterAll(async () => {
+    await database?.close()
+    await server?.close()
+  })
+  return { found, server, database, world, why: found.found ? '' : ` (skipped: ${found.why})` }
 }

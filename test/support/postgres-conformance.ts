@@ -1,8 +1,14 @@
 import { afterAll, describe, it } from 'vitest'
-import { postgresDeadLetters, postgresLedger, postgresOutbox } from '../../src/adapters/postgres/index.ts'
+import {
+  openPostgres,
+  postgresDeadLetters,
+  postgresLedger,
+  postgresOutbox,
+} from '../../src/adapters/postgres/index.ts'
 import { brokerConformance } from '../../src/testing/conformance/broker.ts'
 import { deadLetterStoreConformance } from '../../src/testing/conformance/dead-letters.ts'
 import { ledgerConformance } from '../../src/testing/conformance/ledger.ts'
+import { storeConformance } from '../../src/testing/conformance/store.ts'
 import type { Postgres } from '../services/postgres.ts'
 import { TestDatabase } from './postgres.ts'
 
@@ -60,6 +66,18 @@ export async function postgresConforms(found: Postgres): Promise<void> {
       async setup() {
         const open = () => postgresLedger({ pool: database!.pool })
         return { ledger: open(), reopen: async () => open() }
+      },
+    })
+  })
+
+  describe.runIf(found.found)(`the store on ${on}`, () => {
+    storeConformance({
+      test: it,
+      declares: { durable: true },
+      async setup() {
+        await database!.clear()
+        const open = () => openPostgres({ pool: database!.pool })
+        return { store: open(), reopen: async () => open() }
       },
     })
   })

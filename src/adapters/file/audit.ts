@@ -1,21 +1,12 @@
-import { OptionsError } from '../../core/options/faults.ts'
-import { resolveOptions } from '../../core/options/resolve.ts'
-import { integer, optional, text, withDefault } from '../../core/options/rules.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../ports/audit.ts'
-import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from '../../ports/letter-query.ts'
+import { resolveAuditQuery } from '../../ports/audit-query.ts'
+import { cursorFault } from '../../ports/page.ts'
 import type { Door } from './door.ts'
 import { decide } from './journal/decide.ts'
 import type { Journal } from './journal/journal.ts'
 import { type JournalRecord, readLine } from './journal/line.ts'
 import { readLines } from './journal/read-lines.ts'
 import type { JournalUser, Place } from './journal/segment-set.ts'
-
-const rules = {
-  target: optional(text()),
-  action: optional(text()),
-  limit: withDefault(integer({ min: 1, max: MAX_PAGE_LIMIT }), DEFAULT_PAGE_LIMIT),
-  cursor: optional(text()),
-}
 
 /** Nothing is kept in memory: what was done is looked up where it is written. */
 export const auditUser: JournalUser = {
@@ -39,7 +30,7 @@ export class FileAudit implements AuditLog {
   }
 
   async list(query?: AuditQuery): Promise<AuditPage> {
-    const { target, action, limit, cursor } = resolveOptions('query', rules, query)
+    const { target, action, limit, cursor } = resolveAuditQuery(query)
     const behind = cursor === undefined ? LAST : readCursor(cursor)
     const { journal } = await this.#door.enter()
     await journal.refresh()
@@ -84,6 +75,5 @@ const LAST = { segment: Number.POSITIVE_INFINITY, offset: 0 }
 function readCursor(cursor: string): Pick<Place, 'segment' | 'offset'> {
   const [, segment, offset] = /^(\d+)_(\d+)$/.exec(cursor) ?? []
   if (segment !== undefined) return { segment: Number(segment), offset: Number(offset) }
-  const remedy = 'give the cursor of the page before'
-  throw new OptionsError('query', [{ path: 'query.cursor', received: JSON.stringify(cursor), remedy }])
+  throw cursorFault(cursor)
 }

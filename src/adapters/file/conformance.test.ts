@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { describe, it } from 'vitest'
 import { deadLetterStoreConformance } from '../../testing/conformance/dead-letters.ts'
 import { spillConformance } from '../../testing/conformance/spill.ts'
-import { fileDeadLetters, fileSpill } from './index.ts'
+import { storeConformance } from '../../testing/conformance/store.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import { fileDeadLetters, fileSpill, fileStore } from './index.ts'
 
 async function freshFolder(): Promise<{ readonly dir: string; readonly cleanup: () => Promise<void> }> {
   const dir = await mkdtemp(join(tmpdir(), 'lazaret-file-'))
@@ -30,6 +32,19 @@ describe('a spill in files', () => {
       const { dir, cleanup } = await freshFolder()
       const open = () => fileSpill({ dir, rotateBytes: 1_000 })
       return { spill: open(), reopen: async () => open(), cleanup }
+    },
+    declares: { durable: true },
+  })
+})
+
+describe('a store in a folder', () => {
+  storeConformance({
+    test: it,
+    async setup() {
+      const { dir, cleanup } = await freshFolder()
+      const clock = new FakeClock()
+      const open = () => fileStore({ dir, clock })
+      return { store: open(), clock, reopen: async () => open(), cleanup }
     },
     declares: { durable: true },
   })

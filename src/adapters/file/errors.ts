@@ -31,18 +31,6 @@ export class StoreLockedError extends LazaretError {
   }
 }
 
-/** Used after `close`. */
-export class StoreClosedError extends LazaretError {
-  override readonly name = 'StoreClosedError'
-
-  constructor(what: string) {
-    super(`${what}: closed; use it before close(), or open it anew`, {
-      code: 'LAZARET_STORE_CLOSED',
-      retryable: false,
-    })
-  }
-}
-
 /** The error itself when it says enough, else one that does. */
 export function explained(doing: string, path: string, error: unknown): unknown {
   return error instanceof LazaretError ? error : new StoreFailedError(doing, path, error)

@@ -4,7 +4,7 @@ export {
   type FileUsage,
   fileDeadLetters,
 } from './dead-letters.ts'
-export { StoreClosedError, StoreFailedError, StoreLockedError } from './errors.ts'
+export { StoreFailedError, StoreLockedError } from './errors.ts'
 export { FileJournal, type FileJournalOptions, fileJournal } from './event-journal.ts'
 export type { Damage } from './journal/damage.ts'
 export { DEFAULT_RETENTION_MS, DEFAULT_ROTATE_BYTES, type JournalOptions } from './options.ts'

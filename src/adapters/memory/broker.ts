@@ -103,9 +103,9 @@ export class MemoryBroker implements Broker {
     return subscription
   }
 
-  async letGo(channel: string, eventId: string): Promise<void> {
+  async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
-    for (const queue of this.#channels.get(channel)?.queues ?? []) queue.letGo(eventId)
+    for (const queue of this.#channels.get(channel)?.queuesFor(handler) ?? []) queue.letGo(eventId)
   }
 
   async close(): Promise<void> {

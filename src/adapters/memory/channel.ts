@@ -29,6 +29,11 @@ export class Channel {
     return this.#queues.values()
   }
 
+  /** The one of the handler, or all of them. */
+  *queuesFor(handler: string | undefined): Iterable<HandlerQueue> {
+    for (const [name, queue] of this.#queues) if (handler === undefined || name === handler) yield queue
+  }
+
   add(message: Message): void {
     this.#requireRoom()
     const target = 'id' in message ? message.headers[REPLAY_HEADERS.handler] : undefined

@@ -1,35 +1,44 @@
-import { currentTriage, type Triage, UNTRIAGED } from '../../core/dead-letter/group.ts'
+import { currentTriage } from '../../core/dead-letter/group.ts'
 import { type GroupTally, tallyGroups } from '../../core/dead-letter/group-tally.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Group, GroupNote, GroupPage, GroupQuery, Groups, TriageChange } from '../../ports/groups.ts'
-
-const DEFAULT_LIMIT = 100
+import {
+  compareGroups,
+  type GroupTalk,
+  groupCursor,
+  NO_TALK,
+  resolveGroupQuery,
+  talkAfter,
+} from '../../ports/group-query.ts'
+import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../ports/groups.ts'
 
 /** Groups are added up from the letters whenever someone asks; only what people say about them is kept. */
 export class MemoryGroups implements Groups {
   readonly #letters: () => Iterable<DeadLetter>
   readonly #clock: Clock
-  readonly #triages = new Map<string, Triage>()
-  readonly #notes = new Map<string, readonly GroupNote[]>()
+  readonly #talks = new Map<string, GroupTalk>()
 
   constructor(letters: () => Iterable<DeadLetter>, clock: Clock) {
     this.#letters = letters
     this.#clock = clock
   }
 
-  async list({ state, channel, search, limit = DEFAULT_LIMIT, cursor }: GroupQuery = {}): Promise<GroupPage> {
+  async list(query?: GroupQuery): Promise<GroupPage> {
+    const { state, channel, search, limit, behind } = resolveGroupQuery(query)
     const text = search?.toLowerCase()
     const groups = [...tallyGroups(this.#letters()).values()]
       .map(tally => this.#group(tally))
       .filter(group => state === undefined || group.state === state)
       .filter(group => channel === undefined || group.channels.includes(channel))
       .filter(group => text === undefined || `${group.title}\n${group.basis}`.toLowerCase().includes(text))
-      .sort((a, b) => b.lastSeenAt - a.lastSeenAt || (a.id < b.id ? -1 : 1))
-      .filter(group => cursor === undefined || isBehind(group, cursor))
+      .filter(group => behind === undefined || compareGroups(group, behind) > 0)
+      .sort(compareGroups)
     const page = groups.slice(0, limit)
     const last = page.at(-1)
-    return { groups: page, cursor: last !== undefined && limit < groups.length ? place(last) : undefined }
+    return {
+      groups: page,
+      cursor: last !== undefined && limit < groups.length ? groupCursor(last) : undefined,
+    }
   }
 
   async get(id: string): Promise<Group | undefined> {
@@ -37,35 +46,15 @@ export class MemoryGroups implements Groups {
     return tally && this.#group(tally)
   }
 
-  async change(
-    id: string,
-    { at, by, note, owner, link, state, mutedUntil }: TriageChange,
-  ): Promise<Group | undefined> {
+  async change(id: string, change: TriageChange): Promise<Group | undefined> {
     const tally = tallyGroups(this.#letters()).get(id)
     if (tally === undefined) return undefined
-    const before = this.#triages.get(id) ?? UNTRIAGED
-    this.#triages.set(id, {
-      ...before,
-      ...(state === undefined ? {} : { state, mutedUntil, setAt: at, setBy: by }),
-      ...(owner === undefined ? {} : { owner: owner ?? undefined }),
-      ...(link === undefined ? {} : { link: link ?? undefined }),
-    })
-    if (note !== undefined) this.#notes.set(id, [...(this.#notes.get(id) ?? []), { at, by, text: note }])
+    this.#talks.set(id, talkAfter(this.#talks.get(id) ?? NO_TALK, change))
     return this.#group(tally)
   }
 
   #group(tally: GroupTally): Group {
-    const triage = this.#triages.get(tally.id) ?? UNTRIAGED
-    const current = currentTriage(triage, tally.lastSeenAt, this.#clock.now())
-    return { ...tally, triage, ...current, notes: this.#notes.get(tally.id) ?? [] }
+    const { triage, notes } = this.#talks.get(tally.id) ?? NO_TALK
+    return { ...tally, triage, ...currentTriage(triage, tally.lastSeenAt, this.#clock.now()), notes }
   }
-}
-
-function place(group: Group): string {
-  return `${group.lastSeenAt}:${group.id}`
-}
-
-function isBehind({ lastSeenAt, id }: Group, cursor: string): boolean {
-  const [at, lastId = ''] = cursor.split(':')
-  return lastSeenAt < Number(at) || (lastSeenAt === Number(at) && id > lastId)
 }

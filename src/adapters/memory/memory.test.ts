@@ -4,8 +4,16 @@ import { deadLetterStoreConformance } from '../../testing/conformance/dead-lette
 import { ledgerConformance } from '../../testing/conformance/ledger.ts'
 import { sinkConformance } from '../../testing/conformance/sink.ts'
 import { spillConformance } from '../../testing/conformance/spill.ts'
+import { storeConformance } from '../../testing/conformance/store.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
-import { memoryBroker, memoryDeadLetters, memoryLedger, memorySink, memorySpill } from './index.ts'
+import {
+  memoryBroker,
+  memoryDeadLetters,
+  memoryLedger,
+  memorySink,
+  memorySpill,
+  memoryStore,
+} from './index.ts'
 
 describe('memory broker', () => {
   brokerConformance({
@@ -61,5 +69,16 @@ describe('memory spill', () => {
     test: it,
     declares: { durable: false },
     setup: async () => ({ spill: memorySpill(), clock: new FakeClock() }),
+  })
+})
+
+describe('memory store', () => {
+  storeConformance({
+    test: it,
+    declares: { durable: false },
+    setup: async () => {
+      const clock = new FakeClock()
+      return { store: memoryStore({ clock }), clock }
+    },
   })
 })

@@ -9,6 +9,7 @@ import {
   type ReplayState,
   type Replays,
 } from '../../ports/replays.ts'
+import { ReplayExistsError } from '../../ports/store-errors.ts'
 
 interface Kept {
   replay: Replay
@@ -25,6 +26,7 @@ export class MemoryReplays implements Replays {
   }
 
   async create(replay: Replay, items: readonly ReplayItem[]): Promise<void> {
+    if (this.#kept.has(replay.id)) throw new ReplayExistsError(replay.id)
     this.#kept.set(replay.id, { replay, items: [...items], lease: undefined })
   }
 

@@ -1,7 +1,6 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { drain, fillWithPast, prepare } from '../../../bench/outbox/growth.ts'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { die, make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
+import { die, make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../test/support/postgres.ts'
 import { systemClock } from '../../ports/system-clock.ts'
 import { idOf } from '../../testing/conformance/broker/world.ts'
@@ -9,16 +8,7 @@ import { uniqueName } from '../../testing/conformance/harness.ts'
 import { Past } from './broker/past.ts'
 import type { PostgresOptions } from './index.ts'
 
-const found = await findPostgres()
-const server = found.found ? await found.start() : undefined
-const database = server && (await TestDatabase.migrated(server))
-const world = new OutboxWorld(database!)
-afterEach(() => world.close())
-afterAll(async () => {
-  await database?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
+const { found, server, database, world, why } = await postgresWorld()
 const DAY_MS = 86_400_000
 
 /** One event delivered, one failed and one waiting for its handler. */
@@ -135,6 +125,7 @@ describe.runIf(found.found)(`a table with a past${why}`, () => {
             `select n_tup_upd::int as all, n_tup_hot_upd::int as hot from pg_stat_user_tables where relname = 'outbox'`,
           )
         )[0]!
+      await tellCounts(fresh)
       await patience.eventually(async () => (await updates()).all >= 4_000, 'updates are counted')
       expect((await updates()).hot).toBeGreaterThan(1_500)
     } finally {
@@ -142,6 +133,15 @@ describe.runIf(found.found)(`a table with a past${why}`, () => {
     }
   })
 })
+
+/** A connection tells what it has counted ten seconds after its last statement, or when it is asked to. */
+async function tellCounts({ pool }: TestDatabase): Promise<void> {
+  const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
+  for (const client of clients) {
+    await client.query('select pg_stat_force_next_flush()')
+    client.release()
+  }
+}
 
 function watching(pool: TestDatabase['pool'], statements: string[]) {
   return {

@@ -1,24 +1,13 @@
 import { Client } from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { die, make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
+import { describe, expect, it } from 'vitest'
+import { die, make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import { systemClock } from '../../ports/system-clock.ts'
 import { createSealing } from '../../runtime/sealing/sealing.ts'
 import { eventOf, idOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 
-const found = await findPostgres()
-const server = found.found ? await found.start() : undefined
-const database = server && (await TestDatabase.migrated(server))
-const world = new OutboxWorld(database!)
-afterEach(() => world.close())
-afterAll(async () => {
-  await database?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
+const { found, database, world, why } = await postgresWorld()
 
 describe.runIf(found.found)(`enqueueing${why}`, () => {
   it('S1: events are there when the transaction commits, and never were when it does not', async () => {
@@ -124,6 +113,28 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     expect(again.headers).toMatchObject({ 'x-trace': 'hush', 'x-replay-attempt': '1' })
   })
 
+  it.each(['plain', 'sealed'])(
+    'S5: a replay from psql is not taken for the one before it (%s)',
+    async kind => {
+      const channel = uniqueName('orders')
+      const codec = createSealing({ current: 'k1', keys: { k1: new Uint8Array(32) } })
+      const outbox = world.process(kind === 'sealed' ? { codec } : {})
+      const inbox = await world.subscribe(outbox, channel)
+      const headers = {
+        'x-trace': 'kept',
+        [REPLAY_HEADERS.replayed]: 'true',
+        [REPLAY_HEADERS.replayId]: 'replay-1',
+      }
+      const event = make.event({ channel, headers })
+      await outbox.publish([event])
+      await die(inbox, await inbox.next())
+      await database!.pool.query(`select lazaret.outbox_replay($1, 0, 'ada')`, [event.id])
+      const again = eventOf(await inbox.next())
+      expect(again.headers).toMatchObject({ 'x-trace': 'kept', [REPLAY_HEADERS.replayed]: 'true' })
+      expect(again.headers).not.toHaveProperty(REPLAY_HEADERS.replayId)
+    },
+  )
+
   it('S6: what another program inserts goes to every handler', async () => {
     const channel = uniqueName('orders')
     const outbox = world.process()
@@ -216,6 +227,32 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     await ship.assertEmpty('a replay for another handler came here')
   })
 
+  it.each(['new', 'failed here'])(
+    'K8: a replay for a handler that is not there is for nobody else, and waits for it (%s)',
+    async kind => {
+      const channel = uniqueName('orders')
+      const outbox = world.process({ maxPollMs: 50 })
+      const [bill, ship] = [await world.subscribe(outbox, channel), 'ship']
+      const [event] = make.events(1, { channel, key: 'a' })
+      if (kind === 'failed here') {
+        const inbox = await world.subscribe(outbox, channel, { handler: ship, ordering: 'by-key' })
+        await outbox.publish([event!])
+        await die(inbox, await inbox.next())
+        await bill.done(await bill.next())
+        await inbox.subscription.close()
+        await database!.pool.query('delete from lazaret.outbox_handlers where handler = $1', [ship])
+      }
+      const headers = { [REPLAY_HEADERS.replayId]: 'replay-1', [REPLAY_HEADERS.handler]: ship }
+      await outbox.publish([{ ...event!, headers }])
+      await bill.assertEmpty('a replay for another handler came here')
+      const later = await world.subscribe(outbox, channel, { handler: ship, ordering: 'by-key' })
+      await outbox.publish(make.events(1, { channel, key: 'a' }))
+      expect(idOf(await later.next())).toBe(event!.id)
+      await later.assertEmpty('a later event of the key ran beside it')
+      expect((await world.rows(event!.id)).filter(({ target }) => target === ship)).toHaveLength(1)
+    },
+  )
+
   it('a generation is left to consumers that have it', async () => {
     const channel = uniqueName('orders')
     const [old, young] = [world.process({ maxPollMs: 50 }), world.process({ generation: 2, maxPollMs: 50 })]
@@ -240,30 +277,42 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     },
   )
 
-  it('K8: a replay that is sent twice at the same moment comes once', async () => {
-    const channel = uniqueName('orders')
-    const outbox = world.process()
-    const inbox = await world.subscribe(outbox, channel)
-    const [event] = make.events(1, { channel })
-    await outbox.publish([event!])
-    await die(inbox, await inbox.next())
-    inbox.subscription.pause()
-    const replay = {
-      ...event!,
-      headers: { [REPLAY_HEADERS.replayId]: 'replay-1', [REPLAY_HEADERS.replayAttempt]: '1' },
-    }
-    // Both have begun before either can go on.
-    const holder = await database!.pool.connect()
-    await holder.query('begin')
-    await holder.query('select from lazaret.outbox where event_id = $1 for update', [event!.id])
-    const publishing = [outbox.publish([replay]), outbox.publish([replay])]
-    await patience.eventually(async () => {
+  it.each(['the same replay', 'somebody with psql'])(
+    'K8: a replay that is sent at the same moment by %s as well comes once',
+    async other => {
+      const channel = uniqueName('orders')
+      const outbox = world.process()
+      const inbox = await world.subscribe(outbox, channel)
+      const [event] = make.events(1, { channel })
+      await outbox.publish([event!])
+      await die(inbox, await inbox.next())
+      inbox.subscription.pause()
+      const replay = {
+        ...event!,
+        headers: { [REPLAY_HEADERS.replayId]: 'replay-1', [REPLAY_HEADERS.replayAttempt]: '1' },
+      }
       const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return (await database!.rows(waiting)).length === 2
-    }, 'both wait')
-    await holder.query('commit')
-    holder.release()
-    await Promise.all(publishing)
-    expect(await world.rows(event!.id)).toHaveLength(1)
-  })
+      const untilWaiting = (count: number) =>
+        patience.eventually(
+          async () => (await database!.rows(waiting)).length === count,
+          `${count} of them wait`,
+        )
+      // Both have begun before either can go on.
+      const holder = await database!.pool.connect()
+      await holder.query('begin')
+      await holder.query('select from lazaret.outbox where event_id = $1 for update', [event!.id])
+      const first =
+        other === 'the same replay'
+          ? outbox.publish([replay])
+          : database!.pool.query(`select lazaret.outbox_replay($1, null, 'ada')`, [event!.id])
+      await untilWaiting(1)
+      const second = outbox.publish([replay])
+      await untilWaiting(2)
+      await holder.query('commit')
+      holder.release()
+      await Promise.all([first, second])
+      const rows = await world.rows(event!.id)
+      expect(rows).toMatchObject([{ status: 'pending', failure_history: [{ attempts: 1 }] }])
+    },
+  )
 })

@@ -54,30 +54,6 @@ export class PostgresSchemaError extends LazaretError {
   }
 }
 
-/** Used after `close`. */
-export class PostgresClosedError extends LazaretError {
-  override readonly name = 'PostgresClosedError'
-
-  constructor(part: string) {
-    super(`${part}: closed; use it before close(), or open it anew`, {
-      code: 'LAZARET_STORE_CLOSED',
-      retryable: false,
-    })
-  }
-}
-
-/** Replays have ids of their own; two with the same one are a mistake. */
-export class ReplayExistsError extends LazaretError {
-  override readonly name = 'ReplayExistsError'
-
-  constructor(id: string) {
-    super(`replay ${id}: is there already; give a new one another id`, {
-      code: 'LAZARET_REPLAY_REFUSED',
-      retryable: false,
-    })
-  }
-}
-
 /** The client library is an optional peer. */
 export class ClientMissingError extends LazaretError {
   override readonly name = 'ClientMissingError'

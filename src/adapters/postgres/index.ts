@@ -1,12 +1,6 @@
 export type { EnqueueOptions, PostgresOutbox } from './broker/outbox.ts'
 export type { PgClient, PgNotification, PgPool, PgQueryable, PgResult } from './client.ts'
-export {
-  ClientMissingError,
-  PostgresClosedError,
-  PostgresError,
-  PostgresSchemaError,
-  ReplayExistsError,
-} from './errors.ts'
+export { ClientMissingError, PostgresError, PostgresSchemaError } from './errors.ts'
 export type { PostgresDeadLetters } from './letters/dead-letters.ts'
 export type { PostgresLedger } from './operating/ledger.ts'
 export {

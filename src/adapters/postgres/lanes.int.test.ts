@@ -1,22 +1,11 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { OutboxWorld } from '../../../test/support/outbox-world.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
+import { describe, expect, it } from 'vitest'
+import { postgresWorld } from '../../../test/support/outbox-world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { claimFirst } from './broker/claiming.ts'
 import { Lanes } from './broker/lanes.ts'
 import type { PgQueryable } from './client.ts'
 
-const found = await findPostgres()
-const server = found.found ? await found.start() : undefined
-const database = server && (await TestDatabase.migrated(server))
-const world = new OutboxWorld(database!)
-afterEach(() => world.close())
-afterAll(async () => {
-  await database?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
+const { found, database, why } = await postgresWorld()
 
 /** A handler that keeps keys in order, and two processes that are to claim for it. */
 async function twoClaimants() {

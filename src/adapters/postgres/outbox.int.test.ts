@@ -1,23 +1,14 @@
 import { Client } from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { die, make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
+import { describe, expect, it } from 'vitest'
+import { die, make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { Delivery } from '../../ports/broker.ts'
+import { systemClock } from '../../ports/system-clock.ts'
 import { eventOf, idOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
+import { postgresDeadLetters } from './index.ts'
 
-const found = await findPostgres()
-const server = found.found ? await found.start() : undefined
-const database = server && (await TestDatabase.migrated(server))
-const world = new OutboxWorld(database!)
-afterEach(() => world.close())
-afterAll(async () => {
-  await database?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
+const { found, database, world, why } = await postgresWorld()
 const DONE = { outcome: 'done' } as const
 
 describe.runIf(found.found)(`replaying from psql${why}`, () => {
@@ -142,6 +133,49 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
     ])
     expect(letters).toEqual(statement.startsWith('delete') ? [] : [{ state: 'discarded' }])
   })
+
+  it.each([
+    ['discarded', `update lazaret.dead_letters set state = 'discarded' where channel = $1`],
+    ['deleted', 'delete from lazaret.dead_letters where channel = $1'],
+  ])('S1: the one letter of an event that was published twice and failed twice can be %s', async (_, how) => {
+    const channel = uniqueName('orders')
+    const outbox = world.process()
+    const inbox = await world.subscribe(outbox, channel)
+    const [event] = make.events(1, { channel })
+    await outbox.publish([event!])
+    await outbox.publish([event!])
+    for (const delivery of await inbox.take(2)) await die(inbox, delivery)
+    await database!.pool.query(how, [channel])
+    const failed = (await world.rows(event!.id)).map(row => [row.status, row.deleted_at !== null])
+    expect(failed).toEqual([
+      ['failed', true],
+      ['failed', true],
+    ])
+  })
+
+  it.each(['resolved', 'dead'])(
+    'B13: a letter whose event was sent to another channel is %s there',
+    async end => {
+      const [channel, other] = [uniqueName('orders'), uniqueName('mended')]
+      const outbox = world.process({ maxPollMs: 50 })
+      const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })
+      const there = await world.subscribe(outbox, other, { handler: 'ship' })
+      const [event, next] = make.events(2, { channel, key: 'a' })
+      await outbox.publish([event!, next!])
+      await die(inbox, await inbox.next())
+      const letters = postgresDeadLetters({ pool: database!.pool })
+      const { id } = (await letters.list({ channel })).letters[0]!
+      await letters.change(id, { to: 'replaying', at: systemClock.now(), replayId: 'replay-1' })
+      const headers = { [REPLAY_HEADERS.letterId]: id, [REPLAY_HEADERS.replayId]: 'replay-1' }
+      await outbox.publish([{ ...event!, channel: other, headers }])
+      const delivery = await there.next()
+      if (end === 'dead') await die(there, delivery)
+      else await there.done(delivery)
+      expect(await letters.get(id)).toMatchObject({ channel, state: end })
+      if (end === 'dead') await inbox.assertEmpty('the key went on over its dead event')
+      else expect(idOf(await inbox.next())).toBe(next!.id)
+    },
+  )
 
   it('S1: a deletion that was taken back is heard of when the row is deleted again', async () => {
     const channel = uniqueName('orders')

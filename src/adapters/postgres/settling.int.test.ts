@@ -1,21 +1,10 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { make, OutboxWorld } from '../../../test/support/outbox-world.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
+import { describe, expect, it } from 'vitest'
+import { make, postgresWorld } from '../../../test/support/outbox-world.ts'
 import type { Delivery, Settlement } from '../../ports/broker.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import type { PgPool } from './client.ts'
 
-const found = await findPostgres()
-const server = found.found ? await found.start() : undefined
-const database = server && (await TestDatabase.migrated(server))
-const world = new OutboxWorld(database!)
-afterEach(() => world.close())
-afterAll(async () => {
-  await database?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
+const { found, database, world, why } = await postgresWorld()
 const DONE = { outcome: 'done' } as const
 
 /** The database's pool, on which these statements fail. */

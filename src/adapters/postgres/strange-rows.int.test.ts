@@ -1,20 +1,9 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
+import { describe, expect, it } from 'vitest'
+import { make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
 import { eventOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 
-const found = await findPostgres()
-const server = found.found ? await found.start() : undefined
-const database = server && (await TestDatabase.migrated(server))
-const world = new OutboxWorld(database!)
-afterEach(() => world.close())
-afterAll(async () => {
-  await database?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
+const { found, database, world, why } = await postgresWorld()
 
 const insert = (channel: string, key: string, at: string) =>
   database!.pool.query(
@@ -39,6 +28,27 @@ describe.runIf(found.found)(`rows that other programs insert${why}`, () => {
     const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })
     await outbox.publish([1, 2].map(() => ({ ...make.event({ channel }), key: '' })))
     await inbox.take(2)
+  })
+
+  it('E21: one whose transaction began before there was a handler is not left for when nothing else is to do', async () => {
+    const channel = uniqueName('orders')
+    const slow = await database!.pool.connect()
+    await slow.query('begin')
+    await slow.query(
+      `insert into lazaret.outbox (channel, type, payload) values ($1, 'order.placed', '{}')`,
+      [channel],
+    )
+    const outbox = world.process({ maxPollMs: 50, leaseMs: 300 })
+    const inbox = await world.subscribe(outbox, channel, { prefetch: 1 })
+    await outbox.publish(make.events(1, { channel }))
+    await inbox.next()
+    await slow.query('commit')
+    slow.release()
+    const forNobody = 'select 1 from lazaret.outbox where channel = $1 and target is null'
+    await patience.eventually(
+      async () => (await database!.rows(forNobody, [channel])).length === 0,
+      'it has a handler, though there is no room for it',
+    )
   })
 
   it.each(['by-key', 'none'] as const)(

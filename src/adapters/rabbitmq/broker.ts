@@ -140,14 +140,15 @@ export class RabbitmqBroker implements Broker {
   }
 
   /** Told to whoever keeps an order in this channel; if nobody does, there is nothing to let go. */
-  async letGo(channel: string, eventId: string): Promise<void> {
+  async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
     await this.#topology.letGo(channel)
+    const one = handler === undefined ? {} : { [OWN.letGoQueue]: queueName(channel, handler) }
     await this.#publisher.send([
       {
         route: { exchange: letGoExchange(channel), routingKey: '' },
         content: Buffer.alloc(0),
-        properties: { headers: { [OWN.letGo]: eventId }, deliveryMode: 2 },
+        properties: { headers: { [OWN.letGo]: eventId, ...one }, deliveryMode: 2 },
       },
     ])
   }

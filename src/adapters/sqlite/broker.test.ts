@@ -4,7 +4,7 @@ import { KeptSqliteFile } from '../../../test/support/sqlite-file.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { Delivery, SubscribeOptions } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { Inbox } from '../../testing/conformance/broker/world.ts'
+import { Inbox, idOf } from '../../testing/conformance/broker/world.ts'
 import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
@@ -71,6 +71,34 @@ describe('sqlite broker', () => {
     expect((await store.deadLetters.get(letter.id))?.state).toBe('resolved')
     await inbox.subscription.close()
   })
+
+  it.each(['resolved', 'dead'])(
+    'B13: a letter that only the broker keeps, whose event was sent to another channel, is %s there',
+    async end => {
+      const [channel, other] = [uniqueName('orders'), uniqueName('mended')]
+      const inbox = await subscribe(store, channel, { ordering: 'by-key' })
+      const there = await subscribe(store, other, { handler: 'ship' })
+      const [event, next] = make.events(2, { channel, key: 'a' })
+      await store.broker.publish([event!, next!])
+      const failed = await inbox.next()
+      const letter = letterOf(failed, channel)
+      await inbox.subscription.settle(failed, { outcome: 'dead', letter, saved: false })
+      await store.deadLetters.change(letter.id, { to: 'replaying', at: clock.now(), replayId: 'replay-1' })
+      const headers = { [REPLAY_HEADERS.letterId]: letter.id, [REPLAY_HEADERS.replayId]: 'replay-1' }
+      await store.broker.publish([{ ...event!, channel: other, headers }])
+      const redirected = await there.next()
+      if (end === 'resolved') await there.done(redirected)
+      else {
+        const again = make.letter({ event: redirected.content as never, channel: other, handler: 'ship' })
+        await there.subscription.settle(redirected, { outcome: 'dead', letter: again, saved: false })
+      }
+      expect(await store.deadLetters.get(letter.id)).toMatchObject({ channel, state: end })
+      if (end === 'dead') await inbox.assertEmpty('the key went on over its dead event')
+      else expect(idOf(await inbox.next())).toBe(next!.id)
+      await inbox.subscription.close()
+      await there.subscription.close()
+    },
+  )
 
   it.each(['discarded', 'deleted'] as const)(
     'B9: a letter that is %s lets the later events of its key go, in the same transaction',

@@ -1,7 +1,9 @@
 // What the caller's thread and the two threads of a database say to each other. Letters, events and replays cross as
 // texts that only the caller's side reads, so that the threads need no codec and a request costs little to copy.
+
 import type { AuditEntry, AuditQuery } from '../../ports/audit.ts'
 import type { LetterFilter, LetterSeen, TimelineSpan } from '../../ports/dead-letters.ts'
+import type { GroupPlace } from '../../ports/group-query.ts'
 import type { GroupQuery, TriageChange } from '../../ports/groups.ts'
 import type { LetterPlace } from '../../ports/letter-query.ts'
 import type { ItemStatus, ReplayCounts, ReplayState } from '../../ports/replays.ts'
@@ -81,7 +83,7 @@ export interface WriteCalls {
     revision: number | null,
   ): boolean | Exclude<SendAnswer, undefined>
   giveBack(deliveries: readonly OpenDelivery[]): void
-  letGo(channel: string, eventId: string): void
+  letGo(channel: string, eventId: string, handler: string | undefined): void
 
   claim(handler: string, key: string, token: string, leaseMs: number, retentionMs: number): ClaimAnswer
   renew(handler: string, key: string, token: string, leaseMs: number): boolean
@@ -165,11 +167,6 @@ export interface ReadCalls {
   listItems(replay: string, status: ItemStatus | null, after: number, limit: number): readonly string[]
   countItems(replay: string): Partial<ReplayCounts>
   listAudit(query: AuditQuery, limit: number, before: number | undefined): readonly AuditRow[]
-}
-
-export interface GroupPlace {
-  readonly lastSeenAt: number
-  readonly id: string
 }
 
 /** Requests; none of them means that the thread shall end. */

@@ -79,30 +79,6 @@ export class SqliteError extends LazaretError {
   }
 }
 
-/** Used after `close`. */
-export class StoreClosedError extends LazaretError {
-  override readonly name = 'StoreClosedError'
-
-  constructor(part: string) {
-    super(`${part}: closed; use it before close(), or open it anew`, {
-      code: 'LAZARET_STORE_CLOSED',
-      retryable: false,
-    })
-  }
-}
-
-/** Replays have ids of their own; two with the same one are a mistake. */
-export class ReplayExistsError extends LazaretError {
-  override readonly name = 'ReplayExistsError'
-
-  constructor(id: string) {
-    super(`replay ${id}: is there already; give a new one another id`, {
-      code: 'LAZARET_REPLAY_REFUSED',
-      retryable: false,
-    })
-  }
-}
-
 function advice(code: ErrorCode, retryable: boolean, remedy: string): Advice {
   return { code, retryable, remedy }
 }

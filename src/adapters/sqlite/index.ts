@@ -1,7 +1,7 @@
 export type { SqliteBroker } from './client/broker.ts'
 export type { SqliteDeadLetters } from './client/dead-letters.ts'
 export type { SqliteLedger } from './client/ledger.ts'
-export { SqliteError, StoreClosedError } from './errors.ts'
+export { SqliteError } from './errors.ts'
 export {
   DEFAULT_BUSY_TIMEOUT_MS,
   DEFAULT_LEASE_MS,

@@ -3,8 +3,9 @@ import { KeptSqliteFile } from '../../../test/support/sqlite-file.ts'
 import { brokerConformance } from '../../testing/conformance/broker.ts'
 import { deadLetterStoreConformance } from '../../testing/conformance/dead-letters.ts'
 import { ledgerConformance } from '../../testing/conformance/ledger.ts'
+import { storeConformance } from '../../testing/conformance/store.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
-import { sqliteBroker, sqliteDeadLetters, sqliteLedger } from './index.ts'
+import { openSqlite, sqliteBroker, sqliteDeadLetters, sqliteLedger } from './index.ts'
 
 /** The thread answers in real time, whatever the clock says: what must not happen gets this long. */
 const QUIET_MS = 15
@@ -72,6 +73,27 @@ describe('sqlite ledger', () => {
         return sqliteLedger({ path, clock })
       },
     }),
+  })
+})
+
+describe('sqlite store', () => {
+  storeConformance({
+    test: it,
+    declares: { durable: true },
+    setup: async () => {
+      const open = () => openSqlite({ path, clock })
+      const store = open()
+      await store.ready()
+      file.clear()
+      return {
+        store,
+        clock,
+        async reopen() {
+          await file.restart()
+          return open()
+        },
+      }
+    },
   })
 })
 

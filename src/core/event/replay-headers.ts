@@ -20,3 +20,11 @@ export function withoutReplayHeaders(
   if (!names.some(name => ALL.has(name))) return headers
   return Object.fromEntries(names.filter(name => !ALL.has(name)).map(name => [name, headers[name]!]))
 }
+
+/**
+ * The letter of an event that a replay sent to another channel than its own. A replay that stays in its channel is for one
+ * handler; one that does not is for all of them.
+ */
+export function redirectedFrom(headers: Readonly<Record<string, string>>): string | undefined {
+  return headers[REPLAY_HEADERS.handler] === undefined ? headers[REPLAY_HEADERS.letterId] : undefined
+}

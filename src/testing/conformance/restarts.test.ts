@@ -136,9 +136,9 @@ function connected(memory: Broker): Broker {
       subscriptions.add(subscription)
       return subscription
     },
-    async letGo(channel, eventId) {
+    async letGo(channel, eventId, handler) {
       requireOpen()
-      await memory.letGo(channel, eventId)
+      await memory.letGo(channel, eventId, handler)
     },
     async close() {
       isClosed = true

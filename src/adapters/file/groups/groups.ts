@@ -1,24 +1,13 @@
 import { currentTriage, groupingOf } from '../../../core/dead-letter/group.ts'
-import { OptionsError } from '../../../core/options/faults.ts'
-import { resolveOptions } from '../../../core/options/resolve.ts'
-import { integer, oneOf, optional, text, withDefault } from '../../../core/options/rules.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import { compareGroups, groupCursor, resolveGroupQuery } from '../../../ports/group-query.ts'
 import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
-import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from '../../../ports/letter-query.ts'
 import type { Door } from '../door.ts'
 import { decide } from '../journal/decide.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { LogDoor } from '../letters/log-door.ts'
 import { type IndexedGroup, tallyRows } from './tally.ts'
 import { type TriageBook, triageRecord } from './triage-book.ts'
-
-const rules = {
-  state: optional(oneOf('open', 'acknowledged', 'muted', 'resolved')),
-  channel: optional(text()),
-  search: optional(text()),
-  limit: withDefault(integer({ min: 1, max: MAX_PAGE_LIMIT }), DEFAULT_PAGE_LIMIT),
-  cursor: optional(text()),
-}
 
 /** Groups whose newest letters are read at once. */
 const READ_AT_ONCE = 64
@@ -41,15 +30,14 @@ export class FileGroups implements Groups {
   }
 
   async list(query?: GroupQuery): Promise<GroupPage> {
-    const { state, channel, search, limit, cursor } = resolveOptions('query', rules, query)
-    const behind = cursor === undefined ? undefined : readCursor(cursor)
+    const { state, channel, search, limit, behind } = resolveGroupQuery(query)
     const { log } = await this.#letters.read()
     const { book } = await this.#readTriage()
     const wanted = (await tallyRows(log.table))
       .filter(group => channel === undefined || group.channels.includes(channel))
-      .filter(group => behind === undefined || compare(group, behind) > 0)
+      .filter(group => behind === undefined || compareGroups(group, behind) > 0)
       .filter(group => state === undefined || this.#stateOf(group, book).state === state)
-      .sort(compare)
+      .sort(compareGroups)
     const groups: Group[] = []
     const step = Math.min(READ_AT_ONCE, limit + 1)
     for (let start = 0; start < wanted.length && groups.length <= limit; start += step) {
@@ -60,7 +48,7 @@ export class FileGroups implements Groups {
     const last = shown.at(-1)
     return {
       groups: shown,
-      cursor: groups.length > limit && last !== undefined ? writeCursor(last) : undefined,
+      cursor: groups.length > limit && last !== undefined ? groupCursor(last) : undefined,
     }
   }
 
@@ -110,23 +98,6 @@ export class FileGroups implements Groups {
   }
 }
 
-type GroupPlace = Pick<Group, 'id' | 'lastSeenAt'>
-
-function compare(a: GroupPlace, b: GroupPlace): number {
-  return b.lastSeenAt - a.lastSeenAt || (a.id === b.id ? 0 : a.id < b.id ? -1 : 1)
-}
-
 function tellsOf({ title, basis }: Group, search: string | undefined): boolean {
   return search === undefined || `${title}\n${basis}`.toLowerCase().includes(search.toLowerCase())
-}
-
-function writeCursor({ lastSeenAt, id }: GroupPlace): string {
-  return `${lastSeenAt}_${id}`
-}
-
-function readCursor(cursor: string): GroupPlace {
-  const [, lastSeenAt, id] = /^(-?[\d.]+)_(.+)$/.exec(cursor) ?? []
-  if (id !== undefined) return { lastSeenAt: Number(lastSeenAt), id }
-  const remedy = 'give the cursor of the page before'
-  throw new OptionsError('query', [{ path: 'query.cursor', received: JSON.stringify(cursor), remedy }])
 }

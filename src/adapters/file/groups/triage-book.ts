@@ -1,15 +1,7 @@
-import { type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
-import type { GroupNote, TriageChange } from '../../../ports/groups.ts'
+import { type GroupTalk, NO_TALK, talkAfter } from '../../../ports/group-query.ts'
+import type { TriageChange } from '../../../ports/groups.ts'
 import type { JournalRecord } from '../journal/line.ts'
 import { type JournalUser, UnreadableError } from '../journal/segment-set.ts'
-
-/** What people said about a group. */
-export interface GroupTalk {
-  readonly triage: Triage
-  readonly notes: readonly GroupNote[]
-}
-
-export const NO_TALK: GroupTalk = Object.freeze({ triage: UNTRIAGED, notes: [] })
 
 const TRIAGE = 'triage'
 
@@ -32,24 +24,11 @@ export class TriageBook implements JournalUser {
   }
 
   add(group: string, change: TriageChange): void {
-    this.#talks.set(group, changed(this.of(group), change))
+    this.#talks.set(group, talkAfter(this.of(group), change))
   }
 
   reset(): void {
     this.#talks.clear()
-  }
-}
-
-function changed({ triage, notes }: GroupTalk, change: TriageChange): GroupTalk {
-  const { state, owner, link, mutedUntil, note, at, by } = change
-  return {
-    triage: {
-      ...triage,
-      ...(state === undefined ? {} : { state, mutedUntil, setAt: at, setBy: by }),
-      ...(owner === undefined ? {} : { owner: owner ?? undefined }),
-      ...(link === undefined ? {} : { link: link ?? undefined }),
-    },
-    notes: note === undefined ? notes : [...notes, { at, by, text: note }],
   }
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { StoreClosedError } from '../errors.ts'
+import { StoreClosedError } from '../../../ports/store-errors.ts'
 import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
 import { ItemBook } from './item-book.ts'
 

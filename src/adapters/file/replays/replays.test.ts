@@ -1,41 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { inFolder } from '../../../../test/support/folder.ts'
-import type { Replay, ReplayItem } from '../../../ports/replays.ts'
+import { itemsOf, replayOf } from '../../../testing/conformance/store/replays.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import { type FileStore, fileStore } from '../index.ts'
-
-function replay(id: string, change: Partial<Replay> = {}): Replay {
-  return {
-    v: 1,
-    id,
-    state: 'planned',
-    reason: 'mended',
-    createdAt: 1,
-    createdBy: 'ada',
-    selectedBy: { ids: [] },
-    count: 0,
-    hash: '',
-    findings: {},
-    stages: [1, 'rest'],
-    perSecond: 10,
-    halt: { refailRatio: 0.5, onSameFingerprint: true },
-    maxAgeMs: 1_000,
-    allowQuarantined: false,
-    needsApproval: false,
-    stage: 0,
-    revision: 0,
-    ...change,
-  }
-}
-
-function items(count: number): ReplayItem[] {
-  return Array.from({ length: count }, (_, position) => ({
-    position,
-    letterId: `letter-${position}`,
-    decision: 'replay',
-    status: 'waiting',
-  }))
-}
 
 async function withStores(run: (open: () => FileStore, clock: FakeClock) => Promise<void>): Promise<void> {
   await inFolder(async dir => {
@@ -54,11 +21,11 @@ describe('replays in files', () => {
   it('B11: a replay and all its items survive a restart', async () => {
     await withStores(async open => {
       const first = open()
-      await first.replays.create(replay('one'), items(2_500))
-      await first.replays.record('one', [{ ...items(8)[7]!, status: 'sent', sentAt: 5 }])
+      await first.replays.create(replayOf('one'), itemsOf(2_500))
+      await first.replays.record('one', [{ ...itemsOf(8)[7]!, status: 'sent', sentAt: 5 }])
       await first.close()
       const { replays } = open()
-      expect(await replays.get('one')).toEqual(replay('one'))
+      expect(await replays.get('one')).toEqual(replayOf('one'))
       expect(await replays.counts('one')).toMatchObject({ waiting: 2_499, sent: 1, recovered: 0 })
       expect(await replays.items('one', { status: 'sent' })).toMatchObject([{ position: 7, sentAt: 5 }])
       const next = await replays.items('one', { after: 5, limit: 3 })
@@ -71,19 +38,19 @@ describe('replays in files', () => {
   it('B11: of two who update the same revision one does, also in two processes', async () => {
     await withStores(async open => {
       const [one, other] = [open(), open()]
-      await one.replays.create(replay('one'), [])
-      const running = replay('one', { state: 'running' })
+      await one.replays.create(replayOf('one'), [])
+      const running = replayOf('one', { state: 'running' })
       const answers = await Promise.all([one.replays.update(running), other.replays.update(running)])
       expect(answers.filter(each => each !== undefined)).toEqual([{ ...running, revision: 1 }])
       expect(await other.replays.get('one')).toEqual({ ...running, revision: 1 })
-      expect(await one.replays.update(replay('unknown'))).toBeUndefined()
+      expect(await one.replays.update(replayOf('unknown'))).toBeUndefined()
     })
   })
 
   it('B11: a replay is leased to one runner at a time; an expired lease can be taken over', async () => {
     await withStores(async (open, clock) => {
       const [one, other] = [open().replays, open().replays]
-      await one.create(replay('one'), [])
+      await one.create(replayOf('one'), [])
       expect(await one.lease('one', 'a', 1_000)).toBe(true)
       expect(await other.lease('one', 'b', 1_000)).toBe(false)
       expect(await one.lease('one', 'a', 1_000)).toBe(true)
@@ -102,8 +69,8 @@ describe('replays in files', () => {
       const { replays } = open()
       for (let at = 0; at < 10; at++) {
         await replays.create(
-          replay(`../${at}`, { createdAt: at, state: at % 2 ? 'planned' : 'halted' }),
-          items(at),
+          replayOf(`../${at}`, { createdAt: at, state: at % 2 ? 'planned' : 'halted' }),
+          itemsOf(at),
         )
       }
       expect((await replays.list({ limit: 2 })).map(({ id }) => id)).toEqual(['../9', '../8'])

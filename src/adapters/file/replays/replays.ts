@@ -1,5 +1,5 @@
 import type { Clock } from '../../../ports/clock.ts'
-import { DEFAULT_PAGE_LIMIT } from '../../../ports/letter-query.ts'
+import { DEFAULT_PAGE_LIMIT } from '../../../ports/page.ts'
 import type {
   ItemQuery,
   Replay,
@@ -8,8 +8,9 @@ import type {
   ReplayState,
   Replays,
 } from '../../../ports/replays.ts'
+import { ReplayExistsError } from '../../../ports/store-errors.ts'
 import type { Door } from '../door.ts'
-import { decide } from '../journal/decide.ts'
+import { type Decision, decide } from '../journal/decide.ts'
 import type { Journal } from '../journal/journal.ts'
 import { ItemBook, itemRecord, itemRecords } from './item-book.ts'
 import type { ItemShelf, OpenedItems } from './item-shelf.ts'
@@ -28,6 +29,7 @@ export class FileReplays implements Replays {
   readonly #door: Door<OpenedReplays>
   readonly #shelf: ItemShelf
   readonly #clock: Clock
+  #before: Promise<unknown> = Promise.resolve()
 
   constructor(door: Door<OpenedReplays>, shelf: ItemShelf, clock: Clock) {
     this.#door = door
@@ -36,9 +38,12 @@ export class FileReplays implements Replays {
   }
 
   async create(replay: Replay, items: readonly ReplayItem[]): Promise<void> {
+    if ((await this.get(replay.id)) !== undefined) throw new ReplayExistsError(replay.id)
     await this.#writeItems(replay.id, items, itemRecords(items))
-    const { journal, book } = await this.#door.enter()
-    await decide(journal, () => ({ records: [replayRecord(replay)], written: () => book.put(replay) }))
+    await this.#decide(book => {
+      if (book.get(replay.id) !== undefined) throw new ReplayExistsError(replay.id)
+      return { records: [replayRecord(replay)], written: () => book.put(replay) }
+    })
   }
 
   async get(id: string): Promise<Replay | undefined> {
@@ -55,8 +60,7 @@ export class FileReplays implements Replays {
   }
 
   async update(replay: Replay): Promise<Replay | undefined> {
-    const { journal, book } = await this.#door.enter()
-    return await decide(journal, () => {
+    return await this.#decide<Replay | undefined>(book => {
       if (book.get(replay.id)?.revision !== replay.revision) return { records: [], written: () => undefined }
       const next = { ...replay, revision: replay.revision + 1 }
       return {
@@ -92,8 +96,7 @@ export class FileReplays implements Replays {
   }
 
   async #lease(id: string, owner: string, leaseMs: number): Promise<boolean> {
-    const { journal, book } = await this.#door.enter()
-    return await decide(journal, () => {
+    return await this.#decide<boolean>(book => {
       const now = this.#clock.now()
       const held = book.leaseOf(id)
       const isTaken = held !== undefined && held.owner !== owner && held.until > now
@@ -107,6 +110,16 @@ export class FileReplays implements Replays {
         },
       }
     })
+  }
+
+  /** One after the other: of decisions that are written together, none would see what another one makes of the book. */
+  #decide<T>(make: (book: ReplayBook) => Decision<T>): Promise<T> {
+    const decided = this.#before.then(async () => {
+      const { journal, book } = await this.#door.enter()
+      return await decide(journal, () => make(book))
+    })
+    this.#before = decided.catch(() => {})
+    return decided
   }
 
   async #read(): Promise<OpenedReplays> {

@@ -1,18 +1,24 @@
 import { OptionsError } from '../../../core/options/faults.ts'
 import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
-import { holdable } from '../text.ts'
+import { holdable, holdableOrNull } from '../text.ts'
 import type { ClaimFor } from './claiming.ts'
 import { eventUuid } from './event-row.ts'
 
+/**
+ * Rows may have waited for a handler that was not there: replays of one that is retired, say. They are in lanes if it
+ * keeps keys in order, and in none if it does not.
+ */
+const enter = (lanes: string) => `with entered as (
+    insert into lazaret.outbox_handlers (channel, handler, by_key) values ($1, $2, $3) on conflict do nothing returning 1)
+  update lazaret.outbox set ${lanes}
+    and exists (select from entered) and channel = $1 and target = $2 and owner is null`
+const ENTER = enter('lane = null where lane is not null')
+const ENTER_BY_KEY = enter(`lane = key where lane is null and key <> ''`)
+
 /** Makes the handler known, so that it gets what is enqueued from now on, and what was there for nobody. */
 export async function enterHandler(on: PgQueryable, { channel, handler, isByKey }: ClaimFor): Promise<void> {
-  await ask(
-    on,
-    `subscribing handler ${handler}`,
-    `insert into lazaret.outbox_handlers (channel, handler, by_key) values ($1, $2, $3) on conflict do nothing`,
-    [channel, handler, isByKey],
-  )
+  await ask(on, `subscribing handler ${handler}`, isByKey ? ENTER_BY_KEY : ENTER, [channel, handler, isByKey])
   const { rows } = await ask(
     on,
     `subscribing handler ${handler}`,
@@ -35,13 +41,19 @@ export async function adopt(on: PgQueryable, channel: string): Promise<boolean> 
 }
 
 /** The later ones of its key need not wait any more; whether there was a dead one. */
-export async function letEventGo(on: PgQueryable, channel: string, eventId: string): Promise<boolean> {
+export async function letEventGo(
+  on: PgQueryable,
+  channel: string,
+  eventId: string,
+  handler?: string,
+): Promise<boolean> {
   const { rowCount } = await ask(
     on,
     `letting event ${eventId} go`,
     `update lazaret.outbox set lane = null
-     where event_id = $2 and failed_at is not null and channel = $1 and lane is not null`,
-    [holdable(channel), eventUuid(eventId)],
+     where event_id = $2 and failed_at is not null and channel = $1 and lane is not null
+       and target = coalesce($3, target)`,
+    [holdable(channel), eventUuid(eventId), holdableOrNull(handler)],
   )
   return rowCount !== 0
 }
@@ -66,6 +78,6 @@ export async function countDepth(on: PgQueryable, channel: string, handler: stri
 
 function orderedOtherwise(isByKey: boolean, handler: string): OptionsError {
   const [asked, begun] = isByKey ? ['by-key', 'none'] : ['none', 'by-key']
-  const remedy = `give '${begun}', which handler ${handler} began with, or another handler name`
+  const remedy = `give '${begun}', which handler ${handler} began with, or another handler name; docs/brokers/postgres.md says how to change it`
   return new OptionsError('subscribe', [{ path: 'subscribe.ordering', received: `'${asked}'`, remedy }])
 }

@@ -1,6 +1,7 @@
 import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../core/dead-letter/caps.ts'
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
+import { redirectedFrom } from '../../../core/event/replay-headers.ts'
 import type { Delivery, Undecodable } from '../../../ports/broker.ts'
 import type { EventCodec } from '../../../ports/letter-codec.ts'
 import type { ClaimedRow } from './claiming.ts'
@@ -23,6 +24,8 @@ export class OutboxDelivery implements Delivery {
   readonly claim: number
   /** The letter that the broker, and nobody else, keeps of its event. */
   readonly keptLetterId: string | undefined
+  /** The letter of another channel that a replay has redirected here. */
+  readonly redirectedFrom: string | undefined
   #begun = 0
   #ended = 0
   #historyNow: readonly AttemptRecord[]
@@ -38,6 +41,7 @@ export class OutboxDelivery implements Delivery {
     this.owner = owner
     this.claim = row.claim
     this.keptLetterId = row.letterKept ? (row.letterId ?? undefined) : undefined
+    this.redirectedFrom = 'raw' in this.content ? undefined : redirectedFrom(this.content.headers)
     this.#historyNow = this.history
   }
 

@@ -100,7 +100,7 @@ export class Desk implements Counter {
     const { isAlive, dueInMs } = await this.#claimer.lookAhead(claimFor)
     if (!isAlive) await this.#owner.beat(this.#settings.pool)
     if (dueInMs !== null) this.#rounds.wakeIn(dueInMs)
-    if (await adopt(this.#settings.pool, claimFor.channel)) this.wakeChannel(claimFor.channel)
+    await this.#adopt(claimFor.channel)
   }
 
   begin(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean> {
@@ -150,6 +150,17 @@ export class Desk implements Counter {
     return new DeliveryLostError(this.#settings.name, channel)
   }
 
+  /** What is for nobody: a transaction may have begun before the channel had a handler. */
+  async #adopt(channel: string): Promise<void> {
+    if (await adopt(this.#settings.pool, channel)) this.wakeChannel(channel)
+  }
+
+  /** Also while there is always something else to claim. */
+  async #adoptAll(): Promise<void> {
+    const channels = new Set(Array.from(this.#subscriptions, ({ claimFor }) => claimFor.channel))
+    for (const channel of channels) await this.#adopt(channel)
+  }
+
   #wakeAll(): void {
     for (const subscription of this.#subscriptions) subscription.wake()
   }
@@ -161,6 +172,7 @@ export class Desk implements Counter {
       () => this.#holdings.check(),
       async () => (await this.#owner.reclaim()) > 0 && this.#wakeAll(),
       async () => (await this.#strays.giveBack()) && this.#wakeAll(),
+      () => this.#adoptAll(),
       () => this.#past.tend(),
     ]
     // One that fails is made up for the next time.

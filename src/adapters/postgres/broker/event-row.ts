@@ -148,8 +148,11 @@ function readPlain({ id, foreignId, payload, bytes, ...row }: EventRow): Lazaret
   })
 }
 
-/** A replay by SQL cannot open the seal: its headers lie beside it. */
+/** A replay by SQL cannot open the seal: its headers lie beside it, and replace those of the replay before. */
 function readSealed({ headers }: EventRow, sealed: string, codec: EventCodec): LazaretEvent {
   const event = codec.decode(sealed)
-  return { ...event, headers: { ...event.headers, ...headers } }
+  if (headers[REPLAY_HEADERS.replayed] === undefined)
+    return { ...event, headers: { ...event.headers, ...headers } }
+  const { [REPLAY_HEADERS.replayId]: _, ...own } = event.headers
+  return { ...event, headers: { ...own, ...headers } }
 }

@@ -44,8 +44,8 @@ export class Holdings {
   }
 
   async claim(owner: number, take: (note: TakeNote) => Promise<ClaimedRow[]>): Promise<ClaimedRow[]> {
-    if (!this.#isSure) await this.check()
-    else await this.#checking
+    // As long as it takes: whoever waited for one check may find that the next has begun.
+    while (!this.#isSure || this.#checking !== undefined) await this.check()
     this.#claims++
     const taken: ClaimedRow[] = []
     try {

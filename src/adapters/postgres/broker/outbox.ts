@@ -130,9 +130,9 @@ export class PostgresOutbox implements Broker {
     return subscription
   }
 
-  async letGo(channel: string, eventId: string): Promise<void> {
+  async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
-    if (!(await letEventGo(this.#settings.pool, channel, eventId))) return
+    if (!(await letEventGo(this.#settings.pool, channel, eventId, handler))) return
     this.#desk.wakeChannel(channel)
     await this.#notices.tell(channel)
   }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../ports/clock.ts'
+import { StoreClosedError } from '../../../ports/store-errors.ts'
 import { ask } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
 import { numbers } from '../columns.ts'
-import { PostgresClosedError } from '../errors.ts'
 import { Gathering } from './gathering.ts'
 import type { Holding, Taken } from './holdings.ts'
 import { Steadiness } from './steadiness.ts'
@@ -41,7 +41,7 @@ export class Owner {
 
   /** Its number, registered when it is first needed. */
   id(): Promise<number> {
-    if (this.#hasResigned) return Promise.reject(new PostgresClosedError('outbox'))
+    if (this.#hasResigned) return Promise.reject(new StoreClosedError('outbox'))
     this.#id ??= this.#register()
     return this.#id
   }

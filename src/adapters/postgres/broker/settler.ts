@@ -56,11 +56,13 @@ export class Settler {
   }
 
   async begin(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean> {
-    const { owner } = this.#parts
     const before = delivery.attempts
     delivery.begin(ended)
-    if (ended.length > 0 && !(await this.#ended.add(endedRow(delivery, before, ended)))) return false
-    return owner.begin(delivery)
+    const isOpen = ended.length === 0 || (await this.#ended.add(endedRow(delivery, before, ended)))
+    const hasBegun = isOpen && (await this.#parts.owner.begin(delivery))
+    // Somebody else has it, or will: nobody here says anything of it any more.
+    if (!hasBegun) this.#forget(delivery)
+    return hasBegun
   }
 
   async settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
@@ -74,9 +76,9 @@ export class Settler {
   #settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
     switch (settlement.outcome) {
       case 'done':
-        return delivery.keptLetterId === undefined
+        return (delivery.keptLetterId ?? delivery.redirectedFrom) === undefined
           ? this.#done.add(delivery)
-          : this.#recover(delivery, delivery.keptLetterId)
+          : this.#recover(delivery)
       case 'retry':
         delivery.end(settlement.ended)
         return this.#back.add({
@@ -151,19 +153,21 @@ export class Settler {
   }
 
   /** Its letter is kept here and by nobody else: so it is resolved here, in the transaction that settles the event. */
-  #recover(delivery: OutboxDelivery, letterId: string): Promise<boolean> {
+  #recover(delivery: OutboxDelivery): Promise<boolean> {
     const { pool, letters, clock, delivered } = this.#parts
     return inTransaction(pool, 'settling an event as done', async client => {
       if (!(await lockOpen(client, delivery.seq, delivery.owner))) return false
-      await letters.resolve(client, letterId, clock.now())
-      const { seq, owner, attempts } = delivery
+      const { seq, owner, attempts, keptLetterId, redirectedFrom } = delivery
+      if (keptLetterId !== undefined) await letters.resolve(client, keptLetterId, clock.now())
+      if (redirectedFrom !== undefined)
+        await letters.endReplay(client, redirectedFrom, 'resolved', clock.now())
       await markDone(client, { seqs: [seq], owner, attempts }, delivered)
       return true
     })
   }
 
   #bury(delivery: OutboxDelivery, letter: DeadLetter, isSaved: boolean): Promise<boolean> {
-    const { pool, letters } = this.#parts
+    const { pool, letters, clock } = this.#parts
     const { cycle } = letter
     const row = {
       seq: delivery.seq,
@@ -178,6 +182,8 @@ export class Settler {
     return inTransaction(pool, 'settling an event as dead', async client => {
       if (!(await lockOpen(client, row.seq, row.owner))) return false
       await letters.save(client, letter)
+      if (delivery.redirectedFrom !== undefined)
+        await letters.endReplay(client, delivery.redirectedFrom, 'dead', clock.now())
       return markFailed(client, row)
     })
   }

@@ -4,9 +4,8 @@ import type { EventCodec } from '../../../ports/letter-codec.ts'
 import { ask, inTransaction } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
 import { column, fromColumn, isFit, numbers } from '../columns.ts'
-import { NOTIFY_CHANNEL } from '../schema/functions.ts'
-import { holdable } from '../text.ts'
-import { EVENT_RECORD, type EventRecord, eventRecord, recordJson } from './event-row.ts'
+import { BY_SQL, NOTIFY_CHANNEL } from '../schema/functions.ts'
+import { EVENT_RECORD, type EventRecord, eventRecord, eventUuid, recordJson } from './event-row.ts'
 
 /** One statement takes so many events, or so much text of them, at most. */
 const MOST_EVENTS = 1_000
@@ -16,13 +15,17 @@ const EVENTS = `select * from rows from (json_to_recordset($1::json) as (${EVENT
   id, "foreignId", "idempotencyKey", channel, type, key, source, handler, payload, bytes, sealed, headers, replay,
   replays, "occurredAt", "expiresAt", place)`
 
-/** Every handler of the channel gets a row; a replay is for the one that failed. Without a handler it is for nobody yet. */
+/**
+ * Every handler of the channel gets a row; a replay is for the one that failed, and waits for it when it is not there.
+ * Without a handler it is for nobody yet.
+ */
 const FOR_HANDLERS = `from incoming e left join lazaret.outbox_handlers h
   on h.channel = e.channel and (e.handler is null or h.handler = e.handler)`
+const TARGET = 'coalesce(h.handler, e.handler)'
 
 const INSERT = `insert into lazaret.outbox (event_id, foreign_id, idempotency_key, channel, type, key, source, target,
     payload, payload_bytes, sealed, headers, generation, lane, replay, replays, occurred_at, expires_at)
-  select e.id, e."foreignId", e."idempotencyKey", e.channel, e.type, e.key, e.source, h.handler, e.payload,
+  select e.id, e."foreignId", e."idempotencyKey", e.channel, e.type, e.key, e.source, ${TARGET}, e.payload,
     decode(e.bytes, 'base64'), e.sealed, e.headers, $2::bigint, case when h.by_key then nullif(e.key, '') end, e.replay, e.replays,
     to_timestamp(e."occurredAt" / 1000), to_timestamp(e."expiresAt" / 1000)
   ${FOR_HANDLERS}`
@@ -50,7 +53,7 @@ const ENQUEUE_COLUMNS = `with added as (
 /**
  * Events that may have failed here before. What is failed is replayed in place: the cycle joins the history, and the row
  * keeps its place before all that have waited for it. Had it been let go, later ones may have overtaken it, so it goes to
- * the end. The rest is new, but for a replay that is on its way already.
+ * the end. The rest is new, but for a replay that is on its way already, or of what SQL has sent on its way meanwhile.
  */
 const PUBLISH = `with incoming as (${EVENTS}),
 revived as (
@@ -63,17 +66,18 @@ revived as (
     replay = e.replay, replays = greatest(o.replays, e.replays), lane = case when h.by_key then nullif(e.key, '') end,
     seq = case when h.by_key and o.lane is null and e.key <> ''
       then nextval(pg_get_serial_sequence('lazaret.outbox', 'seq')) else o.seq end
-  from incoming e join lazaret.outbox_handlers h
-    on h.channel = e.channel and (e.handler is null or h.handler = e.handler)
-  where o.event_id = e.id and o.failed_at is not null and o.status = 'failed' and o.channel = e.channel and o.target = h.handler
+  ${FOR_HANDLERS}
+  where o.event_id = e.id and o.failed_at is not null and o.status = 'failed' and o.channel = e.channel
+    and o.target = ${TARGET}
   returning o.event_id, o.channel, o.target
 ), added as (
   ${INSERT}
   where not exists (
-      select from revived r where r.event_id = e.id and r.channel = e.channel and r.target = h.handler)
+      select from revived r where r.event_id = e.id and r.channel = e.channel and r.target = ${TARGET})
     and not exists (
-      select from lazaret.outbox o where o.event_id = e.id and o.replay = e.replay
-        and o.status in ('pending', 'in_flight') and o.channel = e.channel)
+      select from lazaret.outbox o where o.event_id = e.id and o.replay = any (array[e.replay, '${BY_SQL}'])
+        and e.replay is not null and o.status in ('pending', 'in_flight') and o.channel = e.channel
+        and (e.handler is null or o.target = e.handler))
   order by e.place, h.handler
 ) ${TELL}`
 
@@ -89,14 +93,19 @@ const REPLAY_LOCKS = 0x4c5a5250
 const LOCK_REPLAYS = `select pg_advisory_xact_lock(${REPLAY_LOCKS}, number)
   from (select distinct hashtext(id) & 1023 as number from unnest($1::text[]) as id order by 1) locks`
 
-/** Of two who publish one replay at the same moment the second waits, and finds that it is on its way. */
+/** Whoever replays the same with SQL has these rows. */
+const LOCK_FAILED = `select from lazaret.outbox
+  where event_id = any ($1::uuid[]) and failed_at is not null order by event_id, seq for update`
+
+/** Of two who replay one event at the same moment the second waits, and finds that it is on its way. */
 export async function publishEvents(pool: PgPool, written: Written, codec: EventCodec): Promise<void> {
   const replays = written.events.filter(({ headers }) => headers[REPLAY_HEADERS.replayId] !== undefined)
   if (replays.length === 0) return writeEvents(pool, 'publish', written, codec)
   const doing = 'publishing replays'
-  const ids = replays.map(({ id }) => holdable(id))
+  const ids = replays.map(({ id }) => eventUuid(id))
   await inTransaction(pool, doing, async client => {
     await ask(client, doing, LOCK_REPLAYS, [ids])
+    await ask(client, doing, LOCK_FAILED, [ids])
     await writeEvents(client, 'publish', written, codec)
   })
 }

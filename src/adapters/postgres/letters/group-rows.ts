@@ -1,5 +1,6 @@
 import type { Grouping } from '../../../core/dead-letter/group.ts'
 import type { Category } from '../../../core/failure/failure.ts'
+import type { GroupPlace } from '../../../ports/group-query.ts'
 import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
 import { asMs, asTime, holdable, timeParameter } from '../text.ts'
@@ -19,8 +20,6 @@ export interface GroupRow extends Grouping {
   readonly triage: string | null
   readonly notes: string
 }
-
-export type GroupPlace = Pick<GroupRow, 'lastSeenAt' | 'id'>
 
 /** Every group that has letters, with what is counted of them. */
 function groupsWhere(conditions: string, ofLetters = 'true'): string {

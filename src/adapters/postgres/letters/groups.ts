@@ -1,23 +1,12 @@
 import { currentTriage, type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
-import { OptionsError } from '../../../core/options/faults.ts'
-import { resolveOptions } from '../../../core/options/resolve.ts'
-import { integer, oneOf, optional, text, withDefault } from '../../../core/options/rules.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import type { Door } from '../../../ports/door.ts'
+import { groupCursor, resolveGroupQuery, talkAfter } from '../../../ports/group-query.ts'
 import type { Group, GroupNote, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
-import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from '../../../ports/letter-query.ts'
 import { ask, inTransaction } from '../ask.ts'
 import type { PgPool } from '../client.ts'
-import type { Door } from '../door.ts'
 import { holdable } from '../text.ts'
-import { channelsOf, type GroupPlace, type GroupRow, readGroup, readGroups } from './group-rows.ts'
-
-const queryRules = {
-  state: optional(oneOf('open', 'acknowledged', 'muted', 'resolved')),
-  channel: optional(text()),
-  search: optional(text()),
-  limit: withDefault(integer({ min: 1, max: MAX_PAGE_LIMIT }), DEFAULT_PAGE_LIMIT),
-  cursor: optional(text()),
-}
+import { channelsOf, type GroupRow, readGroup, readGroups } from './group-rows.ts'
 
 /** Groups are counted from the letters when somebody asks; what people say of them is a row of its own. */
 export class PostgresGroups implements Groups {
@@ -33,9 +22,9 @@ export class PostgresGroups implements Groups {
 
   async list(query?: GroupQuery): Promise<GroupPage> {
     this.#door.requireOpen()
-    const { cursor, state, limit, ...wanted } = resolveOptions('query', queryRules, query)
+    const { state, limit, behind: place, ...wanted } = resolveGroupQuery(query)
     const found: GroupRow[] = []
-    let behind = cursor === undefined ? undefined : readCursor(cursor)
+    let behind = place
     // What state a group is in depends on the time of asking, so that is not left to the database.
     for (let isMore = true; isMore && found.length <= limit; ) {
       const rows = await readGroups(this.#pool, wanted, behind, limit + 1)
@@ -46,7 +35,7 @@ export class PostgresGroups implements Groups {
     const groups = await this.#withChannels(found.slice(0, limit))
     const last = groups.at(-1)
     const hasMore = found.length > limit && last !== undefined
-    return { groups, cursor: hasMore ? `${last.lastSeenAt}_${last.id}` : undefined }
+    return { groups, cursor: hasMore ? groupCursor(last) : undefined }
   }
 
   async get(id: string): Promise<Group | undefined> {
@@ -66,7 +55,8 @@ export class PostgresGroups implements Groups {
         [holdable(id)],
       )
       if (rows.length === 0) return false
-      const { triage, notes } = changed(rows[0], change)
+      const before = { triage: triageIn(rows[0]), notes: JSON.parse(rows[0].notes) }
+      const { triage, notes } = talkAfter(before, change)
       await ask(
         client,
         'changing a group',
@@ -78,9 +68,9 @@ export class PostgresGroups implements Groups {
     return isChanged ? this.get(id) : undefined
   }
 
-  #triageOf({ triage: text, lastSeenAt }: GroupRow) {
-    const triage: Triage = text === null ? UNTRIAGED : JSON.parse(text)
-    return { triage, ...currentTriage(triage, lastSeenAt, this.#clock.now()) }
+  #triageOf(row: GroupRow) {
+    const triage = triageIn(row)
+    return { triage, ...currentTriage(triage, row.lastSeenAt, this.#clock.now()) }
   }
 
   async #withChannels(rows: readonly GroupRow[]): Promise<Group[]> {
@@ -97,26 +87,6 @@ export class PostgresGroups implements Groups {
   }
 }
 
-function changed(
-  stored: { readonly triage: string | null; readonly notes: string },
-  { at, by, note, owner, link, state, mutedUntil }: TriageChange,
-) {
-  const before: Triage = stored.triage === null ? UNTRIAGED : JSON.parse(stored.triage)
-  const notes: GroupNote[] = JSON.parse(stored.notes)
-  return {
-    triage: {
-      ...before,
-      ...(state === undefined ? {} : { state, mutedUntil, setAt: at, setBy: by }),
-      ...(owner === undefined ? {} : { owner: owner ?? undefined }),
-      ...(link === undefined ? {} : { link: link ?? undefined }),
-    },
-    notes: note === undefined ? notes : [...notes, { at, by, text: note }],
-  }
-}
-
-function readCursor(cursor: string): GroupPlace {
-  const [, time, id] = /^(-?[\d.]+(?:e[+-]?\d+)?)_(.+)$/.exec(cursor) ?? []
-  if (id !== undefined) return { lastSeenAt: Number(time), id }
-  const remedy = 'give the cursor of the page before'
-  throw new OptionsError('query', [{ path: 'query.cursor', received: JSON.stringify(cursor), remedy }])
+function triageIn({ triage }: Pick<GroupRow, 'triage'>): Triage {
+  return triage === null ? UNTRIAGED : JSON.parse(triage)
 }

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
-import { canTransition, transition } from '../../../core/dead-letter/state.ts'
+import { canTransition, type LetterState, transition } from '../../../core/dead-letter/state.ts'
 import { DeadLettersFullError } from '../../../ports/dead-letter-errors.ts'
 import type { LetterCodec } from '../../../ports/letter-codec.ts'
 import { ask } from '../ask.ts'
@@ -68,13 +68,13 @@ export class LetterTable {
   }
 
   /** The event was handled after all. A letter that is gone, or at rest already, is left so. */
-  async resolve(on: PgQueryable, id: string, at: number): Promise<void> {
-    for (;;) {
-      const stored = await this.find(on, id)
-      const letter = stored && this.read(stored)
-      if (letter === undefined || !canTransition(letter.state, 'resolved')) return
-      if (await this.replace(on, transition(letter, 'resolved', at), stored!.revision)) return
-    }
+  resolve(on: PgQueryable, id: string, at: number): Promise<void> {
+    return this.#become(on, id, 'resolved', at, state => canTransition(state, 'resolved'))
+  }
+
+  /** Its event was sent to another channel, and that came of it. A letter that is gone, or not replaying, is left so. */
+  endReplay(on: PgQueryable, id: string, to: 'resolved' | 'dead', at: number): Promise<void> {
+    return this.#become(on, id, to, at, state => state === 'replaying')
   }
 
   async find(on: PgQueryable, id: string): Promise<StoredLetter | undefined> {
@@ -96,6 +96,21 @@ export class LetterTable {
 
   read(stored: StoredLetter): DeadLetter {
     return readLetter(stored, this.#codec)
+  }
+
+  async #become(
+    on: PgQueryable,
+    id: string,
+    to: LetterState,
+    at: number,
+    isMeant: (state: LetterState) => boolean,
+  ): Promise<void> {
+    for (;;) {
+      const stored = await this.find(on, id)
+      const letter = stored && this.read(stored)
+      if (letter === undefined || !isMeant(letter.state)) return
+      if (await this.replace(on, transition(letter, to, at), stored!.revision)) return
+    }
   }
 
   async #insert(on: PgQueryable, letter: DeadLetter): Promise<boolean> {

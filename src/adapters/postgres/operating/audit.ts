@@ -1,22 +1,11 @@
-import { OptionsError } from '../../../core/options/faults.ts'
-import { resolveOptions } from '../../../core/options/resolve.ts'
-import { integer, optional, text, withDefault } from '../../../core/options/rules.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
-import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from '../../../ports/letter-query.ts'
+import { readEntryNumber, resolveAuditQuery } from '../../../ports/audit-query.ts'
+import type { Door } from '../../../ports/door.ts'
 import { ask } from '../ask.ts'
 import type { PgPool } from '../client.ts'
-import type { Door } from '../door.ts'
 import { Conditions } from '../letters/letter-filter.ts'
 import { asMs, asTime, holdable, timeParameter } from '../text.ts'
 
-const queryRules = {
-  target: optional(text()),
-  action: optional(text()),
-  limit: withDefault(integer({ min: 1, max: MAX_PAGE_LIMIT }), DEFAULT_PAGE_LIMIT),
-  cursor: optional(text()),
-}
-
-/** The cursor is the number of the last entry shown: entries are only ever added. */
 export class PostgresAudit implements AuditLog {
   readonly #pool: PgPool
   readonly #door: Door
@@ -44,11 +33,11 @@ export class PostgresAudit implements AuditLog {
 
   async list(query?: AuditQuery): Promise<AuditPage> {
     this.#door.requireOpen()
-    const { limit, cursor, target, action } = resolveOptions('query', queryRules, query)
+    const { limit, cursor, target, action } = resolveAuditQuery(query)
     const conditions = new Conditions(limit + 1)
     if (target !== undefined) conditions.add(holdable(target), parameter => `target = $${parameter}`)
     if (action !== undefined) conditions.add(holdable(action), parameter => `action = $${parameter}`)
-    if (cursor !== undefined) conditions.add(readCursor(cursor), parameter => `seq < $${parameter}`)
+    if (cursor !== undefined) conditions.add(readEntryNumber(cursor), parameter => `seq < $${parameter}`)
     const { rows } = await ask(
       this.#pool,
       'reading the audit log',
@@ -71,10 +60,4 @@ interface AuditRow extends Omit<AuditEntry, 'detail'> {
 function entryOf({ at, by, action, target, detail }: AuditRow): AuditEntry {
   const entry = { at, by, action, target }
   return detail === null ? entry : { ...entry, detail: JSON.parse(detail) }
-}
-
-function readCursor(cursor: string): number {
-  if (/^\d{1,15}$/.test(cursor)) return Number(cursor)
-  const remedy = 'give the cursor of the page before'
-  throw new OptionsError('query', [{ path: 'query.cursor', received: JSON.stringify(cursor), remedy }])
 }

@@ -1,9 +1,9 @@
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Claim, Ledger } from '../../../ports/ledger.ts'
+import { StoreClosedError } from '../../../ports/store-errors.ts'
 import { ask } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
-import { PostgresClosedError } from '../errors.ts'
 import type { PostgresSettings } from '../options.ts'
 import { asMs, holdable } from '../text.ts'
 
@@ -144,6 +144,6 @@ export class PostgresLedger implements Ledger {
   }
 
   #requireOpen(): void {
-    if (this.#isClosed) throw new PostgresClosedError('ledger')
+    if (this.#isClosed) throw new StoreClosedError('ledger')
   }
 }

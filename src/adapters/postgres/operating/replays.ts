@@ -1,3 +1,4 @@
+import type { Door } from '../../../ports/door.ts'
 import {
   type ItemQuery,
   NO_COUNTS,
@@ -7,10 +8,9 @@ import {
   type ReplayState,
   type Replays,
 } from '../../../ports/replays.ts'
+import { ReplayExistsError } from '../../../ports/store-errors.ts'
 import { ask, inTransaction } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
-import type { Door } from '../door.ts'
-import { ReplayExistsError } from '../errors.ts'
 import { Conditions } from '../letters/letter-filter.ts'
 import { asTime, holdable, timeParameter } from '../text.ts'
 

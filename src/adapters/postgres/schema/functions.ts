@@ -1,6 +1,9 @@
 /** What NOTIFY calls it when there may be something to claim; the message is the channel of the events. */
 export const NOTIFY_CHANNEL = 'lazaret_outbox'
 
+/** Which replay sent a row, when it was none of the replays that have an id. */
+export const BY_SQL = 'outbox_replay'
+
 /** Lanes share so many locks for each handler, however many lanes are claimed: the server has room for a bounded number. */
 const LANE_LOCKS = 1_024
 
@@ -47,7 +50,7 @@ begin
       status = 'pending', attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
       first_failed_at = null, failed_at = null, owner = null, next_attempt_at = v_at,
       generation = coalesce(p_new_generation, o.generation),
-      replays = n.number, replay = null, lane = n.lane,
+      replays = n.number, replay = '${BY_SQL}', lane = n.lane,
       seq = case when n.lane is not null and o.lane is null
         then pg_catalog.nextval(pg_catalog.pg_get_serial_sequence('lazaret.outbox', 'seq')) else o.seq end,
       headers = (o.headers - 'x-replay-id') || pg_catalog.jsonb_build_object(
@@ -247,16 +250,20 @@ const IN_STEP = `
 create function lazaret.letter_to_outbox() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
-  v_channel text;
+  v_told integer;
 begin
   if tg_op = 'UPDATE' and old.state in ('resolved', 'discarded') and new.state in ('dead', 'quarantined', 'parked') then
     update lazaret.outbox set deleted_at = null, discarded_at = null
       where letter_id = new.id and status = 'failed' and deleted_at is not null;
   elsif tg_op = 'DELETE' or new.state in ('resolved', 'discarded') then
-    update lazaret.outbox
-      set deleted_at = pg_catalog.clock_timestamp(), discarded_at = pg_catalog.clock_timestamp(), lane = null
-      where letter_id = old.id and status = 'failed' and deleted_at is null returning channel into v_channel;
-    if found then perform pg_catalog.pg_notify('${NOTIFY_CHANNEL}', v_channel); end if;
+    -- What was published twice may have failed twice, and has one letter.
+    with changed as (
+      update lazaret.outbox
+        set deleted_at = pg_catalog.clock_timestamp(), discarded_at = pg_catalog.clock_timestamp(), lane = null
+        where letter_id = old.id and status = 'failed' and deleted_at is null returning channel
+    )
+    select count(pg_catalog.pg_notify('${NOTIFY_CHANNEL}', c.channel)) into v_told
+      from (select distinct channel from changed) c;
   end if;
   return null;
 end

@@ -62,7 +62,8 @@ export class LineKeeping implements KeeperListener {
     const letGo = headerOf(message, OWN.letGo)
     if (letGo !== undefined) {
       session.settled(message)
-      const entry = this.#lines.dead(letGo)
+      const isForUs = (headerOf(message, OWN.letGoQueue) ?? this.#place.queue) === this.#place.queue
+      const entry = isForUs ? this.#lines.dead(letGo) : undefined
       if (entry !== undefined) this.#finish(entry)
       return
     }

@@ -19,6 +19,8 @@ export const OWN = {
   deadEvent: 'lazaret-dead-event',
   /** Tells whoever keeps a line that a dead event is let go: its id. */
   letGo: 'lazaret-let-go',
+  /** For which queue alone. */
+  letGoQueue: 'lazaret-let-go-queue',
   letter: 'lazaret-letter',
   reason: 'lazaret-reason',
   category: 'lazaret-category',

@@ -118,9 +118,9 @@ export class SqliteBroker implements Broker, Counter {
     return subscription
   }
 
-  async letGo(channel: string, eventId: string): Promise<void> {
+  async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
-    await this.#connection.writer.call('letGo', channel, eventId)
+    await this.#connection.writer.call('letGo', channel, eventId, handler)
   }
 
   close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../core/dead-letter/caps.ts'
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
+import { redirectedFrom } from '../../../core/event/replay-headers.ts'
 import type { Delivery, Undecodable } from '../../../ports/broker.ts'
 import type { EventCodec } from '../../../ports/letter-codec.ts'
 import type { OpenDelivery } from '../calls.ts'
@@ -20,6 +21,8 @@ export class SqliteDelivery implements Delivery {
   readonly at: OpenDelivery
   /** The letter that the broker keeps of its event. */
   readonly letterId: string | undefined
+  /** The letter of another channel that a replay has redirected here. */
+  readonly redirectedFrom: string | undefined
   /** Attempts that were begun here and have not ended. */
   #running = 0
   #historyNow: readonly AttemptRecord[]
@@ -34,6 +37,7 @@ export class SqliteDelivery implements Delivery {
     this.origin = origin
     this.at = [subscription, owner, place]
     this.letterId = letterId ?? undefined
+    this.redirectedFrom = 'raw' in this.content ? undefined : redirectedFrom(this.content.headers)
     this.#historyNow = this.history
   }
 

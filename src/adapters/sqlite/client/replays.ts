@@ -1,3 +1,4 @@
+import type { Door } from '../../../ports/door.ts'
 import {
   type ItemQuery,
   NO_COUNTS,
@@ -7,11 +8,10 @@ import {
   type ReplayState,
   type Replays,
 } from '../../../ports/replays.ts'
+import { ReplayExistsError } from '../../../ports/store-errors.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
 import type { ItemRows } from '../calls.ts'
-import { ReplayExistsError } from '../errors.ts'
 import type { Connection } from './connection.ts'
-import type { Door } from './door.ts'
 
 const DEFAULT_LIMIT = 100
 /** Items written in one turn of the event loop, and by one request. */

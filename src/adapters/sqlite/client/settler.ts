@@ -1,5 +1,5 @@
-import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
-import { transition } from '../../../core/dead-letter/state.ts'
+import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { type LetterState, transition } from '../../../core/dead-letter/state.ts'
 import type { Settlement } from '../../../ports/broker.ts'
 import type { LetterCodec } from '../../../ports/letter-codec.ts'
 import type { LetterRow } from '../calls.ts'
@@ -31,9 +31,9 @@ export class Settler {
     const { at } = delivery
     switch (settlement.outcome) {
       case 'done':
-        return delivery.letterId === undefined
+        return (delivery.letterId ?? delivery.redirectedFrom) === undefined
           ? writer.call('done', at)
-          : this.#recover(delivery, delivery.letterId)
+          : this.#recover(delivery)
       case 'retry': {
         const { notBefore, ended } = settlement
         return writer.call('retry', at, notBefore, ended.length, delivery.withEnded(ended))
@@ -43,26 +43,39 @@ export class Settler {
       case 'dead': {
         const { letter, saved } = settlement
         if (saved) return writer.call('dead', at, letter.id, null, null) as Promise<boolean>
-        const put = (row: LetterRow, revision: number | null) =>
-          writer.call('dead', at, letter.id, row, revision)
-        return this.#saver.save(letter, put, answer => answer === true)
+        return this.#bury(delivery, letter)
       }
     }
   }
 
+  async #bury({ at, redirectedFrom }: SqliteDelivery, letter: DeadLetter): Promise<boolean> {
+    if (redirectedFrom !== undefined)
+      await this.#become(redirectedFrom, 'dead', state => state === 'replaying')
+    const put = (row: LetterRow, revision: number | null) =>
+      this.#connection.writer.call('dead', at, letter.id, row, revision)
+    return this.#saver.save(letter, put, answer => answer === true)
+  }
+
   /** Its letter is kept here and by nobody else: so it is resolved here, before the event is acknowledged. */
-  async #recover({ at }: SqliteDelivery, letterId: string): Promise<boolean> {
-    const { writer } = this.#connection
-    let found = await this.#connection.read('getLetter', letterId)
+  async #recover({ at, letterId, redirectedFrom }: SqliteDelivery): Promise<boolean> {
+    if (letterId !== undefined) await this.#become(letterId, 'resolved', state => state !== 'resolved')
+    if (redirectedFrom !== undefined)
+      await this.#become(redirectedFrom, 'resolved', state => state === 'replaying')
+    return this.#connection.writer.call('done', at)
+  }
+
+  /** A letter that is gone, or not in a state that is meant, is left so. */
+  async #become(id: string, to: LetterState, isMeant: (state: LetterState) => boolean): Promise<void> {
+    const { writer, options } = this.#connection
+    let found = await this.#connection.read('getLetter', id)
     while (found !== undefined) {
       const letter = this.#codec.decode(found.body)
-      if (letter.state === 'resolved') break
-      const resolved = transition(letter, 'resolved', this.#connection.options.clock.now())
-      const answer = await this.#saver.replace(resolved, found.revision, (row, revision) =>
+      if (!isMeant(letter.state)) return
+      const changed = transition(letter, to, options.clock.now())
+      const answer = await this.#saver.replace(changed, found.revision, (row, revision) =>
         writer.call('sendLetter', row, revision, Number.MAX_SAFE_INTEGER),
       )
       found = typeof answer === 'object' ? answer : undefined
     }
-    return writer.call('done', at)
   }
 }

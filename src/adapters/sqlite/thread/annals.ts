@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
 import type { AuditEntry } from '../../../ports/audit.ts'
-import type { GroupNote, TriageChange } from '../../../ports/groups.ts'
+import { NO_TALK, talkAfter } from '../../../ports/group-query.ts'
+import type { TriageChange } from '../../../ports/groups.ts'
 
 /** What people said and did: triages and notes of groups, and the audit log. */
 export class Annals {
@@ -24,24 +24,13 @@ export class Annals {
   changeGroup(id: string, change: TriageChange): boolean {
     if (this.#group.get(id) === undefined) return false
     const row = this.#triage.get(id) as { triage: string; notes: string } | undefined
-    const triage = changedTriage(row === undefined ? UNTRIAGED : JSON.parse(row.triage), change)
-    const notes: GroupNote[] = row === undefined ? [] : JSON.parse(row.notes)
-    const { at, by, note } = change
-    if (note !== undefined) notes.push({ at, by, text: note })
+    const before = row && { triage: JSON.parse(row.triage), notes: JSON.parse(row.notes) }
+    const { triage, notes } = talkAfter(before ?? NO_TALK, change)
     this.#setTriage.run(id, JSON.stringify(triage), JSON.stringify(notes))
     return true
   }
 
   append({ at, by, action, target, detail }: AuditEntry): void {
     this.#append.run(at, by, action, target, detail === undefined ? null : JSON.stringify(detail))
-  }
-}
-
-function changedTriage(before: Triage, { state, owner, link, mutedUntil, at, by }: TriageChange): Triage {
-  return {
-    ...before,
-    ...(state === undefined ? {} : { state, mutedUntil, setAt: at, setBy: by }),
-    ...(owner === undefined ? {} : { owner: owner ?? undefined }),
-    ...(link === undefined ? {} : { link: link ?? undefined }),
   }
 }

@@ -125,8 +125,9 @@ export class BrokerTables implements Part {
     return (id === null ? undefined : this.order.dead(handler, id))?.letter ?? null
   }
 
-  letGo(channel: string, event: string): void {
-    for (const { id } of this.#roster.known(channel)) this.#queue.letGo(id, event)
+  letGo(channel: string, event: string, handler: string | undefined): void {
+    for (const { id, name } of this.#roster.known(channel))
+      if (handler === undefined || handler === name) this.#queue.letGo(id, event)
   }
 
   /** The letter of a dead event was dealt with; `isGone` when it was deleted. */

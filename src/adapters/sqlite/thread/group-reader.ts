@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { currentTriage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
+import type { GroupPlace } from '../../../ports/group-query.ts'
 import type { GroupQuery } from '../../../ports/groups.ts'
-import type { GroupPlace, GroupRow } from '../calls.ts'
+import type { GroupRow } from '../calls.ts'
 import { all } from './rows.ts'
 
 const MOST_CHANNELS = 20

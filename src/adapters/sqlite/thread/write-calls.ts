@@ -79,7 +79,7 @@ export function writeCalls(tables: Tables): WriteCalls {
     giveBack(deliveries) {
       for (const at of deliveries) broker.giveBack(at)
     },
-    letGo: (channel, eventId) => broker.letGo(channel, eventId),
+    letGo: (...args) => broker.letGo(...args),
 
     claim: (...args) => ledger.claim(...args, tables.now),
     renew: (handler, key, token, leaseMs) => ledger.renew(handler, key, token, tables.now + leaseMs),

@@ -127,6 +127,18 @@ export function orderingTests(suite: BrokerConformance): void {
     }
   })
 
+  it('B9: letGo for one handler: where it is dead for another as well, that one still waits', async world => {
+    const inbox = await world.subscribe(BY_KEY)
+    const other = await world.subscribe({ ...BY_KEY, handler: 'ship' })
+    const [dead, second] = await world.publish(2, { key: 'a' })
+    for (const each of [inbox, other]) await die(world, each, await each.next())
+    await world.broker.letGo(world.channel, dead!.id, 'bill')
+    assert.equal(idOf(await inbox.next()), second?.id)
+    await other.assertEmpty('it was let go for another handler')
+    await world.broker.letGo(world.channel, dead!.id, 'ship')
+    assert.equal(idOf(await other.next()), second?.id)
+  })
+
   it('B9: letGo: ids that are unknown, not dead or of another channel are ignored', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const [first] = await world.publish(2, { key: 'a' })

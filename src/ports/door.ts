@@ -1,6 +1,6 @@
-import { PostgresClosedError } from './errors.ts'
+import { StoreClosedError } from './store-errors.ts'
 
-/** Open until it is closed, for parts that are closed together. */
+/** Open until it is closed, for parts of a store that are closed together. */
 export class Door {
   readonly #name: string
   #isOpen = true
@@ -10,7 +10,7 @@ export class Door {
   }
 
   requireOpen(): void {
-    if (!this.#isOpen) throw new PostgresClosedError(this.#name)
+    if (!this.#isOpen) throw new StoreClosedError(this.#name)
   }
 
   close(): void {

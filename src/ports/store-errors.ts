@@ -1,0 +1,25 @@
+import { LazaretError } from '../core/failure/errors.ts'
+
+/** A part of a store was used after `close`. */
+export class StoreClosedError extends LazaretError {
+  override readonly name = 'StoreClosedError'
+
+  constructor(part: string) {
+    super(`${part}: closed; use it before close(), or open it anew`, {
+      code: 'LAZARET_STORE_CLOSED',
+      retryable: false,
+    })
+  }
+}
+
+/** Replays have ids of their own; two with the same one are a mistake. */
+export class ReplayExistsError extends LazaretError {
+  override readonly name = 'ReplayExistsError'
+
+  constructor(id: string) {
+    super(`replay ${id}: is there already; give a new one another id`, {
+      code: 'LAZARET_REPLAY_REFUSED',
+      retryable: false,
+    })
+  }
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import type { Group, GroupQuery, Groups } from '../../../ports/groups.ts'
+import { inDurableStoreWorld, inStoreWorld, type StoreConformance } from './suite.ts'
+
+const MOST_PAGES = 100
+
+async function allPages(groups: Groups, query: GroupQuery): Promise<Group[]> {
+  const shown: Group[] = []
+  for (let cursor: string | undefined, page = 0; page < MOST_PAGES; page++) {
+    const { groups: some, cursor: next } = await groups.list({ ...query, cursor })
+    shown.push(...some)
+    if (next === undefined) return shown
+    cursor = next
+  }
+  return assert.fail('paging does not come to an end')
+}
+
+const titles = async (groups: Groups, query: GroupQuery) =>
+  (await groups.list(query)).groups.map(({ title }) => title)
+
+/** What the port of groups promises. */
+export function groupTests(suite: StoreConformance): void {
+  const it = inStoreWorld(suite)
+  const itDurable = inDurableStoreWorld(suite)
+
+  it('F8: pages show every group once, last seen first, and filters select', async world => {
+    const { groups } = world.store
+    const now = world.patience.now()
+    for (let index = 0; index < 7; index++) {
+      const error = Object.assign(new Error(`cause ${index}`), { name: `Kind${index}` })
+      await world.send(world.letterAt(now + (index % 3), error, index === 4 ? 'mails' : 'orders'))
+    }
+    const shown = await allPages(groups, { limit: 3 })
+    assert.equal(new Set(shown.map(({ id }) => id)).size, 7)
+    const inOrder = [...shown].sort((a, b) => b.lastSeenAt - a.lastSeenAt || (a.id < b.id ? -1 : 1))
+    assert.deepEqual(shown, inOrder)
+    assert.deepEqual(await titles(groups, { channel: 'mails' }), ['Kind4: cause 4'])
+    assert.deepEqual(await titles(groups, { search: 'KIND5' }), ['Kind5: cause 5'])
+    assert.deepEqual(await titles(groups, { state: 'muted' }), [])
+    await groups.change(shown[0]!.id, { state: 'acknowledged', at: now, by: 'bo' })
+    assert.equal((await groups.list({ state: 'open', limit: 7 })).groups.length, 6)
+    await assert.rejects(groups.list({ cursor: 'nonsense' }), /query\.cursor/)
+    await assert.rejects(groups.list({ limit: 0 }), /query\.limit/)
+  })
+
+  it('F8: letters are counted by what became of them', async world => {
+    const { deadLetters, groups } = world.store
+    const now = world.patience.now()
+    const error = new TypeError('no id')
+    const [first, second, third] = [1, 2, 3].map(at => world.letterAt(now + at, error))
+    await world.send(first!, second!, third!, world.letterAt(now, new RangeError('too far')))
+    await deadLetters.change(first!.id, { to: 'replaying', at: now })
+    await deadLetters.change(first!.id, { to: 'resolved', at: now })
+    await deadLetters.change(second!.id, { to: 'discarded', at: now })
+    const group = await groups.get(first!.cycle.failure!.fingerprint.id)
+    const { count, waiting, replayed, recovered, firstSeenAt, lastSeenAt, channels } = group!
+    assert.deepEqual([count, waiting, replayed, recovered], [3, 1, 1, 1])
+    assert.deepEqual([firstSeenAt, lastSeenAt, channels], [now + 1, now + 3, ['orders']])
+    assert.equal(await groups.get('no-such-group'), undefined)
+  })
+
+  it('F8: triage and notes are kept, even while the group has no letters', async world => {
+    const { deadLetters, groups } = world.store
+    const at = world.patience.now()
+    const letter = world.letterAt(at, new TypeError('no id'))
+    await world.send(letter)
+    const { id } = letter.cycle.failure!.fingerprint
+    const mutedUntil = at + 3_600_000
+    const muted = { state: 'muted', mutedUntil, owner: 'ada', note: 'known \0', at, by: 'bo' } as const
+    await groups.change(id, muted)
+    await groups.change(id, { link: 'https://issues/1', note: 'still', at, by: 'bo' })
+    const group = await groups.get(id)
+    assert.equal(group?.state, 'muted')
+    const { owner, link, mutedUntil: until, setBy } = group.triage
+    assert.deepEqual([owner, link, until, setBy], ['ada', 'https://issues/1', mutedUntil, 'bo'])
+    assert.deepEqual(group.notes, [
+      { at, by: 'bo', text: 'known \0' },
+      { at, by: 'bo', text: 'still' },
+    ])
+    await deadLetters.delete(letter.id)
+    assert.equal(await groups.get(id), undefined)
+    assert.equal(await groups.change(id, { owner: 'cy', at, by: 'bo' }), undefined)
+    await world.send(letter)
+    assert.equal((await groups.get(id))?.triage.owner, 'ada')
+  })
+
+  it('B4: what is resolved and fails again is open and has regressed', async world => {
+    const { groups } = world.store
+    const at = world.patience.now()
+    const letter = world.letterAt(at, new TypeError('no id'))
+    await world.send(letter)
+    const { id } = letter.cycle.failure!.fingerprint
+    await groups.change(id, { owner: 'ada', at, by: 'bo' })
+    const resolved = await groups.change(id, { state: 'resolved', owner: null, at, by: 'bo' })
+    assert.deepEqual([resolved?.state, resolved?.regressed], ['resolved', false])
+    await world.send(world.letterAt(at + 5, new TypeError('no id')))
+    const group = await groups.get(id)
+    assert.deepEqual([group?.state, group?.regressed, group?.triage.owner], ['open', true, undefined])
+  })
+
+  itDurable('B4: what people say about a group survives a restart', async world => {
+    const at = world.patience.now()
+    const letter = world.letterAt(at, new TypeError('no id'))
+    await world.send(letter)
+    const { id } = letter.cycle.failure!.fingerprint
+    const change = { state: 'acknowledged', owner: 'ada', note: 'mine', at, by: 'bo' } as const
+    const before = await world.store.groups.change(id, change)
+    const { groups } = await world.restart()
+    assert.deepEqual(await groups.get(id), before)
+  })
+}

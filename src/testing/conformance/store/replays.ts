@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import type { Replay, ReplayItem } from '../../../ports/replays.ts'
+import { inDurableStoreWorld, inStoreWorld, type StoreConformance } from './suite.ts'
+
+const LONG_MS = 3_600_000
+
+/** A replay that nobody has begun yet. */
+export function replayOf(id: string, change: Partial<Replay> = {}): Replay {
+  return {
+    v: 1,
+    id,
+    state: 'planned',
+    reason: 'the cause is mended',
+    createdAt: 1_700_000_000_000,
+    createdBy: 'ada',
+    selectedBy: { filter: { channel: 'orders' } },
+    count: 1_200,
+    hash: 'abc',
+    findings: { replay: 1_200 },
+    stages: [1, 'rest'],
+    perSecond: 10,
+    halt: { refailRatio: 0.5, onSameFingerprint: true },
+    maxAgeMs: 1_000,
+    allowQuarantined: false,
+    needsApproval: false,
+    stage: 0,
+    revision: 0,
+    ...change,
+  }
+}
+
+export function itemsOf(count: number): ReplayItem[] {
+  return Array.from({ length: count }, (_, position) => ({
+    position,
+    letterId: `letter-${position}`,
+    decision: 'replay',
+    status: 'waiting',
+  }))
+}
+
+/** What the port of replays promises. */
+export function replayTests(suite: StoreConformance): void {
+  const it = inStoreWorld(suite)
+  const itDurable = inDurableStoreWorld(suite)
+
+  it('K8: a replay and all its items are there, or nothing of it', async ({ store: { replays } }) => {
+    await replays.create(replayOf('one'), itemsOf(1_200))
+    assert.deepEqual(await replays.get('one'), replayOf('one'))
+    assert.deepEqual(await replays.items('one'), itemsOf(1_200))
+    await assert.rejects(replays.create(replayOf('one'), itemsOf(1)), { code: 'LAZARET_REPLAY_REFUSED' })
+    assert.equal((await replays.counts('one')).waiting, 1_200)
+    assert.equal(await replays.get('two'), undefined)
+    assert.deepEqual(await replays.items('two'), [])
+  })
+
+  it('K8: items are found by status, behind a position, and recorded together', async ({
+    store: { replays },
+  }) => {
+    await replays.create(replayOf('one'), itemsOf(5))
+    const [, second, , fourth] = itemsOf(5)
+    const sent = [second!, fourth!].map(item => ({ ...item, status: 'sent', cycle: 1, sentAt: 7 }) as const)
+    await replays.record('one', sent)
+    assert.deepEqual(await replays.items('one', { status: 'sent' }), sent)
+    assert.deepEqual(await replays.items('one', { status: 'sent', after: 1 }), [sent[1]])
+    assert.deepEqual(await replays.items('one', { limit: 1, after: 2 }), [sent[1]])
+    const { waiting, sent: under, recovered } = await replays.counts('one')
+    assert.deepEqual([waiting, under, recovered], [3, 2, 0])
+  })
+
+  it('B11: of all who update the same revision one does', async ({ store: { replays } }) => {
+    await replays.create(replayOf('one'), [])
+    const running = replayOf('one', { state: 'running' })
+    const answers = await Promise.all([replays.update(running), replays.update(running)])
+    assert.deepEqual(
+      answers.filter(each => each !== undefined),
+      [{ ...running, revision: 1 }],
+    )
+    assert.deepEqual(await replays.get('one'), { ...running, revision: 1 })
+    assert.equal(await replays.update(replayOf('one', { state: 'cancelled' })), undefined)
+    assert.equal(await replays.update(replayOf('unknown')), undefined)
+  })
+
+  it('B11: replays are listed newest first, by state', async ({ store: { replays } }) => {
+    const ids = ['../0', '../1', '../2', '../3', '../4']
+    for (const [at, id] of ids.entries())
+      await replays.create(replayOf(id, { createdAt: at, state: at % 2 ? 'planned' : 'halted' }), itemsOf(at))
+    const listed = async (query: Parameters<typeof replays.list>[0]) =>
+      (await replays.list(query)).map(({ id }) => id)
+    assert.deepEqual(await listed({}), [...ids].reverse())
+    assert.deepEqual(await listed({ limit: 2 }), ['../4', '../3'])
+    assert.deepEqual(await listed({ state: 'halted' }), ['../4', '../2', '../0'])
+    for (const [at, id] of ids.entries()) assert.equal((await replays.counts(id)).waiting, at)
+  })
+
+  it('B11: one runner at a time has it, until its lease runs out or it lets go', async ({
+    store: { replays },
+    patience,
+  }) => {
+    await replays.create(replayOf('one'), [])
+    assert.equal(await replays.lease('one', 'a', LONG_MS), true)
+    assert.equal(await replays.lease('one', 'b', LONG_MS), false)
+    assert.equal(await replays.lease('one', 'a', patience.delayMs), true)
+    await patience.pass(patience.delayMs + 1)
+    assert.equal(await replays.lease('one', 'b', LONG_MS), true)
+    await replays.letGo('one', 'a')
+    assert.equal(await replays.lease('one', 'a', LONG_MS), false)
+    await replays.letGo('one', 'b')
+    assert.equal(await replays.lease('one', 'a', LONG_MS), true)
+    assert.equal(await replays.lease('unknown', 'a', LONG_MS), false)
+  })
+
+  itDurable('B11: a replay and all its items survive a restart', async world => {
+    await world.store.replays.create(replayOf('one'), itemsOf(20))
+    const sent = { ...itemsOf(8)[7]!, status: 'sent', sentAt: 5 } as const
+    await world.store.replays.record('one', [sent])
+    const { replays } = await world.restart()
+    assert.deepEqual(await replays.get('one'), replayOf('one'))
+    assert.deepEqual(await replays.items('one', { status: 'sent' }), [sent])
+    assert.equal((await replays.counts('one')).waiting, 19)
+  })
+}

@@ -1,0 +1,73 @@
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { Store } from '../../../ports/store.ts'
+import type { Factory } from '../../factories.ts'
+import { freshFactory, Patience, type TestFunction, type Timing, testUnless } from '../harness.ts'
+
+/** What an adapter gives the suite for each test: an empty store of its own. */
+export interface StoreFixture extends Timing {
+  readonly store: Store
+  /** Opens another store on the same data, after the first was closed. */
+  reopen?(): Promise<Store>
+  cleanup?(): Promise<void>
+}
+
+export interface StoreConformance {
+  readonly test: TestFunction
+  readonly setup: () => Promise<StoreFixture>
+  readonly declares: {
+    /** What is in it survives the end of the process; the fixture has `reopen`. */
+    readonly durable: boolean
+  }
+}
+
+/** One test's view of a store. */
+export class StoreWorld {
+  readonly make: Factory
+  readonly patience: Patience
+  readonly fixture: StoreFixture
+  store: Store
+
+  constructor(fixture: StoreFixture) {
+    this.fixture = fixture
+    this.store = fixture.store
+    this.patience = new Patience(fixture)
+    this.make = freshFactory(this.patience)
+  }
+
+  letterAt(at: number, error: Error, channel = 'orders'): DeadLetter {
+    const attempts = [this.make.attempt(1, { startedAt: at, endedAt: at })]
+    return this.make.letter({ event: this.make.event({ channel }), at, error, attempts })
+  }
+
+  async send(...letters: readonly DeadLetter[]): Promise<void> {
+    for (const letter of letters) await this.store.deadLetters.send(letter)
+  }
+
+  async restart(): Promise<Store> {
+    await this.store.close()
+    if (this.fixture.reopen === undefined) throw new Error('a durable store needs `reopen` in its fixture')
+    this.store = await this.fixture.reopen()
+    return this.store
+  }
+}
+
+export type InStoreWorld = (name: string, run: (world: StoreWorld) => Promise<void>) => void
+
+export function inStoreWorld({ test, setup }: StoreConformance, skipBecause?: string): InStoreWorld {
+  const define = testUnless(test, skipBecause)
+  return (name, run) =>
+    define(name, async () => {
+      const fixture = await setup()
+      const world = new StoreWorld(fixture)
+      try {
+        await run(world)
+      } finally {
+        await world.store.close()
+        await fixture.cleanup?.()
+      }
+    })
+}
+
+export function inDurableStoreWorld(suite: StoreConformance): InStoreWorld {
+  return inStoreWorld(suite, suite.declares.durable ? undefined : 'declares durable: false')
+}
