@@ -52,7 +52,8 @@ placeGroup(group)
 
 local goesAt = life ~= '' and now + tonumber(life) or nil
 local said = tonumber(expiresAt)
-if said and (not goesAt or said < goesAt) then goesAt = said end
+-- What is past its time when it comes was brought here knowingly: it is not thrown away on arrival.
+if said and said > now and (not goesAt or said < goesAt) then goesAt = said end
 -- Whoever replays it must find it when the outcome is known.
 if goesAt and state == 'replaying' then goesAt = math.max(goesAt, now + 86400000) end
 if goesAt then redis.call('ZADD', root .. ':expiry', goesAt, id) end
