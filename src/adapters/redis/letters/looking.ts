@@ -7,7 +7,7 @@ import {
   writeCursor,
 } from '../../../ports/letter-query.ts'
 import { type resolveTimeline, Timeline } from '../../../ports/letter-timeline.ts'
-import { listOf, numberOf, textOf } from '../replies.ts'
+import { numberOf, pairsOf, textOf } from '../replies.ts'
 import type { Desk } from './desk.ts'
 import { type ScanFilter, scanFilterOf } from './facts.ts'
 import { countStretches, type Slice, scan, totals } from './scripts.ts'
@@ -88,24 +88,19 @@ async function* slices(
 }
 
 async function wholeTally(desk: Desk): Promise<Tally> {
-  const { oldestAt, newestAt, count, counts } = await desk.askSwept(totals, [])
+  const { oldestAt, newestAt, counts } = await desk.askSwept(totals, [])
   const tally = new Tally()
   for (const [field, n] of counts) tally.add(field.slice(0, 1), field.slice(2), n)
-  if (count > 0) tally.see(oldestAt!, newestAt!)
-  tally.count = count
+  if (oldestAt !== undefined && newestAt !== undefined) tally.see(oldestAt, newestAt)
   return tally
 }
 
 async function scannedTally(desk: Desk, filter: ResolvedLetterFilter): Promise<Tally> {
   const tally = new Tally()
-  for await (const found of slices(desk, 'counts', scanFilterOf(filter)))
-    for (const each of found) {
-      const [state, reason, channel, at] = listOf(each).map(textOf)
-      tally.add('s', state!, 1)
-      tally.add('r', reason!, 1)
-      tally.add('c', channel!, 1)
-      tally.see(Number(at), Number(at))
-      tally.count++
+  for await (const [oldest, newest, ...counts] of slices(desk, 'counts', scanFilterOf(filter)))
+    if (oldest !== undefined) {
+      tally.see(numberOf(oldest), numberOf(newest))
+      for (const [field, n] of pairsOf(counts)) tally.add(field.slice(0, 1), field.slice(2), numberOf(n))
     }
   return tally
 }
@@ -114,9 +109,11 @@ class Tally {
   readonly #counts = new Map<string, Map<string, number>>()
   #oldestAt = Number.POSITIVE_INFINITY
   #newestAt = Number.NEGATIVE_INFINITY
-  count = 0
+  #count = 0
 
+  /** Every letter has one state, so those are what is counted. */
   add(facet: string, value: string, n: number): void {
+    if (facet === 's') this.#count += n
     const counts = this.#counts.get(facet) ?? new Map<string, number>()
     this.#counts.set(facet, counts.set(value, (counts.get(value) ?? 0) + n))
   }
@@ -127,9 +124,9 @@ class Tally {
   }
 
   stats(): LetterStats {
-    const isEmpty = this.count === 0
+    const isEmpty = this.#count === 0
     return {
-      count: this.count,
+      count: this.#count,
       oldestAt: isEmpty ? undefined : this.#oldestAt,
       newestAt: isEmpty ? undefined : this.#newestAt,
       byState: this.#by('s'),

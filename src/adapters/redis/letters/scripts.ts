@@ -109,7 +109,6 @@ return { before - redis.call('ZCARD', root .. ':all'), more and 1 or 0 }
 )
 
 export interface Totals {
-  readonly count: number
   readonly oldestAt: number | undefined
   readonly newestAt: number | undefined
   readonly counts: readonly (readonly [field: string, count: number])[]
@@ -120,9 +119,8 @@ export const totals: Script<Totals | undefined> = script(
   'counting dead letters',
   reply => {
     if (!Array.isArray(reply)) return undefined
-    const [count, oldest, newest, counts] = listOf(reply)
+    const [oldest, newest, counts] = listOf(reply)
     return {
-      count: numberOf(count),
       oldestAt: optionalTextOf(oldest) === '' ? undefined : numberOf(oldest),
       newestAt: optionalTextOf(newest) === '' ? undefined : numberOf(newest),
       counts: pairsOf(counts).map(([field, n]) => [field, numberOf(n)] as const),
@@ -133,7 +131,7 @@ export const totals: Script<Totals | undefined> = script(
 if sweep() then return 0 end
 local all = root .. ':all'
 local oldest, newest = redis.call('ZRANGE', all, 0, 0, 'WITHSCORES'), redis.call('ZRANGE', all, -1, -1, 'WITHSCORES')
-return { redis.call('ZCARD', all), oldest[2] or '', newest[2] or '', redis.call('HGETALL', root .. ':counts') }
+return { oldest[2] or '', newest[2] or '', redis.call('HGETALL', root .. ':counts') }
 `,
 )
 
@@ -160,8 +158,8 @@ export interface Slice {
 }
 
 /**
- * Looks at the letters of one index from a place on, and takes those that match: their bodies, what they count for, or their
- * times. It looks at a bounded number, so that nobody else waits long. Undefined: there is more to sweep first.
+ * Looks at the letters of one index from a place on, and takes those that match: their bodies, their times, or what they add up
+ * to, which is the oldest time and the newest, and then counts by field. It looks at a bounded number, so that nobody else waits long. Undefined: there is more to sweep first.
  */
 export const scan: Script<Slice | undefined> = script(
   'looking through dead letters',
@@ -183,8 +181,7 @@ for at = 11, #ARGV, 2 do
   wanted[#wanted + 1] = ARGV[at + 1]
 end
 
-local function matches(id)
-  local facts = #fields > 0 and factsOf(id) or {}
+local function matches(id, facts)
   for at = 1, #fields do
     if facts[fields[at]] ~= wanted[at] then return false end
   end
@@ -197,19 +194,30 @@ if behind ~= '' then start = rankBehind(index, score, behind)
 elseif before ~= '' then start = redis.call('ZCOUNT', index, before, '+inf') end
 local slice = redis.call('ZREVRANGE', index, start, start + budget - 1, 'WITHSCORES')
 local more = #slice == budget * 2
-local found = {}
+local found, sums, newest, oldest = {}, {}, nil, nil
+local looks = #fields > 0 or take == 'counts'
+local function sum(field) sums[field] = (sums[field] or 0) + 1 end
 for at = 1, #slice, 2 do
   local id, when = slice[at], slice[at + 1]
   if after and tonumber(when) < after then more = false break end
   if #found == most then more = true break end
   score, behind = when, id
-  if matches(id) then
+  local facts = looks and factsOf(id)
+  if matches(id, facts) then
     if take == 'bodies' then found[#found + 1] = redis.call('HGET', keyOf(id), 'b')
-    elseif take == 'counts' then
-      local facts = factsOf(id)
-      found[#found + 1] = { facts.s, facts.r, facts.c, when }
-    else found[#found + 1] = when end
+    elseif take == 'times' then found[#found + 1] = when
+    else
+      sum('s:' .. facts.s)
+      sum('r:' .. facts.r)
+      sum('c:' .. facts.c)
+      newest, oldest = newest or when, when
+    end
   end
+end
+if newest then found = { oldest, newest } end
+for field, count in pairs(sums) do
+  found[#found + 1] = field
+  found[#found + 1] = count
 end
 return { more and 1 or 0, score, behind, found }
 `,
