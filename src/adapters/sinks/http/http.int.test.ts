@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { type Receiver, startReceiver } from '../../../../test/receivers/receiver.ts'
 import { webhookReceiver } from '../../../../test/receivers/webhook.ts'
@@ -173,6 +175,16 @@ describe('http sink', () => {
     })
   })
 
+  it('B5: what is no HTTP is a matter of set-up, and pauses the breaker', async () => {
+    const stranger = createServer(socket => socket.end('SSH-2.0-OpenSSH_9.2\r\n')).listen(0, '127.0.0.1')
+    await once(stranger, 'listening')
+    const sink = http({ url: `http://127.0.0.1:${(stranger.address() as AddressInfo).port}` })
+    const failure = classify(await failureOf(sink.write([make.event()], never())))
+    expect(failure).toMatchObject({ retryable: true, category: 'integration' })
+    await sink.close?.()
+    stranger.close()
+  })
+
   it('E17: a server that echoes secrets does not get them into errors', async () => {
     await withReceiver(plain(), async (receiver, open) => {
       const sink = open(http({ url: `${receiver.url}/hook/very-secret-path`, token: 'tok-1234567' }))
@@ -211,12 +223,17 @@ describe('http sink', () => {
     })
   })
 
-  it('E17: an answer without end is cut off', async () => {
-    const endless: Promise<Receiver> = startReceiver(() => ({ status: 500, body: 'x'.repeat(5_000_000) }))
-    await withReceiver(endless, async (receiver, open) => {
-      const sink = open(http({ url: receiver.url }))
-      const { message } = await failureOf(sink.write([make.event()], never()))
-      expect(message.length).toBeLessThan(600)
+  it('E17: of an answer that is larger than anyone needs the beginning is read', async () => {
+    const talkative: Promise<Receiver> = startReceiver(({ url }) => ({
+      status: url === '/well' ? 200 : 500,
+      body: 'x'.repeat(5_000_000),
+    }))
+    await withReceiver(talkative, async (receiver, open) => {
+      const error = await failureOf(open(http({ url: receiver.url })).write([make.event()], never()))
+      expect(error).toMatchObject({ status: 500, retryable: true })
+      expect(error.message.length).toBeLessThan(600)
+      const well = open(http({ url: `${receiver.url}/well` }))
+      expect(await well.write([make.event()], never())).toBeUndefined()
     })
   })
 

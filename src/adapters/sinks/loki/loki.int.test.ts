@@ -77,6 +77,15 @@ describe('loki sink', () => {
     })
   })
 
+  it('E17: two that fall on the same nanosecond are both kept, whatever their lines', async () => {
+    await withReceiver(lokiReceiver(), async (receiver, open) => {
+      const sink = open(loki({ url: receiver.url, line: ({ type }) => type }))
+      const event = make.event()
+      await sink.write([event, event, event], never())
+      expect(new Set(receiver.entries.map(({ ns }) => ns)).size).toBe(3)
+    })
+  })
+
   it('E20: a label has so many values and no more', async () => {
     await withReceiver(lokiReceiver(), async (receiver, open) => {
       const labelsOf = ({ key = '' }) => ({ 'customer id': key, __reserved: 'x', empty: '' })
