@@ -31,9 +31,8 @@ export interface Outgoing {
 export interface Answer {
   readonly status: number
   readonly headers: http.IncomingHttpHeaders
+  /** As much of it as is read. */
   readonly text: string
-  /** There was more of it than is read. */
-  readonly isCut: boolean
 }
 
 const DEFAULT_ANSWER_BYTES = 65_536
@@ -68,21 +67,14 @@ export class Sender {
 
   /** Resolves with whatever was answered. Rejects when nothing was, and with the signal's reason when it aborts. */
   async send(outgoing: Outgoing, signal: AbortSignal): Promise<Answer> {
-    try {
-      return await this.#send(outgoing, signal)
-    } catch (error) {
-      signal.throwIfAborted()
-      if (!(error instanceof StaleConnectionError)) throw new SinkUnreachableError(this.subject, error)
-    }
-    // The server had closed the idle connection while the request was on its way: that says nothing of the server.
-    try {
-      return await this.#send(outgoing, signal)
-    } catch (error) {
-      signal.throwIfAborted()
-      throw new SinkUnreachableError(
-        this.subject,
-        error instanceof StaleConnectionError ? error.cause : error,
-      )
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        return await this.#send(outgoing, signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        const isStale = error instanceof StaleConnectionError
+        if (!isStale || !isFirst) throw new SinkUnreachableError(this.subject, isStale ? error.cause : error)
+      }
     }
   }
 
@@ -141,9 +133,9 @@ export class Sender {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = []
       let bytes = 0
-      const answer = (isCut: boolean) => {
+      const answer = () => {
         const text = Buffer.concat(chunks).toString('utf8')
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, isCut })
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text })
       }
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.byteLength
@@ -153,9 +145,9 @@ export class Sender {
         }
         // It may never end; what is known of it is enough.
         response.destroy()
-        answer(true)
+        answer()
       })
-      response.on('end', () => answer(false))
+      response.on('end', answer)
       response.on('error', reject)
       response.on('close', () => reject(new Error('the answer broke off')))
     })
@@ -166,6 +158,7 @@ export class Sender {
   }
 }
 
+/** The server closed an idle connection while the request was on its way: that says nothing of the server. */
 class StaleConnectionError extends Error {}
 
 function wasStale(request: http.ClientRequest, error: Error): boolean {
