@@ -2,6 +2,7 @@ import { findChromium } from './chromium.ts'
 import { findFiu } from './fiu.ts'
 import { findPostgres } from './postgres.ts'
 import { findRabbitmq } from './rabbitmq.ts'
+import { findRedis } from './redis.ts'
 
 /** Installs what tests need before the first of them starts: two at once would stand in each other's way. */
 export async function setup(): Promise<void> {
@@ -9,4 +10,5 @@ export async function setup(): Promise<void> {
   await findChromium()
   await findPostgres()
   await findRabbitmq()
+  await findRedis()
 }

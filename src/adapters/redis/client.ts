@@ -1,0 +1,78 @@
+import { ClientMissingError } from './errors.ts'
+
+/** A word of a command. Texts go out as UTF-8. */
+export type RedisArgument = string | Buffer
+
+/**
+ * A client as node-redis has it (`createClient()` of the package `redis`, 5 or later). Others fit as long as they look
+ * the same from here.
+ */
+export interface RedisClient {
+  readonly isOpen: boolean
+  readonly isReady: boolean
+  sendCommand(args: readonly RedisArgument[], options?: RedisCommandOptions): Promise<unknown>
+  /** Another connection to the same server, not connected yet. */
+  duplicate(): RedisClient
+  connect(): Promise<unknown>
+  /** At once: what is under way is rejected. */
+  destroy(): void
+  // biome-ignore lint/suspicious/noExplicitAny: what listens is told whatever the event carries
+  on(event: string, listener: (...args: any[]) => void): unknown
+}
+
+/** A client of a cluster as node-redis has it (`createCluster()`): it is told by which key it finds the node. */
+export interface RedisClusterClient {
+  readonly isOpen: boolean
+  readonly slots: readonly unknown[]
+  sendCommand(
+    firstKey: RedisArgument | undefined,
+    isReadonly: boolean | undefined,
+    args: RedisArgument[],
+    options?: RedisCommandOptions,
+  ): Promise<unknown>
+  duplicate(): RedisClusterClient
+  connect(): Promise<unknown>
+  destroy(): void
+  // biome-ignore lint/suspicious/noExplicitAny: what listens is told whatever the event carries
+  on(event: string, listener: (...args: any[]) => void): unknown
+}
+
+export type AnyRedisClient = RedisClient | RedisClusterClient
+
+export interface RedisCommandOptions {
+  readonly typeMapping?: Record<never, never>
+}
+
+export function isRedisClient(value: unknown): value is AnyRedisClient {
+  const client = value as Partial<RedisClient> | null | undefined
+  return typeof client?.sendCommand === 'function' && typeof client.duplicate === 'function'
+}
+
+export function isCluster(client: AnyRedisClient): client is RedisClusterClient {
+  return 'slots' in client
+}
+
+/** What is asked of the package `redis` when a connection of our own is made. */
+export interface OwnClientOptions {
+  readonly url: string
+  readonly name: string
+  readonly connectTimeoutMs: number
+}
+
+/** A client for one connection: it neither reconnects nor keeps what it cannot send, because whoever made it does. */
+export async function createOwnClient({
+  url,
+  name,
+  connectTimeoutMs,
+}: OwnClientOptions): Promise<RedisClient> {
+  const { createClient } = await import('redis').catch((error: unknown) => {
+    throw new ClientMissingError(error)
+  })
+  return createClient({
+    url,
+    name,
+    RESP: 2,
+    disableOfflineQueue: true,
+    socket: { connectTimeout: connectTimeoutMs, reconnectStrategy: false },
+  })
+}

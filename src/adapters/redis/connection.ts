@@ -1,0 +1,174 @@
+import type { Cancel } from '../../ports/clock.ts'
+import { type AnyRedisClient, isCluster, type RedisArgument, type RedisClient } from './client.ts'
+import { Deadlines, type Pending } from './deadlines.ts'
+import { isNeverSent, isReplyError, RedisClosedError, RedisError } from './errors.ts'
+import { Link } from './link.ts'
+import type { RedisConnectionSettings } from './options.ts'
+
+export interface SendOptions {
+  /** The first key it touches: how a cluster is told which of its nodes is meant. */
+  readonly key?: string | undefined
+  /** How long the server may block on it by itself, on top of the time that any call has. */
+  readonly blockMs?: number | undefined
+  /** Doing it twice is as good as once: it is sent again when the connection breaks before its answer came. */
+  readonly again?: boolean | undefined
+}
+
+interface Call extends Pending {
+  readonly doing: string
+  readonly args: readonly RedisArgument[]
+  readonly options: SendOptions
+  /** How many answers had come before it. */
+  readonly heardBefore: number
+  client: AnyRedisClient | undefined
+  isOver: boolean
+  stopWaiting: Cancel
+  stopBlocking: Cancel
+  resolve(reply: unknown): void
+  reject(error: unknown): void
+}
+
+/** Texts come as texts, whatever the caller's own client maps them to. */
+const AS_TEXT = { typeMapping: {} }
+const NOTHING_TO_CANCEL: Cancel = () => {}
+const NO_OPTIONS: SendOptions = {}
+
+/**
+ * One connection, and the promise that a call on it ends in time: with its answer, or with a RedisError that says whether it
+ * can have been done. While there is no connection a call waits for the next, within the same time.
+ */
+export class RedisConnection {
+  readonly #settings: RedisConnectionSettings
+  readonly #given: AnyRedisClient | undefined
+  readonly #link: Link | undefined
+  readonly #isOurs: boolean
+  readonly #deadlines: Deadlines
+  readonly #calls = new Set<Call>()
+  #heard = 0
+  #isClosed = false
+
+  private constructor(settings: RedisConnectionSettings, over: Link | AnyRedisClient, isOurs: boolean) {
+    this.#settings = settings
+    this.#link = over instanceof Link ? over : undefined
+    this.#given = over instanceof Link ? undefined : over
+    this.#isOurs = isOurs
+    this.#deadlines = new Deadlines(settings.clock, settings.timeoutMs)
+  }
+
+  /** Connects when it is first used. `purpose` names a connection of our own in CLIENT LIST. */
+  static of(settings: RedisConnectionSettings, purpose: string): RedisConnection {
+    const { url, client } = settings
+    if (client !== undefined) return new RedisConnection(settings, client, false)
+    return new RedisConnection(settings, new Link({ ...settings, url: url! }, purpose), true)
+  }
+
+  /** Another one to the same server: for calls that block, or that must not wait behind others. */
+  another(purpose: string): RedisConnection {
+    const { client, onError } = this.#settings
+    if (client === undefined) return RedisConnection.of(this.#settings, purpose)
+    const copy: AnyRedisClient = client.duplicate()
+    copy.on('error', onError)
+    copy.connect().catch(onError)
+    return new RedisConnection(this.#settings, copy, true)
+  }
+
+  send(doing: string, args: readonly RedisArgument[], options: SendOptions = NO_OPTIONS): Promise<unknown> {
+    if (this.#isClosed) return Promise.reject(new RedisClosedError(this.#settings.name))
+    return new Promise((resolve, reject) => this.#start({ doing, args, options, resolve, reject }))
+  }
+
+  /** What is under way is rejected. Closing twice is safe. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const call of [...this.#calls]) this.#fail(call, new RedisClosedError(this.#settings.name))
+    this.#deadlines.close()
+    this.#link?.close()
+    if (this.#isOurs && this.#given?.isOpen === true) this.#given.destroy()
+  }
+
+  #start(asked: Pick<Call, 'doing' | 'args' | 'options' | 'resolve' | 'reject'>): void {
+    const { clock } = this.#settings
+    const { blockMs } = asked.options
+    const call: Call = {
+      ...asked,
+      client: undefined,
+      isOver: false,
+      dueAtLook: 0,
+      heardBefore: this.#heard,
+      stopWaiting: NOTHING_TO_CANCEL,
+      stopBlocking: NOTHING_TO_CANCEL,
+      expire: () => this.#expire(call),
+    }
+    this.#calls.add(call)
+    if (blockMs === undefined) this.#deadlines.add(call)
+    else call.stopBlocking = clock.schedule(blockMs, () => this.#deadlines.add(call))
+    this.#dispatch(call)
+  }
+
+  #dispatch(call: Call): void {
+    const client = this.#given ?? this.#link?.ready
+    if (client !== undefined) this.#write(call, client)
+    else
+      call.stopWaiting = this.#link!.onReady(outcome => {
+        if (outcome instanceof Error) this.#fail(call, outcome)
+        else this.#write(call, outcome)
+      })
+  }
+
+  #write(call: Call, client: AnyRedisClient): void {
+    const { args, options } = call
+    call.client = client
+    const reply = isCluster(client)
+      ? client.sendCommand(options.key, false, [...args], AS_TEXT)
+      : client.sendCommand(args, AS_TEXT)
+    reply.then(
+      answer => this.#answered(call, answer),
+      (error: unknown) => this.#refused(call, error),
+    )
+  }
+
+  #answered(call: Call, reply: unknown): void {
+    this.#heard += 1
+    if (this.#end(call)) call.resolve(reply)
+  }
+
+  #refused(call: Call, error: unknown): void {
+    if (isReplyError(error)) {
+      this.#heard += 1
+      this.#fail(call, new RedisError(call.doing, 'reply', error))
+      return
+    }
+    const wasSent = !isNeverSent(error)
+    if ((!wasSent || call.options.again === true) && this.#canGoAgain(call)) this.#dispatch(call)
+    else this.#fail(call, new RedisError(call.doing, wasSent ? 'lost' : 'unreachable', error))
+  }
+
+  /** On a client of the caller's own, coming back is the client's business, and it may refuse at once for ever. */
+  #canGoAgain({ isOver, client }: Call): boolean {
+    return !isOver && this.#link !== undefined && this.#link.ready !== client
+  }
+
+  #expire(call: Call): void {
+    const { doing, client, heardBefore } = call
+    const problem = new Error(`no answer within ${this.#settings.timeoutMs} ms`)
+    if (client === undefined) this.#fail(call, new RedisError(doing, 'unreachable', this.#link!.problem))
+    else this.#fail(call, new RedisError(doing, 'silent', problem))
+    // Nothing at all came on it since: it may be one that leads nowhere any more.
+    if (client !== undefined && this.#heard === heardBefore) this.#link?.drop(client as RedisClient, problem)
+  }
+
+  #fail(call: Call, error: Error): void {
+    if (this.#end(call)) call.reject(error)
+  }
+
+  #end(call: Call): boolean {
+    if (call.isOver) return false
+    call.isOver = true
+    call.stopWaiting()
+    call.stopBlocking()
+    this.#calls.delete(call)
+    this.#deadlines.end(call)
+    return true
+  }
+}

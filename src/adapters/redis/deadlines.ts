@@ -1,0 +1,59 @@
+import type { Cancel, Clock } from '../../ports/clock.ts'
+
+/** How many looks a call has time for. It ends when it is due or a quarter of its time later. */
+const LOOKS = 4
+
+/** Something that must end in time. */
+export interface Pending {
+  expire(): void
+  /** Set when it is added. */
+  dueAtLook: number
+}
+
+/**
+ * One timer for all calls of a connection. Looks are counted and not the clock: a process that was stopped or blocked has
+ * missed them, and charges nobody for a time in which no answer could have been read.
+ */
+export class Deadlines {
+  readonly #clock: Clock
+  readonly #everyMs: number
+  readonly #pending = new Set<Pending>()
+  #looks = 0
+  #cancel: Cancel | undefined
+
+  constructor(clock: Clock, limitMs: number) {
+    this.#clock = clock
+    this.#everyMs = Math.ceil(limitMs / LOOKS)
+  }
+
+  add(pending: Pending): void {
+    pending.dueAtLook = this.#looks + LOOKS + 1
+    this.#pending.add(pending)
+    this.#arm()
+  }
+
+  end(pending: Pending): void {
+    this.#pending.delete(pending)
+  }
+
+  close(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+  }
+
+  #arm(): void {
+    if (this.#pending.size > 0) this.#cancel ??= this.#clock.schedule(this.#everyMs, () => this.#look())
+  }
+
+  /** All have the same time, so they fall due in the order they came. */
+  #look(): void {
+    this.#cancel = undefined
+    this.#looks += 1
+    for (const pending of this.#pending) {
+      if (pending.dueAtLook > this.#looks) break
+      this.#pending.delete(pending)
+      pending.expire()
+    }
+    this.#arm()
+  }
+}

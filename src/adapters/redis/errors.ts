@@ -1,0 +1,131 @@
+import type { ErrorCode } from '../../core/failure/catalogue.ts'
+import { classify } from '../../core/failure/classify.ts'
+import { LazaretError } from '../../core/failure/errors.ts'
+import { withoutCredentials } from '../../core/options/show.ts'
+
+/**
+ * What stood between us and the answer.
+ * - `reply`: the server answered with an error and did nothing.
+ * - `unreachable`: there was no connection within the time; nothing was sent.
+ * - `lost`: the connection broke before the answer came. It may have been done or not.
+ * - `silent`: no answer within the time. It may be done yet.
+ */
+export type RedisTrouble = 'reply' | 'unreachable' | 'lost' | 'silent'
+
+/** By the first word of the reply. */
+const REMEDIES: ReadonlyMap<string, string> = new Map([
+  ['OOM', 'raise maxmemory, or make room: discard, replay or expire what is kept there'],
+  ['READONLY', 'this is a replica: connect to the primary'],
+  ['LOADING', 'it reads its data from the disk: wait, and try again'],
+  ['CLUSTERDOWN', 'see that every slot of the cluster has a node: redis-cli --cluster check'],
+  ['CROSSSLOT', 'give a prefix without braces'],
+  ['MOVED', 'this is a node of a cluster: give the client of the cluster (createCluster)'],
+  ['NOAUTH', 'give a password: redis://user:password@host'],
+  ['WRONGPASS', 'give a user and a password that the server takes'],
+  ['NOPERM', 'give the user of this connection the commands and keys it needs (ACL SETUSER)'],
+  ['MISCONF', 'the server cannot write to its disk: make room there, then see its log'],
+  ['NOREPLICAS', 'see that enough replicas are connected (min-replicas-to-write)'],
+  ['WRONGTYPE', 'something else is kept under this prefix: give another one'],
+  ['BUSY', 'a script of somebody else runs too long: SCRIPT KILL ends it'],
+])
+const TROUBLES: Readonly<Record<Exclude<RedisTrouble, 'reply'>, string>> = {
+  unreachable: 'see that the server runs and can be reached from here',
+  lost: 'whether it was done is not known; try again',
+  silent: 'whether it will be done is not known; see what holds up the server, then try again',
+}
+
+/** The server did not do what it was asked, or nobody knows whether it did. */
+export class RedisError extends LazaretError {
+  override readonly name = 'RedisError'
+  readonly trouble: RedisTrouble
+  /** The first word of the server's error, such as `OOM`, where it has answered with one. */
+  readonly reply: string | undefined
+
+  constructor(doing: string, trouble: RedisTrouble, cause: unknown) {
+    const message = cause instanceof Error && cause.message !== '' ? cause.message : String(cause)
+    const said = withoutCredentials(message)
+    const reply = trouble === 'reply' ? wordOf(said) : undefined
+    super(`redis: ${doing}: ${said}; ${remedyFor(trouble, reply)}`, {
+      code: 'LAZARET_STORE_FAILED' satisfies ErrorCode,
+      retryable: trouble !== 'reply' || classify(cause).retryable,
+      cause,
+    })
+    this.trouble = trouble
+    this.reply = reply
+  }
+}
+
+/** The server answers, and cannot be used. */
+export class RedisServerError extends LazaretError {
+  override readonly name = 'RedisServerError'
+
+  constructor(problem: string, remedy: string) {
+    super(`redis: the server ${problem}; ${remedy}`, { code: 'LAZARET_STORE_FAILED', retryable: false })
+  }
+}
+
+/** Used after `close`. */
+export class RedisClosedError extends LazaretError {
+  override readonly name = 'RedisClosedError'
+
+  constructor(part: string) {
+    super(`${part}: closed; use it before close(), or open it anew`, {
+      code: 'LAZARET_STORE_CLOSED',
+      retryable: false,
+    })
+  }
+}
+
+/** Replays have ids of their own; two with the same one are a mistake, and so are two items with the same position. */
+export class ReplayExistsError extends LazaretError {
+  override readonly name = 'ReplayExistsError'
+
+  constructor(id: string, why: 'exists' | 'incomplete' = 'exists') {
+    const problem =
+      why === 'exists'
+        ? 'is there already; give a new one another id'
+        : 'not all of its items can be kept; give each a position of its own, and plan it again'
+    super(`replay ${id}: ${problem}`, { code: 'LAZARET_REPLAY_REFUSED', retryable: false })
+  }
+}
+
+/** The client library is an optional peer. */
+export class ClientMissingError extends LazaretError {
+  override readonly name = 'ClientMissingError'
+
+  constructor(cause: unknown) {
+    super('redis: cannot be loaded; install it beside lazaret: npm install redis', {
+      code: 'LAZARET_CLIENT_MISSING',
+      retryable: false,
+      cause,
+    })
+  }
+}
+
+/** Whether the server has answered with an error: clients name the class of such errors, not what is in them. */
+export function isReplyError(error: unknown): error is Error {
+  return (
+    classify(error).decidedBy === 'redis-reply' ||
+    /^(?:ErrorReply|SimpleError|BlobError|ReplyError)$/.test(className(error))
+  )
+}
+
+/** Whether the client has refused it by itself, before anything went out. */
+export function isNeverSent(error: unknown): boolean {
+  return /^Client(?:Offline|Closed)Error$/.test(className(error))
+}
+
+/** Before version 7 the error of a command in a script is wrapped in words about the script. */
+function wordOf(message: string): string | undefined {
+  const wrapped = /^ERR Error running script .*?: -?([A-Z]+) /.exec(message)
+  return (wrapped ?? /^([A-Z]+)(?= |$)/.exec(message))?.[1]
+}
+
+function remedyFor(trouble: RedisTrouble, reply: string | undefined): string {
+  if (trouble !== 'reply') return TROUBLES[trouble]
+  return REMEDIES.get(reply ?? '') ?? 'see the cause, then try again'
+}
+
+function className(error: unknown): string {
+  return error instanceof Error ? error.constructor.name : ''
+}

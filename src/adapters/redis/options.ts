@@ -1,0 +1,137 @@
+import { OptionsError } from '../../core/options/faults.ts'
+import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import {
+  callable,
+  integer,
+  milliseconds,
+  optional,
+  text,
+  that,
+  withDefault,
+} from '../../core/options/rules.ts'
+import { withoutCredentials } from '../../core/options/show.ts'
+import type { Random } from '../../core/random.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { clockRule, randomRule } from '../../ports/clock-rules.ts'
+import { type Codec, plainCodec } from '../../ports/letter-codec.ts'
+import { type AnyRedisClient, isRedisClient } from './client.ts'
+import { DEFAULT_PREFIX } from './keys.ts'
+
+const DAY_MS = 86_400_000
+export const DEFAULT_RETENTION_MS = 7 * DAY_MS
+export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
+export const DEFAULT_TIMEOUT_MS = 5_000
+export const DEFAULT_RECONNECT_BASE_MS = 50
+export const DEFAULT_RECONNECT_MAX_MS = 5_000
+
+/** How to reach a server, and where on it. Of `url` and `client` give one. */
+export interface RedisConnectionOptions {
+  /** `redis://user:password@host:6379/0`, or `rediss://` with TLS. The connection is our own and comes back by itself. */
+  readonly url?: string | undefined
+  /** A connected client of node-redis, or one that looks the same. It is the caller's, and stays open. */
+  readonly client?: AnyRedisClient | undefined
+  /** What all keys begin with; in a cluster, what decides their slot ['lazaret']. */
+  readonly prefix?: string | undefined
+  /** Names it in origins and errors ['redis']. */
+  readonly name?: string | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+  /** A call ends within this time, or a quarter later, whatever the server does [5 s]. */
+  readonly timeoutMs?: number | undefined
+  /** The longest wait before the first try to connect anew, and before any [50 ms, 5 s]. Half of it at least is waited. */
+  readonly reconnectBaseMs?: number | undefined
+  readonly reconnectMaxMs?: number | undefined
+  /** Told what goes wrong while nobody waits for it: lost connections, sweeping. All of it is tried again [nobody]. */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+/** Of every part that speaks to a server. */
+export const connectionRules = {
+  url: optional(that(isRedisUrl, 'give a URL such as redis://localhost:6379/0 or rediss://…')),
+  client: optional(that(isRedisClient, 'give a client such as createClient() of redis, connected')),
+  prefix: withDefault(text({ maxLength: 200 }), DEFAULT_PREFIX),
+  name: withDefault(text(), 'redis'),
+  clock: clockRule,
+  random: randomRule,
+  timeoutMs: withDefault(milliseconds({ min: 4 }), DEFAULT_TIMEOUT_MS),
+  reconnectBaseMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_BASE_MS),
+  reconnectMaxMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_MAX_MS),
+  onError: withDefault(callable<(error: unknown) => void>(), () => {}),
+}
+
+export interface RedisOptions extends RedisConnectionOptions {
+  /** How letters are written at rest [JSON]. */
+  readonly codec?: Codec | undefined
+  /** How long a letter lives after it was last written, by the server's time, or 'never' [7 days]. */
+  readonly retentionMs?: number | 'never' | undefined
+  /** Letters it takes; one more is refused [no limit but the server's memory]. */
+  readonly maxLetters?: number | undefined
+  /** How long a done pair of the ledger stays done [7 days]. */
+  readonly ledgerRetentionMs?: number | undefined
+}
+
+const rules = {
+  ...connectionRules,
+  codec: withDefault(
+    that(isCodec, 'give a codec with letters and events, each with encode() and decode()'),
+    plainCodec,
+  ),
+  retentionMs: withDefault(
+    that(isRetention, "give a number of milliseconds above 0, or 'never'"),
+    DEFAULT_RETENTION_MS as number | 'never',
+  ),
+  maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
+  ledgerRetentionMs: withDefault(milliseconds({ min: 1 }), DEFAULT_LEDGER_RETENTION_MS),
+}
+
+export type RedisSettings = Resolved<typeof rules>
+
+export function resolveRedis(subject: string, options: RedisOptions): RedisSettings {
+  const settings = resolveOptions(subject, rules, options)
+  requireOneServer(subject, settings)
+  return settings
+}
+
+function isRetention(value: unknown): value is number | 'never' {
+  return value === 'never' || (typeof value === 'number' && Number.isFinite(value) && value > 0)
+}
+
+function isCodec(value: unknown): value is Codec {
+  const codec = value as Partial<Codec> | null | undefined
+  return [codec?.letters, codec?.events].every(
+    part => typeof part?.encode === 'function' && typeof part.decode === 'function',
+  )
+}
+
+export type RedisConnectionSettings = Resolved<typeof connectionRules>
+
+export function resolveConnection(subject: string, options: RedisConnectionOptions): RedisConnectionSettings {
+  const settings = resolveOptions(subject, connectionRules, options)
+  requireOneServer(subject, settings)
+  return settings
+}
+
+/** For the options of parts that have more of them. */
+export function requireOneServer(
+  subject: string,
+  { url, client }: Pick<RedisConnectionSettings, 'url' | 'client'>,
+): void {
+  if ((url === undefined) !== (client === undefined)) return
+  const received = url === undefined ? 'neither url nor client' : 'url and client'
+  const remedy = 'give one of the two: url for a connection of its own, client for yours'
+  throw new OptionsError(subject, [{ path: `${subject}.url`, received, remedy }])
+}
+
+/** The server of a URL, for people: without user, password and parameters. */
+export function serverOf(url: string): string {
+  try {
+    const { protocol, host, pathname } = new URL(url)
+    return `${protocol}//${host}${pathname}`
+  } catch {
+    return withoutCredentials(url)
+  }
+}
+
+function isRedisUrl(value: unknown): value is string {
+  return typeof value === 'string' && /^rediss?:\/\/[^\s]+$/.test(value) && URL.canParse(value)
+}

@@ -1,0 +1,30 @@
+// Replies as they come by RESP2 and RESP3 alike: the user's client decides which, and maps look different in the two.
+
+export function textOf(reply: unknown): string {
+  return typeof reply === 'string'
+    ? reply
+    : reply instanceof Uint8Array
+      ? Buffer.from(reply).toString()
+      : String(reply)
+}
+
+export function optionalTextOf(reply: unknown): string | undefined {
+  return reply === null || reply === undefined ? undefined : textOf(reply)
+}
+
+export function numberOf(reply: unknown): number {
+  return Number(typeof reply === 'number' ? reply : textOf(reply))
+}
+
+export function listOf(reply: unknown): readonly unknown[] {
+  return Array.isArray(reply) ? reply : []
+}
+
+/** A map: a flat array in RESP2, an object or a Map in RESP3. */
+export function pairsOf(reply: unknown): readonly (readonly [key: string, value: unknown])[] {
+  if (reply instanceof Map) return [...reply].map(([key, value]) => [textOf(key), value] as const)
+  if (!Array.isArray(reply)) return Object.entries((reply ?? {}) as Record<string, unknown>)
+  const pairs: [string, unknown][] = []
+  for (let at = 0; at + 1 < reply.length; at += 2) pairs.push([textOf(reply[at]), reply[at + 1]])
+  return pairs
+}
