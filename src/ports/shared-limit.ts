@@ -30,7 +30,8 @@ export interface TurnsAnswer extends TurnsGranted {
 export interface SharedLimit {
   /** How many members to reckon with before the keeper has ever answered. */
   readonly assumedMembers: number
-  readonly isClosed: boolean
+  /** Aborted by `close`. */
+  readonly closing: AbortSignal
   reserve(limit: string, asked: TurnsAsked, member: LimitMember): Promise<TurnsAnswer>
   leave(limit: string, memberId: string): Promise<void>
   close(): Promise<void>

@@ -23,7 +23,7 @@ export class MemoryLimit implements SharedLimit {
   readonly assumedMembers: number
   readonly #clock: Clock
   readonly #limits = new Map<string, Kept>()
-  #isClosed = false
+  readonly #closing = new AbortController()
 
   constructor(options: MemoryLimitOptions = {}) {
     const rules = {
@@ -35,8 +35,8 @@ export class MemoryLimit implements SharedLimit {
     this.#clock = clock
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed
+  get closing(): AbortSignal {
+    return this.#closing.signal
   }
 
   async reserve(limit: string, asked: TurnsAsked, { id, ttlMs }: LimitMember): Promise<TurnsAnswer> {
@@ -62,11 +62,11 @@ export class MemoryLimit implements SharedLimit {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#closing.abort(new LimitClosedError('memory'))
   }
 
   #requireOpen(): void {
-    if (this.#isClosed) throw new LimitClosedError('memory')
+    this.#closing.signal.throwIfAborted()
   }
 }
 

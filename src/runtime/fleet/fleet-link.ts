@@ -64,6 +64,7 @@ export class FleetLink {
     if (this.#isJoined) return
     this.#isJoined = true
     retain(this.#shared)
+    this.#shared.closing.addEventListener('abort', this.#rest)
     this.look(this.clock.now())
   }
 
@@ -83,14 +84,21 @@ export class FleetLink {
   async close(): Promise<void> {
     if (!this.#isJoined) return
     this.#isJoined = false
-    this.#cancelWake?.()
-    this.#wakeAt = Number.POSITIVE_INFINITY
-    if (!this.#shared.isClosed) await this.#shared.leave(this.#limit, this.#self.id).catch(() => {})
+    this.#shared.closing.removeEventListener('abort', this.#rest)
+    this.#rest()
+    if (!this.#shared.closing.aborted) await this.#shared.leave(this.#limit, this.#self.id).catch(() => {})
     await release(this.#shared)
   }
 
+  readonly #rest = (): void => {
+    if (this.#isJoined && !this.#isOver) return
+    this.#cancelWake?.()
+    this.#cancelWake = undefined
+    this.#wakeAt = Number.POSITIVE_INFINITY
+  }
+
   #askIfDue(now: number): void {
-    const asked = this.#shared.isClosed ? undefined : this.member.toAsk(now, this.#waiting.size)
+    const asked = this.#isOver ? undefined : this.member.toAsk(now, this.#waiting.size)
     if (asked === undefined) return
     this.#shared.reserve(this.#limit, asked, this.#self).then(
       answer => {
@@ -104,6 +112,11 @@ export class FleetLink {
         this.#lookIfJoined(now)
       },
     )
+  }
+
+  /** Nobody can be asked any more, and nobody waits. Those who wait get what the member gives itself. */
+  get #isOver(): boolean {
+    return this.#shared.closing.aborted && this.#waiting.size === 0
   }
 
   #lookIfJoined(now: number): void {
@@ -121,10 +134,7 @@ export class FleetLink {
   }
 
   #sleep(now: number): void {
-    const at =
-      this.#shared.isClosed && this.#waiting.size === 0
-        ? Number.POSITIVE_INFINITY
-        : this.member.wakeAt(this.#waiting.size)
+    const at = this.#isOver ? Number.POSITIVE_INFINITY : this.member.wakeAt(this.#waiting.size)
     if (at === this.#wakeAt) return
     this.#cancelWake?.()
     this.#cancelWake = undefined

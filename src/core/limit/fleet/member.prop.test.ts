@@ -74,7 +74,10 @@ class Simulated {
 
   #weatherAt(now: number): Weather {
     let left = now
-    for (const one of this.#weather) if ((left -= one.forMs) < 0) return one
+    for (const one of this.#weather) {
+      left -= one.forMs
+      if (left < 0) return one
+    }
     return { forMs: 0, link: 'fine', latencyMs: 2, isPaused: false }
   }
 }
