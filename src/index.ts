@@ -39,12 +39,8 @@ export {
 } from './core/failure/signals.ts'
 export type { BypassOptions } from './core/limit/bypass.ts'
 export { RateLimitedError } from './core/limit/errors.ts'
-export {
-  type EventLimitOptions,
-  type RateLimitOptions,
-  RETRY_LIMIT_PRESETS,
-  type RetryLimitOptions,
-} from './core/limit/options.ts'
+export type { TurnsAsked, TurnsGranted } from './core/limit/fleet/bucket.ts'
+export { RETRY_LIMIT_PRESETS } from './core/limit/options.ts'
 export { type Fault, OptionsError } from './core/options/faults.ts'
 export type { NamePattern } from './core/options/pattern.ts'
 export type { PoisonOptions } from './core/poison/options.ts'
@@ -105,6 +101,8 @@ export type {
   Stage,
 } from './ports/replays.ts'
 export type { StandardSchema } from './ports/schema.ts'
+export type { LimitMember, SharedLimit, TurnsAnswer } from './ports/shared-limit.ts'
+export { LimitClosedError } from './ports/shared-limit-errors.ts'
 export type { BatchShape, RejectedItem, Sink, WriteResult } from './ports/sink.ts'
 export type { Store } from './ports/store.ts'
 export { ReplayExistsError, StoreClosedError } from './ports/store-errors.ts'
@@ -145,10 +143,12 @@ export type { SinkOutcome, TrackResult } from './runtime/dispatcher/track-result
 export { asJob, asRequest, type JobOptions } from './runtime/dispatcher/tracking-mode.ts'
 export { failureLog } from './runtime/failure-log.ts'
 export { LetterNotSavedError } from './runtime/letters.ts'
+export type { EventLimitOptions, RateLimitOptions, RetryLimitOptions } from './runtime/limit-options.ts'
 export {
   createRateLimiter,
   createRetryBudget,
   createRetryLimiter,
+  type LimiterOwner,
   type RateLimiter,
   type RetryBudget,
   type RetryLimiter,

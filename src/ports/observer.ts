@@ -44,6 +44,14 @@ export interface Observations {
   breakerRejected: { readonly name: string }
   rateLimited: { readonly name: string; readonly retryAt: number }
   retryLimited: { readonly name: string; readonly action: 'delay' | 'drop' | 'dead-letter' }
+  /** A shared limit cannot be asked, so this member goes on alone with its share of it; or it can be asked again. */
+  sharedLimitChanged: {
+    readonly name: string
+    readonly limit: 'rate' | 'retry'
+    readonly mode: 'alone' | 'together'
+    /** Among how many the limit is shared, as far as is known. */
+    readonly members: number
+  }
   budgetExhausted: { readonly name: string }
 
   /** A consumer is finished with a delivery, one way or another. */

@@ -1,18 +1,6 @@
 import { advance, IDLE, notBefore, type Rate, rate, withoutReservations } from '../core/limit/gcra.ts'
-import {
-  type RateLimitOptions,
-  type RateLimitPolicy,
-  type RetryLimitOptions,
-  type RetryLimitPolicy,
-  resolveRateLimit,
-  resolveRetryLimit,
-} from '../core/limit/options.ts'
-import {
-  initialRetryLimit,
-  limitRetry,
-  type RetryLimitDecision,
-  type RetryLimitState,
-} from '../core/limit/retry-limit.ts'
+import type { RateLimitPolicy, RetryLimitPolicy } from '../core/limit/options.ts'
+import { initialRetryLimit, limitRetry, type RetryLimitState } from '../core/limit/retry-limit.ts'
 import type { Random } from '../core/random.ts'
 import {
   admitRetry,
@@ -23,42 +11,82 @@ import {
   recordCall,
   resolveBudget,
 } from '../core/retry/budget.ts'
+import { systemClock } from '../ports/system-clock.ts'
+import { FleetDoor } from './fleet/fleet-door.ts'
+import type { LimitOwner } from './fleet/fleet-link.ts'
+import { type FleetTurns, fleetTurns, type PendingTurn, type RetryTurn } from './fleet/fleet-turns.ts'
+import {
+  type RateLimitOptions,
+  type RetryLimitOptions,
+  resolveRateLimit,
+  resolveRetryLimit,
+  type Shareable,
+} from './limit-options.ts'
 
 // Each class holds the state that core decides on, so that callers who share a limit can share an object.
+
+const NOBODY: LimitOwner = Object.freeze({ name: 'limit', clock: systemClock, observer: {} })
 
 /** Lets so many a second through and says no to the rest. */
 export class RateLimiter {
   readonly #rate: Rate
+  readonly #fleet: FleetDoor | undefined
   #tat = IDLE
 
-  constructor(policy: RateLimitPolicy) {
+  constructor(policy: Shareable<RateLimitPolicy>, owner: LimitOwner = NOBODY) {
     this.#rate = rate(policy)
+    this.#fleet = policy.shared && new FleetDoor(policy.shared, 'rate', policy, owner)
   }
 
-  /** The time from which one more is allowed. `now` or earlier means that it was taken. */
-  take(now: number): number {
+  /**
+   * The time from which one more is allowed. `now` or earlier means that it was taken. Where the limit is shared, those
+   * who keep it may have to be asked first; the promise never rejects.
+   */
+  take(now: number): number | Promise<number> {
+    if (this.#fleet !== undefined) return this.#fleet.enter(now)
     const tat = withoutReservations(this.#rate, this.#tat, now)
     const at = notBefore(this.#rate, tat, now)
     if (at <= now) this.#tat = advance(this.#rate, tat, now)
     return at
+  }
+
+  /** Where the limit is shared: says that one more shares it, until it is closed. */
+  join(): void {
+    this.#fleet?.join()
+  }
+
+  async close(): Promise<void> {
+    await this.#fleet?.close()
   }
 }
 
 /** Paces retries, so that a dependency that comes back is not knocked over by all who waited for it. */
 export class RetryLimiter {
   readonly #policy: RetryLimitPolicy
+  readonly #fleet: FleetTurns | undefined
   #state: RetryLimitState
 
-  constructor(policy: RetryLimitPolicy) {
+  constructor(policy: Shareable<RetryLimitPolicy>, owner: LimitOwner = NOBODY) {
     this.#policy = policy
     this.#state = initialRetryLimit(policy)
+    this.#fleet = policy.shared && fleetTurns(policy, policy.shared, owner)
   }
 
-  /** `wait` has reserved its turn: it need not ask again. */
-  ask(now: number, random: Random): RetryLimitDecision {
+  /** `wait` has reserved its turn: it need not ask again. `pending` hears later which of the others it is. */
+  ask(now: number, random: Random): RetryTurn | PendingTurn {
+    if (this.#fleet !== undefined) return this.#fleet.ask(now, random)
     const decision = limitRetry(this.#policy, this.#state, now, random)
     this.#state = decision.state
     return decision
+  }
+
+  /** Where the limit is shared: says that one more shares it, until it is closed. */
+  join(): void {
+    this.#fleet?.join()
+  }
+
+  async close(): Promise<void> {
+    await this.#fleet?.close()
   }
 }
 
@@ -83,12 +111,15 @@ export class RetryBudget {
   }
 }
 
-export function createRateLimiter(options: RateLimitOptions): RateLimiter {
-  return new RateLimiter(resolveRateLimit(options))
+/** Of a limiter that is made by hand: what it is called in observations, and whom it tells them. */
+export type LimiterOwner = Partial<Omit<LimitOwner, 'part'>>
+
+export function createRateLimiter(options: RateLimitOptions, owner: LimiterOwner = {}): RateLimiter {
+  return new RateLimiter(resolveRateLimit(options), { ...NOBODY, ...owner })
 }
 
-export function createRetryLimiter(options: RetryLimitOptions = {}): RetryLimiter {
-  return new RetryLimiter(resolveRetryLimit(options))
+export function createRetryLimiter(options: RetryLimitOptions = {}, owner: LimiterOwner = {}): RetryLimiter {
+  return new RetryLimiter(resolveRetryLimit(options), { ...NOBODY, ...owner })
 }
 
 export function createRetryBudget(options: BudgetOptions = {}): RetryBudget {

@@ -7,6 +7,7 @@ export {
 } from './dead-letters.ts'
 export { memoryJournal } from './journal.ts'
 export { DEFAULT_RETENTION_MS, MemoryLedger, type MemoryLedgerOptions, memoryLedger } from './ledger.ts'
+export { MemoryLimit, type MemoryLimitOptions, memoryLimit } from './limit.ts'
 export { DEFAULT_MAX_EVENTS, MemorySink, type MemorySinkOptions, memorySink } from './sink.ts'
 export { MemorySpill, memorySpill } from './spill.ts'
 export { memoryStore } from './store.ts'

@@ -15,6 +15,12 @@ export {
 } from './errors.ts'
 export type { RedisDeadLetters } from './letters/dead-letters.ts'
 export type { RedisUsage } from './letters/memory.ts'
+export {
+  DEFAULT_LIMIT_RECONNECT_MAX_MS,
+  DEFAULT_LIMIT_TIMEOUT_MS,
+  type RedisLimitOptions,
+  redisLimit,
+} from './limits/limit.ts'
 export type { RedisLedger } from './operating/ledger.ts'
 export {
   DEFAULT_LEDGER_RETENTION_MS,

@@ -10,7 +10,6 @@ import {
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
-import { type RetryLimitOptions, retryLimitRule } from '../../core/limit/options.ts'
 import { type Relations, resolveOptions } from '../../core/options/resolve.ts'
 import {
   callable,
@@ -35,6 +34,7 @@ import type { Observer } from '../../ports/observer.ts'
 import type { StandardSchema } from '../../ports/schema.ts'
 import { systemClock, systemRandom } from '../../ports/system-clock.ts'
 import { Breaker } from '../breaker.ts'
+import { type RetryLimitOptions, retryLimitRule } from '../limit-options.ts'
 import { RetryBudget, RetryLimiter } from '../limiters.ts'
 import { clockRule, liveOr, made, observerRule, orOff, port } from '../option-rules.ts'
 import type { HandlerContext } from './handler-context.ts'
@@ -188,7 +188,7 @@ export function resolveConsumer(input: ConsumerOptions): ConsumerPolicy {
     mostAttempts: Math.max(retry.attempts, ...Object.values(retry.byCategory).map(own => own.attempts)),
     breaker:
       breaker === 'off' ? undefined : made(breaker, policy => new Breaker(policy, { name, clock, observer })),
-    retryLimit: retryLimit && made(retryLimit, policy => new RetryLimiter(policy)),
+    retryLimit: retryLimit && made(retryLimit, policy => new RetryLimiter(policy, { name, clock, observer })),
     budget: budget && made(budget, policy => new RetryBudget(policy)),
     prefetch: given.prefetch ?? given.concurrency * 2,
     leaseMs: given.leaseMs ?? given.timeoutMs + LEASE_MARGIN_MS,

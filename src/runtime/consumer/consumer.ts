@@ -4,6 +4,7 @@ import type { ProcessedOutcome } from '../../ports/observer.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
+import type { PendingTurn } from '../fleet/fleet-turns.ts'
 import { LetterBox } from '../letters.ts'
 import { type Closeable, release, retain } from '../share.ts'
 import { sleep } from '../sleep.ts'
@@ -113,6 +114,7 @@ class ChannelConsumer implements Consumer {
       return
     }
     for (const resource of this.#resources()) retain(resource)
+    this.#policy.retryLimit?.join()
     this.#subscription = subscription
     this.#handling = new Handling(this.#policy, {
       subscription,
@@ -177,6 +179,7 @@ class ChannelConsumer implements Consumer {
       // Closing, it goes back to the broker with the others, and nothing is to be woken for it.
       if (this.#closed === undefined) this.#pauseForBreaker(next.retryAt)
     } else if (next.do === 'wait') this.#sleep(work, next.delayMs)
+    else if (next.do === 'hear') this.#hear(work, next.turn)
     if (this.#closed !== undefined) this.#giveBackWaiting()
     else if (this.#pauses.has('breaker')) this.#lookAgain()
     else this.#pump()
@@ -184,14 +187,33 @@ class ChannelConsumer implements Consumer {
   }
 
   #sleep(work: Work, delayMs: number): void {
-    const cancel = this.#policy.clock.schedule(delayMs, () => {
+    this.#asleep.set(
+      work,
+      this.#policy.clock.schedule(delayMs, () => this.#wake(work)),
+    )
+  }
+
+  #wake(work: Work): void {
+    this.#asleep.delete(work)
+    this.#waiting.unshift(work)
+    this.#pump()
+    // A turn is for now. Kept until there is a free place, turns would add up and all be used at once.
+    if (this.#waiting[0] === work) work.hasTurn = false
+  }
+
+  /** The fleet is asked for its turn. Until it is known, the work takes up no place among the attempts. */
+  #hear(work: Work, turn: PendingTurn): void {
+    this.#asleep.set(work, () => turn.cancel())
+    turn.whenDecided((decided, now) => {
+      if (decided.action === 'go') {
+        work.hasTurn = true
+        this.#wake(work)
+        return
+      }
       this.#asleep.delete(work)
-      this.#waiting.unshift(work)
-      this.#pump()
-      // A turn is for now. Kept until there is a free place, turns would add up and all be used at once.
-      if (this.#waiting[0] === work) work.hasTurn = false
+      this.#active++
+      this.#follow(work, this.#handling!.limited(work, decided, now))
     })
-    this.#asleep.set(work, cancel)
   }
 
   /** Pause over flood: what cannot be attempted stays where it is. */
@@ -303,8 +325,10 @@ class ChannelConsumer implements Consumer {
   }
 
   #resources(): readonly Closeable[] {
-    const { broker, deadLetters, spill, ledger, notifier } = this.#policy
-    const own = [broker, deadLetters, spill, ledger, notifier].filter(resource => resource !== undefined)
+    const { broker, deadLetters, spill, ledger, notifier, retryLimit } = this.#policy
+    const own = [broker, deadLetters, spill, ledger, notifier, retryLimit].filter(
+      resource => resource !== undefined,
+    )
     return [...own, ...this.#more]
   }
 }

@@ -6,6 +6,7 @@ import { judgePoison } from '../../core/poison/poison.ts'
 import { decideRetry } from '../../core/retry/decide.ts'
 import { Attempt } from '../attempt.ts'
 import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
+import type { LimitedTurn } from '../fleet/fleet-turns.ts'
 import { observe } from '../observe.ts'
 import { Burial } from './burial.ts'
 import { Claims } from './claims.ts'
@@ -197,15 +198,21 @@ export class Handling {
 
   /** A retry asks the retry limit for its turn; undefined means that it is now. */
   #takeTurn(work: Work, now: number): Next | Promise<Next> | undefined {
-    const { name, retryLimit, random, observer } = this.#policy
+    const { retryLimit, random } = this.#policy
     if (retryLimit === undefined) return undefined
     const turn = retryLimit.ask(now, random)
     if (turn.action === 'go') return undefined
+    return turn.action === 'pending' ? { do: 'hear', turn } : this.limited(work, turn, now)
+  }
+
+  /** The retry limit has no turn for it now. */
+  limited(work: Work, turn: LimitedTurn, now: number): Next | Promise<Next> {
+    const { name, observer } = this.#policy
     const action = turn.action === 'wait' ? 'delay' : turn.action
     if (observer.retryLimited) observe(observer, 'retryLimited', { name, action })
     if (turn.action === 'wait') {
       work.hasTurn = true
-      return { do: 'wait', delayMs: turn.until - now }
+      return { do: 'wait', delayMs: Math.max(0, turn.until - now) }
     }
     // A replay is never dropped: its letter waits to hear how it went.
     if (turn.action === 'dead-letter' || work.replay > 0)

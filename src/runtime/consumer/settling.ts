@@ -1,6 +1,7 @@
 import type { Settlement, Subscription } from '../../ports/broker.ts'
 import type { ProcessedOutcome } from '../../ports/observer.ts'
 import type { Attempt } from '../attempt.ts'
+import type { PendingTurn } from '../fleet/fleet-turns.ts'
 import type { LetterBox } from '../letters.ts'
 import { observe } from '../observe.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
@@ -13,6 +14,8 @@ export type Next =
   | { readonly do: 'forget' }
   /** Comes back after a short wait in process. */
   | { readonly do: 'wait'; readonly delayMs: number }
+  /** Comes back when it is known when its turn comes. */
+  | { readonly do: 'hear'; readonly turn: PendingTurn }
   /** The breaker refused it; it goes back to the head of the queue. */
   | { readonly do: 'pause'; readonly retryAt: number | undefined }
 

@@ -3,7 +3,6 @@ import { type LetterCapsOptions, letterCapsRule } from '../../core/dead-letter/c
 import { type SaveFilterOptions, saveFilterRule } from '../../core/dead-letter/filter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { type EventLimits, type EventLimitsOptions, resolveEventLimits } from '../../core/event/limits.ts'
-import { type EventLimitOptions, eventLimitRule } from '../../core/limit/options.ts'
 import { type Faults, OptionsError } from '../../core/options/faults.ts'
 import { group, type Resolved, resolveBy } from '../../core/options/resolve.ts'
 import {
@@ -22,6 +21,7 @@ import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-l
 import type { Journal } from '../../ports/journal.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
+import { type EventLimitOptions, eventLimitRule } from '../limit-options.ts'
 import { observerRule, orOff, port } from '../option-rules.ts'
 import { DEFAULT_CHECK_EVERY_MS } from './health-checker.ts'
 import { type LaneOptions, type LaneSettings, laneRule, laneRules, mergeLaneOptions } from './lane-options.ts'

@@ -1,6 +1,7 @@
 import { createSaveFilter } from '../../core/dead-letter/filter.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
 import { LetterBox } from '../letters.ts'
+import type { RateLimiter, RetryLimiter } from '../limiters.ts'
 import type { Closeable } from '../share.ts'
 import { DispatcherLetters } from './dispatcher-letters.ts'
 import type { DispatcherPolicy } from './dispatcher-options.ts'
@@ -22,13 +23,15 @@ export interface DispatcherParts {
   readonly desk: TrackDesk
   readonly journal: TrackJournal | undefined
   readonly checker: HealthChecker | undefined
+  /** Those that are shared are joined when the dispatcher begins. */
+  readonly limiters: readonly (RateLimiter | RetryLimiter)[]
   /** What is closed with the last one who uses it. */
   readonly resources: readonly Closeable[]
 }
 
 export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
   const { sinks, deadLetters, spill, observer, clock, random, caps, channel, source, limits } = policy
-  const door = new Door(policy.rateLimit)
+  const door = new Door(policy.rateLimit, { name: 'door', clock, observer })
   const box = new LetterBox({
     deadLetters,
     spill,
@@ -44,6 +47,9 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
       return [name, new Lane(lanePolicy(name, sinks[name]!, settings, surroundings))] as const
     }),
   )
+  const limiters = [door.limiter, ...[...lanes.values()].map(lane => lane.limiter)].filter(
+    one => one !== undefined,
+  )
   const desk = new TrackDesk({ ...policy, names: [...lanes.keys()], letters, journal })
   return {
     defaults: { channel, source, limits, newId: createIdSource(random) },
@@ -54,7 +60,10 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
     desk,
     journal,
     checker: healthChecker(policy, [...lanes.values()]),
-    resources: [...Object.values(sinks), deadLetters, spill, policy.journal].filter(one => one !== undefined),
+    limiters,
+    resources: [...Object.values(sinks), deadLetters, spill, policy.journal, ...limiters].filter(
+      one => one !== undefined,
+    ),
   }
 }
 

@@ -57,7 +57,10 @@ class FanOut implements Dispatcher {
   readonly #parts: DispatcherParts
   readonly #names: readonly string[]
   readonly #lanes: readonly Lane[]
+  readonly #atDoor = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
+  /** Closed, and nothing is in the lanes any more. */
+  #isEmpty = false
 
   constructor(policy: DispatcherPolicy) {
     this.#policy = policy
@@ -68,8 +71,9 @@ class FanOut implements Dispatcher {
 
   /** Begins to move on what an earlier process left behind. */
   recover(): void {
-    const { box, journal, resources } = this.#parts
+    const { box, journal, resources, limiters } = this.#parts
     for (const resource of resources) retain(resource)
+    for (const limiter of limiters) limiter.join()
     box.start().catch(() => {})
     const scope: TrackingScope = { job: undefined, onFailure: 'swallow' }
     void journal?.recover(event => {
@@ -94,7 +98,33 @@ class FanOut implements Dispatcher {
       return this.#refused(undefined, error as LazaretError, scope)
     }
     if (this.#closed !== undefined) return this.#refused(event, new ClosedError('dispatcher'), scope)
-    if (door.refuses(event, now) !== undefined) return this.#limited(event, scope, now)
+    const retryAt = door.refuses(event, now)
+    if (retryAt instanceof Promise) return this.#waitAtDoor(retryAt, event, scope, options)
+    if (retryAt !== undefined) return this.#limited(event, scope, now)
+    return this.#letIn(event, scope, options, now)
+  }
+
+  /** The limit is shared, and has to be asked for. Whoever flushes waits for that too. */
+  async #waitAtDoor(
+    refuses: Promise<number | undefined>,
+    event: LazaretEvent,
+    scope: TrackingScope,
+    options: TrackOptions | undefined,
+  ): Promise<TrackResult> {
+    this.#atDoor.add(refuses)
+    const retryAt = await refuses
+    this.#atDoor.delete(refuses)
+    const now = this.#policy.clock.now()
+    if (this.#isEmpty) return this.#refused(event, new ClosedError('dispatcher'), scope)
+    return retryAt === undefined ? this.#letIn(event, scope, options, now) : this.#limited(event, scope, now)
+  }
+
+  #letIn(
+    event: LazaretEvent,
+    scope: TrackingScope,
+    options: TrackOptions | undefined,
+    now: number,
+  ): Promise<TrackResult> {
     const tracked = this.#tracked(event, scope)
     if (this.#isCritical(event)) return this.#trackCritical(tracked, options, now)
     this.#offer(tracked, now)
@@ -107,6 +137,7 @@ class FanOut implements Dispatcher {
   }
 
   async flush(): Promise<void> {
+    if (this.#atDoor.size > 0) await Promise.all(this.#atDoor)
     await Promise.all(this.#lanes.map(lane => lane.flush()))
   }
 
@@ -132,6 +163,7 @@ class FanOut implements Dispatcher {
     await within(clock, graceMs, this.flush())
     checker?.close()
     const reason = new ClosedError('dispatcher')
+    this.#isEmpty = true
     await within(clock, CLOSE_LIMIT_MS, Promise.all(this.#lanes.map(lane => lane.abandon(reason))))
     await letters.close(CLOSE_LIMIT_MS)
     await within(clock, CLOSE_LIMIT_MS, Promise.all([journal?.settled(), box.close()]))

@@ -1,11 +1,11 @@
 import { type BreakerOptions, type BreakerPolicy, breakerRule } from '../../core/breaker/options.ts'
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
-import { type RetryLimitOptions, retryLimitRule } from '../../core/limit/options.ts'
 import { group, type Resolved } from '../../core/options/resolve.ts'
 import { integer, milliseconds, oneOf, type Rule, withDefault } from '../../core/options/rules.ts'
 import { type RetryOptions, retryRule } from '../../core/retry/policy.ts'
 import { Breaker } from '../breaker.ts'
+import { type RetryLimitOptions, retryLimitRule } from '../limit-options.ts'
 import { type LiveOr, liveOr, orOff } from '../option-rules.ts'
 
 /** What can be set for all sinks of a dispatcher, and differently for each of them. */

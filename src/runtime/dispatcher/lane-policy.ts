@@ -8,6 +8,7 @@ import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { Breaker } from '../breaker.ts'
 import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
+import { RetryLimiter } from '../limiters.ts'
 import { made } from '../option-rules.ts'
 import type { Door } from './door.ts'
 import type { BatchPolicy, BufferPolicy, LaneSettings } from './lane-options.ts'
@@ -29,6 +30,7 @@ export interface LanePolicy extends LaneSurroundings {
   readonly breaker: Breaker | undefined
   readonly whenOpen: 'dead-letter' | 'wait'
   readonly retryLimit: RetryLimitPolicy | undefined
+  readonly retryLimiter: RetryLimiter | undefined
   readonly timeoutMs: number
   readonly deadlines: DeadlineLane
   readonly batch: BatchPolicy
@@ -53,6 +55,8 @@ export function lanePolicy(
     breaker:
       breaker === 'off' ? undefined : made(breaker, policy => new Breaker(policy, { name, clock, observer })),
     retryLimit: retryLimit === 'off' ? undefined : retryLimit,
+    retryLimiter:
+      retryLimit === 'off' ? undefined : new RetryLimiter(retryLimit, { name, part: name, clock, observer }),
     deadlines: deadlinesOf(clock).lane(timeoutMs),
   }
 }

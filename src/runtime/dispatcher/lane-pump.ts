@@ -52,7 +52,7 @@ export class LanePump implements AfterWrite, RetryGate {
     this.#policy = policy
     this.#exits = exits
     this.#fresh = new Fresh(policy.batch)
-    this.#retries = new Retries(policy.retryLimit, policy.random, this)
+    this.#retries = new Retries(policy, this)
     this.#aftermath = new Aftermath(policy, this)
     this.#seenAt = policy.clock.now()
     const inOwnContext = AsyncLocalStorage.snapshot()
@@ -123,14 +123,14 @@ export class LanePump implements AfterWrite, RetryGate {
   }
 
   /** A retry is asked for at the door. What only waited behind the breaker was let in there and is no retry yet. */
-  mayStart(item: Item, now: number): boolean {
+  atDoor(item: Item, now: number): number | undefined | Promise<number | undefined> {
+    return item.trouble === undefined ? undefined : this.#policy.door.refuses(item.tracked.event, now)
+  }
+
+  refused(item: Item, retryAt: number, now: number): void {
     const { door, name, observer } = this.#policy
-    if (item.trouble === undefined) return true
-    const retryAt = door.refuses(item.tracked.event, now)
-    if (retryAt === undefined) return true
     if (observer.rateLimited) observe(observer, 'rateLimited', { name, retryAt })
     this.#exits.gaveUp(item, { ...inTrouble(item.trouble, 'rate_limited'), ...door.giveUp(now) })
-    return false
   }
 
   #pump(): void {

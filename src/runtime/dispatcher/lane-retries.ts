@@ -1,17 +1,32 @@
 import type { RetryLimitPolicy } from '../../core/limit/options.ts'
 import type { Random } from '../../core/random.ts'
-import { RetryLimiter } from '../limiters.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { RetryTurn } from '../fleet/fleet-turns.ts'
+import type { RetryLimiter } from '../limiters.ts'
 import { Fifo } from './lane-fifo.ts'
 import { TimeHeap } from './lane-heap.ts'
+import { Hearing } from './lane-hearing.ts'
 import type { Item } from './lane-item.ts'
 import { StartWindow } from './lane-window.ts'
 
-/** What the lane does when an item may not go on. */
+/** What the lane does when an item may not go on, or not at once. */
 export interface RetryGate {
   /** The retry limit has no turn for it; `delay` means that it waits for one. */
   limited(item: Item, action: 'delay' | 'drop' | 'dead-letter'): void
-  /** Its turn has come: may it start, as far as the limit on all events is concerned? If not, it was given up on. */
-  mayStart(item: Item, now: number): boolean
+  /** Its turn has come: from when on may it start, as far as the limit on all events is concerned? Undefined: now. */
+  atDoor(item: Item, now: number): number | undefined | Promise<number | undefined>
+  /** The limit on all events has refused it. */
+  refused(item: Item, retryAt: number, now: number): void
+  /** A limit that is shared has answered: there may be something to start. */
+  lookSoon(): void
+}
+
+/** What a lane's retries go by. */
+export interface RetriesPolicy {
+  readonly retryLimit: RetryLimitPolicy | undefined
+  readonly retryLimiter: RetryLimiter | undefined
+  readonly random: Random
+  readonly clock: Clock
 }
 
 /** Turns are reserved for so many ahead at most: those reserved when the breaker opens are lost. */
@@ -24,31 +39,29 @@ const TURNS_AHEAD = 100
  *                       held ───────▲
  *
  * The retry limit counts events, not batches: however they are put together, no window of time sees more of them start
- * than it allows. A turn is reserved only shortly before it comes, so that a breaker that opens anew wastes few.
+ * than it allows. A turn is reserved only shortly before it comes, so that a breaker that opens anew wastes few. Where a
+ * limit is shared, an item may have to hear from the fleet between two of these.
  */
 export class Retries {
-  readonly #policy: RetryLimitPolicy | undefined
-  readonly #random: Random
+  readonly #policy: RetriesPolicy
   readonly #gate: RetryGate
-  readonly #limiter: RetryLimiter | undefined
   readonly #window: StartWindow | undefined
   readonly #ahead: number
   readonly #backoff = new TimeHeap()
   readonly #asking = new Fifo<Item>()
   readonly #turns = new TimeHeap()
   readonly #ready = new Fifo<Item>()
+  readonly #hearing = new Hearing()
 
-  constructor(policy: RetryLimitPolicy | undefined, random: Random, gate: RetryGate) {
+  constructor(policy: RetriesPolicy, gate: RetryGate) {
     this.#policy = policy
-    this.#random = random
     this.#gate = gate
-    this.#limiter = policy && new RetryLimiter(policy)
-    this.#window = policy && new StartWindow(policy)
+    this.#window = policy.retryLimit && new StartWindow(policy.retryLimit)
     this.#ahead = Math.max(TURNS_AHEAD, this.#window?.most ?? 0)
   }
 
   get size(): number {
-    return this.#backoff.size + this.#asking.size + this.#turns.size + this.#ready.size
+    return this.#backoff.size + this.#asking.size + this.#turns.size + this.#ready.size + this.#hearing.size
   }
 
   backOff(item: Item, until: number): void {
@@ -74,7 +87,7 @@ export class Retries {
       this.ask(item, now)
     this.#takeTurns(now)
     for (let item = this.#turns.takeDue(now); item !== undefined; item = this.#turns.takeDue(now))
-      if (this.#gate.mayStart(item, now)) this.#ready.push(item)
+      this.#goToDoor(item, now)
   }
 
   /** How many could be put into a batch now. */
@@ -104,7 +117,7 @@ export class Retries {
 
   /** What has a turn now cannot use it, and asks again when the time has come. */
   loseTurns(): void {
-    const lost = [...this.#ready.drain(), ...this.#turns.drain()]
+    const lost = [...this.#ready.drain(), ...this.#turns.drain(), ...this.#hearing.drain()]
     if (lost.length > 0) this.#asking.putBack(lost)
   }
 
@@ -130,16 +143,34 @@ export class Retries {
   }
 
   #takeTurns(now: number): void {
-    while (this.#asking.size > 0 && this.#turns.size + this.#ready.size < this.#ahead) {
+    const { retryLimiter } = this.#policy
+    while (this.#asking.size > 0 && this.#reserved < this.#ahead) {
       const item = this.#asking.shift()!
-      if (this.#limiter === undefined) this.#turns.add(item, now)
+      if (retryLimiter === undefined) this.#turns.add(item, now)
       else if (this.#hasWaitedTooLong(item, now)) this.#gate.limited(item, 'dead-letter')
-      else this.#takeTurn(this.#limiter, item, now)
+      else this.#takeTurn(retryLimiter, item, now)
     }
   }
 
+  get #reserved(): number {
+    return this.#turns.size + this.#ready.size + this.#hearing.size
+  }
+
   #takeTurn(limiter: RetryLimiter, item: Item, now: number): void {
-    const turn = limiter.ask(now, this.#random)
+    const turn = limiter.ask(now, this.#policy.random)
+    if (turn.action !== 'pending') {
+      this.#carryOut(item, turn, now)
+      return
+    }
+    const isHeard = this.#hearing.add(item, () => turn.cancel())
+    turn.whenDecided((decided, now) => {
+      if (!isHeard()) return
+      this.#carryOut(item, decided, now)
+      this.#gate.lookSoon()
+    })
+  }
+
+  #carryOut(item: Item, turn: RetryTurn, now: number): void {
     if (turn.action === 'drop' || turn.action === 'dead-letter') {
       this.#gate.limited(item, turn.action)
       return
@@ -148,8 +179,27 @@ export class Retries {
     this.#turns.add(item, turn.action === 'wait' ? turn.until : now)
   }
 
+  #goToDoor(item: Item, now: number): void {
+    const retryAt = this.#gate.atDoor(item, now)
+    if (!(retryAt instanceof Promise)) {
+      this.#pass(item, retryAt, now)
+      return
+    }
+    const isHeard = this.#hearing.add(item, () => {})
+    void retryAt.then(retryAt => {
+      if (!isHeard()) return
+      this.#pass(item, retryAt, this.#policy.clock.now())
+      this.#gate.lookSoon()
+    })
+  }
+
+  #pass(item: Item, retryAt: number | undefined, now: number): void {
+    if (retryAt === undefined) this.#ready.push(item)
+    else this.#gate.refused(item, retryAt, now)
+  }
+
   #hasWaitedTooLong(item: Item, now: number): boolean {
-    const maxWaitMs = this.#policy?.maxWaitMs
+    const maxWaitMs = this.#policy.retryLimit?.maxWaitMs
     return maxWaitMs !== undefined && now - item.askedAt > maxWaitMs
   }
 }

@@ -1,5 +1,6 @@
 import type { GiveUpReason } from '../../ports/observer.ts'
 import type { Breaker } from '../breaker.ts'
+import type { RetryLimiter } from '../limiters.ts'
 import { observe } from '../observe.ts'
 import type { SinkHealth } from './dispatcher-health.ts'
 import { inTrouble } from './lane-aftermath.ts'
@@ -48,6 +49,10 @@ export class Lane implements LaneExits {
 
   get breaker(): Breaker | undefined {
     return this.policy.breaker
+  }
+
+  get limiter(): RetryLimiter | undefined {
+    return this.policy.retryLimiter
   }
 
   get isFlushing(): boolean {

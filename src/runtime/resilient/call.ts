@@ -5,6 +5,7 @@ import { decideRetry } from '../../core/retry/decide.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
 import { AttemptContext } from '../attempt-context.ts'
 import type { Deadline } from '../deadlines.ts'
+import type { PendingTurn, RetryTurn } from '../fleet/fleet-turns.ts'
 import { observe } from '../observe.ts'
 import { sleep } from '../sleep.ts'
 import { TimeoutError } from '../timeout-error.ts'
@@ -75,19 +76,29 @@ export class Call<A extends unknown[], R> implements Deadline {
     const now = policy.readsClock ? policy.clock.now() : 0
     this.startedAt = now
     policy.budget?.recordCall(now)
+    policy.retryLimit?.join()
     this.try(now)
   }
 
   /** Asks who has a say before an attempt, then makes it. */
   private try(now: number): void {
-    const { rateLimit, breaker, lane } = this.policy
-    if (rateLimit !== undefined) {
-      const retryAt = rateLimit.take(now)
-      if (retryAt > now) {
-        this.rateLimited(retryAt)
-        return
-      }
+    const { rateLimit } = this.policy
+    if (rateLimit === undefined) {
+      this.tryUnlimited(now)
+      return
     }
+    const retryAt = rateLimit.take(now)
+    if (typeof retryAt === 'number') this.tryIf(retryAt, now)
+    else void retryAt.then(retryAt => this.signal?.aborted || this.tryIf(retryAt, now))
+  }
+
+  private tryIf(retryAt: number, now: number): void {
+    if (retryAt > now) this.rateLimited(retryAt)
+    else this.tryUnlimited(now)
+  }
+
+  private tryUnlimited(now: number): void {
+    const { breaker, lane } = this.policy
     if (breaker !== undefined) {
       const admission = breaker.admit(now)
       if (typeof admission !== 'number') {
@@ -192,12 +203,29 @@ export class Call<A extends unknown[], R> implements Deadline {
     const { name, clock, random, observer, retryLimit } = this.policy
     if (retryLimit === undefined) return
     const now = clock.now()
-    const turn = retryLimit.ask(now, random)
+    const turn = await this.decided(retryLimit.ask(now, random))
     if (turn.action === 'go') return
     const action = turn.action === 'wait' ? 'delay' : turn.action
     if (observer.retryLimited) observe(observer, 'retryLimited', { name, action })
     if (turn.action !== 'wait') throw this.gaveUp('retry_limited')
-    await sleep(clock, turn.until - now, this.signal)
+    await sleep(clock, turn.until - clock.now(), this.signal)
+  }
+
+  /** Waits until it is known when the turn comes, or for the caller to have enough of it. */
+  private decided(turn: RetryTurn | PendingTurn): RetryTurn | Promise<RetryTurn> {
+    if (turn.action !== 'pending') return turn
+    const { signal } = this
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        turn.cancel()
+        reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', onAbort, { once: true })
+      turn.whenDecided(decision => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve(decision)
+      })
+    })
   }
 
   private rateLimited(retryAt: number): void {

@@ -1,12 +1,6 @@
 import { type BreakerOptions, breakerRule } from '../../core/breaker/options.ts'
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
-import {
-  type RateLimitOptions,
-  type RetryLimitOptions,
-  rateLimitRule,
-  retryLimitRule,
-} from '../../core/limit/options.ts'
 import { resolveOptions } from '../../core/options/resolve.ts'
 import { callable, flag, milliseconds, optional, text, withDefault } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
@@ -18,6 +12,12 @@ import type { Observer } from '../../ports/observer.ts'
 import { systemClock, systemRandom } from '../../ports/system-clock.ts'
 import { Breaker } from '../breaker.ts'
 import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
+import {
+  type RateLimitOptions,
+  type RetryLimitOptions,
+  rateLimitRule,
+  retryLimitRule,
+} from '../limit-options.ts'
 import { RateLimiter, RetryBudget, RetryLimiter } from '../limiters.ts'
 import { clockRule, liveOr, made, observerRule } from '../option-rules.ts'
 
@@ -87,8 +87,11 @@ export function resolveResilient(input: ResilientOptions, functionName: string):
     name,
     retry,
     breaker: given.breaker && made(given.breaker, policy => new Breaker(policy, { name, clock, observer })),
-    rateLimit: given.rateLimit && made(given.rateLimit, policy => new RateLimiter(policy)),
-    retryLimit: given.retryLimit && made(given.retryLimit, policy => new RetryLimiter(policy)),
+    rateLimit:
+      given.rateLimit && made(given.rateLimit, policy => new RateLimiter(policy, { name, clock, observer })),
+    retryLimit:
+      given.retryLimit &&
+      made(given.retryLimit, policy => new RetryLimiter(policy, { name, clock, observer })),
     budget: given.budget && made(given.budget, policy => new RetryBudget(policy)),
     timeoutMs,
     lane: timeoutMs === undefined ? undefined : deadlinesOf(clock).lane(timeoutMs),

@@ -1,0 +1,75 @@
+import { type FleetBucket, grantTurns, IDLE_BUCKET, type TurnsAsked } from '../../core/limit/fleet/bucket.ts'
+import { DEFAULT_ASSUMED_MEMBERS } from '../../core/limit/fleet/policy.ts'
+import { resolveOptions } from '../../core/options/resolve.ts'
+import { integer, withDefault } from '../../core/options/rules.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { clockRule } from '../../ports/clock-rules.ts'
+import type { LimitMember, SharedLimit, TurnsAnswer } from '../../ports/shared-limit.ts'
+import { LimitClosedError } from '../../ports/shared-limit-errors.ts'
+
+export interface MemoryLimitOptions {
+  readonly assumedMembers?: number | undefined
+  readonly clock?: Clock | undefined
+}
+
+interface Kept {
+  bucket: FleetBucket
+  /** Until when each member is counted. */
+  readonly members: Map<string, number>
+}
+
+/** Shared by all that are given the same one, in this process: for tests, and as the plainest keeper there is. */
+export class MemoryLimit implements SharedLimit {
+  readonly assumedMembers: number
+  readonly #clock: Clock
+  readonly #limits = new Map<string, Kept>()
+  readonly #closing = new AbortController()
+
+  constructor(options: MemoryLimitOptions = {}) {
+    const rules = {
+      assumedMembers: withDefault(integer({ min: 1 }), DEFAULT_ASSUMED_MEMBERS),
+      clock: clockRule,
+    }
+    const { assumedMembers, clock } = resolveOptions('memoryLimit', rules, options)
+    this.assumedMembers = assumedMembers
+    this.#clock = clock
+  }
+
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  async reserve(limit: string, asked: TurnsAsked, { id, ttlMs }: LimitMember): Promise<TurnsAnswer> {
+    this.#requireOpen()
+    const now = this.#clock.now()
+    const kept = this.#limits.get(limit) ?? { bucket: IDLE_BUCKET, members: new Map() }
+    this.#limits.set(limit, kept)
+    const { bucket, answer } = grantTurns(kept.bucket, asked, now)
+    kept.bucket = bucket
+    kept.members.set(id, now + ttlMs)
+    for (const [member, until] of kept.members) if (until <= now) kept.members.delete(member)
+    return { ...answer, members: kept.members.size }
+  }
+
+  async leave(limit: string, memberId: string): Promise<void> {
+    this.#requireOpen()
+    this.#limits.get(limit)?.members.delete(memberId)
+  }
+
+  /** As a server that is started anew and keeps nothing. */
+  forget(): void {
+    this.#limits.clear()
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new LimitClosedError('memory'))
+  }
+
+  #requireOpen(): void {
+    this.#closing.signal.throwIfAborted()
+  }
+}
+
+export function memoryLimit(options: MemoryLimitOptions = {}): MemoryLimit {
+  return new MemoryLimit(options)
+}

@@ -1,0 +1,48 @@
+import type { TurnsAnswer } from '../../../ports/shared-limit.ts'
+import { listOf, numberOf } from '../replies.ts'
+import { type Script, script } from '../script.ts'
+
+/** A bucket that nobody asks for is full again after what it is ahead, and forgotten after this. */
+const FORGET_AFTER_MS = 60_000
+
+/**
+ * The rule of `grantTurns` (core/limit/fleet/bucket.ts), by the server's clock. A bucket is what it was ahead when it was
+ * last seen, so it does not matter if that clock is set: a step forward lets pass what it skips, a step back nothing.
+ *
+ *   KEYS: the bucket, its members
+ *   ARGV: perSecond, burst, want, ahead, longestWaitMs, knownAheadMs, member, its time to live
+ */
+export const reserve: Script<TurnsAnswer> = script(
+  'reserving turns',
+  reply => {
+    const [granted, firstInMs, aheadMs, members] = listOf(reply).map(numberOf)
+    return { granted: granted!, firstInMs: firstInMs!, aheadMs: aheadMs!, members: members! }
+  },
+  `
+local per_second, burst, want = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local longest_wait_ms, ttl_ms = tonumber(ARGV[5]), tonumber(ARGV[8])
+local function slots(ms) return ms * per_second / 1000 end
+local function ms(slots) return slots * 1000 / per_second end
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local kept = redis.call('HMGET', KEYS[1], 'ahead', 'seen')
+local passed = math.max(0, now - (tonumber(kept[2]) or now))
+local ahead = math.max(0, (tonumber(kept[1]) or 0) - slots(passed), slots(tonumber(ARGV[6])))
+local first = ahead - (burst - 1)
+local function up_to(ms) return math.max(0, math.floor(slots(ms) - first + 1 + 1e-6)) end
+local granted = math.min(want, up_to(0) + tonumber(ARGV[4]), up_to(longest_wait_ms))
+local reach = ahead + granted
+if reach > 0 then
+  redis.call('HSET', KEYS[1], 'ahead', string.format('%.17g', reach), 'seen', string.format('%.17g', now))
+  redis.call('PEXPIRE', KEYS[1], math.ceil(ms(reach)) + ${FORGET_AFTER_MS})
+end
+
+redis.call('ZADD', KEYS[2], string.format('%.17g', now + ttl_ms), ARGV[7])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.17g', now))
+-- Heard of at a time that is yet to come: the clock was set back. Who is still there says so again.
+redis.call('ZREMRANGEBYSCORE', KEYS[2], string.format('(%.17g', now + ttl_ms), '+inf')
+redis.call('PEXPIRE', KEYS[2], ttl_ms)
+return { granted, string.format('%.17g', ms(first)), string.format('%.17g', ms(reach)), redis.call('ZCARD', KEYS[2]) }
+`,
+)

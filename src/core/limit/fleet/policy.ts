@@ -1,0 +1,38 @@
+/** How a limit is shared. */
+export interface FleetPolicy {
+  readonly perSecond: number
+  readonly burst: number
+  /** `queue`: who gets no turn now waits for one. `door`: who gets none now is refused. */
+  readonly kind: 'queue' | 'door'
+  /** Nobody waits longer than this for a turn. */
+  readonly maxWaitMs: number | undefined
+  /** How many members there are as long as nobody has said. */
+  readonly assumedMembers: number
+}
+
+/** With no answer from the start, a fleet of more than these would go beyond its limit. */
+export const DEFAULT_ASSUMED_MEMBERS = 10
+/** Turns are taken for so long ahead: a member asks about ten times a second, whatever the rate. */
+export const SLICE_MS = 200
+/**
+ * Who waits for an answer longer than this goes on alone, with its share. More turns are asked for when those there are
+ * last so long, so that it neither stops nor has to catch up.
+ */
+export const PATIENCE_MS = 100
+/** A member on its own looks so often whether the fleet can be asked again. */
+export const PROBE_EVERY_MS = 200
+/** A member says so often that it is there, whether it wants turns or not. */
+export const HEARTBEAT_MS = 5_000
+/** A member that was not heard of for so long is none any more. */
+export const MEMBER_TTL_MS = 3 * HEARTBEAT_MS
+
+/** A turn that came up and was not used is kept for so long. Retries wait for their turns, so theirs are not kept. */
+export function keepMs({ kind }: FleetPolicy): number {
+  return kind === 'door' ? 1_000 : SLICE_MS
+}
+
+const LONGEST_QUEUE_MS = 86_400_000
+
+export function longestWaitMs({ kind, maxWaitMs = LONGEST_QUEUE_MS }: FleetPolicy): number {
+  return kind === 'door' ? SLICE_MS : Math.min(maxWaitMs, LONGEST_QUEUE_MS)
+}

@@ -1,0 +1,38 @@
+import type { TurnsAsked, TurnsGranted } from '../core/limit/fleet/bucket.ts'
+
+/** One limiter of one process, among all that share a limit. */
+export interface LimitMember {
+  readonly id: string
+  /** Not heard of for so long, it is not counted any more. */
+  readonly ttlMs: number
+}
+
+export interface TurnsAnswer extends TurnsGranted {
+  /** How many members there are, the one who asks included. */
+  readonly members: number
+}
+
+/**
+ * Keeps limits for a fleet: all processes that use the same one draw from one bucket per limit.
+ *
+ * - `reserve` grants turns by the rule of `grantTurns` (core/limit/fleet/bucket.ts), atomically: no turn is granted
+ *   twice, however many ask at once. It goes by the keeper's own clock, and no time in an ask or an answer is absolute.
+ *   It counts the member as well, also when it wants no turns.
+ * - It may be called at any time, also while the keeper is away, and settles within a bounded time (some seconds).
+ *   Rejecting says nothing about whether the turns are taken: those who ask then go on alone, and a lost turn costs less
+ *   than one that is used twice.
+ * - A limit that is not known begins full, unless `knownAheadMs` says otherwise. So nothing needs to be durable: what a
+ *   keeper forgets when it is started anew, it hears from the members.
+ * - State that nobody asks for disappears by itself.
+ * - `leave` says that a member has ended. Nothing is lost if it fails.
+ * - After `close` both reject, and nobody asks any more. What is under way may be rejected. Closing twice is safe.
+ */
+export interface SharedLimit {
+  /** How many members to reckon with before the keeper has ever answered. */
+  readonly assumedMembers: number
+  /** Aborted by `close`. */
+  readonly closing: AbortSignal
+  reserve(limit: string, asked: TurnsAsked, member: LimitMember): Promise<TurnsAnswer>
+  leave(limit: string, memberId: string): Promise<void>
+  close(): Promise<void>
+}

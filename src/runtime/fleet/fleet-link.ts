@@ -1,0 +1,148 @@
+import { createIdSource } from '../../core/event/uuid.ts'
+import { FleetMember } from '../../core/limit/fleet/member.ts'
+import { type FleetPolicy, MEMBER_TTL_MS } from '../../core/limit/fleet/policy.ts'
+import type { Cancel, Clock } from '../../ports/clock.ts'
+import type { Observer } from '../../ports/observer.ts'
+import type { LimitMember, SharedLimit } from '../../ports/shared-limit.ts'
+import { systemRandom } from '../../ports/system-clock.ts'
+import { observe } from '../observe.ts'
+import { release, retain } from '../share.ts'
+
+/** Whom a shared limit belongs to. */
+export interface LimitOwner {
+  /** Names it in observations. */
+  readonly name: string
+  /** Tells the limits of one owner apart: a dispatcher has one for each sink. */
+  readonly part?: string | undefined
+  readonly clock: Clock
+  readonly observer: Observer
+}
+
+/** Those who wait for what the fleet answers. */
+export interface Waiting {
+  readonly size: number
+  /** Something was answered, or the member went on alone: gives out what there is. */
+  serve(now: number): void
+}
+
+/** Carries out what a member of a fleet decides: sends what it asks, tells it the answers, wakes it in time. */
+export class FleetLink {
+  readonly member: FleetMember
+  readonly clock: Clock
+  readonly #shared: SharedLimit
+  readonly #limit: string
+  readonly #kind: 'rate' | 'retry'
+  readonly #owner: LimitOwner
+  readonly #waiting: Waiting
+  readonly #self: LimitMember
+  #isJoined = false
+  #wasAlone = false
+  #wakeAt = Number.POSITIVE_INFINITY
+  #cancelWake: Cancel | undefined
+
+  constructor(
+    shared: SharedLimit,
+    kind: 'rate' | 'retry',
+    policy: Omit<FleetPolicy, 'assumedMembers'>,
+    owner: LimitOwner,
+    waiting: Waiting,
+  ) {
+    this.member = new FleetMember({ ...policy, assumedMembers: shared.assumedMembers })
+    this.clock = owner.clock
+    this.#shared = shared
+    this.#kind = kind
+    this.#limit = owner.part === undefined ? kind : `${kind}:${owner.part}`
+    this.#owner = owner
+    this.#waiting = waiting
+    // Not by the owner's chances: two processes with the same seed are two members all the same.
+    const id = createIdSource(systemRandom)(owner.clock.now())
+    this.#self = { id, ttlMs: MEMBER_TTL_MS }
+  }
+
+  /** Says that this member is there, now and from time to time, so that all know their share when the keeper is away. */
+  join(): void {
+    if (this.#isJoined) return
+    this.#isJoined = true
+    retain(this.#shared)
+    this.#shared.closing.addEventListener('abort', this.#rest)
+    this.look(this.clock.now())
+  }
+
+  look(now: number): void {
+    if (!this.#isJoined) {
+      this.join()
+      return
+    }
+    this.member.advance(now, this.#waiting.size)
+    if (this.#waiting.size > 0) this.#waiting.serve(now)
+    this.#askIfDue(now)
+    this.#tellMode()
+    this.#sleep(now)
+  }
+
+  /** Ends its membership. A limiter that is used after that joins again. */
+  async close(): Promise<void> {
+    if (!this.#isJoined) return
+    this.#isJoined = false
+    this.#shared.closing.removeEventListener('abort', this.#rest)
+    this.#rest()
+    if (!this.#shared.closing.aborted) await this.#shared.leave(this.#limit, this.#self.id).catch(() => {})
+    await release(this.#shared)
+  }
+
+  readonly #rest = (): void => {
+    if (this.#isJoined && !this.#isOver) return
+    this.#cancelWake?.()
+    this.#cancelWake = undefined
+    this.#wakeAt = Number.POSITIVE_INFINITY
+  }
+
+  #askIfDue(now: number): void {
+    const asked = this.#isOver ? undefined : this.member.toAsk(now, this.#waiting.size)
+    if (asked === undefined) return
+    this.#shared.reserve(this.#limit, asked, this.#self).then(
+      answer => {
+        const now = this.clock.now()
+        this.member.answered(asked, answer, now)
+        this.#lookIfJoined(now)
+      },
+      () => {
+        const now = this.clock.now()
+        this.member.unanswered(asked, now)
+        this.#lookIfJoined(now)
+      },
+    )
+  }
+
+  /** Nobody can be asked any more, and nobody waits. Those who wait get what the member gives itself. */
+  get #isOver(): boolean {
+    return this.#shared.closing.aborted && this.#waiting.size === 0
+  }
+
+  #lookIfJoined(now: number): void {
+    if (this.#isJoined) this.look(now)
+  }
+
+  #tellMode(): void {
+    const { isAlone, members } = this.member
+    if (isAlone === this.#wasAlone) return
+    this.#wasAlone = isAlone
+    const { name, observer } = this.#owner
+    const mode = isAlone ? 'alone' : 'together'
+    if (observer.sharedLimitChanged)
+      observe(observer, 'sharedLimitChanged', { name, limit: this.#kind, mode, members })
+  }
+
+  #sleep(now: number): void {
+    const at = this.#isOver ? Number.POSITIVE_INFINITY : this.member.wakeAt(this.#waiting.size)
+    if (at === this.#wakeAt) return
+    this.#cancelWake?.()
+    this.#cancelWake = undefined
+    this.#wakeAt = at
+    if (at === Number.POSITIVE_INFINITY) return
+    this.#cancelWake = this.clock.schedule(Math.max(0, at - now), () => {
+      this.#wakeAt = Number.POSITIVE_INFINITY
+      this.look(this.clock.now())
+    })
+  }
+}

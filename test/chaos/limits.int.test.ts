@@ -1,0 +1,90 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { Patience } from '../../src/testing/conformance/harness.ts'
+import { findRedis, type RedisService } from '../services/redis.ts'
+import { Fleet, mostInASecond, rateBetween, shares } from './limits/fleet.ts'
+
+const redis = await findRedis()
+const why = redis.found ? (redis.isPrivate ? '' : 'a given server is not stopped') : redis.why
+
+const LIMIT = 100
+const MEMBERS = 4
+const patience = new Patience({ patienceMs: 40_000 })
+
+function print(what: string, figures: object): void {
+  process.stdout.write(`${what}: ${JSON.stringify(figures)}\n`)
+}
+
+describe.skipIf(why !== '')(`a fleet on one Redis ${why}`, () => {
+  let server: RedisService | undefined
+  let fleet: Fleet | undefined
+  afterEach(async () => {
+    server?.node?.thaw()
+    await fleet?.end()
+    await server?.close()
+  })
+
+  /** It keeps nothing on its disk: started anew, it has forgotten everything. */
+  const begin = async () => {
+    if (!redis.found) throw new Error(redis.why)
+    server = await redis.start({ appendonly: 'no' })
+    const node = server.node!
+    const members = new Fleet(server.url, LIMIT, MEMBERS)
+    fleet = members
+    const count = () => node.command('ZCARD', '{lazaret:limit:fleet}:retry:members')
+    const isThere = async () => members.isRunning && members.isTogether && (await count()) === MEMBERS
+    await patience.eventually(isThere, 'all members are there')
+    await patience.pass(1_000)
+    return { node, members }
+  }
+
+  it('E4: four processes share 100 retries a second, through a restart of the server', async () => {
+    const { node, members } = await begin()
+    const from = patience.now()
+    await patience.pass(3_000)
+    const killedAt = patience.now()
+    await node.kill()
+    await patience.eventually(() => members.isAlone, 'all notice that it is gone')
+    await patience.pass(1_000)
+    await node.start()
+    await patience.eventually(() => members.isTogether, 'all have found it again')
+    const backAt = patience.now()
+    await patience.pass(3_000)
+    const to = patience.now()
+    const told = await members.end()
+    const figures = {
+      before: rateBetween(told, from, killedAt),
+      across: rateBetween(told, killedAt - 1_000, backAt + 1_000),
+      after: rateBetween(told, backAt, to),
+      whole: rateBetween(told, from, to),
+      mostInASecond: mostInASecond(told, from, to),
+      shares: shares(told, from, killedAt),
+      awayMs: backAt - killedAt,
+    }
+    print('retries a second, of four processes', figures)
+    for (const rate of [figures.before, figures.across, figures.after, figures.whole])
+      expect(Math.abs(rate - LIMIT) / LIMIT, `${rate} a second`).toBeLessThan(0.05)
+    expect(figures.mostInASecond).toBeLessThanOrEqual(LIMIT * 1.25)
+    for (const share of figures.shares)
+      expect(share).toBeGreaterThan((0.2 * LIMIT * (killedAt - from)) / 1_000)
+  }, 90_000)
+
+  it('E4: frozen for seconds, it is as if it were away; what was asked of it meanwhile is not used on top', async () => {
+    const { node, members } = await begin()
+    const frozenAt = patience.now()
+    node.freeze()
+    await patience.eventually(() => members.isAlone, 'all notice that it does not answer')
+    await patience.pass(3_000)
+    node.thaw()
+    await patience.eventually(() => members.isTogether, 'all hear from it again')
+    const thawedAt = patience.now()
+    await patience.pass(1_000)
+    const told = await members.end()
+    const rate = rateBetween(told, frozenAt, thawedAt + 1_000)
+    print('retries a second while it was frozen', {
+      rate,
+      ms: thawedAt - frozenAt,
+      most: mostInASecond(told, frozenAt, thawedAt + 1_000),
+    })
+    expect(Math.abs(rate - LIMIT) / LIMIT, `${rate} a second`).toBeLessThan(0.05)
+  }, 90_000)
+})
