@@ -1,11 +1,19 @@
 import { describe, it } from 'vitest'
 import { brokerConformance } from '../../testing/conformance/broker.ts'
 import { deadLetterStoreConformance } from '../../testing/conformance/dead-letters.ts'
+import { journalConformance } from '../../testing/conformance/journal.ts'
 import { ledgerConformance } from '../../testing/conformance/ledger.ts'
 import { sinkConformance } from '../../testing/conformance/sink.ts'
 import { spillConformance } from '../../testing/conformance/spill.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
-import { memoryBroker, memoryDeadLetters, memoryLedger, memorySink, memorySpill } from './index.ts'
+import {
+  memoryBroker,
+  memoryDeadLetters,
+  memoryJournal,
+  memoryLedger,
+  memorySink,
+  memorySpill,
+} from './index.ts'
 
 describe('memory broker', () => {
   brokerConformance({
@@ -61,5 +69,16 @@ describe('memory spill', () => {
     test: it,
     declares: { durable: false },
     setup: async () => ({ spill: memorySpill(), clock: new FakeClock() }),
+  })
+})
+
+describe('memory journal', () => {
+  journalConformance({
+    test: it,
+    declares: { durable: true, bounded: true },
+    setup: async ({ capacity: maxEvents }) => {
+      const journal = memoryJournal({ maxEvents })
+      return { journal, clock: new FakeClock(), reopen: async () => journal }
+    },
   })
 })
