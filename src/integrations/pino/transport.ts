@@ -1,6 +1,5 @@
 import { Writable } from 'node:stream'
 import { threadId } from 'node:worker_threads'
-import { OptionsError } from '../../core/options/faults.ts'
 import { resolveOptions } from '../../core/options/resolve.ts'
 import { milliseconds, optional, text, withDefault } from '../../core/options/rules.ts'
 import { loadTracker } from './load-tracker.ts'
@@ -36,7 +35,7 @@ const INSIDE = 'LAZARET_PINO_TRANSPORT'
 export async function pinoTransport(options: PinoTransportOptions): Promise<Writable> {
   const own = resolveOptions('lazaret/pino', rules, ownOptions(options))
   const { module, export: name, graceMs, type, typeField } = own
-  enter(module)
+  if (isNested()) return discarding()
   const dispatcher = await loadTracker({ module, export: name })
   const events = new PinoEvents(dispatcher, { type, typeField })
   const stream = new Writable({
@@ -63,15 +62,18 @@ function ownOptions(options: PinoTransportOptions): PinoTransportOptions {
   return own
 }
 
-/** A module that logs through the transport it is loaded by would start threads without end. */
-function enter(module: string): void {
-  const [thread, outer] = (process.env[INSIDE] ?? '').split(' ', 2)
+/**
+ * Whether the module of another such transport has started this one, by logging with the logger of the service. Its lines
+ * are about tracking; made events of, they would be tracked by the same module in one more thread, and so on.
+ */
+function isNested(): boolean {
+  const outer = process.env[INSIDE]
   // Several targets of one logger share a thread.
-  if (outer !== undefined && thread !== `${threadId}`) {
-    const remedy = `${outer} logs through the transport that loads it; give it a logger without this transport`
-    throw new OptionsError('lazaret/pino', [
-      { path: 'lazaret/pino.module', received: JSON.stringify(module), remedy },
-    ])
-  }
-  process.env[INSIDE] = `${threadId} ${module}`
+  if (outer !== undefined && outer !== `${threadId}`) return true
+  process.env[INSIDE] = `${threadId}`
+  return false
+}
+
+function discarding(): Writable {
+  return new Writable({ write: (_piece, _encoding, done) => done() })
 }
