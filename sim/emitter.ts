@@ -127,10 +127,10 @@ function journalClient(process: Process, disk: MemoryJournal): Journal {
   const { journal } = process.scene
   const by = process.name
   return {
-    append: async event =>
+    append: async entry =>
       process.cross('journal', 'append', async () => {
-        await disk.append(event)
-        journal.note({ what: 'journaled', event: event.id, by })
+        await disk.append(entry)
+        journal.note({ what: 'journaled', event: entry.event.id, by })
       }),
     remove: async event =>
       process.cross('journal', 'remove', async () => {

@@ -83,7 +83,8 @@ export type {
   TimelineSpan,
 } from './ports/dead-letters.ts'
 export type { Group, GroupNote, GroupPage, GroupQuery, Groups, TriageChange } from './ports/groups.ts'
-export type { Journal } from './ports/journal.ts'
+export type { Journal, JournalContents, JournalEntry } from './ports/journal.ts'
+export { JournalEntryError, JournalFullError } from './ports/journal-errors.ts'
 export type { Claim, Ledger } from './ports/ledger.ts'
 export type { Codec, EventCodec, LetterCodec } from './ports/letter-codec.ts'
 export type { Notice, Notifier } from './ports/notifier.ts'
@@ -133,6 +134,7 @@ export {
   withDeadLetters,
 } from './runtime/consumer/with-dead-letters.ts'
 export { createEvent } from './runtime/create-event.ts'
+export type { CriticalOptions } from './runtime/dispatcher/critical.ts'
 export { createDispatcher, type Dispatcher } from './runtime/dispatcher/dispatcher.ts'
 export type { DispatcherHealth, SinkHealth } from './runtime/dispatcher/dispatcher-health.ts'
 export type { DispatcherOptions } from './runtime/dispatcher/dispatcher-options.ts'

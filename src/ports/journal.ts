@@ -1,18 +1,37 @@
 import type { LazaretEvent } from '../core/event/event.ts'
+import type { LazaretError } from '../core/failure/errors.ts'
+
+/** An event that is on its way, with what the next process must know to send it on. */
+export interface JournalEntry {
+  readonly event: LazaretEvent
+  /** The sinks that do not have it yet; without a list that is all of them. */
+  readonly sinks?: readonly string[] | undefined
+  /** The background job on whose behalf it was tracked. */
+  readonly job?: string | undefined
+}
+
+export interface JournalContents {
+  /** In the order in which they were appended. */
+  readonly entries: readonly JournalEntry[]
+  /** One error for each entry that is there and cannot be read. It stays, and does not hold up the others. */
+  readonly unreadable: readonly LazaretError[]
+}
 
 /**
  * Keeps critical events from the moment they are tracked until every sink has taken them or a dead letter holds them,
- * so that a process that dies in between forgets none.
+ * so that a process that dies in between forgets none; and whatever a dispatcher could not send before it closed.
  *
- * - `append` resolves when the event is durable. Appending an id that is there already changes nothing.
+ * - `append` resolves when the entry is durable. Of an event that is there already it replaces the entry if
+ *   the new one names sinks, and changes nothing otherwise. It rejects with a JournalFullError when there is no room for another.
  * - `remove` forgets an event; an unknown id is ignored. It may be lazy: an entry that is found again after a crash is
  *   sent twice, and sinks are ready for that.
- * - `pending` answers with what was there when it was called, oldest first. A dispatcher asks once, when it is created.
+ * - `pending` answers with what was there when it was called. A dispatcher asks once, when it is created; so whoever
+ *   shares a journal with a process that still runs sends what is on its way there a second time.
  * - `close` flushes what was appended. Closing twice is safe.
  */
 export interface Journal {
-  append(event: LazaretEvent): Promise<void>
+  append(entry: JournalEntry): Promise<void>
   remove(eventId: string): Promise<void>
-  pending(): Promise<readonly LazaretEvent[]>
+  pending(): Promise<JournalContents>
   close?(): Promise<void>
 }

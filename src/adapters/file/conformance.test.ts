@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'vitest'
 import { deadLetterStoreConformance } from '../../testing/conformance/dead-letters.ts'
+import { journalConformance } from '../../testing/conformance/journal.ts'
 import { spillConformance } from '../../testing/conformance/spill.ts'
 import { storeConformance } from '../../testing/conformance/store.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
-import { fileDeadLetters, fileSpill, fileStore } from './index.ts'
+import { fileDeadLetters, fileJournal, fileSpill, fileStore } from './index.ts'
 
 async function freshFolder(): Promise<{ readonly dir: string; readonly cleanup: () => Promise<void> }> {
   const dir = await mkdtemp(join(tmpdir(), 'lazaret-file-'))
@@ -47,5 +48,17 @@ describe('a store in a folder', () => {
       return { store: open(), clock, reopen: async () => open(), cleanup }
     },
     declares: { durable: true },
+  })
+})
+
+describe('a journal in files', () => {
+  journalConformance({
+    test: it,
+    async setup({ capacity: maxEvents }) {
+      const { dir, cleanup } = await freshFolder()
+      const open = () => fileJournal({ dir, maxEvents, rotateBytes: 1_000 })
+      return { journal: open(), reopen: async () => open(), cleanup }
+    },
+    declares: { durable: true, bounded: true },
   })
 })

@@ -17,6 +17,10 @@ export class EventTable implements JournalUser, Keeper {
     return this.#places.has(id)
   }
 
+  get size(): number {
+    return this.#places.size
+  }
+
   /** In the order of arrival. */
   get all(): readonly Place[] {
     return [...this.#places.values()].sort((a, b) => a.segment - b.segment || a.offset - b.offset)

@@ -5,7 +5,7 @@ export {
   type MemoryDeadLettersOptions,
   memoryDeadLetters,
 } from './dead-letters.ts'
-export { memoryJournal } from './journal.ts'
+export { MemoryJournal, type MemoryJournalOptions, memoryJournal } from './journal.ts'
 export { DEFAULT_RETENTION_MS, MemoryLedger, type MemoryLedgerOptions, memoryLedger } from './ledger.ts'
 export { MemoryLimit, type MemoryLimitOptions, memoryLimit } from './limit.ts'
 export { DEFAULT_MAX_EVENTS, MemorySink, type MemorySinkOptions, memorySink } from './sink.ts'

@@ -1,30 +1,49 @@
-import type { LazaretEvent } from '../../core/event/event.ts'
-import type { Journal } from '../../ports/journal.ts'
+import { resolveOptions } from '../../core/options/resolve.ts'
+import { integer, withDefault } from '../../core/options/rules.ts'
+import type { Journal, JournalContents, JournalEntry } from '../../ports/journal.ts'
+import { JournalFullError } from '../../ports/journal-errors.ts'
+
+export interface MemoryJournalOptions {
+  /** Events it takes; one more is refused [no limit]. */
+  readonly maxEvents?: number | undefined
+}
+
+const rules = { maxEvents: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER) }
 
 /** A journal without a file, for tests: hand it to the next dispatcher and it is as if the process had come back. */
-export function memoryJournal(): MemoryJournal {
-  return new MemoryJournal()
+export function memoryJournal(options: MemoryJournalOptions = {}): MemoryJournal {
+  return new MemoryJournal(resolveOptions('memoryJournal', rules, options).maxEvents)
 }
 
 /** It stays usable after `close`, because in tests it is the part that outlives its process. */
 export class MemoryJournal implements Journal {
   /** In the order of arrival, which is what a map keeps. */
-  readonly #events = new Map<string, LazaretEvent>()
+  readonly #entries = new Map<string, JournalEntry>()
+  readonly #maxEvents: number
 
-  get size(): number {
-    return this.#events.size
+  constructor(maxEvents = Number.MAX_SAFE_INTEGER) {
+    this.#maxEvents = maxEvents
   }
 
-  async append(event: LazaretEvent): Promise<void> {
-    if (!this.#events.has(event.id)) this.#events.set(event.id, event)
+  get size(): number {
+    return this.#entries.size
+  }
+
+  async append(entry: JournalEntry): Promise<void> {
+    const { event, sinks } = entry
+    const isKnown = this.#entries.has(event.id)
+    if (isKnown && sinks === undefined) return
+    if (!isKnown && this.size >= this.#maxEvents) throw new JournalFullError('in memory', this.#maxEvents)
+    this.#entries.delete(event.id)
+    this.#entries.set(event.id, entry)
   }
 
   async remove(eventId: string): Promise<void> {
-    this.#events.delete(eventId)
+    this.#entries.delete(eventId)
   }
 
-  async pending(): Promise<readonly LazaretEvent[]> {
-    return [...this.#events.values()]
+  async pending(): Promise<JournalContents> {
+    return { entries: [...this.#entries.values()], unreadable: [] }
   }
 
   async close(): Promise<void> {}

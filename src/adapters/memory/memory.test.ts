@@ -1,6 +1,7 @@
 import { describe, it } from 'vitest'
 import { brokerConformance } from '../../testing/conformance/broker.ts'
 import { deadLetterStoreConformance } from '../../testing/conformance/dead-letters.ts'
+import { journalConformance } from '../../testing/conformance/journal.ts'
 import { ledgerConformance } from '../../testing/conformance/ledger.ts'
 import { sinkConformance } from '../../testing/conformance/sink.ts'
 import { spillConformance } from '../../testing/conformance/spill.ts'
@@ -9,6 +10,7 @@ import { FakeClock } from '../../testing/fake-clock.ts'
 import {
   memoryBroker,
   memoryDeadLetters,
+  memoryJournal,
   memoryLedger,
   memorySink,
   memorySpill,
@@ -79,6 +81,17 @@ describe('memory store', () => {
     setup: async () => {
       const clock = new FakeClock()
       return { store: memoryStore({ clock }), clock }
+    },
+  })
+})
+
+describe('memory journal', () => {
+  journalConformance({
+    test: it,
+    declares: { durable: true, bounded: true },
+    setup: async ({ capacity: maxEvents }) => {
+      const journal = memoryJournal({ maxEvents })
+      return { journal, clock: new FakeClock(), reopen: async () => journal }
     },
   })
 })

@@ -45,6 +45,9 @@ export const ITEM_STRIDE = 3
 
 export type OpenDelivery = readonly [subscription: number, owner: number, place: number]
 
+/** An entry of the journal; its sinks are a JSON list. */
+export type JournalRow = readonly [id: string, body: string, sinks: string | null, job: string | null]
+
 export type ClaimAnswer = null | readonly ['busy' | 'done', number]
 
 export type SubscribeAnswer = { readonly subscription: number } | { readonly orderedAs: 'none' | 'by-key' }
@@ -107,6 +110,10 @@ export interface WriteCalls {
   letReplayGo(id: string, owner: string): void
 
   appendAudit(entry: AuditEntry): void
+
+  /** False when there is no room for another. */
+  appendJournal(row: JournalRow, capacity: number): boolean
+  removeJournal(id: string): void
 }
 
 export interface LetterQueryRow {
@@ -166,6 +173,7 @@ export interface ReadCalls {
   listReplays(state: ReplayState | null, limit: number): readonly string[]
   listItems(replay: string, status: ItemStatus | null, after: number, limit: number): readonly string[]
   countItems(replay: string): Partial<ReplayCounts>
+  listJournal(): readonly JournalRow[]
   listAudit(query: AuditQuery, limit: number, before: number | undefined): readonly AuditRow[]
 }
 

@@ -2,10 +2,11 @@ import { afterAll, describe, it } from 'vitest'
 import { KeptSqliteFile } from '../../../test/support/sqlite-file.ts'
 import { brokerConformance } from '../../testing/conformance/broker.ts'
 import { deadLetterStoreConformance } from '../../testing/conformance/dead-letters.ts'
+import { journalConformance } from '../../testing/conformance/journal.ts'
 import { ledgerConformance } from '../../testing/conformance/ledger.ts'
 import { storeConformance } from '../../testing/conformance/store.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
-import { openSqlite, sqliteBroker, sqliteDeadLetters, sqliteLedger } from './index.ts'
+import { openSqlite, sqliteBroker, sqliteDeadLetters, sqliteJournal, sqliteLedger } from './index.ts'
 
 /** The thread answers in real time, whatever the clock says: what must not happen gets this long. */
 const QUIET_MS = 15
@@ -87,6 +88,27 @@ describe('sqlite store', () => {
       file.clear()
       return {
         store,
+        clock,
+        async reopen() {
+          await file.restart()
+          return open()
+        },
+      }
+    },
+  })
+})
+
+describe('sqlite journal', () => {
+  journalConformance({
+    test: it,
+    declares: { durable: true, bounded: true },
+    setup: async ({ capacity: maxJournalEvents }) => {
+      const open = () => sqliteJournal({ path, clock, maxJournalEvents, busyTimeoutMs: 5_000 })
+      const journal = open()
+      await journal.pending()
+      file.clear()
+      return {
+        journal,
         clock,
         async reopen() {
           await file.restart()

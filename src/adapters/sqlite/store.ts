@@ -5,14 +5,21 @@ import { SqliteBroker } from './client/broker.ts'
 import { type Connection, connect } from './client/connection.ts'
 import { SqliteDeadLetters } from './client/dead-letters.ts'
 import { SqliteGroups } from './client/groups.ts'
+import { SqliteJournal } from './client/journal.ts'
 import { SqliteLedger } from './client/ledger.ts'
 import { SqliteReplays } from './client/replays.ts'
-import { resolveSqlite, type SqliteOptions, type SqliteSettings } from './options.ts'
+import {
+  DEFAULT_JOURNAL_BUSY_TIMEOUT_MS,
+  resolveSqlite,
+  type SqliteOptions,
+  type SqliteSettings,
+} from './options.ts'
 
 export interface SqliteStore extends Store {
   readonly deadLetters: SqliteDeadLetters
   readonly broker: SqliteBroker
   readonly ledger: SqliteLedger
+  readonly journal: SqliteJournal
   /**
    * Resolves when the file is open and of this version; rejects with what is wrong with it. Nobody has to wait for it:
    * the first use of any part finds out the same.
@@ -20,7 +27,7 @@ export interface SqliteStore extends Store {
   ready(): Promise<void>
 }
 
-/** Everything in one database file: a broker, dead letters with their groups, a ledger, replays and the audit log. */
+/** Everything in one database file: a broker, dead letters with their groups, a ledger, a journal, replays and the audit log. */
 export function openSqlite(options: SqliteOptions): SqliteStore {
   const settings = resolveSqlite('openSqlite', options)
   const connection = connect(settings)
@@ -28,12 +35,14 @@ export function openSqlite(options: SqliteOptions): SqliteStore {
   const deadLetters = deadLettersOf(connection.use(), settings)
   const broker = brokerOf(connection.use(), settings)
   const ledger = ledgerOf(connection.use(), settings)
+  const journal = journalOf(connection.use(), settings)
   let closing: Promise<void> | undefined
   return {
     url: `sqlite:${settings.path}`,
     deadLetters,
     broker,
     ledger,
+    journal,
     groups: new SqliteGroups(connection, door),
     replays: new SqliteReplays(connection, door),
     audit: new SqliteAudit(connection, door),
@@ -45,6 +54,7 @@ export function openSqlite(options: SqliteOptions): SqliteStore {
         door.close()
         await broker.close()
         await ledger.close()
+        await journal.close()
         await deadLetters.close()
         await connection.leave()
       })()
@@ -71,6 +81,13 @@ export function sqliteLedger(options: SqliteOptions): SqliteLedger {
   return ledgerOf(connect(settings), settings)
 }
 
+/** The journal of a dispatcher. In a file of its own it waits for nobody else's writes. */
+export function sqliteJournal(options: SqliteOptions): SqliteJournal {
+  const { busyTimeoutMs = DEFAULT_JOURNAL_BUSY_TIMEOUT_MS } = options
+  const settings = resolveSqlite('sqliteJournal', { ...options, busyTimeoutMs })
+  return journalOf(connect(settings), settings)
+}
+
 function brokerOf(connection: Connection, settings: SqliteSettings): SqliteBroker {
   return new SqliteBroker(connection, settings)
 }
@@ -84,4 +101,8 @@ function deadLettersOf(
 
 function ledgerOf(connection: Connection, { random, ledgerRetentionMs }: SqliteSettings): SqliteLedger {
   return new SqliteLedger(connection, { random, retentionMs: ledgerRetentionMs })
+}
+
+function journalOf(connection: Connection, { codec, maxJournalEvents }: SqliteSettings): SqliteJournal {
+  return new SqliteJournal(connection, { codec: codec.events, capacity: maxJournalEvents })
 }

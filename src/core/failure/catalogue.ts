@@ -30,6 +30,8 @@ export const ERROR_CODES = {
   LAZARET_STORE_NEWER: 'A store was written by a newer Lazaret than this one.',
   LAZARET_STORE_OUTDATED: 'The schema of a store is missing, or older than this Lazaret needs.',
   LAZARET_STORE_CLOSED: 'A part of a store was used after it was closed.',
+  LAZARET_JOURNAL_FULL: 'A journal of events has no room for another one.',
+  LAZARET_JOURNAL_UNREADABLE: 'An entry of a journal cannot be read.',
   LAZARET_BROKER_CLOSED: 'A broker was used after it was closed.',
   LAZARET_BROKER_FULL: 'A broker has no room for another event.',
   LAZARET_BROKER_UNREACHABLE: 'A broker cannot be reached, or did not answer in time.',

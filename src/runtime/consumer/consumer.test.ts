@@ -5,6 +5,7 @@ import { PermanentError } from '../../core/failure/signals.ts'
 import { fixed } from '../../core/retry/fixed.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
+import { asJob, trackingScope } from '../dispatcher/tracking-mode.ts'
 
 describe('a consumer handles', () => {
   it('F1: what is published, once each', async () => {
@@ -15,6 +16,19 @@ describe('a consumer handles', () => {
     await clock.advance(0)
     expect(handled).toEqual(['a', 'b', 'c'])
     expect(recorder.of('eventProcessed').map(({ outcome }) => outcome)).toEqual(['done', 'done', 'done'])
+    await consumer.close()
+  })
+
+  it('E7: outside of the scope of whoever published, or started it', async () => {
+    const jobs: (string | undefined)[] = []
+    const { consumer, publish, clock } = world({
+      handle: async () => void jobs.push(trackingScope().job),
+    })
+    await asJob('Boot', () => publish('a'))
+    await asJob('Boot', () => consumer.start())
+    await asJob('Nightly', () => publish('b', 'c'))
+    await clock.advance(0)
+    expect(jobs).toEqual([undefined, undefined, undefined])
     await consumer.close()
   })
 

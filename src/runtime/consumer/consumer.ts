@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Delivery, QueueDepth, Subscription } from '../../ports/broker.ts'
 import type { Cancel } from '../../ports/clock.ts'
 import type { ProcessedOutcome } from '../../ports/observer.ts'
@@ -68,6 +69,8 @@ class ChannelConsumer implements Consumer {
   readonly #asleep = new Map<Work, Cancel>()
   readonly #attempts = new Set<Attempt<HandlerContext>>()
   readonly #closing = new AbortController()
+  /** A delivery comes in the context of its connection, or of whoever published it: a handler must not see that. */
+  readonly #inOwnContext = AsyncLocalStorage.snapshot()
   #active = 0
   #idle: (() => void) | undefined
   #starting: Promise<void> | undefined
@@ -104,10 +107,11 @@ class ChannelConsumer implements Consumer {
     await this.#box?.start()
     const early: Delivery[] = []
     const options = { channel, handler, prefetch, ordering }
+    const take = (delivery: Delivery) => this.#take(delivery)
     const subscription = await broker.subscribe(options, delivery => {
       // Deliveries may arrive before `subscribe` has resolved.
       if (this.#handling === undefined) early.push(delivery)
-      else this.#take(delivery)
+      else this.#inOwnContext(take, delivery)
     })
     if (this.#isAbandoned) {
       await subscription.close()
@@ -126,7 +130,7 @@ class ChannelConsumer implements Consumer {
     })
     this.#unwatch = this.breaker?.watch(() => this.#lookAgain())
     this.#pauses.attach(subscription)
-    for (const delivery of early) this.#take(delivery)
+    for (const delivery of early) this.#inOwnContext(take, delivery)
   }
 
   pause(): void {

@@ -4,6 +4,8 @@ import type { Broker, BrokerCapabilities, Delivery, Settlement, Subscription } f
 /** How a call that was handed over as a delivery ends: with the handler's own result, or not at all yet. */
 export interface InlineCall {
   readonly args: readonly unknown[]
+  /** Runs the handler in the async context of whoever called, at every attempt. */
+  readonly inContext: <A extends unknown[], R>(work: (...args: A) => R, ...args: A) => R
   result: unknown
   resolve(result: unknown): void
   reject(error: unknown): void

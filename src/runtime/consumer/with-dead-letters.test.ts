@@ -3,6 +3,7 @@ import { memoryDeadLetters } from '../../adapters/memory/index.ts'
 import { PermanentError } from '../../core/failure/signals.ts'
 import { fixed } from '../../core/retry/fixed.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
+import { asJob, trackingScope } from '../dispatcher/tracking-mode.ts'
 import { withDeadLetters } from './with-dead-letters.ts'
 
 const quick = { attempts: 3, backoff: fixed({ delayMs: 100, jitter: 'none' }) }
@@ -32,6 +33,21 @@ describe('withDeadLetters', () => {
   it('P3: passes the message through and the result back', async () => {
     const { safe } = wrapped(async message => `handled ${message.body}`)
     await expect(safe({ id: 'm1', body: 'a' })).resolves.toBe('handled a')
+    await safe.close()
+  })
+
+  it('E7: the handler runs in the scope of whoever calls it, at every attempt', async () => {
+    const jobs: (string | undefined)[] = []
+    const { safe, clock } = wrapped(async message => {
+      jobs.push(trackingScope().job)
+      if (jobs.length === 2) throw new Error('once more')
+      return message.id
+    })
+    await safe({ id: 'm1', body: 'a' })
+    const called = asJob('Nightly', () => safe({ id: 'm2', body: 'b' }))
+    await clock.advance(1_000)
+    await called
+    expect(jobs).toEqual([undefined, 'Nightly', 'Nightly'])
     await safe.close()
   })
 

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import process from 'node:process'
 import type { Origin } from '../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
@@ -69,7 +70,7 @@ export function withDeadLetters<A extends unknown[], R>(
     channel: source,
     handle: async event => {
       const call = broker.callOf(event)!
-      call.result = await handler(...(call.args as A))
+      call.result = await call.inContext(handler, ...(call.args as A))
     },
   })
   let warned = false
@@ -85,6 +86,7 @@ export function withDeadLetters<A extends unknown[], R>(
     return new Promise((resolve, reject) => {
       const call: InlineCall = {
         args,
+        inContext: AsyncLocalStorage.snapshot(),
         result: undefined,
         resolve: resolve as (result: unknown) => void,
         reject,

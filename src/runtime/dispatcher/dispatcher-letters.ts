@@ -15,6 +15,9 @@ const RETRY_MAX_MS = 30_000
 
 export type Kept = 'dead_lettered' | 'dropped' | 'unsaved'
 
+/** Where a letter goes that nothing took before the end; whether it is durable there. */
+export type LastResort = (letter: DeadLetter) => Promise<boolean>
+
 interface Save {
   readonly letter: DeadLetter
   readonly circumstances: LetterCircumstances
@@ -29,6 +32,8 @@ export class DispatcherLetters {
   readonly #box: LetterBox
   readonly #clock: Clock
   readonly #observer: Observer
+  readonly #lastResort: LastResort | undefined
+  readonly #rescues: Promise<void>[] = []
   readonly #waiting = new Fifo<Save>()
   #saving = 0
   /** By id: a letter that is told again replaces itself. */
@@ -38,10 +43,11 @@ export class DispatcherLetters {
   #idle: (() => void) | undefined
   #isClosed = false
 
-  constructor(box: LetterBox, clock: Clock, observer: Observer) {
+  constructor(box: LetterBox, clock: Clock, observer: Observer, lastResort?: LastResort) {
     this.#box = box
     this.#clock = clock
     this.#observer = observer
+    this.#lastResort = lastResort
   }
 
   /** How many letters are in memory only. */
@@ -57,7 +63,10 @@ export class DispatcherLetters {
     })
   }
 
-  /** Waits for the saves under way and tries the held ones once more; what is left then is told as dropped. */
+  /**
+   * Waits for the saves under way and tries the held ones once more. What is left then goes to the last resort, and is
+   * told as dropped if that is of no avail.
+   */
   async close(limitMs: number): Promise<void> {
     await within(this.#clock, limitMs, this.#settled())
     if (this.#held.size > 0) await within(this.#clock, limitMs, this.#retryHeld())
@@ -69,6 +78,7 @@ export class DispatcherLetters {
       this.#lose(letter)
       tell('unsaved')
     }
+    await Promise.all(this.#rescues)
   }
 
   #startSaves(): void {
@@ -133,7 +143,16 @@ export class DispatcherLetters {
     return true
   }
 
-  #lose({ handler: name, event: { type }, cycle: { reason } }: DeadLetter): void {
+  #lose(letter: DeadLetter): void {
+    if (!this.#isClosed || this.#lastResort === undefined) {
+      this.#tellLost(letter)
+      return
+    }
+    const rescue = this.#lastResort(letter).then(isKept => (isKept ? undefined : this.#tellLost(letter)))
+    this.#rescues.push(rescue)
+  }
+
+  #tellLost({ handler: name, event: { type }, cycle: { reason } }: DeadLetter): void {
     if (this.#observer.eventDropped) observe(this.#observer, 'eventDropped', { name, type, reason })
   }
 

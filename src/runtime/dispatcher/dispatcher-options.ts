@@ -5,15 +5,7 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { type EventLimits, type EventLimitsOptions, resolveEventLimits } from '../../core/event/limits.ts'
 import { type Faults, OptionsError } from '../../core/options/faults.ts'
 import { group, type Resolved, resolveBy } from '../../core/options/resolve.ts'
-import {
-  callable,
-  milliseconds,
-  optional,
-  type Rule,
-  text,
-  that,
-  withDefault,
-} from '../../core/options/rules.ts'
+import { milliseconds, optional, type Rule, text, that, withDefault } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { clockRule, randomRule } from '../../ports/clock-rules.ts'
@@ -23,6 +15,7 @@ import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { type EventLimitOptions, eventLimitRule } from '../limit-options.ts'
 import { observerRule, orOff, port } from '../option-rules.ts'
+import { type CriticalOptions, criticalRule } from './critical.ts'
 import { DEFAULT_CHECK_EVERY_MS } from './health-checker.ts'
 import { type LaneOptions, type LaneSettings, laneRule, laneRules, mergeLaneOptions } from './lane-options.ts'
 
@@ -40,8 +33,11 @@ export interface DispatcherOptions<N extends string = string> extends LaneOption
   /** How many events a second are let in, retries included [no limit]. */
   readonly rateLimit?: EventLimitOptions | undefined
   /** Says which events must be durable before `track` resolves, whatever it is asked to wait for [none]. */
-  readonly critical?: ((event: LazaretEvent) => boolean) | undefined
-  /** Keeps critical events while they are on their way. Without it `track` waits for their outcome. */
+  readonly critical?: CriticalOptions | ((event: LazaretEvent) => boolean) | undefined
+  /**
+   * Keeps critical events while they are on their way, and at the end whatever `close` could not send. Without it `track`
+   * waits for the outcome of critical events, and what is left at the end becomes dead letters.
+   */
   readonly journal?: Journal | undefined
   /** How often sinks with an open breaker are asked how they are. */
   readonly healthCheck?: { readonly everyMs?: number | undefined } | 'off' | undefined
@@ -108,7 +104,7 @@ const rules = {
   filter: saveFilterRule,
   caps: letterCapsRule,
   rateLimit: optional(eventLimitRule),
-  critical: optional(callable<(event: LazaretEvent) => boolean>()),
+  critical: optional(criticalRule),
   journal: optional(port<Journal>('a journal', 'append', 'remove', 'pending')),
   healthCheck: orOff(
     group({ everyMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_CHECK_EVERY_MS) }),

@@ -39,8 +39,13 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
     observer,
     clock,
   })
-  const letters = new DispatcherLetters(box, clock, observer)
   const journal = policy.journal && new TrackJournal(policy.journal, clock, observer)
+  const letters = new DispatcherLetters(
+    box,
+    clock,
+    observer,
+    journal && (letter => journal.leaveLetter(letter)),
+  )
   const lanes = new Map(
     Object.entries(policy.lanes).map(([name, settings]) => {
       const surroundings = { door, caps, observer, clock, random }

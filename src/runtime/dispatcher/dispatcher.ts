@@ -13,6 +13,8 @@ import { type DispatcherParts, dispatcherParts } from './dispatcher-parts.ts'
 import { resend } from './dispatcher-resend.ts'
 import { EVERY_SINK } from './door.ts'
 import type { Lane } from './lane.ts'
+import { Leftovers } from './leftovers.ts'
+import { inOwnContext } from './own-context.ts'
 import { TrackingError } from './track-error.ts'
 import { eventOf, type TrackInput, type TrackOptions } from './track-input.ts'
 import { type SinkOutcome, sameForAll, type TrackResult } from './track-result.ts'
@@ -32,7 +34,10 @@ export interface Dispatcher<N extends string = string> {
   resend(letter: DeadLetter): Promise<TrackResult>
   /** Resolves when everything tracked so far has an outcome. */
   flush(): Promise<void>
-  /** Takes nothing more, lets events go their way within the grace time, saves the rest. Twice is safe. */
+  /**
+   * Takes nothing more, lets events go their way within the grace time, and leaves the rest to the journal, or without
+   * one to dead letters. Twice is safe.
+   */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
   health(): DispatcherHealth<N>
   breaker(sink: N): Breaker | undefined
@@ -43,8 +48,9 @@ export interface Dispatcher<N extends string = string> {
  * journal. What it is given (sinks, stores, journal) is closed with the last dispatcher or consumer that uses it.
  */
 export function createDispatcher<N extends string>(options: DispatcherOptions<N>): Dispatcher<N> {
-  const dispatcher = new FanOut(resolveDispatcher(options as DispatcherOptions))
-  dispatcher.recover()
+  const policy = resolveDispatcher(options as DispatcherOptions)
+  const dispatcher = inOwnContext(() => new FanOut(policy))
+  inOwnContext(() => dispatcher.recover())
   return dispatcher as Dispatcher<string> as Dispatcher<N>
 }
 
@@ -75,11 +81,14 @@ class FanOut implements Dispatcher {
     for (const resource of resources) retain(resource)
     for (const limiter of limiters) limiter.join()
     box.start().catch(() => {})
-    const scope: TrackingScope = { job: undefined, onFailure: 'swallow' }
-    void journal?.recover(event => {
-      const tracked = this.#tracked(event, scope)
+    void journal?.recover(({ event, sinks, job }) => {
+      const lanes = this.#lanesOf(sinks)
+      const names = lanes.map(({ name }) => name)
+      const scope: TrackingScope = { job, onFailure: 'swallow' }
+      const tracked = new Tracked(this.#parts.desk, event, eventBytes(event), names, scope)
       tracked.journaled = Promise.resolve(true)
-      this.#offer(tracked, this.#policy.clock.now())
+      const now = this.#policy.clock.now()
+      for (const lane of lanes) lane.offer(tracked, now)
       return tracked.outcome()
     })
   }
@@ -126,7 +135,7 @@ class FanOut implements Dispatcher {
     now: number,
   ): Promise<TrackResult> {
     const tracked = this.#tracked(event, scope)
-    if (this.#isCritical(event)) return this.#trackCritical(tracked, options, now)
+    if (this.#policy.critical?.(event)) return this.#trackCritical(tracked, options, now)
     this.#offer(tracked, now)
     return options?.wait === 'accepted' ? tracked.accepted() : tracked.outcome()
   }
@@ -151,7 +160,7 @@ class FanOut implements Dispatcher {
   }
 
   close({ graceMs = this.#policy.graceMs }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
-    this.#closed ??= this.#shutDown(graceMs)
+    this.#closed ??= inOwnContext(() => this.#shutDown(graceMs))
     return this.#closed
   }
 
@@ -164,7 +173,10 @@ class FanOut implements Dispatcher {
     checker?.close()
     const reason = new ClosedError('dispatcher')
     this.#isEmpty = true
-    await within(clock, CLOSE_LIMIT_MS, Promise.all(this.#lanes.map(lane => lane.abandon(reason))))
+    const leftovers = new Leftovers(journal)
+    const abandoned = Promise.all(this.#lanes.map(lane => lane.abandon(reason, leftovers)))
+    // A journal that hangs is given up on in this time, and then there are letters to be saved.
+    await within(clock, journal === undefined ? CLOSE_LIMIT_MS : 2 * CLOSE_LIMIT_MS, abandoned)
     await letters.close(CLOSE_LIMIT_MS)
     await within(clock, CLOSE_LIMIT_MS, Promise.all([journal?.settled(), box.close()]))
     await within(clock, CLOSE_LIMIT_MS, Promise.allSettled(resources.map(release)))
@@ -178,15 +190,10 @@ class FanOut implements Dispatcher {
     for (const lane of this.#lanes) lane.offer(tracked, now)
   }
 
-  /** One that cannot be asked is answered with yes: what is critical must not hang on a mistake. */
-  #isCritical(event: LazaretEvent): boolean {
-    const { critical } = this.#policy
-    if (critical === undefined) return false
-    try {
-      return critical(event) !== false
-    } catch {
-      return true
-    }
+  /** Those that lack an event. If none of them is there any more, all take it: twice is better than not at all. */
+  #lanesOf(sinks: readonly string[] | undefined): readonly Lane[] {
+    const lanes = sinks === undefined ? this.#lanes : this.#lanes.filter(({ name }) => sinks.includes(name))
+    return lanes.length === 0 ? this.#lanes : lanes
   }
 
   /** Durable before the caller hears of it: in the journal, or, if that fails, because its outcome is. */

@@ -9,6 +9,7 @@ import { Fifo } from './lane-fifo.ts'
 import { Item } from './lane-item.ts'
 import type { LanePolicy } from './lane-policy.ts'
 import { type LaneExits, LanePump } from './lane-pump.ts'
+import type { Leftovers } from './leftovers.ts'
 import type { GiveUp, Tracked } from './tracked.ts'
 
 const GAVE_UP: ReadonlySet<string> = new Set<GiveUpReason>([
@@ -78,12 +79,19 @@ export class Lane implements LaneExits {
     }
   }
 
-  /** Gives up on everything that is here. Resolves when that is durable, or cannot be. */
-  async abandon(reason: unknown): Promise<void> {
+  /** Leaves everything that is here. Resolves when that is durable, or cannot be. */
+  async abandon(reason: unknown, leftovers: Leftovers): Promise<void> {
     this.#unwatch?.()
-    for (const item of this.#pump.stop(reason)) this.gaveUp(item, inTrouble(item.trouble, 'shutdown'))
-    for (const item of this.#blocked.drain()) this.#refuse(item, 'shutdown')
-    await this.#buffer.flush()
+    for (const item of this.#pump.stop(reason)) {
+      this.#gaveUp++
+      const taken = leftovers.take(item.tracked, this.name, inTrouble(item.trouble, 'shutdown'))
+      void taken.then(() => this.#leave(item))
+    }
+    const refused = this.#blocked.drain().map(({ tracked }) => {
+      this.#gaveUp++
+      return leftovers.take(tracked, this.name, { reason: 'shutdown' }).then(() => tracked.answered())
+    })
+    await Promise.all([this.#buffer.flush(), ...refused])
   }
 
   /** A health check has ended, so a probe's place may be free. */
@@ -152,12 +160,12 @@ export class Lane implements LaneExits {
       this.#gaveUp++
       item.tracked.dropped(this.name, { reason: 'buffer_full' })
       item.tracked.answered()
-    } else this.#refuse(item, 'buffer_full')
+    } else this.#refuse(item)
   }
 
-  #refuse({ tracked }: Item, reason: 'buffer_full' | 'shutdown'): void {
+  #refuse({ tracked }: Item): void {
     this.#gaveUp++
-    void tracked.gaveUp(this.name, { reason }).then(() => tracked.answered())
+    void tracked.gaveUp(this.name, { reason: 'buffer_full' }).then(() => tracked.answered())
   }
 
   #tellGaveUp({ trouble }: Item, { reason }: GiveUp): void {

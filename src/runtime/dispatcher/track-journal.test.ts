@@ -37,7 +37,7 @@ describe('critical events', () => {
     const tracked = [track('payment.failed'), track('page.seen')]
     await clock.advance(0)
     expect(tracked).toEqual([{ isDone: true }, { isDone: true }])
-    expect((await journal.pending()).map(({ type }) => type)).toEqual(['payment.failed'])
+    expect((await journal.pending()).entries.map(({ event }) => event.type)).toEqual(['payment.failed'])
     await clock.advance(100)
     expect([sink.count, journal.size]).toEqual([2, 0])
   })
@@ -75,7 +75,11 @@ describe('critical events', () => {
     ['fails', () => Promise.reject(new Error('disk full'))],
     ['hangs', () => new Promise<void>(() => {})],
   ])('K10: with a journal that %s, or none, track waits for the outcome instead', async (_, append) => {
-    const journal: Journal = { append, remove: async () => {}, pending: async () => [] }
+    const journal: Journal = {
+      append,
+      remove: async () => {},
+      pending: async () => ({ entries: [], unreadable: [] }),
+    }
     for (const options of [{ journal }, {}]) {
       const sink = memorySink()
       const { clock, track, recorder } = setUp(sink, { ...options, batch: { maxWaitMs: 8_000 } })

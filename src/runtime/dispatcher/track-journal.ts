@@ -1,11 +1,12 @@
-import type { LazaretEvent } from '../../core/event/event.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Journal } from '../../ports/journal.ts'
+import type { Journal, JournalEntry } from '../../ports/journal.ts'
 import type { Observer } from '../../ports/observer.ts'
 import { Attempt } from '../attempt.ts'
 import { AttemptContext } from '../attempt-context.ts'
 import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
 import { observe } from '../observe.ts'
+import { EVERY_SINK } from './door.ts'
 import type { Tracked } from './tracked.ts'
 
 const TIMEOUT_MS = 5_000
@@ -21,6 +22,8 @@ export class TrackJournal {
   readonly #removals = new Set<Promise<unknown>>()
   /** Appended by this process before it knows what an earlier one left: both may be in the answer. */
   #own: Set<string> | undefined = new Set()
+  /** What the next process is to send, and to which sinks. */
+  readonly #left = new Map<string, Set<string>>()
   #isStopped = false
 
   constructor(journal: Journal, clock: Clock, observer: Observer) {
@@ -33,13 +36,14 @@ export class TrackJournal {
   /** Whether the event is durable in the journal now. */
   append(tracked: Tracked): Promise<boolean> {
     this.#own?.add(tracked.event.id)
-    tracked.journaled = this.#try(() => this.#journal.append(tracked.event))
+    const { event, scope } = tracked
+    tracked.journaled = this.#try(() => this.#journal.append({ event, job: scope.job }))
     return tracked.journaled
   }
 
-  /** The event needs the journal no more, unless a copy of it is in memory only. */
+  /** The event needs the journal no more, unless a copy of it is in memory only, or left to the next process. */
   finished(tracked: Tracked): void {
-    if (tracked.journaled === undefined || !tracked.isSafe) return
+    if (tracked.journaled === undefined || !tracked.isSafe || tracked.isLeft) return
     // After the append has ended: the two must not overtake each other.
     const removal = tracked.journaled.then(() => this.#try(() => this.#journal.remove(tracked.event.id)))
     this.#removals.add(removal)
@@ -47,9 +51,11 @@ export class TrackJournal {
   }
 
   /** Sends what an earlier process left behind, a bounded number at a time. */
-  async recover(resend: (event: LazaretEvent) => Promise<unknown>): Promise<void> {
+  async recover(resend: (entry: JournalEntry) => Promise<unknown>): Promise<void> {
     try {
-      const pending = (await this.#journal.pending()).filter(({ id }) => !this.#own?.has(id))
+      const { entries, unreadable } = await this.#journal.pending()
+      for (const error of unreadable) this.#tell(error)
+      const pending = entries.filter(({ event }) => !this.#own?.has(event.id))
       this.#own = undefined
       for (let from = 0; from < pending.length && !this.#isStopped; from += RECOVERED_AT_ONCE)
         await Promise.all(pending.slice(from, from + RECOVERED_AT_ONCE).map(resend))
@@ -57,6 +63,24 @@ export class TrackJournal {
       this.#own = undefined
       this.#tell(error)
     }
+  }
+
+  /** Leaves an event to the next process, for these sinks and those it was left for before. Whether it is durable now. */
+  async leave({ event, sinks = [], job }: JournalEntry): Promise<boolean> {
+    const left = this.#left.get(event.id) ?? new Set()
+    this.#left.set(event.id, left)
+    const added = sinks.filter(sink => !left.has(sink))
+    for (const sink of added) left.add(sink)
+    const isKept = await this.#try(() => this.#journal.append({ event, sinks: [...left], job }))
+    if (!isKept) for (const sink of added) left.delete(sink)
+    return isKept
+  }
+
+  /** The event of a letter that nothing else took. One of a replay has its letter in the store already. */
+  async leaveLetter({ event, handler, job, cycle }: DeadLetter): Promise<boolean> {
+    if (cycle.number > 0) return false
+    if (handler !== EVERY_SINK) return this.leave({ event, sinks: [handler], job })
+    return this.#try(() => this.#journal.append({ event, job }))
   }
 
   /** Recovers nothing more; what is left stays in the journal for the next process. */

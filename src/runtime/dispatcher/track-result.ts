@@ -10,10 +10,11 @@ import type { Failure } from '../../core/failure/failure.ts'
  * - `accepted`: it is in the buffer; told only to those who asked not to wait longer.
  * - `dead_lettered`: given up on, and a dead letter holds it.
  * - `dropped`: given up on, and not kept, because the filter or an option says so.
+ * - `journaled`: the dispatcher closed before the sink took it. The journal has it, and the next process sends it.
  * - `unsaved`: given up on, and neither the store nor the spill took the letter. The dispatcher goes on trying to save
  *   it for as long as it runs, but it is not durable anywhere.
  */
-export type OutcomeKind = 'delivered' | 'accepted' | 'dead_lettered' | 'dropped' | 'unsaved'
+export type OutcomeKind = 'delivered' | 'accepted' | 'dead_lettered' | 'dropped' | 'journaled' | 'unsaved'
 
 export interface SinkOutcome {
   readonly outcome: OutcomeKind
@@ -34,6 +35,7 @@ export interface TrackResult<N extends string = string> {
 }
 
 export const DELIVERED: SinkOutcome = Object.freeze({ outcome: 'delivered' })
+export const JOURNALED: SinkOutcome = Object.freeze({ outcome: 'journaled', reason: 'shutdown' })
 export const ACCEPTED: SinkOutcome = Object.freeze({ outcome: 'accepted' })
 
 export function sameForAll(names: readonly string[], outcome: SinkOutcome): SinkOutcomes {

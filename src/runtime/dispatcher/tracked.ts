@@ -4,7 +4,7 @@ import type { JsonValue, LazaretEvent } from '../../core/event/event.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { TrackDesk } from './track-desk.ts'
 import { TrackingError } from './track-error.ts'
-import type { OutcomeKind, SinkOutcome, TrackResult } from './track-result.ts'
+import { JOURNALED, type OutcomeKind, type SinkOutcome, type TrackResult } from './track-result.ts'
 import type { TrackingScope } from './tracking-mode.ts'
 
 /** Why, and with what, a lane gives up on an event. */
@@ -38,6 +38,8 @@ export class Tracked {
   private undecided: number
   private unsettled: number
   private deliveries = 0
+  /** Sinks for which it is in the journal, to be sent by the next process. */
+  private left = 0
   private unsaved = 0
   /** What was not delivered, which is rare. */
   private failed: Map<string, SinkOutcome> | undefined = undefined
@@ -106,6 +108,15 @@ export class Tracked {
     this.fail(sink, giveUp, outcome)
   }
 
+  /** The dispatcher closes, and the journal keeps it for this sink. */
+  journaledFor(sink: string): void {
+    this.left++
+    this.undecided--
+    this.failed ??= new Map()
+    this.failed.set(sink, JOURNALED)
+    this.settled()
+  }
+
   /** Given up on, with nothing kept, as an option of the lane asks. */
   dropped(sink: string, giveUp: GiveUp): void {
     this.undecided--
@@ -113,15 +124,25 @@ export class Tracked {
     this.fail(sink, giveUp, 'dropped')
   }
 
-  /** Whether all of it is durable: delivered, a dead letter, or not to be kept. */
+  /** Whether all of it is durable: delivered, a dead letter, in the journal, or not to be kept. */
   get isSafe(): boolean {
     return this.unsaved === 0
+  }
+
+  /** Whether the journal has it for the next process. */
+  get isLeft(): boolean {
+    return this.left > 0
   }
 
   /** Every lane has given up on it, in a job that goes on all the same. */
   private get isInVainInJob(): boolean {
     const { job, onFailure } = this.scope
-    return job !== undefined && onFailure === 'swallow' && this.deliveries === 0 && this.undecided === 0
+    return job !== undefined && onFailure === 'swallow' && this.isInVain && this.undecided === 0
+  }
+
+  /** So far: no sink has it, nor will get it from the journal. */
+  private get isInVain(): boolean {
+    return this.deliveries === 0 && this.left === 0
   }
 
   private fail(sink: string, { reason, failure, thrown }: GiveUp, outcome: OutcomeKind): void {
@@ -148,7 +169,7 @@ export class Tracked {
   }
 
   private error(): TrackingError | undefined {
-    const isInVain = this.deliveries === 0 && this.unsettled === 0
+    const isInVain = this.isInVain && this.unsettled === 0
     return isInVain || this.unsaved > 0 ? new TrackingError(this.result(), this.thrown) : undefined
   }
 

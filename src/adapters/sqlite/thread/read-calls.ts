@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { AuditRow, ReadCalls } from '../calls.ts'
+import type { AuditRow, JournalRow, ReadCalls } from '../calls.ts'
 import { GroupReader } from './group-reader.ts'
 import { LetterReader } from './letter-reader.ts'
 import { all } from './rows.ts'
@@ -22,6 +22,8 @@ export function readCalls(db: DatabaseSync, now: () => number): ReadCalls {
   const counts = db.prepare(
     'select status, count(*) as count from replay_items where replay = ? group by status',
   )
+  const journal = db.prepare('select id, body, sinks, job from journal order by seq')
+  journal.setReturnArrays(true)
   const bodies = (rows: readonly { body: string }[]) => rows.map(({ body }) => body)
   return {
     listLetters: query => letters.list(query),
@@ -43,6 +45,7 @@ export function readCalls(db: DatabaseSync, now: () => number): ReadCalls {
       Object.fromEntries(
         all<{ status: string; count: number }>(counts, id).map(each => [each.status, each.count]),
       ),
+    listJournal: () => all<JournalRow>(journal),
     listAudit(query, limit, before) {
       const wanted = Object.entries({ target: query.target, action: query.action }).flatMap(
         ([name, value]) => (value === undefined ? [] : [{ name, value }]),

@@ -184,5 +184,16 @@ create index audit_by_target on audit(target, seq);
 create index audit_by_action on audit(action, seq);
 `
 
+/** Events that a dispatcher has on their way, and those that the one before it has left. */
+const JOURNAL = `
+create table journal(
+  seq integer primary key,
+  id text not null unique,
+  body text not null,
+  sinks text,
+  job text
+);
+`
+
 /** Forward only: what was released is never edited, and a change is one more step at the end. */
-export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + THE_REST]
+export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + THE_REST, JOURNAL]

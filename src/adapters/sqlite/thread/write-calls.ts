@@ -1,5 +1,6 @@
 import type { WriteCalls } from '../calls.ts'
 import { Annals } from './annals.ts'
+import { JournalTable } from './journal.ts'
 import { LedgerTable } from './ledger.ts'
 import { ReplayTables } from './replays.ts'
 import type { Tables } from './tables.ts'
@@ -10,6 +11,7 @@ export function writeCalls(tables: Tables): WriteCalls {
   const ledger = new LedgerTable(db)
   const replays = new ReplayTables(db)
   const annals = new Annals(db)
+  const journal = new JournalTable(db)
   const own = new Map<number, number>()
   return {
     sendLetter(row, revision, capacity) {
@@ -95,6 +97,9 @@ export function writeCalls(tables: Tables): WriteCalls {
     letReplayGo: (...args) => replays.letGo(...args),
 
     appendAudit: entry => annals.append(entry),
+
+    appendJournal: (...args) => journal.append(...args),
+    removeJournal: id => journal.remove(id),
   }
 }
 

@@ -1,0 +1,37 @@
+import { resolveOptions } from '../../core/options/resolve.ts'
+import { optional, type Rule } from '../../core/options/rules.ts'
+import { asJob, type OnTrackingFailure } from '../../runtime/dispatcher/tracking-mode.ts'
+
+export interface JobsOptions {
+  /**
+   * What becomes of a failure to track inside a job: `swallow` lets the job go on, `throw` fails it, for work that must
+   * not be done without its events. A function is asked with the name of each job [swallow].
+   */
+  readonly onFailure?: OnTrackingFailure | ((job: string) => OnTrackingFailure) | undefined
+}
+
+const onFailureRule: Rule<JobsOptions['onFailure']> = {
+  read(value, path, faults) {
+    const isKnown = typeof value === 'function' || value === 'throw' || value === 'swallow'
+    if (!isKnown) faults.add(path, value, "give 'swallow', 'throw', or a function of the job's name")
+    return value as JobsOptions['onFailure']
+  },
+}
+
+const rules = { onFailure: optional(onFailureRule) }
+
+/** As long as a job's name may be on letters and metrics. */
+const LONGEST_NAME = 200
+
+/** Runs a job by its name, as the options say. What is wrong with the options is found before the first job. */
+export type RunJob = <R>(name: string, work: () => R) => R
+
+export function jobRunner(subject: string, options: JobsOptions): RunJob {
+  const { onFailure } = resolveOptions(subject, rules, options)
+  return (name, work) => {
+    // A name that a queue allows must not fail a job here.
+    const job = name.slice(0, LONGEST_NAME) || 'unnamed'
+    const mode = typeof onFailure === 'function' ? onFailure(name) : onFailure
+    return asJob(job, work, { onFailure: mode })
+  }
+}

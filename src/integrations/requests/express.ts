@@ -1,0 +1,6 @@
+import { asRequest } from '../../runtime/dispatcher/tracking-mode.ts'
+
+/** `app.use(expressRequests())`, before everything that tracks. */
+export function expressRequests(): (request: unknown, response: unknown, next: () => void) => void {
+  return (_request, _response, next) => asRequest(next)
+}

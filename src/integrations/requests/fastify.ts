@@ -1,0 +1,25 @@
+import { asRequest } from '../../runtime/dispatcher/tracking-mode.ts'
+
+type Hook = (request: unknown, reply: unknown, done: () => void) => void
+
+/** What is needed of a Fastify instance. */
+export interface FastifyLike {
+  addHook(name: 'onRequest' | 'preValidation', hook: Hook): unknown
+}
+
+export type FastifyRequestsPlugin = (fastify: FastifyLike, options: unknown, done: () => void) => void
+
+/** A plugin with this mark works on the instance that registers it, not on a child of it. */
+const HERE = Symbol.for('skip-override')
+
+/** `fastify.register(fastifyRequests())`. */
+export function fastifyRequests(): FastifyRequestsPlugin {
+  const hook: Hook = (_request, _reply, done) => asRequest(done)
+  const plugin: FastifyRequestsPlugin = (fastify, _options, done) => {
+    fastify.addHook('onRequest', hook)
+    // Once more when the body is there: it is read in the context of the socket.
+    fastify.addHook('preValidation', hook)
+    done()
+  }
+  return Object.assign(plugin, { [HERE]: true })
+}

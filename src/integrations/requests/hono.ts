@@ -1,0 +1,6 @@
+import { asRequest } from '../../runtime/dispatcher/tracking-mode.ts'
+
+/** `app.use(honoRequests())`, before everything that tracks. */
+export function honoRequests(): (context: unknown, next: () => Promise<void>) => Promise<void> {
+  return (_context, next) => asRequest(next)
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import type { Journal, JournalEntry } from '../../ports/journal.ts'
+import type { Factory } from '../factories.ts'
+import { freshFactory, Patience, type TestFunction, type Timing, testUnless } from './harness.ts'
+
+/** What an adapter gives the suite for each test: an empty journal of its own. */
+export interface JournalFixture extends Timing {
+  readonly journal: Journal
+  /** Opens another journal on the same data, after the first was closed. */
+  reopen?(): Promise<Journal>
+  cleanup?(): Promise<void>
+}
+
+export interface JournalConformance {
+  readonly test: TestFunction
+  /** `capacity` is how many events it may hold, when the test is about that. */
+  readonly setup: (wanted: { readonly capacity?: number | undefined }) => Promise<JournalFixture>
+  readonly declares: {
+    /** Entries survive the end of the process; the fixture has `reopen`. */
+    readonly durable: boolean
+    /** It can be told how many events it may hold. */
+    readonly bounded: boolean
+  }
+}
+
+interface JournalWorld {
+  readonly fixture: JournalFixture
+  journal: Journal
+  readonly make: Factory
+}
+
+const CAPACITY = 3
+
+/** Every sentence of the journal port's contract, as tests. */
+export function journalConformance({ test, setup, declares }: JournalConformance): void {
+  const inWorld =
+    (define: ReturnType<typeof testUnless>, capacity?: number) =>
+    (name: string, run: (world: JournalWorld) => Promise<void>) =>
+      define(name, async () => {
+        const fixture = await setup({ capacity })
+        const make = freshFactory(new Patience(fixture))
+        const world: JournalWorld = { fixture, journal: fixture.journal, make }
+        try {
+          await run(world)
+        } finally {
+          await world.journal.close?.()
+          await fixture.cleanup?.()
+        }
+      })
+  const it = inWorld(testUnless(test, undefined))
+  const itDurable = inWorld(testUnless(test, declares.durable ? undefined : 'declares durable: false'))
+  const itBounded = inWorld(
+    testUnless(test, declares.bounded ? undefined : 'declares bounded: false'),
+    CAPACITY,
+  )
+
+  it('E21: a new journal has nothing', async ({ journal }) => {
+    assert.deepEqual(await journal.pending(), { entries: [], unreadable: [] })
+  })
+
+  it('E21: what is appended is there, whole and in order; what is removed is not', async world => {
+    const events = world.make.events(5, { payload: new Uint8Array([0, 255]), headers: { trace: 'ü' } })
+    for (const event of events) await world.journal.append({ event })
+    await world.journal.remove(events[1]!.id)
+    await world.journal.remove('no-such-event')
+    assert.deepEqual(
+      await eventsOf(world.journal),
+      [0, 2, 3, 4].map(index => events[index]),
+    )
+  })
+
+  it('E21: of appends and removals at once each does its own', async ({ journal, make }) => {
+    const events = make.events(200)
+    await Promise.all(events.map(event => journal.append({ event })))
+    const isGone = (_: LazaretEvent, index: number) => index % 2 === 0
+    await Promise.all(events.filter(isGone).map(({ id }) => journal.remove(id)))
+    const left = events.filter((event, index) => !isGone(event, index))
+    assert.deepEqual(idsOf(await eventsOf(journal)), idsOf(left))
+  })
+
+  it('E21: an event that is appended again is there once', async ({ journal, make }) => {
+    const event = make.event()
+    await journal.append({ event, sinks: ['loki'] })
+    await journal.append({ event })
+    assert.deepEqual(await entriesOf(journal), [{ event, sinks: ['loki'], job: undefined }])
+    await journal.remove(event.id)
+    assert.deepEqual(await entriesOf(journal), [])
+  })
+
+  it('E21: an event that lacks fewer sinks than before says which', async ({ journal, make }) => {
+    const event = make.event()
+    await journal.append({ event, job: 'SendEmailJob' })
+    await journal.append({ event, sinks: ['loki', 'audit'], job: 'SendEmailJob' })
+    await journal.append({ event, sinks: ['audit'], job: 'SendEmailJob' })
+    assert.deepEqual(await entriesOf(journal), [{ event, sinks: ['audit'], job: 'SendEmailJob' }])
+  })
+
+  it('E21: closing twice is safe', async ({ journal }) => {
+    await journal.close?.()
+    await journal.close?.()
+  })
+
+  itBounded('E21: full, it refuses one more and keeps what it has', async ({ journal, make }) => {
+    const [first, ...others] = make.events(CAPACITY)
+    for (const event of [first!, ...others]) await journal.append({ event })
+    const late = make.event()
+    await assert.rejects(async () => journal.append({ event: late }), { code: 'LAZARET_JOURNAL_FULL' })
+    await journal.append({ event: first!, sinks: ['loki'] })
+    assert.deepEqual(idsOf(await eventsOf(journal)), idsOf([first!, ...others]))
+    await journal.remove(others[0]!.id)
+    await journal.append({ event: late })
+    assert.deepEqual(idsOf(await eventsOf(journal)), idsOf([first!, ...others.slice(1), late]))
+  })
+
+  itBounded('E21: of many that come at once it takes as many as it has room for', async world => {
+    const { journal, make } = world
+    const ends = await Promise.allSettled(make.events(10).map(event => journal.append({ event })))
+    assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, CAPACITY)
+    assert.equal((await entriesOf(journal)).length, CAPACITY)
+  })
+
+  itDurable('E21: what was appended and not removed is there after a restart', async world => {
+    const events = world.make.events(4)
+    for (const event of events) await world.journal.append({ event, job: 'SendEmailJob' })
+    await world.journal.append({ event: events[3]!, sinks: ['loki'] })
+    await world.journal.remove(events[0]!.id)
+    await world.journal.close?.()
+    assert(world.fixture.reopen, 'a durable journal needs `reopen` in its fixture')
+    world.journal = await world.fixture.reopen()
+    const [, second, third, fourth] = events
+    assert.deepEqual(await entriesOf(world.journal), [
+      { event: second, sinks: undefined, job: 'SendEmailJob' },
+      { event: third, sinks: undefined, job: 'SendEmailJob' },
+      { event: fourth, sinks: ['loki'], job: undefined },
+    ])
+    await world.journal.append({ event: events[0]! })
+    assert.equal((await entriesOf(world.journal)).length, 4)
+  })
+}
+
+/** With all fields, so that one that is missing and one that is undefined are the same. */
+async function entriesOf(journal: Journal): Promise<JournalEntry[]> {
+  const { entries, unreadable } = await journal.pending()
+  assert.deepEqual(unreadable, [])
+  return entries.map(({ event, sinks, job }) => ({ event, sinks, job }))
+}
+
+async function eventsOf(journal: Journal): Promise<LazaretEvent[]> {
+  return (await entriesOf(journal)).map(({ event }) => event)
+}
+
+function idsOf(events: readonly LazaretEvent[]): string[] {
+  return events.map(({ id }) => id).sort()
+}
