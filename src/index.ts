@@ -105,7 +105,7 @@ export type {
   Stage,
 } from './ports/replays.ts'
 export type { StandardSchema } from './ports/schema.ts'
-export type { RejectedItem, Sink, WriteResult } from './ports/sink.ts'
+export type { BatchShape, RejectedItem, Sink, WriteResult } from './ports/sink.ts'
 export type { Store } from './ports/store.ts'
 export {
   approveReplay,

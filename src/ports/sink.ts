@@ -9,6 +9,13 @@ export interface RejectedItem {
 /** Nothing, or an empty list, means that the whole batch was written. */
 export type WriteResult = { readonly rejected: readonly RejectedItem[] } | undefined
 
+/** How large batches are best for a sink. */
+export interface BatchShape {
+  readonly maxCount?: number | undefined
+  /** About: close to the JSON text of the events. */
+  readonly maxBytes?: number | undefined
+}
+
 /**
  * Writes batches of events to somewhere outside.
  *
@@ -18,9 +25,12 @@ export type WriteResult = { readonly rejected: readonly RejectedItem[] } | undef
  *   should stop when the signal aborts. The lane gives up on time by itself either way.
  * - `probe` asks whether the far side is well, cheaply and without writing an event; it throws when not. A sink
  *   without it is probed by its next batch.
+ * - `batch` says how large batches are best. The lane keeps to it unless its options say otherwise, so a sink must
+ *   cope with larger ones, and with one event that is larger by itself.
  * - `close` releases connections; the lane flushes before. Closing twice is safe.
  */
 export interface Sink {
+  readonly batch?: BatchShape | undefined
   write(
     batch: readonly LazaretEvent[],
     context: { readonly signal: AbortSignal },

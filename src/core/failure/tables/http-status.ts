@@ -15,7 +15,11 @@ const BROKEN = again('http-status', 'integration')
  */
 export function httpStatus({ value }: Thrown): Verdict | undefined {
   const status = httpStatusOf(value)
-  if (status === undefined) return undefined
+  return status === undefined ? undefined : verdictOfStatus(status)
+}
+
+/** What an answer that is no success means. One below 400, a redirect above all, will not become one by itself. */
+export function verdictOfStatus(status: number): Verdict {
   if (OVERLOADED_OR_AWAY.has(status)) return TRANSIENT
   return status >= 500 ? BROKEN : giveUp('http-status', refusalOf(status))
 }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../catalogue.ts'
 import { property, type Thrown } from '../thrown.ts'
-import { again, giveUp, type Verdict } from '../verdict.ts'
+import { again, giveUp, isCategory, type Verdict } from '../verdict.ts'
 
 const VERDICTS: ReadonlyMap<string, Verdict> = new Map<ErrorCode, Verdict>([
   ['LAZARET_TIMEOUT', again('timeout', 'transient')],
@@ -12,14 +12,17 @@ const VERDICTS: ReadonlyMap<string, Verdict> = new Map<ErrorCode, Verdict>([
   ['LAZARET_CLOUDEVENT_INVALID', giveUp('lazaret', 'schema')],
 ])
 
-const MAY_HELP = again('lazaret', 'transient')
-const CANNOT_HELP = giveUp('lazaret', 'business')
-
-/** Lazaret's own errors. A code without an entry goes by the `retryable` that every one of them carries. */
+/**
+ * Lazaret's own errors. A code without an entry goes by the `retryable` that every one of them carries, and by its
+ * `category` where it has one.
+ */
 export function ownError({ code, value }: Thrown): Verdict | undefined {
   if (!code?.startsWith('LAZARET_')) return undefined
   const listed = VERDICTS.get(code)
   if (listed !== undefined) return listed
   const retryable = property(value, 'retryable')
-  return typeof retryable === 'boolean' ? (retryable ? MAY_HELP : CANNOT_HELP) : undefined
+  if (typeof retryable !== 'boolean') return undefined
+  const category = property(value, 'category')
+  if (retryable) return again('lazaret', isCategory(category) ? category : 'transient')
+  return giveUp('lazaret', isCategory(category) ? category : 'business')
 }

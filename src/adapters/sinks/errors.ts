@@ -1,0 +1,85 @@
+import { classify } from '../../core/failure/classify.ts'
+import { LazaretError } from '../../core/failure/errors.ts'
+import { verdictOfStatus } from '../../core/failure/tables/http-status.ts'
+import type { Category } from '../../core/failure/verdict.ts'
+
+const SAID_MAX = 300
+
+export interface Refusal {
+  /** Who answered, without credentials. */
+  readonly subject: string
+  /** Of the request, or of one event in it. */
+  readonly status: number
+  /** What the far side said about it. */
+  readonly said?: string | undefined
+  /** The wait that it asked for. */
+  readonly delayMs?: number | undefined
+}
+
+/** The far side answered, and did not take what was sent. The status decides whether trying again may help. */
+export class SinkRefusedError extends LazaretError {
+  override readonly name = 'SinkRefusedError'
+  readonly status: number
+  readonly category: Category
+  readonly delayMs: number | undefined
+
+  constructor({ subject, status, said = '', delayMs }: Refusal) {
+    const { retryable, category } = verdictOfStatus(status)
+    const words = said.replace(/\s+/g, ' ').trim()
+    const quoted = words === '' ? '' : `: ${words.length > SAID_MAX ? `${words.slice(0, SAID_MAX)}…` : words}`
+    super(`${subject}: answered ${status}${quoted}; ${remedyFor(status)}`, {
+      code: 'LAZARET_SINK_REFUSED',
+      retryable,
+    })
+    this.status = status
+    this.category = category
+    this.delayMs = delayMs
+  }
+}
+
+/** Nobody answered. What was sent may have been taken all the same. */
+export class SinkUnreachableError extends LazaretError {
+  override readonly name = 'SinkUnreachableError'
+  readonly category: Category
+
+  constructor(subject: string, cause: unknown) {
+    const { code, message, category } = classify(cause)
+    const known = category === 'integration' ? category : 'transient'
+    // Of several addresses that were tried, the error as a whole carries no message.
+    super(`${subject}: ${message === '' ? (code ?? 'no answer') : message}; ${CONNECTION_REMEDY[known]}`, {
+      code: 'LAZARET_SINK_UNREACHABLE',
+      retryable: true,
+      cause,
+    })
+    this.category = known
+  }
+}
+
+/** Larger than the far side takes, so it is not even sent. */
+export class EventTooLargeError extends LazaretError {
+  override readonly name = 'EventTooLargeError'
+
+  constructor(subject: string, bytes: number, max: number, option: string) {
+    super(
+      `${subject}: an event of ${bytes} bytes, and ${option} is ${max}; send less, or raise both limits`,
+      {
+        code: 'LAZARET_EVENT_INVALID',
+        retryable: false,
+      },
+    )
+  }
+}
+
+const CONNECTION_REMEDY = {
+  transient: 'see that it runs and can be reached from here',
+  integration: 'see that it speaks HTTP there, and that its certificate is one this process trusts',
+}
+
+function remedyFor(status: number): string {
+  if (status < 400) return 'redirects are not followed: give the URL that it leads to'
+  if (status === 401 || status === 403) return 'check the credentials and what they are allowed to do'
+  if (status === 404 || status === 405 || status === 410) return 'check the URL'
+  if (status === 413) return 'send smaller events, or let the far side take larger ones'
+  if (status === 429) return 'send less, or have its limit raised'
+  return status < 500 ? 'mend what was sent' : 'look at the far side'
+}
