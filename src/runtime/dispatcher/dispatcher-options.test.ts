@@ -45,6 +45,18 @@ describe('dispatcher options', () => {
     expect(lanes['sentry']).toMatchObject({ breaker: 'off', retry: { attempts: 2 } })
   })
 
+  it('E17: a sink says which batches it likes best, and options win over that', () => {
+    const loki = Object.assign(memorySink(), { batch: { maxCount: 1_000, maxBytes: 5_000 } })
+    const lanesOf = (options: Partial<DispatcherOptions>) =>
+      resolveDispatcher({ ...basics(), sinks: { loki, plain: memorySink() }, ...options }).lanes
+    expect(lanesOf({})['loki']?.batch).toEqual({ maxCount: 1_000, maxBytes: 5_000, maxWaitMs: 0 })
+    expect(lanesOf({})['plain']?.batch.maxCount).toBe(100)
+    const batch = { maxCount: 7, maxWaitMs: 3 }
+    expect(lanesOf({ batch })['loki']?.batch).toEqual({ maxCount: 7, maxBytes: 5_000, maxWaitMs: 3 })
+    const overrides = { loki: { batch: { maxBytes: 9 } } }
+    expect(lanesOf({ batch, overrides })['loki']?.batch).toEqual({ maxCount: 7, maxBytes: 9, maxWaitMs: 3 })
+  })
+
   it('F7: every fault is listed at once, wherever it is', () => {
     const faulty = {
       sinks: { 'lo ki': memorySink(), sentry: {} },

@@ -157,7 +157,9 @@ function readLanes(
   for (const name of Object.keys(overrides))
     if (!names.includes(name)) faults.add(path, name, `name one of the sinks: ${names.join(', ')}`)
   const lanes = names.map(name => {
-    const merged = mergeLaneOptions(forAll, overrides[name])
+    // What a sink likes best counts least: whoever sets batches for all has a reason.
+    const suited = mergeLaneOptions({ batch: sinks[name]?.batch }, forAll) as LaneOptions
+    const merged = mergeLaneOptions(suited, overrides[name])
     return [name, laneRule.read(merged, `${path}.${name}`, faults)] as const
   })
   return Object.freeze(Object.fromEntries(lanes))

@@ -96,6 +96,21 @@ describe('fan-out', () => {
     expect(await letters()).toMatchObject([{ event: { type: 'bad' }, cycle: { reason: 'permanent' } }])
   })
 
+  it('E17: what was rejected of one write is retried in one write, whatever the jitter', async () => {
+    const batches: number[] = []
+    const picky: Sink = {
+      async write(batch) {
+        batches.push(batch.length)
+        const rejected = batch.map((_, index) => ({ index, error: refused() }))
+        return { rejected: batches.length === 1 ? rejected.slice(0, -1) : [] }
+      },
+    }
+    const { clock, events } = setUp({ picky }, { retryLimit: 'off' })
+    for (let n = 0; n < 50; n++) void events.track({ type: 'x' }, { wait: 'accepted' })
+    await clock.advance(60_000)
+    expect(batches).toEqual([50, 49])
+  })
+
   it('E1: overrides hold for one sink and keep what is set for all', async () => {
     const attempts = { loki: 0, sentry: 0 }
     const counting = (name: 'loki' | 'sentry'): Sink => ({

@@ -23,7 +23,7 @@ interface Blow {
   readonly thrown: unknown
   readonly failure: Failure
   readonly summary: AttemptFailure
-  /** One draw for all, so that what failed together is retried together and not one by one. */
+  /** One draw for all of a write, so that what failed together is retried together and not one by one. */
   readonly chance: number
 }
 
@@ -43,11 +43,7 @@ export class Aftermath {
   }
 
   #written({ items, startedAt, epoch }: Flight, rejected: readonly RejectedItem[], now: number): void {
-    const blows = new Map<Item, Blow>()
-    for (const { index, error } of rejected) {
-      const item = items[index]
-      if (item !== undefined) blows.set(item, this.#blow(error, now))
-    }
+    const blows = this.#blows(items, rejected, now)
     const { breaker, name, observer } = this.#policy
     const count = items.length - blows.size
     if (count > 0) breaker?.succeeded(epoch)
@@ -66,7 +62,7 @@ export class Aftermath {
 
   #failed({ items, startedAt, epoch }: Flight, thrown: unknown, now: number): void {
     const { breaker, name, observer } = this.#policy
-    const blow = this.#blow(thrown, now)
+    const blow = this.#blow(thrown, now, this.#policy.random())
     breaker?.settle(epoch, saysDependencyIsSick(blow.failure) ? 'failure' : 'ignored', now)
     if (observer.timedOut && thrown instanceof TimeoutError) {
       const attempt = (items[0]?.trouble?.attempts ?? 0) + 1
@@ -75,10 +71,26 @@ export class Aftermath {
     for (const item of items) this.#struck(item, blow, startedAt, now)
   }
 
-  #blow(thrown: unknown, now: number): Blow {
-    const { classify: rules, caps, random } = this.#policy
+  /** Most sinks refuse many items for one reason, and then give one error for all of them. */
+  #blows(items: readonly Item[], rejected: readonly RejectedItem[], now: number): Map<Item, Blow> {
+    const blows = new Map<Item, Blow>()
+    if (rejected.length === 0) return blows
+    const byError = new Map<unknown, Blow>()
+    const chance = this.#policy.random()
+    for (const { index, error } of rejected) {
+      const item = items[index]
+      if (item === undefined) continue
+      const blow = byError.get(error) ?? this.#blow(error, now, chance)
+      byError.set(error, blow)
+      blows.set(item, blow)
+    }
+    return blows
+  }
+
+  #blow(thrown: unknown, now: number, chance: number): Blow {
+    const { classify: rules, caps } = this.#policy
     const failure = classify(thrown, { rules, now, stack: caps.keepStack })
-    return { thrown, failure, summary: summariseFailure(failure, caps), chance: random() }
+    return { thrown, failure, summary: summariseFailure(failure, caps), chance }
   }
 
   #delivered(item: Item, startedAt: number, now: number): void {

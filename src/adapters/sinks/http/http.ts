@@ -1,0 +1,81 @@
+import { verdictOfStatus } from '../../../core/failure/tables/http-status.ts'
+import type { RejectedItem, Sink } from '../../../ports/sink.ts'
+import { Delivery } from '../sending/delivery.ts'
+import { gzipped } from '../sending/gzip.ts'
+import { Sender } from '../sending/sender.ts'
+import { bodyOf, contentTypeOf, formatterOf, pieceOf, requestId, type TextPiece } from './body.ts'
+import {
+  type HttpSettings,
+  type HttpSinkOptions,
+  resolveHttp,
+  resolveWebhook,
+  type WebhookOptions,
+} from './options.ts'
+import { signatureHeaders } from './signature.ts'
+
+const NOTHING: readonly RejectedItem[] = Object.freeze([])
+/** Too large as a whole: then each half may fit. Other statuses are about the request, for all that can be known. */
+const HALVE_AT: ReadonlySet<number> = new Set([413])
+
+/** Posts events as JSON, a batch in a request. */
+export function http(options: HttpSinkOptions): Sink {
+  return httpSink('http', resolveHttp(options))
+}
+
+/** Posts each event in a request of its own, signed as Standard Webhooks has it. */
+export function webhook(options: WebhookOptions): Sink {
+  return httpSink('webhook', resolveWebhook(options))
+}
+
+function httpSink(name: string, settings: HttpSettings): Sink {
+  const { url: target, token, headers, agent, clock, request, maxRequestEvents, maxRequestBytes } = settings
+  const sender = new Sender({
+    name,
+    target,
+    headers: { ...headers, 'content-type': contentTypeOf(settings.format, request) },
+    authorization: token === undefined ? undefined : `Bearer ${token}`,
+    secrets: [token ?? '', target.url.pathname],
+    agent,
+    clock,
+  })
+  const format = formatterOf(settings.format)
+  const shape = { maxCount: request === 'each' ? 1 : maxRequestEvents, maxBytes: maxRequestBytes }
+  const { concurrency } = settings
+  const send = (pieces: readonly TextPiece[], signal: AbortSignal) => post(sender, settings, pieces, signal)
+  const delivery = new Delivery({
+    shape,
+    pieceOf: (event, index) => pieceOf(event, index, format),
+    send,
+    halveAt: HALVE_AT,
+    concurrency,
+  })
+  return {
+    // One event in each request: a write that is cut short by its time repeats as few of them as can be.
+    batch: { ...shape, maxCount: shape.maxCount * concurrency },
+    write: (batch, { signal }) => delivery.write(batch, signal),
+    ...(settings.probe !== false && {
+      probe: ({ signal }: { readonly signal: AbortSignal }) => probe(sender, settings, signal),
+    }),
+    async close() {
+      sender.close()
+    },
+  }
+}
+
+async function post(
+  sender: Sender,
+  { method, request, secret, gzip, clock }: HttpSettings,
+  pieces: readonly TextPiece[],
+  signal: AbortSignal,
+): Promise<readonly RejectedItem[]> {
+  const body = bodyOf(pieces, request)
+  const headers = secret.length === 0 ? {} : signatureHeaders(secret, requestId(pieces), clock.now(), body)
+  await sender.deliver(await gzipped({ method, headers, body }, gzip), signal)
+  return NOTHING
+}
+
+/** Few receivers know HEAD, and a refusal of it is a sign of life too. */
+async function probe(sender: Sender, { probe: path }: HttpSettings, signal: AbortSignal): Promise<void> {
+  const answer = await sender.send({ method: 'HEAD', ...(path && { path }) }, signal)
+  if (answer.status >= 400 && verdictOfStatus(answer.status).retryable) throw sender.refusal(answer)
+}

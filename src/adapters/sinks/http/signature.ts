@@ -1,0 +1,44 @@
+import { createHmac } from 'node:crypto'
+import { decodeBase64 } from '../../../core/event/base64.ts'
+import type { Rule } from '../../../core/options/rules.ts'
+
+const PREFIX = 'whsec_'
+const MIN_KEY_BYTES = 24
+const MAX_KEY_BYTES = 64
+
+/** A key of Standard Webhooks: 24 to 64 random bytes as base64 behind `whsec_`. Never shown. */
+export const signingKeyRule: Rule<Buffer> = {
+  read(value, path, faults) {
+    const encoded = typeof value === 'string' ? value.replace(PREFIX, '') : ''
+    const key = decodeBase64(encoded)
+    if (key !== undefined && key.length >= MIN_KEY_BYTES && key.length <= MAX_KEY_BYTES)
+      return Buffer.from(key)
+    const received = typeof value === 'string' ? 'a text that is not shown' : typeof value
+    faults.list.push({
+      path,
+      received,
+      remedy: `give ${MIN_KEY_BYTES} to ${MAX_KEY_BYTES} random bytes as base64 behind '${PREFIX}'; make one with: echo ${PREFIX}$(openssl rand -base64 32)`,
+    })
+    return Buffer.alloc(0)
+  },
+}
+
+/** One signature for each key, so that the receiver can change over from one to the next. */
+export function signatureHeaders(
+  keys: readonly Buffer[],
+  id: string,
+  nowMs: number,
+  body: Buffer,
+): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(nowMs / 1_000))
+  const signatures = keys.map(key => {
+    const hmac = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body)
+    return `v1,${hmac.digest('base64')}`
+  })
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
+}
+
+/** The same for every sending of an event. A dot would blur where it ends in what is signed, and a header is ASCII. */
+export function webhookId(eventId: string): string {
+  return encodeURIComponent(eventId).replaceAll('.', '%2E')
+}

@@ -1,0 +1,65 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import type { RejectedItem, Sink } from '../../../ports/sink.ts'
+import { Delivery } from '../sending/delivery.ts'
+import { gzipped } from '../sending/gzip.ts'
+import { Sender } from '../sending/sender.ts'
+import { type Entry, type EntryMaker, entryOf, pushBody } from './entries.ts'
+import { Labels } from './labels.ts'
+import { type LokiOptions, type LokiSettings, resolveLoki } from './options.ts'
+
+const NOTHING: readonly RejectedItem[] = Object.freeze([])
+
+/**
+ * Loki answers 400 when it refuses any of the entries, and stores the others all the same. Sending the halves again
+ * finds the refused ones without reading its prose, and what it has already is dropped: same time, same line.
+ */
+const HALVE_AT: ReadonlySet<number> = new Set([400, 413])
+
+/** Pushes events to Loki, each as a line of the stream that its labels make. */
+export function loki(options: LokiOptions): Sink {
+  const settings = resolveLoki(options)
+  const { url: target, token, tenant, headers, agent, clock } = settings
+  const sender = new Sender({
+    name: 'loki',
+    target,
+    headers: {
+      ...headers,
+      'content-type': 'application/json',
+      ...(tenant !== undefined && { 'x-scope-orgid': tenant }),
+    },
+    authorization: token === undefined ? undefined : `Bearer ${token}`,
+    secrets: [token ?? ''],
+    agent,
+    clock,
+  })
+  const base = target.url.pathname.replace(/\/$/, '')
+  const path = `${base}/loki/api/v1/push`
+  const shape = { maxCount: settings.maxPushEvents, maxBytes: settings.maxPushBytes }
+  const send = async (entries: readonly Entry[], signal: AbortSignal) => {
+    const outgoing = { method: 'POST', path, body: pushBody(entries) }
+    await sender.deliver(await gzipped(outgoing, settings.gzip), signal)
+    return NOTHING
+  }
+  const maker: EntryMaker = { ...settings, labels: new Labels(withSome(settings)), subject: sender.subject }
+  const pieceOf = (event: LazaretEvent, index: number) => entryOf(event, index, maker)
+  const delivery = new Delivery({ shape, pieceOf, send, halveAt: HALVE_AT })
+  const { probe } = settings
+  return {
+    batch: shape,
+    write: (batch, { signal }) => delivery.write(batch, signal),
+    ...(typeof probe === 'string' && {
+      async probe({ signal }: { readonly signal: AbortSignal }) {
+        await sender.deliver({ method: 'GET', path: `${base}${probe}` }, signal)
+      },
+    }),
+    async close() {
+      sender.close()
+    },
+  }
+}
+
+/** Loki wants at least one label. Those of an event may all be empty, so then there is one that is not. */
+function withSome(settings: LokiSettings): LokiSettings {
+  const isSure = Object.keys(settings.labels).length > 0 || settings.labelFields.includes('channel')
+  return isSure ? settings : { ...settings, labels: { source: 'lazaret' } }
+}

@@ -1,0 +1,120 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import type { BatchShape, RejectedItem, WriteResult } from '../../../ports/sink.ts'
+import { SinkRefusedError, SinkUnreachableError } from '../errors.ts'
+import { cut, type Piece } from './portions.ts'
+
+/** Halvings of one write, at most. Enough to find a few bad events among thousands, too few to be a flood. */
+const MOST_HALVINGS = 64
+/** While nothing of the write was taken, it looks as if it were about all of it, and halving ends sooner. */
+const MOST_IN_VAIN = 16
+
+export interface DeliveryOptions<P extends Piece> {
+  readonly shape: Required<BatchShape>
+  /** What is sent of an event. Throws for one that cannot be sent: then it is named, and the others go without it. */
+  readonly pieceOf: (event: LazaretEvent, index: number) => P
+  /** Sends a portion in one request. Resolves with what was refused of it; throws when none of it was taken. */
+  readonly send: (portion: readonly P[], signal: AbortSignal) => Promise<readonly RejectedItem[]>
+  /** Statuses that may be about some of the events only: then halves are sent, down to the one that is to blame. */
+  readonly halveAt: ReadonlySet<number>
+  /** Requests at once [1]. With more, events can overtake each other. */
+  readonly concurrency?: number | undefined
+}
+
+/**
+ * Writes a batch in as many requests as it takes. What was taken stays taken whatever becomes of the rest: only the
+ * events of requests that failed are named as rejected. When the far side is out of reach or asks for a pause, what was
+ * not sent yet is not sent, and shares the fate of the request that found out.
+ */
+export class Delivery<P extends Piece> {
+  readonly #options: DeliveryOptions<P>
+
+  constructor(options: DeliveryOptions<P>) {
+    this.#options = options
+  }
+
+  async write(batch: readonly LazaretEvent[], signal: AbortSignal): Promise<WriteResult> {
+    signal.throwIfAborted()
+    const state: State = { rejected: [], hasTaken: false, halvings: 0, stoppedBy: undefined }
+    const queue: (readonly P[])[] = cut(this.#pieces(batch, state), this.#options.shape)
+    const workers = Math.min(this.#options.concurrency ?? 1, queue.length)
+    await Promise.all(Array.from({ length: workers }, () => this.#work(queue, state, signal)))
+    return conclude(state.rejected, batch.length)
+  }
+
+  #pieces(batch: readonly LazaretEvent[], { rejected }: State): P[] {
+    const pieces: P[] = []
+    for (const [index, event] of batch.entries()) {
+      try {
+        pieces.push(this.#options.pieceOf(event, index))
+      } catch (error) {
+        rejected.push({ index, error })
+      }
+    }
+    return pieces
+  }
+
+  async #work(queue: (readonly P[])[], state: State, signal: AbortSignal): Promise<void> {
+    for (let portion = queue.shift(); portion !== undefined; portion = queue.shift()) {
+      if (state.stoppedBy !== undefined) reject(state, portion, state.stoppedBy.error)
+      else await this.#send(portion, queue, state, signal)
+    }
+  }
+
+  async #send(
+    portion: readonly P[],
+    queue: (readonly P[])[],
+    state: State,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      const refused = await this.#options.send(portion, signal)
+      state.rejected.push(...refused)
+      if (refused.length < portion.length) state.hasTaken = true
+    } catch (error) {
+      signal.throwIfAborted()
+      if (this.#mayHalve(portion, error, state)) {
+        const middle = Math.ceil(portion.length / 2)
+        queue.unshift(portion.slice(0, middle), portion.slice(middle))
+        return
+      }
+      reject(state, portion, error)
+      if (asksForPause(error)) state.stoppedBy ??= { error }
+    }
+  }
+
+  #mayHalve(portion: readonly P[], error: unknown, state: State): boolean {
+    if (portion.length < 2 || !(error instanceof SinkRefusedError)) return false
+    const most = state.hasTaken ? MOST_HALVINGS : MOST_IN_VAIN
+    return this.#options.halveAt.has(error.status) && state.halvings++ < most
+  }
+}
+
+interface State {
+  readonly rejected: RejectedItem[]
+  hasTaken: boolean
+  halvings: number
+  stoppedBy: { readonly error: unknown } | undefined
+}
+
+function reject(state: State, portion: readonly Piece[], error: unknown): void {
+  for (const { index } of portion) state.rejected.push({ index, error })
+}
+
+function asksForPause(error: unknown): boolean {
+  if (error instanceof SinkRefusedError) return error.status === 429 || error.status === 503
+  return error instanceof SinkUnreachableError
+}
+
+/** When nothing was taken, and all failed as one or each may be tried again, the batch failed as a whole. */
+function conclude(rejected: readonly RejectedItem[], count: number): WriteResult {
+  const first = rejected[0]
+  if (first === undefined) return undefined
+  const areAll = (are: (error: unknown) => boolean) => rejected.every(({ error }) => are(error))
+  const isWhole = rejected.length === count
+  if (isWhole && (areAll(error => error === first.error) || areAll(mayPass))) throw first.error
+  return { rejected }
+}
+
+function mayPass(error: unknown): boolean {
+  return (error as { readonly retryable?: unknown } | undefined)?.retryable === true
+}

@@ -1,0 +1,124 @@
+import { type Agent, validateHeaderName, validateHeaderValue } from 'node:http'
+import { optional, type Rule, that } from '../../../core/options/rules.ts'
+
+/** Where requests go, with the credentials taken out of the URL. */
+export interface Target {
+  readonly url: URL
+  /** Of the URL's user and password. */
+  readonly authorization: string | undefined
+  /** What must never be seen in an error. */
+  readonly secrets: readonly string[]
+}
+
+export function targetOf(address: string): Target {
+  const url = new URL(address)
+  const user = decoded(url.username)
+  const password = decoded(url.password)
+  url.username = ''
+  url.password = ''
+  url.hash = ''
+  const secrets = [...url.searchParams.values()]
+  if (user === '' && password === '') return { url, authorization: undefined, secrets }
+  return { url, authorization: basic(user, password), secrets: [...secrets, password] }
+}
+
+export function basic(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** For people. Neither credentials nor path and query: the path of many a webhook is its password. */
+export function addressOf({ url }: Target): string {
+  return url.origin
+}
+
+/** What was given is not shown: it is where the password is. */
+export function httpUrl(example: string): Rule<Target> {
+  return {
+    read(value, path, faults) {
+      if (typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value))
+        return targetOf(value)
+      const received = typeof value === 'string' ? 'a text that is not shown' : typeof value
+      faults.list.push({ path, received, remedy: `give a URL such as '${example}'` })
+      return targetOf('http://localhost')
+    },
+  }
+}
+
+/** Headers that a sink writes by itself. */
+const OWN = new Set([
+  'authorization',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'host',
+  'transfer-encoding',
+])
+
+/** Their values are not shown: headers are where credentials travel. */
+export const headersRule: Rule<Readonly<Record<string, string>>> = {
+  read(value, path, faults) {
+    if (value === undefined) return {}
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      faults.add(path, value, "give texts by name, such as { 'x-team': 'shop' }")
+      return {}
+    }
+    for (const [name, text] of Object.entries(value)) {
+      if (OWN.has(name.toLowerCase())) faults.add(path, name, 'leave it out: it is set by other options')
+      else if (!isHeader(name, text))
+        faults.list.push({
+          path,
+          received: `the header ${JSON.stringify(name)}`,
+          remedy: 'give what HTTP allows',
+        })
+    }
+    return Object.freeze({ ...value }) as Readonly<Record<string, string>>
+  },
+}
+
+export function isHeader(name: string, value: unknown): boolean {
+  try {
+    validateHeaderName(name)
+    validateHeaderValue(name, value as string)
+    return typeof value === 'string'
+  } catch {
+    return false
+  }
+}
+
+/** A text that can stand in a header and is a secret. */
+export const secretText: Rule<string> = {
+  read(value, path, faults) {
+    if (typeof value === 'string' && value !== '' && isHeader('authorization', value)) return value
+    const received = typeof value === 'string' ? 'a text that is not shown' : typeof value
+    faults.list.push({ path, received, remedy: 'give a text of printable characters' })
+    return ''
+  },
+}
+
+export const tokenRule = optional(secretText)
+
+export const agentRule = optional(
+  that(
+    (value): value is Agent => typeof (value as Partial<Agent> | null)?.destroy === 'function',
+    'give an agent of node:http or node:https, to suit the URL',
+  ),
+)
+
+/** A path on the same server that is asked how it is, or false to have the next batch find out. */
+export const probeRule: Rule<string | false | undefined> = {
+  read(value, path, faults) {
+    if (value === undefined || value === false) return value
+    if (typeof value === 'string' && /^\/[!-~]*$/.test(value)) return value
+    faults.add(path, value, "give a path that starts with '/', or false")
+    return false
+  },
+}
