@@ -17,7 +17,7 @@ export interface Received {
 export interface Reply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>> | undefined
-  readonly body?: string | undefined
+  readonly body?: string | Uint8Array | undefined
 }
 
 /**

@@ -1,3 +1,4 @@
+export { ClientMissingError } from './client-missing.ts'
 export type { ElasticsearchDocument } from './elasticsearch/bulk.ts'
 export { elasticsearch } from './elasticsearch/elasticsearch.ts'
 export type { IndexName } from './elasticsearch/index-name.ts'
@@ -8,6 +9,8 @@ export {
   type ElasticsearchOptions,
 } from './elasticsearch/options.ts'
 export { EventTooLargeError, SinkRefusedError, SinkUnreachableError } from './errors.ts'
+export type { FileRotationOptions, FileSinkOptions } from './file/options.ts'
+export { type FileSink, file } from './file/sink.ts'
 export type { HttpFormat, HttpFormatter } from './http/body.ts'
 export { http, webhook } from './http/http.ts'
 export {
@@ -27,3 +30,15 @@ export {
   DEFAULT_PUSH_EVENTS,
   type LokiOptions,
 } from './loki/options.ts'
+export type { OtlpAgentOptions, OtlpFormat } from './otlp/exporter.ts'
+export type { OtlpOptions } from './otlp/options.ts'
+export type { PartialSuccess } from './otlp/partial-success.ts'
+export type { OtlpAttribute } from './otlp/records.ts'
+export { otlp } from './otlp/sink.ts'
+export type { SentryErrorLike } from './sentry/event.ts'
+export type { SentryOptions } from './sentry/options.ts'
+export type { SentryClient, SentryResponse } from './sentry/sdk.ts'
+export { sentry } from './sentry/sink.ts'
+export type { Severity } from './severity.ts'
+export { type StdoutOptions, stdout } from './stdout/sink.ts'
+export type { OutputStream } from './stdout/stream.ts'

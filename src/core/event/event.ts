@@ -57,6 +57,10 @@ export interface EventSources {
   readonly now: number
   readonly newId: IdSource
   readonly limits?: EventLimits | undefined
+  /** For events that name none. */
+  readonly channel?: string | undefined
+  /** For events that do not say. */
+  readonly source?: string | undefined
 }
 
 /** The payload is kept by reference, not copied: whoever hands over an event lets go of it. */
@@ -67,19 +71,20 @@ export function createEvent<P = unknown>(input: EventInput<P>, sources: EventSou
   return event
 }
 
-function fillIn<P>(input: EventInput<P>, { now, newId }: EventSources): LazaretEvent<P> {
+function fillIn<P>(input: EventInput<P>, { now, newId, channel, source }: EventSources): LazaretEvent<P> {
   try {
     const id = input.id ?? newId(now)
     return {
       v: 1,
       id,
       type: input.type,
-      channel: input.channel,
+      // Whoever names none where none is known is told so by the check.
+      channel: input.channel ?? channel!,
       key: input.key,
       idempotencyKey: input.idempotencyKey ?? id,
       occurredAt: input.occurredAt ?? now,
       expiresAt: input.expiresAt,
-      source: input.source,
+      source: input.source ?? source,
       headers: copyHeaders(input.headers),
       payload: input.payload === undefined ? (null as P) : input.payload,
     }

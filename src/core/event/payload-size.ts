@@ -1,57 +1,71 @@
 import { isPlainObject } from './plain.ts'
 import { jsonTextBytes } from './text.ts'
 
+/** The longest number JSON writes, such as -2.2250738585072014e-308, and a byte to spare. */
+const NUMBER_BYTES = 25
+/** What one character may become: `\u001f`. */
+const ESCAPE_BYTES = 6
+/** Longer texts are counted: there the bound would be far off. */
+const SHORT_TEXT = 64
+
 /**
- * The bytes of a payload's JSON text, or NaN when something about it may be wrong. Nearly every payload is right, and
- * finding that out costs a fraction of the walk that can say where and why one is not.
+ * Whether JSON can carry a payload unchanged, within so many bytes, as far as a glance tells: yes, or perhaps not.
+ * Nearly every payload is right and far from the limit, so bounds of its parts do, and seeing that costs a fraction of
+ * the walk that can say how large a payload is, or where and why it is not right.
  */
-export function bytesIfRight(value: unknown, levels: number, room: number): number {
+export function isSurelyRight(value: unknown, levels: number, room: number): boolean {
   try {
-    return measure(value, levels, room)
+    return bytesAtMost(value, levels, room) <= room
   } catch {
-    return Number.NaN
+    return false
   }
 }
 
-function measure(value: unknown, levels: number, room: number): number {
+/** NaN when something about it may be wrong. */
+function bytesAtMost(value: unknown, levels: number, room: number): number {
   switch (typeof value) {
     case 'string':
-      return value.length > room ? Number.NaN : jsonTextBytes(value)
+      return textAtMost(value, room)
     case 'boolean':
-      return value ? 4 : 5
+      return 5
     case 'number':
-      return Number.isFinite(value) ? String(value).length : Number.NaN
+      return Number.isFinite(value) ? NUMBER_BYTES : Number.NaN
     case 'object':
       if (value === null) return 4
       if (levels === 0 || 'toJSON' in value) return Number.NaN
       return Array.isArray(value)
-        ? measureArray(value, levels - 1, room)
-        : measureObject(value, levels - 1, room)
+        ? arrayAtMost(value, levels - 1, room)
+        : objectAtMost(value, levels - 1, room)
     default:
       return Number.NaN
   }
 }
 
-function measureArray(value: readonly unknown[], levels: number, room: number): number {
+function textAtMost(text: string, room: number): number {
+  if (text.length < SHORT_TEXT) return ESCAPE_BYTES * text.length + 2
+  return text.length > room ? Number.NaN : jsonTextBytes(text)
+}
+
+function arrayAtMost(value: readonly unknown[], levels: number, room: number): number {
   const isPlain =
     Object.getPrototypeOf(value) === Array.prototype && Object.keys(value).length === value.length
   if (!isPlain) return Number.NaN
   let bytes = 2
   for (let index = 0; index < value.length; index++) {
-    bytes += (index > 0 ? 1 : 0) + measure(value[index], levels, room)
+    bytes += 1 + bytesAtMost(value[index], levels, room)
     if (!(bytes <= room)) return Number.NaN
   }
   return bytes
 }
 
-function measureObject(value: object, levels: number, room: number): number {
+function objectAtMost(value: object, levels: number, room: number): number {
   if (!isPlainObject(value) || Object.getOwnPropertySymbols(value).length > 0) return Number.NaN
   let bytes = 2
-  let members = 0
-  for (const name of Object.keys(value)) {
+  // Names that the prototype has are counted too, which is no harm: they only make the bound a little higher.
+  for (const name in value) {
     const member = value[name]
     if (member === undefined) continue
-    bytes += (members++ > 0 ? 1 : 0) + jsonTextBytes(name) + 1 + measure(member, levels, room)
+    bytes += textAtMost(name, room) + 2 + bytesAtMost(member, levels, room)
     if (!(bytes <= room)) return Number.NaN
   }
   return bytes

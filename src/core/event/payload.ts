@@ -1,7 +1,7 @@
 import type { Faults } from '../options/faults.ts'
 import { show } from '../options/show.ts'
 import type { EventLimits } from './limits.ts'
-import { bytesIfRight } from './payload-size.ts'
+import { isSurelyRight } from './payload-size.ts'
 import { isBytes, isPlainObject } from './plain.ts'
 import { jsonTextBytes } from './text.ts'
 
@@ -20,7 +20,7 @@ export function checkPayload(payload: unknown, limits: PayloadLimits, faults: Fa
     if (payload.byteLength > limits.maxPayloadBytes) addTooLarge(payload.byteLength, limits, faults)
     return
   }
-  if (bytesIfRight(payload, limits.maxDepth, limits.maxPayloadBytes) <= limits.maxPayloadBytes) return
+  if (isSurelyRight(payload, limits.maxDepth, limits.maxPayloadBytes)) return
   const walk = new PayloadWalk(limits, faults)
   try {
     walk.visit(payload)

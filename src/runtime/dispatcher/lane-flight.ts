@@ -3,6 +3,7 @@ import { Attempt } from '../attempt.ts'
 import { AttemptContext } from '../attempt-context.ts'
 import type { Item } from './lane-item.ts'
 import type { LanePolicy } from './lane-policy.ts'
+import type { Starts } from './lane-window.ts'
 
 /** How a write ended: taken but for these, or not at all. */
 export type WriteEnd =
@@ -11,20 +12,30 @@ export type WriteEnd =
 
 const NONE: readonly RejectedItem[] = Object.freeze([])
 
-/** One write under way. It ends when the sink has answered, when its time is over, or when the lane is closed. */
-export class Flight {
+export interface FlightPlan {
   readonly items: readonly Item[]
-  readonly startedAt: number
+  /** Those of them that are retries, if any are, to be told of its end. */
+  readonly retries: Starts | undefined
   /** The breaker's, to settle it with. */
   readonly epoch: number
+  readonly startedAt: number
+}
+
+/** One write under way. It ends when the sink has answered, when its time is over, or when the lane is closed. */
+export class Flight implements FlightPlan {
+  readonly items: readonly Item[]
+  readonly retries: Starts | undefined
+  readonly epoch: number
+  readonly startedAt: number
   readonly #attempt: Attempt
   readonly #policy: LanePolicy
 
-  constructor(policy: LanePolicy, items: readonly Item[], epoch: number, now: number) {
+  constructor(policy: LanePolicy, { items, retries, epoch, startedAt }: FlightPlan) {
     this.#policy = policy
     this.items = items
+    this.retries = retries
     this.epoch = epoch
-    this.startedAt = now
+    this.startedAt = startedAt
     const context = new AttemptContext((items[0]?.trouble?.attempts ?? 0) + 1)
     this.#attempt = new Attempt(context, policy.name, policy.timeoutMs, policy.deadlines)
   }

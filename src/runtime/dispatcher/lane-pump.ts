@@ -7,6 +7,7 @@ import { Flight, type WriteEnd } from './lane-flight.ts'
 import type { Item } from './lane-item.ts'
 import type { LanePolicy } from './lane-policy.ts'
 import { earliest, Retries, type RetryGate } from './lane-retries.ts'
+import type { Starts } from './lane-window.ts'
 import type { GiveUp } from './tracked.ts'
 
 /** Timers cannot be set much longer than this; there is a look in between. */
@@ -150,12 +151,12 @@ export class LanePump implements AfterWrite, RetryGate {
     const epoch = this.#admit(now)
     if (epoch === undefined) return false
     this.#retries.advance(now)
-    const items = this.#takeBatch(now)
+    const { items, retries } = this.#takeBatch(now)
     if (items.length === 0) {
       this.#policy.breaker?.settle(epoch, 'ignored', now)
       return false
     }
-    const flight = new Flight(this.#policy, items, epoch, now)
+    const flight = new Flight(this.#policy, { items, retries, epoch, startedAt: now })
     this.#flights.add(flight)
     void flight.write().then(end => this.#ended(flight, end))
     return true
@@ -191,7 +192,7 @@ export class LanePump implements AfterWrite, RetryGate {
       this.#exits.gaveUp(item, inTrouble(item.trouble, 'breaker_open'))
   }
 
-  #takeBatch(now: number): readonly Item[] {
+  #takeBatch(now: number): { readonly items: readonly Item[]; readonly retries: Starts | undefined } {
     const batch = new Batch(this.#policy.batch)
     const room = this.#retries.ready(now)
     for (let first = this.#retries.first; first && batch.items.length < room && batch.fits(first); ) {
@@ -199,10 +200,10 @@ export class LanePump implements AfterWrite, RetryGate {
       if (this.#isInTime(this.#retries.take(), now)) batch.add(first)
       first = this.#retries.first
     }
-    this.#retries.started(now, batch.items.length)
+    const retries = this.#retries.started(batch.items.length)
     for (let first = this.#fresh.first; first && batch.fits(first); first = this.#fresh.first)
       if (this.#isInTime(this.#fresh.take(), now)) batch.add(first)
-    return batch.items
+    return { items: batch.items, retries }
   }
 
   #isInTime(item: Item, now: number): boolean {
@@ -215,7 +216,9 @@ export class LanePump implements AfterWrite, RetryGate {
   #ended(flight: Flight, end: WriteEnd): void {
     // Not there any more: the lane has stopped and given up on its items.
     if (!this.#flights.delete(flight)) return
-    this.#aftermath.settle(flight, end, this.#policy.clock.now())
+    const now = this.#policy.clock.now()
+    flight.retries?.ended(now)
+    this.#aftermath.settle(flight, end, now)
     this.lookSoon()
   }
 

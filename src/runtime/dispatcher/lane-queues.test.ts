@@ -73,7 +73,15 @@ describe('the queues of a lane', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...policies),
-        fc.array(fc.record({ afterMs: fc.nat({ max: 900 }), wanted: fc.nat({ max: 9 }) }), { maxLength: 60 }),
+        fc.array(
+          fc.record({
+            afterMs: fc.nat({ max: 900 }),
+            wanted: fc.nat({ max: 9 }),
+            tookMs: fc.nat({ max: 400 }),
+            metAfterMs: fc.nat({ max: 400 }),
+          }),
+          { maxLength: 60 },
+        ),
         (options, asks) => {
           const policy = resolveRetryLimit(options)
           const window = new StartWindow(policy)
@@ -82,18 +90,22 @@ describe('the queues of a lane', () => {
               ? 300
               : (Math.max(1, Math.floor(options.perSecond)) * 1_000) / options.perSecond
           const starts: number[] = []
+          const met: number[] = []
           let now = 1_000
-          for (const { afterMs, wanted } of asks) {
+          for (const { afterMs, wanted, tookMs, metAfterMs } of asks) {
             now += afterMs
             const count = Math.min(wanted, window.room(now))
-            if (count > 0) window.add(now, count)
+            if (count > 0) window.add(count).ended(now + tookMs)
             for (let n = 0; n < count; n++) starts.push(now)
+            // The far side meets them at some time of the write.
+            for (let n = 0; n < count; n++) met.push(now + Math.min(tookMs, metAfterMs))
             if (window.room(now) === 0) expect(window.roomAt).toBeGreaterThan(now)
           }
-          for (const from of starts)
-            expect(starts.filter(at => at >= from && at < from + windowMs).length).toBeLessThanOrEqual(
-              window.most,
-            )
+          for (const times of [starts, met])
+            for (const from of times)
+              expect(times.filter(at => at >= from && at < from + windowMs).length).toBeLessThanOrEqual(
+                window.most,
+              )
         },
       ),
     )

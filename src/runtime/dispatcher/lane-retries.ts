@@ -7,7 +7,7 @@ import { Fifo } from './lane-fifo.ts'
 import { TimeHeap } from './lane-heap.ts'
 import { Hearing } from './lane-hearing.ts'
 import type { Item } from './lane-item.ts'
-import { StartWindow } from './lane-window.ts'
+import { type Starts, StartWindow } from './lane-window.ts'
 
 /** What the lane does when an item may not go on, or not at once. */
 export interface RetryGate {
@@ -103,9 +103,9 @@ export class Retries {
     return this.#ready.shift()!
   }
 
-  /** So many of those that were taken start now. */
-  started(now: number, count: number): void {
-    if (count > 0) this.#window?.add(now, count)
+  /** So many of those that were taken start in one write; the end of it is to be told. */
+  started(count: number): Starts | undefined {
+    return count > 0 ? this.#window?.add(count) : undefined
   }
 
   /** When there may be something to do again, if nothing else happens. */

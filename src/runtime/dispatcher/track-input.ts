@@ -28,33 +28,31 @@ export interface EventDefaults {
 
 /** Throws an EventError when what was given is no event. */
 export function eventOf(input: TrackInput, defaults: EventDefaults, now: number): LazaretEvent {
-  const { newId, limits } = defaults
-  const sources = { now, newId, limits }
-  let whole: EventInput
+  const { newId, limits, channel, source } = defaults
+  return createEvent(withSeverity(input) as EventInput, { now, newId, limits, channel, source })
+}
+
+function withSeverity(input: TrackInput): TrackInput {
   try {
-    whole = completed(input, defaults)
+    const { severity } = input
+    return severity === undefined ? input : withHeader(input, severity)
   } catch {
     // It cannot even be read, be it no object or one whose getters throw; that is said best where events are made.
-    return createEvent(input as EventInput, sources)
+    return input
   }
-  return createEvent(whole, sources)
 }
 
-function headersOf({ headers, severity }: TrackInput): EventInput['headers'] {
-  return severity === undefined ? headers : { ...headers, [SEVERITY_HEADER]: severity }
-}
-
-function completed(input: TrackInput, { channel, source }: EventDefaults): EventInput {
+function withHeader(input: TrackInput, severity: string): TrackInput {
   return {
     type: input.type,
-    channel: input.channel ?? channel,
+    channel: input.channel,
     payload: input.payload,
     id: input.id,
     key: input.key,
     idempotencyKey: input.idempotencyKey,
     occurredAt: input.occurredAt,
     expiresAt: input.expiresAt,
-    source: input.source ?? source,
-    headers: headersOf(input),
+    source: input.source,
+    headers: { ...input.headers, [SEVERITY_HEADER]: severity },
   }
 }

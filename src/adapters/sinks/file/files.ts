@@ -1,0 +1,63 @@
+import * as fs from 'node:fs'
+import { promisify } from 'node:util'
+
+/** What the sink asks of the file system. One object, so that a test can let any single call fail. */
+export interface Files {
+  open(path: string): Promise<number>
+  close(fd: number): Promise<void>
+  /** At the end of the file; all of it, or it rejects. */
+  append(fd: number, bytes: Uint8Array): Promise<void>
+  read(fd: number, into: Uint8Array, position: number): Promise<number>
+  datasync(fd: number): Promise<void>
+  truncate(fd: number, length: number): Promise<void>
+  stat(fd: number): Promise<{ readonly size: number; readonly mtimeMs: number }>
+  syncFolder(path: string): Promise<void>
+  makeFolder(path: string): Promise<unknown>
+  list(path: string): Promise<string[]>
+  rename(from: string, to: string): Promise<void>
+  remove(path: string): Promise<void>
+  /** Bytes that this process may still write on the disk of that folder. */
+  freeBytes(folder: string): Promise<number>
+}
+
+const open = promisify(fs.open)
+const close = promisify(fs.close)
+const write = promisify(fs.write)
+const fsync = promisify(fs.fsync)
+
+export const realFiles: Files = {
+  // Readable too, to find the end of the last whole line.
+  open: path => open(path, 'a+', 0o640),
+  close,
+  async append(fd, bytes) {
+    for (let count = 0; count < bytes.length; ) {
+      const { bytesWritten } = await write(fd, bytes, count, bytes.length - count, null)
+      count += bytesWritten
+    }
+  },
+  async read(fd, into, position) {
+    const { bytesRead } = await promisify(fs.read)(fd, into, 0, into.length, position)
+    return bytesRead
+  },
+  datasync: promisify(fs.fdatasync),
+  truncate: promisify(fs.ftruncate),
+  stat: promisify(fs.fstat) as (fd: number) => Promise<fs.Stats>,
+  async syncFolder(path) {
+    // Windows keeps names safe by itself and lets nobody open a folder.
+    if (process.platform === 'win32') return
+    const fd = await open(path, 'r')
+    try {
+      await fsync(fd)
+    } finally {
+      await close(fd)
+    }
+  },
+  makeFolder: path => fs.promises.mkdir(path, { recursive: true }),
+  list: path => fs.promises.readdir(path),
+  rename: fs.promises.rename,
+  remove: fs.promises.unlink,
+  async freeBytes(folder) {
+    const { bavail, bsize } = await fs.promises.statfs(folder)
+    return bavail * bsize
+  },
+}

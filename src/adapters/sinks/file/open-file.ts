@@ -1,0 +1,65 @@
+import type { Files } from './files.ts'
+
+const NEWLINE = 10
+const LOOK_BACK_BYTES = 65_536
+
+/** The file that is being written, and how much of it is whole lines. */
+export class OpenFile {
+  readonly #files: Files
+  readonly #fd: number
+  /** When it was last written, before now or by us. */
+  writtenAt: number
+  size: number
+
+  private constructor(files: Files, fd: number, size: number, writtenAt: number) {
+    this.#files = files
+    this.#fd = fd
+    this.size = size
+    this.writtenAt = writtenAt
+  }
+
+  /** A crash may have torn the last line. It was never acknowledged, so what there is of it goes. */
+  static async open(files: Files, path: string): Promise<OpenFile> {
+    const fd = await files.open(path)
+    try {
+      const { size, mtimeMs } = await files.stat(fd)
+      const whole = await wholeLines(files, fd, size)
+      if (whole < size) await files.truncate(fd, whole)
+      return new OpenFile(files, fd, whole, mtimeMs)
+    } catch (error) {
+      await files.close(fd).catch(() => {})
+      throw error
+    }
+  }
+
+  /** All of the lines, or none of them: what a full disk took of them is cut off again. */
+  async append(lines: Uint8Array, isDurable: boolean, now: number): Promise<void> {
+    try {
+      await this.#files.append(this.#fd, lines)
+      if (isDurable) await this.#files.datasync(this.#fd)
+    } catch (error) {
+      // Lines that cannot even be cut off are written again by the next attempt: duplicates, never a gap.
+      await this.#files.truncate(this.#fd, this.size).catch(() => {})
+      throw error
+    }
+    this.size += lines.length
+    this.writtenAt = now
+  }
+
+  close(): Promise<void> {
+    return this.#files.close(this.#fd)
+  }
+}
+
+/** How many bytes at the beginning of the file are whole lines. */
+async function wholeLines(files: Files, fd: number, size: number): Promise<number> {
+  const block = Buffer.alloc(Math.min(size, LOOK_BACK_BYTES))
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - block.length)
+    const count = await files.read(fd, block.subarray(0, end - start), start)
+    const at = block.subarray(0, count).lastIndexOf(NEWLINE)
+    if (at >= 0) return start + at + 1
+    end = start
+  }
+  return 0
+}

@@ -1,0 +1,47 @@
+import { resolve } from 'node:path'
+import { group, type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
+import { derived, flag, integer, text, withDefault } from '../../../core/options/rules.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import { clockRule } from '../../../ports/clock-rules.ts'
+
+export const DEFAULT_ROTATE_BYTES = 100_000_000
+export const DEFAULT_KEPT_FILES = 10
+
+export interface FileSinkOptions {
+  /** The file; its folder is made when it is not there. One process writes it. */
+  readonly path: string
+  readonly rotate?: FileRotationOptions | undefined
+  /** A batch is on the disk, not only in the machine's memory, before it counts as written [false]. */
+  readonly durable?: boolean | undefined
+  /** Reopen the file on SIGHUP, as logrotate asks for. Without it that signal ends the process [false]. */
+  readonly signals?: boolean | undefined
+  readonly clock?: Clock | undefined
+}
+
+export interface FileRotationOptions {
+  /** A file that would grow beyond this is followed by the next [100 MB]. */
+  readonly bytes?: number | undefined
+  /** A new file for each UTC day [false]. */
+  readonly daily?: boolean | undefined
+  /** Rotated files that are kept; the oldest go first [10]. */
+  readonly keep?: number | undefined
+}
+
+const rules = {
+  // As seen from where the process is now: it may go elsewhere later.
+  path: derived(text(), path => resolve(path)),
+  rotate: group({
+    bytes: withDefault(integer({ min: 1 }), DEFAULT_ROTATE_BYTES),
+    daily: withDefault(flag(), false),
+    keep: withDefault(integer({ min: 0, max: 10_000 }), DEFAULT_KEPT_FILES),
+  }),
+  durable: withDefault(flag(), false),
+  signals: withDefault(flag(), false),
+  clock: clockRule,
+}
+
+export type FileSinkSettings = Resolved<typeof rules>
+
+export function resolveFileSinkOptions(options: FileSinkOptions): FileSinkSettings {
+  return resolveOptions('file sink', rules, options)
+}

@@ -1,0 +1,126 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { encodeEvent } from '../../../core/event/json.ts'
+import { PermanentError, TransientError } from '../../../core/failure/signals.ts'
+import type { Sink } from '../../../ports/sink.ts'
+import { fileTrouble } from './errors.ts'
+import { type Files, realFiles } from './files.ts'
+import { OpenFile } from './open-file.ts'
+import { type FileSinkOptions, type FileSinkSettings, resolveFileSinkOptions } from './options.ts'
+import { dayOf, Rotated } from './rotated.ts'
+
+/** Events as JSON lines in a file that rotates. */
+export function file(options: FileSinkOptions): FileSink {
+  const sink = new FileSink(resolveFileSinkOptions(options), realFiles)
+  sink.listen()
+  return sink
+}
+
+/**
+ * One batch is one append. The file is opened by the first batch and kept open; after any trouble it is closed, and
+ * the next batch opens it anew, which also mends what the trouble may have left behind.
+ */
+export class FileSink implements Sink {
+  readonly #settings: FileSinkSettings
+  readonly #files: Files
+  readonly #rotated: Rotated
+  readonly #onHangUp = () => void this.reopen()
+  #open: OpenFile | undefined
+  #isClosed = false
+  /** What is done to the file is done one after the other, also when a lane writes several batches at once. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** @internal Use `file()`. */
+  constructor(settings: FileSinkSettings, files: Files) {
+    this.#settings = settings
+    this.#files = files
+    this.#rotated = new Rotated(settings.path)
+  }
+
+  /** @internal From the start on: until somebody listens, SIGHUP ends the process. */
+  listen(): void {
+    if (this.#settings.signals) process.on('SIGHUP', this.#onHangUp)
+  }
+
+  write(batch: readonly LazaretEvent[], { signal }: { readonly signal: AbortSignal }): Promise<undefined> {
+    return this.#inTurn(async () => {
+      signal.throwIfAborted()
+      if (this.#isClosed) throw closed(this.#settings.path)
+      const lines = Buffer.from(batch.map(event => `${encodeEvent(event)}\n`).join(''))
+      await this.#guarded('writing', () => this.#append(lines))
+      return undefined
+    })
+  }
+
+  /** The file can be opened, and its disk has room. */
+  async probe(): Promise<void> {
+    await this.#inTurn(async () => {
+      if (this.#isClosed) throw closed(this.#settings.path)
+      await this.#guarded('probing', () => this.#opened())
+      const { folder } = this.#rotated
+      const free = await this.#files.freeBytes(folder).catch(() => undefined)
+      if (free === 0) throw new TransientError(`${folder}: the disk is full; make room`)
+    })
+  }
+
+  /** Lets go of the file; the next batch opens the path again. For whoever has moved the file away. */
+  async reopen(): Promise<void> {
+    await this.#inTurn(() => this.#letGo())
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    process.off('SIGHUP', this.#onHangUp)
+    await this.#inTurn(() => this.#letGo())
+  }
+
+  async #append(lines: Uint8Array): Promise<void> {
+    const { clock, durable } = this.#settings
+    const now = clock.now()
+    const open = await this.#openedFor(lines.length, now)
+    await open.append(lines, durable, now)
+  }
+
+  async #openedFor(bytes: number, now: number): Promise<OpenFile> {
+    const open = await this.#opened()
+    const { rotate } = this.#settings
+    const isOld = rotate.daily && dayOf(open.writtenAt) !== dayOf(now)
+    if (open.size === 0 || !(isOld || open.size + bytes > rotate.bytes)) return open
+    await this.#letGo()
+    await this.#rotated.rotate(this.#files, dayOf(open.writtenAt), rotate.keep)
+    return await this.#opened()
+  }
+
+  async #opened(): Promise<OpenFile> {
+    if (this.#open !== undefined) return this.#open
+    const { path, durable } = this.#settings
+    await this.#files.makeFolder(this.#rotated.folder)
+    this.#open = await OpenFile.open(this.#files, path)
+    if (durable) await this.#files.syncFolder(this.#rotated.folder)
+    return this.#open
+  }
+
+  async #guarded(doing: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      await this.#letGo()
+      throw fileTrouble(doing, this.#settings.path, error)
+    }
+  }
+
+  async #letGo(): Promise<void> {
+    const open = this.#open
+    this.#open = undefined
+    await open?.close().catch(() => {})
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work)
+    this.#last = done.catch(() => {})
+    return done
+  }
+}
+
+function closed(path: string): PermanentError {
+  return new PermanentError(`${path}: the sink is closed; write before close()`, { category: 'integration' })
+}

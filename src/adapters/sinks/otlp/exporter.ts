@@ -1,0 +1,65 @@
+import type { Agent, AgentOptions } from 'node:http'
+import { ClientMissingError } from '../client-missing.ts'
+
+export type OtlpFormat = 'protobuf' | 'json'
+
+/** What the exporters of OpenTelemetry read of a log record. */
+export interface OtlpLogRecord {
+  readonly hrTime: [seconds: number, nanoseconds: number]
+  readonly hrTimeObserved: [seconds: number, nanoseconds: number]
+  readonly spanContext?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
+  readonly severityNumber: number
+  readonly severityText: string
+  readonly body: unknown
+  readonly eventName: string
+  readonly resource: { readonly attributes: Readonly<Record<string, unknown>> }
+  readonly instrumentationScope: { readonly name: string; readonly version?: string }
+  readonly attributes: Readonly<Record<string, unknown>>
+  readonly droppedAttributesCount: number
+}
+
+export interface ExportResult {
+  /** 0 is success. */
+  readonly code: number
+  readonly error?: Error
+}
+
+/** `OTLPLogExporter` of either package. */
+export interface OtlpLogExporter {
+  export(records: readonly OtlpLogRecord[], done: (result: ExportResult) => void): void
+  shutdown(): Promise<void>
+}
+
+export interface OtlpExporterConfig {
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly compression: 'none' | 'gzip'
+  readonly timeoutMillis: number
+  readonly concurrencyLimit: number
+  readonly httpAgentOptions: (protocol: string) => Promise<Agent>
+}
+
+/** What of the agent's options is passed on: certificates, sockets. */
+export type OtlpAgentOptions = AgentOptions
+
+interface ExporterModule {
+  readonly OTLPLogExporter: new (config: OtlpExporterConfig) => OtlpLogExporter
+}
+
+/** Loaded when the first batch is written: whoever only imports types or options needs no client. */
+export async function openExporter(format: OtlpFormat, config: OtlpExporterConfig): Promise<OtlpLogExporter> {
+  const { OTLPLogExporter } = await load(format)
+  return new OTLPLogExporter(config)
+}
+
+async function load(format: OtlpFormat): Promise<ExporterModule> {
+  try {
+    const module: unknown = await (format === 'json'
+      ? import('@opentelemetry/exporter-logs-otlp-http')
+      : import('@opentelemetry/exporter-logs-otlp-proto'))
+    return module as ExporterModule
+  } catch (error) {
+    const name = `@opentelemetry/exporter-logs-otlp-${format === 'json' ? 'http' : 'proto'}`
+    throw new ClientMissingError(name, error)
+  }
+}

@@ -1,0 +1,93 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { isBytes } from '../../../core/event/plain.ts'
+import { type Severity, severityOf, severityText } from '../severity.ts'
+import { traceContextOf } from '../trace-context.ts'
+import type { OtlpLogRecord } from './exporter.ts'
+
+export type OtlpAttribute = string | number | boolean
+
+/** The first number of each range of OpenTelemetry's log data model. */
+const NUMBERS: Readonly<Record<Severity, number>> = {
+  trace: 1,
+  debug: 5,
+  info: 9,
+  warn: 13,
+  error: 17,
+  fatal: 21,
+}
+
+const MOST_ATTRIBUTES = 64
+const LONGEST_ATTRIBUTE = 1_000
+const INT64_END = 2 ** 63
+
+export interface RecordSettings {
+  readonly resource: { readonly attributes: Readonly<Record<string, OtlpAttribute>> }
+  readonly scope: { readonly name: string }
+  readonly attributes: (event: LazaretEvent) => Readonly<Record<string, OtlpAttribute>> | undefined
+}
+
+/** An event as a log record: the payload is the body, the type is the name, the rest are attributes. */
+export function recordOf(event: LazaretEvent, settings: RecordSettings, now: number): OtlpLogRecord {
+  const severity = severityOf(event)
+  const spanContext = traceContextOf(event)
+  const own = ownAttributes(settings.attributes(event))
+  return {
+    hrTime: hrTime(event.occurredAt),
+    hrTimeObserved: hrTime(now),
+    ...(spanContext && { spanContext }),
+    severityNumber: NUMBERS[severity],
+    severityText: severityText(event) ?? severity.toUpperCase(),
+    body: event.payload === null ? undefined : anyValue(event.payload),
+    eventName: event.type,
+    resource: settings.resource,
+    instrumentationScope: settings.scope,
+    attributes: { ...own.kept, ...envelopeAttributes(event) },
+    droppedAttributesCount: own.dropped,
+  }
+}
+
+/** Names of OpenTelemetry's conventions where there is one. Records with one uid count as one and the same. */
+function envelopeAttributes(event: LazaretEvent): Record<string, string> {
+  const { id, channel, key, idempotencyKey, source } = event
+  const attributes: Record<string, string> = { 'log.record.uid': id, 'lazaret.channel': channel }
+  if (source !== undefined) attributes['cloudevents.event_source'] = source
+  if (key !== undefined) attributes['lazaret.key'] = key
+  if (idempotencyKey !== id) attributes['lazaret.idempotency_key'] = idempotencyKey
+  return attributes
+}
+
+function ownAttributes(given: Readonly<Record<string, OtlpAttribute>> = {}): {
+  readonly kept: Record<string, OtlpAttribute>
+  readonly dropped: number
+} {
+  const entries = Object.entries(given).filter(([, value]) => isAttribute(value))
+  const kept = entries.slice(0, MOST_ATTRIBUTES).map(([name, value]) => [name, shortened(value)])
+  return { kept: Object.fromEntries(kept), dropped: Math.max(0, entries.length - MOST_ATTRIBUTES) }
+}
+
+function isAttribute(value: unknown): value is OtlpAttribute {
+  if (typeof value === 'number') return Number.isFinite(value)
+  return typeof value === 'string' || typeof value === 'boolean'
+}
+
+function shortened(value: OtlpAttribute): OtlpAttribute {
+  return typeof value === 'string' ? value.slice(0, LONGEST_ATTRIBUTE).toWellFormed() : value
+}
+
+/**
+ * The payload as the exporters can write it. They take every whole number for an int64, and one that is none makes a
+ * collector refuse all records that came with it; such a number goes as text.
+ */
+function anyValue(value: unknown): unknown {
+  if (typeof value === 'number')
+    return Number.isInteger(value) && Math.abs(value) >= INT64_END ? String(value) : value
+  if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value !== 'object' || value === null || isBytes(value)) return value
+  if (Array.isArray(value)) return value.map(anyValue)
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  return Object.fromEntries(members.map(([name, member]) => [name.toWellFormed(), anyValue(member)]))
+}
+
+function hrTime(ms: number): [number, number] {
+  return [Math.floor(ms / 1_000), Math.round((ms % 1_000) * 1_000_000)]
+}

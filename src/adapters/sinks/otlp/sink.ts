@@ -1,0 +1,164 @@
+import type { Agent } from 'node:http'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { parseRetryAfter } from '../../../core/failure/delay.ts'
+import { PermanentError, TransientError } from '../../../core/failure/signals.ts'
+import type { BatchShape, Sink, WriteResult } from '../../../ports/sink.ts'
+import { SinkRefusedError, SinkUnreachableError } from '../errors.ts'
+import { type OtlpLogExporter, type OtlpLogRecord, openExporter } from './exporter.ts'
+import {
+  DEFAULT_OTLP_BATCH_COUNT,
+  type OtlpOptions,
+  type OtlpSettings,
+  resolveOtlpOptions,
+} from './options.ts'
+import { type PartialSuccess, readPartialSuccess } from './partial-success.ts'
+import { type RecordSettings, recordOf } from './records.ts'
+import { type Answer, createWatching, Watch, watchedAgent } from './watched-agent.ts'
+
+/** Exports that wait to try again by themselves, and then may not, take up room for a while; that must not run out. */
+const MOST_EXPORTS = 100_000
+const SUCCESS = 0
+
+/** Events as log records to an OpenTelemetry collector, through the exporters of OpenTelemetry. */
+export function otlp(options: OtlpOptions): Sink {
+  return new OtlpSink(resolveOtlpOptions(options))
+}
+
+class OtlpSink implements Sink {
+  readonly batch: BatchShape = { maxCount: DEFAULT_OTLP_BATCH_COUNT }
+  readonly #settings: OtlpSettings
+  readonly #records: RecordSettings
+  readonly #watching = createWatching()
+  readonly #subject: string
+  #exporter: Promise<OtlpLogExporter> | undefined
+  #agent: Agent | undefined
+
+  constructor(settings: OtlpSettings) {
+    const { resource, attributes, url } = settings
+    this.#settings = settings
+    this.#records = { resource: { attributes: resource }, scope: { name: 'lazaret' }, attributes }
+    const { origin, pathname } = new URL(url)
+    this.#subject = `OTLP ${origin}${pathname}`
+  }
+
+  async write(
+    batch: readonly LazaretEvent[],
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<WriteResult> {
+    const now = this.#settings.clock.now()
+    const answer = await this.#send(
+      batch.map(event => recordOf(event, this.#records, now)),
+      signal,
+    )
+    const partial = readPartialSuccess(this.#settings.format, answer.body)
+    if (partial.rejected > 0 || partial.message !== '')
+      this.#settings.onPartialSuccess({ ...partial, sent: batch.length })
+    if (partial.rejected === 0 || this.#settings.partialSuccess === 'accept') return undefined
+    const error = this.#refusedInPart(partial, batch.length)
+    return { rejected: batch.map((_, index) => ({ index, error })) }
+  }
+
+  /** A request without records: the protocol has servers answer it with success. */
+  async probe({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    await this.#send([], signal)
+  }
+
+  async close(): Promise<void> {
+    const exporter = await this.#exporter?.catch(() => undefined)
+    this.#exporter = undefined
+    this.#agent?.destroy()
+    // Not awaited: it would wait for exports that were settled here long ago and wait to try again in vain.
+    exporter?.shutdown().catch(() => {})
+  }
+
+  /** Resolves with a success, and rejects with what another answer means. */
+  async #send(records: readonly OtlpLogRecord[], signal: AbortSignal): Promise<Answer> {
+    signal.throwIfAborted()
+    const exporter = await this.#opened()
+    const answer = await this.#export(exporter, records, signal)
+    const { status, headers, body } = answer
+    if (status >= 200 && status < 300) return answer
+    throw new SinkRefusedError({
+      subject: this.#subject,
+      status,
+      said: readable(body),
+      delayMs: parseRetryAfter(headers['retry-after'], this.#settings.clock.now()),
+    })
+  }
+
+  #export(
+    exporter: OtlpLogExporter,
+    records: readonly OtlpLogRecord[],
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    return new Promise<Answer>((resolve, reject) => {
+      const watch = new Watch({
+        answered: answer => {
+          signal.removeEventListener('abort', stop)
+          resolve(answer)
+        },
+        failed: error => {
+          signal.removeEventListener('abort', stop)
+          reject(signal.aborted ? signal.reason : new SinkUnreachableError(this.#subject, error))
+        },
+      })
+      const stop = () => {
+        watch.stop(signal.reason)
+        reject(signal.reason)
+      }
+      signal.addEventListener('abort', stop, { once: true })
+      this.#watching.run(watch, () =>
+        exporter.export(records, ({ code, error }) => {
+          // Had there been a request, its answer or error would have settled this by now.
+          if (code !== SUCCESS) reject(this.#notSent(error))
+        }),
+      )
+    })
+  }
+
+  #opened(): Promise<OtlpLogExporter> {
+    this.#exporter ??= this.#open().catch(error => {
+      this.#exporter = undefined
+      throw error
+    })
+    return this.#exporter
+  }
+
+  async #open(): Promise<OtlpLogExporter> {
+    const { format, url, headers, compression, timeoutMs, agent } = this.#settings
+    return await openExporter(format, {
+      url,
+      headers: { ...headers },
+      compression,
+      timeoutMillis: timeoutMs,
+      concurrencyLimit: MOST_EXPORTS,
+      httpAgentOptions: async protocol => {
+        this.#agent = await watchedAgent(protocol, agent, this.#watching)
+        return this.#agent
+      },
+    })
+  }
+
+  #notSent(cause: Error | undefined): TransientError {
+    return new TransientError(
+      `${this.#subject}: the exporter did not send: ${cause?.message ?? 'no reason'}`,
+      {
+        cause,
+      },
+    )
+  }
+
+  /** The protocol forbids to send such a batch again, and does not say which of its records are missing. */
+  #refusedInPart({ rejected, message }: PartialSuccess, sent: number): PermanentError {
+    const why = message === '' ? '' : `: ${message.slice(0, 200).toWellFormed()}`
+    return new PermanentError(
+      `${this.#subject}: took all but ${rejected} of ${sent} records${why}; it does not say which, so replay with care`,
+      { category: 'schema', fingerprint: `otlp-partial-success:${message.slice(0, 100)}` },
+    )
+  }
+}
+
+/** Errors may come as a protobuf Status, whose message can be read amid a few bytes that cannot. */
+function readable(body: Buffer): string {
+  return body.toString('utf8').replace(/[\p{Cc}\ufffd]+/gu, ' ')
+}

@@ -1,0 +1,48 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { severityOf } from '../severity.ts'
+import { LEVELS, messageOf, shownPayload } from './event.ts'
+
+const LARGEST_DATA_CHARACTERS = 2_000
+
+/** The latest events that are no errors, to be shown with the next one. An event that comes again is there once. */
+export class Breadcrumbs {
+  readonly #max: number
+  /** By the id of the event, the oldest first. */
+  readonly #crumbs = new Map<string, object>()
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  add(event: LazaretEvent, showsPayload: boolean): void {
+    if (this.#max === 0 || this.#crumbs.has(event.id)) return
+    this.#crumbs.set(event.id, crumbOf(event, showsPayload))
+    if (this.#crumbs.size > this.#max) this.#crumbs.delete(this.#crumbs.keys().next().value!)
+  }
+
+  get list(): readonly object[] {
+    return [...this.#crumbs.values()]
+  }
+}
+
+function crumbOf(event: LazaretEvent, showsPayload: boolean): object {
+  const { id, channel, key, occurredAt, payload } = event
+  return {
+    type: 'default',
+    timestamp: occurredAt / 1_000,
+    category: event.type,
+    level: LEVELS[severityOf(event)],
+    message: messageOf(event),
+    data: {
+      id,
+      channel,
+      ...(key !== undefined && { key }),
+      ...(showsPayload && isSmall(payload) && { payload: shownPayload(payload) }),
+    },
+  }
+}
+
+/** A hundred crumbs with large payloads would make an event larger than Sentry takes. */
+function isSmall(payload: unknown): boolean {
+  return payload !== null && JSON.stringify(shownPayload(payload)).length <= LARGEST_DATA_CHARACTERS
+}

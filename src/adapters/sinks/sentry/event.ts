@@ -1,0 +1,118 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { isBytes, isPlainObject } from '../../../core/event/plain.ts'
+import { type Severity, severityOf } from '../severity.ts'
+import { traceContextOf } from '../trace-context.ts'
+import { sentryId } from './ids.ts'
+import type { SentryScope, SentrySdk } from './sdk.ts'
+import { tagsOf } from './tags.ts'
+
+/** An error as a payload carries it: the members of an Error, as texts. */
+export interface SentryErrorLike {
+  readonly name?: string | undefined
+  readonly message: string
+  readonly stack?: string | undefined
+}
+
+export interface EventSettings {
+  readonly tags: (event: LazaretEvent) => Readonly<Record<string, string>> | undefined
+  readonly fingerprint: (event: LazaretEvent) => readonly string[] | undefined
+  readonly error: (event: LazaretEvent) => SentryErrorLike | undefined
+  readonly payload: boolean
+}
+
+export const LEVELS: Readonly<Record<Severity, string>> = {
+  trace: 'debug',
+  debug: 'debug',
+  info: 'info',
+  warn: 'warning',
+  error: 'error',
+  fatal: 'fatal',
+}
+
+/** An event of Sentry's: an exception when the payload carries an error, else a message. */
+export function sentryEvent(
+  event: LazaretEvent,
+  breadcrumbs: readonly object[],
+  settings: EventSettings,
+  sdk: Pick<SentrySdk, 'Scope'>,
+  parseStack: ((stack: string) => unknown[]) | undefined,
+): { readonly event_id: string } {
+  const error = settings.error(event)
+  const fingerprint = settings.fingerprint(event) ?? (error === undefined ? [event.type] : undefined)
+  const trace = traceContextOf(event)
+  return {
+    event_id: sentryId(event.id),
+    ...{
+      timestamp: event.occurredAt / 1_000,
+      platform: 'node',
+      logger: 'lazaret',
+      level: LEVELS[severityOf(event)],
+      ...(error === undefined
+        ? { message: messageOf(event) }
+        : { exception: { values: [exceptionOf(error, parseStack)] } }),
+      ...(fingerprint && { fingerprint: [...fingerprint] }),
+      tags: tagsOf(event, settings.tags(event)),
+      contexts: {
+        ...(trace && { trace: { trace_id: trace.traceId, span_id: trace.spanId } }),
+        event: contextOf(event),
+      },
+      ...(settings.payload && { extra: { payload: shownPayload(event.payload) } }),
+      breadcrumbs: [...breadcrumbs],
+      sdkProcessingMetadata: ownScopes(sdk, trace?.traceId),
+    },
+  }
+}
+
+/**
+ * Scopes of its own. Without them the SDK would take those of whatever runs at the moment: an event would carry the
+ * user and tags of some request, and `lastEventId()` of the service would be this event's.
+ */
+function ownScopes(sdk: Pick<SentrySdk, 'Scope'>, traceId: string | undefined): Record<string, SentryScope> {
+  const scope = new sdk.Scope()
+  if (traceId !== undefined) scope.setPropagationContext({ traceId, sampleRand: 0 })
+  return { capturedSpanScope: scope, capturedSpanIsolationScope: new sdk.Scope() }
+}
+
+function exceptionOf(
+  { name, message, stack }: SentryErrorLike,
+  parseStack: ((stack: string) => unknown[]) | undefined,
+): object {
+  const frames = stack === undefined ? [] : (parseStack?.(stack) ?? [])
+  return {
+    type: name ?? 'Error',
+    value: message,
+    mechanism: { type: 'lazaret', handled: true },
+    ...(frames.length > 0 && { stacktrace: { frames } }),
+  }
+}
+
+/** What the payload calls `error`, `err` or `exception`, if it looks like one. */
+export function errorInPayload({ payload }: LazaretEvent): SentryErrorLike | undefined {
+  if (!isPlainObject(payload)) return undefined
+  const { error, err, exception } = payload
+  return [error, err, exception].find(isErrorLike)
+}
+
+function isErrorLike(value: unknown): value is SentryErrorLike {
+  if (!isPlainObject(value) || typeof value['message'] !== 'string') return false
+  return [value['name'], value['stack']].every(part => part === undefined || typeof part === 'string')
+}
+
+export function messageOf({ type, payload }: LazaretEvent): string {
+  const message = isPlainObject(payload) ? payload['message'] : payload
+  return typeof message === 'string' && message !== '' ? message : type
+}
+
+export function shownPayload(payload: unknown): unknown {
+  return isBytes(payload) ? `${payload.length} bytes` : payload
+}
+
+function contextOf({ id, channel, key, idempotencyKey, source }: LazaretEvent): Record<string, string> {
+  return {
+    id,
+    channel,
+    idempotencyKey,
+    ...(key !== undefined && { key }),
+    ...(source !== undefined && { source }),
+  }
+}

@@ -1,0 +1,45 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { isBytes } from '../../../core/event/plain.ts'
+import { severityOf } from '../severity.ts'
+import { traceContextOf } from '../trace-context.ts'
+import { messageOf } from './event.ts'
+import { sentryId } from './ids.ts'
+import type { SentryEnvelope } from './sdk.ts'
+
+/** Sentry takes a hundred in one envelope. */
+export const LOGS_IN_AN_ENVELOPE = 100
+
+/** Events as one envelope of Sentry's structured logs. */
+export function logEnvelope(events: readonly LazaretEvent[], showsPayload: boolean): SentryEnvelope {
+  const headers = {
+    type: 'log',
+    item_count: events.length,
+    content_type: 'application/vnd.sentry.items.log+json',
+  }
+  return [{}, [[headers, { items: events.map(event => logOf(event, showsPayload)) }]]]
+}
+
+function logOf(event: LazaretEvent, showsPayload: boolean): object {
+  const { id, type, channel, key, occurredAt, payload } = event
+  const texts = {
+    'event.id': id,
+    'event.type': type,
+    'event.channel': channel,
+    ...(key !== undefined && { 'event.key': key }),
+    ...(showsPayload && payload !== null && { 'event.payload': payloadText(payload) }),
+  }
+  return {
+    timestamp: occurredAt / 1_000,
+    // A log has to have one, so an event outside of any trace is a trace of its own.
+    trace_id: traceContextOf(event)?.traceId ?? sentryId(id),
+    level: severityOf(event),
+    body: messageOf(event).toWellFormed(),
+    attributes: Object.fromEntries(
+      Object.entries(texts).map(([name, value]) => [name, { type: 'string', value: value.toWellFormed() }]),
+    ),
+  }
+}
+
+function payloadText(payload: unknown): string {
+  return isBytes(payload) ? `${payload.length} bytes` : JSON.stringify(payload)
+}

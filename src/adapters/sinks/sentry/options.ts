@@ -1,0 +1,87 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
+import {
+  callable,
+  flag,
+  integer,
+  list,
+  oneOf,
+  optional,
+  text,
+  that,
+  withDefault,
+} from '../../../core/options/rules.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import { clockRule } from '../../../ports/clock-rules.ts'
+import { SEVERITIES, type Severity } from '../severity.ts'
+import { errorInPayload, type SentryErrorLike } from './event.ts'
+import type { SentryClient } from './sdk.ts'
+
+export const DEFAULT_SENTRY_CONCURRENCY = 10
+export const DEFAULT_MAX_BREADCRUMBS = 100
+
+export interface SentryOptions {
+  /** Of the project; a client of its own is made for it. */
+  readonly dsn?: string | undefined
+  /** Or a client of yours, with its hooks and filters. It is not closed. */
+  readonly client?: SentryClient | undefined
+  /** With `dsn`. */
+  readonly release?: string | undefined
+  /** With `dsn`. */
+  readonly environment?: string | undefined
+  /** Severities that become events of Sentry, and so issues [error, fatal]. */
+  readonly capture?: readonly Severity[] | undefined
+  /** What becomes of the others: shown with the next event, sent as structured logs, or nothing [breadcrumbs]. */
+  readonly others?: 'breadcrumbs' | 'logs' | 'nothing' | undefined
+  /** Kept for the next event [100]. */
+  readonly maxBreadcrumbs?: number | undefined
+  /** Further tags; 50 are kept, of at most 200 characters. */
+  readonly tags?: ((event: LazaretEvent) => Readonly<Record<string, string>> | undefined) | undefined
+  /** What is one issue [the type of the event; with an error in it, what Sentry makes of that]. */
+  readonly fingerprint?: ((event: LazaretEvent) => readonly string[] | undefined) | undefined
+  /** The error that an event tells of [`error`, `err` or `exception` of the payload]. */
+  readonly error?: ((event: LazaretEvent) => SentryErrorLike | undefined) | undefined
+  /** Whether Sentry gets to see payloads [true]. */
+  readonly payload?: boolean | undefined
+  /** Requests at once: Sentry takes one event with each [10]. */
+  readonly concurrency?: number | undefined
+  readonly clock?: Clock | undefined
+}
+
+const DSN = /^https?:\/\/[^@/:\s]+(?::[^@/\s]*)?@[^@/\s]+\/(?:[^@\s]+\/)?\d+$/
+
+const rules = {
+  dsn: optional(that(isDsn, 'give a DSN such as https://key@o1.ingest.sentry.io/2')),
+  client: optional(that(isClient, 'give a client such as Sentry.getClient()')),
+  release: optional(text()),
+  environment: optional(text()),
+  capture: withDefault(list(oneOf(...SEVERITIES)), Object.freeze(['error', 'fatal'] as const)),
+  others: withDefault(oneOf('breadcrumbs', 'logs', 'nothing'), 'breadcrumbs'),
+  maxBreadcrumbs: withDefault(integer({ min: 0, max: 1_000 }), DEFAULT_MAX_BREADCRUMBS),
+  tags: withDefault(callable<NonNullable<SentryOptions['tags']>>(), () => undefined),
+  fingerprint: withDefault(callable<NonNullable<SentryOptions['fingerprint']>>(), () => undefined),
+  error: withDefault(callable<NonNullable<SentryOptions['error']>>(), errorInPayload),
+  payload: withDefault(flag(), true),
+  concurrency: withDefault(integer({ min: 1, max: 100 }), DEFAULT_SENTRY_CONCURRENCY),
+  clock: clockRule,
+}
+
+export type SentrySettings = Resolved<typeof rules>
+
+export function resolveSentryOptions(options: SentryOptions): SentrySettings {
+  return resolveOptions('sentry', rules, options, ({ dsn, client, release, environment }, fault) => {
+    if ((dsn === undefined) === (client === undefined)) fault('dsn', 'give either dsn or client')
+    if (client === undefined) return
+    if (release !== undefined) fault('release', 'your client has its own: leave it out')
+    if (environment !== undefined) fault('environment', 'your client has its own: leave it out')
+  })
+}
+
+function isDsn(value: unknown): value is string {
+  return typeof value === 'string' && DSN.test(value)
+}
+
+function isClient(value: unknown): value is SentryClient {
+  const client = value as Partial<SentryClient> | null | undefined
+  return typeof client?.captureEvent === 'function' && typeof client.sendEnvelope === 'function'
+}

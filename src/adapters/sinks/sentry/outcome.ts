@@ -1,0 +1,32 @@
+import { TransientError } from '../../../core/failure/signals.ts'
+import { SinkRefusedError, SinkUnreachableError } from '../errors.ts'
+import type { Delivery } from './deliveries.ts'
+
+const TOO_MANY = 429
+
+/** What stood in the way of a delivery; undefined when it arrived, or when the client did not want it sent. */
+export function troubleOf(
+  subject: string,
+  delivery: Delivery,
+  loss: unknown,
+  limitedMs: number | undefined,
+): Error | undefined {
+  if (delivery.kind === 'filtered') return undefined
+  if (delivery.kind === 'overflow')
+    return new TransientError(`${subject}: the SDK has too many events under way; send less at once`)
+  const status = delivery.response.statusCode
+  if (status !== undefined) {
+    if (status >= 200 && status < 300) return undefined
+    return new SinkRefusedError({ subject, status, delayMs: status === TOO_MANY ? limitedMs : undefined })
+  }
+  if (loss !== undefined) return new SinkUnreachableError(subject, loss)
+  if (limitedMs !== undefined) return limited(subject, limitedMs)
+  return new TransientError(
+    `${subject}: the SDK dropped it: no connection, a rate limit, a full queue, or a client that is switched off`,
+  )
+}
+
+/** Sentry asked to be left alone for a while, so nothing was sent. */
+export function limited(subject: string, delayMs: number): SinkRefusedError {
+  return new SinkRefusedError({ subject, status: TOO_MANY, said: 'its rate limit still holds', delayMs })
+}

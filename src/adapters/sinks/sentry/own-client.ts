@@ -1,0 +1,99 @@
+import type { ClientRequest } from 'node:http'
+import type { SendRequest, SentryClient, SentryEnvelope, SentrySdk, SentryTransport } from './sdk.ts'
+
+/** What a request was made for: the id of the event in it, or the envelope itself where there is none. */
+export type Cargo = string | SentryEnvelope
+
+/** A client, and what its transport can tell beyond what the SDK passes on. */
+export interface WatchedClient {
+  readonly client: SentryClient
+  /** What the connection broke with, told once. The SDK makes of it the same silence as of a full queue. */
+  lossOf(cargo: Cargo): unknown
+  /** Ends a request that nobody waits for any more. */
+  stop(cargo: Cargo): void
+}
+
+export interface OwnClientSettings {
+  readonly dsn: string
+  readonly release: string | undefined
+  readonly environment: string | undefined
+}
+
+/** Room for more requests than a lane has under way: what finds none is dropped by the SDK. */
+const BUFFER_SIZE = 1_000
+
+/**
+ * A client of its own: no integrations, nothing global, no hooks on the process but for its own `beforeExit`. So it
+ * neither changes nor reads what the service has set up with `Sentry.init`.
+ */
+export async function openOwnClient(sdk: SentrySdk, settings: OwnClientSettings): Promise<WatchedClient> {
+  const { dsn, release, environment } = settings
+  const losses = new Map<Cargo, unknown>()
+  const requests = new Map<Cargo, ClientRequest>()
+  const { request } = await (dsn.startsWith('https:') ? import('node:https') : import('node:http'))
+  const client = new sdk.NodeClient({
+    dsn,
+    ...(release !== undefined && { release }),
+    ...(environment !== undefined && { environment }),
+    integrations: [],
+    stackParser: sdk.defaultStackParser,
+    // What is dropped here is tried again: reports of it would count events that arrive after all.
+    sendClientReports: false,
+    enableRuntimeChannelInjection: false,
+    transportOptions: { bufferSize: BUFFER_SIZE },
+    transport: (options: object) =>
+      watchedTransport(sdk, options, request as unknown as SendRequest, losses, requests),
+  })
+  return {
+    client,
+    lossOf(cargo) {
+      const loss = losses.get(cargo)
+      losses.delete(cargo)
+      return loss
+    },
+    stop(cargo) {
+      requests.get(cargo)?.destroy(new Error('nobody waits for it any more'))
+    },
+  }
+}
+
+/** A client that the service made: its transport is not ours to look into. */
+export function foreignClient(client: SentryClient): WatchedClient {
+  return { client, lossOf: () => undefined, stop: () => {} }
+}
+
+function watchedTransport(
+  sdk: SentrySdk,
+  options: object,
+  request: SendRequest,
+  losses: Map<Cargo, unknown>,
+  requests: Map<Cargo, ClientRequest>,
+): SentryTransport {
+  let sending: Cargo = ''
+  const transport = sdk.makeNodeTransport({
+    ...options,
+    httpModule: {
+      request(requestOptions: object, answered: (response: never) => void) {
+        const made = request(requestOptions, answered)
+        const cargo = sending
+        requests.set(cargo, made)
+        made.once('close', () => {
+          if (requests.get(cargo) === made) requests.delete(cargo)
+        })
+        return made
+      },
+    },
+  })
+  return {
+    send(envelope: SentryEnvelope) {
+      const cargo = envelope[0].event_id ?? envelope
+      // The request is made before send returns, so there is never more than one that is being made.
+      sending = cargo
+      return transport.send(envelope).then(undefined, (error: unknown) => {
+        losses.set(cargo, error)
+        throw error
+      })
+    },
+    flush: timeoutMs => transport.flush(timeoutMs),
+  }
+}

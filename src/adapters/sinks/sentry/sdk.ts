@@ -1,0 +1,62 @@
+import type { ClientRequest } from 'node:http'
+import { ClientMissingError } from '../client-missing.ts'
+
+/** What a transport of the SDK answers. Without a status, nothing was sent or nobody answered. */
+export interface SentryResponse {
+  readonly statusCode?: number | undefined
+  readonly headers?: { readonly [name: string]: string | null | undefined } | undefined
+}
+
+/** Headers and payload of each item, behind headers of their own. */
+export type SentryEnvelope = readonly [
+  headers: { readonly event_id?: string; readonly [name: string]: unknown },
+  items: readonly (readonly [headers: object, payload: unknown])[],
+]
+
+interface KnownEvent {
+  event_id?: string | undefined
+}
+
+/** A client of the SDK, such as `Sentry.getClient()` or a `NodeClient` of your own. */
+export interface SentryClient {
+  // biome-ignore lint/suspicious/noExplicitAny: the SDK's own types of events and hints vary with its version
+  captureEvent(event: any, hint?: any): string
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  sendEnvelope(envelope: any): PromiseLike<SentryResponse>
+  on(hook: 'preprocessEvent', listener: (event: KnownEvent) => void): () => void
+  on(hook: 'beforeSendEvent', listener: (event: KnownEvent) => void): () => void
+  on(hook: 'afterSendEvent', listener: (event: KnownEvent, response: SentryResponse) => void): () => void
+  flush(timeoutMs?: number): PromiseLike<boolean>
+  close(timeoutMs?: number): PromiseLike<boolean>
+  getTransport(): unknown
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  getOptions(): { readonly sampleRate?: number | undefined; readonly stackParser?: any }
+}
+
+export interface SentryTransport {
+  send(envelope: SentryEnvelope): PromiseLike<SentryResponse>
+  flush(timeoutMs?: number): PromiseLike<boolean>
+}
+
+export interface SentryScope {
+  setPropagationContext(context: { traceId: string; sampleRand: number; parentSpanId?: string }): unknown
+}
+
+/** What is used of `@sentry/node`. */
+export interface SentrySdk {
+  readonly NodeClient: new (options: object) => SentryClient
+  readonly Scope: new () => SentryScope
+  readonly defaultStackParser: unknown
+  makeNodeTransport(options: object): SentryTransport
+}
+
+export type SendRequest = (options: object, answered: (response: never) => void) => ClientRequest
+
+/** Loaded when the first batch is written: whoever only imports types or options needs no client. */
+export async function loadSdk(): Promise<SentrySdk> {
+  try {
+    return (await import('@sentry/node')) as unknown as SentrySdk
+  } catch (error) {
+    throw new ClientMissingError('@sentry/node', error)
+  }
+}

@@ -1,0 +1,92 @@
+import { PermanentError, TransientError } from '../../../core/failure/signals.ts'
+import { untilAborted } from '../until-aborted.ts'
+
+/** A writable stream of Node, such as `process.stdout`. */
+export interface OutputStream {
+  write(text: string, done: (error?: Error | null) => void): boolean
+  on(event: 'error', listener: (error: Error) => void): unknown
+  once(event: 'drain' | 'close', listener: () => void): unknown
+  off(event: 'error' | 'drain' | 'close', listener: (error: Error) => void): unknown
+  readonly isTTY?: boolean | undefined
+  readonly writable: boolean
+  readonly writableNeedDrain: boolean
+}
+
+/** Whoever read the other end has gone, and does not come back to this process. */
+const NOBODY_READS = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ECONNRESET'])
+
+/** Writes to a stream as fast as it is read. */
+export class Output {
+  readonly #stream: OutputStream
+  #isGuarded = false
+  /** A pipe that broke tells so in an event as well, and one that nobody listens to would end the process. */
+  readonly #onError = () => {}
+
+  constructor(stream: OutputStream) {
+    this.#stream = stream
+  }
+
+  /** Resolves when the system has taken the text. What is stuck behind a slow reader is never added to. */
+  async write(text: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    this.check()
+    this.#guard()
+    if (this.#stream.writableNeedDrain) await this.#drained(signal)
+    this.check()
+    await untilAborted(this.#taken(text), signal)
+  }
+
+  check(): void {
+    if (!this.#stream.writable) throw nobodyReads(undefined)
+  }
+
+  /** A stream that broke stays guarded: its event may be yet to come. */
+  close(): void {
+    if (!this.#isGuarded || !this.#stream.writable) return
+    this.#stream.off('error', this.#onError)
+    this.#isGuarded = false
+  }
+
+  #guard(): void {
+    if (this.#isGuarded) return
+    this.#isGuarded = true
+    this.#stream.on('error', this.#onError)
+  }
+
+  #taken(text: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#stream.write(text, error => {
+        if (error === null || error === undefined) resolve()
+        else reject(streamTrouble(error))
+      })
+    })
+  }
+
+  async #drained(signal: AbortSignal): Promise<void> {
+    let stop = () => {}
+    const drained = new Promise<void>(resolve => {
+      stop = resolve
+      this.#stream.once('drain', resolve)
+      this.#stream.once('close', resolve)
+    })
+    try {
+      await untilAborted(drained, signal)
+    } finally {
+      this.#stream.off('drain', stop)
+      this.#stream.off('close', stop)
+    }
+  }
+}
+
+function streamTrouble(error: Error): Error {
+  const { code } = error as { readonly code?: unknown }
+  if (typeof code === 'string' && NOBODY_READS.has(code)) return nobodyReads(error)
+  return new TransientError(`standard output: ${error.message}; see where it leads`, { cause: error })
+}
+
+function nobodyReads(cause: Error | undefined): PermanentError {
+  return new PermanentError('standard output: nobody reads it any more; see why the reader ended', {
+    cause,
+    category: 'integration',
+  })
+}

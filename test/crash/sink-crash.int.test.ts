@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { file } from '../../src/adapters/sinks/index.ts'
+import { decodeEvent } from '../../src/core/event/json.ts'
+import { createFactory } from '../../src/testing/factories.ts'
+import { inFolder, linesOf } from '../support/folder.ts'
+import { unstopped } from '../support/sink-writes.ts'
+import { idsAfter, killAfter, start } from './child.ts'
+
+const WRITER = fileURLToPath(new URL('./sink-writer.ts', import.meta.url))
+const KILLS = 5
+const timeout = 60_000
+
+describe('a process that writes to a sink', () => {
+  it(`E21: killed ${KILLS} times while it writes a file: what was written is there, in whole lines`, {
+    timeout,
+  }, async () => {
+    await inFolder(async dir => {
+      const path = join(dir, 'events.jsonl')
+      const written: string[] = []
+      for (let life = 1; life <= KILLS; life++) {
+        const said = await killAfter(start(WRITER, 'file', path, String(life)), 200 * life)
+        written.push(...idsAfter('wrote', said.split('\n').slice(0, -1)))
+      }
+      const last = createFactory().event({ id: 'after-all-of-them' })
+      const sink = file({ path })
+      await sink.write([last], unstopped())
+      await sink.close()
+      const lines = (await Promise.all((await readdir(dir)).map(name => linesOf(join(dir, name))))).flat()
+      const ids = new Set(lines.map(line => decodeEvent(line).id))
+      expect(written.length).toBeGreaterThan(200 * KILLS)
+      expect(written.filter(id => !ids.has(id))).toEqual([])
+      expect(ids.has(last.id)).toBe(true)
+    })
+  })
+
+  it('E2: a pipe whose reader has gone is told as an error and does not end the process', {
+    timeout,
+  }, async () => {
+    const child = spawn(process.execPath, ['--no-warnings', WRITER, 'stdout'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let told = ''
+    child.stderr.setEncoding('utf8').on('data', text => {
+      told += text
+    })
+    await once(child.stdout, 'data')
+    child.stdout.destroy()
+    const [code] = await once(child, 'close')
+    expect(told).toBe('PermanentError: standard output: nobody reads it any more; see why the reader ended\n')
+    expect(code).toBe(0)
+  })
+})

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+import { pushTo } from './push.ts'
+import { storm } from './storm.ts'
+
+/** `npm run storm` is the same with 1 000 events and 10 s. */
+const WAITING = 150
+const DOWN_MS = 1_000
+const LIMIT = 50
+const TIMEOUT_MS = 40_000
+
+describe('a storm, in real time and over real sockets', () => {
+  it('E5: however the receiver cuts its seconds, none has more than the limit; all come, once, in time', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const figures = await storm({ waiting: WAITING, downMs: DOWN_MS, limit: LIMIT }, pushTo)
+    expect(figures).toMatchObject({ lost: 0, twice: 0, letters: 0 })
+    expect(figures.mostInASecond).toBeLessThanOrEqual(LIMIT)
+    // At the pace of the limit it takes two seconds and a bit; four times that is a machine with other things to do.
+    expect(figures.drainedAfterMs).toBeGreaterThan(1_900)
+    expect(figures.drainedAfterMs).toBeLessThan(10_000)
+  })
+
+  it('E5: without the limit the sink is stormed', { timeout: TIMEOUT_MS }, async () => {
+    const figures = await storm({ waiting: WAITING, downMs: DOWN_MS, limit: 'off' }, pushTo)
+    expect(figures).toMatchObject({ lost: 0, letters: 0 })
+    expect(figures.mostInASecond).toBeGreaterThan(2 * LIMIT)
+  })
+})
