@@ -44,7 +44,8 @@ export class SinkUnreachableError extends LazaretError {
 
   constructor(subject: string, cause: unknown) {
     const { code, message, category } = classify(cause)
-    const known = category === 'integration' ? category : 'transient'
+    // Codes of Node's HTTP parser, for what is no HTTP.
+    const known = category === 'integration' || code?.startsWith('HPE_') ? 'integration' : 'transient'
     // Of several addresses that were tried, the error as a whole carries no message.
     super(`${subject}: ${message === '' ? (code ?? 'no answer') : message}; ${CONNECTION_REMEDY[known]}`, {
       code: 'LAZARET_SINK_UNREACHABLE',
