@@ -125,12 +125,12 @@ describe.each(FORMATS)('OTLP sink in %s', format => {
     await withCollector({ format, partialSuccess: 'accept', onPartialSuccess }, async (collector, sink) => {
       const batch = make.events(200)
       collector.refuse(batch.slice(0, 150).map(({ id }) => id))
-      expect(await sink.write(batch, unstopped())).toBeUndefined()
+      expect(await sink.write(batch, unstopped())).toEqual({ rejected: [] })
       expect(told).toEqual([{ rejected: 150, sent: 200, message: 'not these' }])
     })
     await withCollector({ format }, async (collector, sink) => {
       collector.warn('field deprecated')
-      expect(await sink.write(make.events(2), unstopped())).toBeUndefined()
+      expect(await sink.write(make.events(2), unstopped())).toEqual({ rejected: [] })
     })
   })
 
@@ -206,6 +206,31 @@ describe('OTLP sink', () => {
       const ends = await Promise.allSettled([1, 2, 3, 4].map(() => sink.write(make.events(2), unstopped())))
       expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(2)
       expect(collector.records).toHaveLength(4)
+    })
+  })
+
+  it('E17: an event that a function of the options cannot bear is refused alone', async () => {
+    const attributes = ({ payload }: { readonly payload: unknown }) => ({
+      name: (payload as { name: string }).name,
+    })
+    await withCollector({ attributes }, async (collector, sink) => {
+      const batch = [make.event({ payload: { name: 'a' } }), make.event({ payload: null }), make.event()]
+      const result = await sink.write(batch, unstopped())
+      expect(result!.rejected.map(({ index }) => index)).toEqual([1])
+      expect(classify(result!.rejected[0]!.error)).toMatchObject({ retryable: false, category: 'schema' })
+      expect(idsIn(collector)).toEqual([batch[0]!.id, batch[2]!.id])
+    })
+  })
+
+  it('E17: a request that hangs is ended with its write, and leaves its connection to the next', async () => {
+    await withCollector({ agent: { maxSockets: 1 } }, async (collector, sink) => {
+      collector.misbehaveNext('hang')
+      const stop = new AbortController()
+      const stopped = rejection(sink.write(make.events(1), { signal: stop.signal }))
+      await patience.eventually(() => collector.requests.length === 1, 'the request')
+      stop.abort(new Error('time is over'))
+      expect(String(await stopped)).toContain('time is over')
+      expect(await sink.write(make.events(2), unstopped())).toEqual({ rejected: [] })
     })
   })
 

@@ -2,7 +2,8 @@ import type { Agent } from 'node:http'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { parseRetryAfter } from '../../../core/failure/delay.ts'
 import { PermanentError, TransientError } from '../../../core/failure/signals.ts'
-import type { BatchShape, Sink, WriteResult } from '../../../ports/sink.ts'
+import type { BatchShape, RejectedItem, Sink, WriteResult } from '../../../ports/sink.ts'
+import { brokenOption } from '../broken-option.ts'
 import { SinkRefusedError, SinkUnreachableError } from '../errors.ts'
 import { type OtlpLogExporter, type OtlpLogRecord, openExporter } from './exporter.ts'
 import {
@@ -45,17 +46,16 @@ class OtlpSink implements Sink {
     batch: readonly LazaretEvent[],
     { signal }: { readonly signal: AbortSignal },
   ): Promise<WriteResult> {
-    const now = this.#settings.clock.now()
-    const answer = await this.#send(
-      batch.map(event => recordOf(event, this.#records, now)),
-      signal,
-    )
-    const partial = readPartialSuccess(this.#settings.format, answer.body)
-    if (partial.rejected > 0 || partial.message !== '')
-      this.#settings.onPartialSuccess({ ...partial, sent: batch.length })
-    if (partial.rejected === 0 || this.#settings.partialSuccess === 'accept') return undefined
-    const error = this.#refusedInPart(partial, batch.length)
-    return { rejected: batch.map((_, index) => ({ index, error })) }
+    const { records, places, rejected } = this.#recordsOf(batch)
+    if (records.length === 0) return { rejected }
+    const partial = readPartialSuccess(this.#settings.format, (await this.#send(records, signal)).body)
+    const sent = records.length
+    if (partial.rejected > 0 || partial.message !== '') this.#tell(partial, sent)
+    if (partial.rejected > 0 && this.#settings.partialSuccess === 'reject') {
+      const error = this.#refusedInPart(partial, sent)
+      rejected.push(...places.map(index => ({ index, error })))
+    }
+    return { rejected }
   }
 
   /** A request without records: the protocol has servers answer it with success. */
@@ -69,6 +69,25 @@ class OtlpSink implements Sink {
     this.#agent?.destroy()
     // Not awaited: it would wait for exports that were settled here long ago and wait to try again in vain.
     exporter?.shutdown().catch(() => {})
+  }
+
+  /** The records, of which places in the batch, and the events that none could be made of. */
+  #recordsOf(batch: readonly LazaretEvent[]): {
+    readonly records: OtlpLogRecord[]
+    readonly places: number[]
+    readonly rejected: RejectedItem[]
+  } {
+    const now = this.#settings.clock.now()
+    const made = { records: [] as OtlpLogRecord[], places: [] as number[], rejected: [] as RejectedItem[] }
+    for (const [index, event] of batch.entries()) {
+      try {
+        made.records.push(recordOf(event, this.#records, now))
+        made.places.push(index)
+      } catch (error) {
+        made.rejected.push({ index, error: brokenOption(this.#subject, error) })
+      }
+    }
+    return made
   }
 
   /** Resolves with a success, and rejects with what another answer means. */
@@ -146,6 +165,15 @@ class OtlpSink implements Sink {
         cause,
       },
     )
+  }
+
+  /** What was taken stays taken, whatever becomes of whoever is told. */
+  #tell(partial: PartialSuccess, sent: number): void {
+    try {
+      this.#settings.onPartialSuccess({ ...partial, sent })
+    } catch {
+      // Theirs to mend.
+    }
   }
 
   /** The protocol forbids to send such a batch again, and does not say which of its records are missing. */

@@ -1,4 +1,5 @@
 import { nextTurn } from '../../../ports/system-clock.ts'
+import type { SentryEvent } from './event.ts'
 import type { SentryClient, SentryResponse } from './sdk.ts'
 
 /**
@@ -49,7 +50,7 @@ export class Deliveries {
   }
 
   /** Never rejects, and may never end: nobody puts an end to a connection that hangs. */
-  capture(event: { readonly event_id: string }): Promise<Delivery> {
+  capture(event: SentryEvent): Promise<Delivery> {
     const id = event.event_id
     const underWay = this.#pending.get(id)
     if (underWay !== undefined) return underWay.delivered
@@ -90,8 +91,13 @@ export class Deliveries {
     return { kind: this.#client.getOptions().sampleRate === undefined ? 'overflow' : 'filtered' }
   }
 
+  /** All that was captured is through when a flush is. One that fails has not said so, and the wait goes on. */
   async #settleIfFiltered(pending: Pending): Promise<void> {
-    await this.#client.flush()
+    try {
+      await this.#client.flush()
+    } catch {
+      return
+    }
     // The hooks are called a few promises after what flush waits for.
     await nextTurn()
     if (!pending.isSent) pending.settle({ kind: 'filtered' })

@@ -20,6 +20,12 @@ export interface EventSettings {
   readonly payload: boolean
 }
 
+/** What the SDK captures. */
+export interface SentryEvent {
+  readonly event_id: string
+  readonly [name: string]: unknown
+}
+
 export const LEVELS: Readonly<Record<Severity, string>> = {
   trace: 'debug',
   debug: 'debug',
@@ -36,30 +42,28 @@ export function sentryEvent(
   settings: EventSettings,
   sdk: Pick<SentrySdk, 'Scope'>,
   parseStack: ((stack: string) => unknown[]) | undefined,
-): { readonly event_id: string } {
+): SentryEvent {
   const error = settings.error(event)
   const fingerprint = settings.fingerprint(event) ?? (error === undefined ? [event.type] : undefined)
   const trace = traceContextOf(event)
   return {
     event_id: sentryId(event.id),
-    ...{
-      timestamp: event.occurredAt / 1_000,
-      platform: 'node',
-      logger: 'lazaret',
-      level: LEVELS[severityOf(event)],
-      ...(error === undefined
-        ? { message: messageOf(event) }
-        : { exception: { values: [exceptionOf(error, parseStack)] } }),
-      ...(fingerprint && { fingerprint: [...fingerprint] }),
-      tags: tagsOf(event, settings.tags(event)),
-      contexts: {
-        ...(trace && { trace: { trace_id: trace.traceId, span_id: trace.spanId } }),
-        event: contextOf(event),
-      },
-      ...(settings.payload && { extra: { payload: shownPayload(event.payload) } }),
-      breadcrumbs: [...breadcrumbs],
-      sdkProcessingMetadata: ownScopes(sdk, trace?.traceId),
+    timestamp: event.occurredAt / 1_000,
+    platform: 'node',
+    logger: 'lazaret',
+    level: LEVELS[severityOf(event)],
+    ...(error === undefined
+      ? { message: messageOf(event) }
+      : { exception: { values: [exceptionOf(error, parseStack)] } }),
+    ...(fingerprint && { fingerprint: [...fingerprint] }),
+    tags: tagsOf(event, settings.tags(event)),
+    contexts: {
+      ...(trace && { trace: { trace_id: trace.traceId, span_id: trace.spanId } }),
+      event: contextOf(event),
     },
+    ...(settings.payload && { extra: { payload: shownPayload(event.payload) } }),
+    breadcrumbs: [...breadcrumbs],
+    sdkProcessingMetadata: ownScopes(sdk, trace?.traceId),
   }
 }
 

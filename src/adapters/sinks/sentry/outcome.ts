@@ -8,13 +8,12 @@ const TOO_MANY = 429
 export function troubleOf(
   subject: string,
   delivery: Delivery,
-  loss: unknown,
   limitedMs: number | undefined,
 ): Error | undefined {
   if (delivery.kind === 'filtered') return undefined
   if (delivery.kind === 'overflow')
     return new TransientError(`${subject}: the SDK has too many events under way; send less at once`)
-  const status = delivery.response.statusCode
+  const { statusCode: status, loss } = delivery.response
   if (status !== undefined) {
     if (status >= 200 && status < 300) return undefined
     return new SinkRefusedError({ subject, status, delayMs: status === TOO_MANY ? limitedMs : undefined })

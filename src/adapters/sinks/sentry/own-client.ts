@@ -4,11 +4,9 @@ import type { SendRequest, SentryClient, SentryEnvelope, SentrySdk, SentryTransp
 /** What a request was made for: the id of the event in it, or the envelope itself where there is none. */
 export type Cargo = string | SentryEnvelope
 
-/** A client, and what its transport can tell beyond what the SDK passes on. */
+/** A client whose requests can be ended. */
 export interface WatchedClient {
   readonly client: SentryClient
-  /** What the connection broke with, told once. The SDK makes of it the same silence as of a full queue. */
-  lossOf(cargo: Cargo): unknown
   /** Ends a request that nobody waits for any more. */
   stop(cargo: Cargo): void
 }
@@ -28,7 +26,6 @@ const BUFFER_SIZE = 1_000
  */
 export async function openOwnClient(sdk: SentrySdk, settings: OwnClientSettings): Promise<WatchedClient> {
   const { dsn, release, environment } = settings
-  const losses = new Map<Cargo, unknown>()
   const requests = new Map<Cargo, ClientRequest>()
   const { request } = await (dsn.startsWith('https:') ? import('node:https') : import('node:http'))
   const client = new sdk.NodeClient({
@@ -42,15 +39,10 @@ export async function openOwnClient(sdk: SentrySdk, settings: OwnClientSettings)
     enableRuntimeChannelInjection: false,
     transportOptions: { bufferSize: BUFFER_SIZE },
     transport: (options: object) =>
-      watchedTransport(sdk, options, request as unknown as SendRequest, losses, requests),
+      watchedTransport(sdk, options, request as unknown as SendRequest, requests),
   })
   return {
     client,
-    lossOf(cargo) {
-      const loss = losses.get(cargo)
-      losses.delete(cargo)
-      return loss
-    },
     stop(cargo) {
       requests.get(cargo)?.destroy(new Error('nobody waits for it any more'))
     },
@@ -59,14 +51,13 @@ export async function openOwnClient(sdk: SentrySdk, settings: OwnClientSettings)
 
 /** A client that the service made: its transport is not ours to look into. */
 export function foreignClient(client: SentryClient): WatchedClient {
-  return { client, lossOf: () => undefined, stop: () => {} }
+  return { client, stop: () => {} }
 }
 
 function watchedTransport(
   sdk: SentrySdk,
   options: object,
   request: SendRequest,
-  losses: Map<Cargo, unknown>,
   requests: Map<Cargo, ClientRequest>,
 ): SentryTransport {
   let sending: Cargo = ''
@@ -89,10 +80,8 @@ function watchedTransport(
       const cargo = envelope[0].event_id ?? envelope
       // The request is made before send returns, so there is never more than one that is being made.
       sending = cargo
-      return transport.send(envelope).then(undefined, (error: unknown) => {
-        losses.set(cargo, error)
-        throw error
-      })
+      // The SDK makes of an error the same silence as of a full queue. An answer it passes on as it is.
+      return transport.send(envelope).then(undefined, (loss: unknown) => ({ loss }))
     },
     flush: timeoutMs => transport.flush(timeoutMs),
   }

@@ -5,6 +5,8 @@ import { ClientMissingError } from '../client-missing.ts'
 export interface SentryResponse {
   readonly statusCode?: number | undefined
   readonly headers?: { readonly [name: string]: string | null | undefined } | undefined
+  /** What the connection broke with; told by transports of our own alone. */
+  readonly loss?: unknown
 }
 
 /** Headers and payload of each item, behind headers of their own. */

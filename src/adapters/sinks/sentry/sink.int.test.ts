@@ -1,60 +1,23 @@
-import * as Sentry from '@sentry/node'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type SentryReceiver, sentryReceiver } from '../../../../test/receivers/sentry.ts'
+import {
+  clientFor,
+  closeClients,
+  errorEvent,
+  errorEvents,
+  make,
+  sentryIdsOf,
+  withSentry,
+} from '../../../../test/support/sentry-world.ts'
 import { rejection, unstopped } from '../../../../test/support/sink-writes.ts'
 import { classify } from '../../../core/failure/classify.ts'
-import { fixed } from '../../../core/retry/fixed.ts'
-import type { Sink } from '../../../ports/sink.ts'
-import { systemClock, systemRandom } from '../../../ports/system-clock.ts'
-import { createDispatcher } from '../../../runtime/dispatcher/dispatcher.ts'
-import { Patience } from '../../../testing/conformance/harness.ts'
 import { sinkConformance } from '../../../testing/conformance/sink.ts'
-import { createFactory } from '../../../testing/factories.ts'
-import { memoryDeadLetters } from '../../memory/dead-letters.ts'
 import { SEVERITIES } from '../severity.ts'
 import { sentryId } from './ids.ts'
 import type { SentryOptions } from './options.ts'
 import { sentry } from './sink.ts'
 
-const make = createFactory({ clock: systemClock, random: systemRandom })
-const patience = new Patience({})
-const errorEvent = (payload: unknown = { amount: 1 }) =>
-  make.event({ type: 'payment.failed', headers: { severity: 'error' }, payload })
-const errorEvents = (count: number) => Array.from({ length: count }, () => errorEvent())
-const idsOf = (events: readonly { readonly id: string }[]) => events.map(({ id }) => sentryId(id))
-
-async function withSentry(
-  options: (receiver: SentryReceiver) => SentryOptions,
-  run: (receiver: SentryReceiver, sink: Sink) => Promise<void>,
-): Promise<void> {
-  const receiver = await sentryReceiver()
-  const sink = sentry(options(receiver))
-  try {
-    await run(receiver, sink)
-  } finally {
-    await sink.close!()
-    await receiver.close()
-  }
-}
-
-const clients: Sentry.NodeClient[] = []
-afterEach(async () => {
-  for (const client of clients.splice(0)) await client.close(1)
-})
-
-/** A client as a service has it, with hooks and filters of its own. */
-function clientFor(receiver: SentryReceiver, options: object = {}): Sentry.NodeClient {
-  const client = new Sentry.NodeClient({
-    dsn: receiver.dsn,
-    integrations: [],
-    stackParser: Sentry.defaultStackParser,
-    transport: Sentry.makeNodeTransport,
-    ...options,
-  })
-  client.init()
-  clients.push(client)
-  return client
-}
+afterEach(closeClients)
 
 const ways: Record<string, (receiver: SentryReceiver) => SentryOptions> = {
   'a DSN': ({ dsn }) => ({ dsn }),
@@ -144,7 +107,7 @@ describe.each(Object.entries(ways))('Sentry sink with %s', (way, options) => {
       receiver.refuse([sentryId(batch[2]!.id)])
       const result = await sink.write(batch, unstopped())
       expect(result!.rejected.map(({ index }) => index)).toEqual([2])
-      expect([...receiver.events.keys()].sort()).toEqual(idsOf([batch[1]!, batch[3]!]).sort())
+      expect([...receiver.events.keys()].sort()).toEqual(sentryIdsOf([batch[1]!, batch[3]!]).sort())
       receiver.misbehave({ status: 500 })
       await rejection(sink.write([make.event(), errorEvent()], unstopped()))
     })
@@ -154,256 +117,10 @@ describe.each(Object.entries(ways))('Sentry sink with %s', (way, options) => {
     await withSentry(options, async (receiver, sink) => {
       const batch = errorEvents(200)
       expect(await sink.write(batch, unstopped())).toEqual({ rejected: [] })
-      expect([...receiver.events.keys()].sort()).toEqual(idsOf(batch).sort())
+      expect([...receiver.events.keys()].sort()).toEqual(sentryIdsOf(batch).sort())
     })
   })
 })
-
-describe('Sentry sink', () => {
-  it('E17: an error is an exception with its stack, tags, fingerprint, trace and what came before it', async () => {
-    await withSentry(
-      ({ dsn }) => ({
-        dsn,
-        release: 'shop@1.2.3',
-        environment: 'staging',
-        tags: () => ({ 'tenant name': 'acme\ncorp', long: 'x'.repeat(300) }),
-        fingerprint: ({ type }) => [type, 'card'],
-      }),
-      async (receiver, sink) => {
-        const error = new TypeError('card declined')
-        const event = make.event({
-          id: '01890a5d-ac96-774b-bcce-b302099a8057',
-          type: 'payment.failed',
-          key: 'order-1',
-          headers: { severity: 'critical', traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01` },
-          payload: { orderId: 7, error: { name: error.name, message: error.message, stack: error.stack! } },
-        })
-        const before = make.event({ headers: { severity: 'warn' }, payload: { message: 'slow' } })
-        await sink.write([before, event], unstopped())
-        const [sent] = receiver.arrivals
-        expect(sent).toMatchObject({
-          event_id: '01890a5dac96774bbcceb302099a8057',
-          level: 'fatal',
-          release: 'shop@1.2.3',
-          environment: 'staging',
-          fingerprint: ['payment.failed', 'card'],
-          tags: {
-            'event.type': 'payment.failed',
-            'event.channel': 'orders',
-            tenant_name: 'acme corp',
-            long: 'x'.repeat(200),
-          },
-          contexts: {
-            trace: { trace_id: 'ab'.repeat(16), span_id: 'cd'.repeat(8) },
-            event: { id: event.id, key: 'order-1' },
-          },
-          exception: { values: [{ type: 'TypeError', value: 'card declined' }] },
-          extra: { payload: { orderId: 7 } },
-          breadcrumbs: [
-            { category: 'order.placed', level: 'warning', message: 'slow', data: { id: before.id } },
-          ],
-        })
-        const { exception } = sent as unknown as { exception: { values: { stacktrace: Stack }[] } }
-        const { frames } = exception.values[0]!.stacktrace
-        expect(frames.at(-1)!.filename).toContain('sink.int.test.ts')
-      },
-    )
-  })
-
-  it('E17: without an error it is a message, grouped by its type; payloads can be kept back', async () => {
-    await withSentry(
-      ({ dsn }) => ({ dsn, payload: false }),
-      async (receiver, sink) => {
-        await sink.write([make.event({ payload: { secret: 1 } }), errorEvent({ secret: 2 })], unstopped())
-        expect(receiver.arrivals[0]).toMatchObject({
-          message: 'payment.failed',
-          fingerprint: ['payment.failed'],
-        })
-        expect(receiver.requests[0]!.body.toString()).not.toContain('secret')
-      },
-    )
-  })
-
-  it('E17: an event that comes again has the same id, so Sentry keeps one, and its breadcrumbs are there once', async () => {
-    await withSentry(
-      ({ dsn }) => ({ dsn, maxBreadcrumbs: 2 }),
-      async (receiver, sink) => {
-        const crumbs = make.events(3)
-        const batch = [...crumbs, { ...errorEvent(), id: 'an id of their own' }]
-        receiver.misbehaveNext('reset-after')
-        await rejection(sink.write(batch, unstopped()))
-        await sink.write(batch, unstopped())
-        expect(receiver.arrivals).toHaveLength(2)
-        expect(receiver.events.size).toBe(1)
-        const shown = receiver.arrivals[1]!['breadcrumbs'] as { data: { id: string } }[]
-        expect(shown).toHaveLength(2)
-      },
-    )
-  })
-
-  it('E17: others become logs in one request, each outcome told', async () => {
-    await withSentry(
-      ({ dsn }) => ({ dsn, others: 'logs' }),
-      async (receiver, sink) => {
-        const batch = [...make.events(150), errorEvent()]
-        expect(await sink.write(batch, unstopped())).toEqual({ rejected: [] })
-        expect(receiver.requests).toHaveLength(3)
-        expect(receiver.logs).toHaveLength(150)
-        expect(receiver.logs[0]).toMatchObject({
-          level: 'info',
-          body: 'order.placed',
-          attributes: { 'event.id': { value: batch[0]!.id }, 'event.payload': { value: '{"amount":42}' } },
-        })
-        receiver.misbehaveNext({ status: 400 })
-        const result = await sink.write([...make.events(2), errorEvent()], unstopped())
-        expect(result!.rejected.map(({ index }) => index)).toEqual([0, 1])
-      },
-    )
-  })
-
-  it('E17: what the service has set up with Sentry.init is neither read nor changed', async () => {
-    const [ours, theirs] = [await sentryReceiver(), await sentryReceiver()]
-    const service = Sentry.init({ dsn: theirs.dsn, defaultIntegrations: false })
-    const sink = sentry({ dsn: ours.dsn })
-    const surroundings = () => [
-      Sentry.getClient(),
-      Sentry.lastEventId(),
-      process.listenerCount('uncaughtException'),
-    ]
-    const exits = process.listenerCount('beforeExit')
-    try {
-      await Sentry.withIsolationScope(async scope => {
-        scope.setUser({ id: 'somebody' })
-        Sentry.getCurrentScope().setTag('request', '17')
-        Sentry.captureException(new Error('of the service'))
-        const before = surroundings()
-        await sink.write([make.event(), errorEvent()], unstopped())
-        expect(surroundings()).toEqual(before)
-        Sentry.captureException(new Error('of the service as well'))
-        await Sentry.flush()
-      })
-      expect(ours.arrivals).toHaveLength(1)
-      expect(ours.arrivals[0]!['user']).toBeUndefined()
-      expect(Object.keys(ours.arrivals[0]!['tags'] as object)).toEqual(['event.type', 'event.channel'])
-      expect(theirs.arrivals.map(event => event['tags'])).toEqual([{ request: '17' }, { request: '17' }])
-      expect(theirs.arrivals[1]!['breadcrumbs'] ?? []).toEqual([])
-    } finally {
-      await sink.close!()
-      expect(process.listenerCount('beforeExit')).toBe(exits)
-      await service?.close(1)
-      await Promise.all([ours.close(), theirs.close()])
-    }
-  })
-
-  it.each([
-    ['beforeSend', { beforeSend: () => null }],
-    ['beforeSend that takes its time', { beforeSend: () => patience.quiet().then(() => null) }],
-    ['sampling', { sampleRate: 0 }],
-  ])('E17: what %s of a client of the service does not want counts as taken', async (_, options) => {
-    await withSentry(
-      receiver => ({ client: clientFor(receiver, options) }),
-      async (receiver, sink) => {
-        expect(await sink.write(errorEvents(2), unstopped())).toEqual({ rejected: [] })
-        expect(receiver.arrivals).toEqual([])
-      },
-    )
-  })
-
-  it('E17: hooks of a client of the service apply, slow ones too', async () => {
-    const beforeSend = async (event: Sentry.ErrorEvent) => {
-      await patience.quiet()
-      return { ...event, extra: { scrubbed: true } }
-    }
-    await withSentry(
-      receiver => ({ client: clientFor(receiver, { beforeSend }) }),
-      async (receiver, sink) => {
-        expect(await sink.write(errorEvents(2), unstopped())).toEqual({ rejected: [] })
-        expect(receiver.arrivals.map(event => event['extra'])).toEqual([
-          { scrubbed: true },
-          { scrubbed: true },
-        ])
-      },
-    )
-  })
-
-  it('E2: a client that drops because it has no room is told, not taken for granted', async () => {
-    const receiver = await sentryReceiver()
-    const client = clientFor(receiver, { transportOptions: { bufferSize: 1 } })
-    const sink = sentry({ client })
-    try {
-      receiver.misbehaveNext('hang')
-      client.captureMessage('somebody else, who hangs')
-      await patience.eventually(() => receiver.requests.length === 1, 'the other request')
-      expect(classify(await rejection(sink.write([errorEvent()], unstopped()))).retryable).toBe(true)
-    } finally {
-      await sink.close!()
-      await receiver.close()
-    }
-  })
-
-  it('E2: a client without a DSN is told as such', async () => {
-    const client = new Sentry.NodeClient({
-      integrations: [],
-      stackParser: Sentry.defaultStackParser,
-      transport: Sentry.makeNodeTransport,
-    })
-    const error = await rejection(sentry({ client }).write([errorEvent()], unstopped()))
-    expect(String(error)).toContain('no DSN')
-    expect(classify(error).retryable).toBe(false)
-  })
-
-  it('E17: requests that hang are ended with their write, so that none takes up room for ever', async () => {
-    await withSentry(
-      ({ dsn }) => ({ dsn }),
-      async (receiver, sink) => {
-        receiver.misbehave('hang')
-        const stop = new AbortController()
-        const stopped = rejection(sink.write(errorEvents(5), { signal: stop.signal }))
-        await patience.eventually(() => receiver.requests.length === 5, 'five requests')
-        stop.abort(new Error('time is over'))
-        expect(String(await stopped)).toContain('time is over')
-        receiver.misbehave(undefined)
-        expect(await sink.write(errorEvents(5), unstopped())).toEqual({ rejected: [] })
-      },
-    )
-  })
-
-  it('E17: through a dispatcher, an ingest that fails on command loses nothing', async () => {
-    await withSentry(
-      ({ dsn }) => ({ dsn }),
-      async (receiver, sink) => {
-        receiver.misbehaveNext({ status: 503 }, 'reset', { status: 429, headers: { 'retry-after': '0' } })
-        const events = createDispatcher({
-          sinks: { sentry: sink },
-          deadLetters: memoryDeadLetters(),
-          retry: { attempts: 8, backoff: fixed({ delayMs: 5 }) },
-        })
-        const tracked = errorEvents(6).map(({ type, payload }) =>
-          events.track({ type, payload, severity: 'error' }),
-        )
-        const outcomes = (await Promise.all(tracked)).map(({ sinks }) => sinks['sentry']!.outcome)
-        expect(outcomes).toEqual(Array(6).fill('delivered'))
-        expect(receiver.events.size).toBe(6)
-        await events.close()
-      },
-    )
-  })
-
-  it('F7: options are checked once; the key of a DSN is not shown', async () => {
-    expect(() => sentry({})).toThrow('give either dsn or client')
-    expect(() => sentry({ dsn: 'https://hunter2@host/nonsense' })).toThrow(/^(?!.*hunter2)[\s\S]*give a DSN/)
-    const client = { captureEvent() {}, sendEnvelope() {} } as never
-    expect(() => sentry({ client, release: 'x', environment: 'y' })).toThrow('2 faults')
-    expect(() => sentry({ client, capture: ['loud'] } as never)).toThrow('got "loud"; give one of \'trace\'')
-    const dead = sentry({ dsn: 'http://hunter2@127.0.0.1:9/1' })
-    expect(String(await rejection(dead.write([errorEvent()], unstopped())))).not.toContain('hunter2')
-    await dead.close!()
-  })
-})
-
-interface Stack {
-  readonly frames: readonly { readonly filename: string }[]
-}
 
 function idInContext(event: Readonly<Record<string, unknown>>): string {
   return (event['contexts'] as { event: { id: string } }).event.id

@@ -1,11 +1,12 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { PermanentError } from '../../../core/failure/signals.ts'
 import type { BatchShape, RejectedItem, Sink, WriteResult } from '../../../ports/sink.ts'
+import { brokenOption } from '../broken-option.ts'
 import { severityOf } from '../severity.ts'
 import { untilAborted } from '../until-aborted.ts'
 import { Breadcrumbs } from './breadcrumbs.ts'
 import { Deliveries } from './deliveries.ts'
-import { sentryEvent } from './event.ts'
+import { type SentryEvent, sentryEvent } from './event.ts'
 import { LOGS_IN_AN_ENVELOPE, logEnvelope } from './logs.ts'
 import { resolveSentryOptions, type SentryOptions, type SentrySettings } from './options.ts'
 import { limited, troubleOf } from './outcome.ts'
@@ -126,13 +127,19 @@ class SentrySink implements Sink {
     const waitMs = this.#limits.waitMs('error', clock.now())
     if (waitMs !== undefined) return limited(this.#subject, waitMs)
     const { deliveries, sdk, client } = opened
-    const { stackParser } = client.getOptions()
-    const event = sentryEvent(capture.event, capture.breadcrumbs, this.#settings, sdk, stackParser)
+    let event: SentryEvent
+    try {
+      const { stackParser } = client.getOptions()
+      event = sentryEvent(capture.event, capture.breadcrumbs, this.#settings, sdk, stackParser)
+    } catch (error) {
+      return brokenOption(this.#subject, error)
+    }
     try {
       const delivery = await untilAborted(deliveries.capture(event), signal)
-      if (delivery.kind === 'answered') this.#limits.note(delivery.response, clock.now())
-      const limitedMs = this.#limits.waitMs('error', clock.now())
-      return troubleOf(this.#subject, delivery, opened.lossOf(event.event_id), limitedMs)
+      const now = clock.now()
+      if (delivery.kind === 'answered') this.#limits.note(delivery.response, now)
+      const limitedMs = this.#limits.waitMs('error', now)
+      return troubleOf(this.#subject, delivery, limitedMs)
     } catch (error) {
       deliveries.forget(event.event_id)
       opened.stop(event.event_id)
@@ -170,9 +177,10 @@ class SentrySink implements Sink {
       opened.stop(envelope)
       throw error
     }
-    this.#limits.note(response, clock.now())
-    const limitedMs = this.#limits.waitMs(quota, clock.now())
-    return troubleOf(this.#subject, { kind: 'answered', response }, opened.lossOf(envelope), limitedMs)
+    const now = clock.now()
+    this.#limits.note(response, now)
+    const limitedMs = this.#limits.waitMs(quota, now)
+    return troubleOf(this.#subject, { kind: 'answered', response }, limitedMs)
   }
 
   #opened(): Promise<Opened> {
