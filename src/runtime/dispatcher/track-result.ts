@@ -11,7 +11,7 @@ import type { Failure } from '../../core/failure/failure.ts'
  * - `dead_lettered`: given up on, and a dead letter holds it.
  * - `dropped`: given up on, and not kept, because the filter or an option says so.
  * - `unsaved`: given up on, and neither the store nor the spill took the letter. The dispatcher goes on trying to save
- *   it for as long as it runs, but it is not durable anywhere.
+ *   it for as long as it runs, but it is not durable anywhere; when too many of them are waiting already, it does not.
  */
 export type OutcomeKind = 'delivered' | 'accepted' | 'dead_lettered' | 'dropped' | 'unsaved'
 
