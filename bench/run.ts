@@ -10,6 +10,10 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     about: 'cost of consuming a message and of tracking an event, on the memory adapters',
     load: () => import('./runtime.ts'),
   },
+  dispatch: {
+    about: 'events to receivers of their own process, one of them dead, beside pino-loki and OpenTelemetry',
+    load: () => import('./dispatch.ts'),
+  },
   rabbitmq: {
     about: 'consuming, publishing and failing on RabbitMQ, beside raw amqplib, rabbitmq-client and rascal',
     load: () => import('./rabbitmq.ts'),

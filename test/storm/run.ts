@@ -4,7 +4,6 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { DispatcherHealth } from '../../src/index.ts'
 import { perSecond, stormSvg } from './plot.ts'
-import { pushTo } from './push.ts'
 import { type StormFigures, type StormPlan, storm } from './storm.ts'
 
 const SECOND_MS = 1_000
@@ -29,7 +28,7 @@ function liveLines(scale: number): NonNullable<StormPlan['watch']> {
   let before = { elapsedMs: 0, delivered: 0 }
   return (health: DispatcherHealth, elapsedMs) => {
     if (elapsedMs - before.elapsedMs < SECOND_MS) return
-    const { delivered, buffered, breakerState } = health.sinks['sink']!
+    const { delivered, buffered, breakerState } = health.sinks['loki']!
     const count = delivered - before.delivered
     const bar = '█'.repeat(Math.round((count / scale) * 50))
     const time = `${(elapsedMs / SECOND_MS).toFixed(1)} s`.padStart(7)
@@ -44,10 +43,7 @@ async function run(of: number | 'off'): Promise<StormFigures> {
   write(
     `\n${waiting} events, the sink is down for ${downMs / SECOND_MS} s, ${of === 'off' ? 'no limit' : `at most ${of} retries a second`}`,
   )
-  const figures = await storm(
-    { waiting, downMs, limit: of, watch: liveLines(of === 'off' ? waiting : of) },
-    pushTo,
-  )
+  const figures = await storm({ waiting, downMs, limit: of, watch: liveLines(of === 'off' ? waiting : of) })
   const { mostInASecond, firstAfterMs, drainedAfterMs, lost, twice, letters, arrivals, backAtMs } = figures
   write(
     JSON.stringify({

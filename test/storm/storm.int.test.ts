@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { pushTo } from './push.ts'
 import { storm } from './storm.ts'
 
 /** `npm run storm` is the same with 1 000 events and 10 s. */
@@ -12,7 +11,7 @@ describe('a storm, in real time and over real sockets', () => {
   it('E5: however the receiver cuts its seconds, none has more than the limit; all come, once, in time', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    const figures = await storm({ waiting: WAITING, downMs: DOWN_MS, limit: LIMIT }, pushTo)
+    const figures = await storm({ waiting: WAITING, downMs: DOWN_MS, limit: LIMIT })
     expect(figures).toMatchObject({ lost: 0, twice: 0, letters: 0 })
     expect(figures.mostInASecond).toBeLessThanOrEqual(LIMIT)
     // At the pace of the limit it takes two seconds and a bit; four times that is a machine with other things to do.
@@ -21,7 +20,7 @@ describe('a storm, in real time and over real sockets', () => {
   })
 
   it('E5: without the limit the sink is stormed', { timeout: TIMEOUT_MS }, async () => {
-    const figures = await storm({ waiting: WAITING, downMs: DOWN_MS, limit: 'off' }, pushTo)
+    const figures = await storm({ waiting: WAITING, downMs: DOWN_MS, limit: 'off' })
     expect(figures).toMatchObject({ lost: 0, letters: 0 })
     expect(figures.mostInASecond).toBeGreaterThan(2 * LIMIT)
   })

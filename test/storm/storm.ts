@@ -1,7 +1,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { memoryDeadLetters } from '../../src/adapters/memory/index.ts'
-import { createDispatcher, type DispatcherHealth, fixed, type Sink } from '../../src/index.ts'
+import { loki } from '../../src/adapters/sinks/index.ts'
+import { createDispatcher, type DispatcherHealth, fixed } from '../../src/index.ts'
 import { systemClock } from '../../src/ports/system-clock.ts'
 import type { Arrival, Command, Told } from './receiver.ts'
 
@@ -71,12 +72,12 @@ class Receiver {
 }
 
 /** Real time and real sockets: the sink is down, events wait, it comes back, and its receiver counts. */
-export async function storm(plan: StormPlan, sinkAt: (url: string) => Sink): Promise<StormFigures> {
+export async function storm(plan: StormPlan): Promise<StormFigures> {
   const { waiting, downMs, limit, watch } = plan
   const receiver = await Receiver.start()
   const deadLetters = memoryDeadLetters()
   const events = createDispatcher({
-    sinks: { sink: sinkAt(receiver.url) },
+    sinks: { loki: loki({ url: receiver.url }) },
     deadLetters,
     whenOpen: 'wait',
     retry: { attempts: 100, backoff: fixed({ delayMs: 500 }) },

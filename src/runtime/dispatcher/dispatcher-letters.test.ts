@@ -74,4 +74,33 @@ describe('letters of a dispatcher', () => {
     expect((await letters.stats()).count).toBe(1_000)
     expect(state.mostAtOnce).toBe(100)
   })
+
+  it('E14: callers that do not wait cannot fill the memory with letters: beyond a bound they are told', async () => {
+    const clock = new FakeClock()
+    const recorder = new Recorder()
+    const store = Promise.withResolvers<void>()
+    const deadLetters = { send: () => store.promise, close: async () => {} }
+    const events = createDispatcher({
+      sinks: { down },
+      deadLetters,
+      clock,
+      observer: recorder.observer,
+      rateLimit: { perSecond: 1 },
+    })
+    const outcomes: unknown[] = []
+    for (let n = 0; n < 1 + 10_000 + 3; n++)
+      void events.track({ type: 'x' }, { wait: 'accepted', onFailure: 'swallow' }).then(({ sinks }) => {
+        outcomes.push(sinks.down)
+      })
+    await clock.advance(0)
+    const lost = { outcome: 'unsaved', reason: 'rate_limited' }
+    expect(outcomes).toEqual([{ outcome: 'accepted' }, lost, lost, lost])
+    expect(recorder.count('eventDropped')).toBe(3)
+    store.resolve()
+    await clock.advance(1)
+    expect(outcomes).toHaveLength(10_004)
+    expect(
+      outcomes.filter(outcome => (outcome as { outcome: string }).outcome === 'dead_lettered'),
+    ).toHaveLength(10_000)
+  })
 })

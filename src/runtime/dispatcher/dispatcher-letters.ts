@@ -10,6 +10,8 @@ import { Fifo } from './lane-fifo.ts'
 const SAVES_AT_ONCE = 100
 /** Letters that no store took, kept in memory for another try. */
 const MOST_HELD = 10_000
+/** Letters of events that are in no buffer, on their way to the store: callers that do not wait could bring any number. */
+const MOST_UNBUFFERED = 10_000
 const RETRY_MS = 500
 const RETRY_MAX_MS = 30_000
 
@@ -36,6 +38,7 @@ export class DispatcherLetters {
   readonly #rescues: Promise<void>[] = []
   readonly #waiting = new Fifo<Save>()
   #saving = 0
+  #unbuffered = 0
   /** By id: a letter that is told again replaces itself. */
   readonly #held = new Map<string, Save>()
   #retryMs = RETRY_MS
@@ -61,6 +64,18 @@ export class DispatcherLetters {
       this.#waiting.push({ letter, circumstances, tell })
       this.#startSaves()
     })
+  }
+
+  /** The same for an event that counts in no buffer. When there are too many of them at once it is lost, and told as such. */
+  async saveUnbuffered(letter: DeadLetter, circumstances: LetterCircumstances): Promise<Kept> {
+    if (this.#unbuffered >= MOST_UNBUFFERED) {
+      this.#lose(letter)
+      return 'unsaved'
+    }
+    this.#unbuffered++
+    const kept = await this.save(letter, circumstances)
+    this.#unbuffered--
+    return kept
   }
 
   /**

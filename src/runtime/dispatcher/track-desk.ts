@@ -9,6 +9,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
 import { observe } from '../observe.ts'
 import type { DispatcherLetters, Kept } from './dispatcher-letters.ts'
+import { EVERY_SINK } from './door.ts'
 import type { TrackJournal } from './track-journal.ts'
 import { ACCEPTED, DELIVERED, type SinkOutcome, type SinkOutcomes, sameForAll } from './track-result.ts'
 import type { GiveUp, Tracked } from './tracked.ts'
@@ -46,8 +47,11 @@ export class TrackDesk {
 
   /** Saves what a sink, or the door for all of them, gives up on. `inVain`: with that, no sink of a job's event is left. */
   save(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): Promise<Kept> {
+    const { letters } = this.#setup
     const letter = this.#letter(subject, handler, giveUp, inVain)
-    return this.#setup.letters.save(letter, { error: giveUp.thrown, failure: giveUp.failure })
+    const circumstances = { error: giveUp.thrown, failure: giveUp.failure }
+    const isBuffered = handler !== EVERY_SINK && giveUp.reason !== 'buffer_full'
+    return isBuffered ? letters.save(letter, circumstances) : letters.saveUnbuffered(letter, circumstances)
   }
 
   async saveAgain(tracked: Tracked, giveUps: ReadonlyMap<string, GiveUp>): Promise<void> {

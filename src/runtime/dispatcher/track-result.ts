@@ -12,7 +12,7 @@ import type { Failure } from '../../core/failure/failure.ts'
  * - `dropped`: given up on, and not kept, because the filter or an option says so.
  * - `journaled`: the dispatcher closed before the sink took it. The journal has it, and the next process sends it.
  * - `unsaved`: given up on, and neither the store nor the spill took the letter. The dispatcher goes on trying to save
- *   it for as long as it runs, but it is not durable anywhere.
+ *   it for as long as it runs, but it is not durable anywhere; when too many of them are waiting already, it does not.
  */
 export type OutcomeKind = 'delivered' | 'accepted' | 'dead_lettered' | 'dropped' | 'journaled' | 'unsaved'
 

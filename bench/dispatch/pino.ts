@@ -1,0 +1,31 @@
+import { pino } from 'pino'
+import { nextTurn } from '../../src/ports/system-clock.ts'
+import type { Candidate, Targets } from './candidate.ts'
+import { payloadOf, TYPE } from './payload.ts'
+
+/** Batches are sent when so many seconds are over; by default five, and then the last few thousand would wait for it. */
+const INTERVAL_S = 0.1
+
+/** In a worker thread with batching on, as its makers advise, and without the bound beyond which it drops lines. */
+export function pinoLoki({ live, dead }: Targets): Candidate {
+  const targets = [...live, ...dead].map(host => ({
+    target: 'pino-loki',
+    options: {
+      host,
+      labels: { job: 'bench' },
+      batching: { interval: INTERVAL_S, maxBufferSize: 0 },
+      silenceErrors: true,
+    },
+  }))
+  const transport = pino.transport({ targets })
+  const logger = pino({}, transport)
+  return {
+    emit(order) {
+      logger.info(payloadOf(order), TYPE)
+    },
+    room: nextTurn,
+    async close() {
+      transport.end()
+    },
+  }
+}

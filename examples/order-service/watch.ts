@@ -1,0 +1,60 @@
+import { clearInterval, setInterval } from 'node:timers'
+import type { DispatcherHealth } from 'lazaret'
+import type { OrderEvents } from './events.ts'
+import type { FarSide } from './far-side-process.ts'
+import { Rate } from './rate.ts'
+
+const LOOK_EVERY_MS = 250
+const KEPT = 240
+
+/** What the plot shows of one moment. */
+export interface Sample {
+  /** Since the process started. */
+  readonly atMs: number
+  /** Events that Loki took in the last second, as it counts them; a Loki of your own is believed to have what was sent. */
+  readonly perSecond: number
+  readonly waiting: number
+  readonly isFailing: boolean
+  readonly health: DispatcherHealth
+}
+
+/** Looks at the dispatcher and at the far side a few times a second, and tells whoever watches. */
+export class Watch {
+  readonly samples: Sample[] = []
+  readonly #events: OrderEvents
+  readonly #farSide: FarSide | undefined
+  readonly #watchers = new Set<(sample: Sample) => void>()
+  readonly #delivered = new Rate()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(events: OrderEvents, farSide: FarSide | undefined) {
+    this.#events = events
+    this.#farSide = farSide
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS)
+  }
+
+  watch(watcher: (sample: Sample) => void): () => void {
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  #look(): void {
+    const health = this.#events.health()
+    const { buffered, delivered } = health.sinks.loki
+    const rate = this.#delivered.look(delivered)
+    const sample = {
+      atMs: process.uptime() * 1_000,
+      perSecond: this.#farSide?.lokiPerSecond ?? rate,
+      waiting: buffered,
+      isFailing: this.#farSide?.failing.includes('loki') ?? false,
+      health,
+    }
+    this.samples.push(sample)
+    if (this.samples.length > KEPT) this.samples.shift()
+    for (const watcher of this.#watchers) watcher(sample)
+  }
+}
