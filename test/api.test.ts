@@ -4,6 +4,8 @@ import { expect, it } from 'vitest'
 import { publicApi } from './support/api.ts'
 import { ROOT } from './support/source.ts'
 
+const COMPILE_MS = 60_000
+
 it('the public surface is the committed one; if the change is meant, run `npm run api` and review the diff', () => {
   const actual = publicApi()
   const committed = new Map(
@@ -13,4 +15,4 @@ it('the public surface is the committed one; if the change is meant, run `npm ru
   )
   expect([...actual.keys()].sort()).toEqual([...committed.keys()].sort())
   for (const [name, text] of actual) expect(text, `api/${name}`).toBe(committed.get(name))
-})
+}, COMPILE_MS)
