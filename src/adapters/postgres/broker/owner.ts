@@ -1,3 +1,4 @@
+import { Steadiness } from '../../../core/steadiness.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { ask } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
@@ -5,7 +6,6 @@ import { numbers } from '../columns.ts'
 import { PostgresClosedError } from '../errors.ts'
 import { Gathering } from './gathering.ts'
 import type { Holding, Taken } from './holdings.ts'
-import { Steadiness } from './steadiness.ts'
 
 const MOST_AT_ONCE = 10_000
 

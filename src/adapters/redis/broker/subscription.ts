@@ -1,0 +1,257 @@
+import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
+import type { Delivery, Settlement, Subscription } from '../../../ports/broker.ts'
+import { DeliveryLostError } from '../../../ports/broker-errors.ts'
+import type { DeadLetterQueue } from '../../../ports/dead-letters.ts'
+import type { RedisConnection } from '../connection.ts'
+import { run } from '../script.ts'
+import { Acks } from './acks.ts'
+import { StreamDelivery } from './delivery.ts'
+import type { Hole } from './entry.ts'
+import { Intake } from './intake.ts'
+import { Member } from './member.ts'
+import type { RedisStreamsSettings } from './options.ts'
+import { atMost, persist, tell } from './persistence.ts'
+import type { HandlerPlaces } from './places.ts'
+import { Reader } from './reader.ts'
+import { Returns } from './returns.ts'
+import { Rounds } from './rounds.ts'
+import { FINISH } from './scripts/finishing.ts'
+import { BRING_DUE } from './scripts/returning.ts'
+
+const MOST_DUE_AT_ONCE = 100
+/** How long closing waits for a server that does not answer. */
+const CLOSE_MS = 5_000
+
+export interface SubscriptionParts {
+  readonly settings: RedisStreamsSettings
+  readonly places: HandlerPlaces
+  readonly prefetch: number
+  readonly on: RedisConnection
+  /** Where letters go that nobody else has saved. */
+  readonly letters: DeadLetterQueue | undefined
+  newName(): string
+  left(subscription: StreamSubscription): void
+}
+
+/** One of the consumers that share the work of a handler. */
+export class StreamSubscription implements Subscription {
+  readonly #parts: SubscriptionParts
+  readonly #open = new Set<StreamDelivery>()
+  readonly #member: Member
+  readonly #intake: Intake
+  readonly #reader: Reader
+  readonly #acks: Acks
+  readonly #returns: Returns
+  readonly #rounds: Rounds
+  readonly #settling = new Set<Promise<unknown>>()
+  #isClosed = false
+  /** Nothing is tried again any more: whoever closes has waited long enough. */
+  #isGivenUp = false
+  #closing: Promise<void> | undefined
+
+  constructor(parts: SubscriptionParts, deliver: (delivery: Delivery) => void) {
+    const { settings, places, on, newName } = parts
+    const isGivenUp = () => this.#isGivenUp
+    this.#parts = parts
+    this.#member = new Member(on, places, settings, newName, () => this.#lose())
+    this.#acks = new Acks(on, places, settings, isGivenUp, () => this.#madeRoom())
+    this.#returns = new Returns(on, places, settings, isGivenUp)
+    this.#intake = new Intake({ on, places, settings, room: () => this.#room() }, delivery => {
+      this.#open.add(delivery)
+      deliver(delivery)
+    })
+    this.#reader = new Reader(on.another('reading'), places, settings, {
+      consumer: () => this.#member.name,
+      room: () => this.#room() - this.#intake.held,
+      known: () =>
+        new Set([...this.#open, ...this.#acks.underWay, ...this.#intake.all].map(({ mark }) => mark)),
+      receive: entries => this.#intake.receive(entries),
+      giveBack: async entries => this.#giveBack(await this.#intake.read(entries)),
+      bury: holes => this.#bury(holes),
+      enter: () => this.#member.enter(),
+    })
+    this.#rounds = new Rounds({
+      clock: settings.clock,
+      maxPollMs: settings.maxPollMs,
+      beatMs: settings.leaseMs / 3,
+      bringDue: () => this.#bringDue(),
+      beat: () => this.#beat(),
+    })
+  }
+
+  async enter(): Promise<void> {
+    await this.#member.enter()
+    await this.#member.reclaim()
+  }
+
+  /** The subscriber knows of its subscription now, so that deliveries may come. */
+  start(): void {
+    if (this.#isClosed) return
+    this.#rounds.start()
+    this.#reader.resume()
+  }
+
+  async begin(delivery: Delivery, ended: readonly AttemptRecord[]): Promise<void> {
+    if (!this.#holds(delivery)) throw this.#lost()
+    delivery.hasNotes ||= ended.length > 0
+    delivery.begin(ended)
+    if (!(await this.#member.begin(delivery)) || !this.#open.has(delivery)) throw this.#lost()
+  }
+
+  settle(delivery: Delivery, settlement: Settlement): void | Promise<void> {
+    if (!this.#holds(delivery)) return Promise.reject(this.#lost())
+    this.#open.delete(delivery)
+    switch (settlement.outcome) {
+      case 'done':
+        return this.#finish(delivery)
+      case 'dead':
+        if (settlement.saved || this.#parts.letters === undefined) return this.#finish(delivery)
+        return this.#track(this.#keep(this.#parts.letters, delivery, settlement))
+      case 'retry':
+        delivery.end(settlement.ended)
+        return this.#track(this.#return(delivery, delivery.past, settlement.notBefore))
+      case 'release':
+        return this.#track(this.#return(delivery, delivery.pastTakenBack, settlement.notBefore))
+    }
+  }
+
+  pause(): void {
+    this.#intake.pause()
+    this.#reader.pause()
+  }
+
+  resume(): void {
+    if (this.#isClosed) return
+    this.#intake.resume()
+    this.#reader.resume()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  #finish(delivery: StreamDelivery): void {
+    this.#member.end(delivery)
+    this.#acks.add(delivery)
+  }
+
+  /** The letter is durable before the event is acknowledged. */
+  async #keep(
+    letters: DeadLetterQueue,
+    delivery: StreamDelivery,
+    { letter }: Extract<Settlement, { outcome: 'dead' }>,
+  ): Promise<void> {
+    await persist(
+      this.#parts.settings,
+      () => this.#isGivenUp,
+      () => letters.send(letter),
+    )
+    if (this.#isGivenUp) throw this.#lost()
+    this.#finish(delivery)
+  }
+
+  async #return(delivery: StreamDelivery, past: StreamDelivery['past'], notBefore: number): Promise<void> {
+    const delayMs = notBefore - this.#parts.settings.clock.now()
+    const { side, id } = delivery
+    const isBack = await this.#returns.add({
+      side,
+      id,
+      past,
+      delayMs,
+      text: () => this.#intake.textOf(delivery),
+    })
+    // Not before it is settled: if the process dies until then, the attempt it was about must count.
+    this.#member.end(delivery)
+    if (!isBack) throw this.#lost()
+    if (delayMs > 0) this.#rounds.wakeIn(delayMs)
+  }
+
+  async #track(settling: Promise<void>): Promise<void> {
+    this.#settling.add(settling)
+    try {
+      await settling
+    } finally {
+      this.#settling.delete(settling)
+      this.#madeRoom()
+    }
+  }
+
+  /** As if they had not been handed over, but for the attempts that began meanwhile. */
+  async #giveBack(deliveries: readonly StreamDelivery[]): Promise<void> {
+    await Promise.all(
+      deliveries.map(delivery => {
+        const { side, id, past } = delivery
+        return this.#returns.add({ side, id, past, delayMs: 0, text: () => this.#intake.textOf(delivery) })
+      }),
+    )
+  }
+
+  async #close(): Promise<void> {
+    const { clock } = this.#parts.settings
+    this.#isClosed = true
+    this.#intake.pause()
+    await this.#reader.stop()
+    await atMost(clock, CLOSE_MS, Promise.all([this.#acks.settled(), ...this.#settling]))
+    const open = [...this.#open, ...this.#intake.takeAll()]
+    this.#open.clear()
+    await atMost(clock, CLOSE_MS, this.#giveBack(open))
+    await this.#rounds.end()
+    await this.#member.resign().catch((error: unknown) => tell(this.#parts.settings.onError, error))
+    this.#isGivenUp = true
+    this.#parts.left(this)
+  }
+
+  /** Taken for dead: others have all that this one had. */
+  #lose(): void {
+    this.#open.clear()
+    this.#intake.takeAll()
+    this.#madeRoom()
+  }
+
+  #room(): number {
+    return this.#parts.prefetch - this.#open.size - this.#acks.count - this.#settling.size
+  }
+
+  #madeRoom(): void {
+    this.#intake.pump()
+    this.#reader.wake()
+  }
+
+  async #bringDue(): Promise<number | undefined> {
+    const { on, places, settings } = this.#parts
+    try {
+      const { moved, dueInMs } = await run(
+        on,
+        BRING_DUE,
+        [places.own, places.waiting],
+        [String(MOST_DUE_AT_ONCE)],
+      )
+      return moved === MOST_DUE_AT_ONCE ? 0 : dueInMs
+    } catch (error) {
+      tell(settings.onError, error)
+      return undefined
+    }
+  }
+
+  /** One that fails is made up for by the next; if none works, the lease runs out. */
+  async #beat(): Promise<void> {
+    const duties = [() => this.#member.beat(), () => this.#member.reclaim(), () => this.#acks.trim()]
+    for (const duty of duties)
+      await duty().catch((error: unknown) => tell(this.#parts.settings.onError, error))
+  }
+
+  async #bury(holes: readonly Hole[]): Promise<void> {
+    const { events, own, notes, handler } = this.#parts.places
+    const marks = holes.flatMap(({ side, id }) => [side, id])
+    await run(this.#parts.on, FINISH, [events, own, notes], [handler, ...marks], { again: true })
+  }
+
+  #holds(delivery: Delivery): delivery is StreamDelivery {
+    return delivery instanceof StreamDelivery && this.#open.has(delivery)
+  }
+
+  #lost(): DeliveryLostError {
+    return new DeliveryLostError(this.#parts.settings.name, this.#parts.places.channel)
+  }
+}
