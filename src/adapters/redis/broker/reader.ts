@@ -113,9 +113,10 @@ export class Reader {
     const words = ['XREADGROUP', 'GROUP', handler, this.#hooks.consumer(), 'COUNT', String(MOST_READ)]
     let after: [own: string, events: string] = ['0', '0']
     for (;;) {
+      // Before it is asked: what is settled by the time of the answer was known all the same.
+      const known = this.#hooks.known()
       const { entries, holes } = await this.#ask(words, after)
       if (holes.length > 0) await this.#hooks.bury(holes)
-      const known = this.#hooks.known()
       const unknown = entries.filter(({ side, id }) => !known.has(`${side} ${id}`))
       if (unknown.length > 0) await this.#hooks.receive(unknown)
       const all = [...entries, ...holes]

@@ -43,7 +43,8 @@ export class StreamSubscription implements Subscription {
   readonly #acks: Acks
   readonly #returns: Returns
   readonly #rounds: Rounds
-  readonly #settling = new Set<Promise<unknown>>()
+  /** Settled, and that is being written down. */
+  readonly #settling = new Map<StreamDelivery, Promise<void>>()
   #isClosed = false
   /** Nothing is tried again any more: whoever closes has waited long enough. */
   #isGivenUp = false
@@ -63,8 +64,7 @@ export class StreamSubscription implements Subscription {
     this.#reader = new Reader(on.another('reading'), places, settings, {
       consumer: () => this.#member.name,
       room: () => this.#room() - this.#intake.held,
-      known: () =>
-        new Set([...this.#open, ...this.#acks.underWay, ...this.#intake.all].map(({ mark }) => mark)),
+      known: () => this.#known(),
       receive: entries => this.#intake.receive(entries),
       giveBack: async entries => this.#giveBack(await this.#intake.read(entries)),
       bury: holes => this.#bury(holes),
@@ -106,12 +106,12 @@ export class StreamSubscription implements Subscription {
         return this.#finish(delivery)
       case 'dead':
         if (settlement.saved || this.#parts.letters === undefined) return this.#finish(delivery)
-        return this.#track(this.#keep(this.#parts.letters, delivery, settlement))
+        return this.#track(delivery, this.#keep(this.#parts.letters, delivery, settlement))
       case 'retry':
         delivery.end(settlement.ended)
-        return this.#track(this.#return(delivery, delivery.past, settlement.notBefore))
+        return this.#track(delivery, this.#return(delivery, delivery.past, settlement.notBefore))
       case 'release':
-        return this.#track(this.#return(delivery, delivery.pastTakenBack, settlement.notBefore))
+        return this.#track(delivery, this.#return(delivery, delivery.pastTakenBack, settlement.notBefore))
     }
   }
 
@@ -167,12 +167,12 @@ export class StreamSubscription implements Subscription {
     if (delayMs > 0) this.#rounds.wakeIn(delayMs)
   }
 
-  async #track(settling: Promise<void>): Promise<void> {
-    this.#settling.add(settling)
+  async #track(delivery: StreamDelivery, settling: Promise<void>): Promise<void> {
+    this.#settling.set(delivery, settling)
     try {
       await settling
     } finally {
-      this.#settling.delete(settling)
+      this.#settling.delete(delivery)
       this.#madeRoom()
     }
   }
@@ -192,7 +192,7 @@ export class StreamSubscription implements Subscription {
     this.#isClosed = true
     this.#intake.pause()
     await this.#reader.stop()
-    await atMost(clock, CLOSE_MS, Promise.all([this.#acks.settled(), ...this.#settling]))
+    await atMost(clock, CLOSE_MS, Promise.allSettled([this.#acks.settled(), ...this.#settling.values()]))
     const open = [...this.#open, ...this.#intake.takeAll()]
     this.#open.clear()
     await atMost(clock, CLOSE_MS, this.#giveBack(open))
@@ -211,6 +211,11 @@ export class StreamSubscription implements Subscription {
 
   #room(): number {
     return this.#parts.prefetch - this.#open.size - this.#acks.count - this.#settling.size
+  }
+
+  #known(): ReadonlySet<string> {
+    const known = [this.#open, this.#settling.keys(), this.#acks.underWay, this.#intake.all]
+    return new Set(known.flatMap(deliveries => Array.from(deliveries, ({ mark }) => mark)))
   }
 
   #madeRoom(): void {
