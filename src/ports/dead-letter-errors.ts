@@ -12,16 +12,19 @@ export class DeadLettersClosedError extends LazaretError {
   }
 }
 
+const DISK_FULL = 'no space is left on the disk; make room there'
+
 /** No room for one more letter. The caller still has the event, and no letter was dropped. */
 export class DeadLettersFullError extends LazaretError {
   override readonly name = 'DeadLettersFullError'
-  /** How many letters fit; undefined where it is the disk that is full. */
+  /** How many letters fit; undefined where it is the disk, or the memory of a server, that is full. */
   readonly capacity: number | undefined
 
-  constructor(name: string, capacity: number | undefined, cause?: unknown) {
+  /** `remedy` is for a store whose room is not a disk's. */
+  constructor(name: string, capacity: number | undefined, cause?: unknown, remedy: string = DISK_FULL) {
     const problem =
       capacity === undefined
-        ? `no space is left on the disk; make room there${reasonOf(cause)}`
+        ? `${remedy}${reasonOf(cause)}`
         : `full with ${capacity}; replay or delete letters, or raise the capacity`
     // Room can be made at any moment, and until then the event is kept where it is.
     super(`dead letters '${name}': ${problem}`, {

@@ -127,6 +127,21 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     expect(wrong).toMatchObject({ reply: 'ERR', trouble: 'reply' })
   })
 
+  it('F2/S3: a replica is told of, and its name is looked up anew', async () => {
+    const connection = connect()
+    const key = keysOf('replica').of('sum')
+    await run(connection, add, [key], ['1'])
+    const myId = () => connection.send('asking', ['CLIENT', 'ID'])
+    const before = await myId()
+    await server.node!.command('REPLICAOF', '127.0.0.1', '1')
+    const error = await run(connection, add, [key], ['1']).catch(thrown => thrown)
+    await server.node!.command('REPLICAOF', 'NO', 'ONE')
+    expect(error).toMatchObject({ reply: 'READONLY', retryable: true })
+    expect(error.message).toContain('connect to the primary')
+    expect(await myId()).not.toBe(before)
+    expect(await run(connection, add, [key], ['1'])).toBe(2)
+  })
+
   it('closing ends what is under way and what comes after', async () => {
     const connection = connect()
     const waiting = connection.send('waiting', ['BLPOP', keysOf('x').of('never'), '0'], { blockMs: 60_000 })

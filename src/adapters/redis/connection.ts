@@ -21,6 +21,8 @@ interface Call extends Pending {
   /** How many answers had come before it. */
   readonly heardBefore: number
   client: AnyRedisClient | undefined
+  /** What a server that has just started has answered so far. */
+  refusal: RedisError | undefined
   isOver: boolean
   stopWaiting: Cancel
   stopBlocking: Cancel
@@ -30,6 +32,8 @@ interface Call extends Pending {
 
 /** Texts come as texts, whatever the caller's own client maps them to. */
 const AS_TEXT = { typeMapping: {} }
+/** Between two looks at whether a server has read its data. */
+const LOADING_POLL_MS = 50
 const NOTHING_TO_CANCEL: Cancel = () => {}
 const NO_OPTIONS: SendOptions = {}
 
@@ -93,6 +97,7 @@ export class RedisConnection {
     const call: Call = {
       ...asked,
       client: undefined,
+      refusal: undefined,
       isOver: false,
       dueAtLook: 0,
       heardBefore: this.#heard,
@@ -134,14 +139,28 @@ export class RedisConnection {
   }
 
   #refused(call: Call, error: unknown): void {
-    if (isReplyError(error)) {
-      this.#heard += 1
-      this.#fail(call, new RedisError(call.doing, 'reply', error))
-      return
+    if (isReplyError(error)) this.#answeredNo(call, error)
+    else {
+      const wasSent = !isNeverSent(error)
+      if ((!wasSent || call.options.again === true) && this.#canGoAgain(call)) this.#dispatch(call)
+      else this.#fail(call, new RedisError(call.doing, wasSent ? 'lost' : 'unreachable', error))
     }
-    const wasSent = !isNeverSent(error)
-    if ((!wasSent || call.options.again === true) && this.#canGoAgain(call)) this.#dispatch(call)
-    else this.#fail(call, new RedisError(call.doing, wasSent ? 'lost' : 'unreachable', error))
+  }
+
+  #answeredNo(call: Call, error: Error): void {
+    this.#heard += 1
+    const refusal = new RedisError(call.doing, 'reply', error)
+    if (refusal.reply === 'LOADING' && this.#link !== undefined && !call.isOver) this.#later(call, refusal)
+    else this.#fail(call, refusal)
+    // The name of the server may lead to another one by now.
+    if (refusal.reply === 'READONLY') this.#link?.drop(call.client as RedisClient, error)
+  }
+
+  /** The server has just started and takes nothing before it has read its data. */
+  #later(call: Call, refusal: RedisError): void {
+    call.client = undefined
+    call.refusal = refusal
+    call.stopWaiting = this.#settings.clock.schedule(LOADING_POLL_MS, () => this.#dispatch(call))
   }
 
   /** On a client of the caller's own, coming back is the client's business, and it may refuse at once for ever. */
@@ -150,9 +169,10 @@ export class RedisConnection {
   }
 
   #expire(call: Call): void {
-    const { doing, client, heardBefore } = call
+    const { doing, client, heardBefore, refusal } = call
     const problem = new Error(`no answer within ${this.#settings.timeoutMs} ms`)
-    if (client === undefined) this.#fail(call, new RedisError(doing, 'unreachable', this.#link!.problem))
+    if (client === undefined)
+      this.#fail(call, refusal ?? new RedisError(doing, 'unreachable', this.#link!.problem))
     else this.#fail(call, new RedisError(doing, 'silent', problem))
     // Nothing at all came on it since: it may be one that leads nowhere any more.
     if (client !== undefined && this.#heard === heardBefore) this.#link?.drop(client as RedisClient, problem)

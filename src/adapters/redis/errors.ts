@@ -55,6 +55,15 @@ export class RedisError extends LazaretError {
   }
 }
 
+/** The server answers, and cannot be used. */
+export class RedisServerError extends LazaretError {
+  override readonly name = 'RedisServerError'
+
+  constructor(problem: string, remedy: string) {
+    super(`redis: the server ${problem}; ${remedy}`, { code: 'LAZARET_STORE_FAILED', retryable: false })
+  }
+}
+
 /** Used after `close`. */
 export class RedisClosedError extends LazaretError {
   override readonly name = 'RedisClosedError'
@@ -64,6 +73,19 @@ export class RedisClosedError extends LazaretError {
       code: 'LAZARET_STORE_CLOSED',
       retryable: false,
     })
+  }
+}
+
+/** Replays have ids of their own; two with the same one are a mistake, and so are two items with the same position. */
+export class ReplayExistsError extends LazaretError {
+  override readonly name = 'ReplayExistsError'
+
+  constructor(id: string, why: 'exists' | 'incomplete' = 'exists') {
+    const problem =
+      why === 'exists'
+        ? 'is there already; give a new one another id'
+        : 'not all of its items can be kept; give each a position of its own, and plan it again'
+    super(`replay ${id}: ${problem}`, { code: 'LAZARET_REPLAY_REFUSED', retryable: false })
   }
 }
 

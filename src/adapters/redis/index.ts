@@ -11,10 +11,25 @@ export type {
   RedisClusterClient,
   RedisCommandOptions,
 } from './client.ts'
-export { ClientMissingError, RedisClosedError, RedisError, type RedisTrouble } from './errors.ts'
 export {
+  ClientMissingError,
+  RedisClosedError,
+  RedisError,
+  RedisServerError,
+  type RedisTrouble,
+  ReplayExistsError,
+} from './errors.ts'
+export type { RedisDeadLetters } from './letters/dead-letters.ts'
+export type { RedisUsage } from './letters/memory.ts'
+export type { RedisLedger } from './operating/ledger.ts'
+export {
+  DEFAULT_LEDGER_RETENTION_MS,
   DEFAULT_RECONNECT_BASE_MS,
   DEFAULT_RECONNECT_MAX_MS,
+  DEFAULT_RETENTION_MS,
   DEFAULT_TIMEOUT_MS,
   type RedisConnectionOptions,
+  type RedisOptions,
 } from './options.ts'
+export { isVersionEnough, LEAST_VERSION, type ServerFindings } from './server.ts'
+export { connectRedis, openRedis, type RedisStore, redisDeadLetters, redisLedger } from './store.ts'

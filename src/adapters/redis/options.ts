@@ -1,13 +1,25 @@
 import { OptionsError } from '../../core/options/faults.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { callable, milliseconds, optional, text, that, withDefault } from '../../core/options/rules.ts'
+import {
+  callable,
+  integer,
+  milliseconds,
+  optional,
+  text,
+  that,
+  withDefault,
+} from '../../core/options/rules.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import type { Random } from '../../core/random.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { clockRule, randomRule } from '../../ports/clock-rules.ts'
+import { type Codec, plainCodec } from '../../ports/letter-codec.ts'
 import { type AnyRedisClient, isRedisClient } from './client.ts'
 import { DEFAULT_PREFIX } from './keys.ts'
 
+const DAY_MS = 86_400_000
+export const DEFAULT_RETENTION_MS = 7 * DAY_MS
+export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
 export const DEFAULT_TIMEOUT_MS = 5_000
 export const DEFAULT_RECONNECT_BASE_MS = 50
 export const DEFAULT_RECONNECT_MAX_MS = 5_000
@@ -45,6 +57,50 @@ export const connectionRules = {
   reconnectBaseMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_BASE_MS),
   reconnectMaxMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_MAX_MS),
   onError: withDefault(callable<(error: unknown) => void>(), () => {}),
+}
+
+export interface RedisOptions extends RedisConnectionOptions {
+  /** How letters are written at rest [JSON]. */
+  readonly codec?: Codec | undefined
+  /** How long a letter lives after it was last written, by the server's time, or 'never' [7 days]. */
+  readonly retentionMs?: number | 'never' | undefined
+  /** Letters it takes; one more is refused [no limit but the server's memory]. */
+  readonly maxLetters?: number | undefined
+  /** How long a done pair of the ledger stays done [7 days]. */
+  readonly ledgerRetentionMs?: number | undefined
+}
+
+const rules = {
+  ...connectionRules,
+  codec: withDefault(
+    that(isCodec, 'give a codec with letters and events, each with encode() and decode()'),
+    plainCodec,
+  ),
+  retentionMs: withDefault(
+    that(isRetention, "give a number of milliseconds above 0, or 'never'"),
+    DEFAULT_RETENTION_MS as number | 'never',
+  ),
+  maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
+  ledgerRetentionMs: withDefault(milliseconds({ min: 1 }), DEFAULT_LEDGER_RETENTION_MS),
+}
+
+export type RedisSettings = Resolved<typeof rules>
+
+export function resolveRedis(subject: string, options: RedisOptions): RedisSettings {
+  const settings = resolveOptions(subject, rules, options)
+  requireOneServer(subject, settings)
+  return settings
+}
+
+function isRetention(value: unknown): value is number | 'never' {
+  return value === 'never' || (typeof value === 'number' && Number.isFinite(value) && value > 0)
+}
+
+function isCodec(value: unknown): value is Codec {
+  const codec = value as Partial<Codec> | null | undefined
+  return [codec?.letters, codec?.events].every(
+    part => typeof part?.encode === 'function' && typeof part.decode === 'function',
+  )
 }
 
 export type RedisConnectionSettings = Resolved<typeof connectionRules>

@@ -1,0 +1,203 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { findRedis, type RedisService } from '../../../test/services/redis.ts'
+import type { RedisConfig, RedisNode } from '../../../test/services/redis-node.ts'
+import { faultsOf } from '../../../test/support/redis-letters.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { DeadLettersFullError } from '../../ports/dead-letter-errors.ts'
+import { systemClock } from '../../ports/system-clock.ts'
+import { LetterBox } from '../../runtime/letters.ts'
+import { Patience } from '../../testing/conformance/harness.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { fileSpill } from '../file/index.ts'
+import { openRedis, type RedisOptions, type RedisStore } from './index.ts'
+
+const redis = await findRedis()
+const why = !redis.found ? redis.why : redis.isPrivate ? '' : 'a given server is not stopped'
+const patience = new Patience({ patienceMs: 20_000 })
+const make = createFactory({ clock: systemClock })
+const PREFIX = 'hard'
+
+describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, () => {
+  const closing: (() => Promise<unknown>)[] = []
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+
+  async function start(config: RedisConfig = {}): Promise<{ server: RedisService; node: RedisNode }> {
+    const server = await (redis.found ? redis.start(config) : (undefined as never))
+    closing.push(() => server.close())
+    return { server, node: server.node! }
+  }
+  function open({ url }: RedisService, options: Partial<RedisOptions> = {}): RedisStore {
+    const store = openRedis({ url, prefix: PREFIX, reconnectMaxMs: 100, ...options })
+    closing.push(() => store.close())
+    return store
+  }
+
+  /** Sends without a pause, several at a time, until told to end; answers what was acknowledged. */
+  function sendAlong({ deadLetters }: RedisStore) {
+    const acknowledged: DeadLetter[] = []
+    const refused: unknown[] = []
+    let isOver = false
+    const sender = async () => {
+      while (!isOver) {
+        const letter = make.letter()
+        await deadLetters.send(letter).then(
+          () => acknowledged.push(letter),
+          (error: unknown) => refused.push(error),
+        )
+      }
+    }
+    const senders = Promise.all(Array.from({ length: 8 }, sender))
+    const until = (count: number) =>
+      patience.eventually(() => acknowledged.length >= count, `${count} are acknowledged`)
+    const end = async () => {
+      isOver = true
+      await senders
+      return { acknowledged, refused }
+    }
+    return { acknowledged, until, end }
+  }
+
+  async function missing({ deadLetters }: RedisStore, letters: readonly DeadLetter[]): Promise<string[]> {
+    const found = await Promise.all(letters.map(({ id }) => deadLetters.get(id)))
+    return letters.filter((_, at) => found[at] === undefined).map(({ id }) => id)
+  }
+
+  it.each(['always', 'everysec'])(
+    'K10: killed again and again with appendfsync %s, it has every letter that it acknowledged, and no half one',
+    async appendfsync => {
+      const { server, node } = await start({ appendfsync })
+      const store = open(server, { timeoutMs: 20_000 })
+      const sending = sendAlong(store)
+      for (let kills = 0; kills < 4; kills++) {
+        await sending.until(sending.acknowledged.length + 200)
+        await node.kill()
+        await node.start()
+      }
+      const { acknowledged, refused } = await sending.end()
+      // What was in flight went again on the next connection: no caller was told of any of the four.
+      expect(refused).toEqual([])
+      expect(acknowledged.length).toBeGreaterThan(800)
+      expect(await missing(store, acknowledged)).toEqual([])
+      expect((await store.deadLetters.stats()).count).toBe(acknowledged.length)
+      expect(await faultsOf(server.url, PREFIX)).toEqual([])
+    },
+  )
+
+  it('K10: while it reads its data after a start, calls wait for it; one that has no time is told', async () => {
+    const slowly = { 'key-load-delay': '2000', 'loading-process-events-interval-bytes': '1024' }
+    const { server, node } = await start({ ...slowly, appendonly: 'no', save: '3600 1' })
+    const store = open(server, { timeoutMs: 20_000 })
+    await Promise.all(Array.from({ length: 300 }, () => store.deadLetters.send(make.letter())))
+    await node.command('SAVE')
+    await node.kill()
+    const starting = node.start()
+    const hasty = open(server, { timeoutMs: 40 })
+    const isLoading = async () =>
+      (await hasty.deadLetters.stats().catch(error => error)).message?.includes('LOADING') === true
+    await patience.eventually(isLoading, 'a call has met a server that reads its data')
+    expect((await store.deadLetters.stats()).count).toBe(300)
+    await starting
+  })
+
+  it('K10: without a log on the disk a killed server has lost what it acknowledged, which `doctor` says', async () => {
+    const { server, node } = await start({ appendonly: 'no' })
+    const store = open(server)
+    const letter = make.letter()
+    await store.deadLetters.send(letter)
+    await node.kill()
+    await node.start()
+    expect(await missing(store, [letter])).toEqual([letter.id])
+    expect(await store.inspect()).toMatchObject({ appendOnly: false, snapshots: '' })
+  })
+
+  it('B7: frozen, it is given up on in time; when it thaws, what it has done late is done once', async () => {
+    const { server, node } = await start()
+    const store = open(server, { timeoutMs: 200 })
+    await store.ready()
+    const letters = Array.from({ length: 20 }, () => make.letter())
+    node.freeze()
+    const outcomes = await Promise.allSettled(letters.map(letter => store.deadLetters.send(letter)))
+    node.thaw()
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ reason: { code: 'LAZARET_STORE_FAILED', retryable: true } })
+    const sendAgain = async () =>
+      (await Promise.allSettled(letters.map(each => store.deadLetters.send(each)))).every(
+        ({ status }) => status === 'fulfilled',
+      )
+    await patience.eventually(sendAgain, 'they are taken')
+    expect((await store.deadLetters.list()).letters).toHaveLength(20)
+    expect((await store.deadLetters.get(letters[0]!.id))?.cycle).toEqual(letters[0]!.cycle)
+    expect(await faultsOf(server.url, PREFIX)).toEqual([])
+  })
+
+  it('P1: filled to maxmemory it refuses letters as full, keeps those it has, and can be looked after', async () => {
+    const { server, node } = await start()
+    const store = open(server)
+    const { usedBytes } = await store.inspect()
+    await node.command('CONFIG', 'SET', 'maxmemory', String(usedBytes + 1_500_000))
+    const acknowledged: DeadLetter[] = []
+    const fill = async (): Promise<unknown> => {
+      for (;;) {
+        const batch = Array.from({ length: 20 }, () => make.letter())
+        const outcomes = await Promise.allSettled(batch.map(letter => store.deadLetters.send(letter)))
+        acknowledged.push(...batch.filter((_, at) => outcomes[at]!.status === 'fulfilled'))
+        const refused = outcomes.find(outcome => outcome.status === 'rejected')
+        if (refused !== undefined) return refused.reason
+      }
+    }
+    const refusal = await fill()
+    expect(refusal).toBeInstanceOf(DeadLettersFullError)
+    expect((refusal as Error).message).toMatch(
+      /no memory is left on the server; raise its maxmemory, or discard/,
+    )
+    expect(acknowledged.length).toBeGreaterThan(50)
+    expect(await missing(store, acknowledged)).toEqual([])
+    expect((await store.deadLetters.stats()).count).toBe(acknowledged.length)
+    expect((await store.groups.list()).groups[0]?.count).toBe(acknowledged.length)
+    // Deciding about letters needs no room, and deleting makes some.
+    const at = systemClock.now()
+    const [first, ...rest] = acknowledged
+    expect((await store.deadLetters.change(first!.id, { to: 'discarded', at }))?.state).toBe('discarded')
+    for (const letter of rest.slice(0, 50)) expect(await store.deadLetters.delete(letter.id)).toBe(true)
+    await store.deadLetters.send(make.letter())
+    expect(await faultsOf(server.url, PREFIX)).toEqual([])
+  })
+
+  it('B7: what a full server refuses waits in the spill, and goes there when there is room', async () => {
+    const { server, node } = await start()
+    const { deadLetters } = open(server)
+    const dir = await mkdtemp(join(tmpdir(), 'lazaret-spill-'))
+    const spill = fileSpill({ dir })
+    closing.push(
+      () => rm(dir, { recursive: true }),
+      () => spill.close(),
+    )
+    const box = new LetterBox({ deadLetters, spill, filter: undefined, observer: {}, clock: systemClock })
+    await node.command('CONFIG', 'SET', 'maxmemory', '1')
+    const letters = [make.letter(), make.letter()]
+    for (const letter of letters) expect(await box.save(letter)).toBe('spilled')
+    expect([await spill.size(), (await deadLetters.stats()).count]).toEqual([2, 0])
+    await node.command('CONFIG', 'SET', 'maxmemory', '0')
+    await box.close()
+    expect([await spill.size(), (await deadLetters.stats()).count]).toEqual([0, 2])
+  })
+
+  it('S8: what was completed stays done when the server is killed, and a lease is held over its restart', async () => {
+    const { server, node } = await start()
+    const { ledger } = open(server, { timeoutMs: 20_000 })
+    const done = await ledger.claim('bill', 'charge-1', 60_000)
+    expect(done.kind === 'claimed' && (await ledger.complete('bill', 'charge-1', done.token))).toBe(true)
+    const held = await ledger.claim('bill', 'charge-2', 60_000)
+    await node.kill()
+    const during = held.kind === 'claimed' && ledger.complete('bill', 'charge-2', held.token)
+    await node.start()
+    expect(await during).toBe(true)
+    expect((await ledger.claim('bill', 'charge-1', 1)).kind).toBe('done')
+    expect((await ledger.claim('bill', 'charge-2', 1)).kind).toBe('done')
+  })
+})

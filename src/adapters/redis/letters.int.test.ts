@@ -1,0 +1,188 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { findRedis, type RedisService } from '../../../test/services/redis.ts'
+import { faultsOf } from '../../../test/support/redis-letters.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { LETTER_STATES } from '../../core/dead-letter/state.ts'
+import { plainCodec } from '../../ports/letter-codec.ts'
+import { systemClock } from '../../ports/system-clock.ts'
+import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { seededRandom } from '../../testing/seeded-random.ts'
+import { openRedis, type RedisOptions, type RedisStore } from './index.ts'
+
+const redis = await findRedis()
+const why = redis.found ? '' : ` (skipped: ${redis.why})`
+const patience = new Patience({})
+const make = createFactory({ clock: systemClock })
+
+describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
+  let server: RedisService
+  const stores: RedisStore[] = []
+  beforeAll(async () => {
+    server = redis.found ? await redis.start({ appendfsync: 'no' }) : (undefined as never)
+  })
+  afterAll(() => server?.close())
+  afterEach(async () => {
+    for (const store of stores.splice(0)) await store.close()
+  })
+
+  function open(options: Partial<RedisOptions> = {}): RedisStore {
+    const store = openRedis({ url: server.url, ...options })
+    stores.push(store)
+    return store
+  }
+  const gone = (store: RedisStore) => async () => (await store.deadLetters.stats()).count === 0
+
+  it('E11: whatever is done to letters at once, nothing points to one that is not there, and counts are right', async () => {
+    const prefix = uniqueName('random')
+    const random = seededRandom(7)
+    const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!
+    const desks = [open({ prefix }), open({ prefix, retentionMs: 40 }), open({ prefix })]
+    const letters = Array.from({ length: 40 }, () =>
+      make.letter({
+        event: make.event({ channel: pick(['orders', 'mails', 'constructor']), type: pick(['a', 'b']) }),
+        error: pick([new Error('one'), new TypeError('two')]),
+      }),
+    )
+    const deeds: (() => Promise<unknown>)[] = Array.from({ length: 600 }, () => {
+      const { deadLetters } = pick(desks)
+      const letter = pick(letters)
+      const told = make.letter({
+        event: letter.event,
+        replay: pick([0, 1, 2]),
+        error: pick([new Error('one'), new RangeError('x')]),
+      })
+      const to = pick(LETTER_STATES)
+      return pick([
+        () => deadLetters.send(told),
+        () => deadLetters.send(letter),
+        () => deadLetters.change(letter.id, { to, at: systemClock.now() }).catch(() => {}),
+        () => deadLetters.delete(letter.id),
+        () => deadLetters.list({ state: to }),
+      ])
+    })
+    for (let at = 0; at < deeds.length; at += 50) {
+      await Promise.all(deeds.slice(at, at + 50).map(deed => deed()))
+      expect(await faultsOf(server.url, prefix)).toEqual([])
+    }
+    const isOneNumber = async () => {
+      const { count } = await desks[0]!.deadLetters.stats()
+      return (await desks[0]!.deadLetters.list({ limit: 100 })).letters.length === count
+    }
+    await patience.eventually(isOneNumber, 'what is listed is what is counted')
+    for (const letter of letters) await desks[0]!.deadLetters.delete(letter.id)
+    expect(await desks[0]!.deadLetters.stats()).toMatchObject({ count: 0, byState: {}, byChannel: {} })
+    expect((await desks[0]!.groups.list()).groups).toEqual([])
+    expect(await faultsOf(server.url, prefix)).toEqual([])
+  })
+
+  it('E11: a letter ends with its time, with everything that points to it, and is never counted after', async () => {
+    const prefix = uniqueName('expiry')
+    const store = open({ prefix, retentionMs: 30 })
+    for (let count = 0; count < 250; count++) await store.deadLetters.send(make.letter())
+    const last = make.letter()
+    await store.deadLetters.send(last)
+    await patience.eventually(gone(store), 'all are gone')
+    expect(await store.deadLetters.get(last.id)).toBeUndefined()
+    expect((await store.deadLetters.list()).letters).toEqual([])
+    expect((await store.groups.list()).groups).toEqual([])
+    expect(await faultsOf(server.url, prefix)).toEqual([])
+    expect(await server.node!.command('KEYS', `{${prefix}}:letters:*`)).toEqual([
+      `{${prefix}}:letters:version`,
+    ])
+  })
+
+  it('E11: of many that end at once none is shown or counted, though one script sweeps only some', async () => {
+    const prefix = uniqueName('many')
+    const expiresAt = systemClock.now() + 400
+    const store = open({ prefix, retentionMs: 'never' })
+    const ending = Array.from({ length: 350 }, () => ({ ...make.letter(), expiresAt }))
+    const staying = Array.from({ length: 5 }, () => make.letter())
+    await Promise.all([...ending, ...staying].map(letter => store.deadLetters.send(letter)))
+    await patience.pass(Math.max(0, expiresAt - systemClock.now()) + 1)
+    const [page, stats, orders] = await Promise.all([
+      store.deadLetters.list({ limit: 1_000 }),
+      store.deadLetters.stats(),
+      store.deadLetters.stats({ channel: staying[0]!.channel }),
+    ])
+    expect([page.letters.length, stats.count, orders.count]).toEqual([5, 5, 5])
+    expect(await store.deadLetters.cleanup()).toBe(0)
+    expect(await faultsOf(server.url, prefix)).toEqual([])
+  })
+
+  it('E13: cleanup gives back what has expired while nobody called', async () => {
+    const store = open({ prefix: uniqueName('cleanup'), retentionMs: 300 })
+    await Promise.all(Array.from({ length: 120 }, () => store.deadLetters.send(make.letter())))
+    await patience.pass(320)
+    expect(await store.deadLetters.cleanup()).toBe(120)
+  })
+
+  it('E11: a letter lives on from its last write as long as whoever saved it said, whoever changes it', async () => {
+    const prefix = uniqueName('life')
+    const [service, desk] = [open({ prefix, retentionMs: 'never' }), open({ prefix, retentionMs: 1 })]
+    const letter = make.letter()
+    await service.deadLetters.send(letter)
+    await desk.deadLetters.change(letter.id, { to: 'parked', at: systemClock.now() })
+    await patience.pass(5)
+    expect((await desk.deadLetters.get(letter.id))?.state).toBe('parked')
+  })
+
+  it('K8: a letter that is being replayed does not end before its outcome can be known', async () => {
+    const store = open({ prefix: uniqueName('replaying'), retentionMs: 300 })
+    const [replayed, other] = [make.letter(), make.letter()]
+    await store.deadLetters.send(replayed)
+    await store.deadLetters.send(other)
+    await store.deadLetters.change(replayed.id, { to: 'replaying', at: systemClock.now() })
+    await patience.eventually(async () => (await store.deadLetters.get(other.id)) === undefined, 'one ends')
+    await patience.pass(10)
+    expect((await store.deadLetters.get(replayed.id))?.state).toBe('replaying')
+    await store.deadLetters.change(replayed.id, { to: 'resolved', at: systemClock.now() })
+    await patience.eventually(gone(store), 'it ends when it is resolved')
+  })
+
+  it('E9: a filter that no index has looks through any number of letters, slice by slice', async () => {
+    const store = open({ prefix: uniqueName('slices') })
+    const letters: DeadLetter[] = Array.from({ length: 2_500 }, (_, at) =>
+      make.letter({ handler: at % 1_250 === 7 ? 'rare' : 'common', error: new Error(`no ${at}.`) }),
+    )
+    await Promise.all(letters.map(letter => store.deadLetters.send(letter)))
+    const found = await store.deadLetters.list({ handler: 'rare', limit: 1 })
+    expect(found.letters).toHaveLength(1)
+    const next = await store.deadLetters.list({ handler: 'rare', limit: 1, cursor: found.cursor })
+    expect(next.letters.map(({ handler }) => handler)).toEqual(['rare'])
+    expect(next.cursor).toBeUndefined()
+    expect((await store.deadLetters.list({ search: 'NO 1777.' })).letters).toEqual([letters[1_777]])
+    expect((await store.deadLetters.stats({ handler: 'common' })).count).toBe(2_498)
+  })
+
+  it('E11: it knows what its letters take of the memory there is', async () => {
+    const store = open({ prefix: uniqueName('memory') })
+    expect((await store.deadLetters.memory()).letterBytes).toBe(0)
+    const before = (await store.deadLetters.memory()).usedBytes
+    await Promise.all(Array.from({ length: 500 }, () => store.deadLetters.send(make.letter())))
+    const { letterBytes, usedBytes, evictionPolicy } = await store.deadLetters.memory()
+    expect(letterBytes / (usedBytes - before)).toBeGreaterThan(0.5)
+    expect(letterBytes / (usedBytes - before)).toBeLessThan(2)
+    expect(evictionPolicy).toBe('noeviction')
+  })
+
+  it('P2: letters are written as the codec says, and searched all the same', async () => {
+    const seal = (text: string) => Buffer.from(text).toString('base64')
+    const { letters } = plainCodec
+    const codec = {
+      ...plainCodec,
+      letters: {
+        encode: letter => seal(letters.encode(letter)),
+        decode: text => letters.decode(Buffer.from(text, 'base64').toString()),
+      },
+    } satisfies typeof plainCodec
+    const prefix = uniqueName('sealed')
+    const store = open({ prefix, codec })
+    const letter = make.letter({ event: make.event({ payload: { text: 'hush \0 \ud800' } }) })
+    await store.deadLetters.send(letter)
+    await store.deadLetters.send(letter)
+    expect((await store.deadLetters.list({ search: 'econnrefused' })).letters).toEqual([letter])
+    const kept = await server.node!.command('HGETALL', `{${prefix}}:letters:letter:${letter.id}`)
+    expect(JSON.stringify(kept)).not.toContain('hush')
+  })
+})

@@ -1,0 +1,79 @@
+import { groupingOf } from '../../../core/dead-letter/group.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { ResolvedLetterFilter } from '../../../ports/letter-query.ts'
+
+/** What letters are indexed by: looking for it costs what is found, and for anything else what is looked at. */
+export type Facet = 'c' | 't' | 's' | 'g'
+
+/** What separates the texts that can be searched; nobody looks for it. */
+const BETWEEN = '\u0000\u0001'
+
+/** What a script has to know of a letter, because it cannot look into it: it may be sealed. In the order `save` reads it. */
+export function factsOf(letter: DeadLetter): string[] {
+  const { channel, handler, event, state, cycle, endedCycles, replays } = letter
+  const { id, title, rule, basis } = groupingOf(letter)
+  return [
+    channel,
+    handler,
+    event.type,
+    cycle.reason,
+    cycle.category,
+    state,
+    id,
+    String(cycle.lastFailedAt),
+    String(endedCycles[0]?.firstFailedAt ?? cycle.firstFailedAt),
+    replays > 0 ? '1' : '',
+    searchTextOf(letter),
+    title,
+    rule,
+    basis,
+  ]
+}
+
+function searchTextOf({ event, cycle: { failure } }: DeadLetter): string {
+  const texts = [failure?.name, failure?.message, failure?.code, event.id, event.key, event.type]
+  return texts
+    .filter(text => text !== undefined)
+    .join(BETWEEN)
+    .toLowerCase()
+}
+
+/** A filter as `scan` reads it: by which index, and what else a letter there must be. */
+export interface ScanFilter {
+  readonly facet: Facet | ''
+  readonly value: string
+  readonly after: string
+  readonly before: string
+  readonly search: string
+  /** Field, value, field, value. */
+  readonly others: readonly string[]
+}
+
+/** The fields of a letter in the order in which they narrow best. */
+const FIELDS = [
+  ['group', 'g'],
+  ['type', 't'],
+  ['channel', 'c'],
+  ['state', 's'],
+  ['handler', 'h'],
+  ['reason', 'r'],
+  ['category', 'y'],
+] as const
+const FACETS: readonly string[] = ['g', 't', 'c', 's']
+
+export function scanFilterOf(filter: ResolvedLetterFilter): ScanFilter {
+  const wanted = FIELDS.flatMap(([name, field]) => {
+    const value = filter[name]
+    return value === undefined ? [] : [[field, value] as const]
+  })
+  const [first] = wanted
+  const indexed = first !== undefined && FACETS.includes(first[0]) ? first : undefined
+  return {
+    facet: (indexed?.[0] ?? '') as Facet | '',
+    value: indexed?.[1] ?? '',
+    after: filter.after === undefined ? '' : String(filter.after),
+    before: filter.before === undefined ? '' : String(filter.before),
+    search: filter.search?.toLowerCase() ?? '',
+    others: wanted.filter(each => each !== indexed).flat(),
+  }
+}

@@ -1,0 +1,128 @@
+import { currentTriage, type Grouping, type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
+import type { Category } from '../../../core/failure/failure.ts'
+import { OptionsError } from '../../../core/options/faults.ts'
+import { resolveOptions } from '../../../core/options/resolve.ts'
+import { integer, oneOf, optional, text, withDefault } from '../../../core/options/rules.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
+import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from '../../../ports/letter-query.ts'
+import type { Door } from '../door.ts'
+import type { Desk } from './desk.ts'
+import { type GroupRow, readGroup, readGroups, writeTriage } from './group-scripts.ts'
+
+const MOST_CHANNELS = 20
+const CHANNEL = 'c:'
+
+const queryRules = {
+  state: optional(oneOf('open', 'acknowledged', 'muted', 'resolved')),
+  channel: optional(text()),
+  search: optional(text()),
+  limit: withDefault(integer({ min: 1, max: MAX_PAGE_LIMIT }), DEFAULT_PAGE_LIMIT),
+  cursor: optional(text()),
+}
+
+/** Groups are added up by the scripts that write letters; what people say of them is kept apart, and stays. */
+export class RedisGroups implements Groups {
+  readonly #desk: Desk
+  readonly #clock: Clock
+  readonly #door: Door
+
+  constructor(desk: Desk, clock: Clock, door: Door) {
+    this.#desk = desk
+    this.#clock = clock
+    this.#door = door
+  }
+
+  async list(query?: GroupQuery): Promise<GroupPage> {
+    this.#door.requireOpen()
+    const { cursor, limit, state, channel, search } = resolveOptions('query', queryRules, query)
+    const found: Group[] = []
+    const needle = search?.toLowerCase()
+    let place: readonly string[] = cursor === undefined ? ['', ''] : readCursor(cursor)
+    for (let isMore = true; isMore && found.length <= limit; ) {
+      const rows = await this.#desk.askSwept(readGroups, [...place, String(limit + 1)])
+      const groups = rows.map(row => this.#group(row))
+      found.push(
+        ...groups.filter(
+          group =>
+            (state === undefined || group.state === state) &&
+            (channel === undefined || group.channels.includes(channel)) &&
+            (needle === undefined || `${group.title}\n${group.basis}`.toLowerCase().includes(needle)),
+        ),
+      )
+      const last = groups.at(-1)
+      isMore = rows.length > limit && last !== undefined
+      if (last !== undefined) place = [String(last.lastSeenAt), last.id]
+    }
+    const groups = found.slice(0, limit)
+    const last = groups.at(-1)
+    const hasMore = found.length > limit && last !== undefined
+    return { groups, cursor: hasMore ? `${last.lastSeenAt}_${last.id}` : undefined }
+  }
+
+  async get(id: string): Promise<Group | undefined> {
+    this.#door.requireOpen()
+    const row = await this.#desk.askSwept(readGroup, [id])
+    return row === 'none' ? undefined : this.#group(row)
+  }
+
+  async change(id: string, change: TriageChange): Promise<Group | undefined> {
+    this.#door.requireOpen()
+    for (;;) {
+      const row = await this.#desk.askSwept(readGroup, [id])
+      if (row === 'none') return undefined
+      const said = changed(row, change)
+      if (await this.#desk.run(writeTriage, [id, row.said, said])) return this.#group({ ...row, said })
+    }
+  }
+
+  #group({ id, lastSeenAt, firstSeenAt, fields, said }: GroupRow): Group {
+    const { triage, notes } = saidOf(said)
+    const number = (field: string) => Number(fields.get(field) ?? 0)
+    const channels = [...fields]
+      .filter(([field]) => field.startsWith(CHANNEL))
+      .sort(([, a], [, b]) => Number(b) - Number(a))
+      .map(([field]) => field.slice(CHANNEL.length))
+    return {
+      id,
+      title: fields.get('title') ?? '',
+      rule: fields.get('rule') as Grouping['rule'],
+      basis: fields.get('basis') ?? '',
+      category: fields.get('category') as Category,
+      channels: channels.slice(0, MOST_CHANNELS),
+      count: number('count'),
+      waiting: number('waiting'),
+      firstSeenAt,
+      lastSeenAt,
+      replayed: number('replayed'),
+      recovered: number('recovered'),
+      triage,
+      ...currentTriage(triage, lastSeenAt, this.#clock.now()),
+      notes,
+    }
+  }
+}
+
+function saidOf(said: string): { readonly triage: Triage; readonly notes: Group['notes'] } {
+  return said === '' ? { triage: UNTRIAGED, notes: [] } : JSON.parse(said)
+}
+
+function changed(row: GroupRow, { at, by, note, owner, link, state, mutedUntil }: TriageChange): string {
+  const { triage, notes } = saidOf(row.said)
+  return JSON.stringify({
+    triage: {
+      ...triage,
+      ...(state === undefined ? {} : { state, mutedUntil, setAt: at, setBy: by }),
+      ...(owner === undefined ? {} : { owner: owner ?? undefined }),
+      ...(link === undefined ? {} : { link: link ?? undefined }),
+    },
+    notes: note === undefined ? notes : [...notes, { at, by, text: note }],
+  })
+}
+
+function readCursor(cursor: string): readonly string[] {
+  const [, time, id] = /^(-?[\d.]+(?:e[+-]?\d+)?)_(.+)$/.exec(cursor) ?? []
+  if (time !== undefined && id !== undefined) return [time, id]
+  const remedy = 'give the cursor of the page before'
+  throw new OptionsError('query', [{ path: 'query.cursor', received: JSON.stringify(cursor), remedy }])
+}

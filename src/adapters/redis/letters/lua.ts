@@ -1,0 +1,100 @@
+// What the scripts of dead letters have in common. A letter is a hash; beside it are
+//   all            every letter by the time of its last failure
+//   by:FACET:VALUE the same for the letters of a channel, type, state or group
+//   expiry         when each is to go
+//   counts         how many there are of each state, reason and channel
+//   groups         every group by the time it was last seen; group:ID what its letters add up to; first:ID their beginnings
+// All of them change in one script or not at all, and no key of them has an expiry of its own: Redis would take the letter
+// and leave what points to it. A letter that is due is taken out by the next script that runs, before it looks at anything.
+
+/** So many letters that are due are taken out at most by one script. */
+const SWEPT_AT_ONCE = 100
+
+export const LETTERS = `
+local root = KEYS[1]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local HELD = { dead = true, quarantined = true, parked = true }
+local INDEXED = { 'c', 't', 's', 'g' }
+
+local function keyOf(id) return root .. ':letter:' .. id end
+local function by(facet, value) return root .. ':by:' .. facet .. ':' .. value end
+
+local function count(key, field, step)
+  if redis.call('HINCRBY', key, field, step) <= 0 then redis.call('HDEL', key, field) end
+end
+
+local function factsOf(id)
+  local f = redis.call('HMGET', keyOf(id), 'c', 't', 's', 'g', 'r', 'n')
+  return f[1] and { c = f[1], t = f[2], s = f[3], g = f[4], r = f[5], n = f[6] }
+end
+
+local function tally(facts, step)
+  for _, facet in ipairs({ 's', 'r', 'c' }) do count(root .. ':counts', facet .. ':' .. facts[facet], step) end
+  local group = root .. ':group:' .. facts.g
+  count(group, 'count', step)
+  count(group, 'c:' .. facts.c, step)
+  if HELD[facts.s] then count(group, 'waiting', step) end
+  if facts.n == '1' then count(group, 'replayed', step) end
+  if facts.n == '1' and facts.s == 'resolved' then count(group, 'recovered', step) end
+end
+
+local function placeGroup(id)
+  local last = redis.call('ZRANGE', by('g', id), -1, -1, 'WITHSCORES')
+  if last[2] then
+    redis.call('ZADD', root .. ':groups', last[2], id)
+  else
+    redis.call('ZREM', root .. ':groups', id)
+    redis.call('DEL', root .. ':group:' .. id)
+  end
+end
+
+local function unindex(id, facts)
+  redis.call('ZREM', root .. ':all', id)
+  redis.call('ZREM', root .. ':expiry', id)
+  if not facts then return end
+  for _, facet in ipairs(INDEXED) do redis.call('ZREM', by(facet, facts[facet]), id) end
+  redis.call('ZREM', root .. ':first:' .. facts.g, id)
+  tally(facts, -1)
+  placeGroup(facts.g)
+end
+
+local function remove(id)
+  unindex(id, factsOf(id))
+  redis.call('DEL', keyOf(id))
+end
+
+local function sweep()
+  local due = redis.call('ZRANGEBYSCORE', root .. ':expiry', '-inf', now, 'LIMIT', 0, ${SWEPT_AT_ONCE + 1})
+  for at = 1, math.min(#due, ${SWEPT_AT_ONCE}) do remove(due[at]) end
+  return #due > ${SWEPT_AT_ONCE}
+end
+
+local function removeIfDue(id)
+  local at = redis.call('ZSCORE', root .. ':expiry', id)
+  if at and tonumber(at) <= now then remove(id) end
+end
+`
+
+/** Where a page begins: newest first, of the same time the greater member first, as Redis itself has them. */
+export const PLACES = `
+local function isLess(a, b)
+  for at = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, at), string.byte(b, at)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+local function rankBehind(index, score, member)
+  local known = redis.call('ZSCORE', index, member)
+  if known and tonumber(known) == tonumber(score) then return redis.call('ZREVRANK', index, member) + 1 end
+  local from = redis.call('ZCOUNT', index, '(' .. score, '+inf')
+  local to = redis.call('ZCOUNT', index, score, '+inf')
+  while from < to do
+    local middle = math.floor((from + to) / 2)
+    if isLess(redis.call('ZREVRANGE', index, middle, middle)[1], member) then to = middle else from = middle + 1 end
+  end
+  return from
+end
+`

@@ -1,0 +1,217 @@
+import { listOf, numberOf, optionalTextOf, pairsOf, textOf } from '../replies.ts'
+import { type Script, script } from '../script.ts'
+import { LETTERS, PLACES } from './lua.ts'
+
+/** A letter as it is kept. Its version changes with every write, and no two writes of a store have the same one. */
+export interface Kept {
+  readonly version: string
+  readonly body: string
+}
+
+export type Saved = { readonly is: 'saved' | 'full' | 'gone' } | ({ readonly is: 'known' } & Kept)
+
+/**
+ * Writes a letter if it is still of the version it was made from ('' where there must be none), with everything that points
+ * to it. A letter that goes on living keeps the length of its life unless another is given, and that begins anew.
+ */
+export const save: Script<Saved> = script(
+  'saving a dead letter',
+  reply => {
+    const [is, version, body] = listOf(reply).map(textOf)
+    return is === 'known' ? { is, version: version!, body: body! } : { is: is as 'saved' | 'full' | 'gone' }
+  },
+  LETTERS,
+  `
+local id, expected, body, most, life, expiresAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local channel, handler, kind, reason, category, state, group = ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12], ARGV[13]
+local at, firstAt, replayed, search, title, rule, basis = ARGV[14], ARGV[15], ARGV[16], ARGV[17], ARGV[18], ARGV[19], ARGV[20]
+sweep()
+removeIfDue(id)
+local key = keyOf(id)
+local known = redis.call('HMGET', key, 'v', 'b', 'l')
+if (known[1] or '') ~= expected then
+  if not known[1] then return { 'gone' } end
+  return { 'known', known[1], known[2] }
+end
+if expected == '' and redis.call('ZCARD', root .. ':all') >= tonumber(most) then return { 'full' } end
+if known[1] then unindex(id, factsOf(id)) end
+if life == 'keep' then life = known[3] end
+
+local facts = { c = channel, t = kind, s = state, g = group, r = reason, n = replayed }
+redis.call('HSET', key, 'v', redis.call('INCR', root .. ':version'), 'b', body, 'l', life, 'q', search, 'c', channel, 'h', handler,
+  't', kind, 'r', reason, 'y', category, 's', state, 'g', group, 'n', replayed, 'at', at)
+redis.call('ZADD', root .. ':all', at, id)
+for _, facet in ipairs(INDEXED) do redis.call('ZADD', by(facet, facts[facet]), at, id) end
+redis.call('ZADD', root .. ':first:' .. group, firstAt, id)
+local info = root .. ':group:' .. group
+if redis.call('HEXISTS', info, 'title') == 0 then
+  redis.call('HSET', info, 'title', title, 'rule', rule, 'basis', basis, 'category', category)
+end
+tally(facts, 1)
+placeGroup(group)
+
+local goesAt = life ~= '' and now + tonumber(life) or nil
+local said = tonumber(expiresAt)
+if said and (not goesAt or said < goesAt) then goesAt = said end
+-- Whoever replays it must find it when the outcome is known.
+if goesAt and state == 'replaying' then goesAt = math.max(goesAt, now + 86400000) end
+if goesAt then redis.call('ZADD', root .. ':expiry', goesAt, id) end
+return { 'saved' }
+`,
+)
+
+export const read: Script<Kept | undefined> = script(
+  'reading a dead letter',
+  reply => {
+    const [version, body] = listOf(reply)
+    return version === undefined ? undefined : { version: textOf(version), body: textOf(body) }
+  },
+  LETTERS,
+  `
+removeIfDue(ARGV[1])
+local known = redis.call('HMGET', keyOf(ARGV[1]), 'v', 'b')
+return known[1] and known or {}
+`,
+)
+
+/** Deletes it if it is as it was seen: of this state and this last failure; '' is whatever it is. */
+export const deleteSeen: Script<boolean> = script(
+  'deleting a dead letter',
+  reply => numberOf(reply) === 1,
+  LETTERS,
+  `
+local id, state, at = ARGV[1], ARGV[2], ARGV[3]
+sweep()
+removeIfDue(id)
+local known = redis.call('HMGET', keyOf(id), 's', 'at')
+if not known[1] then return 0 end
+if state ~= '' and (known[1] ~= state or tonumber(known[2]) ~= tonumber(at)) then return 0 end
+remove(id)
+return 1
+`,
+)
+
+/** Takes out letters that are due; true when there are more. */
+export const sweepDue: Script<{ readonly swept: number; readonly isMore: boolean }> = script(
+  'sweeping expired dead letters',
+  reply => {
+    const [swept, more] = listOf(reply).map(numberOf)
+    return { swept: swept!, isMore: more === 1 }
+  },
+  LETTERS,
+  `
+local before = redis.call('ZCARD', root .. ':all')
+local more = sweep()
+return { before - redis.call('ZCARD', root .. ':all'), more and 1 or 0 }
+`,
+)
+
+export interface Totals {
+  readonly count: number
+  readonly oldestAt: number | undefined
+  readonly newestAt: number | undefined
+  readonly counts: readonly (readonly [field: string, count: number])[]
+}
+
+/** Undefined: there is more to sweep first. */
+export const totals: Script<Totals | undefined> = script(
+  'counting dead letters',
+  reply => {
+    if (!Array.isArray(reply)) return undefined
+    const [count, oldest, newest, counts] = listOf(reply)
+    return {
+      count: numberOf(count),
+      oldestAt: optionalTextOf(oldest) === '' ? undefined : numberOf(oldest),
+      newestAt: optionalTextOf(newest) === '' ? undefined : numberOf(newest),
+      counts: pairsOf(counts).map(([field, n]) => [field, numberOf(n)] as const),
+    }
+  },
+  LETTERS,
+  `
+if sweep() then return 0 end
+local all = root .. ':all'
+local oldest, newest = redis.call('ZRANGE', all, 0, 0, 'WITHSCORES'), redis.call('ZRANGE', all, -1, -1, 'WITHSCORES')
+return { redis.call('ZCARD', all), oldest[2] or '', newest[2] or '', redis.call('HGETALL', root .. ':counts') }
+`,
+)
+
+/** How many letters of one index failed in each of the stretches. Undefined: there is more to sweep first. */
+export const countStretches: Script<readonly number[] | undefined> = script(
+  'counting dead letters by time',
+  reply => (Array.isArray(reply) ? reply.map(numberOf) : undefined),
+  LETTERS,
+  `
+if sweep() then return 0 end
+local index = ARGV[1] == '' and root .. ':all' or by(ARGV[1], ARGV[2])
+local counts = {}
+for at = 3, #ARGV, 2 do
+  counts[#counts + 1] = redis.call('ZCOUNT', index, ARGV[at], '(' .. ARGV[at + 1])
+end
+return counts
+`,
+)
+
+export interface Slice {
+  /** Undefined: to the end. */
+  readonly next: { readonly score: string; readonly id: string } | undefined
+  readonly found: readonly unknown[]
+}
+
+/**
+ * Looks at the letters of one index from a place on, and takes those that match: their bodies, what they count for, or their
+ * times. It looks at a bounded number, so that nobody else waits long. Undefined: there is more to sweep first.
+ */
+export const scan: Script<Slice | undefined> = script(
+  'looking through dead letters',
+  reply => {
+    if (!Array.isArray(reply)) return undefined
+    const [isMore, score, id, found] = listOf(reply)
+    const next = numberOf(isMore) === 1 ? { score: textOf(score), id: textOf(id) } : undefined
+    return { next, found: listOf(found) }
+  },
+  LETTERS,
+  PLACES,
+  `
+if sweep() then return 0 end
+local take, facet, value, after, before, score, behind = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]
+local budget, most, search = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
+local fields, wanted = {}, {}
+for at = 11, #ARGV, 2 do
+  fields[#fields + 1] = ARGV[at]
+  wanted[#wanted + 1] = ARGV[at + 1]
+end
+if search ~= '' then fields[#fields + 1] = 'q' end
+
+local function matches(id)
+  if #fields == 0 then return true end
+  local actual = redis.call('HMGET', keyOf(id), unpack(fields))
+  for at = 1, #wanted do
+    if actual[at] ~= wanted[at] then return false end
+  end
+  return search == '' or string.find(actual[#fields] or '', search, 1, true) ~= nil
+end
+
+local index = facet == '' and root .. ':all' or by(facet, value)
+local start = 0
+if behind ~= '' then start = rankBehind(index, score, behind)
+elseif before ~= '' then start = redis.call('ZCOUNT', index, before, '+inf') end
+local slice = redis.call('ZREVRANGE', index, start, start + budget - 1, 'WITHSCORES')
+local more = #slice == budget * 2
+local found = {}
+for at = 1, #slice, 2 do
+  local id, when = slice[at], slice[at + 1]
+  if after and tonumber(when) < after then more = false break end
+  if #found == most then more = true break end
+  score, behind = when, id
+  if matches(id) then
+    if take == 'bodies' then found[#found + 1] = redis.call('HGET', keyOf(id), 'b')
+    elseif take == 'counts' then
+      local facts = redis.call('HMGET', keyOf(id), 's', 'r', 'c')
+      facts[4] = when
+      found[#found + 1] = facts
+    else found[#found + 1] = when end
+  end
+end
+return { more and 1 or 0, score, behind, found }
+`,
+)

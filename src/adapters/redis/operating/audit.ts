@@ -1,0 +1,80 @@
+import { OptionsError } from '../../../core/options/faults.ts'
+import { resolveOptions } from '../../../core/options/resolve.ts'
+import { integer, optional, text, withDefault } from '../../../core/options/rules.ts'
+import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
+import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from '../../../ports/letter-query.ts'
+import type { RedisConnection } from '../connection.ts'
+import type { Door } from '../door.ts'
+import type { Keys } from '../keys.ts'
+import { listOf, pairsOf, textOf } from '../replies.ts'
+
+/** Entries read at once while looking for those of a target or an action. */
+const READ_AT_ONCE = 500
+
+const queryRules = {
+  target: optional(text()),
+  action: optional(text()),
+  limit: withDefault(integer({ min: 1, max: MAX_PAGE_LIMIT }), DEFAULT_PAGE_LIMIT),
+  cursor: optional(text()),
+}
+
+interface Numbered {
+  readonly id: string
+  readonly entry: AuditEntry
+}
+
+/** A stream: entries are only ever added, and the cursor is the id of the last one shown. */
+export class RedisAudit implements AuditLog {
+  readonly #connection: RedisConnection
+  readonly #key: string
+  readonly #door: Door
+
+  constructor(connection: RedisConnection, keys: Keys, door: Door) {
+    this.#connection = connection
+    this.#key = keys.of('audit')
+    this.#door = door
+  }
+
+  async append(entry: AuditEntry): Promise<void> {
+    this.#door.requireOpen()
+    const words = ['XADD', this.#key, '*', 'entry', JSON.stringify(entry)]
+    await this.#connection.send('writing the audit log', words, { key: this.#key })
+  }
+
+  async list(query?: AuditQuery): Promise<AuditPage> {
+    this.#door.requireOpen()
+    const { limit, cursor, target, action } = resolveOptions('query', queryRules, query)
+    const found: Numbered[] = []
+    for (let before = readCursor(cursor); before !== undefined && found.length <= limit; ) {
+      const slice = await this.#slice(before)
+      found.push(
+        ...slice.filter(
+          ({ entry }) =>
+            (target ?? entry.target) === entry.target && (action ?? entry.action) === entry.action,
+        ),
+      )
+      before = slice.length < READ_AT_ONCE ? undefined : `(${slice.at(-1)!.id}`
+    }
+    const shown = found.slice(0, limit)
+    return {
+      entries: shown.map(({ entry }) => entry),
+      cursor: found.length > limit ? shown.at(-1)!.id : undefined,
+    }
+  }
+
+  async #slice(before: string): Promise<Numbered[]> {
+    const words = ['XREVRANGE', this.#key, before, '-', 'COUNT', String(READ_AT_ONCE)]
+    const reply = await this.#connection.send('reading the audit log', words, { key: this.#key, again: true })
+    return listOf(reply).map(each => {
+      const [id, fields] = listOf(each)
+      return { id: textOf(id), entry: JSON.parse(textOf(new Map(pairsOf(fields)).get('entry'))) }
+    })
+  }
+}
+
+function readCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return '+'
+  if (/^\d{1,20}-\d{1,20}$/.test(cursor)) return `(${cursor}`
+  const remedy = 'give the cursor of the page before'
+  throw new OptionsError('query', [{ path: 'query.cursor', received: JSON.stringify(cursor), remedy }])
+}

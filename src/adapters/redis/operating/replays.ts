@@ -1,0 +1,122 @@
+import type { IdSource } from '../../../core/event/uuid.ts'
+import {
+  type ItemQuery,
+  type ItemStatus,
+  NO_COUNTS,
+  type Replay,
+  type ReplayCounts,
+  type ReplayItem,
+  type ReplayState,
+  type Replays,
+} from '../../../ports/replays.ts'
+import type { RedisConnection, SendOptions } from '../connection.ts'
+import type { Door } from '../door.ts'
+import { ReplayExistsError } from '../errors.ts'
+import type { Keys } from '../keys.ts'
+import { run, type Script } from '../script.ts'
+import { counts, create, items, lease, letGo, list, read, record, stage, update } from './replay-scripts.ts'
+
+const DEFAULT_LIMIT = 100
+const AT_ONCE = 1_000
+const STATUSES = Object.keys(NO_COUNTS) as ItemStatus[]
+
+export class RedisReplays implements Replays {
+  readonly #connection: RedisConnection
+  readonly #root: string
+  readonly #newId: IdSource
+  readonly #door: Door
+
+  constructor(connection: RedisConnection, keys: Keys, newId: IdSource, door: Door) {
+    this.#connection = connection
+    this.#root = keys.of('replays')
+    this.#newId = newId
+    this.#door = door
+  }
+
+  /** Its items may be many: they are written aside, a few at a time, and become the replay's together with itself. */
+  async create(replay: Replay, all: readonly ReplayItem[]): Promise<void> {
+    const { id, createdAt, revision } = replay
+    const staged = `staged-${this.#newId(createdAt)}`
+    for (let at = 0; at < all.length; at += AT_ONCE)
+      await this.#ask(stage, [staged, ...all.slice(at, at + AT_ONCE).flatMap(wordsOf)])
+    const words = [
+      id,
+      staged,
+      String(all.length),
+      String(createdAt),
+      String(revision),
+      JSON.stringify(replay),
+    ]
+    const outcome = await this.#ask(create, words)
+    if (outcome !== 'created') throw new ReplayExistsError(id, outcome)
+  }
+
+  async get(id: string): Promise<Replay | undefined> {
+    const body = await this.#ask(read, [id])
+    return body === undefined ? undefined : JSON.parse(body)
+  }
+
+  async list(
+    options: { readonly state?: ReplayState | undefined; readonly limit?: number | undefined } = {},
+  ): Promise<readonly Replay[]> {
+    const { state, limit = DEFAULT_LIMIT } = options
+    const found: Replay[] = []
+    for (let rank = 0, isMore = true; isMore && found.length < limit; rank += AT_ONCE) {
+      const bodies = await this.#ask(list, [String(rank), String(AT_ONCE)])
+      const replays = bodies.map(body => JSON.parse(body) as Replay)
+      found.push(...replays.filter(replay => state === undefined || replay.state === state))
+      isMore = bodies.length === AT_ONCE
+    }
+    return found.slice(0, limit)
+  }
+
+  /** Not repeated when its answer is lost: asked again, it could not tell its own change from another's. */
+  async update(replay: Replay): Promise<Replay | undefined> {
+    const updated = { ...replay, revision: replay.revision + 1 }
+    const words = [replay.id, String(replay.revision), String(updated.revision), JSON.stringify(updated)]
+    return (await this.#run(update, words)) ? updated : undefined
+  }
+
+  async items(id: string, query: ItemQuery = {}): Promise<readonly ReplayItem[]> {
+    const { status, after = -1, limit = Number.POSITIVE_INFINITY } = query
+    const found: ReplayItem[] = []
+    for (let place = after, isMore = true; isMore && found.length < limit; ) {
+      const most = Math.min(AT_ONCE, limit - found.length)
+      const texts = await this.#ask(items, [id, status ?? '', String(place), String(most)])
+      found.push(...texts.map(text => JSON.parse(text) as ReplayItem))
+      place = found.at(-1)?.position ?? place
+      isMore = texts.length === most
+    }
+    return found
+  }
+
+  async record(id: string, changed: readonly ReplayItem[]): Promise<void> {
+    await this.#ask(record, [id, ...changed.flatMap(wordsOf)])
+  }
+
+  async counts(id: string): Promise<ReplayCounts> {
+    const numbers = await this.#ask(counts, [id, ...STATUSES])
+    return Object.fromEntries(STATUSES.map((status, at) => [status, numbers[at]])) as ReplayCounts
+  }
+
+  lease(id: string, owner: string, leaseMs: number): Promise<boolean> {
+    return this.#ask(lease, [id, owner, String(leaseMs)])
+  }
+
+  async letGo(id: string, owner: string): Promise<void> {
+    await this.#ask(letGo, [id, owner])
+  }
+
+  #ask<T>(script: Script<T>, args: readonly string[]): Promise<T> {
+    return this.#run(script, args, { again: true })
+  }
+
+  async #run<T>(script: Script<T>, args: readonly string[], options?: SendOptions): Promise<T> {
+    this.#door.requireOpen()
+    return run(this.#connection, script, [this.#root], args, options)
+  }
+}
+
+function wordsOf(item: ReplayItem): string[] {
+  return [String(item.position), item.status, JSON.stringify(item)]
+}

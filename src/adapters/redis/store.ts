@@ -1,0 +1,104 @@
+import { createIdSource } from '../../core/event/uuid.ts'
+import type { Store } from '../../ports/store.ts'
+import { RedisConnection } from './connection.ts'
+import { Door } from './door.ts'
+import { keysOf } from './keys.ts'
+import { RedisDeadLetters } from './letters/dead-letters.ts'
+import { Desk } from './letters/desk.ts'
+import { RedisGroups } from './letters/groups.ts'
+import { RedisAudit } from './operating/audit.ts'
+import { RedisLedger } from './operating/ledger.ts'
+import { RedisReplays } from './operating/replays.ts'
+import { type RedisOptions, type RedisSettings, resolveRedis, serverOf } from './options.ts'
+import { inspectServer, requireFit, type ServerFindings } from './server.ts'
+
+export interface RedisStore extends Store {
+  readonly deadLetters: RedisDeadLetters
+  readonly ledger: RedisLedger
+  /** Resolves when the server answers and is of a version this works with; rejects with what is wrong with it. */
+  ready(): Promise<void>
+  /** How the server is set up, as far as it decides what becomes of letters. */
+  inspect(): Promise<ServerFindings>
+}
+
+/** Everything on one server: dead letters with their groups, a ledger, replays and the audit log. */
+export function openRedis(options: RedisOptions): RedisStore {
+  const settings = resolveRedis('openRedis', options)
+  const { name, clock, random, url } = settings
+  const connection = RedisConnection.of(settings, 'store')
+  const door = new Door(name)
+  const desk = deskOf(settings, connection)
+  const keys = keysOf(settings.prefix)
+  const deadLetters = deadLettersOf(settings, desk, async () => {})
+  const ledger = ledgerOf(settings, connection, async () => {})
+  let closing: Promise<void> | undefined
+  return {
+    url: url === undefined ? 'redis:' : serverOf(url),
+    deadLetters,
+    ledger,
+    groups: new RedisGroups(desk, clock, door),
+    replays: new RedisReplays(connection, keys, createIdSource(random), door),
+    audit: new RedisAudit(connection, keys, door),
+    ready: async () => requireFit(await inspectServer(connection)),
+    inspect: () => inspectServer(connection),
+    close() {
+      closing ??= (async () => {
+        door.close()
+        await ledger.close()
+        await deadLetters.close()
+        await connection.close()
+      })()
+      return closing
+    },
+  }
+}
+
+/** The same by its URL, once the server has answered. */
+export async function connectRedis(
+  url: string,
+  options: Omit<RedisOptions, 'url' | 'client'> = {},
+): Promise<RedisStore> {
+  const store = openRedis({ ...options, url })
+  try {
+    await store.ready()
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  return store
+}
+
+/** The dead letters of a server alone. */
+export function redisDeadLetters(options: RedisOptions): RedisDeadLetters {
+  const settings = resolveRedis('redisDeadLetters', options)
+  const connection = RedisConnection.of(settings, 'letters')
+  return deadLettersOf(settings, deskOf(settings, connection), () => connection.close())
+}
+
+/** The ledger of a server alone. */
+export function redisLedger(options: RedisOptions): RedisLedger {
+  const settings = resolveRedis('redisLedger', options)
+  const connection = RedisConnection.of(settings, 'ledger')
+  return ledgerOf(settings, connection, () => connection.close())
+}
+
+function deskOf({ prefix, codec, maxLetters }: RedisSettings, connection: RedisConnection): Desk {
+  return new Desk(connection, keysOf(prefix), codec.letters, maxLetters)
+}
+
+function deadLettersOf(
+  { name, retentionMs }: RedisSettings,
+  desk: Desk,
+  leave: () => Promise<void>,
+): RedisDeadLetters {
+  return new RedisDeadLetters({ name, desk, retentionMs, leave })
+}
+
+function ledgerOf(
+  { prefix, clock, random, ledgerRetentionMs, name }: RedisSettings,
+  connection: RedisConnection,
+  leave: () => Promise<void>,
+): RedisLedger {
+  const [door, newId] = [new Door(name), createIdSource(random)]
+  return new RedisLedger({ connection, prefix, clock, newId, retentionMs: ledgerRetentionMs, door, leave })
+}
