@@ -1,5 +1,6 @@
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
+import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
 import type { Delivery, Undecodable } from '../../../ports/broker.ts'
 import { addEnded, type Past } from './past.ts'
 import type { Side } from './places.ts'
@@ -44,6 +45,11 @@ export class StreamDelivery implements Delivery {
   end(ended: readonly AttemptRecord[]): void {
     this.#endedHere += ended.length
     this.#past = addEnded(this.#past, ended)
+  }
+
+  /** The letter that a replay came from. */
+  get letterId(): string | undefined {
+    return 'raw' in this.content ? undefined : this.content.headers[REPLAY_HEADERS.letterId]
   }
 
   /** With every attempt that has begun. */

@@ -5,9 +5,8 @@ import { BrokerFullError } from '../../../ports/broker-errors.ts'
 import { counts } from '../../../testing/conformance/broker/counting.ts'
 import { idOf, idsOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
-import { memoryDeadLetters } from '../../memory/index.ts'
-import { resolveStreams } from './options.ts'
-import { RedisStreams, redisStreams } from './streams.ts'
+import { redisDeadLetters } from '../store.ts'
+import { redisStreams } from './streams.ts'
 
 const { isOurs, why, node, url, patience, make, open, subscribe } = await redisStreamsWorld()
 
@@ -107,11 +106,10 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     }
   })
 
-  it('K10: with a place for letters, it keeps those that nobody else has saved', async () => {
+  it('K10: it keeps letters that nobody else has saved, and resolves one whose replay is handled', async () => {
     const channel = uniqueName('kept')
-    const letters = memoryDeadLetters()
-    const broker = new RedisStreams(resolveStreams('test', { url }), letters)
-    expect(broker.capabilities.deadLetters).toBe(true)
+    const broker = open()
+    const letters = redisDeadLetters({ url })
     const inbox = await subscribe(broker, channel)
     const [event] = make.events(1, { channel })
     await broker.publish([event!])
@@ -119,7 +117,12 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     await inbox.subscription.settle(await inbox.next(), { outcome: 'dead', letter, saved: false })
     expect(await letters.get(letter.id)).toEqual(letter)
     await patience.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'it is done with')
-    await broker.close()
+    await letters.change(letter.id, { to: 'replaying', at: patience.now(), replayId: 'replay-1' })
+    const headers = { 'x-replay-handler': 'bill', 'x-letter-id': letter.id }
+    await broker.publish([{ ...event!, headers }])
+    await inbox.done(await inbox.next())
+    expect(await letters.get(letter.id)).toMatchObject({ state: 'resolved' })
+    await letters.close()
   })
 
   it.each([2, 3] as const)(

@@ -10,9 +10,11 @@ import type {
   Subscription,
 } from '../../../ports/broker.ts'
 import { BrokerClosedError } from '../../../ports/broker-errors.ts'
-import type { DeadLetterQueue } from '../../../ports/dead-letters.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
 import { RedisConnection } from '../connection.ts'
+import { keysOf } from '../keys.ts'
+import { RedisDeadLetters } from '../letters/dead-letters.ts'
+import { Desk } from '../letters/desk.ts'
 import { run } from '../script.ts'
 import { type RedisStreamsOptions, type RedisStreamsSettings, resolveStreams } from './options.ts'
 import { atMost } from './persistence.ts'
@@ -20,6 +22,13 @@ import { handlerPlaces } from './places.ts'
 import { publish } from './publishing.ts'
 import { DEPTH } from './scripts/looking.ts'
 import { StreamSubscription } from './subscription.ts'
+
+const CAPABILITIES: BrokerCapabilities = Object.freeze({
+  delay: true,
+  keyOrder: false,
+  deadLetters: true,
+  durable: true,
+})
 
 const subscribeRules = {
   channel: text({ maxLength: 120 }),
@@ -41,27 +50,22 @@ export function redisStreams(options: RedisStreamsOptions): RedisStreams {
  */
 export class RedisStreams implements Broker {
   readonly name: string
-  readonly capabilities: BrokerCapabilities
+  readonly capabilities = CAPABILITIES
   readonly #settings: RedisStreamsSettings
-  readonly #letters: DeadLetterQueue | undefined
+  readonly #letters: RedisDeadLetters
   readonly #on: RedisConnection
   readonly #newName: IdSource
   readonly #subscriptions = new Set<StreamSubscription>()
   readonly #publishing = new Set<Promise<void>>()
   #closing: Promise<void> | undefined
 
-  /** With `letters`, dead letters that nobody else has saved are kept there. */
-  constructor(settings: RedisStreamsSettings, letters?: DeadLetterQueue) {
-    this.name = settings.name
-    this.capabilities = Object.freeze({
-      delay: true,
-      keyOrder: false,
-      deadLetters: letters !== undefined,
-      durable: true,
-    })
+  constructor(settings: RedisStreamsSettings) {
+    const { name, prefix, codec, maxLetters, retentionMs } = settings
+    this.name = name
     this.#settings = settings
-    this.#letters = letters
     this.#on = RedisConnection.of(settings, 'streams')
+    const desk = new Desk(this.#on, keysOf(prefix), codec.letters, maxLetters)
+    this.#letters = new RedisDeadLetters({ name, desk, retentionMs, leave: async () => {} })
     this.#newName = createIdSource(settings.random)
   }
 
@@ -123,6 +127,7 @@ export class RedisStreams implements Broker {
   async #close(): Promise<void> {
     await Promise.all(Array.from(this.#subscriptions, subscription => subscription.close()))
     await atMost(this.#settings.clock, CLOSE_MS, Promise.allSettled(this.#publishing))
+    await this.#letters.close()
     await this.#on.close()
   }
 

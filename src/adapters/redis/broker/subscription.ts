@@ -1,8 +1,9 @@
-import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
+import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Delivery, Settlement, Subscription } from '../../../ports/broker.ts'
 import { DeliveryLostError } from '../../../ports/broker-errors.ts'
-import type { DeadLetterQueue } from '../../../ports/dead-letters.ts'
 import type { RedisConnection } from '../connection.ts'
+import { RedisError } from '../errors.ts'
+import type { RedisDeadLetters } from '../letters/dead-letters.ts'
 import { run } from '../script.ts'
 import { Acks } from './acks.ts'
 import { StreamDelivery } from './delivery.ts'
@@ -27,8 +28,8 @@ export interface SubscriptionParts {
   readonly places: HandlerPlaces
   readonly prefetch: number
   readonly on: RedisConnection
-  /** Where letters go that nobody else has saved. */
-  readonly letters: DeadLetterQueue | undefined
+  /** Where letters are kept that nobody else has saved. */
+  readonly letters: RedisDeadLetters
   newName(): string
   left(subscription: StreamSubscription): void
 }
@@ -103,10 +104,13 @@ export class StreamSubscription implements Subscription {
     this.#open.delete(delivery)
     switch (settlement.outcome) {
       case 'done':
-        return this.#finish(delivery)
+        return delivery.letterId === undefined
+          ? this.#finish(delivery)
+          : this.#track(delivery, this.#recover(delivery, delivery.letterId))
       case 'dead':
-        if (settlement.saved || this.#parts.letters === undefined) return this.#finish(delivery)
-        return this.#track(delivery, this.#keep(this.#parts.letters, delivery, settlement))
+        return settlement.saved
+          ? this.#finish(delivery)
+          : this.#track(delivery, this.#keep(delivery, settlement.letter))
       case 'retry':
         delivery.end(settlement.ended)
         return this.#track(delivery, this.#return(delivery, delivery.past, settlement.notBefore))
@@ -137,18 +141,25 @@ export class StreamSubscription implements Subscription {
   }
 
   /** The letter is durable before the event is acknowledged. */
-  async #keep(
-    letters: DeadLetterQueue,
-    delivery: StreamDelivery,
-    { letter }: Extract<Settlement, { outcome: 'dead' }>,
-  ): Promise<void> {
-    await persist(
-      this.#parts.settings,
-      () => this.#isGivenUp,
-      () => letters.send(letter),
-    )
-    if (this.#isGivenUp) throw this.#lost()
+  async #keep(delivery: StreamDelivery, letter: DeadLetter): Promise<void> {
+    await this.#write(() => this.#parts.letters.send(letter))
     this.#finish(delivery)
+  }
+
+  /** A replay was handled. Its letter is resolved here, if it is kept here and nobody has done it yet. */
+  async #recover(delivery: StreamDelivery, letterId: string): Promise<void> {
+    const resolved = { to: 'resolved', at: this.#parts.settings.clock.now() } as const
+    await this.#write(() =>
+      this.#parts.letters.change(letterId, resolved).catch((error: unknown) => {
+        if (error instanceof RedisError) throw error
+      }),
+    )
+    this.#finish(delivery)
+  }
+
+  async #write(task: () => Promise<unknown>): Promise<void> {
+    await persist(this.#parts.settings, () => this.#isGivenUp, task)
+    if (this.#isGivenUp) throw this.#lost()
   }
 
   async #return(delivery: StreamDelivery, past: StreamDelivery['past'], notBefore: number): Promise<void> {
