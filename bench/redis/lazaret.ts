@@ -1,4 +1,3 @@
-import { memoryDeadLetters } from '../../src/adapters/memory/index.ts'
 import { redisStreams } from '../../src/adapters/redis/index.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import { type ConsumerOptions, createConsumer, createEvent } from '../../src/index.ts'
@@ -24,7 +23,6 @@ async function settled(
     channel: CHANNEL,
     concurrency: CONCURRENCY,
     prefetch: CONCURRENCY * 3,
-    deadLetters: memoryDeadLetters(),
     observer: { eventProcessed: meter.tick },
     ...options,
   })
