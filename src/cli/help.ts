@@ -5,7 +5,7 @@ import type { Flags } from './flag.ts'
 const EVERYWHERE = [
   [
     '--store URL',
-    'memory: · file:DIR · sqlite:FILE · postgres://… [$LAZARET_STORE, the config, or sqlite:./lazaret.db]',
+    'memory: · file:DIR · sqlite:FILE · postgres://… · redis://… [$LAZARET_STORE, the config, or sqlite:./lazaret.db]',
   ],
   ['--config FILE', 'the config file [./lazaret.yaml, if there is one]'],
   ['--json', 'JSON on stdout and nothing else there; messages go to stderr'],

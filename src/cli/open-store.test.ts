@@ -20,6 +20,8 @@ describe('a store URL', () => {
     ['sqlite:/var/lib/x.db', { kind: 'sqlite', path: '/var/lib/x.db' }],
     ['sqlite:///var/lib/a%20b.db', { kind: 'sqlite', path: '/var/lib/a b.db' }],
     ['postgresql://db/shop', { kind: 'postgres', url: 'postgresql://db/shop' }],
+    ['redis://cache:6380/1', { kind: 'redis', url: 'redis://cache:6380/1' }],
+    ['rediss://cache', { kind: 'redis', url: 'rediss://cache' }],
   ])('F8: %s', (url, expected) => {
     expect(readStoreUrl(url, '/home/ann')).toMatchObject(expected)
   })
@@ -29,20 +31,17 @@ describe('a store URL', () => {
       'postgres:ann:hunter2@db/x',
       'the store postgres:ann:hunter2@db/x names no server; give postgres://HOST/DATABASE',
     ],
-    [
-      'redis://localhost',
-      'the store redis://localhost: this version cannot work on Redis yet; it can on memory:, file:DIR, sqlite:FILE or postgres://HOST/DATABASE',
-    ],
+    ['redis:localhost', 'the store redis:localhost names no server; give redis://HOST'],
     ['sqllite:./x.db', "the store sqllite:./x.db is of no known kind; did you mean 'sqlite:./x.db'?"],
     [
       'mongodb://x',
-      'the store mongodb://x is of no known kind; give memory:, file:DIR, sqlite:FILE or postgres://HOST/DATABASE',
+      'the store mongodb://x is of no known kind; give memory:, file:DIR, sqlite:FILE, postgres://HOST/DATABASE or redis://HOST',
     ],
     ['./lazaret.db', "the store ./lazaret.db is no URL; did you mean 'sqlite:./lazaret.db'?"],
     ['var/letters', "the store var/letters is no URL; did you mean 'file:var/letters'?"],
     [
       'sqlite:',
-      'the store sqlite: names no place; give memory:, file:DIR, sqlite:FILE or postgres://HOST/DATABASE',
+      'the store sqlite: names no place; give memory:, file:DIR, sqlite:FILE, postgres://HOST/DATABASE or redis://HOST',
     ],
   ])('F8: %s is answered in one line, exit code 2', async (url, expected) => {
     const { lazaretWith } = cliWorld(folder)

@@ -21,11 +21,11 @@ export interface OpenOptions {
 export type StoreAddress =
   | { readonly kind: 'memory'; readonly url: string }
   | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'redis'; readonly url: string }
   | { readonly kind: 'file' | 'sqlite'; readonly url: string; readonly path: string }
 
-const SCHEMES = ['memory', 'file', 'sqlite', 'postgres', 'postgresql'] as const
-const LATER = ['redis', 'rediss']
-const FORMS = 'memory:, file:DIR, sqlite:FILE or postgres://HOST/DATABASE'
+const SCHEMES = ['memory', 'file', 'sqlite', 'postgres', 'postgresql', 'redis', 'rediss'] as const
+const FORMS = 'memory:, file:DIR, sqlite:FILE, postgres://HOST/DATABASE or redis://HOST'
 
 /** What a store URL names. */
 export function readStoreUrl(url: string, folder: string): StoreAddress {
@@ -35,9 +35,6 @@ export function readStoreUrl(url: string, folder: string): StoreAddress {
     const guess = /\.(?:db|sqlite3?)$/.test(url) ? `sqlite:${url}` : `file:${url}`
     throw new UsageError(`the store ${shown} is no URL; did you mean '${guess}'?`)
   }
-  if (LATER.includes(scheme)) {
-    throw new UsageError(`the store ${shown}: this version cannot work on Redis yet; it can on ${FORMS}`)
-  }
   if (scheme === 'memory') return { kind: 'memory', url: 'memory:' }
   const kind = SCHEMES.find(each => each === scheme)
   if (kind === undefined) {
@@ -46,7 +43,10 @@ export function readStoreUrl(url: string, folder: string): StoreAddress {
       `the store ${shown} is of no known kind; ${near === undefined ? `give ${FORMS}` : `did you mean '${near}:${rest}'?`}`,
     )
   }
-  if (kind === 'postgres' || kind === 'postgresql') return { kind: 'postgres', url: serverUrl(url, rest) }
+  if (kind === 'postgres' || kind === 'postgresql')
+    return { kind: 'postgres', url: serverUrl(url, rest, 'postgres://HOST/DATABASE') }
+  if (kind === 'redis' || kind === 'rediss')
+    return { kind: 'redis', url: serverUrl(url, rest, 'redis://HOST') }
   if (rest === '' || rest === ':memory:')
     throw new UsageError(`the store ${shown} names no place; give ${FORMS}`)
   const path = rest.startsWith('//') ? fileURLToPath(`file:${rest}`) : resolve(folder, rest)
@@ -54,9 +54,9 @@ export function readStoreUrl(url: string, folder: string): StoreAddress {
 }
 
 /** The client would take anything for a name and go looking for a server of that name. */
-function serverUrl(url: string, rest: string): string {
+function serverUrl(url: string, rest: string, form: string): string {
   if (rest.startsWith('//') && URL.canParse(url)) return url
-  throw new UsageError(`the store ${withoutCredentials(url)} names no server; give postgres://HOST/DATABASE`)
+  throw new UsageError(`the store ${withoutCredentials(url)} names no server; give ${form}`)
 }
 
 export async function openStore(url: string, options: OpenOptions): Promise<Store> {
@@ -67,6 +67,7 @@ export async function openStore(url: string, options: OpenOptions): Promise<Stor
     return memoryStore({ clock })
   }
   if (address.kind === 'postgres') return openServer(address.url, await codecOf(config), options)
+  if (address.kind === 'redis') return openRedisServer(address.url, await codecOf(config), options)
   await requirePlace(address, creates)
   const codec = await codecOf(config)
   return address.kind === 'file'
@@ -151,4 +152,14 @@ async function openServer(url: string, codec: Codec | undefined, { clock }: Open
     throw error
   }
   return store
+}
+
+/** Nothing has to be made there: without a letter there is no key. */
+async function openRedisServer(
+  url: string,
+  codec: Codec | undefined,
+  { clock, config }: OpenOptions,
+): Promise<Store> {
+  const { connectRedis } = await import('../adapters/redis/index.ts')
+  return connectRedis(url, { codec, clock, retentionMs: config.retention ?? 'never' })
 }

@@ -2,6 +2,7 @@ import { createClient } from 'redis'
 import type { RedisClient } from '../../src/adapters/redis/index.ts'
 import { keysOf } from '../../src/adapters/redis/keys.ts'
 
+const FACTS = `return cjson.encode(cmsgpack.unpack(redis.call('HGET', KEYS[1], 'm')))`
 const FACETS = ['c', 't', 's', 'g']
 
 /** What a look at the keys themselves finds wrong: entries without their letter, letters without theirs, wrong counts. */
@@ -22,9 +23,8 @@ async function findFaults(client: RedisClient, root: string) {
   const ask = (...words: string[]) => client.sendCommand(words) as unknown as Promise<string[]>
   const letters = new Map<string, Map<string, string>>()
   for (const key of keys.filter(each => each.startsWith('letter:'))) {
-    const flat = await ask('HGETALL', `${root}:${key}`)
-    const fields = new Map(flat.flatMap((field, at) => (at % 2 === 0 ? [[field, flat[at + 1]!]] : [])))
-    letters.set(key.slice('letter:'.length), fields as Map<string, string>)
+    const facts = JSON.parse(String(await ask('EVAL', FACTS, '1', `${root}:${key}`)))
+    letters.set(key.slice('letter:'.length), new Map(Object.entries<string>(facts)))
   }
   const faults: string[] = []
   const expected = new Map<string, Set<string>>()

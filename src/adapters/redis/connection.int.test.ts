@@ -77,6 +77,22 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     expect((error as RedisError).message).not.toContain('secret')
   })
 
+  it('B7: who does not let us in is told of at once, and asked again by the next call', async () => {
+    await server.node!.command('ACL', 'SETUSER', 'ann', 'on', '>right', '~*', '+@all')
+    const connection = connect({ url: server.url.replace('//', '//ann:wrong@'), timeoutMs: 60_000 })
+    const error = await connection.send('saving', ['PING']).catch(thrown => thrown)
+    expect(error).toMatchObject({ reply: 'WRONGPASS', trouble: 'reply', retryable: true })
+    expect((error as Error).message).toMatch(/^redis: saving: WRONGPASS .*; give a user and a password/)
+    await server.node!.command('ACL', 'SETUSER', 'ann', 'on', '>wrong', '~*', '+@all')
+    expect(await connection.send('saving', ['PING'])).toBe('PONG')
+  })
+
+  it('F8: somebody who sits and waits is told by the first try that fails', async () => {
+    const connection = connect({ url: 'redis://127.0.0.1:1', timeoutMs: 60_000 })
+    const asked = connection.send('asking', ['PING'], { hasty: true })
+    await expect(asked).rejects.toMatchObject({ trouble: 'unreachable' })
+  })
+
   it('B7: calls made while it is away go through when it comes back in time', async () => {
     const connection = connect({ timeoutMs: 20_000, reconnectMaxMs: 100 })
     await connection.send('asking', ['PING'])

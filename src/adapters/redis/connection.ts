@@ -12,6 +12,8 @@ export interface SendOptions {
   readonly blockMs?: number | undefined
   /** Doing it twice is as good as once: it is sent again when the connection breaks before its answer came. */
   readonly again?: boolean | undefined
+  /** It fails with the first try to connect that does: somebody sits and waits. */
+  readonly hasty?: boolean | undefined
 }
 
 interface Call extends Pending {
@@ -115,10 +117,10 @@ export class RedisConnection {
     const client = this.#given ?? this.#link?.ready
     if (client !== undefined) this.#write(call, client)
     else
-      call.stopWaiting = this.#link!.onReady(outcome => {
-        if (outcome instanceof Error) this.#fail(call, outcome)
-        else this.#write(call, outcome)
-      })
+      call.stopWaiting = this.#link!.onReady(next => {
+        if (next === undefined) this.#fail(call, this.#link!.problem(call.doing))
+        else this.#write(call, next)
+      }, call.options.hasty === true)
   }
 
   #write(call: Call, client: AnyRedisClient): void {
@@ -171,8 +173,7 @@ export class RedisConnection {
   #expire(call: Call): void {
     const { doing, client, heardBefore, refusal } = call
     const problem = new Error(`no answer within ${this.#settings.timeoutMs} ms`)
-    if (client === undefined)
-      this.#fail(call, refusal ?? new RedisError(doing, 'unreachable', this.#link!.problem))
+    if (client === undefined) this.#fail(call, refusal ?? this.#link!.problem(doing))
     else this.#fail(call, new RedisError(doing, 'silent', problem))
     // Nothing at all came on it since: it may be one that leads nowhere any more.
     if (client !== undefined && this.#heard === heardBefore) this.#link?.drop(client as RedisClient, problem)

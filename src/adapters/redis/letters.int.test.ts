@@ -94,7 +94,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
 
   it('E11: of many that end at once none is shown or counted, though one script sweeps only some', async () => {
     const prefix = uniqueName('many')
-    const expiresAt = systemClock.now() + 400
+    const expiresAt = systemClock.now() + 2_000
     const store = open({ prefix, retentionMs: 'never' })
     const ending = Array.from({ length: 350 }, () => ({ ...make.letter(), expiresAt }))
     const staying = Array.from({ length: 5 }, () => make.letter())

@@ -1,6 +1,6 @@
 import type { Cancel } from '../../ports/clock.ts'
 import { createOwnClient, type RedisClient } from './client.ts'
-import { ClientMissingError } from './errors.ts'
+import { ClientMissingError, isReplyError, RedisError } from './errors.ts'
 import { type RedisConnectionSettings, serverOf } from './options.ts'
 
 /**
@@ -21,9 +21,10 @@ const NOTHING_TO_CANCEL: Cancel = () => {}
 export class Link {
   readonly #settings: RedisConnectionSettings & { readonly url: string }
   readonly #purpose: string
-  readonly #waiting = new Set<(outcome: RedisClient | Error) => void>()
+  readonly #waiting = new Map<(client: RedisClient | undefined) => void, { readonly isHasty: boolean }>()
   #state: State = { is: 'idle' }
-  #problem: Error = new Error('no connection yet')
+  #problem: Error = new Error('no answer yet')
+  #wasUp = false
 
   constructor(settings: RedisConnectionSettings & { readonly url: string }, purpose: string) {
     this.#settings = settings
@@ -35,15 +36,23 @@ export class Link {
     return this.#state.is === 'up' ? this.#state.client : undefined
   }
 
-  /** Why there is none. */
-  get problem(): Error {
-    const { message } = this.#problem
-    return new Error(`no connection to ${serverOf(this.#settings.url)}: ${message}`, { cause: this.#problem })
+  /** Why there is none, told to whoever was doing this. */
+  problem(doing: string): Error {
+    const problem = this.#problem
+    const { message } = problem
+    if (problem instanceof ClientMissingError) return problem
+    // The server is there and does not let us in.
+    if (isReplyError(problem)) return new RedisError(doing, 'reply', problem)
+    const said = `no connection to ${serverOf(this.#settings.url)}: ${message}`
+    return new RedisError(doing, 'unreachable', new Error(said, { cause: problem }))
   }
 
-  /** Told once: of the next connection, or of what makes waiting for one hopeless. */
-  onReady(told: (outcome: RedisClient | Error) => void): Cancel {
-    this.#waiting.add(told)
+  /**
+   * Told once: of the next connection, or of nothing when waiting for one is hopeless. Whoever is hasty is told so by the first
+   * try that fails.
+   */
+  onReady(told: (client: RedisClient | undefined) => void, isHasty: boolean): Cancel {
+    this.#waiting.set(told, { isHasty })
     if (this.#state.is === 'idle') this.#connect(0)
     return () => this.#waiting.delete(told)
   }
@@ -51,8 +60,9 @@ export class Link {
   /** It is not to be trusted any more: a new one is made. */
   drop(client: RedisClient, why: Error): void {
     if (this.#state.is !== 'up' || this.#state.client !== client) return
-    client.destroy()
+    // In this order: that it ends is no news then, and it is replaced once.
     this.#down(why)
+    client.destroy()
   }
 
   close(): void {
@@ -86,6 +96,7 @@ export class Link {
     try {
       await client.connect()
       if (this.#state.is === 'connecting' && this.#state.client === client) this.#up(client)
+      else client.destroy()
     } catch (error) {
       if (this.#state.is === 'connecting' && this.#state.client === client) throw error
     } finally {
@@ -95,7 +106,8 @@ export class Link {
 
   #up(client: RedisClient): void {
     this.#state = { is: 'up', client }
-    this.#tell(client)
+    this.#wasUp = true
+    this.#tell(client, () => true)
   }
 
   #lost(client: RedisClient, error: Error): void {
@@ -108,19 +120,20 @@ export class Link {
     this.#wait(0)
   }
 
+  /** Who was never let in will not be by asking again; who was before waits for the server to change its mind. */
   #failed(error: Error, tries: number): void {
     if (this.#state.is !== 'connecting') return
     this.#problem = error
-    if (error instanceof ClientMissingError) {
-      this.#state = { is: 'idle' }
-      this.#tell(error)
-    } else this.#wait(tries + 1)
+    const isHopeless = error instanceof ClientMissingError || (!this.#wasUp && isReplyError(error))
+    if (isHopeless) this.#state = { is: 'idle' }
+    else this.#wait(tries + 1)
+    this.#tell(undefined, ({ isHasty }) => isHasty || isHopeless)
   }
 
-  #tell(outcome: RedisClient | Error): void {
-    const waiting = [...this.#waiting]
-    this.#waiting.clear()
-    for (const told of waiting) told(outcome)
+  #tell(client: RedisClient | undefined, whom: (waiter: { readonly isHasty: boolean }) => boolean): void {
+    const telling = [...this.#waiting].filter(([, waiter]) => whom(waiter))
+    for (const [told] of telling) this.#waiting.delete(told)
+    for (const [told] of telling) told(client)
   }
 
   /** With jitter: when a server comes back, not all of its clients come at once. */

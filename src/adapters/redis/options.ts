@@ -26,7 +26,10 @@ export const DEFAULT_RECONNECT_MAX_MS = 5_000
 
 /** How to reach a server, and where on it. Of `url` and `client` give one. */
 export interface RedisConnectionOptions {
-  /** `redis://user:password@host:6379/0`, or `rediss://` with TLS. The connection is our own and comes back by itself. */
+  /**
+   * `redis://user:password@host:6379/0`, or `rediss://` with TLS; with `?prefix=shop` it names the prefix too. The connection is
+   * our own and comes back by itself.
+   */
   readonly url?: string | undefined
   /** A connected client of node-redis, or one that looks the same. It is the caller's, and stays open. */
   readonly client?: AnyRedisClient | undefined
@@ -87,9 +90,7 @@ const rules = {
 export type RedisSettings = Resolved<typeof rules>
 
 export function resolveRedis(subject: string, options: RedisOptions): RedisSettings {
-  const settings = resolveOptions(subject, rules, options)
-  requireOneServer(subject, settings)
-  return settings
+  return placed(subject, resolveOptions(subject, rules, options))
 }
 
 function isRetention(value: unknown): value is number | 'never' {
@@ -106,12 +107,20 @@ function isCodec(value: unknown): value is Codec {
 export type RedisConnectionSettings = Resolved<typeof connectionRules>
 
 export function resolveConnection(subject: string, options: RedisConnectionOptions): RedisConnectionSettings {
-  const settings = resolveOptions(subject, connectionRules, options)
-  requireOneServer(subject, settings)
-  return settings
+  return placed(subject, resolveOptions(subject, connectionRules, options))
 }
 
-/** For the options of parts that have more of them. */
+/** For the options of every part: one server is named, and a URL that names a prefix counts where no other was given. */
+export function placed<T extends Pick<RedisConnectionSettings, 'url' | 'client' | 'prefix'>>(
+  subject: string,
+  settings: T,
+): T {
+  requireOneServer(subject, settings)
+  const { url, prefix } = settings
+  const said = url === undefined ? null : new URL(url).searchParams.get('prefix')
+  return prefix === DEFAULT_PREFIX && said ? { ...settings, prefix: said } : settings
+}
+
 export function requireOneServer(
   subject: string,
   { url, client }: Pick<RedisConnectionSettings, 'url' | 'client'>,

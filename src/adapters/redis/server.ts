@@ -23,7 +23,7 @@ export interface ServerFindings {
 
 export async function inspectServer(on: RedisConnection): Promise<ServerFindings> {
   const doing = 'asking the server about itself'
-  const info = textOf(await on.send(doing, ['INFO'], { again: true }))
+  const info = textOf(await on.send(doing, ['INFO'], { again: true, hasty: true }))
   const said = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1]
   const config = await configOf(on, doing)
   const max = Number(said('maxmemory') ?? 0)

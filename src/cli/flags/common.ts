@@ -8,7 +8,7 @@ export const BY = word('NAME', 'who does it, for the audit [$USER]')
 
 /** Every command that works on a store takes these. */
 export const storeFlags = {
-  store: word('URL', 'memory: · file:DIR · sqlite:FILE · postgres://… [sqlite:./lazaret.db]'),
+  store: word('URL', 'memory: · file:DIR · sqlite:FILE · postgres://… · redis://… [sqlite:./lazaret.db]'),
   config: word('FILE', 'the config file [./lazaret.yaml, if there is one]'),
   json: JSON_OUTPUT,
   help: HELP,

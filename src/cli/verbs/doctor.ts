@@ -6,6 +6,7 @@ import type { Store } from '../../ports/store.ts'
 import type { Context } from '../command.ts'
 import { type Check, failWith, ok } from '../doctor/check.ts'
 import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine.ts'
+import { checkRedis } from '../doctor/redis.ts'
 import { checkSpill } from '../doctor/spill.ts'
 import { checkDamage, checkExpired, checkLetters } from '../doctor/store.ts'
 import type { doctorFlags } from '../flags/common.ts'
@@ -32,7 +33,7 @@ export async function doctor({ io, flags }: Context<typeof doctorFlags>): Promis
     newestAt = letters.newestAt
     // Damage is come upon by reading, so it is asked for last.
     const expired = await checkExpired(store, io.clock.now())
-    checks.push(...letters.checks, ...expired, ...(await checkDamage(store)))
+    checks.push(...letters.checks, ...expired, ...(await checkDamage(store)), ...(await checkRedis(store)))
   } catch (error) {
     checks.push(failWith('store', error, 'give another with --store'))
   } finally {

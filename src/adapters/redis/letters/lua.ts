@@ -1,4 +1,7 @@
-// What the scripts of dead letters have in common. A letter is a hash; beside it are
+// What the scripts of dead letters have in common. A letter is a hash of its text (b), the text it is searched by (q), and
+// what scripts know of it (m), packed, because a field of its own for each would take more room than the letter. Facts are
+// its version (v) and life (l), channel (c), handler (h), type (t), reason (r), category (y), state (s), group (g), the time
+// of its last failure (at) and whether it was ever replayed (n). Beside it are
 //   all            every letter by the time of its last failure
 //   by:FACET:VALUE the same for the letters of a channel, type, state or group
 //   expiry         when each is to go
@@ -25,8 +28,8 @@ local function count(key, field, step)
 end
 
 local function factsOf(id)
-  local f = redis.call('HMGET', keyOf(id), 'c', 't', 's', 'g', 'r', 'n')
-  return f[1] and { c = f[1], t = f[2], s = f[3], g = f[4], r = f[5], n = f[6] }
+  local packed = redis.call('HGET', keyOf(id), 'm')
+  return packed and cmsgpack.unpack(packed)
 end
 
 local function tally(facts, step)

@@ -37,7 +37,7 @@ if letters == 0 then return { '0', info } end
 local bytes, measured, pointing = 0, 0, 0
 for _, slice in ipairs({ redis.call('ZRANGE', all, 0, 24), redis.call('ZREVRANGE', all, 0, 24) }) do
   for _, id in ipairs(slice) do
-    bytes = bytes + (redis.call('MEMORY', 'USAGE', keyOf(id)) or 0)
+    bytes = bytes + (redis.call('MEMORY', 'USAGE', keyOf(id), 'SAMPLES', 0) or 0)
     measured = measured + 1
   end
 end

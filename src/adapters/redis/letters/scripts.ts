@@ -28,18 +28,19 @@ local at, firstAt, replayed, search, title, rule, basis = ARGV[14], ARGV[15], AR
 sweep()
 removeIfDue(id)
 local key = keyOf(id)
-local known = redis.call('HMGET', key, 'v', 'b', 'l')
-if (known[1] or '') ~= expected then
-  if not known[1] then return { 'gone' } end
-  return { 'known', known[1], known[2] }
+local known = factsOf(id)
+if (known and known.v or '') ~= expected then
+  if not known then return { 'gone' } end
+  return { 'known', known.v, redis.call('HGET', key, 'b') }
 end
 if expected == '' and redis.call('ZCARD', root .. ':all') >= tonumber(most) then return { 'full' } end
-if known[1] then unindex(id, factsOf(id)) end
-if life == 'keep' then life = known[3] end
+if known then unindex(id, known) end
+if life == 'keep' then life = known.l end
 
-local facts = { c = channel, t = kind, s = state, g = group, r = reason, n = replayed }
-redis.call('HSET', key, 'v', redis.call('INCR', root .. ':version'), 'b', body, 'l', life, 'q', search, 'c', channel, 'h', handler,
-  't', kind, 'r', reason, 'y', category, 's', state, 'g', group, 'n', replayed, 'at', at)
+local version = string.format('%.0f', redis.call('INCR', root .. ':version'))
+local facts = { v = version, l = life, c = channel, h = handler, t = kind, r = reason, y = category, s = state, g = group,
+  at = at, n = replayed }
+redis.call('HSET', key, 'b', body, 'q', search, 'm', cmsgpack.pack(facts))
 redis.call('ZADD', root .. ':all', at, id)
 for _, facet in ipairs(INDEXED) do redis.call('ZADD', by(facet, facts[facet]), at, id) end
 redis.call('ZADD', root .. ':first:' .. group, firstAt, id)
@@ -52,7 +53,8 @@ placeGroup(group)
 
 local goesAt = life ~= '' and now + tonumber(life) or nil
 local said = tonumber(expiresAt)
-if said and (not goesAt or said < goesAt) then goesAt = said end
+-- What is past its time when it comes was brought here knowingly: it is not thrown away on arrival.
+if said and said > now and (not goesAt or said < goesAt) then goesAt = said end
 -- Whoever replays it must find it when the outcome is known.
 if goesAt and state == 'replaying' then goesAt = math.max(goesAt, now + 86400000) end
 if goesAt then redis.call('ZADD', root .. ':expiry', goesAt, id) end
@@ -69,8 +71,8 @@ export const read: Script<Kept | undefined> = script(
   LETTERS,
   `
 removeIfDue(ARGV[1])
-local known = redis.call('HMGET', keyOf(ARGV[1]), 'v', 'b')
-return known[1] and known or {}
+local facts = factsOf(ARGV[1])
+return facts and { facts.v, redis.call('HGET', keyOf(ARGV[1]), 'b') } or {}
 `,
 )
 
@@ -83,9 +85,9 @@ export const deleteSeen: Script<boolean> = script(
 local id, state, at = ARGV[1], ARGV[2], ARGV[3]
 sweep()
 removeIfDue(id)
-local known = redis.call('HMGET', keyOf(id), 's', 'at')
-if not known[1] then return 0 end
-if state ~= '' and (known[1] ~= state or tonumber(known[2]) ~= tonumber(at)) then return 0 end
+local known = factsOf(id)
+if not known then return 0 end
+if state ~= '' and (known.s ~= state or tonumber(known.at) ~= tonumber(at)) then return 0 end
 remove(id)
 return 1
 `,
@@ -180,15 +182,13 @@ for at = 11, #ARGV, 2 do
   fields[#fields + 1] = ARGV[at]
   wanted[#wanted + 1] = ARGV[at + 1]
 end
-if search ~= '' then fields[#fields + 1] = 'q' end
 
 local function matches(id)
-  if #fields == 0 then return true end
-  local actual = redis.call('HMGET', keyOf(id), unpack(fields))
-  for at = 1, #wanted do
-    if actual[at] ~= wanted[at] then return false end
+  local facts = #fields > 0 and factsOf(id) or {}
+  for at = 1, #fields do
+    if facts[fields[at]] ~= wanted[at] then return false end
   end
-  return search == '' or string.find(actual[#fields] or '', search, 1, true) ~= nil
+  return search == '' or string.find(redis.call('HGET', keyOf(id), 'q') or '', search, 1, true) ~= nil
 end
 
 local index = facet == '' and root .. ':all' or by(facet, value)
@@ -206,9 +206,8 @@ for at = 1, #slice, 2 do
   if matches(id) then
     if take == 'bodies' then found[#found + 1] = redis.call('HGET', keyOf(id), 'b')
     elseif take == 'counts' then
-      local facts = redis.call('HMGET', keyOf(id), 's', 'r', 'c')
-      facts[4] = when
-      found[#found + 1] = facts
+      local facts = factsOf(id)
+      found[#found + 1] = { facts.s, facts.r, facts.c, when }
     else found[#found + 1] = when end
   end
 end
