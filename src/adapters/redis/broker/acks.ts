@@ -19,7 +19,7 @@ export class Acks {
   readonly #places: HandlerPlaces
   readonly #settings: RedisStreamsSettings
   readonly #isPointless: () => boolean
-  readonly #onAcked: () => void
+  readonly #onAcked: (deliveries: readonly StreamDelivery[]) => void
   #finished: StreamDelivery[] = []
   #sending: readonly StreamDelivery[] = []
   #flushing: Promise<void> | undefined
@@ -31,7 +31,7 @@ export class Acks {
     places: HandlerPlaces,
     settings: RedisStreamsSettings,
     isPointless: () => boolean,
-    onAcked: () => void,
+    onAcked: (deliveries: readonly StreamDelivery[]) => void,
   ) {
     this.#on = on
     this.#places = places
@@ -81,7 +81,7 @@ export class Acks {
       this.#sending = []
       this.#sinceTrim += batch.length
       if (this.#sinceTrim >= TRIM_EVERY) this.trim(TRIM_EVERY).catch(this.#settings.onError)
-      this.#onAcked()
+      this.#onAcked(batch)
     }
     this.#flushing = undefined
   }

@@ -7,6 +7,7 @@ import type { RedisStreamsSettings } from './options.ts'
 import { writePast } from './past.ts'
 import { persist } from './persistence.ts'
 import type { HandlerPlaces } from './places.ts'
+import { RunningLists } from './running-lists.ts'
 import { BEGIN } from './scripts/beginning.ts'
 import { BEAT, ENTER, RESIGN } from './scripts/entering.ts'
 import { RECLAIM } from './scripts/returning.ts'
@@ -16,7 +17,7 @@ const MOST_BEGUN = 5_000
 const MOST_BROUGHT_BACK = 100
 
 /**
- * A consumer of the group, as others see it: a name with a lease that is renewed all the time, and the list of the attempts
+ * A consumer of the group, as others see it: a name with a lease that is renewed all the time, and lists of the attempts
  * that it has begun. When it dies under them, whoever brings back what it had counts those attempts, and only those.
  *
  * Taken for dead while it lives, it has lost everything, and goes on under another name.
@@ -28,8 +29,7 @@ export class Member {
   readonly #newName: () => string
   readonly #onLost: () => void
   readonly #steadiness: Steadiness
-  /** Marks of the attempts that have begun. */
-  readonly #running = new Set<string>()
+  #running = new RunningLists()
   readonly #beginning: Gathering<StreamDelivery, boolean>
   #name: string
   #hasResigned = false
@@ -95,13 +95,12 @@ export class Member {
 
   /** Resolves when it is written down that the attempt begins; with false when somebody else has the event by now. */
   begin(delivery: StreamDelivery): Promise<boolean> {
-    this.#running.add(delivery.mark)
     return this.#beginning.add(delivery)
   }
 
-  /** Its attempts are over; that they are, is written with the next that begins. */
+  /** Its attempts are over; that they are, is written with others that begin. */
   end(delivery: StreamDelivery): void {
-    this.#running.delete(delivery.mark)
+    this.#running.end(delivery.mark)
   }
 
   /** What it should still have goes to others. If nobody can be told, the lease runs out. */
@@ -114,7 +113,10 @@ export class Member {
   async #write(deliveries: readonly StreamDelivery[]): Promise<boolean> {
     const { leases, running, notes } = this.#places
     const name = this.#name
-    const args = [name, [...this.#running].join(',')]
+    const marks = deliveries.map(({ mark }) => mark)
+    const { number, over } = this.#running.begin(marks)
+    const lists = over.map(list => `${name} ${list}`)
+    const args = [name, `${name} ${number}`, marks.join(','), String(lists.length), ...lists]
     for (const delivery of deliveries)
       if (delivery.hasNotes) args.push(delivery.mark, writePast(delivery.pastBeforeThisAttempt))
     const isGone = () => this.#hasResigned || this.#name !== name
@@ -129,7 +131,7 @@ export class Member {
   async #startOver(name: string): Promise<void> {
     if (name !== this.#name || this.#hasResigned) return
     this.#name = this.#newName()
-    this.#running.clear()
+    this.#running = new RunningLists()
     this.#onLost()
     await persist(
       this.#settings,

@@ -20,7 +20,7 @@ export interface HandlerPlaces extends ChannelPlaces {
   readonly waiting: string
   /** Until when each consumer counts as alive. */
   readonly leases: string
-  /** The attempts that each consumer has begun: when it dies, those count. */
+  /** Lists of the attempts that each consumer has begun: when it dies, those count. */
   readonly running: string
   /** What is known of attempts of entries that are open. */
   readonly notes: string

@@ -20,7 +20,7 @@ import { FINISH } from './scripts/finishing.ts'
 import { BRING_DUE } from './scripts/returning.ts'
 
 const MOST_DUE_AT_ONCE = 100
-/** How long closing waits for a server that does not answer. */
+/** How long closing waits, in all, for a server that does not answer. What it was not told comes again when the lease is over. */
 const CLOSE_MS = 5_000
 
 export interface SubscriptionParts {
@@ -56,7 +56,7 @@ export class StreamSubscription implements Subscription {
     const isGivenUp = () => this.#isGivenUp
     this.#parts = parts
     this.#member = new Member(on, places, settings, newName, () => this.#lose())
-    this.#acks = new Acks(on, places, settings, isGivenUp, () => this.#madeRoom())
+    this.#acks = new Acks(on, places, settings, isGivenUp, acked => this.#acked(acked))
     this.#returns = new Returns(on, places, settings, isGivenUp)
     this.#intake = new Intake({ on, places, settings, room: () => this.#room() }, delivery => {
       this.#open.add(delivery)
@@ -105,11 +105,11 @@ export class StreamSubscription implements Subscription {
     switch (settlement.outcome) {
       case 'done':
         return delivery.letterId === undefined
-          ? this.#finish(delivery)
+          ? this.#acks.add(delivery)
           : this.#track(delivery, this.#recover(delivery, delivery.letterId))
       case 'dead':
         return settlement.saved
-          ? this.#finish(delivery)
+          ? this.#acks.add(delivery)
           : this.#track(delivery, this.#keep(delivery, settlement.letter))
       case 'retry':
         delivery.end(settlement.ended)
@@ -135,15 +135,15 @@ export class StreamSubscription implements Subscription {
     return this.#closing
   }
 
-  #finish(delivery: StreamDelivery): void {
-    this.#member.end(delivery)
-    this.#acks.add(delivery)
+  #acked(deliveries: readonly StreamDelivery[]): void {
+    for (const delivery of deliveries) this.#member.end(delivery)
+    this.#madeRoom()
   }
 
   /** The letter is durable before the event is acknowledged. */
   async #keep(delivery: StreamDelivery, letter: DeadLetter): Promise<void> {
     await this.#write(() => this.#parts.letters.send(letter))
-    this.#finish(delivery)
+    this.#acks.add(delivery)
   }
 
   /** A replay was handled. Its letter is resolved here, if it is kept here and nobody has done it yet. */
@@ -154,7 +154,7 @@ export class StreamSubscription implements Subscription {
         if (error instanceof RedisError) throw error
       }),
     )
-    this.#finish(delivery)
+    this.#acks.add(delivery)
   }
 
   async #write(task: () => Promise<unknown>): Promise<void> {
@@ -199,18 +199,22 @@ export class StreamSubscription implements Subscription {
   }
 
   async #close(): Promise<void> {
-    const { clock } = this.#parts.settings
     this.#isClosed = true
     this.#intake.pause()
-    await this.#reader.stop()
-    await atMost(clock, CLOSE_MS, Promise.allSettled([this.#acks.settled(), ...this.#settling.values()]))
-    const open = [...this.#open, ...this.#intake.takeAll()]
-    this.#open.clear()
-    await atMost(clock, CLOSE_MS, this.#giveBack(open))
-    await this.#rounds.end()
-    await this.#member.resign().catch((error: unknown) => tell(this.#parts.settings.onError, error))
+    await atMost(this.#parts.settings.clock, CLOSE_MS, this.#leave())
     this.#isGivenUp = true
     this.#parts.left(this)
+  }
+
+  async #leave(): Promise<void> {
+    const ended = this.#rounds.end()
+    await this.#reader.stop()
+    await Promise.allSettled([this.#acks.settled(), ...this.#settling.values()])
+    const open = [...this.#open, ...this.#intake.takeAll()]
+    this.#open.clear()
+    await this.#giveBack(open)
+    await ended
+    await this.#member.resign().catch((error: unknown) => tell(this.#parts.settings.onError, error))
   }
 
   /** Taken for dead: others have all that this one had. */

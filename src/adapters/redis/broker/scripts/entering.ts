@@ -1,5 +1,6 @@
 import { numberOf } from '../../replies.ts'
 import { script } from '../../script.ts'
+import { LISTS } from './beginning.ts'
 import { NOW } from './shared.ts'
 
 /**
@@ -14,6 +15,7 @@ export const ENTER = script(
   `
 local events, own, handlers, leases, running = unpack(KEYS)
 local handler, consumer, lease = unpack(ARGV)
+-- A server whose memory is full refuses a script's first write only, and this one is none to refuse.
 redis.call('HDEL', running, consumer)
 
 local function groups(stream)
@@ -39,7 +41,7 @@ redis.call('SADD', handlers, handler)
 redis.call('ZADD', leases, clock() + lease, consumer)`,
 )
 
-/** Renews a lease. 0 when the consumer was taken for dead meanwhile. The write in front lets it go on with full memory. */
+/** Renews a lease. 0 when the consumer was taken for dead meanwhile. The first write is one that a full server takes. */
 export const BEAT = script(
   'renewing a lease',
   numberOf,
@@ -60,6 +62,7 @@ return 1`,
 export const RESIGN = script(
   'resigning',
   () => undefined,
+  LISTS,
   `
 local events, own, leases, running = unpack(KEYS)
 local handler, consumer = unpack(ARGV)
@@ -72,7 +75,7 @@ redis.call('ZREM', leases, consumer)
 if pending > 0 then
   redis.call('ZADD', leases, 0, consumer)
 else
-  redis.call('HDEL', running, consumer)
+  forget_lists(running, consumer)
   for _, stream in ipairs({events, own}) do redis.pcall('XGROUP', 'DELCONSUMER', stream, handler, consumer) end
 end`,
 )

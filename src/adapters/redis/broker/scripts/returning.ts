@@ -1,5 +1,6 @@
 import { listOf, numberOf } from '../../replies.ts'
 import { script } from '../../script.ts'
+import { LISTS } from './beginning.ts'
 import { NOW, PUT_BACK } from './shared.ts'
 
 /** What became of an entry that was to be put back: `absent` is one that somebody has deleted while it was open. */
@@ -73,6 +74,7 @@ export const RECLAIM = script(
   'looking for dead consumers',
   numberOf,
   NOW,
+  LISTS,
   PUT_BACK,
   `
 local events, own, waiting, notes, leases, running = unpack(KEYS)
@@ -81,12 +83,6 @@ local handler, is_steady, lease, limit = ARGV[1], ARGV[2] == '1', ARGV[3], tonum
 local now = clock()
 local moved = 0
 check_places(own, waiting)
-
-local function begun_by(consumer)
-  local begun = {}
-  for mark in string.gmatch(redis.call('HGET', running, consumer) or '', '[^,]+') do begun[mark] = true end
-  return begun
-end
 
 local function bring_back(side, pending, begun)
   local stream = streams[side]
@@ -109,7 +105,7 @@ end
 
 local over = redis.call('ZRANGEBYSCORE', leases, '-inf', is_steady and now or 0)
 for _, consumer in ipairs(over) do
-  local begun = begun_by(consumer)
+  local _, begun = lists_of(running, consumer)
   for side, stream in pairs(streams) do
     if moved < limit then
       bring_back(side, redis.call('XPENDING', stream, handler, '-', '+', limit - moved, consumer), begun)
@@ -117,7 +113,7 @@ for _, consumer in ipairs(over) do
   end
   if moved < limit then
     redis.call('ZREM', leases, consumer)
-    redis.call('HDEL', running, consumer)
+    forget_lists(running, consumer)
     for _, stream in pairs(streams) do redis.call('XGROUP', 'DELCONSUMER', stream, handler, consumer) end
   end
 end
