@@ -11,7 +11,7 @@ import { memoryDeadLetters } from '../../memory/index.ts'
 import { RedisError } from '../errors.ts'
 
 const { isOurs, why, node, url, patience, make, open, subscribe } = await redisStreamsWorld()
-const LEASE_MS = 600
+const LEASE_MS = 1_200
 
 describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
   it('E21: the server is killed again and again while events flow: what it has taken is handled', async () => {

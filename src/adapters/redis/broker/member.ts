@@ -86,6 +86,7 @@ export class Member {
       const isSteady = this.#steadiness.isSteady(clock.now()) ? '1' : '0'
       moved = await run(this.#on, RECLAIM, keys, [
         handler,
+        this.#name,
         isSteady,
         String(leaseMs),
         String(MOST_BROUGHT_BACK),

@@ -79,8 +79,11 @@ export const RECLAIM = script(
   `
 local events, own, waiting, notes, leases, running = unpack(KEYS)
 local streams = {events = events, own = own}
-local handler, is_steady, lease, limit = ARGV[1], ARGV[2] == '1', ARGV[3], tonumber(ARGV[4])
+local handler, consumer, lease, limit = ARGV[1], ARGV[2], ARGV[4], tonumber(ARGV[5])
 local now = clock()
+-- Whoever asks may have been steady when it asked. If the server stood still since, its own lease shows that.
+local own_lease = tonumber(redis.call('ZSCORE', leases, consumer) or 0)
+local is_steady = ARGV[3] == '1' and own_lease - now > lease / 2
 local moved = 0
 check_places(own, waiting)
 
