@@ -22,6 +22,10 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     about: 'enqueueing, processing and failing in Postgres, beside a raw loop, pg-boss and graphile-worker',
     load: () => import('./outbox.ts'),
   },
+  redis: {
+    about: 'publishing, processing and failing on Redis, beside the raw commands and BullMQ',
+    load: () => import('./redis.ts'),
+  },
   growth: {
     about:
       'the outbox over two million rows of the past, and what an hour of work leaves behind in its tables',

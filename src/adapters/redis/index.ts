@@ -1,3 +1,9 @@
+export {
+  DEFAULT_LEASE_MS,
+  DEFAULT_MAX_POLL_MS,
+  type RedisStreamsOptions,
+} from './broker/options.ts'
+export { type RedisStreams, redisStreams } from './broker/streams.ts'
 export type {
   AnyRedisClient,
   RedisArgument,

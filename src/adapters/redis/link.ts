@@ -60,8 +60,9 @@ export class Link {
   /** It is not to be trusted any more: a new one is made. */
   drop(client: RedisClient, why: Error): void {
     if (this.#state.is !== 'up' || this.#state.client !== client) return
-    client.destroy()
+    // In this order: that it ends is no news then, and it is replaced once.
     this.#down(why)
+    client.destroy()
   }
 
   close(): void {
@@ -95,6 +96,7 @@ export class Link {
     try {
       await client.connect()
       if (this.#state.is === 'connecting' && this.#state.client === client) this.#up(client)
+      else client.destroy()
     } catch (error) {
       if (this.#state.is === 'connecting' && this.#state.client === client) throw error
     } finally {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { withAdmin } from '../../../src/adapters/rabbitmq/admin.ts'
+import { rabbitmq } from '../../../src/adapters/rabbitmq/index.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
 import { systemClock } from '../../../src/ports/system-clock.ts'
 import { createFactory } from '../../../src/testing/factories.ts'
@@ -16,7 +17,7 @@ import { Lives } from './lives.ts'
 import { pause, until } from './pause.ts'
 import { type CampaignOptions, SHARES, type Trouble } from './plan.ts'
 import { Publisher } from './publisher.ts'
-import { CHANNEL, STILL_MS } from './settings.ts'
+import { CHANNEL, QUICK, STILL_MS } from './settings.ts'
 
 const STALL_MS = 120_000
 const CONSUMER = fileURLToPath(new URL('consumer.ts', import.meta.url))
@@ -61,7 +62,7 @@ class Campaign {
     this.#effects = new Effects(join(folder, 'effects.db'))
     const url = proxy.through(node.url)
     this.#lives = new Lives(CONSUMER, url, options.queueType, folder)
-    this.#publisher = new Publisher(url, options.queueType)
+    this.#publisher = new Publisher(rabbitmq({ url, queueType: options.queueType, ...QUICK }))
     const make = createFactory({ clock: systemClock, random: seededRandom(options.seed + 2) })
     this.#events = drawKinds(options, SHARES).map(kind => make.event({ channel: CHANNEL, payload: { kind } }))
   }

@@ -1,7 +1,6 @@
-import { rabbitmq } from '../../../src/adapters/rabbitmq/index.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
+import type { Broker } from '../../../src/ports/broker.ts'
 import { pause } from './pause.ts'
-import { QUICK } from './settings.ts'
 
 const PER_BATCH = 100
 /** So that every trouble finds the publisher at work, not only the first. */
@@ -11,11 +10,11 @@ const MOST_AHEAD = 3_000
 export class Publisher {
   /** Batches that were sent once more. */
   again = 0
-  readonly #broker: ReturnType<typeof rabbitmq>
+  readonly #broker: Broker
   #isStopped = false
 
-  constructor(url: string, queueType: 'quorum' | 'classic') {
-    this.#broker = rabbitmq({ url, queueType, ...QUICK })
+  constructor(broker: Broker) {
+    this.#broker = broker
   }
 
   async publish(events: readonly LazaretEvent[], handled: () => number): Promise<void> {

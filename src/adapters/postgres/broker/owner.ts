@@ -1,3 +1,4 @@
+import { Steadiness } from '../../../core/steadiness.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { StoreClosedError } from '../../../ports/store-errors.ts'
 import { ask } from '../ask.ts'
@@ -5,7 +6,6 @@ import type { PgPool, PgQueryable } from '../client.ts'
 import { numbers } from '../columns.ts'
 import { Gathering } from './gathering.ts'
 import type { Holding, Taken } from './holdings.ts'
-import { Steadiness } from './steadiness.ts'
 
 const MOST_AT_ONCE = 10_000
 

@@ -1,0 +1,91 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { MAX_TYPE_BYTES } from '../../../core/event/limits.ts'
+import { cleanTextBytes } from '../../../core/event/text.ts'
+import type { Undecodable } from '../../../ports/broker.ts'
+import type { EventCodec } from '../../../ports/letter-codec.ts'
+import { fieldOf, sentFields } from './entry.ts'
+
+/** The field that an event is written in. */
+export const EVENT_FIELD = 'event'
+const UNNAMED = 'message'
+
+/** The event an entry tells of, whoever added it, or all of it with what is wrong with it. */
+export function decode(
+  fields: readonly string[],
+  channel: string,
+  from: string,
+  codec: EventCodec,
+): LazaretEvent | Undecodable {
+  const text = fieldOf(fields, EVENT_FIELD)
+  if (text === undefined) return foreignEvent(sentFields(fields), channel, from, codec)
+  try {
+    return codec.decode(text)
+  } catch (error) {
+    return undecodable(Buffer.from(text), error)
+  }
+}
+
+/** Of an entry that is no UTF-8: whole if it has one value to show, else with its names. */
+export function decodeBytes(
+  fields: readonly Buffer[],
+  channel: string,
+  from: string,
+  codec: EventCodec,
+): LazaretEvent | Undecodable {
+  const texts = fields.map(String)
+  if (fields.every((field, at) => field.equals(Buffer.from(texts[at]!))))
+    return decode(texts, channel, from, codec)
+  const at = texts.indexOf(EVENT_FIELD)
+  const raw =
+    at === -1
+      ? Buffer.concat(fields.flatMap((field, at) => [field, at % 2 === 0 ? EQUALS : NEW_LINE]))
+      : fields[at + 1]!
+  return { raw: new Uint8Array(raw), problem: 'it is no UTF-8' }
+}
+
+const EQUALS = Buffer.from('=')
+const NEW_LINE = Buffer.from('\n')
+
+/**
+ * What another program added: its fields are the payload. What it is called and when it happened is told by its id, which
+ * is the same each time it is handed over.
+ */
+function foreignEvent(
+  fields: readonly string[],
+  channel: string,
+  from: string,
+  codec: EventCodec,
+): LazaretEvent | Undecodable {
+  const payload: Record<string, string> = Object.create(null)
+  for (let at = 0; at + 1 < fields.length; at += 2) payload[fields[at]!] = fields[at + 1]!
+  const type = payload['type']
+  const id = `redis-${channel}-${from}`
+  const event: LazaretEvent = {
+    v: 1,
+    id,
+    type: type !== undefined && isFitting(type) ? type : UNNAMED,
+    channel,
+    key: undefined,
+    idempotencyKey: id,
+    occurredAt: Number(from.split('-', 1)[0]),
+    expiresAt: undefined,
+    source: undefined,
+    headers: {},
+    payload: { ...payload },
+  }
+  try {
+    // What could not be written again could not be kept in a letter either.
+    return codec.decode(codec.encode(event))
+  } catch (error) {
+    return undecodable(Buffer.from(JSON.stringify(payload)), error)
+  }
+}
+
+function isFitting(type: string): boolean {
+  const bytes = cleanTextBytes(type)
+  return type !== '' && bytes !== undefined && bytes <= MAX_TYPE_BYTES
+}
+
+function undecodable(raw: Buffer, error: unknown): Undecodable {
+  return { raw: new Uint8Array(raw), problem: error instanceof Error ? error.message : String(error) }
+}

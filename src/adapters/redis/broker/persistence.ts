@@ -1,0 +1,61 @@
+import type { Clock } from '../../../ports/clock.ts'
+import { RedisClosedError } from '../errors.ts'
+
+const FIRST_REST_MS = 50
+const LONGEST_REST_MS = 1_000
+
+export interface PersistenceSettings {
+  readonly clock: Clock
+  readonly onError: (error: unknown) => void
+}
+
+/**
+ * Does what has to be done, however long the server is away, full or a replica: an event that could not be settled would
+ * only run again. Whoever waits for it is slowed down by that, as it should be. Gives up, with undefined, when there is no
+ * point in it any more.
+ */
+export async function persist<T>(
+  { clock, onError }: PersistenceSettings,
+  isPointless: () => boolean,
+  task: (isRepeated: boolean) => Promise<T>,
+): Promise<T | undefined> {
+  for (
+    let restMs = 0;
+    !isPointless();
+    restMs = Math.min(LONGEST_REST_MS, Math.max(FIRST_REST_MS, restMs * 2))
+  ) {
+    try {
+      if (restMs > 0) await rest(clock, restMs)
+      return await task(restMs > 0)
+    } catch (error) {
+      if (error instanceof RedisClosedError) return undefined
+      tell(onError, error)
+    }
+  }
+  return undefined
+}
+
+export function rest(clock: Clock, ms: number): Promise<void> {
+  return new Promise(resolve => clock.schedule(ms, resolve))
+}
+
+/** Waits for it, but no longer than so. How it ended is of no interest. */
+export function atMost(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> {
+  return new Promise(resolve => {
+    const cancel = clock.schedule(limitMs, resolve)
+    const ended = () => {
+      cancel()
+      resolve()
+    }
+    work.then(ended, ended)
+  })
+}
+
+/** Whoever was to be told may have trouble of his own. */
+export function tell(onError: (error: unknown) => void, error: unknown): void {
+  try {
+    onError(error)
+  } catch {
+    // Nobody is left who could be told.
+  }
+}

@@ -1,0 +1,87 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
+import { BrokerFullError } from '../../../ports/broker-errors.ts'
+import type { RedisConnection } from '../connection.ts'
+import { keysOf } from '../keys.ts'
+import { run } from '../script.ts'
+import type { RedisStreamsSettings } from './options.ts'
+import { channelPlaces, ownStream } from './places.ts'
+import { PUBLISH, PUBLISH_WITHIN } from './scripts/publishing.ts'
+
+/** What one step adds, at most: the server does nothing else meanwhile. */
+const MOST_EVENTS = 250
+const MOST_TEXT = 1_048_576
+/** Steps on their way at once. More would only wait, and their time would run out. */
+const MOST_UNDER_WAY = 8
+
+/** Events for one stream that are added in one step. */
+interface Batch {
+  readonly stream: string
+  readonly channel: string
+  readonly isBounded: boolean
+  readonly texts: string[]
+  room: number
+}
+
+/** Each stream in the order given. */
+export async function publish(
+  on: RedisConnection,
+  settings: RedisStreamsSettings,
+  events: readonly LazaretEvent[],
+): Promise<void> {
+  const underWay = new Set<Promise<void>>()
+  for (const batch of gather(settings, events)) {
+    const adding = add(on, settings, batch)
+    underWay.add(adding)
+    adding.then(
+      () => underWay.delete(adding),
+      () => {},
+    )
+    if (underWay.size >= MOST_UNDER_WAY) await Promise.race(underWay)
+  }
+  const ended = await Promise.allSettled(underWay)
+  const failed = ended.find(({ status }) => status === 'rejected')
+  if (failed?.status === 'rejected') throw failed.reason
+}
+
+async function add(on: RedisConnection, settings: RedisStreamsSettings, batch: Batch): Promise<void> {
+  const { stream, channel, isBounded, texts } = batch
+  const { name, maxLength } = settings
+  if (!isBounded || maxLength === undefined) await run(on, PUBLISH, [stream], texts)
+  else {
+    const added = await run(on, PUBLISH_WITHIN, [stream], [String(maxLength), ...texts])
+    if (added < texts.length) throw new BrokerFullError(name, channel, maxLength)
+  }
+}
+
+/** A replay is for the handler that failed: it goes to that one's own stream. */
+function* gather({ prefix, codec }: RedisStreamsSettings, events: readonly LazaretEvent[]): Generator<Batch> {
+  const open = new Map<string, Batch>()
+  const streams = new Map<string, string>()
+  for (const event of events) {
+    const handler = event.headers[REPLAY_HEADERS.handler]
+    const { channel } = event
+    let stream = handler === undefined ? streams.get(channel) : ownStream(keysOf(prefix, channel), handler)
+    if (stream === undefined) {
+      stream = channelPlaces(prefix, channel).events
+      streams.set(channel, stream)
+    }
+    const text = codec.events.encode(event)
+    const begun = open.get(stream)
+    if (begun !== undefined && (begun.texts.length >= MOST_EVENTS || begun.room < text.length)) {
+      open.delete(stream)
+      yield begun
+    }
+    const batch = open.get(stream) ?? {
+      stream,
+      channel,
+      isBounded: handler === undefined,
+      texts: [],
+      room: MOST_TEXT,
+    }
+    open.set(stream, batch)
+    batch.texts.push(text)
+    batch.room -= text.length
+  }
+  yield* open.values()
+}

@@ -1,0 +1,150 @@
+import type { RedisConnection } from '../connection.ts'
+import { RedisError } from '../errors.ts'
+import { type Entry, type Hole, readEntries } from './entry.ts'
+import type { RedisStreamsSettings } from './options.ts'
+import { rest, tell } from './persistence.ts'
+import type { HandlerPlaces } from './places.ts'
+
+/** Of each stream in one read: more would only wait in memory. */
+const MOST_READ = 1_000
+const LONGEST_REST_MS = 1_000
+const FIRST_REST_MS = 50
+
+export interface ReaderHooks {
+  /** The name it reads under. */
+  consumer(): string
+  /** How many more can be handed over. */
+  room(): number
+  /** Of those that are in its name, which it knows of: `events 1-1`. */
+  known(): ReadonlySet<string>
+  receive(entries: readonly Entry[]): Promise<void>
+  /** Read under a name that was lost meanwhile. */
+  giveBack(entries: readonly Entry[]): Promise<void>
+  /** Deleted by somebody while they were pending. */
+  bury(holes: readonly Hole[]): Promise<void>
+  /** The group is not there any more. */
+  enter(): Promise<void>
+}
+
+/**
+ * Reads on a connection of its own, where it can wait for what comes. A read whose answer is lost may have put entries in
+ * this consumer's name that it does not know of; so after any trouble it looks through all that is in its name.
+ */
+export class Reader {
+  readonly #on: RedisConnection
+  readonly #places: HandlerPlaces
+  readonly #settings: RedisStreamsSettings
+  readonly #hooks: ReaderHooks
+  #mode: 'idle' | 'reading' | 'stopped' = 'idle'
+  #isSure = true
+  #wake: (() => void) | undefined
+  #running: Promise<void> | undefined
+
+  constructor(
+    on: RedisConnection,
+    places: HandlerPlaces,
+    settings: RedisStreamsSettings,
+    hooks: ReaderHooks,
+  ) {
+    this.#on = on
+    this.#places = places
+    this.#settings = settings
+    this.#hooks = hooks
+  }
+
+  resume(): void {
+    if (this.#mode === 'stopped') return
+    this.#mode = 'reading'
+    this.#running ??= this.#run()
+    this.wake()
+  }
+
+  /** A read that is under way goes on: what it brings has to be kept by whoever receives it. */
+  pause(): void {
+    if (this.#mode === 'reading') this.#mode = 'idle'
+  }
+
+  /** There may be room. */
+  wake(): void {
+    this.#wake?.()
+  }
+
+  async stop(): Promise<void> {
+    this.#mode = 'stopped'
+    this.wake()
+    await this.#on.close()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    for (let restMs = 0; this.#mode !== 'stopped'; ) {
+      if (this.#mode === 'idle' || this.#hooks.room() <= 0) {
+        await new Promise<void>(resolve => (this.#wake = resolve))
+        continue
+      }
+      try {
+        if (restMs > 0) await rest(this.#settings.clock, restMs)
+        if (!this.#isSure) await this.#lookThrough()
+        else await this.#read()
+        restMs = 0
+      } catch (error) {
+        if (this.#isStopped()) return
+        restMs = Math.min(LONGEST_REST_MS, Math.max(FIRST_REST_MS, restMs * 2))
+        await this.#troubled(error)
+      }
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { handler } = this.#places
+    const blockMs = this.#settings.maxPollMs
+    const consumer = this.#hooks.consumer()
+    const count = String(Math.min(MOST_READ, this.#hooks.room()))
+    const words = ['XREADGROUP', 'GROUP', handler, consumer, 'COUNT', count, 'BLOCK', String(blockMs)]
+    const { entries } = await this.#ask(words, ['>', '>'], blockMs)
+    if (entries.length === 0) return
+    if (consumer === this.#hooks.consumer()) await this.#hooks.receive(entries)
+    else await this.#hooks.giveBack(entries)
+  }
+
+  /** All that is in its name, a page after the other. */
+  async #lookThrough(): Promise<void> {
+    const { handler } = this.#places
+    const words = ['XREADGROUP', 'GROUP', handler, this.#hooks.consumer(), 'COUNT', String(MOST_READ)]
+    let after: [own: string, events: string] = ['0', '0']
+    for (;;) {
+      // Before it is asked: what is settled by the time of the answer was known all the same.
+      const known = this.#hooks.known()
+      const { entries, holes } = await this.#ask(words, after)
+      if (holes.length > 0) await this.#hooks.bury(holes)
+      const unknown = entries.filter(({ side, id }) => !known.has(`${side} ${id}`))
+      if (unknown.length > 0) await this.#hooks.receive(unknown)
+      const all = [...entries, ...holes]
+      if (all.length === 0) break
+      after = [lastOf(all, 'own') ?? after[0], lastOf(all, 'events') ?? after[1]]
+    }
+    this.#isSure = true
+  }
+
+  async #ask(words: readonly string[], after: readonly [own: string, events: string], blockMs?: number) {
+    const { own, events } = this.#places
+    const command = [...words, 'STREAMS', own, events, ...after]
+    return readEntries(await this.#on.send('reading events', command, { key: events, blockMs }), this.#places)
+  }
+
+  async #troubled(error: unknown): Promise<void> {
+    this.#isSure = false
+    const isGroupGone = error instanceof RedisError && error.reply === 'NOGROUP'
+    tell(this.#settings.onError, error)
+    if (isGroupGone)
+      await this.#hooks.enter().catch((problem: unknown) => tell(this.#settings.onError, problem))
+  }
+
+  #isStopped(): boolean {
+    return this.#mode === 'stopped'
+  }
+}
+
+function lastOf(entries: readonly Hole[], side: Entry['side']): string | undefined {
+  return entries.findLast(entry => entry.side === side)?.id
+}

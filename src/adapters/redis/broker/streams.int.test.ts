@@ -1,0 +1,153 @@
+import { createClient } from 'redis'
+import { describe, expect, it } from 'vitest'
+import { redisStreamsWorld } from '../../../../test/support/redis-streams-world.ts'
+import { BrokerFullError } from '../../../ports/broker-errors.ts'
+import { counts } from '../../../testing/conformance/broker/counting.ts'
+import { idOf, idsOf } from '../../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
+import { redisDeadLetters } from '../store.ts'
+import { redisStreams } from './streams.ts'
+
+const { isOurs, why, node, url, patience, make, open, subscribe } = await redisStreamsWorld()
+
+const streamOf = (channel: string) => `{lazaret:${channel}}:events`
+const lengthOf = async (channel: string) => Number(await node.command('XLEN', streamOf(channel)))
+
+describe.runIf(isOurs)(`Redis Streams${why}`, () => {
+  it('S1: the first handler of a channel gets what was published before it, the others what comes after them', async () => {
+    const channel = uniqueName('early')
+    const broker = open()
+    const [before, after] = make.events(2, { channel })
+    await broker.publish([before!])
+    const first = await subscribe(broker, channel, { handler: 'bill' })
+    const second = await subscribe(broker, channel, { handler: 'ship' })
+    await broker.publish([after!])
+    expect(idsOf(await first.take(2))).toEqual([before!.id, after!.id])
+    expect(idOf(await second.next())).toBe(after!.id)
+    await second.assertEmpty('it got what was before it')
+  })
+
+  it('E17: a replay goes to the handler that failed, and to no other', async () => {
+    const channel = uniqueName('replayed')
+    const broker = open()
+    const bill = await subscribe(broker, channel, { handler: 'bill' })
+    const ship = await subscribe(broker, channel, { handler: 'ship' })
+    await broker.publish([make.event({ channel, headers: { 'x-replay-handler': 'ship' } })])
+    await ship.next()
+    await bill.assertEmpty('it got a replay for another')
+  })
+
+  it('K9: what every handler has finished with is removed from the stream, and nothing before', async () => {
+    const channel = uniqueName('trimmed')
+    const broker = open({ leaseMs: 300 })
+    const bill = await subscribe(broker, channel, { handler: 'bill', prefetch: 1_000 })
+    await (await subscribe(broker, channel, { handler: 'ship' })).subscription.close()
+    await broker.publish(make.events(1_000, { channel }))
+    await bill.done(...(await bill.take(1_000)))
+    await patience.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'one has finished')
+    await patience.pass(300)
+    expect(await lengthOf(channel)).toBe(1_000)
+    expect(await broker.depth(channel, 'ship')).toBe(1_000)
+    const ship = await subscribe(broker, channel, { handler: 'ship', prefetch: 1_000 })
+    const [held, ...others] = await ship.take(1_000)
+    await ship.done(...others)
+    await patience.pass(300)
+    expect(await lengthOf(channel)).toBe(1_000)
+    await ship.done(held!)
+    await patience.eventually(async () => (await lengthOf(channel)) <= 100, 'the stream is short')
+  })
+
+  it('P1: a channel that may hold so many refuses more, until handlers have finished with some', async () => {
+    const channel = uniqueName('bounded')
+    const broker = open({ maxLength: 10 })
+    const inbox = await subscribe(broker, channel)
+    await broker.publish(make.events(8, { channel }))
+    await expect(broker.publish(make.events(3, { channel }))).rejects.toThrow(BrokerFullError)
+    await inbox.done(...(await inbox.take(10)))
+    await patience.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'all are done')
+    await broker.publish(make.events(10, { channel }))
+  })
+
+  it('P2: what others add is an event of its fields, the same one each time it comes', async () => {
+    const channel = uniqueName('foreign')
+    const broker = open()
+    const inbox = await subscribe(broker, channel)
+    const fields = { type: 'order.placed', order: '17', note: 'žluť' }
+    const id = String(await node.command('XADD', streamOf(channel), '*', ...Object.entries(fields).flat()))
+    const delivery = await inbox.next()
+    const event = { id: `redis-${channel}-${id}`, type: 'order.placed', channel, payload: fields }
+    expect(delivery.content).toMatchObject({ ...event, occurredAt: Number(id.split('-')[0]) })
+    await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended: [make.attempt(1)] })
+    const again = await inbox.next()
+    expect([again.content, again.origin]).toEqual([delivery.content, delivery.origin])
+  })
+
+  it('P2: bytes that are no text are kept byte by byte, and an entry of thousands of fields whole', async () => {
+    const channel = uniqueName('strange')
+    const broker = open()
+    const inbox = await subscribe(broker, channel)
+    const raw = Buffer.from([0x7b, 0xff, 0x00, 0xfe])
+    const client = createClient({ url })
+    await client.connect()
+    await client.xAdd(streamOf(channel), '*', { event: raw })
+    await client.sendCommand([
+      'XADD',
+      streamOf(channel),
+      '*',
+      ...Array.from({ length: 10_000 }, (_, n) => `${n}`),
+    ])
+    client.destroy()
+    for (let time = 0; time < 3; time++) {
+      const [bytes, many] = await inbox.take(2)
+      expect(bytes!.content).toEqual({ raw: new Uint8Array(raw), problem: 'it is no UTF-8' })
+      expect(Object.keys((many!.content as { payload: object }).payload)).toHaveLength(5_000)
+      for (const each of [bytes!, many!])
+        await inbox.subscription.settle(each, { outcome: 'release', notBefore: 0 })
+    }
+  })
+
+  it('K10: it keeps letters that nobody else has saved, and resolves one whose replay is handled', async () => {
+    const channel = uniqueName('kept')
+    const broker = open()
+    const letters = redisDeadLetters({ url })
+    const inbox = await subscribe(broker, channel)
+    const [event] = make.events(1, { channel })
+    await broker.publish([event!])
+    const letter = make.letter({ event: event!, channel })
+    await inbox.subscription.settle(await inbox.next(), { outcome: 'dead', letter, saved: false })
+    expect(await letters.get(letter.id)).toEqual(letter)
+    await patience.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'it is done with')
+    await letters.change(letter.id, { to: 'replaying', at: patience.now(), replayId: 'replay-1' })
+    const headers = { 'x-replay-handler': 'bill', 'x-letter-id': letter.id }
+    await broker.publish([{ ...event!, headers }])
+    await inbox.done(await inbox.next())
+    expect(await letters.get(letter.id)).toMatchObject({ state: 'resolved' })
+    await letters.close()
+  })
+
+  it.each([2, 3] as const)(
+    "E11: works with the caller's own client, RESP%i, and leaves it open",
+    async RESP => {
+      const channel = uniqueName('client')
+      const client = createClient({ url, RESP })
+      await client.connect()
+      const broker = redisStreams({ client, maxPollMs: 200 })
+      const inbox = await subscribe(broker, channel)
+      const events = make.events(3, { channel })
+      await broker.publish(events)
+      const deliveries = await inbox.take(3)
+      expect(idsOf(deliveries)).toEqual(events.map(({ id }) => id))
+      await inbox.subscription.begin(deliveries[0]!, [])
+      await inbox.subscription.settle(deliveries[0]!, { outcome: 'retry', notBefore: 0, ended: [] })
+      expect(counts(await inbox.next())).toEqual([1, 0, []])
+      await broker.close()
+      expect(client.isOpen).toBe(true)
+      client.destroy()
+    },
+  )
+
+  it('B9: it keeps no order of keys, and says so', async () => {
+    const ordered = { handler: 'bill', prefetch: 1, ordering: 'by-key' } as const
+    await expect(subscribe(open(), 'orders', ordered)).rejects.toThrow(/ordering/)
+  })
+})

@@ -1,0 +1,136 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { redisStreams } from '../../../src/adapters/redis/index.ts'
+import type { LazaretEvent } from '../../../src/core/event/event.ts'
+import type { Random } from '../../../src/core/random.ts'
+import { systemClock } from '../../../src/ports/system-clock.ts'
+import { createFactory } from '../../../src/testing/factories.ts'
+import { seededRandom } from '../../../src/testing/seeded-random.ts'
+import type { RedisNode } from '../../services/redis-node.ts'
+import { drawKinds, drawMoments } from '../campaign/draw.ts'
+import { Effects } from '../campaign/effects.ts'
+import { Lives } from '../campaign/lives.ts'
+import { pause, until } from '../campaign/pause.ts'
+import { Publisher } from '../campaign/publisher.ts'
+import { countUp, type Findings } from './count.ts'
+import { type CampaignOptions, CHANNEL, LONGER_THAN_A_LEASE_MS, QUICK, SHARES, type Trouble } from './plan.ts'
+
+const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
+const STALL_MS = 120_000
+
+export interface CampaignResult {
+  readonly options: CampaignOptions
+  readonly findings: Findings
+  readonly tookMs: number
+  /** Deliveries of what was handled before, turned away by the ledger. */
+  readonly skipped: number
+  readonly publishedAgain: number
+}
+
+/** Events flow while consumers and their server die and stand still; then it is counted what became of each. */
+export async function runCampaign(
+  options: CampaignOptions,
+  node: RedisNode,
+  tell: (line: string) => void = () => {},
+): Promise<CampaignResult> {
+  const folder = await mkdtemp(join(tmpdir(), 'lazaret-campaign-'))
+  const campaign = new Campaign(options, node, folder)
+  try {
+    return await campaign.run(tell)
+  } finally {
+    await campaign.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+class Campaign {
+  readonly #options: CampaignOptions
+  readonly #node: RedisNode
+  readonly #effects: Effects
+  readonly #consumers: readonly Lives[]
+  readonly #publisher: Publisher
+  readonly #events: readonly LazaretEvent[]
+  readonly #random: Random
+
+  constructor(options: CampaignOptions, node: RedisNode, folder: string) {
+    this.#options = options
+    this.#node = node
+    this.#effects = new Effects(join(folder, 'effects.db'))
+    this.#consumers = Array.from({ length: options.consumers }, () => new Lives(SCRIPT, node.url, folder))
+    this.#publisher = new Publisher(redisStreams({ url: node.url, ...QUICK }))
+    this.#random = seededRandom(options.seed + 3)
+    const make = createFactory({ clock: systemClock, random: seededRandom(options.seed + 2) })
+    this.#events = drawKinds(options, SHARES).map(kind => make.event({ channel: CHANNEL, payload: { kind } }))
+  }
+
+  async run(tell: (line: string) => void): Promise<CampaignResult> {
+    await Promise.all(this.#consumers.map(consumer => consumer.begin()))
+    const startedAt = systemClock.now()
+    const publishing = this.#publisher.publish(this.#events, () => this.#effects.count)
+    for (const { trouble, at } of drawMoments(this.#options, this.#options.troubles)) {
+      await until(
+        () => this.#effects.count >= at,
+        () => `${at} events handled`,
+        STALL_MS,
+      )
+      tell(`${this.#effects.count} handled: ${trouble}`)
+      await this.#bring(trouble)
+    }
+    await publishing
+    tell('no more trouble; waiting for the rest')
+    const findings = await this.#settle()
+    const tookMs = systemClock.now() - startedAt
+    await Promise.all(this.#consumers.map(consumer => consumer.end()))
+    const skipped = this.#consumers.reduce((sum, { outcomes }) => sum + (outcomes.get('skipped') ?? 0), 0)
+    return { options: this.#options, findings, tookMs, skipped, publishedAgain: this.#publisher.again }
+  }
+
+  async close(): Promise<void> {
+    this.#node.thaw()
+    await Promise.all(this.#consumers.map(consumer => consumer.end('SIGKILL')))
+    await this.#publisher.close()
+    this.#effects.close()
+  }
+
+  async #bring(trouble: Trouble): Promise<void> {
+    switch (trouble) {
+      case 'kill':
+        return this.#anyConsumer().kill()
+      case 'hang':
+        return this.#hang(this.#anyConsumer())
+      case 'restart':
+        await this.#node.kill()
+        return this.#node.start()
+      case 'freeze':
+        this.#node.freeze()
+        await pause(LONGER_THAN_A_LEASE_MS)
+        return this.#node.thaw()
+      case 'cut':
+        await this.#node.command('CLIENT', 'KILL', 'TYPE', 'normal')
+    }
+  }
+
+  async #hang(consumer: Lives): Promise<void> {
+    consumer.stop()
+    await pause(LONGER_THAN_A_LEASE_MS)
+    consumer.goOn()
+  }
+
+  #anyConsumer(): Lives {
+    return this.#consumers[Math.floor(this.#random() * this.#consumers.length)]!
+  }
+
+  /** Until every event is somewhere, and nothing but letters is left on the server. */
+  async #settle(): Promise<Findings> {
+    let findings: Findings | undefined
+    const isOver = async () => {
+      findings = await countUp(this.#node.url, this.#events, this.#effects)
+      return findings.lost === 0 && findings.left === 0
+    }
+    // What is lost by then is lost for good: the report says so.
+    await until(isOver, () => 'every event at its end', STALL_MS).catch(() => {})
+    return findings!
+  }
+}
