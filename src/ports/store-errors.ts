@@ -12,14 +12,15 @@ export class StoreClosedError extends LazaretError {
   }
 }
 
-/** Replays have ids of their own; two with the same one are a mistake. */
+/** Replays have ids of their own; two with the same one are a mistake, and so are two items with the same position. */
 export class ReplayExistsError extends LazaretError {
   override readonly name = 'ReplayExistsError'
 
-  constructor(id: string) {
-    super(`replay ${id}: is there already; give a new one another id`, {
-      code: 'LAZARET_REPLAY_REFUSED',
-      retryable: false,
-    })
+  constructor(id: string, why: 'exists' | 'incomplete' = 'exists') {
+    const problem =
+      why === 'exists'
+        ? 'is there already; give a new one another id'
+        : 'not all of its items can be kept; give each a position of its own, and plan it again'
+    super(`replay ${id}: ${problem}`, { code: 'LAZARET_REPLAY_REFUSED', retryable: false })
   }
 }

@@ -5,7 +5,8 @@ import { startCluster } from '../../../test/support/redis-cluster.ts'
 import { deadLetterStoreConformance } from '../../testing/conformance/dead-letters.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { ledgerConformance } from '../../testing/conformance/ledger.ts'
-import { type RedisOptions, redisDeadLetters, redisLedger } from './index.ts'
+import { storeConformance } from '../../testing/conformance/store.ts'
+import { openRedis, type RedisOptions, redisDeadLetters, redisLedger } from './index.ts'
 
 const redis = await findRedis()
 const why = redis.found ? '' : ` (skipped: ${redis.why})`
@@ -54,6 +55,16 @@ describe.runIf(redis.found).each(WAYS)(`Redis %s${why}`, (way, options) => {
     async setup({ capacity }) {
       const prefix = uniqueName('letters')
       const open = () => redisDeadLetters({ ...options(), prefix, maxLetters: capacity })
+      return { store: open(), reopen: async () => open() }
+    },
+  })
+
+  storeConformance({
+    test: tests,
+    declares: { durable: true },
+    async setup() {
+      const prefix = uniqueName('store')
+      const open = () => openRedis({ ...options(), prefix })
       return { store: open(), reopen: async () => open() }
     },
   })

@@ -1,9 +1,10 @@
 import { createClient } from 'redis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { findRedis, type RedisService } from '../../../test/services/redis.ts'
+import { StoreClosedError } from '../../ports/store-errors.ts'
 import { Patience } from '../../testing/conformance/harness.ts'
 import { RedisConnection } from './connection.ts'
-import { RedisClosedError, RedisError } from './errors.ts'
+import { RedisError } from './errors.ts'
 import { keysOf } from './keys.ts'
 import { type RedisConnectionOptions, resolveConnection } from './options.ts'
 import { listOf, numberOf, pairsOf, textOf } from './replies.ts'
@@ -163,8 +164,8 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     const waiting = connection.send('waiting', ['BLPOP', keysOf('x').of('never'), '0'], { blockMs: 60_000 })
     await connection.close()
     await connection.close()
-    await expect(waiting).rejects.toThrow(RedisClosedError)
-    await expect(connection.send('asking', ['PING'])).rejects.toThrow(RedisClosedError)
+    await expect(waiting).rejects.toThrow(StoreClosedError)
+    await expect(connection.send('asking', ['PING'])).rejects.toThrow(StoreClosedError)
   })
 })
 

@@ -1,7 +1,8 @@
 import type { Cancel } from '../../ports/clock.ts'
+import { StoreClosedError } from '../../ports/store-errors.ts'
 import { type AnyRedisClient, isCluster, type RedisArgument, type RedisClient } from './client.ts'
 import { Deadlines, type Pending } from './deadlines.ts'
-import { isNeverSent, isReplyError, RedisClosedError, RedisError } from './errors.ts'
+import { isNeverSent, isReplyError, RedisError } from './errors.ts'
 import { Link } from './link.ts'
 import type { RedisConnectionSettings } from './options.ts'
 
@@ -79,7 +80,7 @@ export class RedisConnection {
   }
 
   send(doing: string, args: readonly RedisArgument[], options: SendOptions = NO_OPTIONS): Promise<unknown> {
-    if (this.#isClosed) return Promise.reject(new RedisClosedError(this.#settings.name))
+    if (this.#isClosed) return Promise.reject(new StoreClosedError(this.#settings.name))
     return new Promise((resolve, reject) => this.#start({ doing, args, options, resolve, reject }))
   }
 
@@ -87,7 +88,7 @@ export class RedisConnection {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    for (const call of [...this.#calls]) this.#fail(call, new RedisClosedError(this.#settings.name))
+    for (const call of [...this.#calls]) this.#fail(call, new StoreClosedError(this.#settings.name))
     this.#deadlines.close()
     this.#link?.close()
     if (this.#isOurs && this.#given?.isOpen === true) this.#given.destroy()

@@ -11,14 +11,7 @@ export type {
   RedisClusterClient,
   RedisCommandOptions,
 } from './client.ts'
-export {
-  ClientMissingError,
-  RedisClosedError,
-  RedisError,
-  RedisServerError,
-  type RedisTrouble,
-  ReplayExistsError,
-} from './errors.ts'
+export { ClientMissingError, RedisError, RedisServerError, type RedisTrouble } from './errors.ts'
 export type { RedisDeadLetters } from './letters/dead-letters.ts'
 export type { RedisUsage } from './letters/memory.ts'
 export {

@@ -1,7 +1,7 @@
 import { createIdSource } from '../../core/event/uuid.ts'
+import { Door } from '../../ports/door.ts'
 import type { Store } from '../../ports/store.ts'
 import { RedisConnection } from './connection.ts'
-import { Door } from './door.ts'
 import { keysOf } from './keys.ts'
 import { RedisDeadLetters } from './letters/dead-letters.ts'
 import { Desk } from './letters/desk.ts'

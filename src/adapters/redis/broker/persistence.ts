@@ -1,5 +1,5 @@
 import type { Clock } from '../../../ports/clock.ts'
-import { RedisClosedError } from '../errors.ts'
+import { StoreClosedError } from '../../../ports/store-errors.ts'
 
 const FIRST_REST_MS = 50
 const LONGEST_REST_MS = 1_000
@@ -28,7 +28,7 @@ export async function persist<T>(
       if (restMs > 0) await rest(clock, restMs)
       return await task(restMs > 0)
     } catch (error) {
-      if (error instanceof RedisClosedError) return undefined
+      if (error instanceof StoreClosedError) return undefined
       tell(onError, error)
     }
   }

@@ -1,25 +1,20 @@
-import { currentTriage, type Grouping, type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
+import { currentTriage, type Grouping } from '../../../core/dead-letter/group.ts'
 import type { Category } from '../../../core/failure/failure.ts'
-import { OptionsError } from '../../../core/options/faults.ts'
-import { resolveOptions } from '../../../core/options/resolve.ts'
-import { integer, oneOf, optional, text, withDefault } from '../../../core/options/rules.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import type { Door } from '../../../ports/door.ts'
+import {
+  type GroupTalk,
+  groupCursor,
+  NO_TALK,
+  resolveGroupQuery,
+  talkAfter,
+} from '../../../ports/group-query.ts'
 import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
-import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from '../../../ports/letter-query.ts'
-import type { Door } from '../door.ts'
 import type { Desk } from './desk.ts'
 import { type GroupRow, readGroup, readGroups, writeTriage } from './group-scripts.ts'
 
 const MOST_CHANNELS = 20
 const CHANNEL = 'c:'
-
-const queryRules = {
-  state: optional(oneOf('open', 'acknowledged', 'muted', 'resolved')),
-  channel: optional(text()),
-  search: optional(text()),
-  limit: withDefault(integer({ min: 1, max: MAX_PAGE_LIMIT }), DEFAULT_PAGE_LIMIT),
-  cursor: optional(text()),
-}
 
 /** Groups are added up by the scripts that write letters; what people say of them is kept apart, and stays. */
 export class RedisGroups implements Groups {
@@ -35,10 +30,10 @@ export class RedisGroups implements Groups {
 
   async list(query?: GroupQuery): Promise<GroupPage> {
     this.#door.requireOpen()
-    const { cursor, limit, state, channel, search } = resolveOptions('query', queryRules, query)
+    const { behind, limit, state, channel, search } = resolveGroupQuery(query)
     const found: Group[] = []
     const needle = search?.toLowerCase()
-    let place: readonly string[] = cursor === undefined ? ['', ''] : readCursor(cursor)
+    let place = behind === undefined ? ['', ''] : [String(behind.lastSeenAt), behind.id]
     for (let isMore = true; isMore && found.length <= limit; ) {
       const rows = await this.#desk.askSwept(readGroups, [...place, String(limit + 1)])
       const groups = rows.map(row => this.#group(row))
@@ -57,7 +52,7 @@ export class RedisGroups implements Groups {
     const groups = found.slice(0, limit)
     const last = groups.at(-1)
     const hasMore = found.length > limit && last !== undefined
-    return { groups, cursor: hasMore ? `${last.lastSeenAt}_${last.id}` : undefined }
+    return { groups, cursor: hasMore ? groupCursor(last) : undefined }
   }
 
   async get(id: string): Promise<Group | undefined> {
@@ -71,7 +66,7 @@ export class RedisGroups implements Groups {
     for (;;) {
       const row = await this.#desk.askSwept(readGroup, [id])
       if (row === 'none') return undefined
-      const said = changed(row, change)
+      const said = JSON.stringify(talkAfter(saidOf(row.said), change))
       if (await this.#desk.run(writeTriage, [id, row.said, said])) return this.#group({ ...row, said })
     }
   }
@@ -103,26 +98,6 @@ export class RedisGroups implements Groups {
   }
 }
 
-function saidOf(said: string): { readonly triage: Triage; readonly notes: Group['notes'] } {
-  return said === '' ? { triage: UNTRIAGED, notes: [] } : JSON.parse(said)
-}
-
-function changed(row: GroupRow, { at, by, note, owner, link, state, mutedUntil }: TriageChange): string {
-  const { triage, notes } = saidOf(row.said)
-  return JSON.stringify({
-    triage: {
-      ...triage,
-      ...(state === undefined ? {} : { state, mutedUntil, setAt: at, setBy: by }),
-      ...(owner === undefined ? {} : { owner: owner ?? undefined }),
-      ...(link === undefined ? {} : { link: link ?? undefined }),
-    },
-    notes: note === undefined ? notes : [...notes, { at, by, text: note }],
-  })
-}
-
-function readCursor(cursor: string): readonly string[] {
-  const [, time, id] = /^(-?[\d.]+(?:e[+-]?\d+)?)_(.+)$/.exec(cursor) ?? []
-  if (time !== undefined && id !== undefined) return [time, id]
-  const remedy = 'give the cursor of the page before'
-  throw new OptionsError('query', [{ path: 'query.cursor', received: JSON.stringify(cursor), remedy }])
+function saidOf(said: string): GroupTalk {
+  return said === '' ? NO_TALK : JSON.parse(said)
 }

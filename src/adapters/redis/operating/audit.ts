@@ -1,22 +1,13 @@
-import { OptionsError } from '../../../core/options/faults.ts'
-import { resolveOptions } from '../../../core/options/resolve.ts'
-import { integer, optional, text, withDefault } from '../../../core/options/rules.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
-import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from '../../../ports/letter-query.ts'
+import { resolveAuditQuery } from '../../../ports/audit-query.ts'
+import type { Door } from '../../../ports/door.ts'
+import { cursorFault } from '../../../ports/page.ts'
 import type { RedisConnection } from '../connection.ts'
-import type { Door } from '../door.ts'
 import type { Keys } from '../keys.ts'
 import { listOf, pairsOf, textOf } from '../replies.ts'
 
 /** Entries read at once while looking for those of a target or an action. */
 const READ_AT_ONCE = 500
-
-const queryRules = {
-  target: optional(text()),
-  action: optional(text()),
-  limit: withDefault(integer({ min: 1, max: MAX_PAGE_LIMIT }), DEFAULT_PAGE_LIMIT),
-  cursor: optional(text()),
-}
 
 interface Numbered {
   readonly id: string
@@ -43,7 +34,7 @@ export class RedisAudit implements AuditLog {
 
   async list(query?: AuditQuery): Promise<AuditPage> {
     this.#door.requireOpen()
-    const { limit, cursor, target, action } = resolveOptions('query', queryRules, query)
+    const { limit, cursor, target, action } = resolveAuditQuery(query)
     const found: Numbered[] = []
     for (let before = readCursor(cursor); before !== undefined && found.length <= limit; ) {
       const slice = await this.#slice(before)
@@ -75,6 +66,5 @@ export class RedisAudit implements AuditLog {
 function readCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return '+'
   if (/^\d{1,20}-\d{1,20}$/.test(cursor)) return `(${cursor}`
-  const remedy = 'give the cursor of the page before'
-  throw new OptionsError('query', [{ path: 'query.cursor', received: JSON.stringify(cursor), remedy }])
+  throw cursorFault(cursor)
 }

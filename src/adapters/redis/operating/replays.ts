@@ -1,4 +1,5 @@
 import type { IdSource } from '../../../core/event/uuid.ts'
+import type { Door } from '../../../ports/door.ts'
 import {
   type ItemQuery,
   type ItemStatus,
@@ -9,9 +10,8 @@ import {
   type ReplayState,
   type Replays,
 } from '../../../ports/replays.ts'
+import { ReplayExistsError } from '../../../ports/store-errors.ts'
 import type { RedisConnection, SendOptions } from '../connection.ts'
-import type { Door } from '../door.ts'
-import { ReplayExistsError } from '../errors.ts'
 import type { Keys } from '../keys.ts'
 import { run, type Script } from '../script.ts'
 import { counts, create, items, lease, letGo, list, read, record, stage, update } from './replay-scripts.ts'
