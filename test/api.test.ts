@@ -6,13 +6,17 @@ import { ROOT } from './support/source.ts'
 
 const COMPILE_MS = 60_000
 
-it('the public surface is the committed one; if the change is meant, run `npm run api` and review the diff', () => {
-  const actual = publicApi()
-  const committed = new Map(
-    readdirSync(join(ROOT, 'api')).map(
-      name => [name, readFileSync(join(ROOT, 'api', name), 'utf8')] as const,
-    ),
-  )
-  expect([...actual.keys()].sort()).toEqual([...committed.keys()].sort())
-  for (const [name, text] of actual) expect(text, `api/${name}`).toBe(committed.get(name))
-}, COMPILE_MS)
+it(
+  'the public surface is the committed one; if the change is meant, run `npm run api` and review the diff',
+  () => {
+    const actual = publicApi()
+    const committed = new Map(
+      readdirSync(join(ROOT, 'api')).map(
+        name => [name, readFileSync(join(ROOT, 'api', name), 'utf8')] as const,
+      ),
+    )
+    expect([...actual.keys()].sort()).toEqual([...committed.keys()].sort())
+    for (const [name, text] of actual) expect(text, `api/${name}`).toBe(committed.get(name))
+  },
+  COMPILE_MS,
+)

@@ -16,7 +16,7 @@ local function rowOf(id)
   local last = redis.call('ZSCORE', root .. ':groups', id)
   if not last then return false end
   local first = redis.call('ZRANGE', root .. ':first:' .. id, 0, 0, 'WITHSCORES')
-  return { id, first[2], last, redis.call('HGETALL', root .. ':group:' .. id), redis.call('GET', root .. ':triage:' .. id) or '' }
+  return { id, first[2], string.format('%.17g', -last), redis.call('HGETALL', root .. ':group:' .. id), redis.call('GET', root .. ':triage:' .. id) or '' }
 end
 `
 
@@ -41,9 +41,9 @@ export const readGroups: Script<readonly GroupRow[] | undefined> = script(
   `
 if sweep() then return 0 end
 local groups = root .. ':groups'
-local start = ARGV[2] == '' and 0 or rankBehind(groups, ARGV[1], ARGV[2])
+local start = ARGV[2] == '' and 0 or rankAfter(groups, string.format('%.17g', -ARGV[1]), ARGV[2])
 local rows = {}
-for _, id in ipairs(redis.call('ZREVRANGE', groups, start, start + ARGV[3] - 1)) do rows[#rows + 1] = rowOf(id) end
+for _, id in ipairs(redis.call('ZRANGE', groups, start, start + ARGV[3] - 1)) do rows[#rows + 1] = rowOf(id) end
 return rows
 `,
 )

@@ -6,7 +6,8 @@
 //   by:FACET:VALUE the same for the letters of a channel, type, state or group
 //   expiry         when each is to go
 //   counts         how many there are of each state, reason and channel
-//   groups         every group by the time it was last seen; group:ID what its letters add up to; first:ID their beginnings
+//   groups         every group by the time it was last seen, below zero: of the same time the lesser id is first
+//   group:ID       what its letters add up to; first:ID their beginnings
 // All of them change in one script or not at all, and no key of them has an expiry of its own: Redis would take the letter
 // and leave what points to it. A letter that is due is taken out by the next script that runs, before it looks at anything.
 
@@ -45,7 +46,7 @@ end
 local function placeGroup(id)
   local last = redis.call('ZRANGE', by('g', id), -1, -1, 'WITHSCORES')
   if last[2] then
-    redis.call('ZADD', root .. ':groups', last[2], id)
+    redis.call('ZADD', root .. ':groups', string.format('%.17g', -last[2]), id)
   else
     redis.call('ZREM', root .. ':groups', id)
     redis.call('DEL', root .. ':group:' .. id)
@@ -79,7 +80,7 @@ local function removeIfDue(id)
 end
 `
 
-/** Where a page begins: newest first, of the same time the greater member first, as Redis itself has them. */
+/** Where a page begins, read from the end of an index as Redis has it (`rankBehind`), or from its beginning (`rankAfter`). */
 export const PLACES = `
 local function isLess(a, b)
   for at = 1, math.min(#a, #b) do
@@ -97,6 +98,18 @@ local function rankBehind(index, score, member)
   while from < to do
     local middle = math.floor((from + to) / 2)
     if isLess(redis.call('ZREVRANGE', index, middle, middle)[1], member) then to = middle else from = middle + 1 end
+  end
+  return from
+end
+
+local function rankAfter(index, score, member)
+  local known = redis.call('ZSCORE', index, member)
+  if known and tonumber(known) == tonumber(score) then return redis.call('ZRANK', index, member) + 1 end
+  local from = redis.call('ZCOUNT', index, '-inf', '(' .. score)
+  local to = redis.call('ZCOUNT', index, '-inf', score)
+  while from < to do
+    local middle = math.floor((from + to) / 2)
+    if isLess(member, redis.call('ZRANGE', index, middle, middle)[1]) then to = middle else from = middle + 1 end
   end
   return from
 end
