@@ -56,6 +56,23 @@ describe.runIf(found.found)(`leases that are lost${why}`, () => {
     expect(rows, 'it goes to others, and both attempts count').toEqual([{ status: 'pending', attempts: 2 }])
   })
 
+  it('B8: who asks when its own lease is over, as after a server that stood still, takes nobody for dead', async () => {
+    const owner = async (until: string) =>
+      (
+        await database!.rows<{ id: string }>(
+          `insert into lazaret.outbox_owners (lease_until) values (clock_timestamp() + $1::interval) returning id`,
+          [until],
+        )
+      )[0]!.id
+    const [asker, other] = [await owner('-1 s'), await owner('-1 s')]
+    const isThere = async (id: string) =>
+      (await database!.rows('select from lazaret.outbox_owners where id = $1', [id])).length === 1
+    await database!.pool.query('select lazaret.outbox_reclaim(false, $1)', [asker])
+    expect([await isThere(asker), await isThere(other)]).toEqual([true, true])
+    await database!.pool.query('select lazaret.outbox_reclaim(false, $1)', [await owner('1 min')])
+    expect([await isThere(asker), await isThere(other)]).toEqual([false, false])
+  })
+
   it('E21: what is in flight for nobody comes back', async () => {
     const channel = uniqueName('orders')
     const inbox = await world.subscribe(world.process({ leaseMs: 300, maxPollMs: 50 }), channel)

@@ -29,5 +29,3 @@ const call = resilient(
 process.once('SIGTERM', () => stop.abort(new Error('told to end')))
 await Promise.allSettled(Array.from({ length: Number(calls) }, () => call.run({ signal: stop.signal })))
 await shared.close()
-
-process.exit()

@@ -68,8 +68,8 @@ export class Owner {
     const { rows } = await ask(
       this.#pool,
       'looking for dead processes',
-      'select lazaret.outbox_reclaim($1) as count',
-      [!this.#steadiness.isSteady(this.#clock.now())],
+      'select lazaret.outbox_reclaim($1, $2) as count',
+      [!this.#steadiness.isSteady(this.#clock.now()), this.#current ?? null],
     )
     return rows[0].count
   }

@@ -85,20 +85,24 @@ revoke all on function lazaret.outbox_replay(uuid, bigint, text) from public;
 /**
  * Takes back what processes had that are dead. Each statement in it sees what was committed before it began: an owner is
  * ended first, from then on it can claim nothing, and only then are its rows looked for. Whoever cannot tell whether the
- * others could have renewed their leases takes only those for dead that have resigned.
+ * others could have renewed their leases takes only those for dead that have resigned; that one whose own lease is over cannot
+ * tell is seen here, because the server may have stood still between the question and this moment.
  */
 const RECLAIM = `
-create function lazaret.outbox_reclaim(p_resigned_only boolean default false) returns integer language plpgsql
+create function lazaret.outbox_reclaim(p_resigned_only boolean default false, p_asker bigint default null)
+returns integer language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
   v_owner record;
   v_rows integer;
   v_count integer := 0;
+  v_resigned_only boolean := p_resigned_only or (p_asker is not null and not exists (
+    select from lazaret.outbox_owners where id = p_asker and lease_until >= pg_catalog.clock_timestamp()));
 begin
   for v_owner in
     delete from lazaret.outbox_owners where id = any (array(
       select id from lazaret.outbox_owners where lease_until < pg_catalog.clock_timestamp()
-        and (lease_until = '-infinity' or not p_resigned_only)
+        and (lease_until = '-infinity' or not v_resigned_only)
       for update skip locked))
     returning id, running
   loop
