@@ -32,7 +32,8 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
   const box = new LetterBox({
     deadLetters,
     spill,
-    filter: createSaveFilter(policy.filter),
+    // The desk asks it, before a letter is made.
+    filter: undefined,
     observer,
     clock,
   })
@@ -44,7 +45,8 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
       return [name, new Lane(lanePolicy(name, sinks[name]!, settings, surroundings))] as const
     }),
   )
-  const desk = new TrackDesk({ ...policy, names: [...lanes.keys()], letters, journal })
+  const keeps = createSaveFilter(policy.filter)
+  const desk = new TrackDesk({ ...policy, names: [...lanes.keys()], letters, keeps, journal })
   return {
     defaults: { channel, source, limits, newId: createIdSource(random) },
     door,
