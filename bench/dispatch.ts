@@ -29,7 +29,8 @@ const TAKES_PART: Readonly<Record<Measure, readonly string[]>> = {
   one: ALL,
   three: [OURS, TO_LOKI, KEEPING, ...PEERS],
   calls: ALL,
-  memory: [OURS, KEEPING],
+  // Without dead letters in files: the index of that store grows with them, as it should.
+  memory: [OURS],
 }
 
 type Reports = Readonly<Record<string, readonly Report[]>>

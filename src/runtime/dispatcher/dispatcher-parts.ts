@@ -35,7 +35,8 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
   const box = new LetterBox({
     deadLetters,
     spill,
-    filter: createSaveFilter(policy.filter),
+    // The desk asks it, before a letter is made.
+    filter: undefined,
     observer,
     clock,
   })
@@ -55,7 +56,8 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
   const limiters = [door.limiter, ...[...lanes.values()].map(lane => lane.limiter)].filter(
     one => one !== undefined,
   )
-  const desk = new TrackDesk({ ...policy, names: [...lanes.keys()], letters, journal })
+  const keeps = createSaveFilter(policy.filter)
+  const desk = new TrackDesk({ ...policy, names: [...lanes.keys()], letters, keeps, journal })
   return {
     defaults: { channel, source, limits, newId: createIdSource(random) },
     door,

@@ -1,5 +1,6 @@
 import type { LetterCaps } from '../../core/dead-letter/caps.ts'
 import { createLetter } from '../../core/dead-letter/create.ts'
+import type { SaveFilter } from '../../core/dead-letter/filter.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
@@ -19,6 +20,8 @@ export interface TrackDeskSetup {
   /** All sinks. */
   readonly names: readonly string[]
   readonly letters: DispatcherLetters
+  /** Decides which letters are kept. */
+  readonly keeps: SaveFilter
   readonly journal: TrackJournal | undefined
   readonly observer: Observer
   readonly clock: Clock
@@ -48,6 +51,7 @@ export class TrackDesk {
   /** Saves what a sink, or the door for all of them, gives up on. `inVain`: with that, no sink of a job's event is left. */
   save(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): Promise<Kept> {
     const { letters } = this.#setup
+    if (!this.#keeps(subject, handler, giveUp, inVain)) return Promise.resolve('dropped')
     const letter = this.#letter(subject, handler, giveUp, inVain)
     const circumstances = { error: giveUp.thrown, failure: giveUp.failure }
     const isBuffered = handler !== EVERY_SINK && giveUp.reason !== 'buffer_full'
@@ -74,15 +78,30 @@ export class TrackDesk {
     this.#setup.journal?.finished(tracked)
   }
 
+  /** Asked before the letter is made, which costs more than all else on the way of an event that nobody keeps. */
+  #keeps({ event, replay }: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): boolean {
+    // A replayed event has a letter, which waits to hear how it went.
+    if (replay > 0) return true
+    const { keeps, observer } = this.#setup
+    const { thrown: error, failure, attempts = [], attemptCount = attempts.length } = giveUp
+    const reason = reasonOf(giveUp, inVain)
+    const { type: name, payload, channel } = event
+    const retryCount = Math.max(0, attemptCount - 1)
+    const { save } = keeps({ name, payload, error, failure, handler, retryCount, event })
+    if (!save && observer.letterFiltered)
+      observe(observer, 'letterFiltered', { channel, name: handler, reason })
+    return save
+  }
+
   #letter(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): DeadLetter {
     const { clock, caps, release, host } = this.#setup
     const { event, scope, replay } = subject
-    const { reason, failure, attempts, attemptCount, detail } = giveUp
+    const { reason: endedBy, failure, attempts, attemptCount, detail } = giveUp
     return createLetter(
       {
         event,
         handler,
-        reason: inVain ? 'tracking_failed_in_job' : reason,
+        reason: reasonOf(giveUp, inVain),
         at: clock.now(),
         failure,
         attempts,
@@ -90,7 +109,7 @@ export class TrackDesk {
         replay,
         replayId: event.headers[REPLAY_HEADERS.replayId],
         // From the first telling on: a second one in the same moment does not replace it.
-        detail: scope.job === undefined ? detail : { ...detail, endedBy: reason },
+        detail: scope.job === undefined ? detail : { ...detail, endedBy },
         job: scope.job,
         release,
         host,
@@ -98,4 +117,8 @@ export class TrackDesk {
       { caps },
     )
   }
+}
+
+function reasonOf({ reason }: GiveUp, inVain: boolean): Reason {
+  return inVain ? 'tracking_failed_in_job' : reason
 }
