@@ -94,6 +94,19 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     await expect(asked).rejects.toMatchObject({ trouble: 'unreachable' })
   })
 
+  it('E4: what would mean something else later fails at once while a lost connection is replaced', async () => {
+    const connection = connect({ timeoutMs: 20_000, reconnectMaxMs: 100 })
+    await connection.send('asking', ['PING'], { promptly: true })
+    await server.node!.kill()
+    const isLost = () =>
+      connection.send('asking', ['PING'], { promptly: true }).then(
+        () => false,
+        error => error instanceof RedisError && error.trouble === 'unreachable',
+      )
+    await patience.eventually(isLost, 'that there is no connection is known')
+    await server.node!.start()
+  })
+
   it('B7: calls made while it is away go through when it comes back in time', async () => {
     const connection = connect({ timeoutMs: 20_000, reconnectMaxMs: 100 })
     await connection.send('asking', ['PING'])

@@ -15,6 +15,8 @@ export interface SendOptions {
   readonly again?: boolean | undefined
   /** It fails with the first try to connect that does: somebody sits and waits. */
   readonly hasty?: boolean | undefined
+  /** Late, it would mean something else: it fails at once while a lost connection is being replaced. */
+  readonly promptly?: boolean | undefined
 }
 
 interface Call extends Pending {
@@ -117,6 +119,8 @@ export class RedisConnection {
   #dispatch(call: Call): void {
     const client = this.#given ?? this.#link?.ready
     if (client !== undefined) this.#write(call, client)
+    else if (call.options.promptly === true && this.#link!.isLost)
+      this.#fail(call, this.#link!.problem(call.doing))
     else
       call.stopWaiting = this.#link!.onReady(next => {
         if (next === undefined) this.#fail(call, this.#link!.problem(call.doing))

@@ -36,6 +36,11 @@ export class Link {
     return this.#state.is === 'up' ? this.#state.client : undefined
   }
 
+  /** There was one, and the next is not there yet. */
+  get isLost(): boolean {
+    return this.#wasUp && this.#state.is !== 'up'
+  }
+
   /** Why there is none, told to whoever was doing this. */
   problem(doing: string): Error {
     const problem = this.#problem

@@ -16,6 +16,7 @@ const ask: TurnsAsked = {
   ahead: 5,
   longestWaitMs: 60_000,
   knownAheadMs: 0,
+  isAlone: false,
 }
 const member = (id: string, ttlMs = 15_000) => ({ id, ttlMs })
 
@@ -47,6 +48,8 @@ describe.skipIf(why !== '')(`a limit in Redis ${why}`, () => {
       { ...ask, perSecond: 0.1, want: 3, longestWaitMs: 5_000 },
       { ...ask, knownAheadMs: 2_000 },
       { ...ask, knownAheadMs: 2_000, longestWaitMs: 200 },
+      { ...ask, want: 0, isAlone: true },
+      { ...ask, want: 0, isAlone: true, knownAheadMs: 100 },
       { ...ask, perSecond: 333.3, burst: 7, want: 9, knownAheadMs: 1.5 },
     ]
     for (const asked of asks) {

@@ -57,10 +57,12 @@ class RedisLimit implements SharedLimit {
 
   async reserve(limit: string, asked: TurnsAsked, { id, ttlMs }: LimitMember): Promise<TurnsAnswer> {
     this.#requireOpen()
-    const { perSecond, burst, want, ahead, longestWaitMs, knownAheadMs } = asked
+    const { perSecond, burst, want, ahead, longestWaitMs, knownAheadMs, isAlone } = asked
     const numbers = [perSecond, burst, want, ahead, longestWaitMs, knownAheadMs].map(String)
     const keys = [this.#keys.of(limit), this.#membersOf(limit)] as const
-    return run(this.#connection, reserve, [...keys], [...numbers, id, String(ttlMs)])
+    return run(this.#connection, reserve, [...keys], [...numbers, id, String(ttlMs), isAlone ? '1' : '0'], {
+      promptly: true,
+    })
   }
 
   async leave(limit: string, memberId: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { BUSY_MS, SETTLE_MS, SETTLED_MS } from '../../../core/limit/fleet/bucket.ts'
 import type { TurnsAnswer } from '../../../ports/shared-limit.ts'
 import { listOf, numberOf } from '../replies.ts'
 import { type Script, script } from '../script.ts'
@@ -10,31 +11,41 @@ const FORGET_AFTER_MS = 60_000
  * last seen, so it does not matter if that clock is set: a step forward lets pass what it skips, a step back nothing.
  *
  *   KEYS: the bucket, its members
- *   ARGV: perSecond, burst, want, ahead, longestWaitMs, knownAheadMs, member, its time to live
+ *   ARGV: perSecond, burst, want, ahead, longestWaitMs, knownAheadMs, member, its time to live, whether it is alone
  */
 export const reserve: Script<TurnsAnswer> = script(
   'reserving turns',
   reply => {
-    const [granted, firstInMs, aheadMs, members] = listOf(reply).map(numberOf)
-    return { granted: granted!, firstInMs: firstInMs!, aheadMs: aheadMs!, members: members! }
+    const [granted, firstInMs, aheadMs, members, settlesInMs] = listOf(reply).map(numberOf)
+    return {
+      granted: granted!,
+      firstInMs: firstInMs!,
+      aheadMs: aheadMs!,
+      members: members!,
+      settlesInMs: settlesInMs!,
+    }
   },
   `
 local per_second, burst, want = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local longest_wait_ms, ttl_ms = tonumber(ARGV[5]), tonumber(ARGV[8])
+local longest_wait_ms, ttl_ms, is_alone = tonumber(ARGV[5]), tonumber(ARGV[8]), ARGV[9] == '1'
 local function slots(ms) return ms * per_second / 1000 end
 local function ms(slots) return slots * 1000 / per_second end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
-local kept = redis.call('HMGET', KEYS[1], 'ahead', 'seen')
+local kept = redis.call('HMGET', KEYS[1], 'ahead', 'seen', 'settles', 'idle')
 local passed = math.max(0, now - (tonumber(kept[2]) or now))
 local ahead = math.max(0, (tonumber(kept[1]) or 0) - slots(passed), slots(tonumber(ARGV[6])))
 local first = ahead - (burst - 1)
 local function up_to(ms) return math.max(0, math.floor(slots(ms) - first + 1 + 1e-6)) end
 local granted = math.min(want, up_to(0) + tonumber(ARGV[4]), up_to(longest_wait_ms))
 local reach = ahead + granted
-if reach > 0 then
-  redis.call('HSET', KEYS[1], 'ahead', string.format('%.17g', reach), 'seen', string.format('%.17g', now))
+local settles = (tonumber(kept[3]) or -math.huge) - passed
+local idle = not is_alone and want > 0 and 0 or (tonumber(kept[4]) or math.huge) + passed
+if is_alone and settles < -${SETTLED_MS} and idle > ${BUSY_MS} then settles = ${SETTLE_MS} end
+if reach > 0 or settles >= -${SETTLED_MS} then
+  redis.call('HSET', KEYS[1], 'ahead', string.format('%.17g', reach), 'seen', string.format('%.17g', now),
+    'settles', string.format('%.17g', math.max(settles, -1e6)), 'idle', string.format('%.17g', math.min(idle, 1e6)))
   redis.call('PEXPIRE', KEYS[1], math.ceil(ms(reach)) + ${FORGET_AFTER_MS})
 end
 
@@ -43,6 +54,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.17g', now))
 -- Heard of at a time that is yet to come: the clock was set back. Who is still there says so again.
 redis.call('ZREMRANGEBYSCORE', KEYS[2], string.format('(%.17g', now + ttl_ms), '+inf')
 redis.call('PEXPIRE', KEYS[2], ttl_ms)
-return { granted, string.format('%.17g', ms(first)), string.format('%.17g', ms(reach)), redis.call('ZCARD', KEYS[2]) }
+return { granted, string.format('%.17g', ms(first)), string.format('%.17g', ms(reach)), redis.call('ZCARD', KEYS[2]),
+  string.format('%.17g', is_alone and math.max(0, settles) or 0) }
 `,
 )

@@ -11,6 +11,10 @@ export interface FleetBucket {
   readonly ahead: number
   /** The keeper's clock when it was asked last. */
   readonly seenAt: number
+  /** How long after `seenAt` those who come back from being alone go on together; below 0 that was before. */
+  readonly settlesInMs: number
+  /** How long before `seenAt` one that is not alone wanted turns. */
+  readonly idleMs: number
 }
 
 /** One who asks for turns. */
@@ -28,6 +32,8 @@ export interface TurnsAsked {
    * everything learns from those who ask that the burst was used.
    */
   readonly knownAheadMs: number
+  /** The member gives itself turns at the moment. */
+  readonly isAlone: boolean
 }
 
 /** The turns that were given out: the k-th, from 0 on, comes up in `firstInMs` + k / perSecond. */
@@ -37,9 +43,26 @@ export interface TurnsGranted {
   readonly firstInMs: number
   /** How far ahead the bucket is now. */
   readonly aheadMs: number
+  /** For one that is alone: so long it is to go on with its share, because others come back too. */
+  readonly settlesInMs: number
 }
 
-export const IDLE_BUCKET: FleetBucket = Object.freeze({ ahead: 0, seenAt: 0 })
+export const IDLE_BUCKET: FleetBucket = Object.freeze({
+  ahead: 0,
+  seenAt: 0,
+  settlesInMs: Number.NEGATIVE_INFINITY,
+  idleMs: Number.POSITIVE_INFINITY,
+})
+
+/**
+ * After the first has come back from being alone, for all of them: if each took from the bucket as soon as it reached it,
+ * some would have the whole rate while others still use their shares. It is longer than a lost connection takes to come back.
+ */
+export const SETTLE_MS = 700
+/** Who comes back later than this has been away by itself. */
+export const SETTLED_MS = 2 * SETTLE_MS
+/** Somebody has asked within this time: then the others are together, and who comes back was away by itself. */
+export const BUSY_MS = 300
 
 /** What sums of fractions may be off by. */
 const ROUNDING_SLOTS = 1e-6
@@ -57,9 +80,18 @@ export function grantTurns(
   const first = ahead - (burst - 1)
   const upTo = (ms: number) => Math.max(0, Math.floor(slots(ms) - first + 1 + ROUNDING_SLOTS))
   const granted = Math.min(want, upTo(0) + asked.ahead, upTo(longestWaitMs))
+  const left = bucket.settlesInMs - passed
+  const idleMs = !asked.isAlone && want > 0 ? 0 : bucket.idleMs + passed
+  const mustSettle = asked.isAlone && left < -SETTLED_MS && idleMs > BUSY_MS
+  const settlesInMs = mustSettle ? SETTLE_MS : left
   const ms = (count: number) => (count * 1_000) / perSecond
   return {
-    bucket: { ahead: ahead + granted, seenAt: now },
-    answer: { granted, firstInMs: ms(first), aheadMs: ms(ahead + granted) },
+    bucket: { ahead: ahead + granted, seenAt: now, settlesInMs, idleMs },
+    answer: {
+      granted,
+      firstInMs: ms(first),
+      aheadMs: ms(ahead + granted),
+      settlesInMs: asked.isAlone ? Math.max(0, settlesInMs) : 0,
+    },
   }
 }

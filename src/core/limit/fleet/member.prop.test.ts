@@ -189,4 +189,29 @@ describe('the members of a fleet', () => {
       { numRuns: 40 },
     )
   })
+
+  it('E5: members that find a keeper again one after the other use no more than the limit meanwhile', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 500 }), { minLength: 2, maxLength: 8 }),
+        fc.constantFrom(100, 1_000),
+        fc.boolean(),
+        (delays, perSecond, forgets) => {
+          const keeper = { bucket: IDLE_BUCKET, members: delays.length }
+          const members = delays.map(delayMs => {
+            const outage: Weather = { forMs: 1_500 + delayMs, link: 'lost', latencyMs: 2, isPaused: false }
+            return new Simulated(policyOf(perSecond, delays.length), [fine, outage], keeper)
+          })
+          run(members, 3_000)
+          if (forgets) keeper.bucket = IDLE_BUCKET
+          for (let now = 3_000; now < 8_000; now += STEP_MS) for (const member of members) member.step(now)
+          const starts = members.flatMap(member => member.starts)
+          const back = starts.filter(at => at >= 4_500 && at < 6_500).length / 2
+          expect(back).toBeLessThan(perSecond * 1.05)
+          expect(back).toBeGreaterThan(perSecond * 0.9)
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
 })

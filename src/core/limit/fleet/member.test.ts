@@ -23,7 +23,7 @@ describe('a member of a fleet', () => {
     expect(member.isAlone).toBe(true)
     const ownTurns = takeAll(member, PATIENCE_MS)
     expect(ownTurns).toBeGreaterThan(0)
-    const answer = { granted: ownTurns + 5, firstInMs: 0, aheadMs: 300, members: 1 }
+    const answer = { granted: ownTurns + 5, firstInMs: 0, aheadMs: 300, settlesInMs: 0, members: 1 }
     member.answered(asked, answer, PATIENCE_MS + 10)
     expect(member.isAlone).toBe(false)
     expect(takeAll(member, PATIENCE_MS + 10)).toBe(5)

@@ -1,4 +1,4 @@
-import { type FleetBucket, grantTurns, type TurnsAsked, type TurnsGranted } from './bucket.ts'
+import { type FleetBucket, grantTurns, IDLE_BUCKET, type TurnsAsked, type TurnsGranted } from './bucket.ts'
 import { Demand } from './demand.ts'
 import {
   type FleetPolicy,
@@ -33,7 +33,7 @@ const NEVER = Number.NEGATIVE_INFINITY
  * waits for nothing and speaks to nobody: it is told the time, what was answered, and how many wait for a turn.
  *
  *   together ──no answer for PATIENCE_MS while somebody waits, or an error──▶ alone
- *      ▲────────────────────────── any answer ──────────────────────────────────┘
+ *      ▲──────────── any answer, when those who come back have settled ──────────┘
  *
  * One ask is under way at a time, and turns are taken for a slice ahead, not more: so those that come up while the fleet
  * changes between the two modes are few, and so are those that a member takes with it when it ends.
@@ -145,11 +145,16 @@ export class FleetMember {
   answered(asked: TurnsAsked, answer: TurnsGranted & { readonly members: number }, now: number): void {
     this.#notice(now)
     const flight = this.#flight?.asked === asked ? this.#flight : undefined
+    this.#hear(answer.members, now)
+    if (this.isAlone && answer.settlesInMs > 0) {
+      if (flight !== undefined) this.#flight = undefined
+      this.#probeAt = now + answer.settlesInMs
+      return
+    }
     // From when it was sent on: rather too little than too much, or each answer would add its own way to the bucket.
     const known = flight === undefined ? this.#usedUntil : flight.sentAt + answer.aheadMs
     this.#usedUntil = Math.max(known, this.#usedUntilAlone())
     this.#mode = { kind: 'together' }
-    this.#hear(answer.members, now)
     // One that nobody waited for any more says that the fleet can be asked again; its turns are lost.
     if (flight !== undefined) this.#receive(flight, answer, now)
   }
@@ -185,6 +190,7 @@ export class FleetMember {
       ahead: this.#aheadOf(this.#share().perSecond),
       longestWaitMs: longestWaitMs(this.#policy),
       knownAheadMs: Math.max(0, this.#usedUntil - now, this.#usedUntilAlone() - now),
+      isAlone: this.isAlone,
     }
     this.#flight = { asked, sentAt: now, meanwhile: 0 }
     return asked
@@ -205,15 +211,17 @@ export class FleetMember {
   }
 
   #goAlone(now: number): void {
-    const ahead = (Math.max(0, this.#usedUntil - now) * this.#share().perSecond) / 1_000
-    this.#mode = { kind: 'alone', bucket: { ahead, seenAt: now } }
+    const slots = (at: number) => ((at - now) * this.#share().perSecond) / 1_000
+    // Behind what the fleet has given out, and at its own pace behind its own last turn.
+    const ahead = Math.max(0, slots(this.#usedUntil), slots(this.#lastTurnAt) + 1)
+    this.#mode = { kind: 'alone', bucket: { ...IDLE_BUCKET, ahead, seenAt: now } }
   }
 
   #grantItself(mode: Mode & { kind: 'alone' }, now: number, want: number): void {
     const share = this.#share()
     const waitMs = longestWaitMs(this.#policy)
     const ahead = this.#aheadOf(share.perSecond)
-    const asked = { ...share, want, ahead, longestWaitMs: waitMs, knownAheadMs: 0 }
+    const asked = { ...share, want, ahead, longestWaitMs: waitMs, knownAheadMs: 0, isAlone: false }
     const { bucket, answer } = grantTurns(mode.bucket, asked, now)
     mode.bucket = bucket
     this.#isFull = answer.granted === 0
@@ -222,7 +230,7 @@ export class FleetMember {
   }
 
   #enterAlone(mode: Mode & { kind: 'alone' }, now: number): number {
-    const asked = { ...this.#share(), want: 1, ahead: 0, longestWaitMs: 0, knownAheadMs: 0 }
+    const asked = { ...this.#share(), want: 1, ahead: 0, longestWaitMs: 0, knownAheadMs: 0, isAlone: false }
     const { bucket, answer } = grantTurns(mode.bucket, asked, now)
     mode.bucket = bucket
     if (answer.granted === 0) return now + answer.firstInMs
