@@ -88,10 +88,15 @@ export class FileJournal implements Journal {
   async pending(): Promise<JournalContents> {
     const { lines, table } = await this.#door.enter()
     await lines.refresh()
-    const records = await lines.read(() => table.all)
+    let leaving: ReadonlySet<string> = this.#leaving
+    const records = await lines.read(() => {
+      // As it is at this moment: what is gone by the time it was read would look as if it stayed.
+      leaving = new Set(this.#leaving)
+      return table.all
+    })
     const stored = records
       .map(({ text }) => JSON.parse(text) as StoredEntry)
-      .filter(({ id }) => !this.#leaving.has(id))
+      .filter(({ id }) => !leaving.has(id))
     return readEntries(`in ${this.#dir}`, stored, this.#codec)
   }
 
