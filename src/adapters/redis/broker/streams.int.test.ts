@@ -57,6 +57,28 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     await patience.eventually(async () => (await lengthOf(channel)) <= 100, 'the stream is short')
   })
 
+  it('K9: nothing before, also where the ids are of nanoseconds', async () => {
+    const channel = uniqueName('exact')
+    const broker = open({ maxLength: 10 })
+    const bill = await subscribe(broker, channel, { handler: 'bill' })
+    const ship = await subscribe(broker, channel, { handler: 'ship', prefetch: 5 })
+    const [early, late] = [make.events(10, { channel }), make.events(2, { channel })]
+    for (const [n, event] of early.entries()) {
+      const id = `${1_763_226_000_123_456_512n + BigInt(n)}-0`
+      await node.command('XADD', streamOf(channel), id, 'event', JSON.stringify(event))
+    }
+    await bill.done(...(await bill.take(10)))
+    const first = await ship.take(5)
+    ship.subscription.pause()
+    await ship.done(...first)
+    const depths = () => Promise.all(['bill', 'ship'].map(handler => broker.depth(channel, handler)))
+    await patience.eventually(async () => String(await depths()) === '0,5', 'the first ones are done')
+    await broker.publish(late)
+    ship.subscription.resume()
+    const rest = idsOf(await ship.take(5))
+    expect(rest).toEqual(early.slice(5).map(({ id }) => id))
+  })
+
   it('P1: a channel that may hold so many refuses more, until handlers have finished with some', async () => {
     const channel = uniqueName('bounded')
     const broker = open({ maxLength: 10 })
