@@ -128,6 +128,18 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     }
   })
 
+  it('P2: fields of others may have the names of ours: they hold up nobody', async () => {
+    const channel = uniqueName('namesake')
+    const inbox = await subscribe(open(), channel)
+    for (const text of ['{', 'null', '[1]'])
+      await node.command('XADD', streamOf(channel), '*', 'lazaret-fields', text, 'lazaret-past', text)
+    for (let time = 0; time < 2; time++)
+      for (const delivery of await inbox.take(3)) {
+        expect(delivery.content).toMatchObject({ type: 'message', payload: {} })
+        await inbox.subscription.settle(delivery, { outcome: 'release', notBefore: 0 })
+      }
+  })
+
   it('K10: it keeps letters that nobody else has saved, and resolves one whose replay is handled', async () => {
     const channel = uniqueName('kept')
     const broker = open()
