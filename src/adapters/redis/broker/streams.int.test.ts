@@ -140,6 +140,15 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
       }
   })
 
+  it('B3: times with fractions of a millisecond will do', async () => {
+    const channel = uniqueName('fractions')
+    const broker = open({ leaseMs: 1_000 / 3, maxPollMs: 100 / 3 })
+    const inbox = await subscribe(broker, channel)
+    const [event] = make.events(1, { channel })
+    await broker.publish([event!])
+    expect(idOf(await inbox.next())).toBe(event!.id)
+  })
+
   it('K10: it keeps letters that nobody else has saved, and resolves one whose replay is handled', async () => {
     const channel = uniqueName('kept')
     const broker = open()
