@@ -257,3 +257,21 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
 function idsOfEvents(events: readonly { readonly id: string }[]): string[] {
   return events.map(({ id }) => id)
 }
+
+  it('B3: so is one whose consumer has lost its connection since', async () => {
+    const channel = uniqueName('trimmed')
+    const proxy = await ChaosProxy.to(url)
+    const broker = open({ url: proxy.through(url), reconnectMaxMs: 50 })
+    const inbox = await subscribe(broker, channel)
+    const [event, other] = make.events(2, { channel })
+    await open().publish([event!])
+    const delivery = await inbox.next()
+    await node.command('XTRIM', `{lazaret:${channel}}:events`, 'MAXLEN', '0')
+    proxy.cut()
+    await open().publish([other!])
+    expect(idOf(await inbox.next())).toBe(other!.id)
+    await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended: [] })
+    expect((await inbox.next()).content).toEqual(event)
+    await broker.close()
+    await proxy.close()
+  })

@@ -116,8 +116,11 @@ export class Reader {
       // Before it is asked: what is settled by the time of the answer was known all the same.
       const known = this.#hooks.known()
       const { entries, holes } = await this.#ask(words, after)
-      if (holes.length > 0) await this.#hooks.bury(holes)
-      const unknown = entries.filter(({ side, id }) => !known.has(`${side} ${id}`))
+      const isUnknown = ({ side, id }: Hole) => !known.has(`${side} ${id}`)
+      // One that is open here is not lost: it can still be put back whole.
+      const lost = holes.filter(isUnknown)
+      if (lost.length > 0) await this.#hooks.bury(lost)
+      const unknown = entries.filter(isUnknown)
       if (unknown.length > 0) await this.#hooks.receive(unknown)
       const all = [...entries, ...holes]
       if (all.length === 0) break
