@@ -275,3 +275,25 @@ function idsOfEvents(events: readonly { readonly id: string }[]): string[] {
     await broker.close()
     await proxy.close()
   })
+
+  it('E21: a read that the server still answers after its connection is gone: what it took is found again', async () => {
+    const channel = uniqueName('forgotten')
+    const proxy = await ChaosProxy.to(url)
+    const far = { url: proxy.through(url), leaseMs: LEASE_MS, maxPollMs: 2_000, reconnectMaxMs: 50 }
+    const broker = open(far)
+    const inbox = await subscribe(broker, channel)
+    const publisher = open()
+    const [event] = make.events(1, { channel })
+    const reading = async () =>
+      Number(/blocked_clients:(\d+)/.exec(String(await node.command('INFO', 'clients')))?.[1])
+    await patience.eventually(async () => (await reading()) === 1, 'it waits for events')
+    proxy.cutNear()
+    await patience.eventually(async () => (await reading()) === 2, 'it waits on a new connection as well')
+    await publisher.publish([event!])
+    const delivery = await inbox.next()
+    expect([idOf(delivery), counts(delivery)]).toEqual([event!.id, [0, 0, []]])
+    await inbox.done(delivery)
+    await patience.eventually(async () => (await publisher.depth(channel, 'bill')) === 0, 'it is done')
+    await broker.close()
+    await proxy.close()
+  })

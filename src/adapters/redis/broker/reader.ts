@@ -28,7 +28,8 @@ export interface ReaderHooks {
 
 /**
  * Reads on a connection of its own, where it can wait for what comes. A read whose answer is lost may have put entries in
- * this consumer's name that it does not know of; so after any trouble it looks through all that is in its name.
+ * this consumer's name that it does not know of; so after any trouble it looks through all that is in its name. It may do so
+ * later still, where the server has not noticed that the connection is gone; so it looks again when it is told to doubt.
  */
 export class Reader {
   readonly #on: RedisConnection
@@ -67,6 +68,11 @@ export class Reader {
   /** There may be room. */
   wake(): void {
     this.#wake?.()
+  }
+
+  /** Something may be in its name that it does not know of. */
+  doubt(): void {
+    this.#isSure = false
   }
 
   async stop(): Promise<void> {
