@@ -8,7 +8,13 @@ import { counts } from '../../../testing/conformance/broker/counting.ts'
 import { idOf, idsOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
 import { memoryDeadLetters } from '../../memory/index.ts'
+import { RedisConnection } from '../connection.ts'
 import { RedisError } from '../errors.ts'
+import { resolveConnection } from '../options.ts'
+import { listOf, textOf } from '../replies.ts'
+import { run } from '../script.ts'
+import { handlerPlaces } from './places.ts'
+import { RECLAIM } from './scripts/returning.ts'
 
 const { isOurs, why, node, url, patience, make, open, subscribe } = await redisStreamsWorld()
 const LEASE_MS = 1_200
@@ -252,11 +258,6 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended: [] })
     expect((await inbox.next()).content).toEqual(event)
   })
-})
-
-function idsOfEvents(events: readonly { readonly id: string }[]): string[] {
-  return events.map(({ id }) => id)
-}
 
   it('B3: so is one whose consumer has lost its connection since', async () => {
     const channel = uniqueName('trimmed')
@@ -297,3 +298,34 @@ function idsOfEvents(events: readonly { readonly id: string }[]): string[] {
     await broker.close()
     await proxy.close()
   })
+
+  it('B8: a consumer that some events were taken from already does not come to life before the rest is', async () => {
+    const channel = uniqueName('halfway')
+    const inbox = await subscribe(open(), channel)
+    await open().publish(make.events(3, { channel }))
+    const [first] = await inbox.take(3)
+    const { events, own, waiting, notes, leases, running } = handlerPlaces('lazaret', channel, 'bill')
+    const [name] = listOf(await node.command('ZRANGE', leases, '0', '-1')).map(textOf)
+    const steady = String(patience.now() + 60_000)
+    await node.command('ZADD', leases, '1', name!, steady, 'other')
+    const connection = RedisConnection.of(resolveConnection('test', { url }), 'test')
+    const keys = [events, own, waiting, notes, leases, running] as const
+    expect(await run(connection, RECLAIM, keys, ['bill', 'other', '1', '60000', '1'])).toBe(1)
+    await expect(inbox.subscription.begin(first!, [])).rejects.toThrow(DeliveryLostError)
+    while ((await run(connection, RECLAIM, keys, ['bill', 'other', '1', '60000', '1'])) > 0);
+    const done = new Set<string>()
+    while (done.size < 3) {
+      const delivery = await inbox.next()
+      // One that came while it was taken for dead is not its own either, and comes again.
+      await inbox.done(delivery).then(
+        () => done.add(idOf(delivery)),
+        () => {},
+      )
+    }
+    await connection.close()
+  })
+})
+
+function idsOfEvents(events: readonly { readonly id: string }[]): string[] {
+  return events.map(({ id }) => id)
+}
