@@ -120,6 +120,17 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     client.destroy()
   })
 
+  it('B7: it comes back also when whoever is told of the loss throws', async () => {
+    const onError = () => {
+      throw new Error('the log is full')
+    }
+    const connection = connect({ timeoutMs: 20_000, reconnectMaxMs: 100, onError })
+    await connection.send('asking', ['PING'])
+    await server.node!.kill()
+    await server.node!.start()
+    expect(await connection.send('asking', ['PING'], { again: true })).toBe('PONG')
+  })
+
   it('B7: calls made while it is away go through when it comes back in time', async () => {
     const connection = connect({ timeoutMs: 20_000, reconnectMaxMs: 100 })
     await connection.send('asking', ['PING'])

@@ -2,7 +2,7 @@ import type { RedisConnection } from '../connection.ts'
 import { RedisError } from '../errors.ts'
 import { type Entry, type Hole, readEntries } from './entry.ts'
 import type { RedisStreamsSettings } from './options.ts'
-import { rest, tell } from './persistence.ts'
+import { rest } from './persistence.ts'
 import type { HandlerPlaces } from './places.ts'
 
 /** Of each stream in one read: more would only wait in memory. */
@@ -144,9 +144,8 @@ export class Reader {
   async #troubled(error: unknown): Promise<void> {
     this.#isSure = false
     const isGroupGone = error instanceof RedisError && error.reply === 'NOGROUP'
-    tell(this.#settings.onError, error)
-    if (isGroupGone)
-      await this.#hooks.enter().catch((problem: unknown) => tell(this.#settings.onError, problem))
+    this.#settings.onError(error)
+    if (isGroupGone) await this.#hooks.enter().catch(this.#settings.onError)
   }
 
   #isStopped(): boolean {

@@ -12,7 +12,7 @@ import type { Hole } from './entry.ts'
 import { Intake } from './intake.ts'
 import { Member } from './member.ts'
 import type { RedisStreamsSettings } from './options.ts'
-import { atMost, persist, tell } from './persistence.ts'
+import { atMost, persist } from './persistence.ts'
 import type { HandlerPlaces } from './places.ts'
 import { Reader } from './reader.ts'
 import { Returns } from './returns.ts'
@@ -215,7 +215,7 @@ export class StreamSubscription implements Subscription {
     this.#open.clear()
     await this.#giveBack(open)
     await ended
-    await this.#member.resign().catch((error: unknown) => tell(this.#parts.settings.onError, error))
+    await this.#member.resign().catch(this.#parts.settings.onError)
   }
 
   /** Taken for dead: others have all that this one had. */
@@ -250,7 +250,7 @@ export class StreamSubscription implements Subscription {
       )
       return moved === MOST_DUE_AT_ONCE ? 0 : dueInMs
     } catch (error) {
-      tell(settings.onError, error)
+      settings.onError(error)
       return undefined
     }
   }
