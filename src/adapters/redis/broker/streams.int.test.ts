@@ -149,6 +149,17 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     expect(idOf(await inbox.next())).toBe(event!.id)
   })
 
+  it('B3: a retry at no time at all comes at once, and is not lost', async () => {
+    const channel = uniqueName('never')
+    const broker = open()
+    const inbox = await subscribe(broker, channel)
+    const [event] = make.events(1, { channel })
+    await broker.publish([event!])
+    const timeless = { outcome: 'retry', notBefore: Number.NaN, ended: [] } as const
+    await inbox.subscription.settle(await inbox.next(), timeless)
+    expect(idOf(await inbox.next())).toBe(event!.id)
+  })
+
   it('K10: it keeps letters that nobody else has saved, and resolves one whose replay is handled', async () => {
     const channel = uniqueName('kept')
     const broker = open()
