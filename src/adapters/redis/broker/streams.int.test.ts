@@ -160,6 +160,16 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     expect(idOf(await inbox.next())).toBe(event!.id)
   })
 
+  it('K9: what a handler that came later has not read is counted, however much it is', async () => {
+    const channel = uniqueName('counted')
+    const broker = open()
+    await (await subscribe(broker, channel, { handler: 'bill' })).subscription.close()
+    await broker.publish(make.events(1, { channel }))
+    await (await subscribe(broker, channel, { handler: 'ship' })).subscription.close()
+    await broker.publish(make.events(2_500, { channel }))
+    expect(await broker.depth(channel, 'ship')).toBe(2_500)
+  })
+
   it('K10: it keeps letters that nobody else has saved, and resolves one whose replay is handled', async () => {
     const channel = uniqueName('kept')
     const broker = open()
