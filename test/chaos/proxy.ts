@@ -48,6 +48,11 @@ export class ChaosProxy {
     for (const pair of this.#pairs) pair.isMute = true
   }
 
+  /** The near end sees the connection reset, and the far one is not told: what stands between them has forgotten it. */
+  cutNear(): void {
+    for (const pair of this.#pairs) pair.cutNear()
+  }
+
   async close(): Promise<void> {
     this.cut()
     this.#server.close()
@@ -80,6 +85,11 @@ class Pair {
   cut(): void {
     this.#client.resetAndDestroy()
     this.#server.resetAndDestroy()
+  }
+
+  cutNear(): void {
+    this.isMute = true
+    this.#client.resetAndDestroy()
   }
 
   #pass(from: Socket, to: Socket, weather: Pick<ChaosProxy, 'latencyMs' | 'bytesPerSecond'>): void {

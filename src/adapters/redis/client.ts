@@ -52,6 +52,11 @@ export function isCluster(client: AnyRedisClient): client is RedisClusterClient 
   return 'slots' in client
 }
 
+/** Whether what it is given goes out at once. Of a cluster's nodes it is not known. */
+export function isReady(client: AnyRedisClient): boolean {
+  return isCluster(client) ? client.isOpen : client.isReady
+}
+
 /** What is asked of the package `redis` when a connection of our own is made. */
 export interface OwnClientOptions {
   readonly url: string

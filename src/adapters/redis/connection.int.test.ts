@@ -107,6 +107,30 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     await server.node!.start()
   })
 
+  it("E4: so it does on the caller's own client, which would keep it until it is connected again", async () => {
+    const client = createClient({ url: server.url })
+    client.on('error', () => {})
+    await client.connect()
+    const connection = connect({ client, timeoutMs: 20_000 })
+    await connection.send('asking', ['PING'], { promptly: true })
+    await server.node!.kill()
+    await patience.eventually(() => !client.isReady, 'it is not connected')
+    const asked = connection.send('asking', ['PING'], { promptly: true })
+    await expect(asked).rejects.toMatchObject({ trouble: 'unreachable' })
+    client.destroy()
+  })
+
+  it('B7: it comes back also when whoever is told of the loss throws', async () => {
+    const onError = () => {
+      throw new Error('the log is full')
+    }
+    const connection = connect({ timeoutMs: 20_000, reconnectMaxMs: 100, onError })
+    await connection.send('asking', ['PING'])
+    await server.node!.kill()
+    await server.node!.start()
+    expect(await connection.send('asking', ['PING'], { again: true })).toBe('PONG')
+  })
+
   it('B7: calls made while it is away go through when it comes back in time', async () => {
     const connection = connect({ timeoutMs: 20_000, reconnectMaxMs: 100 })
     await connection.send('asking', ['PING'])

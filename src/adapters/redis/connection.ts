@@ -1,6 +1,6 @@
 import type { Cancel } from '../../ports/clock.ts'
 import { StoreClosedError } from '../../ports/store-errors.ts'
-import { type AnyRedisClient, isCluster, type RedisArgument, type RedisClient } from './client.ts'
+import { type AnyRedisClient, isCluster, isReady, type RedisArgument, type RedisClient } from './client.ts'
 import { Deadlines, type Pending } from './deadlines.ts'
 import { isNeverSent, isReplyError, RedisError } from './errors.ts'
 import { Link } from './link.ts'
@@ -15,7 +15,7 @@ export interface SendOptions {
   readonly again?: boolean | undefined
   /** It fails with the first try to connect that does: somebody sits and waits. */
   readonly hasty?: boolean | undefined
-  /** Late, it would mean something else: it fails at once while a lost connection is being replaced. */
+  /** Late, it would mean something else: it fails at once while a lost connection is being replaced, or the server reads its data. */
   readonly promptly?: boolean | undefined
 }
 
@@ -118,7 +118,9 @@ export class RedisConnection {
 
   #dispatch(call: Call): void {
     const client = this.#given ?? this.#link?.ready
-    if (client !== undefined) this.#write(call, client)
+    if (call.options.promptly === true && this.#given !== undefined && !isReady(this.#given))
+      this.#fail(call, new RedisError(call.doing, 'unreachable', new Error('the client is not connected')))
+    else if (client !== undefined) this.#write(call, client)
     else if (call.options.promptly === true && this.#link!.isLost)
       this.#fail(call, this.#link!.problem(call.doing))
     else
@@ -157,7 +159,8 @@ export class RedisConnection {
   #answeredNo(call: Call, error: Error): void {
     this.#heard += 1
     const refusal = new RedisError(call.doing, 'reply', error)
-    if (refusal.reply === 'LOADING' && this.#link !== undefined && !call.isOver) this.#later(call, refusal)
+    const canWait = this.#link !== undefined && !call.isOver && call.options.promptly !== true
+    if (refusal.reply === 'LOADING' && canWait) this.#later(call, refusal)
     else this.#fail(call, refusal)
     // The name of the server may lead to another one by now.
     if (refusal.reply === 'READONLY') this.#link?.drop(call.client as RedisClient, error)

@@ -12,13 +12,22 @@ import { LetterBox } from '../../runtime/letters.ts'
 import { Patience } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { fileSpill } from '../file/index.ts'
-import { openRedis, type RedisOptions, type RedisStore } from './index.ts'
+import { openRedis, RedisError, type RedisOptions, type RedisStore, redisLimit } from './index.ts'
 
 const redis = await findRedis()
 const why = !redis.found ? redis.why : redis.isPrivate ? '' : 'a given server is not stopped'
 const patience = new Patience({ patienceMs: 20_000 })
 const make = createFactory({ clock: systemClock })
 const PREFIX = 'hard'
+const TURN = {
+  perSecond: 100,
+  burst: 1,
+  want: 1,
+  ahead: 1,
+  longestWaitMs: 1_000,
+  knownAheadMs: 0,
+  isAlone: false,
+}
 
 describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, () => {
   const closing: (() => Promise<unknown>)[] = []
@@ -101,6 +110,23 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
       (await hasty.deadLetters.stats().catch(error => error)).message?.includes('LOADING') === true
     await patience.eventually(isLoading, 'a call has met a server that reads its data')
     expect((await store.deadLetters.stats()).count).toBe(300)
+    await starting
+  })
+
+  it('E4: while it reads its data a limit is told so, and its members go on alone', async () => {
+    const slowly = { 'key-load-delay': '2000', 'loading-process-events-interval-bytes': '1024' }
+    const { server, node } = await start({ ...slowly, appendonly: 'no', save: '3600 1' })
+    await node.command('MSET', ...Array.from({ length: 600 }, (_, n) => `key-${n}`))
+    await node.command('SAVE')
+    await node.kill()
+    const starting = node.start()
+    const limit = redisLimit({ url: server.url, name: 'retries', timeoutMs: 20_000 })
+    closing.push(() => limit.close())
+    const isTold = async () => {
+      const refusal = await limit.reserve('retry', TURN, { id: 'a', ttlMs: 1_000 }).catch(error => error)
+      return refusal instanceof RedisError && refusal.reply === 'LOADING'
+    }
+    await patience.eventually(isTold, 'it is told that the server reads its data')
     await starting
   })
 

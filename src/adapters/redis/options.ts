@@ -111,17 +111,29 @@ export function resolveConnection(subject: string, options: RedisConnectionOptio
 }
 
 /** For the options of every part: one server is named, and a URL that names a prefix counts where no other was given. */
-export function placed<T extends Pick<RedisConnectionSettings, 'url' | 'client' | 'prefix'>>(
+export function placed<T extends Pick<RedisConnectionSettings, 'url' | 'client' | 'prefix' | 'onError'>>(
   subject: string,
   settings: T,
 ): T {
   requireOneServer(subject, settings)
   const { url, prefix } = settings
   const said = url === undefined ? null : new URL(url).searchParams.get('prefix')
-  return prefix === DEFAULT_PREFIX && said ? { ...settings, prefix: said } : settings
+  const onError = quietly(settings.onError)
+  return { ...settings, onError, prefix: prefix === DEFAULT_PREFIX && said ? said : prefix }
 }
 
-export function requireOneServer(
+/** Whoever is to be told may have trouble of his own; what he is told of goes on all the same. */
+function quietly(onError: (error: unknown) => void): (error: unknown) => void {
+  return error => {
+    try {
+      onError(error)
+    } catch {
+      // Nobody is left who could be told.
+    }
+  }
+}
+
+function requireOneServer(
   subject: string,
   { url, client }: Pick<RedisConnectionSettings, 'url' | 'client'>,
 ): void {

@@ -112,6 +112,21 @@ describe('a retry limit that a fleet shares', () => {
     },
   )
 
+  it('E4: a keeper that was away until it knew nobody any more: who comes back first takes no more than its share', async () => {
+    const { clock, keeper, owner, begin } = world(4)
+    const limiters = [0, 1, 2, 3].map(() => createRetryLimiter({ perSecond: 100, shared: keeper }, owner))
+    const starts = limiters.map(limiter => retries(limiter, clock, 1_000))
+    await clock.advance(2_000)
+    keeper.is = 'gone'
+    await clock.advance(20_000)
+    keeper.is = 'there'
+    await clock.advance(5_000)
+    const back = (starts.flat() as number[]).filter(at => at >= begin + 20_000 && at < begin + 27_000)
+    expect(mostInASecond(back)).toBeLessThanOrEqual(110)
+    expect(back.length / 7).toBeGreaterThan(90)
+    for (const limiter of limiters) await limiter.close()
+  })
+
   it('E4: before anybody has answered, a member takes the share of one among those assumed', async () => {
     const { clock, keeper, owner, begin } = world(5)
     keeper.is = 'gone'

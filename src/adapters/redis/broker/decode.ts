@@ -16,8 +16,9 @@ export function decode(
   from: string,
   codec: EventCodec,
 ): LazaretEvent | Undecodable {
-  const text = fieldOf(fields, EVENT_FIELD)
-  if (text === undefined) return foreignEvent(sentFields(fields), channel, from, codec)
+  const sent = sentFields(fields)
+  const text = fieldOf(sent, EVENT_FIELD)
+  if (text === undefined) return foreignEvent(sent, channel, from, codec)
   try {
     return codec.decode(text)
   } catch (error) {

@@ -38,10 +38,21 @@ export function fieldOf(fields: readonly string[], name: string): string | undef
 /** Without what was written beside them when the entry was put back. */
 export function sentFields(fields: readonly string[]): readonly string[] {
   const packed = fieldOf(fields, FIELDS_FIELD)
-  if (packed !== undefined) return JSON.parse(packed) as string[]
+  const unpacked = packed === undefined ? undefined : unpack(packed)
+  if (unpacked !== undefined) return unpacked
   if (fieldOf(fields, PAST_FIELD) === undefined) return fields
   const at = fields.findIndex((name, index) => index % 2 === 0 && name === PAST_FIELD)
   return fields.toSpliced(at, 2)
+}
+
+/** Undefined for what somebody else has written under that name: it is a field like any other. */
+function unpack(packed: string): readonly string[] | undefined {
+  try {
+    const words: unknown = JSON.parse(packed)
+    return Array.isArray(words) && words.every(word => typeof word === 'string') ? words : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Whether some of it may not be what the server has. */

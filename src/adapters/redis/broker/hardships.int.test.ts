@@ -8,7 +8,13 @@ import { counts } from '../../../testing/conformance/broker/counting.ts'
 import { idOf, idsOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
 import { memoryDeadLetters } from '../../memory/index.ts'
+import { RedisConnection } from '../connection.ts'
 import { RedisError } from '../errors.ts'
+import { resolveConnection } from '../options.ts'
+import { listOf, textOf } from '../replies.ts'
+import { run } from '../script.ts'
+import { handlerPlaces } from './places.ts'
+import { RECLAIM } from './scripts/returning.ts'
 
 const { isOurs, why, node, url, patience, make, open, subscribe } = await redisStreamsWorld()
 const LEASE_MS = 1_200
@@ -251,6 +257,72 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     await node.command('XTRIM', `{lazaret:${channel}}:events`, 'MAXLEN', '0')
     await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended: [] })
     expect((await inbox.next()).content).toEqual(event)
+  })
+
+  it('B3: so is one whose consumer has lost its connection since', async () => {
+    const channel = uniqueName('trimmed')
+    const proxy = await ChaosProxy.to(url)
+    const broker = open({ url: proxy.through(url), reconnectMaxMs: 50 })
+    const inbox = await subscribe(broker, channel)
+    const [event, other] = make.events(2, { channel })
+    await open().publish([event!])
+    const delivery = await inbox.next()
+    await node.command('XTRIM', `{lazaret:${channel}}:events`, 'MAXLEN', '0')
+    proxy.cut()
+    await open().publish([other!])
+    expect(idOf(await inbox.next())).toBe(other!.id)
+    await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended: [] })
+    expect((await inbox.next()).content).toEqual(event)
+    await broker.close()
+    await proxy.close()
+  })
+
+  it('E21: a read that the server still answers after its connection is gone: what it took is found again', async () => {
+    const channel = uniqueName('forgotten')
+    const proxy = await ChaosProxy.to(url)
+    const far = { url: proxy.through(url), leaseMs: LEASE_MS, maxPollMs: 2_000, reconnectMaxMs: 50 }
+    const broker = open(far)
+    const inbox = await subscribe(broker, channel)
+    const publisher = open()
+    const [event] = make.events(1, { channel })
+    const reading = async () =>
+      Number(/blocked_clients:(\d+)/.exec(String(await node.command('INFO', 'clients')))?.[1])
+    await patience.eventually(async () => (await reading()) === 1, 'it waits for events')
+    proxy.cutNear()
+    await patience.eventually(async () => (await reading()) === 2, 'it waits on a new connection as well')
+    await publisher.publish([event!])
+    const delivery = await inbox.next()
+    expect([idOf(delivery), counts(delivery)]).toEqual([event!.id, [0, 0, []]])
+    await inbox.done(delivery)
+    await patience.eventually(async () => (await publisher.depth(channel, 'bill')) === 0, 'it is done')
+    await broker.close()
+    await proxy.close()
+  })
+
+  it('B8: a consumer that some events were taken from already does not come to life before the rest is', async () => {
+    const channel = uniqueName('halfway')
+    const inbox = await subscribe(open(), channel)
+    await open().publish(make.events(3, { channel }))
+    const [first] = await inbox.take(3)
+    const { events, own, waiting, notes, leases, running } = handlerPlaces('lazaret', channel, 'bill')
+    const [name] = listOf(await node.command('ZRANGE', leases, '0', '-1')).map(textOf)
+    const steady = String(patience.now() + 60_000)
+    await node.command('ZADD', leases, '1', name!, steady, 'other')
+    const connection = RedisConnection.of(resolveConnection('test', { url }), 'test')
+    const keys = [events, own, waiting, notes, leases, running] as const
+    expect(await run(connection, RECLAIM, keys, ['bill', 'other', '1', '60000', '1'])).toBe(1)
+    await expect(inbox.subscription.begin(first!, [])).rejects.toThrow(DeliveryLostError)
+    while ((await run(connection, RECLAIM, keys, ['bill', 'other', '1', '60000', '1'])) > 0);
+    const done = new Set<string>()
+    while (done.size < 3) {
+      const delivery = await inbox.next()
+      // One that came while it was taken for dead is not its own either, and comes again.
+      await inbox.done(delivery).then(
+        () => done.add(idOf(delivery)),
+        () => {},
+      )
+    }
+    await connection.close()
   })
 })
 

@@ -91,6 +91,8 @@ export class Intake {
     const { on, settings, places } = this.#parts
     const past = pastOf(entry)
     const fields = await run(on, RAW, [places[entry.side]], [entry.id], { again: true })
+    // Deleted since it was read: the texts are all that is left of it.
+    if (fields.length === 0) return this.#read(entry)
     const content = decodeBytes(fields, places.channel, past.from, settings.codec.events)
     return new StreamDelivery(this.#place, entry.side, entry.id, past, content)
   }

@@ -26,5 +26,7 @@ export type RedisStreamsSettings = ReturnType<typeof resolveStreams>
 export function resolveStreams(subject: string, options: RedisStreamsOptions) {
   const { leaseMs, maxPollMs, maxLength, ...redis } = options
   const own = resolveOptions(subject, rules, { leaseMs, maxPollMs, maxLength })
-  return Object.freeze({ ...resolveRedis(subject, redis), ...own })
+  // The server takes whole milliseconds only.
+  const whole = { leaseMs: Math.ceil(own.leaseMs), maxPollMs: Math.ceil(own.maxPollMs) }
+  return Object.freeze({ ...resolveRedis(subject, redis), ...own, ...whole })
 }

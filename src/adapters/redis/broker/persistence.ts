@@ -6,6 +6,7 @@ const LONGEST_REST_MS = 1_000
 
 export interface PersistenceSettings {
   readonly clock: Clock
+  /** Never throws. */
   readonly onError: (error: unknown) => void
 }
 
@@ -29,7 +30,7 @@ export async function persist<T>(
       return await task(restMs > 0)
     } catch (error) {
       if (error instanceof StoreClosedError) return undefined
-      tell(onError, error)
+      onError(error)
     }
   }
   return undefined
@@ -49,13 +50,4 @@ export function atMost(clock: Clock, limitMs: number, work: Promise<unknown>): P
     }
     work.then(ended, ended)
   })
-}
-
-/** Whoever was to be told may have trouble of his own. */
-export function tell(onError: (error: unknown) => void, error: unknown): void {
-  try {
-    onError(error)
-  } catch {
-    // Nobody is left who could be told.
-  }
 }

@@ -2,7 +2,7 @@ import type { RedisConnection } from '../connection.ts'
 import { RedisError } from '../errors.ts'
 import { type Entry, type Hole, readEntries } from './entry.ts'
 import type { RedisStreamsSettings } from './options.ts'
-import { rest, tell } from './persistence.ts'
+import { rest } from './persistence.ts'
 import type { HandlerPlaces } from './places.ts'
 
 /** Of each stream in one read: more would only wait in memory. */
@@ -28,7 +28,8 @@ export interface ReaderHooks {
 
 /**
  * Reads on a connection of its own, where it can wait for what comes. A read whose answer is lost may have put entries in
- * this consumer's name that it does not know of; so after any trouble it looks through all that is in its name.
+ * this consumer's name that it does not know of; so after any trouble it looks through all that is in its name. It may do so
+ * later still, where the server has not noticed that the connection is gone; so it looks again when it is told to doubt.
  */
 export class Reader {
   readonly #on: RedisConnection
@@ -67,6 +68,11 @@ export class Reader {
   /** There may be room. */
   wake(): void {
     this.#wake?.()
+  }
+
+  /** Something may be in its name that it does not know of. */
+  doubt(): void {
+    this.#isSure = false
   }
 
   async stop(): Promise<void> {
@@ -116,8 +122,11 @@ export class Reader {
       // Before it is asked: what is settled by the time of the answer was known all the same.
       const known = this.#hooks.known()
       const { entries, holes } = await this.#ask(words, after)
-      if (holes.length > 0) await this.#hooks.bury(holes)
-      const unknown = entries.filter(({ side, id }) => !known.has(`${side} ${id}`))
+      const isUnknown = ({ side, id }: Hole) => !known.has(`${side} ${id}`)
+      // One that is open here is not lost: it can still be put back whole.
+      const lost = holes.filter(isUnknown)
+      if (lost.length > 0) await this.#hooks.bury(lost)
+      const unknown = entries.filter(isUnknown)
       if (unknown.length > 0) await this.#hooks.receive(unknown)
       const all = [...entries, ...holes]
       if (all.length === 0) break
@@ -135,9 +144,8 @@ export class Reader {
   async #troubled(error: unknown): Promise<void> {
     this.#isSure = false
     const isGroupGone = error instanceof RedisError && error.reply === 'NOGROUP'
-    tell(this.#settings.onError, error)
-    if (isGroupGone)
-      await this.#hooks.enter().catch((problem: unknown) => tell(this.#settings.onError, problem))
+    this.#settings.onError(error)
+    if (isGroupGone) await this.#hooks.enter().catch(this.#settings.onError)
   }
 
   #isStopped(): boolean {

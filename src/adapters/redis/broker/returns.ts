@@ -71,7 +71,8 @@ export class Returns {
     const args = items.flatMap(item => [
       item.side,
       item.id,
-      String(Math.min(LONGEST_DELAY_MS, Math.max(0, Math.ceil(item.delayMs)))),
+      // What is no number is no delay either: the script would fail with the entry in its hands.
+      String(item.delayMs > 0 ? Math.min(LONGEST_DELAY_MS, Math.ceil(item.delayMs)) : 0),
       writePast(item.past),
       absent.has(item) ? item.text() : '',
     ])

@@ -57,6 +57,28 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     await patience.eventually(async () => (await lengthOf(channel)) <= 100, 'the stream is short')
   })
 
+  it('K9: nothing before, also where the ids are of nanoseconds', async () => {
+    const channel = uniqueName('exact')
+    const broker = open({ maxLength: 10 })
+    const bill = await subscribe(broker, channel, { handler: 'bill' })
+    const ship = await subscribe(broker, channel, { handler: 'ship', prefetch: 5 })
+    const [early, late] = [make.events(10, { channel }), make.events(2, { channel })]
+    for (const [n, event] of early.entries()) {
+      const id = `${1_763_226_000_123_456_512n + BigInt(n)}-0`
+      await node.command('XADD', streamOf(channel), id, 'event', JSON.stringify(event))
+    }
+    await bill.done(...(await bill.take(10)))
+    const first = await ship.take(5)
+    ship.subscription.pause()
+    await ship.done(...first)
+    const depths = () => Promise.all(['bill', 'ship'].map(handler => broker.depth(channel, handler)))
+    await patience.eventually(async () => String(await depths()) === '0,5', 'the first ones are done')
+    await broker.publish(late)
+    ship.subscription.resume()
+    const rest = idsOf(await ship.take(5))
+    expect(rest).toEqual(early.slice(5).map(({ id }) => id))
+  })
+
   it('P1: a channel that may hold so many refuses more, until handlers have finished with some', async () => {
     const channel = uniqueName('bounded')
     const broker = open({ maxLength: 10 })
@@ -104,6 +126,48 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
       for (const each of [bytes!, many!])
         await inbox.subscription.settle(each, { outcome: 'release', notBefore: 0 })
     }
+  })
+
+  it('P2: fields of others may have the names of ours: they hold up nobody', async () => {
+    const channel = uniqueName('namesake')
+    const inbox = await subscribe(open(), channel)
+    for (const text of ['{', 'null', '[1]'])
+      await node.command('XADD', streamOf(channel), '*', 'lazaret-fields', text, 'lazaret-past', text)
+    for (let time = 0; time < 2; time++)
+      for (const delivery of await inbox.take(3)) {
+        expect(delivery.content).toMatchObject({ type: 'message', payload: {} })
+        await inbox.subscription.settle(delivery, { outcome: 'release', notBefore: 0 })
+      }
+  })
+
+  it('B3: times with fractions of a millisecond will do', async () => {
+    const channel = uniqueName('fractions')
+    const broker = open({ leaseMs: 1_000 / 3, maxPollMs: 100 / 3 })
+    const inbox = await subscribe(broker, channel)
+    const [event] = make.events(1, { channel })
+    await broker.publish([event!])
+    expect(idOf(await inbox.next())).toBe(event!.id)
+  })
+
+  it('B3: a retry at no time at all comes at once, and is not lost', async () => {
+    const channel = uniqueName('never')
+    const broker = open()
+    const inbox = await subscribe(broker, channel)
+    const [event] = make.events(1, { channel })
+    await broker.publish([event!])
+    const timeless = { outcome: 'retry', notBefore: Number.NaN, ended: [] } as const
+    await inbox.subscription.settle(await inbox.next(), timeless)
+    expect(idOf(await inbox.next())).toBe(event!.id)
+  })
+
+  it('K9: what a handler that came later has not read is counted, however much it is', async () => {
+    const channel = uniqueName('counted')
+    const broker = open()
+    await (await subscribe(broker, channel, { handler: 'bill' })).subscription.close()
+    await broker.publish(make.events(1, { channel }))
+    await (await subscribe(broker, channel, { handler: 'ship' })).subscription.close()
+    await broker.publish(make.events(2_500, { channel }))
+    expect(await broker.depth(channel, 'ship')).toBe(2_500)
   })
 
   it('K10: it keeps letters that nobody else has saved, and resolves one whose replay is handled', async () => {

@@ -4,6 +4,7 @@ import { DeliveryLostError } from '../../../ports/broker-errors.ts'
 import type { RedisConnection } from '../connection.ts'
 import { RedisError } from '../errors.ts'
 import type { RedisDeadLetters } from '../letters/dead-letters.ts'
+import { listOf, textOf } from '../replies.ts'
 import { run } from '../script.ts'
 import { Acks } from './acks.ts'
 import { StreamDelivery } from './delivery.ts'
@@ -11,7 +12,7 @@ import type { Hole } from './entry.ts'
 import { Intake } from './intake.ts'
 import { Member } from './member.ts'
 import type { RedisStreamsSettings } from './options.ts'
-import { atMost, persist, tell } from './persistence.ts'
+import { atMost, persist } from './persistence.ts'
 import type { HandlerPlaces } from './places.ts'
 import { Reader } from './reader.ts'
 import { Returns } from './returns.ts'
@@ -214,7 +215,7 @@ export class StreamSubscription implements Subscription {
     this.#open.clear()
     await this.#giveBack(open)
     await ended
-    await this.#member.resign().catch((error: unknown) => tell(this.#parts.settings.onError, error))
+    await this.#member.resign().catch(this.#parts.settings.onError)
   }
 
   /** Taken for dead: others have all that this one had. */
@@ -249,16 +250,35 @@ export class StreamSubscription implements Subscription {
       )
       return moved === MOST_DUE_AT_ONCE ? 0 : dueInMs
     } catch (error) {
-      tell(settings.onError, error)
+      settings.onError(error)
       return undefined
     }
   }
 
   /** One that fails is made up for by the next; if none works, the lease runs out. */
   async #beat(): Promise<void> {
-    const duties = [() => this.#member.beat(), () => this.#member.reclaim(), () => this.#acks.trim()]
-    for (const duty of duties)
-      await duty().catch((error: unknown) => tell(this.#parts.settings.onError, error))
+    const duties = [
+      () => this.#member.beat(),
+      () => this.#member.reclaim(),
+      () => this.#findForgotten(),
+      () => this.#acks.trim(),
+    ]
+    for (const duty of duties) await duty().catch(this.#parts.settings.onError)
+  }
+
+  /** What has been in its name for a while, and is not known here, came with an answer that nobody has heard. */
+  async #findForgotten(): Promise<void> {
+    const { on, places, settings } = this.#parts
+    for (const side of ['own', 'events'] as const) {
+      const known = this.#known()
+      const key = places[side]
+      const idle = ['IDLE', String(Math.ceil(settings.leaseMs / 3))]
+      // One more than are known: if there are so many, one of them is not.
+      const range = ['-', '+', String(known.size + 1), this.#member.name]
+      const words = ['XPENDING', key, places.handler, ...idle, ...range]
+      const found = listOf(await on.send('looking for events', words, { key, again: true }))
+      if (found.some(each => !known.has(`${side} ${textOf(listOf(each)[0])}`))) this.#reader.doubt()
+    }
   }
 
   async #bury(holes: readonly Hole[]): Promise<void> {

@@ -98,6 +98,13 @@ describe.skipIf(why !== '')(`a limit in Redis ${why}`, () => {
     expect(await limitOf().reserve('retry', ask, member('a'))).toMatchObject({ firstInMs: 0 })
   })
 
+  it('E4: a URL that names a prefix keeps its limits apart from others', async () => {
+    const name = `placed-${process.pid}`
+    await limitOf({ name, url: `${server.url}?prefix=shop` }).reserve('retry', ask, member('a'))
+    expect(await command('EXISTS', `{shop:limit:${name}}:retry`)).toBe(1)
+    expect(await limitOf({ name }).reserve('retry', ask, member('b'))).toMatchObject({ members: 1 })
+  })
+
   it("E4: works over the caller's own client, which stays open", async () => {
     const client = createClient({ url: server.url })
     client.on('error', () => {})

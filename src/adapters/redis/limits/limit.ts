@@ -6,7 +6,7 @@ import type { LimitMember, SharedLimit, TurnsAnswer } from '../../../ports/share
 import { LimitClosedError } from '../../../ports/shared-limit-errors.ts'
 import { RedisConnection } from '../connection.ts'
 import { type Keys, keysOf } from '../keys.ts'
-import { connectionRules, type RedisConnectionOptions, requireOneServer } from '../options.ts'
+import { connectionRules, placed, type RedisConnectionOptions } from '../options.ts'
 import { run } from '../script.ts'
 import { reserve } from './reserve.ts'
 
@@ -31,8 +31,7 @@ const rules = {
 
 /** A limit for all processes that use one server. It connects when it is first used. */
 export function redisLimit(options: RedisLimitOptions): SharedLimit {
-  const { assumedMembers, ...settings } = resolveOptions('redisLimit', rules, options)
-  requireOneServer('redisLimit', settings)
+  const { assumedMembers, ...settings } = placed('redisLimit', resolveOptions('redisLimit', rules, options))
   const keys = keysOf(settings.prefix, 'limit', settings.name)
   return new RedisLimit(RedisConnection.of(settings, 'limit'), keys, settings.name, assumedMembers)
 }

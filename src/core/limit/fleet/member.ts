@@ -145,8 +145,10 @@ export class FleetMember {
   answered(asked: TurnsAsked, answer: TurnsGranted & { readonly members: number }, now: number): void {
     this.#notice(now)
     const flight = this.#flight?.asked === asked ? this.#flight : undefined
-    this.#hear(answer.members, now)
-    if (this.isAlone && answer.settlesInMs > 0) {
+    const mustSettle = this.isAlone && answer.settlesInMs > 0
+    // Others are on their way back, and nobody has counted those yet.
+    if (!mustSettle || answer.members > this.#members.count) this.#hear(answer.members, now)
+    if (mustSettle) {
       if (flight !== undefined) this.#flight = undefined
       this.#probeAt = now + answer.settlesInMs
       return

@@ -11,7 +11,7 @@ export const BEGIN = script(
   `
 local leases, running, notes = unpack(KEYS)
 local consumer, list, begun, over = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-if not redis.call('ZSCORE', leases, consumer) then return 0 end
+if tonumber(redis.call('ZSCORE', leases, consumer) or 0) == 0 then return 0 end
 redis.call('HDEL', running, list)
 for at = 5, 4 + over do redis.call('HDEL', running, ARGV[at]) end
 redis.call('HSET', running, list, begun)

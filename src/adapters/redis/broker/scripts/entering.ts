@@ -49,7 +49,7 @@ export const BEAT = script(
   `
 local leases = KEYS[1]
 local consumer, lease = unpack(ARGV)
-if not redis.call('ZSCORE', leases, consumer) then return 0 end
+if tonumber(redis.call('ZSCORE', leases, consumer) or 0) == 0 then return 0 end
 redis.call('ZREM', leases, '')
 redis.call('ZADD', leases, clock() + lease, consumer)
 return 1`,

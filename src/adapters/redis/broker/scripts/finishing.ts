@@ -28,11 +28,17 @@ local function after(id)
   return time .. '-' .. string.format('%d', number + 1)
 end
 
+-- As texts: an id of somebody else's, of nanoseconds say, is larger than a number here can tell from the next.
+local function is_less(digits, others)
+  if #digits ~= #others then return #digits < #others end
+  return digits < others
+end
+
 local function is_before(id, other)
   local time, number = string.match(id, '^(%d+)-(%d+)$')
   local other_time, other_number = string.match(other, '^(%d+)-(%d+)$')
-  if tonumber(time) ~= tonumber(other_time) then return tonumber(time) < tonumber(other_time) end
-  return tonumber(number) < tonumber(other_number)
+  if time ~= other_time then return is_less(time, other_time) end
+  return is_less(number, other_number)
 end
 
 local function floor_of(stream)

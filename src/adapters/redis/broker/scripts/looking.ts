@@ -8,6 +8,18 @@ export const DEPTH = script(
   `
 local events, own, waiting = unpack(KEYS)
 local handler = ARGV[1]
+
+-- By pages: all of it at once would be a copy of the stream.
+local function count_after(id)
+  local count, page = 0
+  repeat
+    page = redis.call('XRANGE', events, '(' .. id, '+', 'COUNT', 1000)
+    count = count + #page
+    if #page > 0 then id = page[#page][1] end
+  until #page < 1000
+  return count
+end
+
 local count = redis.call('XLEN', own) + redis.call('ZCARD', waiting)
 local groups = redis.pcall('XINFO', 'GROUPS', events)
 if groups.err then return count end
@@ -15,9 +27,7 @@ for _, info in ipairs(groups) do
   local group = {}
   for at = 1, #info, 2 do group[info[at]] = info[at + 1] end
   if group.name == handler then
-    local next = '(' .. group['last-delivered-id']
-    local unread = group.lag or #redis.call('XRANGE', events, next, '+')
-    return count + group.pending + unread
+    return count + group.pending + (group.lag or count_after(group['last-delivered-id']))
   end
 end
 return count + redis.call('XLEN', events)`,

@@ -118,6 +118,10 @@ for _, consumer in ipairs(over) do
     redis.call('ZREM', leases, consumer)
     forget_lists(running, consumer)
     for _, stream in pairs(streams) do redis.call('XGROUP', 'DELCONSUMER', stream, handler, consumer) end
+  else
+    -- The rest is brought back by the next step. Until then it must not come to life: it has lost some already.
+    redis.call('ZADD', leases, 0, consumer)
+    break
   end
 end
 for side, stream in pairs(streams) do
