@@ -4,7 +4,7 @@ import type { Sink } from '../../../ports/sink.ts'
 import { SinkUnreachableError } from '../errors.ts'
 import { Delivery } from '../sending/delivery.ts'
 import { gzipped } from '../sending/gzip.ts'
-import { Sender } from '../sending/sender.ts'
+import { type Answer, Sender } from '../sending/sender.ts'
 import { ANSWER_FIELDS, type BulkPiece, bulkBody, eventDocuments, pieceOf, refusedItems } from './bulk.ts'
 import { indexRule } from './index-name.ts'
 import {
@@ -48,13 +48,19 @@ export function elasticsearch(options: ElasticsearchOptions): Sink {
     write: (batch, { signal }) => delivery.write(batch, signal),
     ...(typeof probe === 'string' && {
       async probe({ signal }: { readonly signal: AbortSignal }) {
-        await sender.deliver({ method: 'HEAD', path: `${base}${probe}` }, signal)
+        const answer = await sender.send({ method: 'HEAD', path: `${base}${probe}` }, signal)
+        if (!isAlive(answer)) throw sender.refusal(answer)
       },
     }),
     async close() {
       sender.close()
     },
   }
+}
+
+/** A key that may only write, as ours should, is not allowed to ask. Being told so is a sign of life. */
+function isAlive({ status }: Answer): boolean {
+  return status === 403 || (status >= 200 && status <= 299)
 }
 
 function senderOf(settings: ElasticsearchSettings): Sender {
