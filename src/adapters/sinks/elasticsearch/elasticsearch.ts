@@ -31,6 +31,7 @@ export function elasticsearch(options: ElasticsearchOptions): Sink {
     settings.dataStream ?? settings.index ?? indexRule.read(DEFAULT_INDEX, 'index', new Faults())
   const shape = { maxCount: maxBulkEvents, maxBytes: maxBulkBytes }
   const delivery = new Delivery({
+    subject: sender.subject,
     shape,
     pieceOf: (event: LazaretEvent, index: number) => pieceOf(event, index, indexOf, document),
     async send(pieces: readonly BulkPiece[], signal: AbortSignal) {

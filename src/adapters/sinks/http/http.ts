@@ -43,6 +43,7 @@ function httpSink(name: string, settings: HttpSettings): Sink {
   const { concurrency } = settings
   const send = (pieces: readonly TextPiece[], signal: AbortSignal) => post(sender, settings, pieces, signal)
   const delivery = new Delivery({
+    subject: sender.subject,
     shape,
     pieceOf: (event, index) => pieceOf(event, index, format),
     send,
