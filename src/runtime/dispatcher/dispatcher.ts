@@ -157,7 +157,7 @@ class FanOut implements Dispatcher {
 
   async flush(): Promise<void> {
     if (this.#atDoor.size > 0) await Promise.all(Array.from(this.#atDoor, ({ answered }) => answered))
-    await Promise.all(this.#lanes.map(lane => lane.flush()))
+    await Promise.all([...this.#lanes.map(lane => lane.flush()), this.#parts.letters.flush()])
   }
 
   health(): DispatcherHealth {
