@@ -72,7 +72,6 @@ function senderOf(settings: ElasticsearchSettings): Sender {
     target,
     headers: { ...headers, 'content-type': 'application/x-ndjson' },
     authorization: apiKey === undefined ? bearer : `ApiKey ${apiKey}`,
-    secrets: [apiKey ?? '', token ?? ''],
     maxAnswerBytes: Math.max(ANSWER_BYTES_LEAST, maxBulkEvents * ANSWER_BYTES_EACH),
     agent,
     clock,

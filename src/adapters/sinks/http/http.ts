@@ -34,7 +34,7 @@ function httpSink(name: string, settings: HttpSettings): Sink {
     target,
     headers: { ...headers, 'content-type': contentTypeOf(settings.format, request) },
     authorization: token === undefined ? undefined : `Bearer ${token}`,
-    secrets: [token ?? '', target.url.pathname],
+    secrets: [target.url.pathname],
     agent,
     clock,
   })

@@ -28,7 +28,6 @@ export function loki(options: LokiOptions): Sink {
       ...(tenant !== undefined && { 'x-scope-orgid': tenant }),
     },
     authorization: token === undefined ? undefined : `Bearer ${token}`,
-    secrets: [token ?? ''],
     agent,
     clock,
   })
