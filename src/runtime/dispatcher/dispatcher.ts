@@ -222,7 +222,7 @@ class FanOut implements Dispatcher {
     const { observer } = this.#policy
     const { desk, door } = this.#parts
     const outcome = await desk.save({ event, scope, replay: 0 }, EVERY_SINK, door.giveUp(now), false)
-    const became = outcome === 'dropped' ? 'dropped' : 'saved'
+    const became = outcome === 'dead_lettered' ? 'saved' : outcome
     if (observer.eventLimited) observe(observer, 'eventLimited', { type: event.type, became })
     const result = this.#everywhere(event, { outcome, reason: 'rate_limited' })
     if (outcome !== 'unsaved') return result
