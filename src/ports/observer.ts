@@ -86,8 +86,8 @@ export interface Observations {
   /** Nobody was told of a letter. It is safe all the same. */
   noticeFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
 
-  /** A limited event at the door: saved with its reason, or dropped because the filter said so. */
-  eventLimited: { readonly type: string; readonly became: 'saved' | 'dropped' }
+  /** A limited event at the door: saved with its reason, dropped because the filter said so, or kept by no store yet. */
+  eventLimited: { readonly type: string; readonly became: 'saved' | 'dropped' | 'unsaved' }
   batchWritten: { readonly name: string; readonly count: number; readonly durationMs: number }
   eventDropped: { readonly name: string; readonly type: string; readonly reason: Reason }
   trackedInJob: { readonly job: string }

@@ -60,6 +60,25 @@ describe('sinks behind a dispatcher', () => {
     )
   })
 
+  it('B5: a function of the options that throws is about its event, and never opens the breaker', async () => {
+    await withReceiver(lokiReceiver(), async receiver => {
+      const line = ({ type }: { readonly type: string }) => {
+        if (type === 'bad') throw new TypeError('no such field')
+        return type
+      }
+      const events = createDispatcher({
+        sinks: { loki: loki({ url: receiver.url, line }) },
+        deadLetters: memoryDeadLetters(),
+        retry: quick,
+        breaker: { failures: 1 },
+      })
+      const given = events.track({ type: 'bad' }, { onFailure: 'swallow' })
+      expect((await given).sinks.loki).toMatchObject({ outcome: 'dead_lettered', reason: 'permanent' })
+      expect((await events.track({ type: 'good' })).sinks.loki.outcome).toBe('delivered')
+      await events.close()
+    })
+  })
+
   it('B1: a wait that the server asks for is waited for', async () => {
     await withReceiver(webhookReceiver(), async receiver => {
       const sinks = { http: http({ url: receiver.url }) }

@@ -1,7 +1,5 @@
 import type { LazaretEvent } from '../../core/event/event.ts'
-
-/** Where `track` puts the severity of an event. */
-const SEVERITY_HEADER = 'severity'
+import { SEVERITY_HEADER } from '../../core/event/severity.ts'
 
 /** How grave an event is, from the least on. */
 export const SEVERITIES = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const

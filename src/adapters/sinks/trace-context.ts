@@ -11,7 +11,9 @@ export interface TraceContext {
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(?:-|$)/
 
 export function traceContextOf({ headers }: LazaretEvent): TraceContext | undefined {
-  const [, traceId, spanId, flags] = TRACEPARENT.exec(headers['traceparent'] ?? '') ?? []
+  const { traceparent } = headers
+  if (traceparent === undefined) return undefined
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? []
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) }
 }

@@ -1,8 +1,8 @@
 import type { LazaretEvent } from '../../core/event/event.ts'
+import { SEVERITY_HEADER } from '../../core/event/severity.ts'
 import { matchesPattern, type NamePattern, patternRule } from '../../core/options/pattern.ts'
 import { group } from '../../core/options/resolve.ts'
 import { callable, list, optional, type Rule, text, withDefault } from '../../core/options/rules.ts'
-import { SEVERITY_HEADER } from './door.ts'
 
 type Ask = (event: LazaretEvent) => boolean
 

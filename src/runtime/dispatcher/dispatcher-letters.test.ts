@@ -96,6 +96,7 @@ describe('letters of a dispatcher', () => {
     const lost = { outcome: 'unsaved', reason: 'rate_limited' }
     expect(outcomes).toEqual([{ outcome: 'accepted' }, lost, lost, lost])
     expect(recorder.count('eventDropped')).toBe(3)
+    expect(recorder.of('eventLimited')).toEqual(Array(3).fill({ type: 'x', became: 'unsaved' }))
     store.resolve()
     await clock.advance(1)
     expect(outcomes).toHaveLength(10_004)

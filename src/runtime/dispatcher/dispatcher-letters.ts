@@ -35,10 +35,10 @@ export class DispatcherLetters {
   readonly #clock: Clock
   readonly #observer: Observer
   readonly #lastResort: LastResort | undefined
-  readonly #rescues: Promise<void>[] = []
+  readonly #rescues = new Set<Promise<void>>()
   readonly #waiting = new Fifo<Save>()
-  #saving = 0
-  #unbuffered = 0
+  readonly #underWay = new Set<Save>()
+  readonly #unbuffered = new Set<Promise<Kept>>()
   /** By id: a letter that is told again replaces itself. */
   readonly #held = new Map<string, Save>()
   #retryMs = RETRY_MS
@@ -68,14 +68,20 @@ export class DispatcherLetters {
 
   /** The same for an event that counts in no buffer. When there are too many of them at once it is lost, and told as such. */
   async saveUnbuffered(letter: DeadLetter, circumstances: LetterCircumstances): Promise<Kept> {
-    if (this.#unbuffered >= MOST_UNBUFFERED) {
+    if (this.#unbuffered.size >= MOST_UNBUFFERED) {
       this.#lose(letter)
       return 'unsaved'
     }
-    this.#unbuffered++
-    const kept = await this.save(letter, circumstances)
-    this.#unbuffered--
+    const saved = this.save(letter, circumstances)
+    this.#unbuffered.add(saved)
+    const kept = await saved
+    this.#unbuffered.delete(saved)
     return kept
+  }
+
+  /** Resolves when those are saved, or cannot be, that no buffer waits for. */
+  async flush(): Promise<void> {
+    await Promise.all(this.#unbuffered)
   }
 
   /**
@@ -89,25 +95,33 @@ export class DispatcherLetters {
     this.#cancelRetry?.()
     for (const { letter } of this.#held.values()) this.#lose(letter)
     this.#held.clear()
-    for (const { letter, tell } of this.#waiting.drain()) {
+    for (const { letter, tell } of [...this.#unfinished(), ...this.#waiting.drain()]) {
       this.#lose(letter)
       tell('unsaved')
     }
     await Promise.all(this.#rescues)
   }
 
+  /** A store that hangs may take them yet. But nobody waits for it any more, and the last resort is about to close. */
+  #unfinished(): Save[] {
+    if (this.#lastResort === undefined) return []
+    const saves = [...this.#underWay]
+    this.#underWay.clear()
+    return saves
+  }
+
   #startSaves(): void {
-    while (this.#saving < SAVES_AT_ONCE) {
+    while (this.#underWay.size < SAVES_AT_ONCE) {
       const save = this.#waiting.shift()
       if (save === undefined) break
-      this.#saving++
+      this.#underWay.add(save)
       void this.#save(save).then(kept => {
-        this.#saving--
+        this.#underWay.delete(save)
         save.tell(kept)
         this.#startSaves()
       })
     }
-    if (this.#saving === 0) this.#idle?.()
+    if (this.#underWay.size === 0) this.#idle?.()
   }
 
   async #save(save: Save): Promise<Kept> {
@@ -122,6 +136,8 @@ export class DispatcherLetters {
   }
 
   #hold(save: Save): void {
+    // The last resort has it.
+    if (!this.#underWay.has(save)) return
     const { id } = save.letter
     if (this.#isClosed || (this.#held.size >= MOST_HELD && !this.#held.has(id))) this.#lose(save.letter)
     else this.#held.set(id, save)
@@ -164,7 +180,8 @@ export class DispatcherLetters {
       return
     }
     const rescue = this.#lastResort(letter).then(isKept => (isKept ? undefined : this.#tellLost(letter)))
-    this.#rescues.push(rescue)
+    this.#rescues.add(rescue)
+    void rescue.then(() => this.#rescues.delete(rescue))
   }
 
   #tellLost({ handler: name, event: { type }, cycle: { reason } }: DeadLetter): void {
@@ -173,7 +190,7 @@ export class DispatcherLetters {
 
   #settled(): Promise<void> {
     return new Promise(resolve => {
-      if (this.#saving === 0) resolve()
+      if (this.#underWay.size === 0) resolve()
       else this.#idle = resolve
     })
   }

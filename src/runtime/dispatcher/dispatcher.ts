@@ -54,6 +54,13 @@ export function createDispatcher<N extends string>(options: DispatcherOptions<N>
   return dispatcher as Dispatcher<string> as Dispatcher<N>
 }
 
+/** An event that waits for what a shared limit says. */
+interface AtDoor {
+  readonly answered: Promise<unknown>
+  /** Ends the wait: the limit is closed with the dispatcher, and would never answer. */
+  readonly turnAway: () => void
+}
+
 /**
  * track ─▶ the door ─▶ one lane per sink, all at once. Whatever keeps an event from a sink ends in a letter; the letter
  * of an event that never came past the door is for every sink.
@@ -63,7 +70,7 @@ class FanOut implements Dispatcher {
   readonly #parts: DispatcherParts
   readonly #names: readonly string[]
   readonly #lanes: readonly Lane[]
-  readonly #atDoor = new Set<Promise<unknown>>()
+  readonly #atDoor = new Set<AtDoor>()
   #closed: Promise<void> | undefined
   /** Closed, and nothing is in the lanes any more. */
   #isEmpty = false
@@ -120,9 +127,12 @@ class FanOut implements Dispatcher {
     scope: TrackingScope,
     options: TrackOptions | undefined,
   ): Promise<TrackResult> {
-    this.#atDoor.add(refuses)
-    const retryAt = await refuses
-    this.#atDoor.delete(refuses)
+    const { promise: answered, resolve } = Promise.withResolvers<number | undefined>()
+    const waiting: AtDoor = { answered, turnAway: () => resolve(undefined) }
+    this.#atDoor.add(waiting)
+    void refuses.then(resolve)
+    const retryAt = await answered
+    this.#atDoor.delete(waiting)
     const now = this.#policy.clock.now()
     if (this.#isEmpty) return this.#refused(event, new ClosedError('dispatcher'), scope)
     return retryAt === undefined ? this.#letIn(event, scope, options, now) : this.#limited(event, scope, now)
@@ -146,8 +156,8 @@ class FanOut implements Dispatcher {
   }
 
   async flush(): Promise<void> {
-    if (this.#atDoor.size > 0) await Promise.all(this.#atDoor)
-    await Promise.all(this.#lanes.map(lane => lane.flush()))
+    if (this.#atDoor.size > 0) await Promise.all(Array.from(this.#atDoor, ({ answered }) => answered))
+    await Promise.all([...this.#lanes.map(lane => lane.flush()), this.#parts.letters.flush()])
   }
 
   health(): DispatcherHealth {
@@ -173,6 +183,7 @@ class FanOut implements Dispatcher {
     checker?.close()
     const reason = new ClosedError('dispatcher')
     this.#isEmpty = true
+    for (const { turnAway } of this.#atDoor) turnAway()
     const leftovers = new Leftovers(journal)
     const abandoned = Promise.all(this.#lanes.map(lane => lane.abandon(reason, leftovers)))
     // A journal that hangs is given up on in this time, and then there are letters to be saved.
@@ -211,7 +222,7 @@ class FanOut implements Dispatcher {
     const { observer } = this.#policy
     const { desk, door } = this.#parts
     const outcome = await desk.save({ event, scope, replay: 0 }, EVERY_SINK, door.giveUp(now), false)
-    const became = outcome === 'dropped' ? 'dropped' : 'saved'
+    const became = outcome === 'dead_lettered' ? 'saved' : outcome
     if (observer.eventLimited) observe(observer, 'eventLimited', { type: event.type, became })
     const result = this.#everywhere(event, { outcome, reason: 'rate_limited' })
     if (outcome !== 'unsaved') return result

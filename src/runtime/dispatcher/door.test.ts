@@ -6,6 +6,7 @@ import { fixed } from '../../core/retry/fixed.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { Recorder } from '../../testing/recorder.ts'
+import { sleep } from '../sleep.ts'
 import { createDispatcher } from './dispatcher.ts'
 import type { DispatcherOptions } from './dispatcher-options.ts'
 import type { TrackInput } from './track-input.ts'
@@ -103,6 +104,28 @@ describe('the door', () => {
     expect(sink.count).toBe(16)
     expect(sink.events[0]?.headers).toEqual({ severity: 'fatal' })
     expect((await deadLetters.stats()).count).toBe(1)
+  })
+
+  it('E14: flush waits for the letters of what was not let in', async () => {
+    const clock = new FakeClock()
+    const saved: string[] = []
+    const deadLetters = {
+      async send({ event }: { readonly event: LazaretEvent }) {
+        await sleep(clock, 1_000)
+        saved.push(event.type)
+      },
+      close: async () => {},
+    }
+    const { events } = setUp({ rateLimit: { perSecond: 1 }, clock, deadLetters })
+    for (const type of ['x', 'y']) void events.track({ type })
+    let isFlushed = false
+    void events.flush().then(() => {
+      isFlushed = true
+    })
+    await clock.advance(999)
+    expect(isFlushed).toBe(false)
+    await clock.advance(1)
+    expect([isFlushed, saved]).toEqual([true, ['y']])
   })
 
   it('E14: the letter of the door is resent to every sink', async () => {

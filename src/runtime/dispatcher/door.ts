@@ -1,13 +1,11 @@
 import type { LazaretEvent } from '../../core/event/event.ts'
+import { SEVERITY_HEADER } from '../../core/event/severity.ts'
 import { bypassesLimit } from '../../core/limit/bypass.ts'
 import type { EventLimitPolicy } from '../../core/limit/options.ts'
 import type { LimitOwner } from '../fleet/fleet-link.ts'
 import type { Shareable } from '../limit-options.ts'
 import { RateLimiter } from '../limiters.ts'
 import type { GiveUp } from './tracked.ts'
-
-/** The header that says how severe an event is; sinks read it too. */
-export const SEVERITY_HEADER = 'severity'
 
 /**
  * The handler on the letter of an event that never came past the door: none of the sinks has had it, so a replay sends

@@ -57,6 +57,19 @@ describe('the edges of a lane', () => {
     expect(await told).toMatchObject({ code: 'LAZARET_TRACKING_FAILED', result: { sinks } })
   })
 
+  it.each([2, [null], 'two'])(
+    'E17: a sink that answers nonsense (%j) fails, and nothing is stuck',
+    async rejected => {
+      const sink = { write: async () => ({ rejected }) } as unknown as Sink
+      const { clock, events, letters } = setUp({ sink }, { retry: { attempts: 2 } })
+      const told = events.track({ type: 'x' }).catch((error: unknown) => error)
+      await clock.advance(1_000)
+      expect(await told).toMatchObject({ result: { sinks: { sink: { outcome: 'dead_lettered' } } } })
+      expect(await letters()).toMatchObject([{ cycle: { reason: 'attempts_exhausted', attemptCount: 2 } }])
+      await events.flush()
+    },
+  )
+
   it('E4: a retry whose event has expired takes no room from the one behind it', async () => {
     const written: string[][] = []
     let writes = 0

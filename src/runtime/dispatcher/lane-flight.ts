@@ -48,10 +48,24 @@ export class Flight implements FlightPlan {
     const end = await this.#attempt.run(async context => {
       answer = await sink.write(events, context)
     }, this.startedAt)
-    return end.ok ? { ok: true, rejected: answer?.rejected ?? NONE } : end
+    if (!end.ok) return end
+    const rejected = answer?.rejected ?? NONE
+    return isList(rejected) ? { ok: true, rejected } : { ok: false, thrown: nonsense(this.#policy.name) }
   }
 
   abort(reason: unknown): void {
     this.#attempt.abort(reason)
   }
+}
+
+/** Sinks are written by others, and not all of them are type-checked. */
+function isList(rejected: unknown): boolean {
+  return Array.isArray(rejected) && rejected.every(item => typeof item === 'object' && item !== null)
+}
+
+/** What it has taken cannot be told, so all of it is sent again. */
+function nonsense(name: string): TypeError {
+  return new TypeError(
+    `sink ${name}: 'rejected' is no list of { index, error }; let write return one, or nothing`,
+  )
 }

@@ -6,13 +6,16 @@ export class Starts {
   readonly count: number
   /** From when on they are in the past. */
   at = Number.POSITIVE_INFINITY
+  readonly #past: Fifo<Starts>
 
-  constructor(count: number) {
+  constructor(count: number, past: Fifo<Starts>) {
     this.count = count
+    this.#past = past
   }
 
   ended(now: number): void {
     this.at = now
+    this.#past.push(this)
   }
 }
 
@@ -24,7 +27,8 @@ export class Starts {
 export class StartWindow {
   readonly most: number
   readonly #windowMs: number
-  readonly #starts = new Fifo<Starts>()
+  /** In the order in which they ended: a write that hangs keeps its own place, and nobody else's. */
+  readonly #past = new Fifo<Starts>()
   #count = 0
 
   constructor({ pace }: RetryLimitPolicy) {
@@ -40,34 +44,29 @@ export class StartWindow {
 
   /** How many may start now. */
   room(now: number): number {
-    for (let first = this.#starts.first; first !== undefined; first = this.#starts.first) {
+    for (let first = this.#past.first; first !== undefined; first = this.#past.first) {
       if (this.#freeAt(first) > now) break
-      this.#starts.shift()
+      this.#past.shift()
       this.#count -= first.count
     }
     return this.most - this.#count
   }
 
   add(count: number): Starts {
-    const starts = new Starts(count)
-    this.#starts.push(starts)
     this.#count += count
-    return starts
+    return new Starts(count, this.#past)
   }
 
-  /** When there is room again, if there is none. While the oldest write is under way nobody can tell. */
+  /** When there is room again, if there is none. While all writes are under way nobody can tell. */
   get roomAt(): number | undefined {
-    const { first } = this.#starts
-    if (this.#count < this.most || first === undefined) return undefined
-    const freeAt = this.#freeAt(first)
-    return freeAt === Number.POSITIVE_INFINITY ? undefined : freeAt
+    const { first } = this.#past
+    return this.#count < this.most || first === undefined ? undefined : this.#freeAt(first)
   }
 
   move(ms: number): void {
-    const all = this.#starts.drain()
-    for (const starts of all) {
+    for (const starts of this.#past.drain()) {
       starts.at += ms
-      this.#starts.push(starts)
+      this.#past.push(starts)
     }
   }
 

@@ -149,6 +149,28 @@ describe('what is left when a dispatcher closes', () => {
     expect(recorder.count('eventDropped')).toBe(0)
   })
 
+  it('B7: so are those that a store hangs with, however many there are', async () => {
+    const left = new Set<string>()
+    let isClosed = false
+    const journal: Journal = {
+      async append({ event }) {
+        if (isClosed) throw new Error('closed')
+        left.add(event.id)
+      },
+      remove: async () => {},
+      pending: async () => ({ entries: [], unreadable: [] }),
+      close: async () => {
+        isClosed = true
+      },
+    }
+    const deadLetters = { send: () => new Promise<void>(() => {}), close: async () => {} }
+    const { track, close, clock, recorder } = setUp({ picky: refusing }, { journal, deadLetters })
+    track(450)
+    await clock.advance(100)
+    await close()
+    expect([left.size, recorder.count('eventDropped')]).toEqual([450, 0])
+  })
+
   it('B7: without a journal they are told as dropped', async () => {
     const { track, close, clock, recorder } = setUp({ picky: refusing }, { deadLetters: failingStore })
     track(3)

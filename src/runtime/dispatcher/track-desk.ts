@@ -50,16 +50,21 @@ export class TrackDesk {
 
   /** Saves what a sink, or the door for all of them, gives up on. `inVain`: with that, no sink of a job's event is left. */
   save(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): Promise<Kept> {
-    const { letters } = this.#setup
     if (!this.#keeps(subject, handler, giveUp, inVain)) return Promise.resolve('dropped')
+    return this.#save(subject, handler, giveUp, inVain)
+  }
+
+  /** Letters that are kept already: the filter has been asked. */
+  async saveAgain(tracked: Tracked, giveUps: ReadonlyMap<string, GiveUp>): Promise<void> {
+    await Promise.all(Array.from(giveUps, ([sink, giveUp]) => this.#save(tracked, sink, giveUp, true)))
+  }
+
+  #save(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): Promise<Kept> {
+    const { letters } = this.#setup
     const letter = this.#letter(subject, handler, giveUp, inVain)
     const circumstances = { error: giveUp.thrown, failure: giveUp.failure }
     const isBuffered = handler !== EVERY_SINK && giveUp.reason !== 'buffer_full'
     return isBuffered ? letters.save(letter, circumstances) : letters.saveUnbuffered(letter, circumstances)
-  }
-
-  async saveAgain(tracked: Tracked, giveUps: ReadonlyMap<string, GiveUp>): Promise<void> {
-    await Promise.all(Array.from(giveUps, ([sink, giveUp]) => this.save(tracked, sink, giveUp, true)))
   }
 
   dropped({ type }: LazaretEvent, name: string, reason: Reason): void {

@@ -1,7 +1,7 @@
 import { createEvent, type EventInput, type LazaretEvent } from '../../core/event/event.ts'
 import type { EventLimits } from '../../core/event/limits.ts'
+import { SEVERITY_HEADER } from '../../core/event/severity.ts'
 import type { IdSource } from '../../core/event/uuid.ts'
-import { SEVERITY_HEADER } from './door.ts'
 import type { OnTrackingFailure } from './tracking-mode.ts'
 
 export interface TrackInput<P = unknown> extends Omit<EventInput<P>, 'channel'> {

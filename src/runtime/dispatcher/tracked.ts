@@ -92,7 +92,7 @@ export class Tracked {
   delivered(): void {
     this.deliveries++
     this.undecided--
-    this.settled()
+    void this.settled()
   }
 
   /** Given up on, with a dead letter. Resolves when that is durable, or cannot be; never rejects. */
@@ -105,7 +105,7 @@ export class Tracked {
       this.giveUps ??= new Map()
       this.giveUps.set(sink, giveUp)
     }
-    this.fail(sink, giveUp, outcome)
+    await this.fail(sink, giveUp, outcome)
   }
 
   /** The dispatcher closes, and the journal keeps it for this sink. */
@@ -114,14 +114,14 @@ export class Tracked {
     this.undecided--
     this.failed ??= new Map()
     this.failed.set(sink, JOURNALED)
-    this.settled()
+    void this.settled()
   }
 
   /** Given up on, with nothing kept, as an option of the lane asks. */
   dropped(sink: string, giveUp: GiveUp): void {
     this.undecided--
     this.desk.dropped(this.event, sink, giveUp.reason)
-    this.fail(sink, giveUp, 'dropped')
+    void this.fail(sink, giveUp, 'dropped')
   }
 
   /** Whether all of it is durable: delivered, a dead letter, in the journal, or not to be kept. */
@@ -145,18 +145,24 @@ export class Tracked {
     return this.deliveries === 0 && this.left === 0
   }
 
-  private fail(sink: string, { reason, failure, thrown }: GiveUp, outcome: OutcomeKind): void {
+  private fail(
+    sink: string,
+    { reason, failure, thrown }: GiveUp,
+    outcome: OutcomeKind,
+  ): Promise<void> | undefined {
     this.thrown ??= thrown
     this.failed ??= new Map()
     this.failed.set(sink, { outcome, reason, failure })
-    this.settled()
+    return this.settled()
   }
 
   /** Only the last lane to give up knows that all did, so the letters of the others are told again. */
-  private settled(): void {
-    if (--this.unsettled > 0) return
-    if (this.giveUps === undefined || !this.isInVainInJob) this.finish()
-    else void this.desk.saveAgain(this, this.giveUps).then(() => this.finish())
+  private settled(): Promise<void> | undefined {
+    if (--this.unsettled > 0) return undefined
+    if (this.giveUps !== undefined && this.isInVainInJob)
+      return this.desk.saveAgain(this, this.giveUps).then(() => this.finish())
+    this.finish()
+    return undefined
   }
 
   private finish(): void {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { memoryDeadLetters } from '../../adapters/memory/dead-letters.ts'
 import { memorySink } from '../../adapters/memory/sink.ts'
+import type { SaveFilterOptions } from '../../core/dead-letter/filter.ts'
 import { OptionsError } from '../../core/options/faults.ts'
 import { fixed } from '../../core/retry/fixed.ts'
 import type { DeadLetterQueue } from '../../ports/dead-letters.ts'
@@ -13,7 +14,7 @@ import { asJob, asRequest, trackingScope } from './tracking-mode.ts'
 const down: Sink = { write: () => Promise.reject(new RangeError('down')) }
 const broken: DeadLetterQueue = { send: () => Promise.reject(new Error('disk full')), close: async () => {} }
 
-function setUp(sinks: Record<string, Sink>, store?: DeadLetterQueue) {
+function setUp(sinks: Record<string, Sink>, store?: DeadLetterQueue, filter?: SaveFilterOptions) {
   const clock = new FakeClock()
   const recorder = new Recorder()
   const deadLetters = memoryDeadLetters()
@@ -23,6 +24,7 @@ function setUp(sinks: Record<string, Sink>, store?: DeadLetterQueue) {
     clock,
     observer: recorder.observer,
     retry: { attempts: 1, backoff: fixed({ delayMs: 10 }) },
+    filter,
   })
   const ended = async <T>(promise: Promise<T>): Promise<T | Error> => {
     const caught = promise.catch((error: Error) => error)
@@ -60,6 +62,18 @@ describe('tracking modes', () => {
     expect(recorder.of('trackingFailureSwallowed')).toEqual([
       { job: 'SendEmailJob', errorName: 'RangeError', reason: 'attempts_exhausted' },
     ])
+  })
+
+  it('E12: the filter is asked once for each letter, also when a job has it told again', async () => {
+    const asked: string[] = []
+    const saveIf = ({ handler }: { readonly handler: string }) => asked.push(handler) <= 2
+    const { events, ended, letters, recorder } = setUp({ down, alsoDown: down }, undefined, { saveIf })
+    await ended(asJob('Nightly', () => events.track({ type: 'x' })))
+    expect(asked).toEqual(['down', 'alsoDown'])
+    expect((await letters()).map(({ cycle }) => cycle.reason)).toEqual(
+      Array(2).fill('tracking_failed_in_job'),
+    )
+    expect(recorder.count('letterFiltered')).toBe(0)
   })
 
   it('E7: partial success in a job is no tracking failure, but its letter names the job', async () => {

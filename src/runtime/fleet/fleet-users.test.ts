@@ -8,6 +8,7 @@ import { Recorder } from '../../testing/recorder.ts'
 import { createConsumer } from '../consumer/consumer.ts'
 import { createEvent } from '../create-event.ts'
 import { createDispatcher } from '../dispatcher/dispatcher.ts'
+import { asJob } from '../dispatcher/tracking-mode.ts'
 import { resilient } from '../resilient/resilient.ts'
 
 const quick = { attempts: 1_000, backoff: fixed({ delayMs: 10, jitter: 'none' }) }
@@ -164,6 +165,30 @@ describe('who shares a limit', () => {
     await clock.advance(0)
     expect((await tracked).sinks.sink.outcome).toBe('delivered')
     await closed
+  })
+
+  it('E14: who waits at the door when the time is over is told so, and in a job the event is saved', async () => {
+    const { clock, shared } = world()
+    Object.assign(shared, { reserve: () => new Promise(() => {}) })
+    const saved: string[] = []
+    const events = createDispatcher({
+      sinks: { sink: memorySink() },
+      deadLetters: { send: async ({ event }) => void saved.push(event.type), close: async () => {} },
+      clock,
+      rateLimit: { perSecond: 100, shared },
+    })
+    const told: unknown[] = []
+    void events.track({ type: 'request' }).catch(error => told.push(error))
+    void asJob('Nightly', () => events.track({ type: 'job' })).then(result => told.push(result))
+    const closed = events.close({ graceMs: 50 })
+    await clock.advance(60_000)
+    await closed
+    expect(told).toMatchObject([
+      { code: 'LAZARET_CLOSED' },
+      { sinks: { sink: { outcome: 'dead_lettered', reason: 'shutdown' } } },
+    ])
+    expect(saved).toEqual(['job'])
+    expect(clock.pending).toBe(0)
   })
 
   it('E3: a retry asks the shared rate limit too, and one that is refused is given up on', async () => {

@@ -165,4 +165,14 @@ describe('elasticsearch sink', () => {
       await expect(sink.probe?.(never())).rejects.toMatchObject({ status: 503 })
     })
   })
+
+  it('E18: a key that may only write may not ask for the root, and the server is well all the same', async () => {
+    await withReceiver(elasticsearchReceiver(), async (receiver, open) => {
+      const sink = open(elasticsearch({ url: receiver.url }))
+      receiver.misbehave({ status: 403 })
+      await expect(sink.probe?.(never())).resolves.toBeUndefined()
+      receiver.misbehave({ status: 401 })
+      await expect(sink.probe?.(never())).rejects.toMatchObject({ status: 401 })
+    })
+  })
 })

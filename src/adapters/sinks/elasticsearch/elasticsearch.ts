@@ -4,7 +4,7 @@ import type { Sink } from '../../../ports/sink.ts'
 import { SinkUnreachableError } from '../errors.ts'
 import { Delivery } from '../sending/delivery.ts'
 import { gzipped } from '../sending/gzip.ts'
-import { Sender } from '../sending/sender.ts'
+import { type Answer, Sender } from '../sending/sender.ts'
 import { ANSWER_FIELDS, type BulkPiece, bulkBody, eventDocuments, pieceOf, refusedItems } from './bulk.ts'
 import { indexRule } from './index-name.ts'
 import {
@@ -31,6 +31,7 @@ export function elasticsearch(options: ElasticsearchOptions): Sink {
     settings.dataStream ?? settings.index ?? indexRule.read(DEFAULT_INDEX, 'index', new Faults())
   const shape = { maxCount: maxBulkEvents, maxBytes: maxBulkBytes }
   const delivery = new Delivery({
+    subject: sender.subject,
     shape,
     pieceOf: (event: LazaretEvent, index: number) => pieceOf(event, index, indexOf, document),
     async send(pieces: readonly BulkPiece[], signal: AbortSignal) {
@@ -48,13 +49,19 @@ export function elasticsearch(options: ElasticsearchOptions): Sink {
     write: (batch, { signal }) => delivery.write(batch, signal),
     ...(typeof probe === 'string' && {
       async probe({ signal }: { readonly signal: AbortSignal }) {
-        await sender.deliver({ method: 'HEAD', path: `${base}${probe}` }, signal)
+        const answer = await sender.send({ method: 'HEAD', path: `${base}${probe}` }, signal)
+        if (!isAlive(answer)) throw sender.refusal(answer)
       },
     }),
     async close() {
       sender.close()
     },
   }
+}
+
+/** A key that may only write, as ours should, is not allowed to ask. Being told so is a sign of life. */
+function isAlive({ status }: Answer): boolean {
+  return status === 403 || (status >= 200 && status <= 299)
 }
 
 function senderOf(settings: ElasticsearchSettings): Sender {
@@ -65,7 +72,6 @@ function senderOf(settings: ElasticsearchSettings): Sender {
     target,
     headers: { ...headers, 'content-type': 'application/x-ndjson' },
     authorization: apiKey === undefined ? bearer : `ApiKey ${apiKey}`,
-    secrets: [apiKey ?? '', token ?? ''],
     maxAnswerBytes: Math.max(ANSWER_BYTES_LEAST, maxBulkEvents * ANSWER_BYTES_EACH),
     agent,
     clock,

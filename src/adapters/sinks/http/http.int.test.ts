@@ -194,6 +194,18 @@ describe('http sink', () => {
     })
   })
 
+  it('E17: nor those of the URL and of headers, in whatever form it echoes them', async () => {
+    await withReceiver(plain(), async (receiver, open) => {
+      const url = `${receiver.url.replace('//', '//user:pa%24sword@')}?sig=a%2Fbcd&long=a%2Fbcdefgh`
+      const headers = { 'x-api-key': 'hunter2', 'x-team': 'shop' }
+      const sink = open(http({ url, headers }))
+      const basic = Buffer.from('user:pa$sword').toString('base64')
+      receiver.misbehave({ status: 403, body: `shop: ${basic} pa%24sword a%2Fbcd a/bcdefgh hunter2` })
+      const { message } = await failureOf(sink.write([make.event()], never()))
+      expect(message).toContain('answered 403: shop: *** *** *** *** ***;')
+    })
+  })
+
   it('E17: credentials of the URL become the Authorization header', async () => {
     const authorization = `Basic ${Buffer.from('user:pa$sword').toString('base64')}`
     await withReceiver(webhookReceiver({ authorization }), async (receiver, open) => {

@@ -34,7 +34,7 @@ function httpSink(name: string, settings: HttpSettings): Sink {
     target,
     headers: { ...headers, 'content-type': contentTypeOf(settings.format, request) },
     authorization: token === undefined ? undefined : `Bearer ${token}`,
-    secrets: [token ?? '', target.url.pathname],
+    secrets: [target.url.pathname],
     agent,
     clock,
   })
@@ -43,6 +43,7 @@ function httpSink(name: string, settings: HttpSettings): Sink {
   const { concurrency } = settings
   const send = (pieces: readonly TextPiece[], signal: AbortSignal) => post(sender, settings, pieces, signal)
   const delivery = new Delivery({
+    subject: sender.subject,
     shape,
     pieceOf: (event, index) => pieceOf(event, index, format),
     send,

@@ -3,6 +3,7 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isBytes } from '../../../core/event/plain.ts'
 import { EventTooLargeError } from '../errors.ts'
 import type { Piece } from '../sending/portions.ts'
+import { traceContextOf } from '../trace-context.ts'
 import type { Labels } from './labels.ts'
 import { nanosOf, nanosText } from './timestamp.ts'
 
@@ -56,17 +57,15 @@ function hasAny(headers: LazaretEvent['headers']): boolean {
   return false
 }
 
-const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}$/
-
 /** What a search goes by, and what leads from a line to its trace. */
-export function eventMetadata({ id, type, key, headers }: LazaretEvent): Readonly<Record<string, string>> {
+export function eventMetadata(event: LazaretEvent): Readonly<Record<string, string>> {
+  const { id, type, key } = event
   const metadata: Record<string, string> = { event_id: id, event_type: type }
   if (key !== undefined) metadata['event_key'] = key
-  const { traceparent } = headers
-  const trace = traceparent === undefined ? null : TRACEPARENT.exec(traceparent)
-  if (trace !== null) {
-    metadata['trace_id'] = trace[1]!
-    metadata['span_id'] = trace[2]!
+  const trace = traceContextOf(event)
+  if (trace !== undefined) {
+    metadata['trace_id'] = trace.traceId
+    metadata['span_id'] = trace.spanId
   }
   return metadata
 }

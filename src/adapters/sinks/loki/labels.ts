@@ -1,4 +1,5 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
+import { severityText } from '../severity.ts'
 
 /** Takes the place of a label's values once there are too many of them. */
 export const OVERFLOW = 'other'
@@ -87,7 +88,8 @@ export class Labels {
   }
 }
 
-function fieldOf({ channel, type, source, headers }: LazaretEvent, field: LabelField): string | undefined {
+function fieldOf(event: LazaretEvent, field: LabelField): string | undefined {
+  const { channel, type, source } = event
   switch (field) {
     case 'channel':
       return channel
@@ -96,7 +98,7 @@ function fieldOf({ channel, type, source, headers }: LazaretEvent, field: LabelF
     case 'source':
       return source
     case 'severity':
-      return headers['severity']
+      return severityText(event)
   }
 }
 

@@ -149,7 +149,9 @@ describe('loki sink', () => {
         make.event({ payload: { text: 'b' } }),
       ]
       const result = await sink.write(events, never())
-      expect(result?.rejected).toMatchObject([{ index: 1, error: { name: 'TypeError' } }])
+      expect(result?.rejected).toMatchObject([
+        { index: 1, error: { retryable: false, category: 'schema', cause: { name: 'TypeError' } } },
+      ])
       expect(receiver.entries.map(entry => entry.line)).toEqual(['a', 'b'])
     })
   })

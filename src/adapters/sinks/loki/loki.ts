@@ -28,7 +28,6 @@ export function loki(options: LokiOptions): Sink {
       ...(tenant !== undefined && { 'x-scope-orgid': tenant }),
     },
     authorization: token === undefined ? undefined : `Bearer ${token}`,
-    secrets: [token ?? ''],
     agent,
     clock,
   })
@@ -42,7 +41,7 @@ export function loki(options: LokiOptions): Sink {
   }
   const maker: EntryMaker = { ...settings, labels: new Labels(withSome(settings)), subject: sender.subject }
   const pieceOf = (event: LazaretEvent, index: number) => entryOf(event, index, maker)
-  const delivery = new Delivery({ shape, pieceOf, send, halveAt: HALVE_AT })
+  const delivery = new Delivery({ subject: sender.subject, shape, pieceOf, send, halveAt: HALVE_AT })
   const { probe } = settings
   return {
     batch: shape,

@@ -234,6 +234,17 @@ describe('OTLP sink', () => {
     })
   })
 
+  it('F7: a key in the path or in a header is not in errors, though the collector quotes it', async () => {
+    const headers = { 'x-api-key': 'hunter2', authorization: 'Bearer hunter3' }
+    await withCollector({ headers }, async collector => {
+      const sink = otlp({ url: `${collector.url}/receiver/hunter4/v1/logs`, headers })
+      collector.misbehave({ status: 403, body: 'no: hunter2, hunter3 at /receiver/hunter4/v1/logs' })
+      const { message } = (await rejection(sink.write(make.events(1), unstopped()))) as Error
+      expect(message).toContain(`OTLP ${collector.url}: answered 403: no: ***, *** at ***/v1/logs;`)
+      await sink.close!()
+    })
+  })
+
   it('F7: options are checked once, all faults together; no credentials in errors', async () => {
     const wrong = { url: 'ftp://x', format: 'xml', headers: { a: 1 } } as unknown as OtlpOptions
     expect(() => otlp(wrong)).toThrow(/otlp: 3 faults/)

@@ -5,6 +5,8 @@ import { PermanentError, TransientError } from '../../../core/failure/signals.ts
 import type { BatchShape, RejectedItem, Sink, WriteResult } from '../../../ports/sink.ts'
 import { brokenOption } from '../broken-option.ts'
 import { SinkRefusedError, SinkUnreachableError } from '../errors.ts'
+import { masking, secretsIn } from '../sending/secrets.ts'
+import { addressOf, targetOf } from '../sending/target.ts'
 import { type OtlpLogExporter, type OtlpLogRecord, openExporter } from './exporter.ts'
 import {
   DEFAULT_OTLP_BATCH_COUNT,
@@ -19,6 +21,7 @@ import { type Answer, createWatching, Watch, watchedAgent } from './watched-agen
 /** Exports that wait to try again by themselves, and then may not, take up room for a while; that must not run out. */
 const MOST_EXPORTS = 100_000
 const SUCCESS = 0
+const USUAL_PATH = /\/v1\/logs\/?$/
 
 /** Events as log records to an OpenTelemetry collector, through the exporters of OpenTelemetry. */
 export function otlp(options: OtlpOptions): Sink {
@@ -30,16 +33,21 @@ class OtlpSink implements Sink {
   readonly #settings: OtlpSettings
   readonly #records: RecordSettings
   readonly #watching = createWatching()
+  /** Without the path: that of some collectors has the key in it. */
   readonly #subject: string
+  readonly #masked: (said: string) => string
   #exporter: Promise<OtlpLogExporter> | undefined
   #agent: Agent | undefined
 
   constructor(settings: OtlpSettings) {
-    const { resource, attributes, url } = settings
+    const { resource, attributes, url, headers } = settings
     this.#settings = settings
     this.#records = { resource: { attributes: resource }, scope: { name: 'lazaret' }, attributes }
-    const { origin, pathname } = new URL(url)
-    this.#subject = `OTLP ${origin}${pathname}`
+    const target = targetOf(url)
+    this.#subject = `OTLP ${addressOf(target)}`
+    // What stands before the usual path is a key, where there is anything.
+    const key = target.url.pathname.replace(USUAL_PATH, '')
+    this.#masked = masking([...target.secrets, key, ...secretsIn(headers)])
   }
 
   async write(
@@ -94,13 +102,14 @@ class OtlpSink implements Sink {
   async #send(records: readonly OtlpLogRecord[], signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted()
     const exporter = await this.#opened()
+    signal.throwIfAborted()
     const answer = await this.#export(exporter, records, signal)
     const { status, headers, body } = answer
     if (status >= 200 && status < 300) return answer
     throw new SinkRefusedError({
       subject: this.#subject,
       status,
-      said: readable(body),
+      said: this.#masked(readable(body)),
       delayMs: parseRetryAfter(headers['retry-after'], this.#settings.clock.now()),
     })
   }
@@ -178,10 +187,11 @@ class OtlpSink implements Sink {
 
   /** The protocol forbids to send such a batch again, and does not say which of its records are missing. */
   #refusedInPart({ rejected, message }: PartialSuccess, sent: number): PermanentError {
-    const why = message === '' ? '' : `: ${message.slice(0, 200).toWellFormed()}`
+    const said = this.#masked(message)
+    const why = said === '' ? '' : `: ${said.slice(0, 200).toWellFormed()}`
     return new PermanentError(
       `${this.#subject}: took all but ${rejected} of ${sent} records${why}; it does not say which, so replay with care`,
-      { category: 'schema', fingerprint: `otlp-partial-success:${message.slice(0, 100)}` },
+      { category: 'schema', fingerprint: `otlp-partial-success:${said.slice(0, 100)}` },
     )
   }
 }

@@ -14,6 +14,7 @@ function delivery(
 ) {
   const sent: (readonly number[])[] = []
   const it = new Delivery<Piece>({
+    subject: 'it',
     shape: { maxCount: 4, maxBytes: 1_000 },
     pieceOf: (_, index) => ({ index, size: 10 }),
     halveAt: new Set([413]),
@@ -64,7 +65,9 @@ describe('a delivery', () => {
         return { index, size: 1 }
       },
     })
-    expect((await write(3))?.rejected).toMatchObject([{ index: 1, error: { name: 'TypeError' } }])
+    expect((await write(3))?.rejected).toMatchObject([
+      { index: 1, error: { retryable: false, category: 'schema', cause: { name: 'TypeError' } } },
+    ])
     expect(sent).toEqual([[0, 2]])
   })
 

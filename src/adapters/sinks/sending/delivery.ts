@@ -1,5 +1,7 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
+import { LazaretError } from '../../../core/failure/errors.ts'
 import type { BatchShape, RejectedItem, WriteResult } from '../../../ports/sink.ts'
+import { brokenOption } from '../broken-option.ts'
 import { SinkRefusedError, SinkUnreachableError } from '../errors.ts'
 import { cut, type Piece } from './portions.ts'
 
@@ -9,8 +11,10 @@ const MOST_HALVINGS = 64
 const MOST_IN_VAIN = 16
 
 export interface DeliveryOptions<P extends Piece> {
+  /** The far side, for people. */
+  readonly subject: string
   readonly shape: Required<BatchShape>
-  /** What is sent of an event. Throws for one that cannot be sent: then it is named, and the others go without it. */
+  /** What is sent of an event. Throws for one that cannot be sent: it is given up on, and the others go without it. */
   readonly pieceOf: (event: LazaretEvent, index: number) => P
   /** Sends a portion in one request. Resolves with what was refused of it; throws when none of it was taken. */
   readonly send: (portion: readonly P[], signal: AbortSignal) => Promise<readonly RejectedItem[]>
@@ -47,7 +51,9 @@ export class Delivery<P extends Piece> {
       try {
         pieces.push(this.#options.pieceOf(event, index))
       } catch (error) {
-        rejected.push({ index, error })
+        // What is not ours to say comes out of a function of the options: it says nothing about the far side.
+        const isOurs = error instanceof LazaretError
+        rejected.push({ index, error: isOurs ? error : brokenOption(this.#options.subject, error) })
       }
     }
     return pieces

@@ -3,6 +3,7 @@ import * as https from 'node:https'
 import { parseRetryAfter } from '../../../core/failure/delay.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { SinkRefusedError, SinkUnreachableError } from '../errors.ts'
+import { masking, secretsIn } from './secrets.ts'
 import { addressOf, type Target } from './target.ts'
 
 export interface SenderOptions {
@@ -36,8 +37,6 @@ export interface Answer {
 }
 
 const DEFAULT_ANSWER_BYTES = 65_536
-/** Shorter ones are as likely to be words of an answer as secrets. */
-const SHORTEST_SECRET = 4
 
 /**
  * Sends requests to one server over connections that are kept open. Node's own client: its fetch costs two to five
@@ -49,7 +48,7 @@ export class Sender {
   readonly #options: SenderOptions
   readonly #agent: http.Agent
   readonly #headers: Readonly<Record<string, string>>
-  readonly #secrets: readonly string[]
+  readonly #masked: (said: string) => string
   readonly #path: string
   readonly #maxAnswerBytes: number
 
@@ -60,7 +59,7 @@ export class Sender {
     this.subject = `${name} ${addressOf(target)}`
     this.#path = `${target.url.pathname}${target.url.search}`
     this.#headers = authorization === undefined ? headers : { ...headers, authorization }
-    this.#secrets = [...secrets, ...target.secrets].filter(secret => secret.length >= SHORTEST_SECRET)
+    this.#masked = masking([...secrets, ...target.secrets, ...secretsIn(this.#headers)])
     this.#maxAnswerBytes = options.maxAnswerBytes ?? DEFAULT_ANSWER_BYTES
     this.#agent = agent ?? newAgent(target)
   }
@@ -87,7 +86,7 @@ export class Sender {
 
   refusal({ status, headers, text }: Answer): SinkRefusedError {
     const delayMs = parseRetryAfter(headers['retry-after'], this.#options.clock.now())
-    return new SinkRefusedError({ subject: this.subject, status, said: this.#withoutSecrets(text), delayMs })
+    return new SinkRefusedError({ subject: this.subject, status, said: this.#masked(text), delayMs })
   }
 
   /** Requests that are under way end with an error. Whoever brought an agent of their own closes it. */
@@ -151,10 +150,6 @@ export class Sender {
       response.on('error', reject)
       response.on('close', () => reject(new Error('the answer broke off')))
     })
-  }
-
-  #withoutSecrets(text: string): string {
-    return this.#secrets.reduce((said, secret) => said.replaceAll(secret, '***'), text)
   }
 }
 

@@ -14,12 +14,15 @@ export function targetOf(address: string): Target {
   const url = new URL(address)
   const user = decoded(url.username)
   const password = decoded(url.password)
+  const rawPassword = url.password
   url.username = ''
   url.password = ''
   url.hash = ''
-  const secrets = [...url.searchParams.values()]
+  // As they are, and as they stand in the URL: an answer may quote either.
+  const rawValues = url.search.split('&').map(part => part.slice(part.indexOf('=') + 1))
+  const secrets = [...url.searchParams.values(), ...rawValues]
   if (user === '' && password === '') return { url, authorization: undefined, secrets }
-  return { url, authorization: basic(user, password), secrets: [...secrets, password] }
+  return { url, authorization: basic(user, password), secrets: [...secrets, password, rawPassword] }
 }
 
 export function basic(user: string, password: string): string {

@@ -86,9 +86,10 @@ export class Deliveries {
     return pending
   }
 
-  /** A client begins at once or not at all: sampling said no, or it is busy with too many others. */
+  /** A client begins at once or not at all: sampling said no, if it ever does, or it is busy with too many others. */
   #notBegun(): Delivery {
-    return { kind: this.#client.getOptions().sampleRate === undefined ? 'overflow' : 'filtered' }
+    const { sampleRate = 1 } = this.#client.getOptions()
+    return { kind: sampleRate < 1 ? 'filtered' : 'overflow' }
   }
 
   /** All that was captured is through when a flush is. One that fails has not said so, and the wait goes on. */

@@ -221,6 +221,26 @@ describe('Sentry sink', () => {
     }
   })
 
+  it('E2: so is one that samples all and is busy with others', async () => {
+    const busy = {
+      sampleRate: 1,
+      transportOptions: { bufferSize: 1 },
+      beforeSend: () => new Promise(() => {}),
+    }
+    await withSentry(
+      receiver => {
+        const client = clientFor(receiver, busy)
+        client.captureMessage('somebody else, who is not done')
+        return { client }
+      },
+      async (_, sink) => {
+        const error = await rejection(sink.write([errorEvent()], unstopped()))
+        expect(String(error)).toContain('too many events under way')
+        expect(classify(error).retryable).toBe(true)
+      },
+    )
+  })
+
   it('E2: a client without a DSN is told as such', async () => {
     const client = new Sentry.NodeClient({
       integrations: [],

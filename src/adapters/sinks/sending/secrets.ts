@@ -1,0 +1,17 @@
+/** Shorter ones are as likely to be words of an answer as secrets. */
+const SHORTEST_SECRET = 4
+const NAMES_A_SECRET = /auth|cookie|credential|key|pass|secret|sig|token/i
+const SCHEME = /^(?:basic|bearer|apikey|token) +/i
+
+/** Takes secrets out of what a far side says. The longest first: a shorter one may be the beginning of it. */
+export function masking(secrets: readonly string[]): (said: string) => string {
+  const known = secrets.filter(secret => secret.length >= SHORTEST_SECRET).sort((a, b) => b.length - a.length)
+  return said => known.reduce((shown, secret) => shown.replaceAll(secret, '***'), said)
+}
+
+/** Of headers: what their names say is secret. The scheme in front of it is none. */
+export function secretsIn(headers: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(headers)
+    .filter(([name]) => NAMES_A_SECRET.test(name))
+    .map(([, value]) => value.replace(SCHEME, ''))
+}
