@@ -1,24 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { die, make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
+import { describe, expect, it } from 'vitest'
+import { die, make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
 import { ROOT } from '../../../test/support/source.ts'
 import { idOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import type { PgQueryable } from './client.ts'
 
-const found = await findPostgres()
-const server = found.found ? await found.start() : undefined
-const database = server && (await TestDatabase.migrated(server))
-const world = new OutboxWorld(database!)
-afterEach(() => world.close())
-afterAll(async () => {
-  await database?.close()
-  await server?.close()
-})
-const why = found.found ? '' : ` (skipped: ${found.why})`
+const { found, database, world, why } = await postgresWorld()
 const page = readFileSync(join(ROOT, 'docs/brokers/postgres.md'), 'utf8')
 
 /** What the page tells people to run, for this channel and the handler `bill`. */

@@ -11,6 +11,7 @@ import type {
   Subscription,
 } from '../../ports/broker.ts'
 import { BrokerClosedError } from '../../ports/broker-errors.ts'
+import { within } from '../../ports/waiting.ts'
 import type { Place } from './consume/delivery.ts'
 import { Intake } from './consume/intake.ts'
 import { LostDeliveries } from './consume/lost.ts'
@@ -31,7 +32,7 @@ import { letGoExchange, queueName, suspectsQueue } from './topology/names.ts'
 import { letterQueues } from './topology/plan.ts'
 import { Topology } from './topology/topology.ts'
 import { UnderWay } from './under-way.ts'
-import { atMost, CLOSE_MS } from './waiting.ts'
+import { CLOSE_MS } from './waiting.ts'
 import { encodeEvent } from './wire/encode.ts'
 import { OWN } from './wire/headers.ts'
 
@@ -162,7 +163,7 @@ export class RabbitmqBroker implements Broker {
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#subscriptions].map(subscription => subscription.close()))
-    await atMost(this.#settings.clock, CLOSE_MS, this.#publishes.none())
+    await within(this.#settings.clock, CLOSE_MS, this.#publishes.none())
     await Promise.all([this.#consuming.close(), this.#publishing.close()])
   }
 

@@ -1,4 +1,5 @@
 import type { Cancel } from '../../ports/clock.ts'
+import { about } from '../../ports/waiting.ts'
 import { createOwnClient, type RedisClient } from './client.ts'
 import { ClientMissingError, isReplyError, RedisError } from './errors.ts'
 import { type RedisConnectionSettings, serverOf } from './options.ts'
@@ -145,7 +146,7 @@ export class Link {
   #wait(tries: number): void {
     const { clock, random, reconnectBaseMs, reconnectMaxMs } = this.#settings
     const most = Math.min(reconnectMaxMs, reconnectBaseMs * 2 ** Math.min(tries, 30))
-    const cancel = clock.schedule(Math.ceil(most * (0.5 + random() / 2)), () => this.#connect(tries))
+    const cancel = clock.schedule(about(random, most), () => this.#connect(tries))
     this.#state = { is: 'connecting', client: undefined, cancel }
   }
 }

@@ -1,9 +1,9 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
+import { within } from '../../ports/waiting.ts'
 import type { LetterBox, LetterCircumstances } from '../letters.ts'
 import { observe } from '../observe.ts'
-import { within } from '../within.ts'
 import { Fifo } from './lane-fifo.ts'
 
 /** A sink that goes down can bury a whole buffer in one moment; its store is not to go down with it. */

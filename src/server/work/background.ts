@@ -1,5 +1,5 @@
 import type { Clock } from '../../ports/clock.ts'
-import { within } from '../../runtime/within.ts'
+import { within } from '../../ports/waiting.ts'
 import type { ReplayRunner } from './replay-runner.ts'
 
 /** A broker or store that does not answer keeps the server no longer than this; what was begun is taken up elsewhere. */

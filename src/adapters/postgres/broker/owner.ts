@@ -1,10 +1,10 @@
 import { Steadiness } from '../../../core/steadiness.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import { Gathering } from '../../../ports/gathering.ts'
 import { StoreClosedError } from '../../../ports/store-errors.ts'
 import { ask } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
 import { numbers } from '../columns.ts'
-import { Gathering } from './gathering.ts'
 import type { Holding, Taken } from './holdings.ts'
 
 const MOST_AT_ONCE = 10_000

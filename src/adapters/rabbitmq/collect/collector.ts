@@ -5,10 +5,11 @@ import { BrokerClosedError } from '../../../ports/broker-errors.ts'
 import type { Cancel } from '../../../ports/clock.ts'
 import type { Collector } from '../../../ports/collector.ts'
 import type { DeadLetterStore } from '../../../ports/dead-letters.ts'
+import { within } from '../../../ports/waiting.ts'
 import { Link } from '../link/link.ts'
 import { Publisher } from '../link/publisher.ts'
 import { depthsOf } from '../topology/declare.ts'
-import { atMost, CLOSE_MS } from '../waiting.ts'
+import { CLOSE_MS } from '../waiting.ts'
 import { Drain } from './drain.ts'
 import { type CollectorOptions, type CollectorSettings, resolveCollector } from './options.ts'
 import { peekAt } from './peek.ts'
@@ -74,7 +75,7 @@ class RabbitmqCollector implements Collector {
     this.#peeked.clear()
     await Promise.all(drains.map(drain => drain.close()))
     // Before their connection goes: a channel that closes at the same time is never heard of again.
-    await atMost(this.#settings.connection.clock, CLOSE_MS, Promise.all(this.#work))
+    await within(this.#settings.connection.clock, CLOSE_MS, Promise.all(this.#work))
   }
 
   async send(events: readonly LazaretEvent[], origin: Origin): Promise<void> {

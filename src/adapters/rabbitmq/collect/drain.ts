@@ -1,8 +1,9 @@
+import { rest, within } from '../../../ports/waiting.ts'
 import type { AmqpChannel, AmqpConnection, AmqpMessage } from '../amqp.ts'
 import { Acks } from '../consume/acks.ts'
 import { NotCollectedError } from '../errors.ts'
 import type { Link } from '../link/link.ts'
-import { atMost, CLOSE_MS, rest } from '../waiting.ts'
+import { CLOSE_MS } from '../waiting.ts'
 import type { CollectorSettings } from './options.ts'
 import type { Saver } from './saver.ts'
 
@@ -58,13 +59,13 @@ export class Drain {
     const { clock } = this.#settings.connection
     const stay = this.#stay
     if (stay?.isOpen) {
-      await atMost(clock, CLOSE_MS, stay.channel.cancel(this.queue))
-      await atMost(clock, CLOSE_MS, Promise.allSettled([...this.#saving]))
+      await within(clock, CLOSE_MS, stay.channel.cancel(this.queue))
+      await within(clock, CLOSE_MS, Promise.allSettled([...this.#saving]))
       stay.acks.flush()
       if (stay.acks.sent > 0) await rest(clock, NOTE_MS)
-      await atMost(clock, CLOSE_MS, stay.channel.close())
+      await within(clock, CLOSE_MS, stay.channel.close())
     }
-    await atMost(clock, CLOSE_MS, this.#running)
+    await within(clock, CLOSE_MS, this.#running)
   }
 
   async #run(): Promise<void> {

@@ -1,9 +1,10 @@
 import type { Delivery } from '../../../ports/broker.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
+import { rest, within } from '../../../ports/waiting.ts'
 import type { AmqpMessage } from '../amqp.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { IN_PROCESS_REST_MS } from '../topology/steps.ts'
-import { atMost, CLOSE_MS, rest } from '../waiting.ts'
+import { CLOSE_MS } from '../waiting.ts'
 import { addCrash, type Past, readNotBefore } from '../wire/state.ts'
 import { type Place, RabbitmqDelivery } from './delivery.ts'
 import { Isolation } from './isolation.ts'
@@ -140,14 +141,14 @@ export class Intake {
     this.#isolation.end()
     const tap = this.#tap!
     const { clock } = this.#settings
-    await atMost(clock, CLOSE_MS, this.#turn())
-    await atMost(clock, CLOSE_MS, Promise.allSettled([...this.#work]))
+    await within(clock, CLOSE_MS, this.#turn())
+    await within(clock, CLOSE_MS, Promise.allSettled([...this.#work]))
     const left = this.#held().filter(delivery => delivery.session.isOpen)
     this.#open.clear()
     this.#resting.clear()
     this.#backlog = []
     this.#suspects = []
-    await atMost(clock, CLOSE_MS, Promise.allSettled(left.map(delivery => this.#giveBack(delivery))))
+    await within(clock, CLOSE_MS, Promise.allSettled(left.map(delivery => this.#giveBack(delivery))))
     if (tap.flush()) await rest(clock, DRAIN_MS)
     await tap.close()
   }

@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { quarantines } from '../../../core/dead-letter/reason.ts'
+import { about, rest } from '../../../ports/waiting.ts'
 import { QueueFullError, UnroutableError } from '../errors.ts'
 import { NoAnswer } from '../link/confirms.ts'
 import type { Publisher } from '../link/publisher.ts'
@@ -7,7 +8,6 @@ import type { RabbitmqSettings, Route } from '../options.ts'
 import { deadLetterExchange, quarantineKey, retryQueue, suspectsQueue } from '../topology/names.ts'
 import { IN_PROCESS_REST_MS, nextStep } from '../topology/steps.ts'
 import type { Topology } from '../topology/topology.ts'
-import { restAbout } from '../waiting.ts'
 import { letterProperties } from '../wire/letter.ts'
 import { type Past, readNotBefore, withPast } from '../wire/state.ts'
 import type { RabbitmqDelivery } from './delivery.ts'
@@ -121,7 +121,7 @@ export class Settler {
       } catch (error) {
         if (error instanceof UnroutableError) this.#topology.forget()
         // Not all at once again: one that the server refuses takes those beside it down with its channel.
-        await restAbout(clock, random, restMs)
+        await rest(clock, about(random, restMs))
       }
     }
     return false

@@ -1,8 +1,9 @@
 import type { Cancel } from '../../../ports/clock.ts'
+import { about, rest, within } from '../../../ports/waiting.ts'
 import type { AmqpConnection, AmqpMessage } from '../amqp.ts'
 import type { Link } from '../link/link.ts'
 import type { RabbitmqSettings } from '../options.ts'
-import { atMost, CLOSE_MS, restAbout } from '../waiting.ts'
+import { CLOSE_MS } from '../waiting.ts'
 import { type Flow, Session } from './session.ts'
 import { Watch } from './watch.ts'
 
@@ -80,7 +81,7 @@ export class Tap {
     this.#wanted = 'closed'
     this.#watch.stop()
     this.#stopListening()
-    if (this.#session !== undefined) await atMost(this.#settings.clock, CLOSE_MS, this.#session.close())
+    if (this.#session !== undefined) await within(this.#settings.clock, CLOSE_MS, this.#session.close())
   }
 
   #run(): Promise<void> {
@@ -163,6 +164,6 @@ export class Tap {
     const { clock, random } = this.#settings
     const restMs = this.#restMs
     this.#restMs = Math.min(LONGEST_REST_MS, restMs * 2)
-    await restAbout(clock, random, restMs)
+    await rest(clock, about(random, restMs))
   }
 }

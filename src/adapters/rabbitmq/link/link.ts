@@ -1,10 +1,10 @@
 import { BrokerClosedError } from '../../../ports/broker-errors.ts'
 import type { Cancel } from '../../../ports/clock.ts'
+import { within } from '../../../ports/waiting.ts'
 import type { AmqpConnection } from '../amqp.ts'
 import { RabbitmqRefusedError, RabbitmqUnreachableError } from '../errors.ts'
 import { loadClient } from '../load-client.ts'
 import { type RabbitmqSettings, serverOf } from '../options.ts'
-import { atMost } from '../waiting.ts'
 import { gatherWrites } from './gather.ts'
 
 /**
@@ -90,7 +90,7 @@ export class Link {
     if (state.is === 'connecting') state.cancel()
     if (state.is !== 'up') return
     // A server that does not answer must not hold up a shutdown.
-    await atMost(this.#settings.clock, CLOSE_MS, state.connection.close())
+    await within(this.#settings.clock, CLOSE_MS, state.connection.close())
   }
 
   #connect(tries: number): void {

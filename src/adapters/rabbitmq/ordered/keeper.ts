@@ -1,4 +1,5 @@
 import type { Cancel } from '../../../ports/clock.ts'
+import { rest, within } from '../../../ports/waiting.ts'
 import type { AmqpConnection, AmqpMessage } from '../amqp.ts'
 import { Session } from '../consume/session.ts'
 import type { Link } from '../link/link.ts'
@@ -6,7 +7,7 @@ import type { Publisher } from '../link/publisher.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { inspect } from '../topology/declare.ts'
 import { heldQueue, ownerQueue } from '../topology/names.ts'
-import { atMost, CLOSE_MS, rest } from '../waiting.ts'
+import { CLOSE_MS } from '../waiting.ts'
 
 /** What comes to the one who keeps the order. */
 export interface KeeperListener {
@@ -81,11 +82,11 @@ export class Keeper {
     this.#stopRefreshing()
     const session = this.#session
     if (session === undefined) return
-    await atMost(this.#settings.clock, CLOSE_MS, session.cancel())
+    await within(this.#settings.clock, CLOSE_MS, session.cancel())
     session.acks.flush()
     if (session.isOpen && session.acks.sent > 0 && this.#settings.queueType === 'quorum')
       await rest(this.#settings.clock, drainMs)
-    await atMost(this.#settings.clock, CLOSE_MS, session.close())
+    await within(this.#settings.clock, CLOSE_MS, session.close())
   }
 
   /** The newest is kept: it is the one that the server has waited for the shortest. */
@@ -112,7 +113,7 @@ export class Keeper {
       if (isLoaded) this.#listener.held(session, message)
       else if (found.push(message) >= count) loaded()
     })
-    if (count > found.length) await atMost(clock, LOAD_MS, loading)
+    if (count > found.length) await within(clock, LOAD_MS, loading)
     if (!session.isOpen || this.#isClosed) return
     isLoaded = true
     this.#listener.own(session, found)

@@ -3,9 +3,10 @@ import type { Delivery, Settlement, Subscription } from '../../../ports/broker.t
 import { DeliveryLostError } from '../../../ports/broker-errors.ts'
 import type { Cancel, Clock } from '../../../ports/clock.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
+import { within } from '../../../ports/waiting.ts'
 import type { RabbitmqDelivery } from '../consume/delivery.ts'
 import type { Settler } from '../consume/settler.ts'
-import { atMost, CLOSE_MS } from '../waiting.ts'
+import { CLOSE_MS } from '../waiting.ts'
 import type { Holder } from './holder.ts'
 import { type Keeper, REFRESH_MS } from './keeper.ts'
 import type { LineKeeping } from './line-keeping.ts'
@@ -90,7 +91,7 @@ export class OrderedSubscription implements Subscription {
     const { keeping, keeper, clock } = this.#parts
     this.#stopRenewing()
     keeping.close()
-    await atMost(clock, CLOSE_MS, Promise.allSettled(this.#work))
+    await within(clock, CLOSE_MS, Promise.allSettled(this.#work))
     await keeper.close(DRAIN_MS)
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../ports/clock.ts'
 import { StoreClosedError } from '../../../ports/store-errors.ts'
+import { rest } from '../../../ports/waiting.ts'
 
 const FIRST_REST_MS = 50
 const LONGEST_REST_MS = 1_000
@@ -34,20 +35,4 @@ export async function persist<T>(
     }
   }
   return undefined
-}
-
-export function rest(clock: Clock, ms: number): Promise<void> {
-  return new Promise(resolve => clock.schedule(ms, resolve))
-}
-
-/** Waits for it, but no longer than so. How it ended is of no interest. */
-export function atMost(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> {
-  return new Promise(resolve => {
-    const cancel = clock.schedule(limitMs, resolve)
-    const ended = () => {
-      cancel()
-      resolve()
-    }
-    work.then(ended, ended)
-  })
 }

@@ -1,8 +1,8 @@
+import { rest } from '../../../ports/waiting.ts'
 import type { RedisConnection } from '../connection.ts'
 import { RedisError } from '../errors.ts'
 import { type Entry, type Hole, readEntries } from './entry.ts'
 import type { RedisStreamsSettings } from './options.ts'
-import { rest } from './persistence.ts'
 import type { HandlerPlaces } from './places.ts'
 
 /** Of each stream in one read: more would only wait in memory. */

@@ -1,6 +1,6 @@
+import { Gathering } from '../../../ports/gathering.ts'
 import type { RedisConnection } from '../connection.ts'
 import { run } from '../script.ts'
-import { Gathering } from './gathering.ts'
 import type { RedisStreamsSettings } from './options.ts'
 import { type Past, writePast } from './past.ts'
 import { persist } from './persistence.ts'

@@ -11,13 +11,13 @@ import type {
 } from '../../../ports/broker.ts'
 import { BrokerClosedError } from '../../../ports/broker-errors.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
+import { within } from '../../../ports/waiting.ts'
 import { RedisConnection } from '../connection.ts'
 import { keysOf } from '../keys.ts'
 import { RedisDeadLetters } from '../letters/dead-letters.ts'
 import { Desk } from '../letters/desk.ts'
 import { run } from '../script.ts'
 import { type RedisStreamsOptions, type RedisStreamsSettings, resolveStreams } from './options.ts'
-import { atMost } from './persistence.ts'
 import { handlerPlaces } from './places.ts'
 import { publish } from './publishing.ts'
 import { DEPTH } from './scripts/looking.ts'
@@ -126,7 +126,7 @@ export class RedisStreams implements Broker {
 
   async #close(): Promise<void> {
     await Promise.all(Array.from(this.#subscriptions, subscription => subscription.close()))
-    await atMost(this.#settings.clock, CLOSE_MS, Promise.allSettled(this.#publishing))
+    await within(this.#settings.clock, CLOSE_MS, Promise.allSettled(this.#publishing))
     await this.#letters.close()
     await this.#on.close()
   }

@@ -1,6 +1,7 @@
 import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Delivery, Settlement, Subscription } from '../../../ports/broker.ts'
 import { DeliveryLostError } from '../../../ports/broker-errors.ts'
+import { within } from '../../../ports/waiting.ts'
 import type { RedisConnection } from '../connection.ts'
 import { RedisError } from '../errors.ts'
 import type { RedisDeadLetters } from '../letters/dead-letters.ts'
@@ -12,7 +13,7 @@ import type { Hole } from './entry.ts'
 import { Intake } from './intake.ts'
 import { Member } from './member.ts'
 import type { RedisStreamsSettings } from './options.ts'
-import { atMost, persist } from './persistence.ts'
+import { persist } from './persistence.ts'
 import type { HandlerPlaces } from './places.ts'
 import { Reader } from './reader.ts'
 import { Returns } from './returns.ts'
@@ -202,7 +203,7 @@ export class StreamSubscription implements Subscription {
   async #close(): Promise<void> {
     this.#isClosed = true
     this.#intake.pause()
-    await atMost(this.#parts.settings.clock, CLOSE_MS, this.#leave())
+    await within(this.#parts.settings.clock, CLOSE_MS, this.#leave())
     this.#isGivenUp = true
     this.#parts.left(this)
   }

@@ -5,7 +5,7 @@ interface Waiting<I, O> {
 }
 
 /**
- * Gathers what is asked for while the last batch is under way, so that one statement and one commit serve all of it. The
+ * Gathers what is asked for while the last batch is under way, so that one call of the server serves all of it. The
  * flush answers each item in its place, or with a promise that rejects where that item alone has failed.
  */
 export class Gathering<I, O> {
