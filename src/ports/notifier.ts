@@ -13,7 +13,25 @@ export type Notice =
   | (LetterNotice & { readonly kind: 'poison_quarantined' })
   | (LetterNotice & { readonly kind: 'dead_letter' })
   | { readonly kind: 'breaker_opened'; readonly at: number; readonly name: string }
+  | { readonly kind: 'breaker_closed'; readonly at: number; readonly name: string }
   | { readonly kind: 'letters_spilled'; readonly at: number; readonly error: string }
+  | { readonly kind: 'spill_drained'; readonly at: number; readonly count: number }
+  | ChannelNotice
+
+/** A channel's dead letters crossed a limit, or are within it again (K7). */
+export interface ChannelNotice {
+  readonly kind: 'channel_alert'
+  readonly at: number
+  readonly channel: string
+  readonly rule: 'depth' | 'age' | 'dominance'
+  /** False: it is over. */
+  readonly firing: boolean
+  /** Letters, milliseconds or a share, by the rule. */
+  readonly value: number
+  readonly limit: number
+  /** Of a dominant error: which one. */
+  readonly error?: { readonly fingerprint: string; readonly name: string } | undefined
+}
 
 /**
  * Tells people. `notify` resolves when the notice was handed on; it is called off the path of events, and its failure

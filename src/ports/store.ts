@@ -4,6 +4,7 @@ import type { DeadLetterStore } from './dead-letters.ts'
 import type { Groups } from './groups.ts'
 import type { Ledger } from './ledger.ts'
 import type { Replays } from './replays.ts'
+import type { Snapshots } from './snapshots.ts'
 
 /**
  * Everything an operator works with, in one place that a store URL names. What each part promises is said at its own
@@ -16,6 +17,8 @@ export interface Store {
   readonly groups: Groups
   readonly replays: Replays
   readonly audit: AuditLog
+  /** Where channels stood, over time. */
+  readonly snapshots?: Snapshots | undefined
   /** Present where the store is a broker too: replays go there. */
   readonly broker?: Broker | undefined
   readonly ledger?: Ledger | undefined

@@ -7,6 +7,7 @@ import { memoryDeadLetters } from './dead-letters.ts'
 import { MemoryGroups } from './groups.ts'
 import { memoryLedger } from './ledger.ts'
 import { MemoryReplays } from './replays.ts'
+import { MemorySnapshots } from './snapshots.ts'
 
 /** A whole store that lives as long as the process: for tests, examples and trying things out. */
 export function memoryStore({ clock = systemClock }: { readonly clock?: Clock | undefined } = {}): Store {
@@ -19,6 +20,7 @@ export function memoryStore({ clock = systemClock }: { readonly clock?: Clock | 
     groups: new MemoryGroups(() => deadLetters.all(), clock),
     replays: new MemoryReplays(clock),
     audit: new MemoryAudit(),
+    snapshots: new MemorySnapshots(),
     broker,
     ledger,
     async close() {
