@@ -1,6 +1,7 @@
 // What every store means by a query for snapshots.
-import { resolveOptions } from '../core/options/resolve.ts'
-import { integer, number, optional, text } from '../core/options/rules.ts'
+import { MAX_TIME_MS } from '../core/event/uuid.ts'
+import { resolveBy, resolveOptions } from '../core/options/resolve.ts'
+import { integer, number, optional, text, withDefault } from '../core/options/rules.ts'
 import type { ChannelSnapshot, SnapshotQuery } from './snapshots.ts'
 
 export const DEFAULT_SNAPSHOTS_PER_CHANNEL = 10
@@ -8,14 +9,35 @@ export const MOST_SNAPSHOTS_PER_CHANNEL = 10_000
 
 const queryRules = {
   channel: optional(text()),
-  after: optional(number()),
-  before: optional(number()),
-  perChannel: optional(integer({ min: 1, max: MOST_SNAPSHOTS_PER_CHANNEL })),
+  after: withDefault(number(), 0),
+  before: withDefault(number(), MAX_TIME_MS + 1),
+  perChannel: withDefault(
+    integer({ min: 1, max: MOST_SNAPSHOTS_PER_CHANNEL }),
+    DEFAULT_SNAPSHOTS_PER_CHANNEL,
+  ),
 }
 
-export function resolveSnapshotQuery(query: SnapshotQuery | undefined) {
-  const { perChannel = DEFAULT_SNAPSHOTS_PER_CHANNEL, ...rest } = resolveOptions('query', queryRules, query)
-  return { perChannel, ...rest }
+/** A query whose bounds are times that a snapshot can have. */
+export interface ResolvedSnapshotQuery {
+  readonly channel: string | undefined
+  readonly after: number
+  readonly before: number
+  readonly perChannel: number
+}
+
+export function resolveSnapshotQuery(query: SnapshotQuery | undefined): ResolvedSnapshotQuery {
+  const { after, before, ...rest } = resolveOptions('query', queryRules, query)
+  return { ...rest, after: boundOf(after), before: boundOf(before) }
+}
+
+/** The time that a purge was given, as a bound. */
+export function resolvePurge(before: number): number {
+  return boundOf(resolveBy('before', number(), before))
+}
+
+/** Snapshots have whole milliseconds, so that the next whole one is the same bound. */
+function boundOf(ms: number): number {
+  return Math.min(MAX_TIME_MS + 1, Math.max(0, Math.ceil(ms)))
 }
 
 /** Which of these a query asks for, for stores that have them all at hand. */
@@ -23,12 +45,7 @@ export function selectSnapshots(
   all: Iterable<ChannelSnapshot>,
   query: SnapshotQuery | undefined,
 ): readonly ChannelSnapshot[] {
-  const {
-    channel,
-    after = Number.NEGATIVE_INFINITY,
-    before = Number.POSITIVE_INFINITY,
-    perChannel,
-  } = resolveSnapshotQuery(query)
+  const { channel, after, before, perChannel } = resolveSnapshotQuery(query)
   const byChannel = new Map<string, ChannelSnapshot[]>()
   for (const snapshot of all) {
     if ((channel ?? snapshot.channel) !== snapshot.channel) continue

@@ -8,7 +8,9 @@ export interface ErrorShare {
 /** How a channel's dead letters stood at one moment (K7). */
 export interface ChannelSnapshot {
   readonly v: 1
+  /** Epoch milliseconds, whole. */
   readonly at: number
+  /** Any name of 1 to 1 000 characters; queues of others are channels too, whatever they are called. */
   readonly channel: string
   /** What waits for someone: dead, quarantined or parked letters, and messages in dead-letter queues that are no letters yet. */
   readonly depth: number
@@ -20,7 +22,7 @@ export interface ChannelSnapshot {
   readonly averageRetries: number
   /** How many letters the average and the errors were taken from: the newest, when there are very many. */
   readonly sampled: number
-  /** The most frequent first; a few, and not all. */
+  /** The most frequent first; a few, and not all: at most 100. */
   readonly errors: readonly ErrorShare[]
 }
 
@@ -29,7 +31,7 @@ export interface SnapshotQuery {
   /** Taken at or after, before: epoch milliseconds. */
   readonly after?: number | undefined
   readonly before?: number | undefined
-  /** Of every channel, the newest so many. */
+  /** Of every channel, the newest so many [10, at most 10 000]. */
   readonly perChannel?: number | undefined
 }
 
@@ -37,9 +39,14 @@ export interface SnapshotQuery {
  * Where channels stood, over time.
  *
  * - `append` resolves when all of them are durable. A channel has one snapshot of one moment: appending it again
- *   replaces it, so a repeated append changes nothing.
- * - `list` is by channel, then newest first.
- * - `purge` deletes those taken before a time, and answers how many.
+ *   replaces it, so a repeated append changes nothing; of two in one append the last counts. When it rejects, some may
+ *   be kept: append all of them again. One that is no snapshot is refused with an OptionsError, and then none is kept.
+ * - `list` is by channel, as JavaScript compares texts, then newest first. A channel is found by its exact name. One
+ *   without a snapshot in the time asked for, or that nobody ever heard of, has none. What is appended or purged
+ *   meanwhile may be in the answer or not. A query that means nothing is refused with an OptionsError.
+ * - `purge` deletes those taken before a time, of all channels, and answers how many. Nothing else ever deletes one:
+ *   whoever appends purges, too.
+ * - After the store was closed all three reject with a StoreClosedError.
  */
 export interface Snapshots {
   append(snapshots: readonly ChannelSnapshot[]): Promise<void>

@@ -18,7 +18,7 @@ export interface Store {
   readonly replays: Replays
   readonly audit: AuditLog
   /** Where channels stood, over time. */
-  readonly snapshots?: Snapshots | undefined
+  readonly snapshots: Snapshots
   /** Present where the store is a broker too: replays go there. */
   readonly broker?: Broker | undefined
   readonly ledger?: Ledger | undefined

@@ -1,19 +1,31 @@
-import { selectSnapshots } from '../../ports/snapshot-query.ts'
+import type { Door } from '../../ports/door.ts'
+import { resolveSnapshots } from '../../ports/snapshot-check.ts'
+import { resolvePurge, selectSnapshots } from '../../ports/snapshot-query.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../ports/snapshots.ts'
 
 export class MemorySnapshots implements Snapshots {
   readonly #byMoment = new Map<string, ChannelSnapshot>()
+  readonly #door: Door
+
+  constructor(door: Door) {
+    this.#door = door
+  }
 
   async append(snapshots: readonly ChannelSnapshot[]): Promise<void> {
-    for (const snapshot of snapshots) this.#byMoment.set(`${snapshot.at} ${snapshot.channel}`, snapshot)
+    this.#door.requireOpen()
+    for (const snapshot of resolveSnapshots(snapshots))
+      this.#byMoment.set(`${snapshot.at} ${snapshot.channel}`, snapshot)
   }
 
   async list(query?: SnapshotQuery): Promise<readonly ChannelSnapshot[]> {
+    this.#door.requireOpen()
     return selectSnapshots(this.#byMoment.values(), query)
   }
 
   async purge(before: number): Promise<number> {
-    const past = [...this.#byMoment].filter(([, { at }]) => at < before)
+    this.#door.requireOpen()
+    const bound = resolvePurge(before)
+    const past = [...this.#byMoment].filter(([, { at }]) => at < bound)
     for (const [moment] of past) this.#byMoment.delete(moment)
     return past.length
   }

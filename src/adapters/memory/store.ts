@@ -1,4 +1,5 @@
 import type { Clock } from '../../ports/clock.ts'
+import { Door } from '../../ports/door.ts'
 import type { Store } from '../../ports/store.ts'
 import { systemClock } from '../../ports/system-clock.ts'
 import { MemoryAudit } from './audit.ts'
@@ -14,16 +15,18 @@ export function memoryStore({ clock = systemClock }: { readonly clock?: Clock | 
   const deadLetters = memoryDeadLetters()
   const broker = memoryBroker({ clock })
   const ledger = memoryLedger({ clock })
+  const door = new Door('memory store')
   return {
     url: 'memory:',
     deadLetters,
     groups: new MemoryGroups(() => deadLetters.all(), clock),
     replays: new MemoryReplays(clock),
     audit: new MemoryAudit(),
-    snapshots: new MemorySnapshots(),
+    snapshots: new MemorySnapshots(door),
     broker,
     ledger,
     async close() {
+      door.close()
       await broker.close()
       await ledger.close()
       await deadLetters.close()
