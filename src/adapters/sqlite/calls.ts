@@ -7,6 +7,8 @@ import type { GroupPlace } from '../../ports/group-query.ts'
 import type { GroupQuery, TriageChange } from '../../ports/groups.ts'
 import type { LetterPlace } from '../../ports/letter-query.ts'
 import type { ItemStatus, ReplayCounts, ReplayState } from '../../ports/replays.ts'
+import type { ResolvedSnapshotQuery } from '../../ports/snapshot-query.ts'
+import type { SnapshotRow } from '../../ports/snapshot-rows.ts'
 
 /** A letter as it is stored. A tuple, because the names of fields would be copied with every one of them. */
 export type LetterRow = readonly [
@@ -111,6 +113,10 @@ export interface WriteCalls {
 
   appendAudit(entry: AuditEntry): void
 
+  putSnapshots(rows: readonly SnapshotRow[]): void
+  /** At most so many of those before a time; answers how many. */
+  purgeSnapshots(before: number, most: number): number
+
   /** False when there is no room for another. */
   appendJournal(row: JournalRow, capacity: number): boolean
   removeJournal(id: string): void
@@ -175,6 +181,8 @@ export interface ReadCalls {
   countItems(replay: string): Partial<ReplayCounts>
   listJournal(): readonly JournalRow[]
   listAudit(query: AuditQuery, limit: number, before: number | undefined): readonly AuditRow[]
+  snapshotChannels(): readonly string[]
+  listSnapshots(channels: readonly string[], query: Omit<ResolvedSnapshotQuery, 'channel'>): readonly string[]
 }
 
 /** Requests; none of them means that the thread shall end. */

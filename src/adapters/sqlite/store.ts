@@ -8,6 +8,7 @@ import { SqliteGroups } from './client/groups.ts'
 import { SqliteJournal } from './client/journal.ts'
 import { SqliteLedger } from './client/ledger.ts'
 import { SqliteReplays } from './client/replays.ts'
+import { SqliteSnapshots } from './client/snapshots.ts'
 import {
   DEFAULT_JOURNAL_BUSY_TIMEOUT_MS,
   resolveSqlite,
@@ -27,7 +28,7 @@ export interface SqliteStore extends Store {
   ready(): Promise<void>
 }
 
-/** Everything in one database file: a broker, dead letters with their groups, a ledger, a journal, replays and the audit log. */
+/** Everything in one database file: a broker, dead letters with their groups, a ledger, a journal, replays, the audit log and snapshots. */
 export function openSqlite(options: SqliteOptions): SqliteStore {
   const settings = resolveSqlite('openSqlite', options)
   const connection = connect(settings)
@@ -46,6 +47,7 @@ export function openSqlite(options: SqliteOptions): SqliteStore {
     groups: new SqliteGroups(connection, door),
     replays: new SqliteReplays(connection, door),
     audit: new SqliteAudit(connection, door),
+    snapshots: new SqliteSnapshots(connection, door),
     async ready() {
       await connection.open()
     },

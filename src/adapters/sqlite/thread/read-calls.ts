@@ -3,11 +3,13 @@ import type { AuditRow, JournalRow, ReadCalls } from '../calls.ts'
 import { GroupReader } from './group-reader.ts'
 import { LetterReader } from './letter-reader.ts'
 import { all } from './rows.ts'
+import { SnapshotReader } from './snapshots.ts'
 
 /** What can be asked of the reading thread. It sees what is committed, and waits for nobody. */
 export function readCalls(db: DatabaseSync, now: () => number): ReadCalls {
   const letters = new LetterReader(db)
   const groups = new GroupReader(db)
+  const snapshots = new SnapshotReader(db)
   const depth = db.prepare('select sum(depth) as depth from handlers where channel = ? and name is ?')
   const replay = db.prepare('select body from replays where id = ?')
   const replays = db.prepare(
@@ -59,5 +61,7 @@ export function readCalls(db: DatabaseSync, now: () => number): ReadCalls {
         limit,
       )
     },
+    snapshotChannels: () => snapshots.channels(),
+    listSnapshots: (...args) => snapshots.list(...args),
   }
 }

@@ -195,5 +195,15 @@ create table journal(
 );
 `
 
+/** How channels stood, over time. The rows of a channel lie side by side, so that its newest are one read. */
+const SNAPSHOTS = `
+create table snapshots(
+  channel text not null,
+  at integer not null,
+  body text not null,
+  primary key(channel, at)
+) without rowid;
+`
+
 /** Forward only: what was released is never edited, and a change is one more step at the end. */
-export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + THE_REST, JOURNAL]
+export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + THE_REST, JOURNAL, SNAPSHOTS]

@@ -3,6 +3,7 @@ import { Annals } from './annals.ts'
 import { JournalTable } from './journal.ts'
 import { LedgerTable } from './ledger.ts'
 import { ReplayTables } from './replays.ts'
+import { SnapshotTable } from './snapshots.ts'
 import type { Tables } from './tables.ts'
 
 /** What can be asked of the writing thread. Each runs inside a transaction and changes nothing when it says no. */
@@ -12,6 +13,7 @@ export function writeCalls(tables: Tables): WriteCalls {
   const replays = new ReplayTables(db)
   const annals = new Annals(db)
   const journal = new JournalTable(db)
+  const snapshots = new SnapshotTable(db)
   const own = new Map<number, number>()
   return {
     sendLetter(row, revision, capacity) {
@@ -97,6 +99,9 @@ export function writeCalls(tables: Tables): WriteCalls {
     letReplayGo: (...args) => replays.letGo(...args),
 
     appendAudit: entry => annals.append(entry),
+
+    putSnapshots: rows => snapshots.put(rows),
+    purgeSnapshots: (...args) => snapshots.purge(...args),
 
     appendJournal: (...args) => journal.append(...args),
     removeJournal: id => journal.remove(id),
