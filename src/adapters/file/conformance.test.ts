@@ -45,7 +45,7 @@ describe('a store in a folder', () => {
       const { dir, cleanup } = await freshFolder()
       const clock = new FakeClock()
       const open = () => fileStore({ dir, clock })
-      return { store: open(), clock, reopen: async () => open(), cleanup }
+      return { store: open(), clock, reopen: async () => open(), beside: async () => open(), cleanup }
     },
     declares: { durable: true },
   })

@@ -13,6 +13,7 @@ import { journalSettings } from './options.ts'
 import { ItemShelf } from './replays/item-shelf.ts'
 import { ReplayBook } from './replays/replay-book.ts'
 import { FileReplays } from './replays/replays.ts'
+import { FileSnapshots } from './snapshots/snapshots.ts'
 
 export type FileStoreOptions = FileDeadLettersOptions
 
@@ -25,7 +26,7 @@ export interface FileStore extends Store {
 
 /**
  * Everything an operator works with, in one folder: the letters as fileDeadLetters keeps them, and beside them what
- * people decided, the replays and the audit. Each part is opened when it is first used.
+ * people decided, the replays, the audit and the snapshots. Each part is opened when it is first used.
  */
 export function fileStore(options: FileStoreOptions): FileStore {
   const resolved = resolveOptions('fileStore', deadLetterRules, options)
@@ -46,14 +47,16 @@ export function fileStore(options: FileStoreOptions): FileStore {
     return { journal: await openJournal(settings, auditUser) }
   })
   const items = new ItemShelf(partOf('replays'))
+  const snapshots = new FileSnapshots(partOf('snapshots'))
   return {
     url: `file:${dir}`,
     deadLetters,
     groups: new FileGroups(deadLetters.door, triage, clock),
     replays: new FileReplays(replays, items, clock),
     audit: new FileAudit(audit),
+    snapshots,
     async close() {
-      for (const part of [deadLetters, triage, items, replays, audit]) await part.close()
+      for (const part of [deadLetters, triage, items, replays, audit, snapshots]) await part.close()
     },
   }
 }
