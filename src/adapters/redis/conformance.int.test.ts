@@ -65,7 +65,7 @@ describe.runIf(redis.found).each(WAYS)(`Redis %s${why}`, (way, options) => {
     async setup() {
       const prefix = uniqueName('store')
       const open = () => openRedis({ ...options(), prefix })
-      return { store: open(), reopen: async () => open() }
+      return { store: open(), reopen: async () => open(), beside: async () => open() }
     },
   })
 

@@ -9,6 +9,7 @@ import { RedisGroups } from './letters/groups.ts'
 import { RedisAudit } from './operating/audit.ts'
 import { RedisLedger } from './operating/ledger.ts'
 import { RedisReplays } from './operating/replays.ts'
+import { RedisSnapshots } from './operating/snapshots.ts'
 import { type RedisOptions, type RedisSettings, resolveRedis, serverOf } from './options.ts'
 import { inspectServer, requireFit, type ServerFindings } from './server.ts'
 
@@ -21,7 +22,7 @@ export interface RedisStore extends Store {
   inspect(): Promise<ServerFindings>
 }
 
-/** Everything on one server: dead letters with their groups, a ledger, replays and the audit log. */
+/** Everything on one server: dead letters with their groups, a ledger, replays, the audit log and snapshots. */
 export function openRedis(options: RedisOptions): RedisStore {
   const settings = resolveRedis('openRedis', options)
   const { name, clock, random, url } = settings
@@ -39,6 +40,7 @@ export function openRedis(options: RedisOptions): RedisStore {
     groups: new RedisGroups(desk, clock, door),
     replays: new RedisReplays(connection, keys, createIdSource(random), door),
     audit: new RedisAudit(connection, keys, door),
+    snapshots: new RedisSnapshots(connection, keys, door),
     ready: async () => requireFit(await inspectServer(connection)),
     inspect: () => inspectServer(connection),
     close() {
