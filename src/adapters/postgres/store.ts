@@ -10,6 +10,7 @@ import { LetterTable } from './letters/letter-table.ts'
 import { PostgresAudit } from './operating/audit.ts'
 import { PostgresLedger } from './operating/ledger.ts'
 import { PostgresReplays } from './operating/replays.ts'
+import { PostgresSnapshots } from './operating/snapshots.ts'
 import { type PostgresOptions, type PostgresSettings, resolvePostgres } from './options.ts'
 
 /** A person waits for the answer; a server that is not there says nothing at all. */
@@ -23,7 +24,7 @@ export interface PostgresStore extends Store {
   ready(): Promise<void>
 }
 
-/** Everything in one database: the outbox, dead letters with their groups, a ledger, replays and the audit log. */
+/** Everything in one database: the outbox, dead letters with their groups, a ledger, replays, the audit log and snapshots. */
 export function openPostgres(options: PostgresOptions): PostgresStore {
   return storeOf(resolvePostgres('openPostgres', options), 'postgres:', async () => {})
 }
@@ -89,6 +90,7 @@ function storeOf(settings: PostgresSettings, url: string, leave: () => Promise<v
     groups: new PostgresGroups(pool, clock, door),
     replays: new PostgresReplays(pool, door),
     audit: new PostgresAudit(pool, door),
+    snapshots: new PostgresSnapshots(pool, door),
     ready: () => broker.ready(),
     close() {
       closing ??= (async () => {

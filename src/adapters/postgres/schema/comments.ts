@@ -1,4 +1,5 @@
 type Described = readonly [table: string, columns: Readonly<Record<string, string>>]
+type Tables = Readonly<Record<string, Described>>
 
 const OUTBOX: Described = [
   'Events and how far each of them is, one row for each handler. Dead letters: status = failed and deleted_at is null.',
@@ -165,6 +166,15 @@ const AUDIT: Described = [
   },
 ]
 
+const SNAPSHOTS: Described = [
+  'How the dead letters of channels stood, over time.',
+  {
+    channel: 'The channel; with a backslash in it, or what text cannot hold, written as JSON does.',
+    at: 'When it stood so.',
+    body: 'The whole of it: depth, age, errors.',
+  },
+]
+
 const MIGRATIONS: Described = [
   'The steps that made this schema what it is.',
   {
@@ -175,7 +185,8 @@ const MIGRATIONS: Described = [
   },
 ]
 
-const TABLES: Readonly<Record<string, Described>> = {
+/** The tables of the first step. */
+const FIRST: Tables = {
   outbox: OUTBOX,
   outbox_delivered: OUTBOX_DELIVERED,
   outbox_delivered_rest: OUTBOX_DELIVERED_REST,
@@ -192,11 +203,16 @@ const TABLES: Readonly<Record<string, Described>> = {
 }
 
 /** For whoever looks with psql: `\\d+ lazaret.outbox` explains itself. */
-export const COMMENTS: string = Object.entries(TABLES)
-  .flatMap(([table, [about, columns]]) => [
-    `comment on table lazaret.${table} is '${about}';`,
-    ...Object.entries(columns).map(
-      ([column, text]) => `comment on column lazaret.${table}.${column} is '${text}';`,
-    ),
-  ])
-  .join('\n')
+export const COMMENTS: string = commentsOn(FIRST)
+export const SNAPSHOT_COMMENTS: string = commentsOn({ snapshots: SNAPSHOTS })
+
+function commentsOn(tables: Tables): string {
+  return Object.entries(tables)
+    .flatMap(([table, [about, columns]]) => [
+      `comment on table lazaret.${table} is '${about}';`,
+      ...Object.entries(columns).map(
+        ([column, text]) => `comment on column lazaret.${table}.${column} is '${text}';`,
+      ),
+    ])
+    .join('\n')
+}

@@ -1,8 +1,9 @@
-import { COMMENTS } from './comments.ts'
+import { COMMENTS, SNAPSHOT_COMMENTS } from './comments.ts'
 import { DELIVERED } from './delivered.ts'
 import { FUNCTIONS } from './functions.ts'
 import { LETTERS, OPERATING } from './letters.ts'
 import { OUTBOX } from './outbox.ts'
+import { SNAPSHOTS } from './snapshots.ts'
 
 export interface Migration {
   readonly version: number
@@ -19,6 +20,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'the outbox, dead letters and what operating them needs',
     worksWith: 1,
     sql: `${OUTBOX}${DELIVERED}${LETTERS}${OPERATING}${FUNCTIONS}${COMMENTS}\n`,
+  },
+  {
+    version: 2,
+    name: 'snapshots of channels',
+    worksWith: 1,
+    sql: `${SNAPSHOTS}${SNAPSHOT_COMMENTS}\n`,
   },
 ]
 
@@ -38,11 +45,20 @@ create table if not exists lazaret.migrations (
 );
 `
 
-/** All of it for a person to look at and run, as `psql -f` takes it. */
+/** All of it for a person to look at and run, as `psql -f` takes it. A step that was taken before is not taken again. */
 export function printMigrations(after = 0): string {
   const steps = MIGRATIONS.filter(({ version }) => version > after)
-  const texts = steps.map(step => `-- ${step.version}: ${step.name}\n${step.sql}${record(step)}`)
+  const texts = steps.map(step => `-- ${step.version}: ${step.name}\n${unlessTaken(step)}`)
   return `begin;\n${PREPARE}\n${texts.join('\n')}commit;\n`
+}
+
+function unlessTaken(step: Migration): string {
+  return `do $migration$ begin
+if exists (select from lazaret.migrations where version >= ${step.version}) then return; end if;
+execute $step$
+${step.sql}${record(step)}$step$;
+end $migration$;
+`
 }
 
 export function record({ version, name, worksWith }: Migration): string {

@@ -1,13 +1,21 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../../../test/services/postgres.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
-import { migratePostgres, postgresOutbox, printMigrations, SCHEMA_VERSION, schemaVersion } from '../index.ts'
+import {
+  migratePostgres,
+  openPostgres,
+  postgresOutbox,
+  printMigrations,
+  SCHEMA_VERSION,
+  schemaVersion,
+} from '../index.ts'
+import { MIGRATIONS, PREPARE, record } from './migrations.ts'
 
 const found = await findPostgres()
 const server = found.found ? await found.start() : undefined
 const databases: TestDatabase[] = []
 afterAll(async () => {
-  for (const database of databases) await database.close()
+  await Promise.all(databases.map(database => database.close()))
   await server?.close()
 })
 
@@ -34,6 +42,23 @@ describe.runIf(found.found)(`schema lazaret${found.found ? '' : ` (skipped: ${fo
       where table_schema = 'lazaret' order by 1, ordinal_position`
     expect(await printed.rows(columns)).toEqual(await migrated.rows(columns))
     expect(await migratePostgres(printed.pool)).toEqual([])
+  })
+
+  it('S1: a schema of an earlier version goes on from there, by program and as printed', async () => {
+    const [migrated, printed] = [await emptyDatabase(), await emptyDatabase()]
+    const [first, ...rest] = MIGRATIONS
+    for (const { pool } of [migrated, printed]) {
+      await pool.query(PREPARE + first!.sql + record(first!))
+      await expect(postgresOutbox({ pool }).ready()).rejects.toThrow('lazaret outbox migrate')
+    }
+    expect(await migratePostgres(migrated.pool)).toEqual(rest)
+    await printed.pool.query(printMigrations())
+    for (const { pool } of [migrated, printed]) {
+      const store = openPostgres({ pool })
+      await store.ready()
+      expect(await store.snapshots.list()).toEqual([])
+      await store.close()
+    }
   })
 
   it('S1: a schema of a newer version is left alone', async () => {

@@ -1,0 +1,100 @@
+import type { Door } from '../../../ports/door.ts'
+import { resolveSnapshots } from '../../../ports/snapshot-check.ts'
+import { type ResolvedSnapshotQuery, resolvePurge } from '../../../ports/snapshot-query.ts'
+import { listRows, portionsOf, purgeRows, rowOf } from '../../../ports/snapshot-rows.ts'
+import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
+import { ask } from '../ask.ts'
+import type { PgPool } from '../client.ts'
+import { asTime } from '../text.ts'
+
+// The columns cross one by one: taken out of a whole row by ->> a text with NUL in it would be an error.
+const PUT = `insert into lazaret.snapshots (channel, at, body)
+  select channel, to_timestamp(at::float8 / 1000), body from rows from
+    (json_array_elements_text($1::json), json_array_elements_text($2::json), json_array_elements($3::json))
+    as row (channel, at, body)
+  on conflict (channel, at) do update set body = excluded.body`
+
+/** Walks the primary key from one channel to the next: reading all rows for their channels would take ever longer. */
+const CHANNELS = `with recursive channels as (
+    (select channel from lazaret.snapshots order by channel limit 1)
+    union all
+    select (select s.channel from lazaret.snapshots s where s.channel > c.channel order by s.channel limit 1)
+    from channels c where c.channel is not null
+  )`
+const LIST_CHANNELS = `${CHANNELS} select channel from channels where channel is not null`
+
+const LIST = `select s.body::text as body
+  from json_array_elements_text($1::json) with ordinality as wanted (channel, place)
+  cross join lateral (
+    select at, body from lazaret.snapshots
+    where channel = wanted.channel and at >= ${asTime(2)} and at < ${asTime(3)} order by at desc limit $4
+  ) s
+  order by wanted.place, s.at desc`
+
+// Locked in the order of the key, so that two who purge do not wait for each other.
+const PURGE = `${CHANNELS}, due as materialized (
+    select s.channel, s.at from channels c cross join lateral (
+      select channel, at from lazaret.snapshots
+      where channel = c.channel and at < ${asTime(1)} order by at limit $2 for update
+    ) s limit $2
+  )
+  delete from lazaret.snapshots s using due where s.channel = due.channel and s.at = due.at`
+
+export class PostgresSnapshots implements Snapshots {
+  readonly #pool: PgPool
+  readonly #door: Door
+
+  constructor(pool: PgPool, door: Door) {
+    this.#pool = pool
+    this.#door = door
+  }
+
+  async append(snapshots: readonly ChannelSnapshot[]): Promise<void> {
+    this.#door.requireOpen()
+    for (const portion of portionsOf(resolveSnapshots(snapshots))) {
+      const rows = portion.map(rowOf)
+      await ask(this.#open, 'writing snapshots', PUT, [
+        JSON.stringify(rows.map(([channel]) => channel)),
+        JSON.stringify(rows.map(([, at]) => at)),
+        `[${rows.map(([, , body]) => body).join()}]`,
+      ])
+    }
+  }
+
+  async list(query?: SnapshotQuery): Promise<readonly ChannelSnapshot[]> {
+    return await listRows(
+      {
+        channels: () => this.#channels(),
+        bodies: (channels, wanted) => this.#bodies(channels, wanted),
+      },
+      query,
+    )
+  }
+
+  async purge(before: number): Promise<number> {
+    const bound = resolvePurge(before)
+    return await purgeRows(async most => {
+      const { rowCount } = await ask(this.#open, 'deleting snapshots', PURGE, [bound, most])
+      return rowCount ?? 0
+    })
+  }
+
+  async #channels(): Promise<readonly string[]> {
+    const { rows } = await ask(this.#open, 'listing snapshots', LIST_CHANNELS)
+    return rows.map(({ channel }) => channel)
+  }
+
+  async #bodies(
+    channels: readonly string[],
+    { after, before, perChannel }: Omit<ResolvedSnapshotQuery, 'channel'>,
+  ): Promise<readonly string[]> {
+    const values = [JSON.stringify(channels), after, before, perChannel]
+    const { rows } = await ask(this.#open, 'listing snapshots', LIST, values)
+    return rows.map(({ body }) => body)
+  }
+
+  get #open(): PgPool {
+    this.#door.requireOpen()
+    return this.#pool
+  }
+}
