@@ -24,7 +24,7 @@ function twoStores() {
 function broken(store: Store): Store {
   const refuse = () => Promise.reject(new Error('connection to postgres://user:secret@db refused'))
   const dead = new Proxy({}, { get: () => refuse })
-  return { ...store, deadLetters: dead, groups: dead, replays: dead, audit: dead } as Store
+  return { ...store, deadLetters: dead, groups: dead, replays: dead, audit: dead, snapshots: dead } as Store
 }
 
 describe('several stores at once', () => {

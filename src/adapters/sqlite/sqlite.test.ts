@@ -89,6 +89,8 @@ describe('sqlite store', () => {
       return {
         store,
         clock,
+        // Another setting makes it another connection, with threads of its own.
+        beside: async () => openSqlite({ path, clock, busyTimeoutMs: 4_999 }),
         async reopen() {
           await file.restart()
           return open()

@@ -14,6 +14,7 @@ import type { Groups } from '../../ports/groups.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import type { Replays } from '../../ports/replays.ts'
 import type { Sink } from '../../ports/sink.ts'
+import type { Snapshots } from '../../ports/snapshots.ts'
 import type { Store } from '../../ports/store.ts'
 import { recordingDeadLetters } from '../dead-letters.ts'
 import { FakeClock, settle } from '../fake-clock.ts'
@@ -257,6 +258,50 @@ const WHOLE_STORES: readonly Break<Store>[] = [
           const page = await whole.list(query)
           return { ...page, entries: page.entries.toReversed() }
         },
+      })),
+    }),
+  ],
+  [
+    'keeps the first snapshot of a moment',
+    'K7: a channel has one snapshot of one moment',
+    ({ snapshots }) => ({
+      snapshots: changed<Snapshots>(snapshots, whole => ({
+        append: async taken => {
+          const known = (await whole.list({ perChannel: 10_000 })).map(({ channel, at }) => channel + at)
+          await whole.append(taken.filter(({ channel, at }) => !known.includes(channel + at)))
+        },
+      })),
+    }),
+  ],
+  [
+    'shows the newest snapshots of all channels together',
+    'K7: a list is of a channel',
+    ({ snapshots }) => ({
+      snapshots: changed<Snapshots>(snapshots, whole => ({
+        list: async query => (await whole.list(query)).slice(0, query?.perChannel ?? 10),
+      })),
+    }),
+  ],
+  [
+    'purges a portion of the snapshots',
+    'K7: a thousand channels at once',
+    ({ snapshots }) => ({
+      snapshots: changed<Snapshots>(snapshots, whole => ({
+        purge: async before => {
+          const spared = (await whole.list({ before })).slice(2_000)
+          const purged = await whole.purge(before)
+          await whole.append(spared)
+          return purged - spared.length
+        },
+      })),
+    }),
+  ],
+  [
+    'keeps names of channels as UTF-8',
+    'K7: any name is a channel',
+    ({ snapshots }) => ({
+      snapshots: changed<Snapshots>(snapshots, whole => ({
+        append: taken => whole.append(taken.map(each => ({ ...each, channel: each.channel.toWellFormed() }))),
       })),
     }),
   ],

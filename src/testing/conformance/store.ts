@@ -1,13 +1,15 @@
 import { auditTests } from './store/audit.ts'
 import { groupTests } from './store/groups.ts'
 import { replayTests } from './store/replays.ts'
+import { snapshotTests } from './store/snapshots.ts'
 import { inStoreWorld, type StoreConformance } from './store/suite.ts'
 
-/** Every sentence of the contracts of groups, replays and the audit log, as tests; a store's other parts have their own. */
+/** Every sentence of the contracts of groups, replays, the audit log and snapshots, as tests; a store's other parts have their own. */
 export function storeConformance(suite: StoreConformance): void {
   groupTests(suite)
   replayTests(suite)
   auditTests(suite)
+  snapshotTests(suite)
   inStoreWorld(suite)('F8: closing twice is safe', async ({ store }) => {
     await store.close()
     await store.close()

@@ -8,6 +8,8 @@ export interface StoreFixture extends Timing {
   readonly store: Store
   /** Opens another store on the same data, after the first was closed. */
   reopen?(): Promise<Store>
+  /** Opens another store on the same data while the first is open, as another process would. */
+  beside?(): Promise<Store>
   cleanup?(): Promise<void>
 }
 
@@ -26,6 +28,7 @@ export class StoreWorld {
   readonly patience: Patience
   readonly fixture: StoreFixture
   store: Store
+  #other: Store | undefined
 
   constructor(fixture: StoreFixture) {
     this.fixture = fixture
@@ -43,6 +46,19 @@ export class StoreWorld {
     for (const letter of letters) await this.store.deadLetters.send(letter)
   }
 
+  /** Another process's store; the only one there is, where nobody else can get at the data. */
+  async beside(): Promise<Store> {
+    if (this.fixture.beside === undefined) return this.store
+    this.#other ??= await this.fixture.beside()
+    return this.#other
+  }
+
+  async close(): Promise<void> {
+    await this.#other?.close()
+    await this.store.close()
+    await this.fixture.cleanup?.()
+  }
+
   async restart(): Promise<Store> {
     await this.store.close()
     if (this.fixture.reopen === undefined) throw new Error('a durable store needs `reopen` in its fixture')
@@ -57,13 +73,11 @@ export function inStoreWorld({ test, setup }: StoreConformance, skipBecause?: st
   const define = testUnless(test, skipBecause)
   return (name, run) =>
     define(name, async () => {
-      const fixture = await setup()
-      const world = new StoreWorld(fixture)
+      const world = new StoreWorld(await setup())
       try {
         await run(world)
       } finally {
-        await world.store.close()
-        await fixture.cleanup?.()
+        await world.close()
       }
     })
 }

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
+import { inDurableStoreWorld, inStoreWorld, type StoreConformance } from './suite.ts'
+
+const NOON = 1_700_000_000_000
+
+/** How a channel stood so many milliseconds after noon. */
+export function snapshotOf(
+  channel: string,
+  ms: number,
+  change: Partial<ChannelSnapshot> = {},
+): ChannelSnapshot {
+  return {
+    v: 1,
+    at: NOON + ms,
+    channel,
+    depth: 7,
+    oldestAt: NOON - 60_000,
+    overAge: 2,
+    averageRetries: 1.5,
+    sampled: 7,
+    errors: [{ fingerprint: 'a1b2', name: 'TypeError', count: 4 }],
+    ...change,
+  }
+}
+
+/** Channel and milliseconds after noon of each, in the order of the list. */
+async function shown(snapshots: Snapshots, query?: SnapshotQuery): Promise<string[]> {
+  return (await snapshots.list(query)).map(({ channel, at }) => `${channel} ${at - NOON}`)
+}
+
+const BAD_QUERIES = [
+  [{ perChannel: 0 }, /query\.perChannel/],
+  [{ perChannel: 10_001 }, /query\.perChannel/],
+  [{ perChannel: 1.5 }, /query\.perChannel/],
+  [{ after: Number.NaN }, /query\.after/],
+  [{ before: 'noon' }, /query\.before/],
+  [{ channel: '' }, /query\.channel/],
+  [{ chanel: 'orders' }, /did you mean 'channel'/],
+] as const
+
+const BAD_SNAPSHOTS = [
+  [{ at: Number.NaN }, /snapshots\[1\]\.at/],
+  [{ at: 1.5 }, /snapshots\[1\]\.at/],
+  [{ channel: '' }, /snapshots\[1\]\.channel/],
+  [{ depth: -1 }, /snapshots\[1\]\.depth/],
+  [{ errors: [{ fingerprint: 'a', name: 'E', count: Number.POSITIVE_INFINITY }] }, /errors\[0\]\.count/],
+] as const
+
+/** Names that a store could take for something else. */
+const STRANGE = [
+  '__proto__',
+  'constructor',
+  "o'clock; --",
+  'a b',
+  'a/../b',
+  '%2e*?[x]',
+  '{x}:y',
+  'back\\slash',
+  'back\\u0000',
+  'nul\0',
+  'half\ud800',
+  'half\ud801',
+  'ümläut',
+  '\u{1f4ec}',
+  '\uffee',
+  'x'.repeat(1_000),
+]
+
+/** What the port of snapshots promises. */
+export function snapshotTests(suite: StoreConformance): void {
+  const it = inStoreWorld(suite)
+  const itDurable = inDurableStoreWorld(suite)
+
+  it('K7: snapshots are listed by channel, newest first, whole', async ({ store: { snapshots } }) => {
+    assert.deepEqual(await snapshots.list(), [])
+    const bare = snapshotOf('mails', 5, { depth: 0, oldestAt: undefined, errors: [] })
+    await snapshots.append([snapshotOf('orders', 5), bare])
+    await snapshots.append([snapshotOf('orders', 7), snapshotOf('orders', 6)])
+    await snapshots.append([])
+    assert.deepEqual(await shown(snapshots), ['mails 5', 'orders 7', 'orders 6', 'orders 5'])
+    const { oldestAt: _, ...kept } = bare
+    assert.deepEqual(await snapshots.list({ perChannel: 1 }), [kept, snapshotOf('orders', 7)])
+  })
+
+  it('K7: a channel has one snapshot of one moment, the one that came last', async ({
+    store: { snapshots },
+  }) => {
+    await snapshots.append([snapshotOf('orders', 1), snapshotOf('orders', 2), snapshotOf('mails', 1)])
+    const [later, last] = [1, 2].map(depth => snapshotOf('orders', 1, { depth }))
+    await snapshots.append([later!])
+    await snapshots.append([later!, last!])
+    assert.deepEqual(await snapshots.list({ channel: 'orders' }), [snapshotOf('orders', 2), last])
+    assert.deepEqual(await snapshots.list({ channel: 'mails' }), [snapshotOf('mails', 1)])
+  })
+
+  it('K7: a list is of a channel, of a time, and of so many for each channel', async ({
+    store: { snapshots },
+  }) => {
+    const all = ['mails', 'orders'].flatMap(channel =>
+      Array.from({ length: 15 }, (_, ms) => snapshotOf(channel, ms)),
+    )
+    await snapshots.append(all)
+    assert.equal((await snapshots.list()).length, 20)
+    assert.equal((await snapshots.list({ perChannel: 10_000 })).length, 30)
+    assert.deepEqual(await shown(snapshots, { channel: 'mails', perChannel: 2 }), ['mails 14', 'mails 13'])
+    const early = { after: NOON + 3, before: NOON + 5 }
+    assert.deepEqual(await shown(snapshots, early), ['mails 4', 'mails 3', 'orders 4', 'orders 3'])
+    assert.deepEqual(await shown(snapshots, { ...early, perChannel: 1 }), ['mails 4', 'orders 4'])
+    assert.deepEqual(await shown(snapshots, { channel: 'mails', after: NOON + 13.5 }), ['mails 14'])
+    assert.equal((await snapshots.list({ after: -1e300, before: 1e300, perChannel: 15 })).length, 30)
+    assert.deepEqual(await snapshots.list({ after: NOON + 15 }), [])
+    assert.deepEqual(await snapshots.list({ channel: 'unheard-of' }), [])
+    assert.deepEqual(await snapshots.list({ channel: 'order' }), [])
+  })
+
+  it('K7: a purge deletes what was taken before a time, and answers how many', async ({
+    store: { snapshots },
+  }) => {
+    await snapshots.append([1, 2, 3].flatMap(ms => [snapshotOf('orders', ms), snapshotOf('mails', ms)]))
+    await snapshots.append([snapshotOf('old', 1)])
+    assert.equal(await snapshots.purge(NOON), 0)
+    assert.equal(await snapshots.purge(NOON + 2.5), 5)
+    assert.equal(await snapshots.purge(NOON + 2.5), 0)
+    assert.deepEqual(await shown(snapshots), ['mails 3', 'orders 3'])
+    await snapshots.append([snapshotOf('old', 0), snapshotOf('orders', 1)])
+    assert.deepEqual(await shown(snapshots), ['mails 3', 'old 0', 'orders 3', 'orders 1'])
+    assert.equal(await snapshots.purge(Number.MAX_SAFE_INTEGER), 4)
+    assert.deepEqual(await snapshots.list(), [])
+    await assert.rejects(snapshots.purge(Number.NaN), { code: 'LAZARET_OPTIONS_INVALID' })
+  })
+
+  it('K7: any name is a channel, found by exactly that name', async ({ store: { snapshots } }) => {
+    await snapshots.append(STRANGE.map((channel, depth) => snapshotOf(channel, 0, { depth })))
+    for (const [depth, channel] of STRANGE.entries())
+      assert.deepEqual(await snapshots.list({ channel }), [snapshotOf(channel, 0, { depth })])
+    const all = await snapshots.list()
+    assert.deepEqual(
+      all.map(({ channel }) => channel),
+      [...STRANGE].sort(),
+    )
+    const errors = [{ fingerprint: 'a\0b', name: 'half \ud800 "quoted"', count: 1 }]
+    await snapshots.append([snapshotOf('orders', 0, { errors })])
+    assert.deepEqual(await snapshots.list({ channel: 'orders' }), [snapshotOf('orders', 0, { errors })])
+    assert.equal(await snapshots.purge(NOON + 1), STRANGE.length + 1)
+  })
+
+  it('K7: a thousand channels at once are all there, more than are read or deleted at once', async ({
+    store: { snapshots },
+  }) => {
+    const channels = Array.from({ length: 1_000 }, (_, index) => `channel-${index}`)
+    for (let ms = 0; ms < 3; ms++) await snapshots.append(channels.map(channel => snapshotOf(channel, ms)))
+    const all = await snapshots.list()
+    assert.equal(all.length, 3_000)
+    assert.deepEqual(
+      all.filter((_, index) => index % 3 === 0).map(({ channel }) => channel),
+      [...channels].sort(),
+    )
+    assert.equal((await snapshots.list({ perChannel: 1 })).length, 1_000)
+    assert.equal(await snapshots.purge(NOON + 3), 3_000)
+    assert.deepEqual(await snapshots.list(), [])
+  })
+
+  it('K7: what several append at the same moment is all there, once', async world => {
+    const parts = [world.store, await world.beside()].map(({ snapshots }) => snapshots)
+    const channels = Array.from({ length: 50 }, (_, index) => `channel-${index}`)
+    const rounds = [0, 1, 2, 3, 4].flatMap(ms =>
+      parts.map((part, who) => {
+        const taken = channels.map(channel => snapshotOf(channel, ms))
+        return part.append(who === 0 ? taken : taken.toReversed())
+      }),
+    )
+    await Promise.all(rounds)
+    for (const part of parts) {
+      const all = await part.list()
+      assert.equal(all.length, 250)
+      assert.deepEqual(new Set(all.map(({ channel }) => channel)), new Set(channels))
+    }
+    const purged = await Promise.all(parts.map(part => part.purge(NOON + 4)))
+    assert.equal(
+      purged.reduce((sum, each) => sum + each),
+      200,
+    )
+    for (const part of parts) assert.equal((await part.list()).length, 50)
+  })
+
+  it('K7: a query that means nothing is refused, and so is what is no snapshot', async ({
+    store: { snapshots },
+  }) => {
+    const code = 'LAZARET_OPTIONS_INVALID'
+    for (const [query, message] of BAD_QUERIES)
+      await assert.rejects(snapshots.list(query as never), { code, message })
+    for (const [change, message] of BAD_SNAPSHOTS) {
+      const [good, bad] = [snapshotOf('orders', 1), snapshotOf('orders', 2, change)]
+      await assert.rejects(snapshots.append([good, bad]), { code, message })
+    }
+    assert.deepEqual(await snapshots.list(), [])
+  })
+
+  it('K7: after close it says so', async ({ store }) => {
+    const { snapshots } = store
+    await store.close()
+    const closed = { code: 'LAZARET_STORE_CLOSED' }
+    await assert.rejects(snapshots.append([]), closed)
+    await assert.rejects(snapshots.append([snapshotOf('orders', 1)]), closed)
+    await assert.rejects(snapshots.list(), closed)
+    await assert.rejects(snapshots.list({ channel: 'orders' }), closed)
+    await assert.rejects(snapshots.purge(NOON), closed)
+  })
+
+  itDurable('K7: snapshots survive a restart, and what was purged stays purged', async world => {
+    const { snapshots: before } = world.store
+    await before.append([1, 2, 3].map(ms => snapshotOf('orders', ms)))
+    await before.append([snapshotOf('orders', 3, { depth: 0 }), snapshotOf('__proto__', 3)])
+    assert.equal(await before.purge(NOON + 2), 1)
+    const { snapshots } = await world.restart()
+    assert.deepEqual(await snapshots.list(), [
+      snapshotOf('__proto__', 3),
+      snapshotOf('orders', 3, { depth: 0 }),
+      snapshotOf('orders', 2),
+    ])
+  })
+}
