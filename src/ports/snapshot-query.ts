@@ -6,11 +6,14 @@ import type { ChannelSnapshot, SnapshotQuery } from './snapshots.ts'
 
 export const DEFAULT_SNAPSHOTS_PER_CHANNEL = 10
 export const MOST_SNAPSHOTS_PER_CHANNEL = 10_000
+/** No snapshot is taken before the one, or at the other. */
+export const EARLIEST = 0
+export const NEVER: number = MAX_TIME_MS + 1
 
 const queryRules = {
   channel: optional(text()),
-  after: withDefault(number(), 0),
-  before: withDefault(number(), MAX_TIME_MS + 1),
+  after: withDefault(number(), EARLIEST),
+  before: withDefault(number(), NEVER),
   perChannel: withDefault(
     integer({ min: 1, max: MOST_SNAPSHOTS_PER_CHANNEL }),
     DEFAULT_SNAPSHOTS_PER_CHANNEL,
@@ -37,7 +40,7 @@ export function resolvePurge(before: number): number {
 
 /** Snapshots have whole milliseconds, so that the next whole one is the same bound. */
 function boundOf(ms: number): number {
-  return Math.min(MAX_TIME_MS + 1, Math.max(0, Math.ceil(ms)))
+  return Math.min(NEVER, Math.max(EARLIEST, Math.ceil(ms)))
 }
 
 /** Which of these a query asks for, for stores that have them all at hand. */

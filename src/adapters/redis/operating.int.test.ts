@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findRedis } from '../../../test/services/redis.ts'
 import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
 import { itemsOf, replayOf } from '../../testing/conformance/store/replays.ts'
+import { snapshotOf } from '../../testing/conformance/store/snapshots.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { openRedis, type RedisStore, redisLedger } from './index.ts'
@@ -39,6 +40,21 @@ describe.runIf(found.found)(`Redis replays${why}`, () => {
     })
     expect(await store.replays.get('one')).toBeUndefined()
     expect(await store.replays.items('one')).toEqual([])
+  })
+})
+
+describe.runIf(found.found)(`Redis snapshots${why}`, () => {
+  it('K7: of what was purged no key is left, and no name of a channel', async () => {
+    const prefix = uniqueName('purged')
+    const purged = openRedis({ url: server!.url, clock, prefix })
+    const keys = async () => String(await server!.node!.command('KEYS', `{${prefix}}*`))
+    await purged.snapshots.append([snapshotOf('orders', 1), snapshotOf('mails', 1), snapshotOf('mails', 2)])
+    expect(await purged.snapshots.purge(snapshotOf('mails', 2).at)).toBe(2)
+    const names = await server!.node!.command('SMEMBERS', `{${prefix}}:snapshots:channels`)
+    expect(names).toEqual(['mails'])
+    expect(await purged.snapshots.purge(snapshotOf('mails', 3).at)).toBe(1)
+    expect(await keys()).toBe('')
+    await purged.close()
   })
 })
 

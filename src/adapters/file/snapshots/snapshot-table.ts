@@ -20,9 +20,9 @@ export class SnapshotTable implements JournalUser, Keeper {
     this.#onClosed = onClosed
   }
 
-  /** In the order of a list. */
+  /** Which a query asks for. */
   select({ channel, after, before, perChannel }: ResolvedSnapshotQuery): Moment[] {
-    const channels = channel === undefined ? [...this.#channels.keys()].sort() : [channel]
+    const channels = channel === undefined ? [...this.#channels.keys()] : [channel]
     return channels.flatMap(each => {
       const found: Moment[] = []
       const moments = this.#channels.get(each)
@@ -43,6 +43,13 @@ export class SnapshotTable implements JournalUser, Keeper {
       const row = known?.find(at) ?? 0
       return known?.has(row, at) ? [known.placeOf(row)] : []
     })
+  }
+
+  /** In the order they were written in, so that few reads get many of them. */
+  asWritten(moments: readonly Moment[]): Moment[] {
+    const placed = moments.map(moment => ({ moment, place: this.placesOf([moment])[0]! }))
+    placed.sort((a, b) => a.place.segment - b.place.segment || a.place.offset - b.place.offset)
+    return placed.map(({ moment }) => moment)
   }
 
   hasBefore(before: number): boolean {

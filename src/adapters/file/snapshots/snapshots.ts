@@ -1,4 +1,4 @@
-import { resolveSnapshots } from '../../../ports/snapshot-check.ts'
+import { compareSnapshots, resolveSnapshots } from '../../../ports/snapshot-check.ts'
 import { resolvePurge, resolveSnapshotQuery } from '../../../ports/snapshot-query.ts'
 import { portionsOf } from '../../../ports/snapshot-rows.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
@@ -48,11 +48,11 @@ export class FileSnapshots implements Snapshots {
     const { journal, table } = await this.#door.enter()
     await journal.refresh()
     const found: ChannelSnapshot[] = []
-    for (const portion of portionsOf(table.select(wanted))) {
+    for (const portion of portionsOf(table.asWritten(table.select(wanted)))) {
       const records = await journal.read(() => table.placesOf(portion))
       for (const { text } of records) found.push(JSON.parse(text))
     }
-    return found
+    return found.sort(compareSnapshots)
   }
 
   async purge(before: number): Promise<number> {

@@ -1,10 +1,11 @@
 import type { Door } from '../../../ports/door.ts'
 import { resolveSnapshots } from '../../../ports/snapshot-check.ts'
-import { type ResolvedSnapshotQuery, resolvePurge } from '../../../ports/snapshot-query.ts'
+import { EARLIEST, NEVER, type ResolvedSnapshotQuery, resolvePurge } from '../../../ports/snapshot-query.ts'
 import { listRows, portionsOf, purgeRows, rowOf } from '../../../ports/snapshot-rows.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
 import { ask } from '../ask.ts'
 import type { PgPool } from '../client.ts'
+import { Conditions } from '../letters/letter-filter.ts'
 import { asTime } from '../text.ts'
 
 // The columns cross one by one: taken out of a whole row by ->> a text with NUL in it would be an error.
@@ -23,11 +24,11 @@ const CHANNELS = `with recursive channels as (
   )`
 const LIST_CHANNELS = `${CHANNELS} select channel from channels where channel is not null`
 
-const LIST = `select s.body::text as body
+const list = (inTime: string) => `select s.body::text as body
   from json_array_elements_text($1::json) with ordinality as wanted (channel, place)
   cross join lateral (
     select at, body from lazaret.snapshots
-    where channel = wanted.channel and at >= ${asTime(2)} and at < ${asTime(3)} order by at desc limit $4
+    where channel = wanted.channel and ${inTime} order by at desc limit $2
   ) s
   order by wanted.place, s.at desc`
 
@@ -88,8 +89,11 @@ export class PostgresSnapshots implements Snapshots {
     channels: readonly string[],
     { after, before, perChannel }: Omit<ResolvedSnapshotQuery, 'channel'>,
   ): Promise<readonly string[]> {
-    const values = [JSON.stringify(channels), after, before, perChannel]
-    const { rows } = await ask(this.#open, 'listing snapshots', LIST, values)
+    const conditions = new Conditions(JSON.stringify(channels), perChannel)
+    // A bound that says nothing would look like one that few rows are within: then all of a channel are sorted.
+    if (after > EARLIEST) conditions.add(after, parameter => `at >= ${asTime(parameter)}`)
+    if (before < NEVER) conditions.add(before, parameter => `at < ${asTime(parameter)}`)
+    const { rows } = await ask(this.#open, 'listing snapshots', list(conditions.text), conditions.values)
     return rows.map(({ body }) => body)
   }
 
