@@ -25,11 +25,10 @@ export interface SnapshotRows {
   /** Every channel that has a snapshot, in any order. */
   channels(): Promise<readonly string[]>
   /** The texts of these channels' snapshots, in the order of the channels and newest first. */
-  bodies(
-    channels: readonly string[],
-    query: Omit<ResolvedSnapshotQuery, 'channel'>,
-  ): Promise<readonly string[]>
+  bodies(channels: readonly string[], wanted: WantedRows): Promise<readonly string[]>
 }
+
+export type WantedRows = Omit<ResolvedSnapshotQuery, 'channel'>
 
 /** A list, read in portions. */
 export async function listRows(
@@ -41,8 +40,24 @@ export async function listRows(
   const atOnce = Math.max(1, Math.floor(SNAPSHOTS_AT_ONCE / wanted.perChannel))
   const found: ChannelSnapshot[] = []
   for (const portion of portionsOf(channels, atOnce))
-    for (const body of await rows.bodies(portion, wanted)) found.push(JSON.parse(body))
+    for await (const some of newestOf(rows, portion, wanted)) found.push(...some)
   return found
+}
+
+/** One channel alone may have more than are read in one step: then the next step goes on before the oldest of the last. */
+async function* newestOf(
+  rows: SnapshotRows,
+  channels: readonly string[],
+  { after, before, perChannel }: WantedRows,
+): AsyncGenerator<readonly ChannelSnapshot[]> {
+  for (let left = perChannel, bound = before; left > 0; ) {
+    const most = Math.min(left, SNAPSHOTS_AT_ONCE)
+    const bodies = await rows.bodies(channels, { after, before: bound, perChannel: most })
+    const snapshots = bodies.map((body): ChannelSnapshot => JSON.parse(body))
+    yield snapshots
+    bound = snapshots.at(-1)?.at ?? bound
+    left = snapshots.length < most ? 0 : left - most
+  }
 }
 
 export function* portionsOf<T>(all: readonly T[], atOnce = SNAPSHOTS_AT_ONCE): Generator<readonly T[]> {

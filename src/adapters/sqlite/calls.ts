@@ -7,8 +7,7 @@ import type { GroupPlace } from '../../ports/group-query.ts'
 import type { GroupQuery, TriageChange } from '../../ports/groups.ts'
 import type { LetterPlace } from '../../ports/letter-query.ts'
 import type { ItemStatus, ReplayCounts, ReplayState } from '../../ports/replays.ts'
-import type { ResolvedSnapshotQuery } from '../../ports/snapshot-query.ts'
-import type { SnapshotRow } from '../../ports/snapshot-rows.ts'
+import type { SnapshotRow, WantedRows } from '../../ports/snapshot-rows.ts'
 
 /** A letter as it is stored. A tuple, because the names of fields would be copied with every one of them. */
 export type LetterRow = readonly [
@@ -182,7 +181,7 @@ export interface ReadCalls {
   listJournal(): readonly JournalRow[]
   listAudit(query: AuditQuery, limit: number, before: number | undefined): readonly AuditRow[]
   snapshotChannels(): readonly string[]
-  listSnapshots(channels: readonly string[], query: Omit<ResolvedSnapshotQuery, 'channel'>): readonly string[]
+  listSnapshots(channels: readonly string[], query: WantedRows): readonly string[]
 }
 
 /** Requests; none of them means that the thread shall end. */

@@ -284,7 +284,7 @@ const WHOLE_STORES: readonly Break<Store>[] = [
   ],
   [
     'purges a portion of the snapshots',
-    'K7: a thousand channels at once',
+    'K7: a thousand channels',
     ({ snapshots }) => ({
       snapshots: changed<Snapshots>(snapshots, whole => ({
         purge: async before => {

@@ -1,7 +1,7 @@
 import type { Door } from '../../../ports/door.ts'
 import { resolveSnapshots } from '../../../ports/snapshot-check.ts'
-import { EARLIEST, NEVER, type ResolvedSnapshotQuery, resolvePurge } from '../../../ports/snapshot-query.ts'
-import { listRows, portionsOf, purgeRows, rowOf } from '../../../ports/snapshot-rows.ts'
+import { EARLIEST, NEVER, resolvePurge } from '../../../ports/snapshot-query.ts'
+import { listRows, portionsOf, purgeRows, rowOf, type WantedRows } from '../../../ports/snapshot-rows.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
 import { ask } from '../ask.ts'
 import type { PgPool } from '../client.ts'
@@ -87,7 +87,7 @@ export class PostgresSnapshots implements Snapshots {
 
   async #bodies(
     channels: readonly string[],
-    { after, before, perChannel }: Omit<ResolvedSnapshotQuery, 'channel'>,
+    { after, before, perChannel }: WantedRows,
   ): Promise<readonly string[]> {
     const conditions = new Conditions(JSON.stringify(channels), perChannel)
     // A bound that says nothing would look like one that few rows are within: then all of a channel are sorted.

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { ResolvedSnapshotQuery } from '../../../ports/snapshot-query.ts'
-import type { SnapshotRow } from '../../../ports/snapshot-rows.ts'
+import type { SnapshotRow, WantedRows } from '../../../ports/snapshot-rows.ts'
 import { all } from './rows.ts'
 
 /** What is asked of one channel after the other walks the index; all channels at once would read the whole table. */
@@ -63,10 +62,7 @@ export class SnapshotReader {
     return [...this.#channels.all()]
   }
 
-  list(
-    channels: readonly string[],
-    { after, before, perChannel }: Omit<ResolvedSnapshotQuery, 'channel'>,
-  ): readonly string[] {
+  list(channels: readonly string[], { after, before, perChannel }: WantedRows): readonly string[] {
     return channels.flatMap(channel =>
       all<{ body: string }>(this.#newest, channel, after, before, perChannel).map(({ body }) => body),
     )

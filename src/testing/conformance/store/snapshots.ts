@@ -145,7 +145,7 @@ export function snapshotTests(suite: StoreConformance): void {
     assert.equal(await snapshots.purge(NOON + 1), STRANGE.length + 1)
   })
 
-  it('K7: a thousand channels at once are all there, more than are read or deleted at once', async ({
+  it('K7: a thousand channels, and thousands of one, are all there: more than are read or deleted at once', async ({
     store: { snapshots },
   }) => {
     const channels = Array.from({ length: 1_000 }, (_, index) => `channel-${index}`)
@@ -157,8 +157,13 @@ export function snapshotTests(suite: StoreConformance): void {
       [...channels].sort(),
     )
     assert.equal((await snapshots.list({ perChannel: 1 })).length, 1_000)
-    assert.equal(await snapshots.purge(NOON + 3), 3_000)
-    assert.deepEqual(await snapshots.list(), [])
+    const often = Array.from({ length: 2_500 }, (_, ms) => snapshotOf('often', ms))
+    await snapshots.append(often)
+    const newest = async (perChannel: number) => await snapshots.list({ channel: 'often', perChannel })
+    assert.deepEqual(await newest(10_000), often.toReversed())
+    assert.deepEqual(await newest(2_300), often.toReversed().slice(0, 2_300))
+    assert.equal(await snapshots.purge(NOON + 3), 3_003)
+    assert.equal((await snapshots.list({ perChannel: 10_000 })).length, 2_497)
   })
 
   it('K7: what several append at the same moment is all there, once', async world => {
