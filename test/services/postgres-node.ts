@@ -1,12 +1,11 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chown, mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { chown, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
-import { systemClock } from '../../src/ports/system-clock.ts'
 import { freePorts } from './free-ports.ts'
+import { logIn, ServerProcess, spawnIn } from './server-process.ts'
 
 const run = promisify(execFile)
 const START_MS = 60_000
@@ -19,15 +18,24 @@ type Owner = { readonly uid: number; readonly gid: number } | undefined
 export class PostgresNode {
   readonly folder: string
   readonly port: number
-  readonly #binaries: string
-  readonly #owner: Owner
-  #server: ChildProcess | undefined
+  readonly #server: ServerProcess
 
   private constructor(folder: string, port: number, binaries: string, owner: Owner) {
     this.folder = folder
     this.port = port
-    this.#binaries = binaries
-    this.#owner = owner
+    const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
+    const words = ['-D', join(folder, 'data'), ...settings.flatMap(setting => ['-c', setting])]
+    this.#server = new ServerProcess({
+      name: 'Postgres',
+      startMs: START_MS,
+      pollMs: POLL_MS,
+      spawn: () => spawnIn(folder, join(binaries, 'postgres'), words, owner),
+      answers: () => this.#answers(),
+      log: logIn(folder),
+      // After a kill the processes of its connections may be there for a moment, and it refuses to start beside them.
+      isTriedAgain: true,
+      isGroup: false,
+    })
   }
 
   /** `binaries` is the folder of `initdb` and `postgres`. */
@@ -46,57 +54,29 @@ export class PostgresNode {
     return `postgres://postgres@127.0.0.1:${this.port}/postgres`
   }
 
-  /** After a kill the processes of its connections may be there for a moment, and it refuses to start beside them. */
   async start(): Promise<void> {
-    const giveUpAt = systemClock.now() + START_MS
-    while (!(await this.#answers())) {
-      if (systemClock.now() > giveUpAt) throw new Error(`Postgres did not start:\n${await this.#log()}`)
-      if (this.#server === undefined || hasEnded(this.#server)) this.#server = await this.#spawn()
-      await new Promise<void>(resolve => systemClock.schedule(POLL_MS, resolve))
-    }
+    await this.#server.start()
   }
 
   /** As a power cut does it. */
   async kill(): Promise<void> {
-    await this.#end('SIGKILL')
+    await this.#server.end('SIGKILL')
   }
 
   /** In immediate mode: no checkpoint, as after a crash of the server. The next start recovers from its log. */
   async crash(): Promise<void> {
-    await this.#end('SIGQUIT')
+    await this.#server.end('SIGQUIT')
   }
 
   /** At once: connections are ended and their transactions rolled back. */
   async stop(): Promise<void> {
-    await this.#end('SIGINT')
+    await this.#server.end('SIGINT')
   }
 
   async remove(): Promise<void> {
     await this.kill()
     // The processes of its connections may still write while they end.
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: POLL_MS })
-  }
-
-  async #spawn(): Promise<ChildProcess> {
-    const log = await open(join(this.folder, 'log'), 'a')
-    const settings = [`port=${this.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
-    const words = ['-D', join(this.folder, 'data'), ...settings.flatMap(setting => ['-c', setting])]
-    const server = spawn(join(this.#binaries, 'postgres'), words, {
-      ...this.#owner,
-      cwd: this.folder,
-      stdio: ['ignore', log.fd, log.fd],
-    })
-    await log.close()
-    return server
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    const server = this.#server
-    this.#server = undefined
-    if (server === undefined || hasEnded(server)) return
-    const ended = once(server, 'exit')
-    server.kill(signal)
-    await ended
   }
 
   async #answers(): Promise<boolean> {
@@ -111,14 +91,6 @@ export class PostgresNode {
       await client.end().catch(() => {})
     }
   }
-
-  async #log(): Promise<string> {
-    return (await readFile(join(this.folder, 'log'), 'utf8').catch(() => 'it wrote no log')).slice(-2_000)
-  }
-}
-
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null
 }
 
 async function unprivileged(): Promise<Owner> {

@@ -1,12 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { connect } from 'amqplib'
-import { systemClock } from '../../src/ports/system-clock.ts'
 import { freePorts } from './free-ports.ts'
+import { ServerProcess } from './server-process.ts'
 
 const START_MS = 90_000
 const POLL_MS = 100
@@ -18,7 +17,7 @@ export class RabbitmqNode {
   readonly #binary: string
   readonly #env: NodeJS.ProcessEnv
   readonly #epmd: ChildProcess
-  #server: ChildProcess | undefined
+  readonly #server: ServerProcess
 
   private constructor(folder: string, port: number, binary: string, env: NodeJS.ProcessEnv) {
     this.folder = folder
@@ -27,6 +26,17 @@ export class RabbitmqNode {
     this.#env = env
     // As a child of ours it can be ended; started by Erlang itself it would stay behind as a daemon.
     this.#epmd = spawn('epmd', ['-address', '127.0.0.1', '-port', env['ERL_EPMD_PORT']!], { stdio: 'ignore' })
+    this.#server = new ServerProcess({
+      name: 'RabbitMQ',
+      startMs: START_MS,
+      pollMs: POLL_MS,
+      spawn: async () => spawn(binary, [], { env, stdio: 'ignore', detached: true }),
+      answers: () => this.#answers(),
+      log: join(folder, 'log', `${env['RABBITMQ_NODENAME']}.log`),
+      isTriedAgain: false,
+      // The script and the Erlang machine it started.
+      isGroup: true,
+    })
   }
 
   static async create(binary: string): Promise<RabbitmqNode> {
@@ -67,32 +77,25 @@ export class RabbitmqNode {
   }
 
   async start(): Promise<void> {
-    const server = spawn(this.#binary, [], { env: this.#env, stdio: 'ignore', detached: true })
-    this.#server = server
-    const giveUpAt = systemClock.now() + START_MS
-    while (!(await this.#answers())) {
-      if (server.exitCode !== null || systemClock.now() > giveUpAt)
-        throw new Error(`RabbitMQ did not start:\n${await this.#log()}`)
-      await new Promise<void>(resolve => systemClock.schedule(POLL_MS, resolve))
-    }
+    await this.#server.start()
   }
 
   /** As a power cut does it. */
   async kill(): Promise<void> {
-    await this.#end('SIGKILL')
+    await this.#server.end('SIGKILL')
   }
 
   async stop(): Promise<void> {
-    await this.#end('SIGTERM')
+    await this.#server.end('SIGTERM')
   }
 
   /** It stands still: connections stay, and nothing answers. */
   freeze(): void {
-    this.#signal('SIGSTOP')
+    this.#server.signal('SIGSTOP')
   }
 
   thaw(): void {
-    this.#signal('SIGCONT')
+    this.#server.signal('SIGCONT')
   }
 
   /** What an operator types, such as `set_vm_memory_high_watermark 0.4`. */
@@ -107,20 +110,6 @@ export class RabbitmqNode {
     await rm(this.folder, { recursive: true, force: true })
   }
 
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    const server = this.#server
-    this.#server = undefined
-    if (server?.pid === undefined || server.exitCode !== null || server.signalCode !== null) return
-    const ended = once(server, 'exit')
-    this.#signal(signal, server)
-    await ended
-  }
-
-  /** The script and the Erlang machine it started are one group. */
-  #signal(signal: NodeJS.Signals, server = this.#server): void {
-    if (server?.pid !== undefined) process.kill(-server.pid, signal)
-  }
-
   async #answers(): Promise<boolean> {
     try {
       await (await connect(this.url, { timeout: 2_000 })).close()
@@ -128,13 +117,5 @@ export class RabbitmqNode {
     } catch {
       return false
     }
-  }
-
-  async #log(): Promise<string> {
-    const name = this.#env['RABBITMQ_NODENAME']
-    const text = await readFile(join(this.folder, 'log', `${name}.log`), 'utf8').catch(
-      () => 'it wrote no log',
-    )
-    return text.slice(-2_000)
   }
 }

@@ -1,11 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from 'redis'
-import { systemClock } from '../../src/ports/system-clock.ts'
 import { freePorts } from './free-ports.ts'
+import { logIn, ServerProcess, spawnIn } from './server-process.ts'
 
 const START_MS = 30_000
 const POLL_MS = 20
@@ -24,13 +22,28 @@ const CONFIG: RedisConfig = {
 export class RedisNode {
   readonly folder: string
   readonly port: number
-  readonly #config: RedisConfig
-  #server: ChildProcess | undefined
+  readonly #server: ServerProcess
 
   private constructor(folder: string, port: number, config: RedisConfig) {
     this.folder = folder
     this.port = port
-    this.#config = config
+    const where = { bind: '127.0.0.1', port: String(port), dir: folder, daemonize: 'no' }
+    const settings = Object.entries({ ...where, ...config })
+    this.#server = new ServerProcess({
+      name: 'Redis',
+      startMs: START_MS,
+      pollMs: POLL_MS,
+      spawn: () =>
+        spawnIn(
+          folder,
+          'redis-server',
+          settings.flatMap(([name, value]) => [`--${name}`, value]),
+        ),
+      answers: () => this.#answers(),
+      log: logIn(folder),
+      isTriedAgain: true,
+      isGroup: false,
+    })
   }
 
   static async create(config: RedisConfig = {}): Promise<RedisNode> {
@@ -45,30 +58,25 @@ export class RedisNode {
 
   /** Resolves when it answers, with its data read. */
   async start(): Promise<void> {
-    const giveUpAt = systemClock.now() + START_MS
-    while (!(await this.#answers())) {
-      if (systemClock.now() > giveUpAt) throw new Error(`Redis did not start:\n${await this.#log()}`)
-      if (this.#server === undefined || hasEnded(this.#server)) this.#server = await this.#spawn()
-      await new Promise<void>(resolve => systemClock.schedule(POLL_MS, resolve))
-    }
+    await this.#server.start()
   }
 
   /** As a crash does it. */
   async kill(): Promise<void> {
-    await this.#end('SIGKILL')
+    await this.#server.end('SIGKILL')
   }
 
   async stop(): Promise<void> {
-    await this.#end('SIGTERM')
+    await this.#server.end('SIGTERM')
   }
 
   /** It keeps its connections and answers nothing. */
   freeze(): void {
-    this.#server?.kill('SIGSTOP')
+    this.#server.signal('SIGSTOP')
   }
 
   thaw(): void {
-    this.#server?.kill('SIGCONT')
+    this.#server.signal('SIGCONT')
   }
 
   /** Any command, on a connection of its own: `CONFIG SET maxmemory 10mb`. */
@@ -88,41 +96,11 @@ export class RedisNode {
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: POLL_MS })
   }
 
-  async #spawn(): Promise<ChildProcess> {
-    const log = await open(join(this.folder, 'log'), 'a')
-    const where = { bind: '127.0.0.1', port: String(this.port), dir: this.folder, daemonize: 'no' }
-    const words = Object.entries({ ...where, ...this.#config }).flatMap(([name, value]) => [
-      `--${name}`,
-      value,
-    ])
-    const server = spawn('redis-server', words, { cwd: this.folder, stdio: ['ignore', log.fd, log.fd] })
-    await log.close()
-    return server
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    const server = this.#server
-    this.#server = undefined
-    if (server === undefined || hasEnded(server)) return
-    const ended = once(server, 'exit')
-    server.kill(signal)
-    await ended
-  }
-
   async #answers(): Promise<boolean> {
-    if (this.#server === undefined || hasEnded(this.#server)) return false
     try {
       return (await this.command('PING')) === 'PONG'
     } catch {
       return false
     }
   }
-
-  async #log(): Promise<string> {
-    return (await readFile(join(this.folder, 'log'), 'utf8').catch(() => 'it wrote no log')).slice(-2_000)
-  }
-}
-
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null
 }
