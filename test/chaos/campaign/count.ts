@@ -5,19 +5,10 @@ import { RabbitmqOutside } from '../../support/rabbitmq.ts'
 import type { Effects } from './effects.ts'
 import type { Kind } from './plan.ts'
 import { CHANNEL } from './settings.ts'
+import { type Verdict, verdictOn } from './verdict.ts'
 
 /** What became of all messages. */
-export interface Findings {
-  readonly handled: number
-  readonly dead: number
-  /** Neither handled nor dead. */
-  readonly lost: number
-  /** Handled, and dead as well. */
-  readonly both: number
-  /** Dead, though they could have been handled. */
-  readonly wronged: number
-  /** Handled, though nobody could. */
-  readonly impossible: number
+export interface Findings extends Verdict {
   /** Still waiting on the server. */
   readonly left: number
   /** Letters of one message beyond its first. */
@@ -37,21 +28,14 @@ export async function countUp(
   effects: Effects,
   outcomes: ReadonlyMap<string, number>,
 ): Promise<Findings> {
-  const handled = effects.ids()
   const letters = await lettersAt(url)
   const dead = new Set(letters)
   const { ready = 0, waiting, suspects } = await withAdmin({ url }, admin => admin.status(CHANNEL))
   const kindOf = (event: LazaretEvent) => (event.payload as { kind: Kind }).kind
   const canBeHandled = (event: LazaretEvent) => kindOf(event) === 'fine' || kindOf(event) === 'transient'
-  const count = (isSo: (event: LazaretEvent) => boolean) => events.filter(isSo).length
   const { afterKill, unexplained } = effects.repeats()
   return {
-    handled: handled.size,
-    dead: dead.size,
-    lost: count(({ id }) => !handled.has(id) && !dead.has(id)),
-    both: count(({ id }) => handled.has(id) && dead.has(id)),
-    wronged: count(event => dead.has(event.id) && canBeHandled(event)),
-    impossible: count(event => handled.has(event.id) && !canBeHandled(event)),
+    ...verdictOn(events, effects.ids(), dead, canBeHandled),
     left: ready + waiting + suspects,
     doubleLetters: letters.length - dead.size,
     skipped: outcomes.get('skipped') ?? 0,

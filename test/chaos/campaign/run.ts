@@ -1,57 +1,19 @@
-import { parseArgs } from 'node:util'
 import { findRabbitmq } from '../../services/rabbitmq.ts'
-import { whole } from './arguments.ts'
 import { runCampaign } from './campaign.ts'
+import { onOwnServer, progress, runAsCommand } from './command.ts'
 import { reportOf, violationsOf } from './report.ts'
 
-const USAGE =
-  'usage: npm run chaos:rabbitmq -- [--messages 50000] [--seed 1] [--queues quorum|classic] [--kills 10] [--cuts 20] [--restarts 3] [--hangs 2] [--freezes 2]'
-
-const print = (line: string) => process.stdout.write(`${line}\n`)
-
-try {
-  const { values } = parseArgs({
-    options: {
-      messages: { type: 'string', default: '50000' },
-      seed: { type: 'string', default: '1' },
-      queues: { type: 'string', default: 'quorum' },
-      kills: { type: 'string', default: '10' },
-      cuts: { type: 'string', default: '20' },
-      restarts: { type: 'string', default: '3' },
-      hangs: { type: 'string', default: '2' },
-      freezes: { type: 'string', default: '2' },
-    },
-  })
-  if (values.queues !== 'quorum' && values.queues !== 'classic')
-    throw new Error(`'${values.queues}' is no type of queue`)
-  await run({
-    seed: whole(values.seed),
-    messages: whole(values.messages),
-    queueType: values.queues,
-    troubles: {
-      kill: whole(values.kills),
-      cut: whole(values.cuts),
-      restart: whole(values.restarts),
-      hang: whole(values.hangs),
-      freeze: whole(values.freezes),
-    },
-  })
-} catch (error) {
-  process.stderr.write(`chaos: ${error instanceof Error ? error.message : error}; ${USAGE}\n`)
-  process.exitCode = 2
-}
-
-async function run(options: Parameters<typeof runCampaign>[0]): Promise<void> {
-  const found = await findRabbitmq()
-  if (!found.found || !found.isPrivate) throw new Error('it needs a RabbitMQ of its own, to kill it')
-  const server = await found.start()
-  try {
-    const result = await runCampaign(options, server.node!, line => process.stderr.write(`${line}\n`))
-    for (const line of reportOf(result)) print(line)
-    const violations = violationsOf(result)
-    for (const violation of violations) print(`VIOLATION: ${violation}`)
-    if (violations.length > 0) process.exitCode = 1
-  } finally {
-    await server.close()
-  }
-}
+await runAsCommand({
+  name: 'chaos:rabbitmq',
+  numbers: { messages: 50_000, seed: 1, kills: 10, cuts: 20, restarts: 3, hangs: 2, freezes: 2 },
+  others: { queues: { type: 'string', default: 'quorum' } },
+  async run({ seed, messages, kills, cuts, restarts, hangs, freezes, queues }) {
+    if (queues !== 'quorum' && queues !== 'classic') throw new Error(`'${queues}' is no type of queue`)
+    const troubles = { kill: kills, cut: cuts, restart: restarts, hang: hangs, freeze: freezes }
+    const options = { seed, messages, queueType: queues, troubles } as const
+    const result = await onOwnServer('RabbitMQ', await findRabbitmq(), ({ node }) =>
+      runCampaign(options, node!, progress),
+    )
+    return { report: reportOf(result), violations: violationsOf(result) }
+  },
+})

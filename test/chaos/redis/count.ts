@@ -1,20 +1,11 @@
 import { redisDeadLetters, redisStreams } from '../../../src/adapters/redis/index.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
 import type { Effects } from '../campaign/effects.ts'
+import { type Verdict, verdictOn } from '../campaign/verdict.ts'
 import { CHANNEL, type Kind } from './plan.ts'
 
 /** What became of all events. */
-export interface Findings {
-  readonly handled: number
-  readonly dead: number
-  /** Neither handled nor dead. */
-  readonly lost: number
-  /** Handled, and dead as well. */
-  readonly both: number
-  /** Dead, though they could have been handled. */
-  readonly wronged: number
-  /** Handled, though nobody could. */
-  readonly impossible: number
+export interface Findings extends Verdict {
   /** Still on the server. */
   readonly left: number
   /** Effects that were to happen a second time, and were turned away by the effect's own transaction. */
@@ -26,20 +17,11 @@ export async function countUp(
   events: readonly LazaretEvent[],
   effects: Effects,
 ): Promise<Findings> {
-  const handled = effects.ids()
-  const dead = await lettersAt(url)
-  const left = await depthAt(url)
-  const kindOf = (event: LazaretEvent) => (event.payload as { kind: Kind }).kind
-  const count = (isSo: (event: LazaretEvent) => boolean) => events.filter(isSo).length
+  const canBeHandled = (event: LazaretEvent) => (event.payload as { kind: Kind }).kind !== 'permanent'
   const { afterKill, unexplained } = effects.repeats()
   return {
-    handled: handled.size,
-    dead: dead.size,
-    lost: count(({ id }) => !handled.has(id) && !dead.has(id)),
-    both: count(({ id }) => handled.has(id) && dead.has(id)),
-    wronged: count(event => dead.has(event.id) && kindOf(event) !== 'permanent'),
-    impossible: count(event => handled.has(event.id) && kindOf(event) === 'permanent'),
-    left,
+    ...verdictOn(events, effects.ids(), await lettersAt(url), canBeHandled),
+    left: await depthAt(url),
     ranAgain: afterKill + unexplained,
   }
 }

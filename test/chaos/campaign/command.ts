@@ -1,0 +1,72 @@
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { whole } from './arguments.ts'
+
+/** What a campaign has to say: lines of its report, and what should never be. */
+export interface Told {
+  readonly report: readonly string[]
+  readonly violations: readonly string[]
+}
+
+type Flags<N extends string> = Readonly<Record<N, number>> & { readonly [other: string]: unknown }
+
+export interface CampaignCommand<N extends string> {
+  /** Such as `chaos:redis`. */
+  readonly name: string
+  /** Options that are numbers, and their defaults. */
+  readonly numbers: Readonly<Record<N, number>>
+  /** Options that are not. */
+  readonly others?: ParseArgsOptionsConfig | undefined
+  readonly run: (flags: Flags<N>) => Promise<Told>
+}
+
+/** Where a campaign says how far it is: beside its report. */
+export function progress(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+/** A campaign on the command line. Ends with 1 when something was violated, and with 2 when it could not be tried. */
+export async function runAsCommand<N extends string>(command: CampaignCommand<N>): Promise<void> {
+  try {
+    const { report, violations } = await command.run(readFlags(command))
+    for (const line of report) process.stdout.write(`${line}\n`)
+    for (const violation of violations) process.stdout.write(`VIOLATION: ${violation}\n`)
+    if (violations.length > 0) process.exitCode = 1
+  } catch (error) {
+    process.stderr.write(`chaos: ${error instanceof Error ? error.message : error}; ${usageOf(command)}\n`)
+    process.exitCode = 2
+  }
+}
+
+/** A server that the campaign may kill, for as long as it runs. */
+export async function onOwnServer<S extends { close(): Promise<unknown> }, T>(
+  kind: string,
+  found:
+    | { readonly found: false }
+    | { readonly found: true; readonly isPrivate: boolean; start(): Promise<S> },
+  work: (server: S) => Promise<T>,
+): Promise<T> {
+  if (!found.found || !found.isPrivate) throw new Error(`it needs a ${kind} of its own, to kill it`)
+  const server = await found.start()
+  try {
+    return await work(server)
+  } finally {
+    await server.close()
+  }
+}
+
+function readFlags<N extends string>({ numbers, others = {} }: CampaignCommand<N>): Flags<N> {
+  const names = Object.keys(numbers) as N[]
+  const options: ParseArgsOptionsConfig = { ...others }
+  for (const name of names) options[name] = { type: 'string', default: String(numbers[name]) }
+  const { values } = parseArgs({ options })
+  const read = names.map(name => [name, whole(String(values[name]))])
+  return { ...values, ...Object.fromEntries(read) }
+}
+
+function usageOf<N extends string>({ name, numbers, others = {} }: CampaignCommand<N>): string {
+  const words = Object.entries<number>(numbers).map(([flag, value]) => `[--${flag} ${value}]`)
+  const rest = Object.entries(others).map(([flag, { type, default: value }]) =>
+    type === 'boolean' ? `[--${flag}]` : `[--${flag} ${value}]`,
+  )
+  return `usage: npm run ${name} -- ${[...words, ...rest].join(' ')}`
+}
