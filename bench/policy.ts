@@ -1,9 +1,18 @@
 import * as cockatiel from 'cockatiel'
 import CircuitBreaker from 'opossum'
 import type { Observer } from '../src/ports/observer.ts'
+import { createMetrics } from '../src/runtime/metrics/create-metrics.ts'
 import { resilient } from '../src/runtime/resilient/resilient.ts'
 import { heapGrowthBytes, nanosecondsPerCall } from './harness/measure.ts'
-import { atMost, type BenchResult, machine, median, row } from './harness/result.ts'
+import {
+  atLeast,
+  atMost,
+  type BenchResult,
+  METRICS_ON_AT_LEAST,
+  machine,
+  median,
+  row,
+} from './harness/result.ts'
 
 const TIMEOUT_MS = 2_000
 const CALLS_FOR_GROWTH = 10_000_000
@@ -60,6 +69,7 @@ export async function run(): Promise<BenchResult> {
   const resilient3 = resilient(work, { retry: {}, breaker: {}, timeoutMs: TIMEOUT_MS })
   const resilient5 = resilient(work, FIVE)
   const observed = resilient(work, { ...FIVE, observer: new Counting() })
+  const metered = resilient(work, { ...FIVE, observer: createMetrics().observer })
 
   const rows = await nanosecondsPerCall(
     [
@@ -72,6 +82,7 @@ export async function run(): Promise<BenchResult> {
       { name: 'resilient retry', call: () => resilient1(1) },
       { name: 'resilient retry+breaker+timeout', call: () => resilient3(1) },
       { name: 'resilient all five', call: () => resilient5(1) },
+      { name: 'resilient all five, metrics on', call: () => metered(1) },
       { name: 'resilient all five, observed', call: () => observed(1) },
     ],
     { rounds: 9, callsPerRound: 100_000, warmUpCalls: 100_000 },
@@ -87,6 +98,11 @@ export async function run(): Promise<BenchResult> {
         'all five with observer ÷ cockatiel retry+breaker',
         median(rows, 'resilient all five, observed') / median(rows, 'cockatiel retry+breaker'),
         1,
+      ),
+      atLeast(
+        'all five, metrics on ÷ off, calls a second',
+        median(rows, 'resilient all five') / median(rows, 'resilient all five, metrics on'),
+        METRICS_ON_AT_LEAST,
       ),
       atMost('heap growth over 10 M calls, MiB', grown, 1),
     ],

@@ -1,9 +1,20 @@
 import { memoryBroker, memoryDeadLetters } from '../src/adapters/memory/index.ts'
 import { createEvent, type LazaretEvent } from '../src/core/event/event.ts'
 import { createIdSource } from '../src/core/event/uuid.ts'
+import type { Observer } from '../src/ports/observer.ts'
 import { systemClock, systemRandom } from '../src/ports/system-clock.ts'
 import { createConsumer } from '../src/runtime/consumer/consumer.ts'
-import { atMost, type Bar, median, type Row, row } from './harness/result.ts'
+import { createMetrics } from '../src/runtime/metrics/create-metrics.ts'
+import {
+  atLeast,
+  atMost,
+  type Bar,
+  METRICS_ON_AT_LEAST,
+  median,
+  medianRatio,
+  type Row,
+  row,
+} from './harness/result.ts'
 
 const CONCURRENCY = 100
 /** Small runs are repeated more often: one of them is over before the machine has settled. */
@@ -14,6 +25,8 @@ const ROUNDS = new Map([
   [1_000_000, 5],
 ])
 const MICROSECONDS = 1_000
+const METERED_SIZE = 20_000
+const METERED_ROUNDS = 40
 
 function makeEvents(count: number): LazaretEvent[] {
   const newId = createIdSource(systemRandom)
@@ -24,7 +37,7 @@ function makeEvents(count: number): LazaretEvent[] {
 }
 
 /** Microseconds per message, from the consumer's start to the last handler's end; publishing is not measured. */
-async function consume(events: readonly LazaretEvent[]): Promise<number> {
+async function consume(events: readonly LazaretEvent[], observer: Observer = {}): Promise<number> {
   const broker = memoryBroker({ maxPerChannel: events.length })
   await broker.publish(events)
   let handled = 0
@@ -34,6 +47,7 @@ async function consume(events: readonly LazaretEvent[]): Promise<number> {
     channel: 'orders',
     deadLetters: memoryDeadLetters(),
     concurrency: CONCURRENCY,
+    observer,
     handle: async () => {
       if (++handled === events.length) finished.resolve()
     },
@@ -56,13 +70,40 @@ export async function consumeRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
     for (let round = 0; round < rounds; round++) samples.push(await consume(events))
     rows.push(row(name(size), 'µs/message', samples))
   }
+  const metered = await meteredRows()
   const sizes = [...ROUNDS.keys()]
   const medians = sizes.map(size => median(rows, name(size)))
   return {
-    rows,
+    rows: [...rows, ...metered.rows],
     bars: [
+      ...metered.bars,
       ...sizes.map((size, index) => atMost(`${name(size)}, µs/message`, medians[index]!, 3)),
       atMost('slowest size ÷ fastest size', Math.max(...medians) / Math.min(...medians), 2),
+    ],
+  }
+}
+
+/** With metrics on and off in turn, in every round; who is first changes too. */
+async function meteredRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
+  const events = makeEvents(METERED_SIZE)
+  const off: number[] = []
+  const on: number[] = []
+  const { observer } = createMetrics()
+  const turns = [
+    async () => off.push(await consume(events)),
+    async () => on.push(await consume(events, observer)),
+  ]
+  for (let round = 0; round < METERED_ROUNDS; round++) {
+    for (const turn of turns) await turn()
+    turns.reverse()
+  }
+  return {
+    rows: [
+      row(`${name(METERED_SIZE)}, metrics off`, 'µs/message', off),
+      row(`${name(METERED_SIZE)}, metrics on`, 'µs/message', on),
+    ],
+    bars: [
+      atLeast('consume, metrics on ÷ off, messages a second', medianRatio(off, on), METRICS_ON_AT_LEAST),
     ],
   }
 }

@@ -1,9 +1,19 @@
 import { memoryDeadLetters, memorySink } from '../src/adapters/memory/index.ts'
 import { createEvent } from '../src/core/event/event.ts'
 import { createIdSource } from '../src/core/event/uuid.ts'
+import type { Observer } from '../src/ports/observer.ts'
 import { systemClock, systemRandom } from '../src/ports/system-clock.ts'
 import { createDispatcher } from '../src/runtime/dispatcher/dispatcher.ts'
-import { atLeast, type Bar, median, type Row, row } from './harness/result.ts'
+import { createMetrics } from '../src/runtime/metrics/create-metrics.ts'
+import {
+  atLeast,
+  type Bar,
+  METRICS_ON_AT_LEAST,
+  median,
+  medianRatio,
+  type Row,
+  row,
+} from './harness/result.ts'
 
 const EVENTS = 200_000
 const BURST = 1_000
@@ -12,10 +22,10 @@ const SECOND_NS = 1e9
 const TYPE = 'order.placed'
 
 /** Events a second through a dispatcher, from the first track until the last one is written. */
-async function dispatch(sinkCount: number): Promise<number> {
+async function dispatch(sinkCount: number, observer: Observer = {}): Promise<number> {
   const names = Array.from({ length: sinkCount }, (_, index) => `sink${index}`)
   const sinks = Object.fromEntries(names.map(name => [name, memorySink({ maxEvents: BURST })]))
-  const events = createDispatcher({ sinks, deadLetters: memoryDeadLetters() })
+  const events = createDispatcher({ sinks, deadLetters: memoryDeadLetters(), observer })
   const startedAt = process.hrtime.bigint()
   for (let order = 0; order < EVENTS; ) {
     for (let n = 0; n < BURST; n++)
@@ -45,17 +55,33 @@ const THREE = 'track, three sinks'
 
 /** The dispatcher with retry, breaker, timeout and limits on, in batches of 100 to sinks that only remember. */
 export async function dispatchRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
-  const samples = { made: [] as number[], one: [] as number[], three: [] as number[] }
+  const made: number[] = []
+  const one: number[] = []
+  const metered: number[] = []
+  const three: number[] = []
+  const { observer } = createMetrics()
+  const turns = [
+    async () => one.push(await dispatch(1)),
+    async () => metered.push(await dispatch(1, observer)),
+  ]
   await dispatch(1)
   for (let round = 0; round < ROUNDS; round++) {
-    samples.made.push(makeEvents())
-    samples.one.push(await dispatch(1))
-    samples.three.push(await dispatch(3))
+    made.push(makeEvents())
+    for (const turn of turns) await turn()
+    turns.reverse()
+    three.push(await dispatch(3))
   }
   const rows = [
-    row('make and check the events alone', 'events/s', samples.made),
-    row(ONE, 'events/s', samples.one),
-    row(THREE, 'events/s', samples.three),
+    row('make and check the events alone', 'events/s', made),
+    row(ONE, 'events/s', one),
+    row(`${ONE}, metrics on`, 'events/s', metered),
+    row(THREE, 'events/s', three),
   ]
-  return { rows, bars: [atLeast(`${ONE}, events/s`, median(rows, ONE), 500_000)] }
+  return {
+    rows,
+    bars: [
+      atLeast(`${ONE}, events/s`, median(rows, ONE), 500_000),
+      atLeast('track, metrics on ÷ off, events a second', medianRatio(metered, one), METRICS_ON_AT_LEAST),
+    ],
+  }
 }

@@ -21,6 +21,9 @@ export interface BenchResult {
   readonly bars: readonly Bar[]
 }
 
+/** Of the speed without metrics, so much is left with them. */
+export const METRICS_ON_AT_LEAST = 0.9
+
 export function atMost(name: string, value: number, limit: number): Bar {
   return { name, value, atMost: limit, holds: value <= limit }
 }
@@ -46,6 +49,15 @@ export function row(name: string, unit: string, samples: readonly number[]): Row
     max: sorted.at(-1) ?? Number.NaN,
     runs: sorted.length,
   }
+}
+
+/** The median of what each round's first is to its second: what drifts in between rounds falls on both. */
+export function medianRatio(firsts: readonly number[], seconds: readonly number[]): number {
+  return row(
+    '',
+    '',
+    firsts.map((first, round) => first / seconds[round]!),
+  ).median
 }
 
 export function median(rows: readonly Row[], name: string): number {

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import { afterAnOutage } from '../../test/support/outage.ts'
+import { Recorder } from '../testing/recorder.ts'
 import { cancelReplay, resumeReplay } from './control.ts'
 import { gatherLateOutcomes } from './outcomes.ts'
+import { type ReplayTarget, runReplay } from './runner.ts'
 
 /** A replay that was halted while most of what it sent was on its way. */
 async function haltedInFlight() {
@@ -43,4 +45,55 @@ it('B12: the outcomes of a replay that was stopped are gathered when someone loo
   const { replays } = it.store
   await gatherLateOutcomes(it.store, (await replays.get(it.replay.id))!, it.clock)
   expect(await replays.counts(it.replay.id)).toMatchObject({ sent: 0, failed_same_cause: 40 })
+})
+
+it('E20, B12: what is sent is told when it is handed on, and what became of it when that is known, each once', async () => {
+  const it = await afterAnOutage(5)
+  const [stillBroken] = it.events
+  it.world.broken = id => id === stillBroken?.id
+  const recorder = new Recorder()
+  const replay = await it.plan({ stages: ['rest'] })
+  await it.start(replay)
+  let refusals = 1
+  const target: ReplayTarget = {
+    async send(events, origin) {
+      if (refusals-- > 0) throw new Error('the broker is away')
+      await it.target.send(events, origin)
+    },
+  }
+  const run = async () => {
+    const { observer } = recorder
+    const options = { target, around: it.around, owner: 'runner', observer }
+    const ended = runReplay(it.store, replay.id, options).catch((error: Error) => error.message)
+    await it.clock.advance(60_000)
+    return ended
+  }
+  // What could not be handed on is not told of as sent; the next runner sends it.
+  expect([await run(), recorder.count('replaySent')]).toEqual(['the broker is away', 0])
+  expect(await run()).toMatchObject({ state: 'finished' })
+  const { letters } = await it.store.deadLetters.list()
+  const sent = recorder.of('replaySent')
+  expect(sent.map(({ letterId }) => letterId).sort()).toEqual(letters.map(({ id }) => id).sort())
+  expect(sent).toContainEqual({ channel: 'orders', letterId: letters[0]!.id, replayId: replay.id })
+  const ended = recorder.of('replayItemEnded').map(({ status }) => status)
+  expect(ended.sort()).toEqual(['failed_same_cause', ...Array(4).fill('recovered')])
+})
+
+it('E20, K8: what a gate keeps back is told of as skipped, and not as sent', async () => {
+  const it = await afterAnOutage(2)
+  const recorder = new Recorder()
+  const replay = await it.plan({ stages: ['rest'], maxAgeMs: 60_000 })
+  await it.start(replay)
+  await it.clock.advance(120_000)
+  const { target, around } = it
+  const ended = runReplay(it.store, replay.id, {
+    target,
+    around,
+    owner: 'runner',
+    observer: recorder.observer,
+  })
+  await it.clock.advance(10_000)
+  await ended
+  expect(recorder.of('replayItemEnded').map(({ status }) => status)).toEqual(['skipped', 'skipped'])
+  expect(recorder.count('replaySent')).toBe(0)
 })

@@ -1,3 +1,4 @@
+import type { BatchState } from '../core/limit/batch.ts'
 import { advance, IDLE, notBefore, type Rate, rate, withoutReservations } from '../core/limit/gcra.ts'
 import type { RateLimitPolicy, RetryLimitPolicy } from '../core/limit/options.ts'
 import { initialRetryLimit, limitRetry, type RetryLimitState } from '../core/limit/retry-limit.ts'
@@ -11,6 +12,7 @@ import {
   recordCall,
   resolveBudget,
 } from '../core/retry/budget.ts'
+import type { Cancel } from '../ports/clock.ts'
 import { systemClock } from '../ports/system-clock.ts'
 import { FleetDoor } from './fleet/fleet-door.ts'
 import type { LimitOwner } from './fleet/fleet-link.ts'
@@ -22,6 +24,7 @@ import {
   resolveRetryLimit,
   type Shareable,
 } from './limit-options.ts'
+import { observe } from './observe.ts'
 
 // Each class holds the state that core decides on, so that callers who share a limit can share an object.
 
@@ -64,10 +67,16 @@ export class RateLimiter {
 export class RetryLimiter {
   readonly #policy: RetryLimitPolicy
   readonly #fleet: FleetTurns | undefined
+  readonly #owner: LimitOwner
   #state: RetryLimitState
+  /** The newest batch, as it will be told of. */
+  #batch: { readonly name: string; count: number } | undefined
+  /** Those that are yet to be released. */
+  readonly #untold = new Set<Cancel>()
 
   constructor(policy: Shareable<RetryLimitPolicy>, owner: LimitOwner = NOBODY) {
     this.#policy = policy
+    this.#owner = owner
     this.#state = initialRetryLimit(policy)
     this.#fleet = policy.shared && fleetTurns(policy, policy.shared, owner)
   }
@@ -76,8 +85,27 @@ export class RetryLimiter {
   ask(now: number, random: Random): RetryTurn | PendingTurn {
     if (this.#fleet !== undefined) return this.#fleet.ask(now, random)
     const decision = limitRetry(this.#policy, this.#state, now, random)
+    const hasTurn = decision.state !== this.#state
     this.#state = decision.state
+    if (hasTurn && decision.state.pace === 'batch') this.#tellOfBatch(decision.state.newest, now)
     return decision
+  }
+
+  /** When the batch is released all its places are taken that ever will be: who comes later waits for the next. */
+  #tellOfBatch({ releaseAt, taken }: BatchState, now: number): void {
+    const { name, clock, observer, tellsBatches = false } = this.#owner
+    if (tellsBatches || !observer.retryBatchReleased) return
+    if (taken > 1 && this.#batch !== undefined) {
+      this.#batch.count = taken
+      return
+    }
+    const batch = { name, count: taken }
+    this.#batch = batch
+    const cancel = clock.schedule(Math.max(0, releaseAt - now), () => {
+      this.#untold.delete(cancel)
+      observe(observer, 'retryBatchReleased', batch)
+    })
+    this.#untold.add(cancel)
   }
 
   /** Where the limit is shared: says that one more shares it, until it is closed. */
@@ -86,6 +114,8 @@ export class RetryLimiter {
   }
 
   async close(): Promise<void> {
+    for (const cancel of this.#untold) cancel()
+    this.#untold.clear()
     await this.#fleet?.close()
   }
 }
@@ -112,7 +142,7 @@ export class RetryBudget {
 }
 
 /** Of a limiter that is made by hand: what it is called in observations, and whom it tells them. */
-export type LimiterOwner = Partial<Omit<LimitOwner, 'part'>>
+export type LimiterOwner = Partial<Pick<LimitOwner, 'name' | 'clock' | 'observer'>>
 
 export function createRateLimiter(options: RateLimitOptions, owner: LimiterOwner = {}): RateLimiter {
   return new RateLimiter(resolveRateLimit(options), { ...NOBODY, ...owner })
