@@ -23,11 +23,18 @@ export interface MailTransport {
   close?(): void
 }
 
+/** Storms of alerts come in one go; between them nobody keeps a connection open. */
+const IDLE_MS = 5_000
+
 /** Loaded when the first mail is sent: whoever only imports types or options needs no client. */
 export async function openTransport(url: URL, timeoutMs: number): Promise<MailTransport> {
   const { createTransport } = await load()
   return createTransport({
     url: url.href,
+    // Logging in costs more than the mail. Two: one that hangs must not hold up the next.
+    pool: true,
+    maxConnections: 2,
+    idleTimeout: IDLE_MS,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
