@@ -64,6 +64,8 @@ export interface OpenAlert extends Occurrence {
   readonly standing: Standing
   readonly since: number
   readonly lastSeenAt: number
+  /** When its facts were last new. */
+  readonly factsAt: number
   /** When people heard of it last, in a message of its own or in the digest. */
   readonly toldAt: number
   readonly count: number

@@ -19,6 +19,8 @@ export interface Board {
   readonly open: ReadonlyMap<string, OpenAlert>
   readonly sent: Sent
   readonly digest: Digest
+  /** Nothing falls due before. */
+  readonly wakeAt: number
 }
 
 export type AlertInput =
@@ -42,6 +44,7 @@ export const EMPTY_BOARD: Board = Object.freeze({
   open: new Map(),
   sent: [],
   digest: NO_DIGEST,
+  wakeAt: Number.POSITIVE_INFINITY,
 })
 
 /**
@@ -56,12 +59,17 @@ export const EMPTY_BOARD: Board = Object.freeze({
  */
 export function decide(board: Board, input: AlertInput, now: number, policy: AlertPolicy): Decision {
   const draft = new Draft(board, now, policy)
-  draft.settle()
+  draft.settleIfDue()
   if (input.what === 'seen') draft.see(input.occurrence)
   else if (input.what === 'over') draft.end(input.key, input.by)
   else if (input.what === 'close') draft.close()
-  draft.settle()
-  return { board: draft.board(), messages: draft.messages, wakeAt: draft.wakeAt() }
+  draft.settleIfDue()
+  const next = draft.board()
+  return {
+    board: next,
+    messages: draft.messages,
+    wakeAt: Number.isFinite(next.wakeAt) ? next.wakeAt : undefined,
+  }
 }
 
 const TOLD: Standing = Object.freeze({ is: 'told' })
@@ -75,18 +83,26 @@ class Draft {
   readonly #open: Map<string, OpenAlert>
   #sent: Sent
   #digest: Digest
+  #wakeAt: number
 
   constructor(before: Board, now: number, policy: AlertPolicy) {
-    const { open, sent, digest } = now < before.now ? moved(before, now - before.now) : before
+    const { open, sent, digest, wakeAt } = now < before.now ? moved(before, now - before.now) : before
     this.#now = now
     this.#policy = policy
     this.#open = new Map(open)
     this.#sent = recent(sent, now)
     this.#digest = digest
+    this.#wakeAt = wakeAt
   }
 
   board(): Board {
-    return { now: this.#now, open: this.#open, sent: this.#sent, digest: this.#digest }
+    return {
+      now: this.#now,
+      open: this.#open,
+      sent: this.#sent,
+      digest: this.#digest,
+      wakeAt: this.#wakeAt,
+    }
   }
 
   see(occurrence: Occurrence): void {
@@ -97,11 +113,12 @@ class Draft {
     }
     // To the end of the map: it is the most recently seen.
     this.#open.delete(known.key)
-    this.#open.set(known.key, {
+    this.#put({
       ...known,
       ...occurrence,
       standing: known.standing.is === 'over' ? TOLD : known.standing,
       lastSeenAt: this.#now,
+      factsAt: occurrence.facts === known.facts ? known.factsAt : this.#now,
       count: known.count + 1,
       untold: known.untold + 1,
     })
@@ -111,7 +128,7 @@ class Draft {
     const alert = this.#open.get(key)
     if (alert === undefined || alert.standing.is === 'over') return
     if (alert.standing.is === 'digested') this.#forget(alert)
-    else this.#open.set(key, { ...alert, standing: { is: 'over', by } })
+    else this.#put({ ...alert, standing: { is: 'over', by } })
   }
 
   close(): void {
@@ -125,28 +142,47 @@ class Draft {
     if (this.#digest.pending !== undefined) this.#tellDigest()
   }
 
+  settleIfDue(): void {
+    if (this.#wakeAt <= this.#now) this.#settle()
+  }
+
   /** Does everything whose time has come, as far as there is room for it: ends first, then who has waited longest. */
-  settle(): void {
+  #settle(): void {
     const due = [...this.#open.values()].filter(alert => this.#dueAt(alert) <= this.#now)
     due.sort((a, b) => this.#rank(a) - this.#rank(b) || a.toldAt - b.toldAt)
     for (const alert of due) this.#act(alert)
-    if (digestDueAt(this.#digest, this.#policy.resolveAfterMs) <= this.#now) this.#tellDigest()
+    if (this.#digestDueAt() <= this.#now) this.#tellDigest()
+    this.#wakeAt = this.#digestDueAt()
+    for (const alert of this.#open.values()) this.#wakeFor(alert)
   }
 
-  wakeAt(): number | undefined {
+  #wakeFor(alert: OpenAlert): void {
+    // That it has become silent is seen with or without room; to say anything there has to be some.
     const room = slotAt(this.#sent, this.#policy.perMinute)
-    let first = digestDueAt(this.#digest, this.#policy.resolveAfterMs)
-    for (const alert of this.#open.values()) {
-      // That it has become silent is seen with or without room; to say anything there has to be some.
-      const sayAt = alert.standing.is === 'over' ? room : Math.max(this.#repeatAt(alert), room)
-      first = Math.min(first, this.#silentAt(alert), sayAt)
-    }
-    return Number.isFinite(first) ? first : undefined
+    const sayAt = alert.standing.is === 'over' ? room : Math.max(this.#repeatAt(alert), room)
+    this.#wakeAt = Math.min(this.#wakeAt, this.#silentAt(alert), sayAt)
+  }
+
+  #put(alert: OpenAlert): void {
+    this.#open.set(alert.key, alert)
+    this.#wakeFor(alert)
+  }
+
+  #digestDueAt(): number {
+    return digestDueAt(this.#digest, this.#policy.resolveAfterMs)
   }
 
   #begin(occurrence: Occurrence): void {
     const now = this.#now
-    const alert = { ...occurrence, since: now, lastSeenAt: now, toldAt: now, count: 1, untold: 1 }
+    const alert = {
+      ...occurrence,
+      since: now,
+      lastSeenAt: now,
+      factsAt: now,
+      toldAt: now,
+      count: 1,
+      untold: 1,
+    }
     if (this.#makeRoom()) {
       if (this.#hasSlot()) this.#tell({ ...alert, standing: TOLD }, 'firing')
       else this.#digestWhole({ ...alert, standing: DIGESTED })
@@ -155,7 +191,7 @@ class Draft {
 
   #digestWhole(alert: OpenAlert): void {
     this.#gather(alert, 1, alert.untold)
-    this.#open.set(alert.key, { ...alert, untold: 0 })
+    this.#put({ ...alert, untold: 0 })
   }
 
   #makeRoom(): boolean {
@@ -207,7 +243,7 @@ class Draft {
 
   #tell(alert: OpenAlert, status: AlertStatus): void {
     this.#say(alert, status)
-    this.#open.set(alert.key, { ...alert, toldAt: this.#now, untold: 0 })
+    this.#put({ ...alert, toldAt: this.#now, untold: 0 })
   }
 
   #resolve(alert: OpenAlert, by: ResolvedBy): void {
@@ -231,6 +267,7 @@ class Draft {
 
   #gather({ severity, facts: { title } }: Occurrence, alerts: 0 | 1, notices: number): void {
     this.#digest = gather(this.#digest, { alerts, notices, severity, title }, this.#now)
+    this.#wakeAt = Math.min(this.#wakeAt, this.#digestDueAt())
   }
 
   #tellDigest(): void {
@@ -248,6 +285,7 @@ function moved(board: Board, by: number): Board {
       ...alert,
       since: alert.since + by,
       lastSeenAt: alert.lastSeenAt + by,
+      factsAt: alert.factsAt + by,
       toldAt: alert.toldAt + by,
     },
   ])
@@ -256,5 +294,6 @@ function moved(board: Board, by: number): Board {
     open: new Map(open),
     sent: board.sent.map(at => at + by),
     digest: moveDigest(board.digest, by),
+    wakeAt: board.wakeAt + by,
   }
 }

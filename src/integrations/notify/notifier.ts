@@ -1,4 +1,4 @@
-import type { AlertKind, AlertSeverity } from '../../core/alert/alert.ts'
+import type { AlertFacts, AlertKind, AlertSeverity } from '../../core/alert/alert.ts'
 import { type AlertInput, type Board, decide, EMPTY_BOARD } from '../../core/alert/board.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Cancel } from '../../ports/clock.ts'
@@ -16,6 +16,9 @@ import { type NotifierOptions, type NotifierPolicy, resolveNotifier } from './op
 
 /** Notices whose group is being looked up; callers do not wait, so a store that hangs could gather any number of them. */
 const MOST_UNDER_WAY = 10_000
+
+/** An alert tells of the latest event, or of one that was at most so long before it. */
+const FACTS_MS = 1_000
 
 export interface AlertNotifier<N extends string = string> extends Notifier {
   /** For a consumer's or dispatcher's `observer`: breakers that open and close, letters that are spilled. */
@@ -65,7 +68,7 @@ class Alerting implements AlertNotifier {
   constructor(policy: NotifierPolicy) {
     const { masks, service, groups, clock } = policy
     this.#policy = policy
-    this.#occurrences = new Occurrences(masks, service)
+    this.#occurrences = new Occurrences(masks, service, key => this.#recall(key))
     this.#mutes = groups && new Mutes(groups, clock)
     this.#deliveries = new Deliveries(policy, {
       taken: target => this.#hears(target),
@@ -120,6 +123,12 @@ class Alerting implements AlertNotifier {
     const isMuted = await mutes.isMuted(group)
     if (!isMuted) await this.#put(input)
     else if (input.what === 'seen') await this.#put({ what: 'over', key: input.occurrence.key, by: 'muted' })
+  }
+
+  #recall(key: string): AlertFacts | undefined {
+    const alert = this.#board.open.get(key)
+    if (alert === undefined || alert.factsAt + FACTS_MS <= this.#policy.clock.now()) return undefined
+    return alert.facts
   }
 
   /** What it is the end of may still be looked up. */

@@ -2,7 +2,7 @@ import type { AlertFacts, AlertKind, AlertSeverity, Occurrence } from '../../cor
 import type { AlertInput } from '../../core/alert/board.ts'
 import { spanText } from '../../core/alert/span-text.ts'
 import { type FailedEvent, failedEvent } from '../../core/dead-letter/failed-event.ts'
-import { groupingOf } from '../../core/dead-letter/group.ts'
+import { type Grouping, groupingOf } from '../../core/dead-letter/group.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { hash128 } from '../../core/hash.ts'
 import type { ChannelNotice, Notice } from '../../ports/notifier.ts'
@@ -22,20 +22,27 @@ export const SEVERITY_OF: Readonly<Record<AlertKind, AlertSeverity>> = {
   digest: 'error',
 }
 
+type LetterNotice = Extract<Notice, { readonly kind: 'dead_letter' | 'poison_quarantined' }>
+
 /** What a notice means for alerts, and the group of letters whose muting would keep it from meaning anything. */
 export interface Meaning {
   readonly input: Extract<AlertInput, { readonly what: 'seen' | 'over' }>
   readonly group: string | undefined
 }
 
+/** What is known of an open alert, if that is still new enough to be said of the next occurrence too. */
+export type Recall = (key: string) => AlertFacts | undefined
+
 /** Turns notices into what the board of alerts understands. All texts are masked and cut here, and nowhere else. */
 export class Occurrences {
   readonly #masks: Masks
   readonly #service: string | undefined
+  readonly #recall: Recall
 
-  constructor(masks: Masks, service: string | undefined) {
+  constructor(masks: Masks, service: string | undefined, recall: Recall = () => undefined) {
     this.#masks = masks
     this.#service = service
+    this.#recall = recall
   }
 
   of(notice: Notice): Meaning {
@@ -71,15 +78,22 @@ export class Occurrences {
     return this.#key('alert_undelivered', [target])
   }
 
-  #letter(notice: Extract<Notice, { readonly kind: 'dead_letter' | 'poison_quarantined' }>): Meaning {
+  #letter(notice: LetterNotice): Meaning {
     const { kind, letter } = notice
     const grouping = groupingOf(letter)
+    const parts = [letter.channel, letter.handler, grouping.id]
+    // Telling of a letter costs more than counting it, and in a storm the one before says the same.
+    const facts = this.#recall(this.#key(kind, parts)) ?? this.#letterFacts(notice, grouping)
+    return this.#seen(kind, parts, facts, grouping.id)
+  }
+
+  #letterFacts({ kind, letter }: LetterNotice, grouping: Grouping): AlertFacts {
     const failed = this.#failed(failedEvent(letter, this.#masks))
     const { channel, handler, eventId, type, attempts, lastError } = failed
     const isPoison = kind === 'poison_quarantined'
     const became = isPoison ? 'quarantined as poison' : 'given up on'
     const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
-    const facts: AlertFacts = {
+    return {
       title: this.#title(`${isPoison ? 'Poison' : 'Dead letters'} in ${channel}: ${grouping.title}`),
       summary: this.#text(
         `Event ${eventId} (${type}) was ${became} by ${handler} after ${tries}: ${lastError ?? failed.reason}`,
@@ -89,7 +103,6 @@ export class Occurrences {
       group: grouping.id,
       failed,
     }
-    return this.#seen(kind, [channel, handler, grouping.id], facts, grouping.id)
   }
 
   #failed(failed: FailedEvent): FailedEvent {
