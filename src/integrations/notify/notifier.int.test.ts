@@ -4,7 +4,7 @@ import { sentryReceiver } from '../../../test/receivers/sentry.ts'
 import { slackReceiver } from '../../../test/receivers/slack.ts'
 import { smtpReceiver } from '../../../test/receivers/smtp.ts'
 import { webhookReceiver } from '../../../test/receivers/webhook.ts'
-import { MINUTE, notifierWorld } from '../../../test/support/notifier-world.ts'
+import { letterNotice, MINUTE, notifierWorld } from '../../../test/support/notifier-world.ts'
 import { email, pagerduty, sentry, slack, webhook } from '../../adapters/sinks/index.ts'
 import type { AlertDocument } from '../../core/alert/document.ts'
 import { fixed } from '../../core/retry/fixed.ts'
@@ -116,9 +116,12 @@ describe('a storm', () => {
   it('S7: of 10 000 failures of 500 causes is few messages, whose counts add up', async () => {
     const receiver = await webhookReceiver({ secret: SECRET })
     const to = { hook: webhook({ url: receiver.url, secret: SECRET, concurrency: 1 }) }
-    const { lose, notifier, clock } = notifierWorld({ to })
+    const { make, notifier, clock } = notifierWorld({ to })
+    const causes = Array.from({ length: 500 }, (_, n) =>
+      letterNotice(make.letter({ handler: `handler ${n}` })),
+    )
     for (let n = 0; n < 10_000; n++) {
-      await lose({ handler: `handler ${n % 500}` })
+      await notifier.notify(causes[n % causes.length]!)
       if (n % 1_000 === 999) await clock.advance(10_000)
     }
     await notifier.close()
