@@ -20,7 +20,18 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   config: ['core', 'ports', 'runtime', 'replay'],
   server: ['core', 'ports', 'runtime', 'operations', 'replay'],
   demo: ['core', 'ports', 'runtime', 'operations', 'replay', 'adapters', 'testing', 'server'],
-  cli: ['core', 'ports', 'runtime', 'operations', 'replay', 'adapters', 'config', 'server', 'demo'],
+  cli: [
+    'core',
+    'ports',
+    'runtime',
+    'operations',
+    'replay',
+    'adapters',
+    'integrations',
+    'config',
+    'server',
+    'demo',
+  ],
 }
 /** Rooms in which every folder is a subpath of its own; the folders never import each other. */
 const SUBPATH_EACH = ['adapters', 'integrations']

@@ -198,6 +198,42 @@ server:
     )
   })
 
+  it('F7: whom to notify is read, and no secret of a target shown', () => {
+    const text = [
+      'notify:',
+      '  service: shop',
+      '  repeat: 10m',
+      '  targets:',
+      '    ops: { type: slack, url: "${SLACK_URL}" }',
+      '    pager: { type: pagerduty, routingKey: R0123456789abcdefghijklmnopqrstu, atLeast: critical }',
+      '    mail: { type: email, url: "smtp://alerts:hunter2@mail", from: a@shop.example, to: b@shop.example }',
+    ]
+    expect(parse(text.join('\n'), { SLACK_URL: 'https://hooks.slack.com/services/x' }).notify).toMatchObject({
+      service: 'shop',
+      repeat: 600_000,
+      targets: { pager: { atLeast: 'critical' }, mail: { to: ['b@shop.example'] } },
+    })
+    const wrong = [
+      'notify:',
+      '  targets:',
+      '    ops: { type: slack, url: hunter2 }',
+      '    pager: { type: pagerduty, routingKey: hunter2, atLeast: worst }',
+      '    chat: { type: teams }',
+      '    hook: { type: webhook, url: "https://hook.example", secret: "", kind: [digest] }',
+    ]
+    const faults = faultsOf(wrong.join('\n'))
+    expect(faults.map(fault => fault.split(': got')[0])).toEqual([
+      'lazaret.yaml:3: notify.targets.ops.url',
+      'lazaret.yaml:4: notify.targets.pager.atLeast',
+      'lazaret.yaml:4: notify.targets.pager.routingKey',
+      'lazaret.yaml:5: notify.targets.chat.type',
+      'lazaret.yaml:6: notify.targets.hook.kind',
+      'lazaret.yaml:6: notify.targets.hook.secret',
+    ])
+    expect(faults.join()).not.toContain('hunter2')
+    expect(faultsOf('notify: { targets: {} }')[0]).toContain('give one target at least')
+  })
+
   it('F7: the key to write with is one of those given', () => {
     const text = `sealing:\n  current: k2\n  keys: { k1: "${KEY}" }`
     expect(faultsOf(text)).toEqual([

@@ -6,7 +6,8 @@ import { type LocatedFault, readYaml, type YamlSource } from './yaml-source.ts'
 
 export type Config = Settings
 
-const SECRET_PLACES = /^(?:sealing\.keys|server\.tokens)(?:[.[]|$)|^collectors\.[^.]*\.(?:url|management)$/
+const SECRET_PLACES =
+  /^(?:sealing\.keys|server\.tokens)(?:[.[]|$)|^collectors\.[^.]*\.(?:url|management)$|^notify\.targets\.[^.]*\.(?:url|routingKey|secret|dsn)$/
 
 /** What holds without a config file. */
 export const DEFAULT_CONFIG: Config = settingsRule.read(undefined, 'config', new Faults())

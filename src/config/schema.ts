@@ -16,6 +16,7 @@ import {
 } from '../core/options/rules.ts'
 import type { Stage } from '../ports/replays.ts'
 import { collectorsRule } from './collectors.ts'
+import { notifyRule } from './notify.ts'
 import {
   coerced,
   cron,
@@ -127,6 +128,7 @@ const rules = {
   automaticReplay: optional(automaticReplay),
   cleanup,
   collectors: optional(collectorsRule),
+  notify: optional(notifyRule),
   server: serverRule,
 }
 

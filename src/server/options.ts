@@ -19,6 +19,7 @@ import type { Random } from '../core/random.ts'
 import type { Clock } from '../ports/clock.ts'
 import { clockRule, randomRule } from '../ports/clock-rules.ts'
 import type { Collector } from '../ports/collector.ts'
+import type { Notifier } from '../ports/notifier.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import type { Store } from '../ports/store.ts'
 import type { PlanRequest } from '../replay/plan-options.ts'
@@ -57,6 +58,8 @@ export interface ServerOptions {
    * are started with the server and closed with it.
    */
   readonly collectors?: readonly CollectingInto[] | undefined
+  /** Is told of channels that cross a limit, and when they are within it again. It stays the caller's to close. */
+  readonly notifier?: Notifier | undefined
   readonly masks?: Masks | undefined
   /** Who is let in. Without any the server listens on a loopback address only. */
   readonly tokens?: readonly TokenOptions[] | undefined
@@ -111,6 +114,7 @@ const rules = {
     list(group({ collector: that(isCollector, 'give a collector'), store: optional(text()) })),
     [],
   ),
+  notifier: optional(that(isNotifier, 'give an object with notify()')),
   masks: withDefault(that(isMasks, 'give masks of createMasks'), DEFAULT_MASKS),
   tokens: withDefault(list(token), []),
   readOnly: withDefault(flag(), false),
@@ -200,6 +204,10 @@ function isMetrics(value: unknown): value is LiveMetrics {
 
 function isCollector(value: unknown): value is Collector {
   return isObject(value) && typeof value['start'] === 'function' && typeof value['depths'] === 'function'
+}
+
+function isNotifier(value: unknown): value is Notifier {
+  return isObject(value) && typeof value['notify'] === 'function'
 }
 
 function isMasks(value: unknown): value is Masks {

@@ -6,6 +6,7 @@ import type { Store } from '../../ports/store.ts'
 import type { Context } from '../command.ts'
 import { type Check, failWith, ok } from '../doctor/check.ts'
 import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine.ts'
+import { checkNotify } from '../doctor/notify.ts'
 import { checkRedis } from '../doctor/redis.ts'
 import { checkSpill } from '../doctor/spill.ts'
 import { checkDamage, checkExpired, checkLetters } from '../doctor/store.ts'
@@ -39,7 +40,7 @@ export async function doctor({ io, flags }: Context<typeof doctorFlags>): Promis
   } finally {
     await store?.close()
   }
-  checks.push(...(await checkSpill(loaded.config, loaded.folder)))
+  checks.push(...(await checkSpill(loaded.config, loaded.folder)), ...(await checkNotify(loaded.config)))
   if (address !== undefined && 'path' in address) {
     checks.push(await checkAccess('access', address.path), await checkDisk(dirname(address.path)))
   }

@@ -1,11 +1,13 @@
 import { type LoadedConfig, loadConfig } from '../../config/load.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
+import type { AlertNotifier } from '../../integrations/notify/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { createServer } from '../../server/index.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
 import type { serveFlags } from '../flags/common.ts'
 import type { ExitCode, Io } from '../io.ts'
+import { openNotifier } from '../notifier.ts'
 import { jsonLine } from '../print/json.ts'
 import { chooseStore } from '../session.ts'
 
@@ -14,7 +16,9 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
   const { config } = loaded
   const onError = (error: unknown) => void io.stderr.write(`lazaret: ${problemOf(error)}\n`).catch(() => {})
   const stores = await openStores(io, flags.store, loaded)
+  let notifier: AlertNotifier | undefined
   try {
+    notifier = await openNotifier(config, stores, io)
     const { port, host, stores: _, ...settings } = config.server
     const { stages, perSecond, haltRefailRatio, maxAge, needsApproval } = config.replay
     const { automaticReplay } = config
@@ -28,6 +32,7 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
       automaticReplay: automaticReplay && { ...automaticReplay, maxAgeMs: automaticReplay.maxAge },
       cleanup: config.cleanup,
       collectors: await openCollectors(config, io, onError),
+      notifier,
       clock: io.clock,
       random: io.random,
       onError,
@@ -42,6 +47,7 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
     }
     return 0
   } finally {
+    await notifier?.close()
     await closeAll(stores)
   }
 }

@@ -1,3 +1,4 @@
+import { alertOf } from '../../../core/alert/document.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isBytes, isPlainObject } from '../../../core/event/plain.ts'
 import { type Severity, severityOf } from '../severity.ts'
@@ -44,7 +45,10 @@ export function sentryEvent(
   parseStack: ((stack: string) => unknown[]) | undefined,
 ): SentryEvent {
   const error = settings.error(event)
-  const fingerprint = settings.fingerprint(event) ?? (error === undefined ? [event.type] : undefined)
+  const alert = alertOf(event)
+  // All that is said about one alert is one issue.
+  const own = alert === undefined ? [event.type] : [alert.key]
+  const fingerprint = settings.fingerprint(event) ?? (error === undefined ? own : undefined)
   const trace = traceContextOf(event)
   return {
     event_id: sentryId(event.id),
@@ -102,7 +106,10 @@ function isErrorLike(value: unknown): value is SentryErrorLike {
   return [value['name'], value['stack']].every(part => part === undefined || typeof part === 'string')
 }
 
-export function messageOf({ type, payload }: LazaretEvent): string {
+export function messageOf(event: LazaretEvent): string {
+  const { type, payload } = event
+  const alert = alertOf(event)
+  if (alert !== undefined) return `${alert.title}: ${alert.summary}`
   const message = isPlainObject(payload) ? payload['message'] : payload
   return typeof message === 'string' && message !== '' ? message : type
 }

@@ -1,0 +1,54 @@
+import type { Agent } from 'node:http'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { RejectedItem, Sink } from '../../../ports/sink.ts'
+import { Delivery } from '../sending/delivery.ts'
+import type { Piece } from '../sending/portions.ts'
+import { Sender } from '../sending/sender.ts'
+import type { Target } from '../sending/target.ts'
+
+export interface JsonSinkSetup {
+  readonly name: string
+  readonly target: Target
+  /** Beside those of the target. */
+  readonly secrets: readonly string[]
+  readonly agent: Agent | undefined
+  readonly clock: Clock
+  readonly bodyOf: (event: LazaretEvent) => unknown
+}
+
+interface BodyPiece extends Piece {
+  readonly body: Buffer
+}
+
+const NOTHING: readonly RejectedItem[] = Object.freeze([])
+const NEVER_HALVED: ReadonlySet<number> = new Set()
+
+/**
+ * Posts each event as one JSON document, one after the other: the end of an alert must not come before its beginning.
+ * There is no probe: nothing but a message would be an answer to whether messages are taken.
+ */
+export function jsonSink({ name, target, secrets, agent, clock, bodyOf }: JsonSinkSetup): Sink {
+  const headers = { 'content-type': 'application/json; charset=utf-8' }
+  const sender = new Sender({ name, target, headers, secrets, agent, clock })
+  const delivery = new Delivery<BodyPiece>({
+    subject: sender.subject,
+    shape: { maxCount: 1, maxBytes: undefined },
+    pieceOf(event, index) {
+      const body = Buffer.from(JSON.stringify(bodyOf(event)))
+      return { index, size: body.byteLength, body }
+    },
+    async send([piece], signal) {
+      if (piece !== undefined) await sender.deliver({ method: 'POST', body: piece.body }, signal)
+      return NOTHING
+    },
+    halveAt: NEVER_HALVED,
+  })
+  return {
+    batch: { maxCount: 1 },
+    write: (batch, { signal }) => delivery.write(batch, signal),
+    async close() {
+      sender.close()
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import type { AlertSeverity, AlertStatus } from '../../../core/alert/alert.ts'
+import { type AlertDocument, type AlertLink, alertOf } from '../../../core/alert/document.ts'
+import { timeText } from '../../../core/event/attributes.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { isPlainObject } from '../../../core/event/plain.ts'
+import { type Severity, severityOf } from '../severity.ts'
+
+/** What people read of an event, before it is written the way a target wants it. */
+export interface Rendered {
+  /** Undefined for what is no alert: it has neither beginning nor end. */
+  readonly alert: AlertDocument | undefined
+  readonly severity: AlertSeverity
+  readonly title: string
+  readonly summary: string
+  /** Few and short, the most telling first. */
+  readonly facts: readonly (readonly [name: string, value: string])[]
+  readonly lastError: string | undefined
+  readonly links: readonly AlertLink[]
+}
+
+const SEVERITY_OF: Readonly<Record<Severity, AlertSeverity>> = {
+  trace: 'info',
+  debug: 'info',
+  info: 'info',
+  warn: 'warning',
+  error: 'error',
+  fatal: 'critical',
+}
+
+/** An alert with all that it says; of any other event the envelope, and of its payload the `message` alone. */
+export function render(event: LazaretEvent): Rendered {
+  const alert = alertOf(event)
+  return alert === undefined ? renderPlain(event) : renderAlert(alert)
+}
+
+function renderAlert(alert: AlertDocument): Rendered {
+  const { severity, title, summary, failed, links } = alert
+  return {
+    alert,
+    severity,
+    title,
+    summary,
+    facts: known([
+      ['Service', alert.service],
+      ['Channel', alert.channel],
+      ['Breaker', alert.breaker],
+      ['Handler', failed?.handler],
+      ['Event', failed?.eventId],
+      ['Type', failed?.type],
+      ['Source', failed?.source],
+      ['Target', failed?.target ?? alert.target],
+      ['Attempts', failed && String(failed.attempts)],
+      ['Reason', failed?.reason],
+    ]),
+    lastError: failed?.lastError,
+    links,
+  }
+}
+
+function renderPlain(event: LazaretEvent): Rendered {
+  const { id, type, channel, key, source, occurredAt, payload } = event
+  const message = isPlainObject(payload) ? payload['message'] : undefined
+  return {
+    alert: undefined,
+    severity: SEVERITY_OF[severityOf(event)],
+    title: type,
+    summary: typeof message === 'string' ? message : '',
+    facts: known([
+      ['Event', id],
+      ['Channel', channel],
+      ['Key', key],
+      ['Source', source],
+      ['Occurred', timeText(occurredAt)],
+    ]),
+    lastError: undefined,
+    links: [],
+  }
+}
+
+const STATUS_WORDS: Readonly<Record<AlertStatus, string>> = {
+  firing: 'Firing',
+  update: 'Still firing',
+  resolved: 'Resolved',
+}
+
+/** In one line, for those who see nothing else of it. */
+export function headline({ alert, title }: Rendered): string {
+  const line = alert === undefined ? title : `${STATUS_WORDS[alert.status]}: ${title}`
+  return line.replace(/\s+/g, ' ')
+}
+
+/** How often and since when; nothing for what is no alert. */
+export function countLine({ alert }: Rendered): string | undefined {
+  if (alert === undefined) return undefined
+  const { count, since, kind, alerts } = alert
+  const what = kind === 'digest' && alerts !== undefined ? `${alerts} alerts, ${count} notices` : `${count} ×`
+  return `${what} since ${since}`
+}
+
+function known(
+  facts: readonly (readonly [string, string | undefined])[],
+): readonly (readonly [string, string])[] {
+  return facts.filter((fact): fact is [string, string] => fact[1] !== undefined && fact[1] !== '')
+}
+
+/** So that it fits, with a sign that something is missing. */
+export function cut(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest - 1).toWellFormed()}…`
+}

@@ -1,0 +1,58 @@
+import { ClientMissingError } from '../client-missing.ts'
+
+/** A mail as nodemailer takes it. */
+export interface Mail {
+  readonly from: string
+  readonly to: readonly string[]
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+  readonly messageId: string
+  readonly inReplyTo?: string | undefined
+  readonly references?: string | undefined
+  readonly date: Date
+  readonly priority: 'high' | 'normal'
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** What is used of a transporter of nodemailer. */
+export interface MailTransport {
+  // biome-ignore lint/suspicious/noExplicitAny: the types of mails and answers vary with nodemailer's version and transport
+  sendMail(mail: any): Promise<any>
+  verify?(): Promise<unknown>
+  close?(): void
+}
+
+/** Storms of alerts come in one go; between them nobody keeps a connection open. */
+const IDLE_MS = 5_000
+
+/** Loaded when the first mail is sent: whoever only imports types or options needs no client. */
+export async function openTransport(url: URL, timeoutMs: number): Promise<MailTransport> {
+  const { createTransport } = await load()
+  return createTransport({
+    url: url.href,
+    // Logging in costs more than the mail. Two: one that hangs must not hold up the next.
+    pool: true,
+    maxConnections: 2,
+    idleTimeout: IDLE_MS,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    // Nothing of an event may ever become a file or a page that is attached.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+}
+
+async function load(): Promise<{ createTransport(options: object): MailTransport }> {
+  try {
+    const module = (await import('nodemailer')) as unknown as {
+      readonly createTransport?: (options: object) => MailTransport
+      readonly default?: { readonly createTransport: (options: object) => MailTransport }
+    }
+    const createTransport = module.createTransport ?? module.default!.createTransport
+    return { createTransport }
+  } catch (error) {
+    throw new ClientMissingError('nodemailer', error)
+  }
+}

@@ -1,0 +1,57 @@
+import type { Agent } from 'node:http'
+import { hostname } from 'node:os'
+import { resolveOptions } from '../../../core/options/resolve.ts'
+import { type Rule, text, withDefault } from '../../../core/options/rules.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import { clockRule } from '../../../ports/clock-rules.ts'
+import type { Sink } from '../../../ports/sink.ts'
+import { jsonSink } from '../alerts/json-sink.ts'
+import { agentRule, httpUrl, type Target, targetOf } from '../sending/target.ts'
+import { pagerdutyEvent } from './event.ts'
+
+export const DEFAULT_PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue'
+
+export interface PagerdutyOptions {
+  /** The integration key of a service, for the Events API v2. Never shown. */
+  readonly routingKey: string
+  /** Of the events API [https://events.pagerduty.com/v2/enqueue]; for an account in the EU that of events.eu.pagerduty.com. */
+  readonly url?: string | undefined
+  /** The machine or service that is affected, for events that do not say [this machine's name]. */
+  readonly source?: string | undefined
+  /** For a proxy or certificates of your own. */
+  readonly agent?: Agent | undefined
+  readonly clock?: Clock | undefined
+}
+
+const KEY = /^[\w-]{32}$/
+
+const routingKeyRule: Rule<string> = {
+  read(value, path, faults) {
+    if (typeof value === 'string' && KEY.test(value)) return value
+    const received = typeof value === 'string' ? 'a text that is not shown' : typeof value
+    const remedy = 'give the 32 characters of the integration key (Events API v2) of a service'
+    faults.list.push({ path, received, remedy })
+    return ''
+  },
+}
+
+const rules = {
+  routingKey: routingKeyRule,
+  url: withDefault<Target>(httpUrl(DEFAULT_PAGERDUTY_URL), targetOf(DEFAULT_PAGERDUTY_URL)),
+  source: withDefault(text({ maxLength: 255 }), hostname()),
+  agent: agentRule,
+  clock: clockRule,
+}
+
+/** Triggers and resolves alerts of PagerDuty. An alert that is sent twice is one: they know it by its key. */
+export function pagerduty(options: PagerdutyOptions): Sink {
+  const { routingKey, url, source, agent, clock } = resolveOptions('pagerduty', rules, options)
+  return jsonSink({
+    name: 'pagerduty',
+    target: url,
+    secrets: [routingKey],
+    agent,
+    clock,
+    bodyOf: event => pagerdutyEvent(event, routingKey, source),
+  })
+}

@@ -1,0 +1,91 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { countLine, headline, type Rendered, render } from '../alerts/rendering.ts'
+
+/** Limits of Slack for a section's text, a field of it, and the text that notifications show. */
+const LONGEST_TEXT = 3_000
+const LONGEST_FIELD = 2_000
+const MOST_FIELDS = 10
+const LONGEST_FALLBACK = 4_000
+/** Much more than anyone reads in a chat. */
+const LONGEST_ERROR = 1_000
+
+export interface SlackText {
+  readonly type: 'mrkdwn'
+  readonly text: string
+}
+
+export type SlackBlock =
+  | { readonly type: 'section'; readonly text: SlackText }
+  | { readonly type: 'section'; readonly fields: readonly SlackText[] }
+  | { readonly type: 'context'; readonly elements: readonly SlackText[] }
+
+export interface SlackMessage {
+  /** For notifications, and for whoever cannot show blocks. */
+  readonly text: string
+  readonly blocks: readonly SlackBlock[]
+}
+
+/** Sections of text only: buttons would ask for a server that answers them. */
+export function slackMessage(event: LazaretEvent): SlackMessage {
+  const rendered = render(event)
+  const { summary, facts, lastError, links } = rendered
+  const title = `${sign(rendered)} *${fitted(headline(rendered), 500)}*`
+  const blocks: SlackBlock[] = [section(summary === '' ? title : `${title}\n${fitted(summary, 2_000)}`)]
+  const fields = facts
+    .slice(0, MOST_FIELDS)
+    .map(([name, value]) => mrkdwn(`*${name}*\n${fitted(value, LONGEST_FIELD - name.length - 3)}`))
+  if (fields.length > 0) blocks.push({ type: 'section', fields })
+  if (lastError !== undefined)
+    blocks.push(section(`\`\`\`${fitted(lastError.replaceAll('`', 'ʼ'), LONGEST_ERROR)}\`\`\``))
+  const places = linkLine(links)
+  if (places !== '') blocks.push(section(places))
+  const counts = countLine(rendered)
+  if (counts !== undefined) blocks.push({ type: 'context', elements: [mrkdwn(fitted(counts, 500))] })
+  const fallback = [headline(rendered), summary].filter(part => part !== '').join('. ')
+  return { text: fitted(fallback, LONGEST_FALLBACK), blocks }
+}
+
+function sign({ alert, severity }: Rendered): string {
+  if (alert?.status === 'resolved') return ':white_check_mark:'
+  if (severity === 'critical') return ':rotating_light:'
+  if (severity === 'error') return ':red_circle:'
+  return severity === 'warning' ? ':warning:' : ':information_source:'
+}
+
+/** As many as fit; a link that is cut leads nowhere. */
+function linkLine(links: readonly { readonly text: string; readonly href: string }[]): string {
+  let line = ''
+  for (const { text, href } of links) {
+    const link = `<${escaped(href).replaceAll('|', '%7C')}|${fitted(text, 100)}>`
+    if (line.length + link.length + 3 <= LONGEST_TEXT) line += line === '' ? link : ` · ${link}`
+  }
+  return line
+}
+
+function section(text: string): SlackBlock {
+  return { type: 'section', text: mrkdwn(text) }
+}
+
+function mrkdwn(text: string): SlackText {
+  return { type: 'mrkdwn', text }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
+
+/** The three characters that mean something to Slack: a text can call nobody and link nowhere. */
+function escaped(text: string): string {
+  return text.replace(/[&<>]/g, character => ENTITIES[character]!)
+}
+
+/** Escaped, and within the limit without an entity being cut in two. */
+function fitted(text: string, longest: number): string {
+  const whole = escaped(text)
+  if (whole.length <= longest) return whole
+  let kept = ''
+  for (const character of text) {
+    const next = ENTITIES[character] ?? character
+    if (kept.length + next.length > longest - 1) break
+    kept += next
+  }
+  return `${kept}…`
+}

@@ -1,0 +1,29 @@
+import type { Agent } from 'node:http'
+import { resolveOptions } from '../../../core/options/resolve.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import { clockRule } from '../../../ports/clock-rules.ts'
+import type { Sink } from '../../../ports/sink.ts'
+import { jsonSink } from '../alerts/json-sink.ts'
+import { agentRule, httpUrl } from '../sending/target.ts'
+import { slackMessage } from './message.ts'
+
+export interface SlackOptions {
+  /** Of an incoming webhook; whoever knows it can write to the channel, so it is never shown. */
+  readonly url: string
+  /** For a proxy or certificates of your own. */
+  readonly agent?: Agent | undefined
+  readonly clock?: Clock | undefined
+}
+
+const rules = {
+  url: httpUrl('https://hooks.slack.com/services/T…/B…/…'),
+  agent: agentRule,
+  clock: clockRule,
+}
+
+/** Posts each event to a channel of Slack, or of anything that takes the messages of Slack's incoming webhooks. */
+export function slack(options: SlackOptions): Sink {
+  const { url, agent, clock } = resolveOptions('slack', rules, options)
+  const secrets = [url.url.pathname, ...url.url.pathname.split('/')]
+  return jsonSink({ name: 'slack', target: url, secrets, agent, clock, bodyOf: slackMessage })
+}

@@ -1,0 +1,68 @@
+import type { Config } from '../config/config.ts'
+import type { TargetConfig } from '../config/notify.ts'
+import type { AlertNotifier } from '../integrations/notify/index.ts'
+import type { DeadLetterQueue } from '../ports/dead-letters.ts'
+import type { Groups } from '../ports/groups.ts'
+import type { Sink } from '../ports/sink.ts'
+import type { Store } from '../ports/store.ts'
+import type { Io } from './io.ts'
+
+/** That of the config, if it has one. Nothing is connected yet. */
+export async function openNotifier(
+  { notify, masks }: Config,
+  stores: Readonly<Record<string, Store>>,
+  io: Pick<Io, 'clock' | 'random'>,
+): Promise<AlertNotifier | undefined> {
+  if (notify === undefined) return undefined
+  const { targets, repeat, resolveAfter, ...options } = notify
+  const { createNotifier } = await import('../integrations/notify/index.ts')
+  const given = Object.entries(targets)
+  const all = Object.values(stores)
+  return createNotifier({
+    ...options,
+    to: Object.fromEntries(
+      await Promise.all(given.map(async ([name, target]) => [name, await openTarget(target)] as const)),
+    ),
+    route: Object.fromEntries(given.map(([name, { atLeast, kinds }]) => [name, { atLeast, kinds }])),
+    repeatMs: repeat,
+    resolveAfterMs: resolveAfter,
+    deadLetters: lent(all[0]!.deadLetters),
+    groups: groupsOf(all),
+    masks,
+    clock: io.clock,
+    random: io.random,
+  })
+}
+
+/** What is wrong with the options of a target is found here. */
+export async function openTarget({ atLeast: _, kinds: __, ...target }: TargetConfig): Promise<Sink> {
+  const sinks = await import('../adapters/sinks/index.ts')
+  const { type, ...options } = target
+  switch (type) {
+    case 'slack':
+      return sinks.slack(options as never)
+    case 'pagerduty':
+      return sinks.pagerduty(options as never)
+    case 'email':
+      return sinks.email(options as never)
+    case 'webhook':
+      return sinks.webhook(options as never)
+    case 'sentry':
+      return sinks.sentry({ ...(options as { dsn: string }), capture: ['warn', 'error', 'fatal'] })
+  }
+}
+
+/** The stores stay whose they are: closing the notifier closes none of them. */
+function lent(deadLetters: DeadLetterQueue): DeadLetterQueue {
+  return { send: letter => deadLetters.send(letter), close: async () => {} }
+}
+
+/** A group is muted when it is in any of the stores. */
+function groupsOf(stores: readonly Store[]): Pick<Groups, 'get'> {
+  return {
+    async get(id) {
+      const found = await Promise.all(stores.map(({ groups }) => groups.get(id)))
+      return found.find(group => group?.state === 'muted') ?? found.find(group => group !== undefined)
+    },
+  }
+}

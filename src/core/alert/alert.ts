@@ -1,0 +1,101 @@
+import type { FailedEvent } from '../dead-letter/failed-event.ts'
+
+/** From the least on. */
+export const ALERT_SEVERITIES = ['info', 'warning', 'error', 'critical'] as const
+
+export type AlertSeverity = (typeof ALERT_SEVERITIES)[number]
+
+/**
+ * What an alert is about. The first five are named after the notice that raises them; `alert_undelivered` is about a
+ * target of the notifier itself, and `digest` gathers what would have been too many messages.
+ */
+export const ALERT_KINDS = [
+  'dead_letter',
+  'poison_quarantined',
+  'breaker_opened',
+  'letters_spilled',
+  'channel_alert',
+  'alert_undelivered',
+  'digest',
+] as const
+
+export type AlertKind = (typeof ALERT_KINDS)[number]
+
+/** What is known of the latest thing that happened. Texts only, masked and cut: it is kept as long as the alert is open. */
+export interface AlertFacts {
+  readonly title: string
+  readonly summary: string
+  readonly channel?: string | undefined
+  readonly handler?: string | undefined
+  /** The group of letters that it is about. */
+  readonly group?: string | undefined
+  readonly failed?: FailedEvent | undefined
+  /** The name of a breaker. */
+  readonly breaker?: string | undefined
+  readonly limit?:
+    | { readonly rule: 'depth' | 'age' | 'dominance'; readonly value: number; readonly limit: number }
+    | undefined
+  /** The name of the notifier's own target that does not take alerts. */
+  readonly target?: string | undefined
+}
+
+/** Something happened that belongs to the alert with this key. */
+export interface Occurrence {
+  readonly key: string
+  readonly kind: AlertKind
+  readonly severity: AlertSeverity
+  readonly facts: AlertFacts
+}
+
+/** `recovery`: what was wrong is said to be right. `silence`: it has not happened again. `muted`: someone muted it. */
+export type ResolvedBy = 'recovery' | 'silence' | 'muted'
+
+/**
+ * - `told`: people have its firing, and will get its end.
+ * - `digested`: it came when there were too many messages; the digest has counted it.
+ * - `over`: people have its firing, and its end waits for its turn. Seen again before that, it goes on as if nothing was.
+ */
+export type Standing =
+  | { readonly is: 'told' }
+  | { readonly is: 'digested' }
+  | { readonly is: 'over'; readonly by: ResolvedBy }
+
+export interface OpenAlert extends Occurrence {
+  readonly standing: Standing
+  readonly since: number
+  readonly lastSeenAt: number
+  /** When its facts were last new. */
+  readonly factsAt: number
+  /** When people heard of it last, in a message of its own or in the digest. */
+  readonly toldAt: number
+  readonly count: number
+  /** How many of `count` no message has told yet. */
+  readonly untold: number
+}
+
+export type AlertStatus = 'firing' | 'update' | 'resolved'
+
+/** One thing to say to people. */
+export interface AlertMessage extends Occurrence {
+  readonly status: AlertStatus
+  readonly at: number
+  readonly since: number
+  readonly lastSeenAt: number
+  readonly count: number
+  /** Of `count`: since the message before. Over all messages they add up to everything that happened. */
+  readonly newCount: number
+  readonly resolvedBy?: ResolvedBy | undefined
+  /** Of a digest: how many alerts it stands for. */
+  readonly alerts?: number | undefined
+}
+
+/** Things that happen and are over at once: that they happen no more is seen by their not happening. */
+const MOMENTARY: ReadonlySet<AlertKind> = new Set(['dead_letter', 'poison_quarantined', 'alert_undelivered'])
+
+export function endsBySilence({ kind }: Pick<OpenAlert, 'kind'>): boolean {
+  return MOMENTARY.has(kind)
+}
+
+export function graver(a: AlertSeverity, b: AlertSeverity): AlertSeverity {
+  return ALERT_SEVERITIES.indexOf(a) >= ALERT_SEVERITIES.indexOf(b) ? a : b
+}

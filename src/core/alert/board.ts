@@ -1,0 +1,299 @@
+import {
+  type AlertMessage,
+  type AlertStatus,
+  endsBySilence,
+  type Occurrence,
+  type OpenAlert,
+  type ResolvedBy,
+  type Standing,
+} from './alert.ts'
+import { type Digest, digestDueAt, gather, moveDigest, NO_DIGEST, tellDigest } from './digest.ts'
+import { MINUTE_MS, recent, type Sent, slotAt } from './pace.ts'
+import type { AlertPolicy } from './policy.ts'
+
+/** Everything that is known of alerts at one moment. */
+export interface Board {
+  /** The time of the last decision. */
+  readonly now: number
+  /** By their keys, least recently seen first. */
+  readonly open: ReadonlyMap<string, OpenAlert>
+  readonly sent: Sent
+  readonly digest: Digest
+  /** Nothing falls due before. */
+  readonly wakeAt: number
+}
+
+export type AlertInput =
+  | { readonly what: 'seen'; readonly occurrence: Occurrence }
+  /** The alert with this key, if it is open, is at its end. */
+  | { readonly what: 'over'; readonly key: string; readonly by: ResolvedBy }
+  /** Time has passed. */
+  | { readonly what: 'tick' }
+  /** Nothing will be seen any more: what waits to be told is told now, beyond the limit if need be. */
+  | { readonly what: 'close' }
+
+export interface Decision {
+  readonly board: Board
+  readonly messages: readonly AlertMessage[]
+  /** When to ask again, if nothing happens before. */
+  readonly wakeAt: number | undefined
+}
+
+export const EMPTY_BOARD: Board = Object.freeze({
+  now: Number.NEGATIVE_INFINITY,
+  open: new Map(),
+  sent: [],
+  digest: NO_DIGEST,
+  wakeAt: Number.POSITIVE_INFINITY,
+})
+
+/**
+ * What people are told, and when.
+ *
+ * - The first occurrence of an alert is told at once; more of it are counted and told as one update, every `repeatMs` at
+ *   most. Its end is told once, and only to those who were told that it began.
+ * - No minute sees more than `perMinute` messages. An alert that finds no room is counted by the digest, and told by itself
+ *   later if it goes on; updates and ends wait for their turn, because an end that is lost leaves an incident open for ever.
+ * - At most `maxOpen` alerts are kept. The digest takes the place of those that nobody was told of, least recently seen
+ *   first; one that people were told of is never forgotten, because they wait for its end.
+ */
+export function decide(board: Board, input: AlertInput, now: number, policy: AlertPolicy): Decision {
+  const draft = new Draft(board, now, policy)
+  draft.settleIfDue()
+  if (input.what === 'seen') draft.see(input.occurrence)
+  else if (input.what === 'over') draft.end(input.key, input.by)
+  else if (input.what === 'close') draft.close()
+  draft.settleIfDue()
+  const next = draft.board()
+  return {
+    board: next,
+    messages: draft.messages,
+    wakeAt: Number.isFinite(next.wakeAt) ? next.wakeAt : undefined,
+  }
+}
+
+const TOLD: Standing = Object.freeze({ is: 'told' })
+const DIGESTED: Standing = Object.freeze({ is: 'digested' })
+
+/** A board while it is being decided upon. The one it began with stays as it was. */
+class Draft {
+  readonly messages: AlertMessage[] = []
+  readonly #now: number
+  readonly #policy: AlertPolicy
+  readonly #open: Map<string, OpenAlert>
+  #sent: Sent
+  #digest: Digest
+  #wakeAt: number
+
+  constructor(before: Board, now: number, policy: AlertPolicy) {
+    const { open, sent, digest, wakeAt } = now < before.now ? moved(before, now - before.now) : before
+    this.#now = now
+    this.#policy = policy
+    this.#open = new Map(open)
+    this.#sent = recent(sent, now)
+    this.#digest = digest
+    this.#wakeAt = wakeAt
+  }
+
+  board(): Board {
+    return {
+      now: this.#now,
+      open: this.#open,
+      sent: this.#sent,
+      digest: this.#digest,
+      wakeAt: this.#wakeAt,
+    }
+  }
+
+  see(occurrence: Occurrence): void {
+    const known = this.#open.get(occurrence.key)
+    if (known === undefined) {
+      this.#begin(occurrence)
+      return
+    }
+    // To the end of the map: it is the most recently seen.
+    this.#open.delete(known.key)
+    this.#put({
+      ...known,
+      ...occurrence,
+      standing: known.standing.is === 'over' ? TOLD : known.standing,
+      lastSeenAt: this.#now,
+      factsAt: occurrence.facts === known.facts ? known.factsAt : this.#now,
+      count: known.count + 1,
+      untold: known.untold + 1,
+    })
+  }
+
+  end(key: string, by: ResolvedBy): void {
+    const alert = this.#open.get(key)
+    if (alert === undefined || alert.standing.is === 'over') return
+    if (alert.standing.is === 'digested') this.#forget(alert)
+    else this.#put({ ...alert, standing: { is: 'over', by } })
+  }
+
+  close(): void {
+    for (const alert of [...this.#open.values()]) {
+      if (alert.standing.is === 'over') this.#resolve(alert, alert.standing.by)
+      else if (alert.untold > 0) {
+        this.#gather(alert, 0, alert.untold)
+        this.#open.set(alert.key, { ...alert, untold: 0 })
+      }
+    }
+    if (this.#digest.pending !== undefined) this.#tellDigest()
+  }
+
+  settleIfDue(): void {
+    if (this.#wakeAt <= this.#now) this.#settle()
+  }
+
+  /** Does everything whose time has come, as far as there is room for it: ends first, then who has waited longest. */
+  #settle(): void {
+    const due = [...this.#open.values()].filter(alert => this.#dueAt(alert) <= this.#now)
+    due.sort((a, b) => this.#rank(a) - this.#rank(b) || a.toldAt - b.toldAt)
+    for (const alert of due) this.#act(alert)
+    if (this.#digestDueAt() <= this.#now) this.#tellDigest()
+    this.#wakeAt = this.#digestDueAt()
+    for (const alert of this.#open.values()) this.#wakeFor(alert)
+  }
+
+  #wakeFor(alert: OpenAlert): void {
+    // That it has become silent is seen with or without room; to say anything there has to be some.
+    const room = slotAt(this.#sent, this.#policy.perMinute)
+    const sayAt = alert.standing.is === 'over' ? room : Math.max(this.#repeatAt(alert), room)
+    this.#wakeAt = Math.min(this.#wakeAt, this.#silentAt(alert), sayAt)
+  }
+
+  #put(alert: OpenAlert): void {
+    this.#open.set(alert.key, alert)
+    this.#wakeFor(alert)
+  }
+
+  #digestDueAt(): number {
+    return digestDueAt(this.#digest, this.#policy.resolveAfterMs)
+  }
+
+  #begin(occurrence: Occurrence): void {
+    const now = this.#now
+    const alert = {
+      ...occurrence,
+      since: now,
+      lastSeenAt: now,
+      factsAt: now,
+      toldAt: now,
+      count: 1,
+      untold: 1,
+    }
+    if (this.#makeRoom()) {
+      if (this.#hasSlot()) this.#tell({ ...alert, standing: TOLD }, 'firing')
+      else this.#digestWhole({ ...alert, standing: DIGESTED })
+    } else this.#gather(occurrence, 1, 1)
+  }
+
+  #digestWhole(alert: OpenAlert): void {
+    this.#gather(alert, 1, alert.untold)
+    this.#put({ ...alert, untold: 0 })
+  }
+
+  #makeRoom(): boolean {
+    if (this.#open.size < this.#policy.maxOpen) return true
+    for (const alert of this.#open.values())
+      if (alert.standing.is === 'digested') {
+        this.#forget(alert)
+        return true
+      }
+    return false
+  }
+
+  #act(alert: OpenAlert): void {
+    const { standing } = alert
+    const isSilent = this.#silentAt(alert) <= this.#now
+    if (standing.is === 'digested' && isSilent) this.#forget(alert)
+    else if (standing.is === 'over' || isSilent) {
+      const by = standing.is === 'over' ? standing.by : 'silence'
+      if (this.#hasSlot()) this.#resolve(alert, by)
+      else this.#open.set(alert.key, { ...alert, standing: { is: 'over', by } })
+    } else if (this.#hasSlot())
+      this.#tell({ ...alert, standing: TOLD }, standing.is === 'told' ? 'update' : 'firing')
+  }
+
+  #dueAt(alert: OpenAlert): number {
+    if (alert.standing.is === 'over') return Number.NEGATIVE_INFINITY
+    return Math.min(this.#silentAt(alert), this.#repeatAt(alert))
+  }
+
+  #repeatAt({ standing, untold, toldAt, kind }: OpenAlert): number {
+    if (untold > 0) return toldAt + this.#policy.repeatMs
+    // What goes on until it is said to be over happens only once, so nothing else would bring it out of the digest.
+    const isHidden = standing.is === 'digested' && !endsBySilence({ kind })
+    return isHidden ? toldAt + MINUTE_MS : Number.POSITIVE_INFINITY
+  }
+
+  #silentAt(alert: OpenAlert): number {
+    if (alert.standing.is === 'over' || !endsBySilence(alert)) return Number.POSITIVE_INFINITY
+    return alert.lastSeenAt + this.#policy.resolveAfterMs
+  }
+
+  #rank(alert: OpenAlert): number {
+    return alert.standing.is === 'over' || this.#silentAt(alert) <= this.#now ? 0 : 1
+  }
+
+  #hasSlot(): boolean {
+    return slotAt(this.#sent, this.#policy.perMinute) <= this.#now
+  }
+
+  #tell(alert: OpenAlert, status: AlertStatus): void {
+    this.#say(alert, status)
+    this.#put({ ...alert, toldAt: this.#now, untold: 0 })
+  }
+
+  #resolve(alert: OpenAlert, by: ResolvedBy): void {
+    this.#say(alert, 'resolved', by)
+    this.#open.delete(alert.key)
+  }
+
+  #say(alert: OpenAlert, status: AlertStatus, resolvedBy?: ResolvedBy): void {
+    const { key, kind, severity, facts, since, lastSeenAt, count, untold: newCount } = alert
+    const what = { key, kind, severity, facts }
+    const at = this.#now
+    this.messages.push({ status, ...what, at, since, lastSeenAt, count, newCount, resolvedBy })
+    this.#sent = [...this.#sent, at]
+  }
+
+  /** Nobody was told of it by itself, so nobody waits for its end. */
+  #forget(alert: OpenAlert): void {
+    if (alert.untold > 0) this.#gather(alert, 0, alert.untold)
+    this.#open.delete(alert.key)
+  }
+
+  #gather({ severity, facts: { title } }: Occurrence, alerts: 0 | 1, notices: number): void {
+    this.#digest = gather(this.#digest, { alerts, notices, severity, title }, this.#now)
+    this.#wakeAt = Math.min(this.#wakeAt, this.#digestDueAt())
+  }
+
+  #tellDigest(): void {
+    const { digest, message } = tellDigest(this.#digest, this.#now)
+    this.#digest = digest
+    if (message !== undefined) this.messages.push(message)
+  }
+}
+
+/** The clock was set back: all times move with it, or everything would stand still until it has caught up. */
+function moved(board: Board, by: number): Board {
+  const open = Array.from(board.open.values(), (alert): [string, OpenAlert] => [
+    alert.key,
+    {
+      ...alert,
+      since: alert.since + by,
+      lastSeenAt: alert.lastSeenAt + by,
+      factsAt: alert.factsAt + by,
+      toldAt: alert.toldAt + by,
+    },
+  ])
+  return {
+    ...board,
+    open: new Map(open),
+    sent: board.sent.map(at => at + by),
+    digest: moveDigest(board.digest, by),
+    wakeAt: board.wakeAt + by,
+  }
+}

@@ -1,0 +1,31 @@
+import { group, type Resolved } from '../options/resolve.ts'
+import { integer, milliseconds, withDefault } from '../options/rules.ts'
+
+export const DEFAULT_REPEAT_MS = 300_000
+export const DEFAULT_RESOLVE_AFTER_MS = 900_000
+export const DEFAULT_PER_MINUTE = 30
+/** More causes at once than anyone reads; the digest counts the rest. */
+export const DEFAULT_MAX_OPEN = 200
+const DAY_MS = 86_400_000
+
+export interface AlertPolicyOptions {
+  /** An open alert is told again after so long at the earliest, and only when there is something new [5 min]. */
+  readonly repeatMs?: number | undefined
+  /** Dead letters that have not come for so long are over [15 min]. */
+  readonly resolveAfterMs?: number | undefined
+  /** Messages of all alerts together; what is beyond goes into one digest a minute [30]. */
+  readonly perMinute?: number | undefined
+  /** Alerts that are kept in memory [200]. */
+  readonly maxOpen?: number | undefined
+}
+
+export const alertPolicyRules = {
+  repeatMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_REPEAT_MS),
+  resolveAfterMs: withDefault(milliseconds({ min: 1, max: 7 * DAY_MS }), DEFAULT_RESOLVE_AFTER_MS),
+  perMinute: withDefault(integer({ min: 1, max: 1_000 }), DEFAULT_PER_MINUTE),
+  maxOpen: withDefault(integer({ min: 1, max: 10_000 }), DEFAULT_MAX_OPEN),
+}
+
+export const alertPolicyRule = group(alertPolicyRules)
+
+export type AlertPolicy = Resolved<typeof alertPolicyRules>

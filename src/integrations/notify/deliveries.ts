@@ -1,0 +1,114 @@
+import type { AlertMessage } from '../../core/alert/alert.ts'
+import { ALERT_SEVERITIES } from '../../core/alert/alert.ts'
+import { ALERT_EVENT_TYPE, alertDocument, alertOf } from '../../core/alert/document.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { createIdSource, type IdSource } from '../../core/event/uuid.ts'
+import { OptionsError } from '../../core/options/faults.ts'
+import { exponential } from '../../core/retry/exponential.ts'
+import { combineObservers } from '../../runtime/combine-observers.ts'
+import { createDispatcher, type Dispatcher } from '../../runtime/dispatcher/dispatcher.ts'
+import type { SinkHealth } from '../../runtime/dispatcher/dispatcher-health.ts'
+import { type LaneOptions, mergeLaneOptions } from '../../runtime/dispatcher/lane-options.ts'
+import type { TrackResult } from '../../runtime/dispatcher/track-result.ts'
+import { ALERT_CHANNEL, linksOf } from './links.ts'
+import type { NotifierPolicy, RouteOptions } from './options.ts'
+import { targetSink } from './target.ts'
+
+/** Patient: a chat or a mail server that is away for some minutes is to be told all the same, and nothing waits for it. */
+export const DEFAULT_DELIVERY = Object.freeze({
+  retry: { attempts: 8, backoff: exponential({ baseMs: 1_000, maxMs: 60_000, jitter: 'equal' }) },
+  whenOpen: 'wait',
+  timeoutMs: 10_000,
+  buffer: { maxEvents: 1_000 },
+} satisfies LaneOptions)
+
+/** Severities as events have them. That something is over is information. */
+const EVENT_SEVERITY = { info: 'info', warning: 'warn', error: 'error', critical: 'fatal' } as const
+const ACCEPT = { wait: 'accepted', onFailure: 'swallow' } as const
+
+export interface DeliveryEvents {
+  /** A target has taken something. */
+  taken(target: string): void
+  /** An alert could not be delivered to a target and is a dead letter now. */
+  lost(target: string, letter: DeadLetter): void
+}
+
+/**
+ * Brings alerts to their targets, each through a dispatcher of its own: what a target is not to hear is not even offered
+ * to it, so its breaker and its outcomes are about real messages only.
+ */
+export class Deliveries {
+  readonly #policy: NotifierPolicy
+  readonly #newId: IdSource
+  readonly #dispatchers: ReadonlyMap<string, Dispatcher>
+
+  constructor(policy: NotifierPolicy, events: DeliveryEvents) {
+    this.#policy = policy
+    this.#newId = createIdSource(policy.random)
+    const names = Object.keys(policy.to)
+    this.#dispatchers = new Map(names.map(name => [name, dispatcherFor(name, policy, events)]))
+  }
+
+  /** Hands a message to every target it is for. Resolves when they have taken it on. */
+  async send(message: AlertMessage): Promise<void> {
+    const { route, clock, service } = this.#policy
+    const payload = alertDocument(message, { service, links: linksOf(message, this.#policy) })
+    const severity = message.status === 'resolved' ? 'info' : EVENT_SEVERITY[message.severity]
+    const input = {
+      id: this.#newId(clock.now()),
+      type: ALERT_EVENT_TYPE,
+      key: message.key,
+      severity,
+      payload,
+    }
+    const meant = [...this.#dispatchers].filter(([name]) => isFor(name, route[name], message))
+    await Promise.all(meant.map(([, dispatcher]) => dispatcher.track(input, ACCEPT)))
+  }
+
+  resend(letter: DeadLetter): Promise<TrackResult> {
+    const dispatcher = this.#dispatchers.get(letter.handler)
+    if (dispatcher !== undefined) return dispatcher.resend(letter)
+    const remedy = `resend letter ${letter.id} with a notifier that has this target; here are ${[...this.#dispatchers.keys()].join(', ')}`
+    throw new OptionsError('resend', [{ path: 'letter.handler', received: letter.handler, remedy }])
+  }
+
+  health(): Readonly<Record<string, SinkHealth>> {
+    return Object.assign({}, ...Array.from(this.#dispatchers.values(), each => each.health().sinks))
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all(Array.from(this.#dispatchers.values(), each => each.flush()))
+  }
+
+  async close(graceMs: number): Promise<void> {
+    await Promise.all(Array.from(this.#dispatchers.values(), each => each.close({ graceMs })))
+  }
+}
+
+function dispatcherFor(name: string, policy: NotifierPolicy, events: DeliveryEvents): Dispatcher {
+  const { to, deadLetters, spill, delivery, overrides, observer, clock, random } = policy
+  const general = mergeLaneOptions(DEFAULT_DELIVERY, delivery) as LaneOptions
+  const lost = ({ letter }: { readonly letter: DeadLetter }) => {
+    // That bad news about a target does not arrive either is no news: it would never end.
+    if (alertOf(letter.event)?.kind !== 'alert_undelivered') events.lost(name, letter)
+  }
+  return createDispatcher({
+    ...(mergeLaneOptions(general, overrides[name]) as LaneOptions),
+    sinks: { [name]: targetSink(to[name]!, () => events.taken(name)) },
+    deadLetters,
+    spill,
+    channel: ALERT_CHANNEL,
+    observer: combineObservers({ letterSaved: lost, letterSpilled: lost }, observer),
+    clock,
+    random,
+  })
+}
+
+function isFor(name: string, route: RouteOptions = {}, { kind, severity, facts }: AlertMessage): boolean {
+  // Nobody is told of their own deafness.
+  if (facts.target === name) return false
+  if (kind === 'digest') return true
+  const { atLeast = 'info', kinds } = route
+  const isGrave = ALERT_SEVERITIES.indexOf(severity) >= ALERT_SEVERITIES.indexOf(atLeast)
+  return isGrave && (kinds === undefined || kinds.includes(kind))
+}

@@ -1,0 +1,51 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { Groups } from '../../ports/groups.ts'
+import { within } from '../../ports/waiting.ts'
+
+/** What a group is asked about once is believed for so long. */
+const BELIEVED_MS = 10_000
+const ANSWER_WITHIN_MS = 2_000
+const MOST_KNOWN = 1_000
+
+interface Known {
+  readonly at: number
+  readonly isMuted: Promise<boolean>
+}
+
+/** Whether people have muted a group of letters. Who cannot be asked has muted nothing: an alert too many does less harm. */
+export class Mutes {
+  readonly #groups: Pick<Groups, 'get'>
+  readonly #clock: Clock
+  readonly #known = new Map<string, Known>()
+
+  constructor(groups: Pick<Groups, 'get'>, clock: Clock) {
+    this.#groups = groups
+    this.#clock = clock
+  }
+
+  isMuted(group: string): Promise<boolean> {
+    const now = this.#clock.now()
+    const known = this.#known.get(group)
+    // A clock that was set back must not make an answer last for ever.
+    if (known !== undefined && Math.abs(now - known.at) < BELIEVED_MS) return known.isMuted
+    const isMuted = this.#ask(group)
+    this.#known.delete(group)
+    this.#known.set(group, { at: now, isMuted })
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= MOST_KNOWN) break
+      this.#known.delete(oldest)
+    }
+    return isMuted
+  }
+
+  async #ask(id: string): Promise<boolean> {
+    let isMuted = false
+    const asked = Promise.resolve()
+      .then(() => this.#groups.get(id))
+      .then(group => {
+        isMuted = group?.state === 'muted'
+      })
+    await within(this.#clock, ANSWER_WITHIN_MS, asked)
+    return isMuted
+  }
+}

@@ -1,0 +1,24 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { Notice } from '../../ports/notifier.ts'
+import type { Observer } from '../../ports/observer.ts'
+
+/** What a runtime does not tell its notifier but its observers: that a dependency is sick, or a store. */
+export function noticingObserver(notify: (notice: Notice) => void, clock: Clock): Observer {
+  // Told just before a letter is spilled, and the only one who knows why.
+  let error = 'it does not say why'
+  return {
+    breakerChanged({ name, to, at }) {
+      if (to === 'open') notify({ kind: 'breaker_opened', name, at })
+      else if (to === 'closed') notify({ kind: 'breaker_closed', name, at })
+    },
+    letterWriteFailed(failed) {
+      error = failed.error instanceof Error ? failed.error.message : String(failed.error)
+    },
+    letterSpilled() {
+      notify({ kind: 'letters_spilled', error, at: clock.now() })
+    },
+    spillDrained({ count }) {
+      notify({ kind: 'spill_drained', count, at: clock.now() })
+    },
+  }
+}

@@ -1,0 +1,180 @@
+import type { AlertFacts, AlertKind, AlertSeverity } from '../../core/alert/alert.ts'
+import { type AlertInput, type Board, decide, EMPTY_BOARD } from '../../core/alert/board.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { Cancel } from '../../ports/clock.ts'
+import type { Notice, Notifier } from '../../ports/notifier.ts'
+import type { Observer } from '../../ports/observer.ts'
+import { within } from '../../ports/waiting.ts'
+import { ClosedError } from '../../runtime/closed-error.ts'
+import type { SinkHealth } from '../../runtime/dispatcher/dispatcher-health.ts'
+import type { TrackResult } from '../../runtime/dispatcher/track-result.ts'
+import { Deliveries } from './deliveries.ts'
+import { Mutes } from './mutes.ts'
+import { noticingObserver } from './noticing-observer.ts'
+import { Occurrences } from './occurrences.ts'
+import { type NotifierOptions, type NotifierPolicy, resolveNotifier } from './options.ts'
+
+/** Notices whose group is being looked up; callers do not wait, so a store that hangs could gather any number of them. */
+const MOST_UNDER_WAY = 10_000
+
+/** An alert tells of the latest event, or of one that was at most so long before it. */
+const FACTS_MS = 1_000
+
+export interface AlertNotifier<N extends string = string> extends Notifier {
+  /** For a consumer's or dispatcher's `observer`: breakers that open and close, letters that are spilled. */
+  readonly observer: Observer
+  /** Sends the alert of a dead letter once more to the target that did not take it. */
+  resend(letter: DeadLetter): Promise<TrackResult>
+  health(): NotifierHealth<N>
+  /** Resolves when everything said so far has an outcome. */
+  flush(): Promise<void>
+  /** Tells what waits to be told, lets it go its way within the grace time, and saves the rest. Twice is safe. */
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>
+}
+
+export interface NotifierHealth<N extends string = string> {
+  readonly targets: { readonly [name in N]: SinkHealth }
+  readonly open: readonly {
+    readonly key: string
+    readonly kind: AlertKind
+    readonly severity: AlertSeverity
+    readonly since: number
+    readonly count: number
+  }[]
+}
+
+/**
+ * Tells people what they should know, and not more: notices become alerts that begin, go on and end. What it is given
+ * (sinks, stores) is closed with the last one who uses it.
+ */
+export function createNotifier<N extends string>(options: NotifierOptions<N>): AlertNotifier<N> {
+  return new Alerting(
+    resolveNotifier(options as NotifierOptions),
+  ) as AlertNotifier<string> as AlertNotifier<N>
+}
+
+class Alerting implements AlertNotifier {
+  readonly observer: Observer
+  readonly #policy: NotifierPolicy
+  readonly #occurrences: Occurrences
+  readonly #mutes: Mutes | undefined
+  readonly #deliveries: Deliveries
+  /** What is being looked up or handed on. */
+  readonly #underWay = new Set<Promise<void>>()
+  #board: Board = EMPTY_BOARD
+  #cancelWake: Cancel | undefined
+  #closed: Promise<void> | undefined
+
+  constructor(policy: NotifierPolicy) {
+    const { masks, service, groups, clock } = policy
+    this.#policy = policy
+    this.#occurrences = new Occurrences(masks, service, key => this.#recall(key))
+    this.#mutes = groups && new Mutes(groups, clock)
+    this.#deliveries = new Deliveries(policy, {
+      taken: target => this.#hears(target),
+      lost: (target, letter) => this.#isDeaf(target, letter),
+    })
+    this.observer = noticingObserver(notice => void this.notify(notice).catch(() => {}), clock)
+  }
+
+  notify(notice: Notice): Promise<void> {
+    if (this.#closed !== undefined) return Promise.reject(new ClosedError('notifier'))
+    const { input, group } = this.#occurrences.of(notice)
+    const mutes = this.#mutes
+    if (mutes === undefined || this.#underWay.size >= MOST_UNDER_WAY) return this.#track(this.#put(input))
+    if (input.what === 'over') return this.#track(this.#putAfterAll(input))
+    return this.#track(group === undefined ? this.#put(input) : this.#putUnlessMuted(mutes, group, input))
+  }
+
+  resend(letter: DeadLetter): Promise<TrackResult> {
+    if (this.#closed !== undefined) return Promise.reject(new ClosedError('notifier'))
+    return this.#deliveries.resend(letter)
+  }
+
+  health(): NotifierHealth {
+    const open = Array.from(this.#board.open.values(), ({ key, kind, severity, since, count }) => ({
+      key,
+      kind,
+      severity,
+      since,
+      count,
+    }))
+    return { targets: this.#deliveries.health(), open }
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all(this.#underWay)
+    await this.#deliveries.flush()
+  }
+
+  close({ graceMs = this.#policy.graceMs }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
+    this.#closed ??= this.#shutDown(graceMs)
+    return this.#closed
+  }
+
+  async #shutDown(graceMs: number): Promise<void> {
+    await within(this.#policy.clock, graceMs, Promise.all(this.#underWay))
+    void this.#track(this.#put({ what: 'close' }))
+    this.#cancelWake?.()
+    await this.#deliveries.close(graceMs)
+  }
+
+  async #putUnlessMuted(mutes: Mutes, group: string, input: AlertInput): Promise<void> {
+    const isMuted = await mutes.isMuted(group)
+    if (!isMuted) await this.#put(input)
+    else if (input.what === 'seen') await this.#put({ what: 'over', key: input.occurrence.key, by: 'muted' })
+  }
+
+  #recall(key: string): AlertFacts | undefined {
+    const alert = this.#board.open.get(key)
+    if (alert === undefined || alert.factsAt + FACTS_MS <= this.#policy.clock.now()) return undefined
+    return alert.facts
+  }
+
+  /** What it is the end of may still be looked up. */
+  async #putAfterAll(input: AlertInput): Promise<void> {
+    await Promise.all(this.#underWay)
+    await this.#put(input)
+  }
+
+  #put(input: AlertInput): Promise<void> {
+    const { clock } = this.#policy
+    const now = clock.now()
+    const { board, messages, wakeAt } = decide(this.#board, input, now, this.#policy)
+    this.#board = board
+    this.#cancelWake?.()
+    this.#cancelWake =
+      wakeAt === undefined
+        ? undefined
+        : clock.schedule(Math.max(0, wakeAt - now), () => {
+            void this.#track(this.#put({ what: 'tick' })).catch(() => {})
+          })
+    // Each is handed on before this returns, so an end is never handed on before its beginning.
+    return Promise.all(messages.map(message => this.#deliveries.send(message))).then(() => {})
+  }
+
+  /** A target takes alerts again. */
+  #hears(target: string): void {
+    const key = this.#occurrences.keyOfTarget(target)
+    if (this.#board.open.has(key)) this.#say({ what: 'over', key, by: 'recovery' })
+  }
+
+  #isDeaf(target: string, { cycle: { failure, reason } }: DeadLetter): void {
+    const error = failure === undefined ? reason : `${failure.name}: ${failure.message}`
+    this.#say({ what: 'seen', occurrence: this.#occurrences.undelivered(target, error) })
+  }
+
+  #say(input: AlertInput): void {
+    if (this.#closed === undefined) void this.#track(this.#put(input)).catch(() => {})
+  }
+
+  #track(work: Promise<void>): Promise<void> {
+    const settled = work.then(
+      () => {},
+      () => {},
+    )
+    this.#underWay.add(settled)
+    void settled.then(() => this.#underWay.delete(settled))
+    return work
+  }
+}

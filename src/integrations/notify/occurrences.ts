@@ -1,0 +1,194 @@
+import type { AlertFacts, AlertKind, AlertSeverity, Occurrence } from '../../core/alert/alert.ts'
+import type { AlertInput } from '../../core/alert/board.ts'
+import { spanText } from '../../core/alert/span-text.ts'
+import { type FailedEvent, failedEvent } from '../../core/dead-letter/failed-event.ts'
+import { type Grouping, groupingOf } from '../../core/dead-letter/group.ts'
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import { hash128 } from '../../core/hash.ts'
+import type { ChannelNotice, Notice } from '../../ports/notifier.ts'
+
+const LONGEST_TITLE = 200
+const LONGEST_TEXT = 1_000
+/** Targets take keys of at most 255 characters. */
+const LONGEST_KEY = 200
+
+export const SEVERITY_OF: Readonly<Record<AlertKind, AlertSeverity>> = {
+  dead_letter: 'error',
+  poison_quarantined: 'error',
+  breaker_opened: 'critical',
+  letters_spilled: 'critical',
+  channel_alert: 'warning',
+  alert_undelivered: 'error',
+  digest: 'error',
+}
+
+type LetterNotice = Extract<Notice, { readonly kind: 'dead_letter' | 'poison_quarantined' }>
+
+/** What a notice means for alerts, and the group of letters whose muting would keep it from meaning anything. */
+export interface Meaning {
+  readonly input: Extract<AlertInput, { readonly what: 'seen' | 'over' }>
+  readonly group: string | undefined
+}
+
+/** What is known of an open alert, if that is still new enough to be said of the next occurrence too. */
+export type Recall = (key: string) => AlertFacts | undefined
+
+/** Turns notices into what the board of alerts understands. All texts are masked and cut here, and nowhere else. */
+export class Occurrences {
+  readonly #masks: Masks
+  readonly #service: string | undefined
+  readonly #recall: Recall
+
+  constructor(masks: Masks, service: string | undefined, recall: Recall = () => undefined) {
+    this.#masks = masks
+    this.#service = service
+    this.#recall = recall
+  }
+
+  of(notice: Notice): Meaning {
+    switch (notice.kind) {
+      case 'dead_letter':
+      case 'poison_quarantined':
+        return this.#letter(notice)
+      case 'breaker_opened':
+        return this.#seen('breaker_opened', [notice.name], this.#breaker(notice.name))
+      case 'breaker_closed':
+        return this.#over('breaker_opened', [notice.name])
+      case 'letters_spilled':
+        return this.#seen('letters_spilled', [], this.#spill(notice.error))
+      case 'spill_drained':
+        return this.#over('letters_spilled', [])
+      case 'channel_alert':
+        return this.#channel(notice)
+    }
+  }
+
+  /** A target of the notifier does not take alerts. */
+  undelivered(target: string, error: string | undefined): Occurrence {
+    const why = error === undefined ? '' : `: ${this.#text(error)}`
+    const facts = {
+      title: this.#title(`Alerts do not reach ${target}`),
+      summary: `An alert could not be delivered to ${target} and is a dead letter, to be replayed${why}`,
+      target,
+    }
+    return this.#occurrence('alert_undelivered', [target], facts)
+  }
+
+  keyOfTarget(target: string): string {
+    return this.#key('alert_undelivered', [target])
+  }
+
+  #letter(notice: LetterNotice): Meaning {
+    const { kind, letter } = notice
+    const grouping = groupingOf(letter)
+    const parts = [letter.channel, letter.handler, grouping.id]
+    // Telling of a letter costs more than counting it, and in a storm the one before says the same.
+    const facts = this.#recall(this.#key(kind, parts)) ?? this.#letterFacts(notice, grouping)
+    return this.#seen(kind, parts, facts, grouping.id)
+  }
+
+  #letterFacts({ kind, letter }: LetterNotice, grouping: Grouping): AlertFacts {
+    const failed = this.#failed(failedEvent(letter, this.#masks))
+    const { channel, handler, eventId, type, attempts, lastError } = failed
+    const isPoison = kind === 'poison_quarantined'
+    const became = isPoison ? 'quarantined as poison' : 'given up on'
+    const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
+    return {
+      title: this.#title(`${isPoison ? 'Poison' : 'Dead letters'} in ${channel}: ${grouping.title}`),
+      summary: this.#text(
+        `Event ${eventId} (${type}) was ${became} by ${handler} after ${tries}: ${lastError ?? failed.reason}`,
+      ),
+      channel,
+      handler,
+      group: grouping.id,
+      failed,
+    }
+  }
+
+  #failed(failed: FailedEvent): FailedEvent {
+    const { eventId, type, source, lastError } = failed
+    return {
+      ...failed,
+      eventId: this.#text(eventId),
+      type: this.#text(type),
+      source: source && this.#text(source),
+      lastError: lastError && this.#text(lastError),
+    }
+  }
+
+  #breaker(name: string): AlertFacts {
+    return {
+      title: this.#title(`Breaker ${name} is open`),
+      summary: `What ${name} depends on fails, so it is left alone for now.`,
+      breaker: name,
+    }
+  }
+
+  #spill(error: string): AlertFacts {
+    return {
+      title: 'Dead letters are spilled',
+      summary: this.#text(`Their store does not take them, so a file of this machine does: ${error}`),
+    }
+  }
+
+  #channel(notice: ChannelNotice): Meaning {
+    const { channel, rule, value, limit, error, firing } = notice
+    const parts = [channel, rule]
+    if (!firing) return this.#over('channel_alert', parts)
+    const facts: AlertFacts = {
+      title: this.#title(`Channel ${channel}: ${channelWords(notice)}`),
+      summary: this.#text(`${channelWords(notice)}; the limit is ${limitWords(rule, limit)}.`),
+      channel,
+      group: error?.fingerprint,
+      limit: { rule, value, limit },
+    }
+    return this.#seen('channel_alert', parts, facts, error?.fingerprint)
+  }
+
+  #seen(kind: AlertKind, parts: readonly string[], facts: AlertFacts, group?: string): Meaning {
+    return { input: { what: 'seen', occurrence: this.#occurrence(kind, parts, facts) }, group }
+  }
+
+  #over(kind: AlertKind, parts: readonly string[]): Meaning {
+    return { input: { what: 'over', key: this.#key(kind, parts), by: 'recovery' }, group: undefined }
+  }
+
+  #occurrence(kind: AlertKind, parts: readonly string[], facts: AlertFacts): Occurrence {
+    return { key: this.#key(kind, parts), kind, severity: SEVERITY_OF[kind], facts }
+  }
+
+  /** No two alerts have the same, whatever is in the parts. */
+  #key(kind: AlertKind, parts: readonly string[]): string {
+    const service = this.#service === undefined ? [] : [this.#service]
+    const text = [...service, kind, ...parts].map(part => encodeURIComponent(part.toWellFormed())).join('/')
+    return text.length <= LONGEST_KEY ? text : `${kind}/${hash128(text)}`
+  }
+
+  #title(text: string): string {
+    return cut(this.#masks.maskText(text).replace(/\s+/g, ' '), LONGEST_TITLE)
+  }
+
+  #text(text: string): string {
+    return cut(this.#masks.maskText(text), LONGEST_TEXT)
+  }
+}
+
+function channelWords({ rule, value, error }: ChannelNotice): string {
+  if (rule === 'depth') return `${value} dead letters wait`
+  if (rule === 'age') return `the oldest dead letter has waited ${spanText(value)}`
+  return `${percent(value)} of its dead letters have one error, ${error?.name ?? 'unknown'}`
+}
+
+function limitWords(rule: ChannelNotice['rule'], limit: number): string {
+  if (rule === 'depth') return String(limit)
+  return rule === 'age' ? spanText(limit) : percent(limit)
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
+}
+
+function cut(text: string, longest: number): string {
+  const whole = text.toWellFormed()
+  return whole.length <= longest ? whole : `${whole.slice(0, longest - 1).toWellFormed()}…`
+}

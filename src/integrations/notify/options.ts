@@ -1,0 +1,160 @@
+import { ALERT_KINDS, ALERT_SEVERITIES, type AlertKind, type AlertSeverity } from '../../core/alert/alert.ts'
+import { type AlertPolicyOptions, alertPolicyRules } from '../../core/alert/policy.ts'
+import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
+import { group, type Relations, type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import {
+  list,
+  milliseconds,
+  oneOf,
+  optional,
+  type Rule,
+  text,
+  that,
+  withDefault,
+} from '../../core/options/rules.ts'
+import type { Random } from '../../core/random.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { clockRule, randomRule } from '../../ports/clock-rules.ts'
+import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
+import type { Groups } from '../../ports/groups.ts'
+import type { Observer } from '../../ports/observer.ts'
+import type { Sink } from '../../ports/sink.ts'
+import { type LaneOptions, laneRule } from '../../runtime/dispatcher/lane-options.ts'
+import { observerRule, port } from '../../runtime/option-rules.ts'
+
+/** Which alerts go to a target. What is left out holds nothing back; digests go everywhere. */
+export interface RouteOptions {
+  /** This severity and graver ones. */
+  readonly atLeast?: AlertSeverity | undefined
+  readonly kinds?: readonly AlertKind[] | undefined
+}
+
+export interface NotifierOptions<N extends string = string> extends AlertPolicyOptions {
+  /** Who is told, by name: sinks of `lazaret/sinks`, or of your own. */
+  readonly to: { readonly [name in N]: Sink }
+  /** Which alerts go to which of them [all to all]. */
+  readonly route?: { readonly [name in NoInfer<N>]?: RouteOptions | undefined } | undefined
+  /** Where alerts go that could not be delivered, to be sent again from there. */
+  readonly deadLetters: DeadLetterQueue | DeadLetterStore
+  readonly spill?: Spill | undefined
+  /** Those of a store: letters of a group that people have muted raise no alert while it is. */
+  readonly groups?: Pick<Groups, 'get'> | undefined
+  /** For the texts of errors, beside what was masked before [the built-in ones]. */
+  readonly masks?: Masks | undefined
+  /** Tells services apart whose alerts go to the same place; replicas of one service share it. */
+  readonly service?: string | undefined
+  /** Where people reach the console: alerts lead there then. */
+  readonly consoleUrl?: string | undefined
+  /** A page for each kind of alert that says what to do. */
+  readonly runbooks?: { readonly [K in AlertKind]?: string | undefined } | undefined
+  /** How alerts are delivered: retries, breaker, timeout. What is left out is as DEFAULT_DELIVERY has it. */
+  readonly delivery?: LaneOptions | undefined
+  /** What differs for one target. */
+  readonly overrides?: { readonly [name in NoInfer<N>]?: LaneOptions | undefined } | undefined
+  /** Watches the delivery of alerts. */
+  readonly observer?: Observer | undefined
+  /** How long `close` lets alerts go their way [10 s]. */
+  readonly graceMs?: number | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+}
+
+export const DEFAULT_NOTIFIER_GRACE_MS = 10_000
+const DAY_MS = 86_400_000
+
+const severity = oneOf(...ALERT_SEVERITIES)
+const kind = oneOf(...ALERT_KINDS)
+const routeRule = group({ atLeast: optional(severity), kinds: optional(list(kind, { minItems: 1 })) })
+
+/** Anything by name. What is wrong with a name is said where names mean something. */
+function byName<T>(rule: Rule<T>, remedy: string): Rule<Readonly<Record<string, T>>> {
+  return {
+    read(value, path, faults) {
+      if (value === undefined) return {}
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+        faults.add(path, value, remedy)
+        return {}
+      }
+      const given = Object.entries(value).filter(([, each]) => each !== undefined)
+      return Object.fromEntries(
+        given.map(([name, each]) => [name, rule.read(each, `${path}.${name}`, faults)]),
+      )
+    },
+  }
+}
+
+/** Lane options are checked here, and read where the lanes are made. */
+const laneOptions: Rule<LaneOptions> = {
+  read(value, path, faults) {
+    laneRule.read(value, path, faults)
+    return value as LaneOptions
+  },
+}
+
+const consoleUrlRule: Rule<string> = {
+  read(value, path, faults) {
+    const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
+    if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '')
+      return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+    faults.add(path, value, "give the address of the console, such as 'https://lazaret.example'")
+    return ''
+  },
+}
+
+const runbookUrl = that(
+  (value): value is string => typeof value === 'string' && /^https?:\/\/./.test(value),
+  "give a page's address, such as 'https://wiki.example/runbooks/dead-letters'",
+)
+
+const rules = {
+  ...alertPolicyRules,
+  to: {
+    read(value, path, faults) {
+      const sinks = byName(port<Sink>('a sink', 'write'), HOW_TO_NAME).read(value, path, faults)
+      if (Object.keys(sinks).length === 0) faults.add(path, value, HOW_TO_NAME)
+      return sinks
+    },
+  } satisfies Rule<Readonly<Record<string, Sink>>>,
+  route: byName(routeRule, 'give atLeast and kinds by the name of a target'),
+  deadLetters: port<DeadLetterQueue | DeadLetterStore>('a dead-letter store', 'send', 'close'),
+  spill: optional(port<Spill>('a spill', 'send', 'drain', 'size')),
+  groups: optional(port<Pick<Groups, 'get'>>('the groups of a store', 'get')),
+  masks: withDefault(
+    that(
+      (value): value is Masks => typeof (value as Masks | null)?.maskText === 'function',
+      'give masks of createMasks',
+    ),
+    DEFAULT_MASKS,
+  ),
+  service: optional(text({ maxLength: 100 })),
+  consoleUrl: optional(consoleUrlRule),
+  runbooks: group(Object.fromEntries(ALERT_KINDS.map(name => [name, optional(runbookUrl)]))) as Rule<{
+    readonly [K in AlertKind]?: string | undefined
+  }>,
+  delivery: withDefault(laneOptions, {}),
+  overrides: byName(laneOptions, 'give lane options by the name of a target'),
+  observer: withDefault<Observer>(observerRule, {}),
+  graceMs: withDefault(milliseconds({ max: DAY_MS }), DEFAULT_NOTIFIER_GRACE_MS),
+  clock: clockRule,
+  random: randomRule,
+}
+
+const HOW_TO_NAME = 'give at least one target by name, such as { ops: slack({ url }) }'
+
+export type NotifierPolicy = Resolved<typeof rules>
+
+const relations: Relations<typeof rules> = ({ to, route, overrides }, fault) => {
+  const names = Object.keys(to)
+  for (const [field, given] of [
+    ['route', route],
+    ['overrides', overrides],
+  ] as const) {
+    const unknown = Object.keys(given).find(name => !names.includes(name))
+    if (unknown !== undefined)
+      fault(field, `there is no target '${unknown}'; the targets are ${names.join(', ')}`)
+  }
+}
+
+export function resolveNotifier(options: NotifierOptions): NotifierPolicy {
+  return resolveOptions('notifier', rules, options, relations)
+}

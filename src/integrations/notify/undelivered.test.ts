@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { alertsIn, MINUTE, notifierWorld, told } from '../../../test/support/notifier-world.ts'
+import { memorySink } from '../../adapters/memory/index.ts'
+import { fixed } from '../../core/retry/fixed.ts'
+import { flakySink } from '../../testing/sinks.ts'
+
+const down = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+const gone = () => Object.assign(new Error('no_service'), { status: 404 })
+const delivery = {
+  retry: { attempts: 3, backoff: fixed({ delayMs: 1_000, jitter: 'none' }) },
+  breaker: 'off',
+} as const
+
+describe('a target that does not take alerts', () => {
+  it('S7: is tried again, and gets the alert', async () => {
+    const sink = memorySink()
+    const { lose, clock, notifier, letters } = notifierWorld({
+      to: { ops: flakySink(sink, write => (write < 3 ? down() : undefined)) },
+      delivery,
+    })
+    await lose()
+    await clock.advance(MINUTE)
+    expect(told(alertsIn(sink))).toEqual(['firing dead_letter 1'])
+    expect(await letters()).toEqual([])
+    await notifier.close()
+  })
+
+  it('S7: leaves a dead letter, which the others are told of; replayed it arrives, and they hear that too', async () => {
+    const [chat, pager] = [memorySink(), memorySink()]
+    let isDown = true
+    const { lose, clock, notifier, letters } = notifierWorld({
+      to: { chat: flakySink(chat, () => (isDown ? down() : undefined)), pager },
+      delivery,
+    })
+    await lose()
+    await clock.advance(MINUTE)
+    const [letter] = await letters()
+    expect(letter).toMatchObject({
+      channel: 'lazaret.alerts',
+      handler: 'chat',
+      event: { type: 'lazaret.alert' },
+    })
+    expect(alertsIn(pager)).toMatchObject([
+      { kind: 'dead_letter' },
+      { status: 'firing', kind: 'alert_undelivered', target: 'chat', title: 'Alerts do not reach chat' },
+    ])
+    expect(alertsIn(pager)[1]?.summary).toContain('ECONNREFUSED')
+    isDown = false
+    await notifier.resend(letter!)
+    await clock.advance(0)
+    expect(told(alertsIn(chat))).toEqual(['firing dead_letter 1'])
+    expect((await letters())[0]?.state).toBe('resolved')
+    expect(alertsIn(pager)[2]).toMatchObject({ status: 'resolved', kind: 'alert_undelivered' })
+    await notifier.close()
+  })
+
+  it('S7: when none takes any, that is the end of it: no alert about an alert about an alert', async () => {
+    const { lose, clock, notifier, letters } = notifierWorld({
+      to: {
+        a: flakySink(memorySink(), gone),
+        b: flakySink(memorySink(), gone),
+        c: flakySink(memorySink(), gone),
+      },
+      delivery,
+    })
+    await lose()
+    await clock.advance(24 * 60 * MINUTE)
+    const kinds = (await letters()).map(({ event }) => (event.payload as { kind: string }).kind)
+    // The alert and its end, lost three times each; twice each was deaf, and the other two were to hear of it and of its end.
+    expect(kinds.filter(kind => kind === 'dead_letter')).toHaveLength(2 * 3)
+    expect(kinds.filter(kind => kind === 'alert_undelivered')).toHaveLength(2 * 3 * 2 * 2)
+    await clock.advance(24 * 60 * MINUTE)
+    expect(await letters()).toHaveLength(kinds.length)
+    await notifier.close()
+  })
+
+  it('S7: a firing that comes after its own end is not sent any more', async () => {
+    const sink = memorySink()
+    const { notifier, clock, letters } = notifierWorld({
+      to: { ops: flakySink(sink, write => (write === 1 ? gone() : undefined)) },
+    })
+    await notifier.notify({ kind: 'breaker_opened', at: 0, name: 'payments' })
+    await notifier.notify({ kind: 'breaker_closed', at: 0, name: 'payments' })
+    await clock.advance(MINUTE)
+    const [letter] = await letters()
+    await notifier.resend(letter!)
+    expect(told(alertsIn(sink))).toEqual(['resolved breaker_opened 0'])
+    await notifier.notify({ kind: 'breaker_opened', at: 0, name: 'payments' })
+    await clock.advance(0)
+    expect(told(alertsIn(sink))).toEqual(['resolved breaker_opened 0', 'firing breaker_opened 1'])
+    await notifier.close()
+  })
+})
