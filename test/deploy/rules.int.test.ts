@@ -25,20 +25,23 @@ describe.skipIf(!found.found)(`promtool${why}`, () => {
 })
 
 describe('the alert rules', () => {
-  it.each(ALERTS.map(({ alert }) => alert))('E20/F/P: %s is shown to fire, not to fire, and to resolve', name => {
-    const worlds = LOOKS.map(looks =>
-      looks
-        .filter(({ alertname }) => alertname === name)
-        .sort((a, b) => seconds(a.eval_time) - seconds(b.eval_time))
-        .map(({ exp_alerts = [] }) => exp_alerts.length > 0),
-    ).filter(firing => firing.length > 0)
-    const shown = {
-      fires: worlds.some(firing => firing.includes(true)),
-      doesNotFire: worlds.some(firing => !firing.includes(true)),
-      resolves: worlds.some(firing => firing.some((fires, i) => fires && firing.slice(i).includes(false))),
-    }
-    expect(shown).toEqual({ fires: true, doesNotFire: true, resolves: true })
-  })
+  it.each(ALERTS.map(({ alert }) => alert))(
+    'E20/F/P: %s is shown to fire, not to fire, and to resolve',
+    name => {
+      const worlds = LOOKS.map(looks =>
+        looks
+          .filter(({ alertname }) => alertname === name)
+          .sort((a, b) => seconds(a.eval_time) - seconds(b.eval_time))
+          .map(({ exp_alerts = [] }) => exp_alerts.length > 0),
+      ).filter(firing => firing.length > 0)
+      const shown = {
+        fires: worlds.some(firing => firing.includes(true)),
+        doesNotFire: worlds.some(firing => !firing.includes(true)),
+        resolves: worlds.some(firing => firing.some((fires, i) => fires && firing.slice(i).includes(false))),
+      }
+      expect(shown).toEqual({ fires: true, doesNotFire: true, resolves: true })
+    },
+  )
 
   it('E20/F/P: say how bad it is, what it is, and where to read on', () => {
     for (const { alert, labels, annotations } of ALERTS) {
@@ -73,9 +76,9 @@ describe.skipIf(!found.found)(`the lines that fit the rules to another place${wh
       expect(fitted).not.toContain('lazaret_')
       const { code } = await promtool(['check', 'rules', join(dir, 'shop.rules.yaml')])
       expect(code).toBe(0)
-      expect(fitted.replaceAll('shop_', 'lazaret_').replaceAll('https://git.example/ops/docs/', 'docs/')).toBe(
-        readFileSync(RULES, 'utf8'),
-      )
+      expect(
+        fitted.replaceAll('shop_', 'lazaret_').replaceAll('https://git.example/ops/docs/', 'docs/'),
+      ).toBe(readFileSync(RULES, 'utf8'))
     })
   })
 })
