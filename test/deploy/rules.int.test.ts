@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { findPrometheus, promtool } from '../services/prometheus.ts'
 import { inFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
-import { ALERTS, LOOKS, RULE_TESTS, RULES, seconds } from './rules.ts'
+import { asked, METRICS } from './metrics.ts'
+import { ALERTS, faster, LOOKS, RECORDED, RULE_TESTS, RULES, seconds } from './rules.ts'
 
 const found = await findPrometheus()
 const why = found.found ? '' : ` (skipped: ${found.why})`
@@ -53,6 +54,35 @@ describe('the alert rules', () => {
       })
       expect(existsSync(join(ROOT, annotations['runbook_url']!)), annotations['runbook_url']).toBe(true)
     }
+  })
+
+  it('E20: read metrics that exist, and name labels that these have', () => {
+    const recorded = new Map(RECORDED.map(({ record, expr }) => [record, asked(expr)]))
+    for (const { alert, expr, annotations } of ALERTS) {
+      const read = asked(expr).flatMap(({ metric, labels }) =>
+        (recorded.get(metric) ?? [{ metric, labels: [] }]).map(of => ({ metric: of.metric, labels })),
+      )
+      const named = [
+        ...Object.values(annotations)
+          .join()
+          .matchAll(/\$labels\.(\w+)/g),
+      ].map(([, label]) => label!)
+      for (const { metric, labels } of read) {
+        expect(METRICS.has(metric), `${alert}: ${metric}`).toBe(true)
+        const missing = [...labels, ...named].filter(label => !METRICS.get(metric)!.has(label))
+        expect(missing, alert).toEqual([])
+      }
+    }
+  })
+
+  it('E20: can be hurried for a test with other durations and nothing else', () => {
+    const text = readFileSync(RULES, 'utf8')
+    const withoutDurations = (rules: string) =>
+      rules.replace(/(?<=(?:for|interval): |\[|offset )\d+[smh]/g, '')
+    const hurried = faster(text, 30)
+    expect(withoutDurations(hurried)).toBe(withoutDurations(text))
+    expect(hurried).toContain('max_over_time(lazaret_breaker_state[2s])')
+    expect(hurried).toContain('for: 4s')
   })
 
   it('E20/F/P: have a runbook page each, and no page is without an alert', () => {

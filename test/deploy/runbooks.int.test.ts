@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openStore } from '../../src/cli/open-store.ts'
+import { DEFAULT_CONFIG } from '../../src/config/config.ts'
 import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
 import { findAlertmanager, startAlertmanager } from '../services/alertmanager.ts'
 import { findPrometheus, startPrometheus } from '../services/prometheus.ts'
@@ -34,7 +36,14 @@ async function openShop() {
   })
   const watcher = await startAlertmanager({ route: { receiver: 'nobody' }, receivers: [{ name: 'nobody' }] })
   closings.push(() => watcher.close())
-  const { url, store } = await demo.told
+  const { url, store: storeUrl } = await demo.told
+  const store = await openStore(storeUrl, {
+    folder,
+    config: DEFAULT_CONFIG,
+    creates: 'never',
+    clock: systemClock,
+  })
+  closings.push(() => store.close())
   const prometheus = await startPrometheus({
     rule_files: [RULES],
     scrape_configs: [{ job_name: 'lazaret', static_configs: [{ targets: [new URL(url).host] }] }],
@@ -54,7 +63,7 @@ async function openShop() {
     ERROR: 'TimeoutError',
     BACKGROUND_JOB: 'SendEmailJob',
   }
-  return { folder, store, api, fixed, prometheus }
+  return { folder, url: storeUrl, store, api, fixed, prometheus }
 }
 
 /** The API of the demo. */
@@ -118,9 +127,15 @@ describe.skipIf(!isThere)(`the commands of the runbooks${why}`, () => {
   it.each(pages)(
     'E20/F/P: %s: every command works as it is written',
     async (_, lines) => {
-      const { folder, store, api, fixed, prometheus } = shop
+      const { folder, url, store, api, fixed, prometheus } = shop
       const { lazaretWith } = cliWorld(folder)
-      const real = { clock: systemClock, random: systemRandom, env: { LAZARET_STORE: store } }
+      const real = {
+        clock: systemClock,
+        random: systemRandom,
+        env: { LAZARET_STORE: url },
+        // Opened once for all commands: that takes its time.
+        openStore: async () => ({ ...store, close: async () => {} }),
+      }
       const variables: Variables = { ...fixed }
       for (const line of lines) {
         for (const [name, find] of Object.entries(api.ids))
