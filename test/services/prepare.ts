@@ -1,6 +1,8 @@
+import { findAlertmanager } from './alertmanager.ts'
 import { findChromium } from './chromium.ts'
 import { findFiu } from './fiu.ts'
 import { findPostgres } from './postgres.ts'
+import { findPrometheus } from './prometheus.ts'
 import { findRabbitmq } from './rabbitmq.ts'
 import { findRedis } from './redis.ts'
 
@@ -11,4 +13,6 @@ export async function setup(): Promise<void> {
   await findPostgres()
   await findRabbitmq()
   await findRedis()
+  await findPrometheus()
+  await findAlertmanager()
 }

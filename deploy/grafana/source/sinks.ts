@@ -1,0 +1,102 @@
+import { type Dashboard, JOB } from './dashboard.ts'
+import { breakers, lines, number } from './panel.ts'
+import { gauge, rate } from './queries.ts'
+
+const HERE = 'job=~"$job"'
+const NAME = 'job=~"$job", name=~"$name"'
+
+export const sinks: Dashboard = {
+  name: 'sinks',
+  title: 'Lazaret: sinks and breakers',
+  description: 'What is tracked and where it goes; which dependency is sick; what the door turns away.',
+  variables: [JOB, { name: 'name', label: 'sink or handler', from: 'lazaret_breaker_state' }],
+  rows: [
+    [
+      number(
+        'Events that reach their sinks',
+        'Of the process that does worst. Under 95 % raises LazaretDispatchSuccessLow.',
+        'percentunit',
+        `min(lazaret_dispatch_success_ratio{${HERE}})`,
+        { badBelow: 0.95 },
+      ),
+      number(
+        'Open breakers',
+        'Sinks and handlers that are cut off at the moment.',
+        'none',
+        `count(max without (instance, pod) (lazaret_breaker_state{${NAME}}) == 2) or vector(0)`,
+        { badFrom: 1 },
+      ),
+    ],
+    [
+      breakers(
+        'Breakers',
+        'Closed lets everything through, open nothing, half-open a probe.',
+        gauge('lazaret_breaker_state', NAME, 'name', '{{name}}'),
+      ),
+      lines(
+        'Openings and closings',
+        'A breaker that opens as often as it closes has a dependency that cannot carry the traffic.',
+        'cps',
+        rate('lazaret_breaker_opened_total', NAME, 'name', '{{name}} opened'),
+        rate('lazaret_breaker_closed_total', NAME, 'name', '{{name}} closed'),
+      ),
+    ],
+    [
+      lines(
+        'Attempts refused by breakers',
+        'Attempts that were not made because the breaker was open.',
+        'cps',
+        rate('lazaret_breaker_rejected_total', NAME, 'name', '{{name}}'),
+      ),
+      lines(
+        'Health checks',
+        'Probes of sinks whose breaker is not closed, by result.',
+        'cps',
+        rate('lazaret_health_checks_total', NAME, 'name, result', '{{name}} {{result}}'),
+      ),
+    ],
+    [
+      lines(
+        'Events that reach their sinks, over time',
+        'By process: one that falls behind has a network or a configuration of its own.',
+        'percentunit',
+        gauge('lazaret_dispatch_success_ratio', HERE, 'job, instance', '{{job}} {{instance}}'),
+      ),
+      lines(
+        'Turned away at the door',
+        'Events over the rate limit, by type: all, those that were kept as dead letters, those that were dropped.',
+        'cps',
+        rate('lazaret_rate_limiter_limited_total', HERE, 'type', '{{type}} limited'),
+        rate('lazaret_rate_limiter_dlq_saved_total', HERE, 'type', '{{type}} kept'),
+        rate('lazaret_rate_limiter_dropped_total', HERE, 'type', '{{type}} dropped'),
+      ),
+    ],
+    [
+      lines(
+        'Tracked in background jobs',
+        'Events tracked inside jobs, by job.',
+        'cps',
+        rate('lazaret_tracked_in_job_total', HERE, 'exported_job', '{{exported_job}}'),
+      ),
+      lines(
+        'Failures to track that were swallowed',
+        'The work went on; the events are dead letters.',
+        'cps',
+        rate(
+          'lazaret_tracking_failures_swallowed_total',
+          HERE,
+          'error_class, context',
+          '{{context}} {{error_class}}',
+        ),
+      ),
+    ],
+    [
+      lines(
+        'Dead letters from background jobs',
+        'By job and reason. breaker_open raises LazaretBreakerBlocksJobEvents.',
+        'cps',
+        rate('lazaret_dlq_from_job_total', HERE, 'exported_job, reason', '{{exported_job}} {{reason}}'),
+      ),
+    ],
+  ],
+}
