@@ -37,6 +37,7 @@ export async function serve(options: ServingOptions): Promise<Serving> {
     stores: { shop: store },
     consumers: demo.consumers,
     schemas: demo.schemas,
+    replayTarget: demo.replayTarget,
     tokens: token === undefined ? [] : [admittedBy(token)],
     extensions: { demo: demo.control },
     clock,
