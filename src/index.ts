@@ -89,7 +89,15 @@ export type { Claim, Ledger } from './ports/ledger.ts'
 export type { Codec, EventCodec, LetterCodec } from './ports/letter-codec.ts'
 export type { GaugeReading, HistogramSample, MetricFamily, Metrics, NumberSample } from './ports/metrics.ts'
 export type { ChannelNotice, Notice, Notifier } from './ports/notifier.ts'
-export type { GiveUpReason, Observations, Observer, PauseReason, ProcessedOutcome } from './ports/observer.ts'
+export type {
+  GiveUpReason,
+  LetterKept,
+  Observations,
+  Observer,
+  PauseReason,
+  ProcessedOutcome,
+  ReplayOutcome,
+} from './ports/observer.ts'
 export type {
   ItemQuery,
   ItemStatus,
@@ -158,6 +166,8 @@ export {
   type RetryBudget,
   type RetryLimiter,
 } from './runtime/limiters.ts'
+export { createMetrics, type LiveMetrics, type MetricsOptions } from './runtime/metrics/create-metrics.ts'
+export type { GaugeSource, WatchSource } from './runtime/metrics/watched.ts'
 export { createRelay } from './runtime/relay/relay.ts'
 export type { HandOver, RelayOptions } from './runtime/relay/relay-options.ts'
 export { type Resilient, type RunOptions, resilient } from './runtime/resilient/resilient.ts'

@@ -20,6 +20,8 @@ export type GiveUpReason =
  */
 export interface Observations {
   callSucceeded: { readonly name: string; readonly attempts: number; readonly durationMs: number }
+  /** It worked, and not at the first attempt. Told beside `callSucceeded`, and by consumers once it is settled. */
+  retrySucceeded: { readonly name: string; readonly attempts: number }
   attemptFailed: { readonly name: string; readonly attempt: number; readonly failure: Failure }
   retryScheduled: {
     readonly name: string
@@ -44,6 +46,16 @@ export interface Observations {
   breakerRejected: { readonly name: string }
   rateLimited: { readonly name: string; readonly retryAt: number }
   retryLimited: { readonly name: string; readonly action: 'delay' | 'drop' | 'dead-letter' }
+  /**
+   * The retry limit gave a retry its turn, at once or after the wait that `retryLimited` told of. In a dispatcher, events
+   * that waited behind an open breaker take turns too.
+   */
+  retryAllowed: { readonly name: string }
+  /**
+   * A batch of retries was let go: in a dispatcher by one write that carries so many of them, everywhere else by a retry
+   * limit in batch form, with so many of its places taken.
+   */
+  retryBatchReleased: { readonly name: string; readonly count: number }
   /** A shared limit cannot be asked, so this member goes on alone with its share of it; or it can be asked again. */
   sharedLimitChanged: {
     readonly name: string
@@ -54,6 +66,14 @@ export interface Observations {
   }
   budgetExhausted: { readonly name: string }
 
+  /** A run of a consumer's handler has ended: one of each attempt, also of those that are retried in process. */
+  handlerEnded: {
+    readonly channel: string
+    readonly name: string
+    readonly attempt: number
+    readonly succeeded: boolean
+    readonly durationMs: number
+  }
   /** A consumer is finished with a delivery, one way or another. */
   eventProcessed: {
     readonly channel: string
@@ -72,16 +92,30 @@ export interface Observations {
     readonly by: 'repeats' | 'crashes'
     readonly letter: DeadLetter
   }
+  /** A replay has durably handed the event of a letter on. */
+  replaySent: { readonly channel: string; readonly letterId: string; readonly replayId: string }
+  /** A handler or sink was sent a replayed event: what became of it. */
   replayOutcome: {
     readonly channel: string
     readonly letterId: string
-    readonly outcome: 'recovered' | 'failed_again' | 'skipped'
+    readonly outcome: ReplayOutcome
+  }
+  /**
+   * Whoever runs a replay has found out, from the letter itself, what became of it. The handler that decided so, here or in
+   * another process, has told `replayOutcome`.
+   */
+  replayItemEnded: {
+    readonly channel: string
+    readonly letterId: string
+    readonly replayId: string
+    readonly status: 'recovered' | 'failed_same_cause' | 'failed_new_cause' | 'skipped'
   }
 
-  letterSaved: { readonly channel: string; readonly name: string; readonly letter: DeadLetter }
+  letterSaved: LetterKept
   letterFiltered: { readonly channel: string; readonly name: string; readonly reason: Reason }
   letterWriteFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
-  letterSpilled: { readonly channel: string; readonly name: string; readonly letter: DeadLetter }
+  /** What is moved on to the store later is told by `spillDrained` alone. */
+  letterSpilled: LetterKept
   spillDrained: { readonly count: number }
   /** Nobody was told of a letter. It is safe all the same. */
   noticeFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
@@ -89,6 +123,8 @@ export interface Observations {
   /** A limited event at the door: saved with its reason, dropped because the filter said so, or kept by no store yet. */
   eventLimited: { readonly type: string; readonly became: 'saved' | 'dropped' | 'unsaved' }
   batchWritten: { readonly name: string; readonly count: number; readonly durationMs: number }
+  /** A sink's way has ended without it: the copy of an event for this sink was given up on or dropped. */
+  undelivered: { readonly name: string; readonly type: string; readonly reason: Reason }
   eventDropped: { readonly name: string; readonly type: string; readonly reason: Reason }
   trackedInJob: { readonly job: string }
   /** Tracking failed and the caller went on: inside a job, or, with no job named, because it asked for that. */
@@ -101,6 +137,17 @@ export interface Observations {
   journalFailed: { readonly error: unknown }
   healthChecked: { readonly name: string; readonly healthy: boolean }
 }
+
+/** A letter is safe. */
+export interface LetterKept {
+  readonly channel: string
+  readonly name: string
+  readonly letter: DeadLetter
+  /** The same letter was told of before, and says more now: that every sink failed in a job. */
+  readonly again?: boolean | undefined
+}
+
+export type ReplayOutcome = 'recovered' | 'failed_again' | 'skipped'
 
 export type ProcessedOutcome = 'done' | 'skipped' | 'retried' | 'dead' | 'released'
 

@@ -2,8 +2,10 @@ import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
+import type { Observer } from '../ports/observer.ts'
 import type { ItemStatus, Replay, ReplayItem, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
+import { observe } from '../runtime/observe.ts'
 
 const LOOK_AT_MOST = 500
 /** Nobody runs it, and something that it sent may still be on its way. */
@@ -22,29 +24,60 @@ export function outcomeOf(item: ReplayItem, letter: DeadLetter | undefined): Ite
   return isSameCause ? 'failed_same_cause' : 'failed_new_cause'
 }
 
+interface Ended {
+  readonly item: ReplayItem
+  readonly letter: DeadLetter | undefined
+}
+
 /** The items whose outcome is known by now, with it. */
-export async function endedItems(
+async function endedItems(
   letters: DeadLetterStore,
   sent: readonly ReplayItem[],
   now: number,
-): Promise<readonly ReplayItem[]> {
+): Promise<readonly Ended[]> {
   const looked = await Promise.all(
-    sent.map(async item => ({ item, status: outcomeOf(item, await letters.get(item.letterId)) })),
+    sent.map(async item => {
+      const letter = await letters.get(item.letterId)
+      return { item, letter, status: outcomeOf(item, letter) }
+    }),
   )
-  return looked.flatMap(({ item, status }) =>
-    status === undefined ? [] : [{ ...item, status, endedAt: now }],
+  return looked.flatMap(({ item, letter, status }) =>
+    status === undefined ? [] : [{ item: { ...item, status, endedAt: now }, letter }],
   )
 }
 
 /** Writes down what is known by now; as long as all of a page have ended, it looks at the next ones too. */
-export async function gatherOutcomes(store: Store, id: string, clock: Clock): Promise<void> {
+export async function gatherOutcomes(
+  store: Store,
+  id: string,
+  clock: Clock,
+  observer: Observer = {},
+): Promise<void> {
   const { replays, deadLetters } = store
   for (;;) {
     const sent = await replays.items(id, { status: 'sent', limit: LOOK_AT_MOST })
     const ended = await endedItems(deadLetters, sent, clock.now())
-    if (ended.length > 0) await replays.record(id, ended)
+    if (ended.length > 0)
+      await replays.record(
+        id,
+        ended.map(({ item }) => item),
+      )
+    for (const { item, letter } of ended) tellEnded(observer, id, item.status, letter)
     if (ended.length < LOOK_AT_MOST) return
   }
+}
+
+/** Of a letter that is gone nobody knows where it belonged. */
+export function tellEnded(
+  observer: Observer,
+  replayId: string,
+  status: ItemStatus,
+  letter: DeadLetter | undefined,
+): void {
+  if (!observer.replayItemEnded || letter === undefined) return
+  if (status === 'waiting' || status === 'sent' || status === 'lost') return
+  const { id: letterId, channel } = letter
+  observe(observer, 'replayItemEnded', { channel, letterId, replayId, status })
 }
 
 /** For whoever looks at a replay that was stopped: its runner has gone, and what it had sent went on. */
@@ -52,6 +85,7 @@ export async function gatherLateOutcomes(
   store: Store,
   { id, state }: Pick<Replay, 'id' | 'state'>,
   clock: Clock,
+  observer?: Observer,
 ): Promise<void> {
-  if (UNWATCHED.includes(state)) await gatherOutcomes(store, id, clock)
+  if (UNWATCHED.includes(state)) await gatherOutcomes(store, id, clock, observer)
 }

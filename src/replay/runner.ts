@@ -1,14 +1,16 @@
 import type { DeadLetter, Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { advance, IDLE, notBefore, type Rate, rate } from '../core/limit/gcra.ts'
+import type { Observer } from '../ports/observer.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
+import { observe } from '../runtime/observe.ts'
 import { sleep } from '../runtime/sleep.ts'
 import { changeReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
 import { Forgiven } from './forgiven.ts'
 import { Lease, RENEW_MS } from './lease.ts'
-import { gatherOutcomes } from './outcomes.ts'
+import { gatherOutcomes, tellEnded } from './outcomes.ts'
 import { judge, type Surroundings } from './plan.ts'
 import { replayEvent } from './resend.ts'
 import { haltReason, stageEnds } from './stages.ts'
@@ -33,6 +35,8 @@ export interface RunOptions {
   readonly owner: string
   /** Ends the run at the next safe point; the replay stays as it is and can be taken up by another runner. */
   readonly signal?: AbortSignal | undefined
+  /** Is told `replaySent` and `replayItemEnded`. */
+  readonly observer?: Observer | undefined
   readonly onProgress?: ((replay: Replay, counts: ReplayCounts) => void) | undefined
 }
 
@@ -86,7 +90,7 @@ class Runner {
 
   /** One look at what is known, then the next few letters, if the stage has any left. */
   async #round(replay: Replay): Promise<void> {
-    await gatherOutcomes(this.#store, this.#id, this.#options.around.clock)
+    await gatherOutcomes(this.#store, this.#id, this.#options.around.clock, this.#options.observer)
     // Before the counts, so that they have at least what is forgiven.
     const forgiven = await this.#forgiven.of(replay)
     const counts = await this.#store.replays.counts(this.#id)
@@ -132,6 +136,7 @@ class Runner {
       }
       if (verdict !== undefined && verdict.decision !== 'replay') {
         await replays.record(this.#id, [{ ...item, ...verdict, status: 'skipped', endedAt: now }])
+        tellEnded(this.#options.observer ?? {}, this.#id, 'skipped', letter)
         continue
       }
       const claimed = isOurs ? letter : await this.#claim(letter, replay)
@@ -162,6 +167,11 @@ class Runner {
   async #handOn(letter: DeadLetter, replay: Replay, cycle: number): Promise<void> {
     this.#tat = advance(paceOf(replay), this.#tat, this.#options.around.clock.now())
     await this.#options.target.send([replayEvent(letter, replay, cycle)], letter.origin)
+    const { observer = {} } = this.#options
+    if (observer.replaySent) {
+      const { id: letterId, channel } = letter
+      observe(observer, 'replaySent', { channel, letterId, replayId: replay.id })
+    }
   }
 
   /** A round's worth of it, so that what has become of the others is looked at meanwhile. */

@@ -4,7 +4,7 @@ import { LazaretError } from '../core/failure/errors.ts'
 import type { Failure } from '../core/failure/failure.ts'
 import type { Cancel, Clock } from '../ports/clock.ts'
 import type { DeadLetterQueue, Spill } from '../ports/dead-letters.ts'
-import type { Observer } from '../ports/observer.ts'
+import type { LetterKept, Observer } from '../ports/observer.ts'
 import { observe } from './observe.ts'
 import { type Resilient, resilient } from './resilient/resilient.ts'
 
@@ -27,6 +27,8 @@ export interface LetterBoxSetup {
 export interface LetterCircumstances {
   readonly error?: unknown
   readonly failure?: Failure | undefined
+  /** The letter was saved before, and says more now. */
+  readonly again?: boolean | undefined
 }
 
 /**
@@ -75,12 +77,12 @@ export class LetterBox {
     }
     try {
       await this.#send(letter)
-      if (observer.letterSaved) observe(observer, 'letterSaved', { channel, name, letter })
+      if (observer.letterSaved) observe(observer, 'letterSaved', kept(letter, circumstances))
       return 'saved'
     } catch (error) {
       if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error })
       if (spill === undefined) throw new LetterNotSavedError(letter, error)
-      await this.#spill(spill, letter, error)
+      await this.#spill(spill, letter, circumstances, error)
       return 'spilled'
     }
   }
@@ -104,7 +106,12 @@ export class LetterBox {
       .save
   }
 
-  async #spill(spill: Spill, letter: DeadLetter, storeError: unknown): Promise<void> {
+  async #spill(
+    spill: Spill,
+    letter: DeadLetter,
+    circumstances: LetterCircumstances,
+    storeError: unknown,
+  ): Promise<void> {
     const { observer } = this.#setup
     const { channel, handler: name } = letter
     try {
@@ -119,7 +126,7 @@ export class LetterBox {
       // In any case: a spill that says no may have taken the letter all the same.
       this.#scheduleDrain(DRAIN_EVERY_MS)
     }
-    if (observer.letterSpilled) observe(observer, 'letterSpilled', { channel, name, letter })
+    if (observer.letterSpilled) observe(observer, 'letterSpilled', kept(letter, circumstances))
   }
 
   #scheduleDrain(delayMs: number): void {
@@ -143,6 +150,11 @@ export class LetterBox {
       this.#scheduleDrain(DRAIN_EVERY_MS)
     }
   }
+}
+
+function kept(letter: DeadLetter, { again }: LetterCircumstances): LetterKept {
+  const { channel, handler: name } = letter
+  return again ? { channel, name, letter, again } : { channel, name, letter }
 }
 
 /** Nobody took the letter. Its event was not acknowledged, so nothing is lost: it will come again. */

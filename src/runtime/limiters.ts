@@ -1,3 +1,4 @@
+import type { BatchState } from '../core/limit/batch.ts'
 import { advance, IDLE, notBefore, type Rate, rate, withoutReservations } from '../core/limit/gcra.ts'
 import type { RateLimitPolicy, RetryLimitPolicy } from '../core/limit/options.ts'
 import { initialRetryLimit, limitRetry, type RetryLimitState } from '../core/limit/retry-limit.ts'
@@ -22,6 +23,7 @@ import {
   resolveRetryLimit,
   type Shareable,
 } from './limit-options.ts'
+import { observe } from './observe.ts'
 
 // Each class holds the state that core decides on, so that callers who share a limit can share an object.
 
@@ -64,10 +66,14 @@ export class RateLimiter {
 export class RetryLimiter {
   readonly #policy: RetryLimitPolicy
   readonly #fleet: FleetTurns | undefined
+  readonly #owner: LimitOwner
   #state: RetryLimitState
+  /** The newest batch, as it will be told of. */
+  #batch: { readonly name: string; count: number } | undefined
 
   constructor(policy: Shareable<RetryLimitPolicy>, owner: LimitOwner = NOBODY) {
     this.#policy = policy
+    this.#owner = owner
     this.#state = initialRetryLimit(policy)
     this.#fleet = policy.shared && fleetTurns(policy, policy.shared, owner)
   }
@@ -76,8 +82,23 @@ export class RetryLimiter {
   ask(now: number, random: Random): RetryTurn | PendingTurn {
     if (this.#fleet !== undefined) return this.#fleet.ask(now, random)
     const decision = limitRetry(this.#policy, this.#state, now, random)
+    const hasTurn = decision.state !== this.#state
     this.#state = decision.state
+    if (hasTurn && decision.state.pace === 'batch') this.#tellOfBatch(decision.state.newest, now)
     return decision
+  }
+
+  /** When the batch is released all its places are taken that ever will be: who comes later waits for the next. */
+  #tellOfBatch({ releaseAt, taken }: BatchState, now: number): void {
+    const { name, clock, observer, tellsBatches = false } = this.#owner
+    if (tellsBatches || !observer.retryBatchReleased) return
+    if (taken > 1 && this.#batch !== undefined) {
+      this.#batch.count = taken
+      return
+    }
+    const batch = { name, count: taken }
+    this.#batch = batch
+    clock.schedule(Math.max(0, releaseAt - now), () => observe(observer, 'retryBatchReleased', batch))
   }
 
   /** Where the limit is shared: says that one more shares it, until it is closed. */
@@ -112,7 +133,7 @@ export class RetryBudget {
 }
 
 /** Of a limiter that is made by hand: what it is called in observations, and whom it tells them. */
-export type LimiterOwner = Partial<Omit<LimitOwner, 'part'>>
+export type LimiterOwner = Partial<Pick<LimitOwner, 'name' | 'clock' | 'observer'>>
 
 export function createRateLimiter(options: RateLimitOptions, owner: LimiterOwner = {}): RateLimiter {
   return new RateLimiter(resolveRateLimit(options), { ...NOBODY, ...owner })

@@ -1,4 +1,5 @@
 import { DEFAULT_MASKS, type Masks } from '../core/dead-letter/masks.ts'
+import { prefixRule } from '../core/metrics/prefix.ts'
 import { group, resolveOptions } from '../core/options/resolve.ts'
 import {
   callable,
@@ -24,6 +25,8 @@ import type { PlanRequest } from '../replay/plan-options.ts'
 import type { ReplayTarget } from '../replay/runner.ts'
 import type { Consumer } from '../runtime/consumer/consumer.ts'
 import { DEFAULT_DEGRADED_AT } from '../runtime/consumer/health.ts'
+import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
+import type { LiveMetrics } from '../runtime/metrics/create-metrics.ts'
 import type { TokenOptions } from './auth/callers.ts'
 import type { PaceOptions } from './auth/pace.ts'
 import type { DemoControl } from './demo-control.ts'
@@ -43,6 +46,12 @@ export interface ServerOptions {
   readonly stores: Store | Readonly<Record<string, Store>>
   /** Those that run in this process: their breakers and pauses can be steered, and replays mind them. */
   readonly consumers?: readonly Consumer[] | undefined
+  /** Those of this process, to be seen in its metrics. */
+  readonly dispatchers?: readonly Pick<Dispatcher, 'health'>[] | undefined
+  /** What `/metrics` shows: those that the consumers and dispatchers of this process count in [its own]. */
+  readonly metrics?: LiveMetrics | undefined
+  /** Before the name of every metric [lazaret_]. */
+  readonly metricsPrefix?: string | undefined
   /**
    * Bring dead letters of other systems into a store, the first one unless it is named, and take replays back there. They
    * are started with the server and closed with it.
@@ -98,6 +107,9 @@ const token: Rule<TokenOptions> = group({
 const rules = {
   stores: that(isStores, 'give a store, or stores by their names'),
   consumers: withDefault(list(that(isConsumer, 'give a consumer of createConsumer')), []),
+  dispatchers: withDefault(list(that(isWatched, 'give a dispatcher of createDispatcher')), []),
+  metrics: optional(that(isMetrics, 'give metrics of createMetrics')),
+  metricsPrefix: prefixRule,
   collectors: withDefault(
     list(group({ collector: that(isCollector, 'give a collector'), store: optional(text()) })),
     [],
@@ -179,6 +191,14 @@ function isStores(value: unknown): value is ServerOptions['stores'] {
 
 function isConsumer(value: unknown): value is Consumer {
   return isObject(value) && typeof value['health'] === 'function'
+}
+
+function isWatched(value: unknown): value is Pick<Dispatcher, 'health'> {
+  return isObject(value) && typeof value['health'] === 'function'
+}
+
+function isMetrics(value: unknown): value is LiveMetrics {
+  return isObject(value) && typeof value['read'] === 'function' && typeof value['watch'] === 'function'
 }
 
 function isCollector(value: unknown): value is Collector {

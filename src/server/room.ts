@@ -8,6 +8,7 @@ import type { Permissions } from './auth/permissions.ts'
 import type { DemoControl } from './demo-control.ts'
 import type { Hosts } from './http/hosts.ts'
 import type { Live } from './live/live.ts'
+import type { Metering } from './metering.ts'
 import type { ReplayDefaults } from './options.ts'
 import type { Consumers } from './stores/consumers.ts'
 import type { Depths } from './stores/depths.ts'
@@ -26,6 +27,7 @@ export interface Room {
   readonly figures: Figures
   readonly consumers: Consumers
   readonly depths: Depths
+  readonly metering: Metering
   readonly live: Live
   readonly runner: ReplayRunner
   readonly background: Background

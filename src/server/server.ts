@@ -13,6 +13,7 @@ import { openApi } from './http/openapi.ts'
 import { type Listening, listenOn, stopListening } from './listen.ts'
 import { Live } from './live/live.ts'
 import { lookAt } from './live/look.ts'
+import { Metering } from './metering.ts'
 import { isStore, resolveServer, type ServerOptions } from './options.ts'
 import type { Room } from './room.ts'
 import { ROUTES } from './routes/index.ts'
@@ -20,6 +21,7 @@ import { Consumers } from './stores/consumers.ts'
 import { Depths } from './stores/depths.ts'
 import { Federation } from './stores/federation.ts'
 import { Figures } from './stores/figures.ts'
+import { LetterGauges } from './stores/letter-gauges.ts'
 import { Background } from './work/background.ts'
 import { startCollecting } from './work/collecting.ts'
 import { ReplayRunner } from './work/replay-runner.ts'
@@ -94,8 +96,9 @@ class HttpServer implements LazaretServer {
   }
 
   async #shutDown(): Promise<void> {
-    const { live, background, clock } = this.#room
+    const { live, background, metering, clock } = this.#room
     live.close()
+    metering.close()
     const stopped = [...this.#listening].map(server => stopListening(server, clock))
     await Promise.all([...stopped, background.close()])
   }
@@ -117,7 +120,16 @@ function furnish(options: ServerOptions): Room {
   const targetOf: Room['targetOf'] = ({ store: { broker } }) =>
     waysBack(collectors, broker === undefined ? replayTarget : toBroker(broker, replayTarget))
   const version = versionOfPackage()
-  const work = { stores, around, owner: `server ${newId(clock.now()).slice(-12)}`, targetOf, onError }
+  const letterGauges = new LetterGauges(stores, consumers, clock)
+  const metering = new Metering({
+    metrics: given.metrics,
+    prefix: given.metricsPrefix,
+    sources: [...given.consumers, ...given.dispatchers, () => letterGauges.read()],
+    clock,
+  })
+  const { observer } = metering
+  const owner = `server ${newId(clock.now()).slice(-12)}`
+  const work = { stores, around, owner, targetOf, observer, onError }
   const runner = new ReplayRunner({
     ...work,
     onChange: () => room.live.touch('replays', 'letters', 'groups'),
@@ -131,6 +143,7 @@ function furnish(options: ServerOptions): Room {
     figures: new Figures(clock),
     consumers,
     depths: new Depths(consumers, collectors, clock),
+    metering,
     live: new Live(clock, () => lookAt(room)),
     runner,
     background: new Background(runner, clock, () => {

@@ -143,7 +143,9 @@ class ChannelConsumer implements Consumer {
   }
 
   health(): ConsumerHealth {
-    return this.#pulse.report(this.#active, this.#waiting.length + this.#asleep.size, this.#pauses.reasons)
+    const retrying = this.#asleep.size
+    const waiting = this.#waiting.length + retrying
+    return this.#pulse.report(this.#active, waiting, retrying, this.#pauses.reasons)
   }
 
   async deadLetterDepths(): Promise<readonly QueueDepth[]> {

@@ -80,6 +80,7 @@ export class Handling {
       const next = this.#takeTurn(work, now)
       if (next !== undefined) return next
     }
+    if (work.started > 0) this.#tellAllowed()
     // A turn is for now. Kept while the breaker is open, turns would add up and all be used at once.
     work.hasTurn = false
     let epoch = 0
@@ -99,7 +100,7 @@ export class Handling {
   }
 
   async #attempt(work: Work, epoch: number, now: number): Promise<Next> {
-    const { clock, budget, breaker, name, timeoutMs, handle } = this.#policy
+    const { clock, budget, breaker, name, timeoutMs, handle, observer } = this.#policy
     const { subscription, attempts, closing } = this.#host
     let startedAt = now
     try {
@@ -121,16 +122,30 @@ export class Handling {
     attempts.add(attempt)
     const end = await attempt.run(context => handle(work.input, context), startedAt)
     attempts.delete(attempt)
-    if (end.ok) return this.#succeeded(work, epoch, startedAt)
+    const endedAt = observer.handlerEnded && this.#tellEnded(work, startedAt, end.ok)
+    if (end.ok) return this.#succeeded(work, epoch, startedAt, endedAt)
     if (end.thrown instanceof ShuttingDown) return this.#interrupted(work, epoch)
     return this.#failed(work, epoch, startedAt, end.thrown)
   }
 
-  #succeeded(work: Work, epoch: number, startedAt: number): Next | Promise<Next> {
+  #tellEnded(work: Work, startedAt: number, succeeded: boolean): number {
+    const { channel, name, clock, observer } = this.#policy
+    const now = clock.now()
+    const durationMs = Math.max(0, now - startedAt)
+    observe(observer, 'handlerEnded', { channel, name, attempt: work.started, succeeded, durationMs })
+    return now
+  }
+
+  #succeeded(
+    work: Work,
+    epoch: number,
+    startedAt: number,
+    endedAt: number | undefined,
+  ): Next | Promise<Next> {
     this.#policy.breaker?.succeeded(epoch)
-    return this.#claims === undefined && work.replay === 0
-      ? this.#settling.done(work, 'done', startedAt)
-      : this.#writeDown(work, startedAt)
+    if (this.#claims !== undefined || work.replay > 0) return this.#writeDown(work, startedAt)
+    work.endedAt = endedAt
+    return this.#settling.done(work, 'done', startedAt)
   }
 
   /** That the event was handled is written down where others look for it, before it is acknowledged. */
@@ -203,6 +218,12 @@ export class Handling {
     const turn = retryLimit.ask(now, random)
     if (turn.action === 'go') return undefined
     return turn.action === 'pending' ? { do: 'hear', turn } : this.limited(work, turn, now)
+  }
+
+  /** Its turn has come, at once or after a wait. */
+  #tellAllowed(): void {
+    const { name, observer, retryLimit } = this.#policy
+    if (retryLimit !== undefined && observer.retryAllowed) observe(observer, 'retryAllowed', { name })
   }
 
   /** The retry limit has no turn for it now. */

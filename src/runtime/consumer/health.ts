@@ -18,6 +18,8 @@ export interface ConsumerHealth {
   /** Attempts in flight, and deliveries in hand that wait. */
   readonly active: number
   readonly waiting: number
+  /** Of those that wait, the retries between two attempts. What waits in the broker is not in hand. */
+  readonly retrying: number
   readonly paused: readonly PauseReason[]
 }
 
@@ -39,7 +41,7 @@ export class Pulse {
     if (outcome === 'retried' || outcome === 'dead') this.#failed = addToWindow(this.#failed, now, 1)
   }
 
-  report(active: number, waiting: number, paused: readonly PauseReason[]): ConsumerHealth {
+  report(active: number, waiting: number, retrying: number, paused: readonly PauseReason[]): ConsumerHealth {
     const { channel, name: handler, breaker, clock } = this.#policy
     const now = clock.now()
     const ended = windowTotal(this.#ended, now)
@@ -51,6 +53,7 @@ export class Pulse {
       failureRate: ended === 0 ? 0 : windowTotal(this.#failed, now) / ended,
       active,
       waiting,
+      retrying,
       paused,
     }
   }

@@ -73,6 +73,7 @@ export class Settling {
     try {
       const settled = this.#host.subscription.settle(work.delivery, settlement)
       if (settled === undefined) return this.#settled(work, settlement, outcome, startedAt, afterwards)
+      work.endedAt = undefined
       return settled.then(
         () => this.#settled(work, settlement, outcome, startedAt, afterwards),
         (error: unknown) => this.lost(error),
@@ -101,12 +102,14 @@ export class Settling {
     if (settlement.outcome === 'dead' && !settlement.saved && observer.letterSaved)
       observe(observer, 'letterSaved', { channel, name, letter: settlement.letter })
     afterwards()
-    const now = clock.now()
+    const now = work.endedAt ?? clock.now()
     this.#host.processed(outcome, now)
     if (observer.eventProcessed) {
       const durationMs = Math.max(0, now - startedAt)
       observe(observer, 'eventProcessed', { channel, name, outcome, attempts: work.started, durationMs })
     }
+    if (outcome === 'done' && work.started > 1 && observer.retrySucceeded)
+      observe(observer, 'retrySucceeded', { name, attempts: work.started })
     return FORGET
   }
 }

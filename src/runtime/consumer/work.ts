@@ -25,6 +25,9 @@ export class Work {
   /** The retry limit has let it through, just now. */
   hasTurn = false
 
+  /** When its handler ended, where that is known and nothing was waited for since: the clock need not be read again. */
+  endedAt: number | undefined = undefined
+
   constructor(delivery: Delivery) {
     this.delivery = delivery
     this.event = isUndecodable(delivery.content) ? standIn(delivery, delivery.content) : delivery.content

@@ -1,6 +1,7 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { OptionsError } from '../../core/options/faults.ts'
 import type { DeadLetterQueue, DeadLetterStore } from '../../ports/dead-letters.ts'
+import type { ReplayOutcome } from '../../ports/observer.ts'
 import { observe } from '../observe.ts'
 import { eventBytes } from './batch-size.ts'
 import type { DispatcherPolicy } from './dispatcher-options.ts'
@@ -29,10 +30,12 @@ export async function resend(
   try {
     const result = await tracked.outcome()
     await resolve(letter, policy)
+    tell(letter, policy, 'recovered')
     return result
   } catch (error) {
     // No sink has it, but now each has a letter of its own: the one for all of them is done with.
     if (letter.handler === EVERY_SINK && tracked.isSafe) await resolve(letter, policy)
+    tell(letter, policy, 'failed_again')
     throw error
   }
 }
@@ -45,7 +48,7 @@ function lanesFor({ handler, id }: DeadLetter, { lanes }: DispatcherParts): read
   throw new OptionsError('resend', [{ path: 'letter.handler', received: handler, remedy }])
 }
 
-/** The event has arrived, whether or not the letter can be told so. */
+/** There is nothing left to do for it, whether or not the letter can be told so. */
 async function resolve({ id, channel, handler: name }: DeadLetter, policy: DispatcherPolicy): Promise<void> {
   const { deadLetters, clock, observer } = policy
   try {
@@ -53,8 +56,11 @@ async function resolve({ id, channel, handler: name }: DeadLetter, policy: Dispa
   } catch (error) {
     if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error })
   }
-  if (observer.replayOutcome)
-    observe(observer, 'replayOutcome', { channel, letterId: id, outcome: 'recovered' })
+}
+
+function tell({ id: letterId, channel }: DeadLetter, policy: DispatcherPolicy, outcome: ReplayOutcome): void {
+  const { observer } = policy
+  if (observer.replayOutcome) observe(observer, 'replayOutcome', { channel, letterId, outcome })
 }
 
 function isStore(deadLetters: DeadLetterQueue | DeadLetterStore): deadLetters is DeadLetterStore {

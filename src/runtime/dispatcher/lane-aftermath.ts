@@ -100,6 +100,8 @@ export class Aftermath {
       const durationMs = now - firstStartedAt
       observe(observer, 'callSucceeded', { name, attempts: attempts + 1, durationMs })
     }
+    if (item.trouble !== undefined && observer.retrySucceeded)
+      observe(observer, 'retrySucceeded', { name, attempts: item.trouble.attempts + 1 })
     this.#lane.delivered(item, now)
   }
 

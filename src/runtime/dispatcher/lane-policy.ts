@@ -56,7 +56,9 @@ export function lanePolicy(
       breaker === 'off' ? undefined : made(breaker, policy => new Breaker(policy, { name, clock, observer })),
     retryLimit: retryLimit === 'off' ? undefined : retryLimit,
     retryLimiter:
-      retryLimit === 'off' ? undefined : new RetryLimiter(retryLimit, { name, part: name, clock, observer }),
+      retryLimit === 'off'
+        ? undefined
+        : new RetryLimiter(retryLimit, { name, part: name, clock, observer, tellsBatches: true }),
     deadlines: deadlinesOf(clock).lane(timeoutMs),
   }
 }

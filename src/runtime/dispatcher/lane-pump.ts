@@ -123,6 +123,11 @@ export class LanePump implements AfterWrite, RetryGate {
     else if (action === 'dead-letter') this.#exits.gaveUp(item, inTrouble(item.trouble, 'retry_limited'))
   }
 
+  allowed(): void {
+    const { name, observer } = this.#policy
+    if (observer.retryAllowed) observe(observer, 'retryAllowed', { name })
+  }
+
   /** A retry is asked for at the door. What only waited behind the breaker was let in there and is no retry yet. */
   atDoor(item: Item, now: number): number | undefined | Promise<number | undefined> {
     return item.trouble === undefined ? undefined : this.#policy.door.refuses(item.tracked.event, now)
@@ -201,9 +206,15 @@ export class LanePump implements AfterWrite, RetryGate {
       first = this.#retries.first
     }
     const retries = this.#retries.started(batch.items.length)
+    if (batch.items.length > 0) this.#tellReleased(batch.items.length)
     for (let first = this.#fresh.first; first && batch.fits(first); first = this.#fresh.first)
       if (this.#isInTime(this.#fresh.take(), now)) batch.add(first)
     return { items: batch.items, retries }
+  }
+
+  #tellReleased(count: number): void {
+    const { name, observer } = this.#policy
+    if (observer.retryBatchReleased) observe(observer, 'retryBatchReleased', { name, count })
   }
 
   #isInTime(item: Item, now: number): boolean {

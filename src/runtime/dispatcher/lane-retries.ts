@@ -13,6 +13,8 @@ import { type Starts, StartWindow } from './lane-window.ts'
 export interface RetryGate {
   /** The retry limit has no turn for it; `delay` means that it waits for one. */
   limited(item: Item, action: 'delay' | 'drop' | 'dead-letter'): void
+  /** The retry limit gave it its turn, and that has come. */
+  allowed(): void
   /** Its turn has come: from when on may it start, as far as the limit on all events is concerned? Undefined: now. */
   atDoor(item: Item, now: number): number | undefined | Promise<number | undefined>
   /** The limit on all events has refused it. */
@@ -180,6 +182,7 @@ export class Retries {
   }
 
   #goToDoor(item: Item, now: number): void {
+    if (this.#policy.retryLimiter !== undefined) this.#gate.allowed()
     const retryAt = this.#gate.atDoor(item, now)
     if (!(retryAt instanceof Promise)) {
       this.#pass(item, retryAt, now)

@@ -56,13 +56,19 @@ export class TrackDesk {
 
   /** Letters that are kept already: the filter has been asked. */
   async saveAgain(tracked: Tracked, giveUps: ReadonlyMap<string, GiveUp>): Promise<void> {
-    await Promise.all(Array.from(giveUps, ([sink, giveUp]) => this.#save(tracked, sink, giveUp, true)))
+    await Promise.all(Array.from(giveUps, ([sink, giveUp]) => this.#save(tracked, sink, giveUp, true, true)))
   }
 
-  #save(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): Promise<Kept> {
+  #save(
+    subject: LetterSubject,
+    handler: string,
+    giveUp: GiveUp,
+    inVain: boolean,
+    again?: boolean,
+  ): Promise<Kept> {
     const { letters } = this.#setup
     const letter = this.#letter(subject, handler, giveUp, inVain)
-    const circumstances = { error: giveUp.thrown, failure: giveUp.failure }
+    const circumstances = { error: giveUp.thrown, failure: giveUp.failure, again }
     const isBuffered = handler !== EVERY_SINK && giveUp.reason !== 'buffer_full'
     return isBuffered ? letters.save(letter, circumstances) : letters.saveUnbuffered(letter, circumstances)
   }
@@ -70,6 +76,11 @@ export class TrackDesk {
   dropped({ type }: LazaretEvent, name: string, reason: Reason): void {
     const { observer } = this.#setup
     if (observer.eventDropped) observe(observer, 'eventDropped', { name, type, reason })
+  }
+
+  undelivered({ type }: LazaretEvent, name: string, reason: Reason): void {
+    const { observer } = this.#setup
+    if (observer.undelivered) observe(observer, 'undelivered', { name, type, reason })
   }
 
   swallowed({ job }: TrackingScope, error: LazaretError, first: SinkOutcome | undefined): void {

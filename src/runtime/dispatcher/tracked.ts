@@ -98,6 +98,7 @@ export class Tracked {
   /** Given up on, with a dead letter. Resolves when that is durable, or cannot be; never rejects. */
   async gaveUp(sink: string, giveUp: GiveUp): Promise<void> {
     this.undecided--
+    this.desk.undelivered(this.event, sink, giveUp.reason)
     const inVain = this.isInVainInJob
     const outcome = await this.desk.save(this, sink, giveUp, inVain)
     if (outcome === 'unsaved') this.unsaved++
@@ -120,6 +121,7 @@ export class Tracked {
   /** Given up on, with nothing kept, as an option of the lane asks. */
   dropped(sink: string, giveUp: GiveUp): void {
     this.undecided--
+    this.desk.undelivered(this.event, sink, giveUp.reason)
     this.desk.dropped(this.event, sink, giveUp.reason)
     void this.fail(sink, giveUp, 'dropped')
   }

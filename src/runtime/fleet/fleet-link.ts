@@ -16,6 +16,8 @@ export interface LimitOwner {
   readonly part?: string | undefined
   readonly clock: Clock
   readonly observer: Observer
+  /** It lets go of retries in batches of its own, and tells of those itself. */
+  readonly tellsBatches?: boolean | undefined
 }
 
 /** Those who wait for what the fleet answers. */

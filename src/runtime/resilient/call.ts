@@ -5,7 +5,7 @@ import { decideRetry } from '../../core/retry/decide.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
 import { AttemptContext } from '../attempt-context.ts'
 import type { Deadline } from '../deadlines.ts'
-import type { PendingTurn, RetryTurn } from '../fleet/fleet-turns.ts'
+import type { LimitedTurn, PendingTurn, RetryTurn } from '../fleet/fleet-turns.ts'
 import { observe } from '../observe.ts'
 import { sleep } from '../sleep.ts'
 import { TimeoutError } from '../timeout-error.ts'
@@ -139,6 +139,8 @@ export class Call<A extends unknown[], R> implements Deadline {
         attempts: attempt,
         durationMs: clock.now() - this.startedAt,
       })
+    if (attempt > 1 && observer.retrySucceeded)
+      observe(observer, 'retrySucceeded', { name, attempts: attempt })
     this.signal?.removeEventListener('abort', this)
     this.resolve(value)
   }
@@ -204,7 +206,13 @@ export class Call<A extends unknown[], R> implements Deadline {
     if (retryLimit === undefined) return
     const now = clock.now()
     const turn = await this.decided(retryLimit.ask(now, random))
-    if (turn.action === 'go') return
+    if (turn.action !== 'go') await this.limited(turn)
+    if (observer.retryAllowed) observe(observer, 'retryAllowed', { name })
+  }
+
+  /** Waits for a turn that comes later, and gives up without one. */
+  private async limited(turn: LimitedTurn): Promise<void> {
+    const { name, clock, observer } = this.policy
     const action = turn.action === 'wait' ? 'delay' : turn.action
     if (observer.retryLimited) observe(observer, 'retryLimited', { name, action })
     if (turn.action !== 'wait') throw this.gaveUp('retry_limited')

@@ -10,8 +10,6 @@ import { API, type Asked, type Route } from './route.ts'
 
 /** Whoever is not let in shares this bucket. */
 const STRANGERS = ' strangers'
-/** Programs ask for it, and must not take the console's page for an answer. */
-const RESERVED = ['/metrics']
 const NOBODY: Caller = Object.freeze({ name: 'nobody', role: 'viewer' })
 
 /**
@@ -94,8 +92,6 @@ function elsewhere(
 ): Promise<Response> {
   const others = routes.filter(route => pattern(route.path).test(path)).map(({ method }) => method)
   if (others.length > 0) throw wrongMethod(others)
-  if (RESERVED.includes(path))
-    throw new ProblemError('not-found', `This version does not answer ${path} yet; watch ${API}/overview.`)
   if (path === API || path.startsWith(`${API}/`))
     throw new ProblemError('not-found', `There is no such path; ${API}/openapi.json lists those there are.`)
   if (request.method !== 'GET' && request.method !== 'HEAD') throw wrongMethod(['GET'])

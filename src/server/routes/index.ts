@@ -7,6 +7,7 @@ import { groupRoutes } from './groups.ts'
 import { healthRoutes } from './health.ts'
 import { letterChangeRoutes } from './letter-changes.ts'
 import { letterRoutes } from './letters.ts'
+import { metricsRoutes } from './metrics.ts'
 import { overviewRoutes } from './overview.ts'
 import { replayChangeRoutes } from './replay-changes.ts'
 import { replayRoutes } from './replays.ts'
@@ -24,6 +25,7 @@ const described = route({
 /** Every route there is. Of two that fit a path, the earlier is taken. */
 export const ROUTES: readonly Route[] = [
   ...healthRoutes,
+  ...metricsRoutes,
   described,
   ...overviewRoutes,
   ...channelRoutes,

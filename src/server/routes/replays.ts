@@ -49,7 +49,8 @@ export const replayRoutes = [
     answer: replaySchema,
     async handle({ room, caller, params }) {
       const { value, ...named } = await findReplay(room, params.id)
-      if (!room.settings.readOnly) await gatherLateOutcomes(named.store, value, room.clock)
+      if (!room.settings.readOnly)
+        await gatherLateOutcomes(named.store, value, room.clock, room.metering.observer)
       return replayStory(room, caller, named, value)
     },
   }),

@@ -25,6 +25,7 @@ export const consumerHealth = z.object({
       failureRate: share,
       active: count,
       waiting: count,
+      retrying: count,
       paused: z.array(pauseReason),
     }),
   ),

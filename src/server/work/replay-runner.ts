@@ -1,5 +1,6 @@
 import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/limit/window.ts'
 import type { Cancel } from '../../ports/clock.ts'
+import type { Observer } from '../../ports/observer.ts'
 import type { Replay, ReplayCounts } from '../../ports/replays.ts'
 import { ReplayRefusedError } from '../../replay/errors.ts'
 import { gatherLateOutcomes } from '../../replay/outcomes.ts'
@@ -18,6 +19,7 @@ export interface RunnerOptions {
   readonly around: Surroundings
   readonly owner: string
   readonly targetOf: (named: NamedStore) => ReplayTarget | undefined
+  readonly observer: Observer
   readonly onChange: () => void
   readonly onError: (error: unknown) => void
 }
@@ -73,12 +75,13 @@ export class ReplayRunner {
   }
 
   async #run(named: NamedStore, id: string, target: ReplayTarget): Promise<void> {
-    const { around, owner, onChange, onError } = this.#options
+    const { around, owner, observer, onChange, onError } = this.#options
     try {
       await runReplay(named.store, id, {
         target,
         around,
         owner,
+        observer,
         signal: this.#stop.signal,
         onProgress: (replay, counts) => this.#progress(id, replay, counts),
       })
@@ -103,13 +106,13 @@ export class ReplayRunner {
   }
 
   #look(): void {
-    const { stores, around } = this.#options
+    const { stores, around, observer } = this.#options
     void stores
       .each(async named => {
         const { replays } = named.store
         for (const { id } of await replays.list({ state: 'running', limit: 100 })) this.run(named, id)
         for (const replay of await replays.list({ limit: STOPPED_LOOKED_AT }))
-          await gatherLateOutcomes(named.store, replay, around.clock)
+          await gatherLateOutcomes(named.store, replay, around.clock, observer)
       })
       // Stores that do not answer are told of by whoever asks; the next look may find them up again.
       .catch(() => {})

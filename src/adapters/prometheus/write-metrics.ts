@@ -1,0 +1,15 @@
+import { metricsText } from '../../core/metrics/exposition.ts'
+import { prefixRule } from '../../core/metrics/prefix.ts'
+import { resolveOptions } from '../../core/options/resolve.ts'
+import type { Metrics } from '../../ports/metrics.ts'
+
+export interface TextOptions {
+  /** Before every name [lazaret_]. */
+  readonly prefix?: string | undefined
+}
+
+/** Where everything stands, in the text that Prometheus scrapes; send it as `METRICS_TEXT_TYPE`. */
+export async function writeMetrics(metrics: Metrics, options: TextOptions = {}): Promise<string> {
+  const { prefix } = resolveOptions('writeMetrics', { prefix: prefixRule }, options)
+  return metricsText(await metrics.read(), prefix)
+}

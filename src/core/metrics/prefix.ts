@@ -1,0 +1,13 @@
+import { type Rule, that, withDefault } from '../options/rules.ts'
+
+export const DEFAULT_PREFIX = 'lazaret_'
+
+/** What stands before every name. Colons are left to recording rules. */
+export const prefixRule: Rule<string> = withDefault(
+  that(isPrefix, "give letters, digits and '_', beginning with a letter or '_', such as 'shop_'"),
+  DEFAULT_PREFIX,
+)
+
+function isPrefix(value: unknown): value is string {
+  return typeof value === 'string' && /^(?:[A-Za-z_]\w{0,99})?$/.test(value)
+}

@@ -1,0 +1,46 @@
+/** Slices of the window: the oldest falls out as a whole. */
+const SLICES = 30
+
+/**
+ * Of what ended lately, the share that ended well. Kept in slices of time that are written over when their time comes
+ * again, so that adding costs nothing but two sums.
+ */
+export class SlidingRatio {
+  readonly #sliceMs: number
+  readonly #good = new Float64Array(SLICES)
+  readonly #bad = new Float64Array(SLICES)
+  #newest = 0
+
+  constructor(windowMs: number) {
+    this.#sliceMs = windowMs / SLICES
+  }
+
+  add(now: number, good: number, bad: number): void {
+    this.#moveTo(now)
+    const slot = this.#newest % SLICES
+    this.#good[slot]! += good
+    this.#bad[slot]! += bad
+  }
+
+  /** Undefined when nothing ended. */
+  read(now: number): number | undefined {
+    this.#moveTo(now)
+    const good = sum(this.#good)
+    const all = good + sum(this.#bad)
+    return all === 0 ? undefined : good / all
+  }
+
+  /** A clock that was set back counts into the newest slice. */
+  #moveTo(now: number): void {
+    const slice = Math.max(this.#newest, Math.floor(now / this.#sliceMs))
+    for (let passed = Math.max(this.#newest + 1, slice - SLICES + 1); passed <= slice; passed++) {
+      this.#good[passed % SLICES] = 0
+      this.#bad[passed % SLICES] = 0
+    }
+    this.#newest = slice
+  }
+}
+
+function sum(counts: Float64Array): number {
+  return counts.reduce((total, count) => total + count, 0)
+}

@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest'
+import { classify } from '../../core/failure/classify.ts'
+import type { MetricFamily } from '../../ports/metrics.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import { createBreaker } from '../breaker.ts'
+import { createMetrics, type LiveMetrics } from './create-metrics.ts'
+
+async function family(metrics: LiveMetrics, name: string): Promise<MetricFamily> {
+  const found = (await metrics.read()).find(each => each.name === name)
+  if (found === undefined) throw new Error(`no family ${name}`)
+  return found
+}
+
+/** Series as `label=value … number`. */
+async function seriesOf(metrics: LiveMetrics, name: string): Promise<string[]> {
+  const { samples } = await family(metrics, name)
+  return samples.map(sample => {
+    const labels = Object.entries(sample.labels).map(([label, value]) => `${label}=${value}`)
+    return [...labels, 'value' in sample ? sample.value : `${sample.count}/${sample.sum}`].join(' ')
+  })
+}
+
+function world() {
+  const clock = new FakeClock()
+  const metrics = createMetrics({ clock })
+  const make = createFactory({ clock })
+  return { clock, metrics, make, observer: metrics.observer, of: (name: string) => seriesOf(metrics, name) }
+}
+
+describe('what is counted', () => {
+  it('E20: deliveries by channel and outcome, and how long handlers take', async () => {
+    const { observer, of, metrics } = world()
+    const processed = { channel: 'orders', name: 'bill', attempts: 1, durationMs: 7 }
+    for (const outcome of ['done', 'done', 'dead'] as const)
+      observer.eventProcessed?.({ ...processed, outcome })
+    const ended = { channel: 'orders', name: 'bill', attempt: 1, succeeded: true }
+    for (const durationMs of [5, 40, 100_000]) observer.handlerEnded?.({ ...ended, durationMs })
+    expect(await of('events_processed_total')).toEqual([
+      'channel=orders outcome=done 2',
+      'channel=orders outcome=dead 1',
+    ])
+    expect(await of('handler_duration_seconds')).toEqual(['channel=orders 3/100.045'])
+    const { samples } = await family(metrics, 'handler_duration_seconds')
+    const [{ buckets }] = samples as [Extract<MetricFamily, { type: 'histogram' }>['samples'][number]]
+    // A bound counts what is as large as itself.
+    expect(buckets.filter(({ le }) => [0.0025, 0.005, 0.05, 30, Infinity].includes(le))).toEqual([
+      { le: 0.0025, count: 0 },
+      { le: 0.005, count: 1 },
+      { le: 0.05, count: 2 },
+      { le: 30, count: 2 },
+      { le: Infinity, count: 3 },
+    ])
+  })
+
+  it('E20: each letter once, also when it is spilled or told again', async () => {
+    const { observer, of, make } = world()
+    const kept = (more: object) => ({ channel: 'orders', name: 'bill', letter: make.letter(more) })
+    observer.letterSaved?.(kept({}))
+    observer.letterSpilled?.(kept({}))
+    observer.spillDrained?.({ count: 1 })
+    const fromJob = kept({ job: 'SendEmailJob' })
+    observer.letterSaved?.(fromJob)
+    observer.letterSaved?.({ ...fromJob, again: true })
+    observer.letterSpilled?.({ ...fromJob, again: true })
+    const { reason, attemptCount } = make.letter().cycle
+    expect(await of('dlq_saved_total')).toEqual([`channel=orders reason=${reason} 3`])
+    expect(await of('dlq_from_job_total')).toEqual([`job=SendEmailJob reason=${reason} 1`])
+    expect(await of('attempts_before_dlq')).toEqual([`channel=orders 3/${3 * attemptCount}`])
+  })
+
+  it('E20: retries, and how they end', async () => {
+    const { observer, of } = world()
+    observer.retryScheduled?.({ name: 'loki', attempt: 2, delayMs: 200, delayFrom: 'policy' })
+    observer.retrySucceeded?.({ name: 'loki', attempts: 2 })
+    const failure = classify(new TypeError('x is not a function'))
+    for (const reason of ['attempts_exhausted', 'elapsed', 'permanent', 'breaker_open'] as const)
+      observer.gaveUp?.({ name: 'loki', attempts: 3, reason, failure })
+    observer.retryAllowed?.({ name: 'loki' })
+    observer.retryLimited?.({ name: 'loki', action: 'delay' })
+    observer.retryBatchReleased?.({ name: 'loki', count: 50 })
+    expect(await of('retry_attempts_total')).toEqual(['name=loki 1'])
+    expect(await of('retry_delay_seconds')).toEqual(['name=loki 1/0.2'])
+    expect(await of('retry_successes_total')).toEqual(['name=loki 1'])
+    expect(await of('retry_exhausted_total')).toEqual(['name=loki 2'])
+    expect(await of('retry_permanent_failures_total')).toEqual(['name=loki error_class=TypeError 1'])
+    expect(await of('retry_limiter_allowed_total')).toEqual(['name=loki 1'])
+    expect(await of('retry_limiter_limited_total')).toEqual(['name=loki action=delay 1'])
+    expect(await of('retry_batches_total')).toEqual(['name=loki 1'])
+  })
+
+  it('E14, E20: what the door refuses, by what became of it', async () => {
+    const { observer, of } = world()
+    for (const became of ['saved', 'saved', 'dropped', 'unsaved'] as const)
+      observer.eventLimited?.({ type: 'order.paid', became })
+    expect(await of('rate_limiter_limited_total')).toEqual(['type=order.paid 4'])
+    expect(await of('rate_limiter_dlq_saved_total')).toEqual(['type=order.paid 2'])
+    expect(await of('rate_limiter_dropped_total')).toEqual(['type=order.paid 1'])
+  })
+
+  it('E7, E20: failures to track that were swallowed, in a job and for a caller who asked for it', async () => {
+    const { observer, of } = world()
+    const swallowed = { errorName: 'TrackingError', reason: 'permanent' } as const
+    observer.trackedInJob?.({ job: 'SendEmailJob' })
+    observer.trackingFailureSwallowed?.({ ...swallowed, job: 'SendEmailJob' })
+    observer.trackingFailureSwallowed?.({ ...swallowed, job: undefined })
+    expect(await of('tracked_in_job_total')).toEqual(['job=SendEmailJob 1'])
+    expect(await of('tracking_failures_swallowed_total')).toEqual([
+      'error_class=TrackingError context=job 1',
+      'error_class=TrackingError context=caller 1',
+    ])
+  })
+
+  it('E20: the share delivered of what sinks ended with in five minutes; nothing when nothing ended', async () => {
+    const { observer, of, clock } = world()
+    expect(await of('dispatch_success_ratio')).toEqual([])
+    observer.batchWritten?.({ name: 'loki', count: 3, durationMs: 1 })
+    observer.undelivered?.({ name: 'loki', type: 'order.paid', reason: 'permanent' })
+    expect(await of('dispatch_success_ratio')).toEqual(['0.75'])
+    await clock.advance(200_000)
+    observer.undelivered?.({ name: 'loki', type: 'order.paid', reason: 'permanent' })
+    expect(await of('dispatch_success_ratio')).toEqual(['0.6'])
+    await clock.advance(100_000)
+    expect(await of('dispatch_success_ratio')).toEqual(['0'])
+    await clock.advance(300_000)
+    expect(await of('dispatch_success_ratio')).toEqual([])
+  })
+})
+
+describe('what is watched', () => {
+  it('E16, E20: a breaker shows before it has ever changed, by hand or by itself', async () => {
+    const { metrics, of, clock, observer } = world()
+    const breaker = createBreaker({}, { name: 'crm', clock, observer })
+    expect(await of('breaker_state')).toEqual([])
+    const unwatch = metrics.watch(breaker)
+    expect(await of('breaker_state')).toEqual(['name=crm 0'])
+    breaker.force('open')
+    expect(await of('breaker_state')).toEqual(['name=crm 2'])
+    breaker.force('closed')
+    expect(await of('breaker_state')).toEqual(['name=crm 0'])
+    expect(await of('breaker_opened_total')).toEqual(['name=crm 1'])
+    expect(await of('breaker_closed_total')).toEqual(['name=crm 1'])
+    unwatch()
+    // What was heard of it stays.
+    expect(await of('breaker_state')).toEqual(['name=crm 0'])
+  })
+
+  it('E20: of several with one name, queues are added and the worst breaker is shown', async () => {
+    const { metrics, of } = world()
+    const sink = { breakerState: 'closed', retrying: 3 } as const
+    const health = (breakerState: 'closed' | 'half-open') => ({ sinks: { loki: { ...sink, breakerState } } })
+    metrics.watch({ health: () => health('closed') as never })
+    metrics.watch({ health: () => health('half-open') as never })
+    expect(await of('retry_queue_size')).toEqual(['name=loki 6'])
+    expect(await of('breaker_state')).toEqual(['name=loki 1'])
+  })
+
+  it('E20: a source that throws, hangs or answers nonsense has no series, and the others have', async () => {
+    const { metrics, of, clock } = world()
+    const reading = { name: 'dlq_size', labels: { channel: 'orders' }, value: 4 }
+    metrics.watch(() => [reading, { ...reading, labels: { channel: 'mail' }, value: Number.NaN }])
+    metrics.watch(() => {
+      throw new Error('down')
+    })
+    metrics.watch(() => Promise.reject(new Error('down')))
+    metrics.watch(() => [undefined, { name: 'dlq_size' }] as never)
+    metrics.watch(() => undefined as never)
+    metrics.watch(() => new Promise(() => {}))
+    const read = of('dlq_size')
+    await clock.advance(8_000)
+    expect(await read).toEqual(['channel=orders 4'])
+  })
+})

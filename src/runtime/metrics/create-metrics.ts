@@ -1,0 +1,110 @@
+import { NumberCell } from '../../core/metrics/cells.ts'
+import { Series } from '../../core/metrics/series.ts'
+import { SlidingRatio } from '../../core/metrics/sliding-ratio.ts'
+import {
+  type CounterName,
+  type GaugeName,
+  type HistogramName,
+  METRICS,
+  type MetricName,
+} from '../../core/metrics/table.ts'
+import { resolveOptions } from '../../core/options/resolve.ts'
+import { integer, withDefault } from '../../core/options/rules.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { clockRule } from '../../ports/clock-rules.ts'
+import type { GaugeReading, MetricFamily, Metrics } from '../../ports/metrics.ts'
+import type { Observer } from '../../ports/observer.ts'
+import { Book } from './book.ts'
+import { countingObserver } from './counting.ts'
+import { gaugeSamples } from './gauges.ts'
+import { readSource, type WatchSource } from './watched.ts'
+
+export const DEFAULT_MAX_LABEL_VALUES = 100
+/** The share of what was delivered is told over this long. */
+const DISPATCH_WINDOW_MS = 300_000
+
+export interface MetricsOptions {
+  /** Different values of each label of a metric that are told apart; those that come later are told as one [100]. */
+  readonly maxLabelValues?: number | undefined
+  readonly clock?: Clock | undefined
+}
+
+export interface LiveMetrics extends Metrics {
+  /**
+   * Reads a consumer, a dispatcher or a breaker whenever it is asked where things stand, or a function that answers
+   * gauges of the table. Until the returned function is called. Watching twice is watching once.
+   */
+  watch(source: WatchSource): () => void
+}
+
+const rules = {
+  maxLabelValues: withDefault(integer({ min: 1, max: 100_000 }), DEFAULT_MAX_LABEL_VALUES),
+  clock: clockRule,
+}
+
+/** Counts everything that is observed; nothing is started and nothing has to be closed. */
+export function createMetrics(options: MetricsOptions = {}): LiveMetrics {
+  const { maxLabelValues, clock } = resolveOptions('metrics', rules, options)
+  return new CountedMetrics(maxLabelValues, clock)
+}
+
+class CountedMetrics implements LiveMetrics {
+  readonly observer: Observer
+  readonly #bound: { readonly maxValues: number }
+  readonly #clock: Clock
+  readonly #book: Book
+  readonly #breakers: Series<NumberCell>
+  readonly #dispatched = new SlidingRatio(DISPATCH_WINDOW_MS)
+  readonly #sources = new Set<WatchSource>()
+
+  constructor(maxValues: number, clock: Clock) {
+    this.#bound = { maxValues }
+    this.#clock = clock
+    this.#book = new Book(this.#bound)
+    this.#breakers = new Series(1, this.#bound, () => new NumberCell())
+    this.observer = countingObserver({
+      book: this.#book,
+      breakers: this.#breakers,
+      dispatched: this.#dispatched,
+      clock,
+    })
+  }
+
+  watch(source: WatchSource): () => void {
+    this.#sources.add(source)
+    return () => this.#sources.delete(source)
+  }
+
+  async read(): Promise<readonly MetricFamily[]> {
+    const sources = Array.from(this.#sources, source => readSource(source, this.#clock))
+    const watched = (await Promise.all(sources)).flat()
+    const readings = [...watched, ...this.#observedBreakers(watched), ...this.#dispatchRatio()]
+    return (Object.keys(METRICS) as MetricName[]).map(name => this.#family(name, readings))
+  }
+
+  #family(name: MetricName, readings: readonly GaugeReading[]): MetricFamily {
+    const { type, help, labels: labelNames } = METRICS[name]
+    const head = { name, help, labelNames }
+    if (type === 'histogram')
+      return { ...head, type, samples: this.#book.distributions(name as HistogramName) }
+    if (type === 'counter') return { ...head, type, samples: this.#book.counts(name as CounterName) }
+    return { ...head, type, samples: gaugeSamples(name as GaugeName, readings, this.#bound) }
+  }
+
+  /** Those that are watched tell themselves what they are, also before they have changed for the first time. */
+  #observedBreakers(watched: readonly GaugeReading[]): GaugeReading[] {
+    const told = new Set(
+      watched.flatMap(({ name, labels }) => (name === 'breaker_state' ? [labels['name']] : [])),
+    )
+    return Array.from(this.#breakers.entries(), ([[name = ''], { value }]) => ({
+      name: 'breaker_state',
+      labels: { name },
+      value,
+    })).filter(({ labels }) => !told.has(labels.name))
+  }
+
+  #dispatchRatio(): GaugeReading[] {
+    const value = this.#dispatched.read(this.#clock.now())
+    return value === undefined ? [] : [{ name: 'dispatch_success_ratio', labels: {}, value }]
+  }
+}

@@ -1,0 +1,112 @@
+import { OVERFLOW } from '../../core/metrics/series.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { LetterStats } from '../../ports/dead-letters.ts'
+import type { GaugeReading } from '../../ports/metrics.ts'
+import type { Consumers } from './consumers.ts'
+import type { Federation, NamedStore } from './federation.ts'
+import { WAITING_STATES } from './figures.ts'
+import { Memo } from './memo.ts'
+
+/** Scrapes come often, and from several sides; stores are asked no more often than this. */
+const SIZES_KEPT_MS = 15_000
+/** Each channel costs a question; an age is right all the same, because it is the time that is kept. */
+const TIMES_KEPT_MS = 60_000
+/** Those with most letters. The others are told as one. */
+const MOST_CHANNELS = 50
+const SECOND_MS = 1_000
+
+interface Waiting {
+  readonly channel: string
+  readonly size: number
+}
+
+/** How many letters wait in each channel, over all stores that answer, and how old the oldest of them is. */
+export class LetterGauges {
+  readonly #stores: Federation
+  readonly #consumers: Consumers
+  readonly #clock: Clock
+  readonly #memo: Memo
+
+  constructor(stores: Federation, consumers: Consumers, clock: Clock) {
+    this.#stores = stores
+    this.#consumers = consumers
+    this.#clock = clock
+    this.#memo = new Memo(clock)
+  }
+
+  /** Rejects when no store answers. */
+  async read(): Promise<readonly GaugeReading[]> {
+    const { shown, others, oldestAt } = await this.#sizes()
+    const times = await this.#times(shown)
+    const ages = [...times].map(([channel, at]) => this.#age(channel, at))
+    // Which channel the oldest of all is in was not asked; it is none of those that are shown if it is older than theirs.
+    const isElsewhere = oldestAt !== undefined && [...times.values()].every(at => at > oldestAt)
+    return [
+      ...shown.map(({ channel, size }) => sizeOf(channel, size)),
+      ...(others === 0 ? [] : [sizeOf(OVERFLOW, others)]),
+      ...ages,
+      ...(isElsewhere && others > 0 ? [this.#age(OVERFLOW, oldestAt)] : []),
+    ]
+  }
+
+  #sizes() {
+    return this.#memo.get('sizes', SIZES_KEPT_MS, async () => {
+      const { found } = await this.#stores.each(({ store }) =>
+        Promise.all(WAITING_STATES.map(state => store.deadLetters.stats({ state }))),
+      )
+      const stats = found.flatMap(({ value }) => value)
+      const sizes = addSizes(stats)
+      // A channel that is consumed here has a series before its first letter, and after its last.
+      for (const { health } of this.#consumers.all())
+        if (!sizes.has(health.channel)) sizes.set(health.channel, 0)
+      const sorted = Array.from(sizes, ([channel, size]): Waiting => ({ channel, size })).sort(
+        (a, b) => b.size - a.size || (a.channel < b.channel ? -1 : 1),
+      )
+      const others = sorted.slice(MOST_CHANNELS).reduce((sum, { size }) => sum + size, 0)
+      return { shown: sorted.slice(0, MOST_CHANNELS), others, oldestAt: oldest(stats) }
+    })
+  }
+
+  /** When the oldest of each channel last failed; those that have none are left out. */
+  async #times(shown: readonly Waiting[]): Promise<ReadonlyMap<string, number>> {
+    const times = await Promise.all(
+      shown.map(
+        async ({ channel, size }) => [channel, size === 0 ? undefined : await this.#timeOf(channel)] as const,
+      ),
+    )
+    return new Map(times.flatMap(([channel, at]) => (at === undefined ? [] : [[channel, at] as const])))
+  }
+
+  #timeOf(channel: string): Promise<number | undefined> {
+    return this.#memo.get(`oldest ${channel}`, TIMES_KEPT_MS, async () => {
+      const { found } = await this.#stores.each(named => waitingOf(named, channel))
+      return oldest(found.flatMap(({ value }) => value))
+    })
+  }
+
+  #age(channel: string, at: number): GaugeReading {
+    const value = Math.max(0, this.#clock.now() - at) / SECOND_MS
+    return { name: 'dlq_oldest_age_seconds', labels: { channel }, value }
+  }
+}
+
+function waitingOf({ store }: NamedStore, channel: string): Promise<readonly LetterStats[]> {
+  return Promise.all(WAITING_STATES.map(state => store.deadLetters.stats({ channel, state })))
+}
+
+function sizeOf(channel: string, value: number): GaugeReading {
+  return { name: 'dlq_size', labels: { channel }, value }
+}
+
+function addSizes(stats: readonly LetterStats[]): Map<string, number> {
+  const sizes = new Map<string, number>()
+  for (const { byChannel } of stats)
+    for (const [channel, count] of Object.entries(byChannel))
+      sizes.set(channel, (sizes.get(channel) ?? 0) + count)
+  return sizes
+}
+
+function oldest(stats: readonly LetterStats[]): number | undefined {
+  const times = stats.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]))
+  return times.length === 0 ? undefined : Math.min(...times)
+}
