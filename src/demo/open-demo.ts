@@ -2,7 +2,10 @@ import type { Random } from '../core/random.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { ReplayTarget } from '../replay/runner.ts'
+import { combineObservers } from '../runtime/combine-observers.ts'
 import type { Consumer } from '../runtime/consumer/consumer.ts'
+import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
+import { createMetrics, type LiveMetrics } from '../runtime/metrics/create-metrics.ts'
 import type { DemoControl } from '../server/demo-control.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
 import { demoControl } from './control.ts'
@@ -21,13 +24,16 @@ export interface DemoOptions {
   readonly seed: number
   /** What lies behind the shop. */
   readonly past: Past
-  /** Watches everything that happens in the shop. */
+  /** Watches everything that happens in the shop, beside its metrics. */
   readonly observer?: Observer | undefined
   readonly trouble?: ((error: unknown) => void) | undefined
 }
 
 export interface Demo {
   readonly consumers: readonly Consumer[]
+  readonly dispatchers: readonly Dispatcher[]
+  /** Of the whole shop. */
+  readonly metrics: LiveMetrics
   readonly control: DemoControl
   /** Of letters that came from no broker but from a sink. */
   readonly replayTarget: ReplayTarget
@@ -42,12 +48,15 @@ export interface Demo {
 }
 
 /** A shop with a day behind it and a minute before it. */
-export async function openDemo({ past, ...options }: DemoOptions): Promise<Demo> {
-  const { store, seed } = options
+export async function openDemo({ past, observer = {}, ...options }: DemoOptions): Promise<Demo> {
+  const { store, clock, seed } = options
   await plant(store, past)
-  const story = new Story(options)
+  const metrics = createMetrics({ clock })
+  const story = new Story({ ...options, observer: combineObservers(metrics.observer, observer) })
   return {
     consumers: story.shop.consumers,
+    dispatchers: [story.shop.emitting.dispatcher],
+    metrics,
     control: demoControl(story, seed),
     replayTarget: story.shop.emitting.wayBack,
     schemas: SCHEMAS,

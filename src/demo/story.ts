@@ -86,7 +86,7 @@ export class Story {
     const newId = createIdSource(seededRandom(seed + 77))
     this.#newId = createIdSource(seededRandom(seed + 78))
     const { signal } = this.#ending
-    this.#desk = new ReplayDesk({ store, shop: this.shop, clock, newId, signal })
+    this.#desk = new ReplayDesk({ store, shop: this.shop, clock, newId, observer: watching, signal })
   }
 
   async start(): Promise<void> {
