@@ -1,50 +1,29 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type DemoWorld, demoWorld } from '../../test/support/demo-world.ts'
 import { serverWorld } from '../../test/support/server-world.ts'
+import { demoControl } from './control.ts'
 import { SCHEMAS } from './shop/contracts.ts'
 
 const MINUTE_MS = 60_000
 
 let world: DemoWorld
-beforeEach(async () => {
-  world = await demoWorld()
-})
-afterEach(() => world.close())
-
 async function sinkLetters() {
   return (await world.letters()).filter(({ channel }) => channel === 'tracking')
 }
 
-describe('what the shop tracks', () => {
-  it('E17: a sick sink leaves letters of its own, and the other one does not feel it', async () => {
-    const { clock, story } = world
-    await clock.advance(15_000)
-    const before = story.shop.emitting.dispatcher.health().sinks.wallboard.delivered
-    await clock.advance(6_000)
-    const { sinks, status } = story.shop.emitting.dispatcher.health()
-    expect([status, sinks.analytics.breakerState]).toEqual(['DEGRADED', 'open'])
-    expect(sinks.wallboard.delivered - before).toBeGreaterThan(20)
-    const letters = (await sinkLetters()).filter(({ event }) => event.type !== 'report.made')
-    expect(letters.length).toBeGreaterThan(10)
-    expect(new Set(letters.map(({ handler }) => handler))).toEqual(new Set(['analytics']))
+describe('what the shop has tracked after a minute', () => {
+  beforeAll(async () => {
+    world = await demoWorld()
+    await world.clock.advance(MINUTE_MS)
   })
+  afterAll(() => world.close())
 
   it('E12: keeps payments and carts of it, and no page views', async () => {
-    await world.clock.advance(MINUTE_MS)
     const types = new Set((await sinkLetters()).map(({ event }) => event.type))
     expect(types).toEqual(new Set(['order.placed', 'payment.taken', 'cart.filled', 'report.made']))
   })
 
-  it('E18: health checks bring the sink back', async () => {
-    await world.clock.advance(21_000)
-    const { dispatcher } = world.story.shop.emitting
-    expect(dispatcher.health().sinks.analytics.breakerState).toBe('open')
-    await world.clock.advance(6_000)
-    expect(dispatcher.health()).toMatchObject({ status: 'UP', sinks: { analytics: { retrying: 0 } } })
-  })
-
   it('E7: the job whose report no sink takes goes on; its letters say so', async () => {
-    await world.clock.advance(MINUTE_MS)
     const letters = (await sinkLetters()).filter(({ event }) => event.type === 'report.made')
     expect(letters.map(({ handler, job, cycle }) => [handler, job, cycle.reason]).toSorted()).toEqual([
       ['analytics', 'StockReport', 'tracking_failed_in_job'],
@@ -53,30 +32,8 @@ describe('what the shop tracks', () => {
     expect(world.troubles).toEqual([])
   })
 
-  it('E14: of a rush beyond the limit carts are kept for every sink', async () => {
-    await world.clock.advance(27_000)
-    world.story.stopTraffic()
-    await world.clock.advance(MINUTE_MS)
-    const limited = (await sinkLetters()).filter(({ handler }) => handler === '*')
-    expect(limited.map(({ event, cycle }) => [event.type, cycle.reason])).toEqual(
-      Array.from({ length: 10 }, () => ['cart.filled', 'rate_limited']),
-    )
-  })
-
-  it('K10: the letter that its store refuses once is there in the end', async () => {
-    const { clock, story } = world
-    await clock.advance(19_000)
-    const { dispatcher } = story.shop.emitting
-    await clock.advance(480)
-    expect(dispatcher.health().unsavedLetters).toBe(1)
-    await clock.advance(1_000)
-    expect(dispatcher.health().unsavedLetters).toBe(0)
-    expect(dispatcher.health().sinks.analytics.buffered).toBe(0)
-  })
-
   it('B12, E17: a replay of its letters goes to the sink that missed them, and recovers all that it takes', async () => {
     const { clock, story, store } = world
-    await clock.advance(MINUTE_MS)
     story.stopTraffic()
     await clock.advance(1_000)
     const { dispatcher, wayBack } = story.shop.emitting
@@ -102,15 +59,76 @@ describe('what the shop tracks', () => {
     expect(wallboard.delivered - before.wallboard.delivered).toBe(of('wallboard') - 1)
     await server.close()
   })
+})
 
-  it('is in the hands of whoever made analytics sick', async () => {
+describe('while the shop tracks', () => {
+  beforeEach(async () => {
+    world = await demoWorld()
+  })
+  afterEach(() => world.close())
+
+  it('E17: a sick sink leaves letters of its own, and the other one does not feel it', async () => {
     const { clock, story } = world
-    story.setAnalytics('sick')
+    await clock.advance(15_000)
+    const before = story.shop.emitting.dispatcher.health().sinks.wallboard.delivered
+    await clock.advance(6_000)
+    const { sinks, status } = story.shop.emitting.dispatcher.health()
+    expect([status, sinks.analytics.breakerState]).toEqual(['DEGRADED', 'open'])
+    expect(sinks.wallboard.delivered - before).toBeGreaterThan(20)
+    const letters = (await sinkLetters()).filter(({ event }) => event.type !== 'report.made')
+    expect(letters.length).toBeGreaterThan(10)
+    expect(new Set(letters.map(({ handler }) => handler))).toEqual(new Set(['analytics']))
+  })
+
+  it('E18: health checks bring the sink back', async () => {
+    await world.clock.advance(21_000)
+    const { dispatcher } = world.story.shop.emitting
+    expect(dispatcher.health().sinks.analytics.breakerState).toBe('open')
+    await world.clock.advance(6_000)
+    expect(dispatcher.health()).toMatchObject({ status: 'UP', sinks: { analytics: { retrying: 0 } } })
+  })
+
+  it('E14: of a rush beyond the limit carts are kept for every sink', async () => {
+    await world.clock.advance(27_000)
+    world.story.stopTraffic()
+    await world.clock.advance(MINUTE_MS)
+    const limited = (await sinkLetters()).filter(({ handler }) => handler === '*')
+    expect(limited.map(({ event, cycle }) => [event.type, cycle.reason])).toEqual(
+      Array.from({ length: 10 }, () => ['cart.filled', 'rate_limited']),
+    )
+  })
+
+  it('K10: the letter that its store refuses once is there in the end', async () => {
+    const { clock, story } = world
+    await clock.advance(19_000)
+    const { dispatcher } = story.shop.emitting
+    await clock.advance(480)
+    expect(dispatcher.health().unsavedLetters).toBe(1)
+    await clock.advance(1_000)
+    expect(dispatcher.health().unsavedLetters).toBe(0)
+    expect(dispatcher.health().sinks.analytics.buffered).toBe(0)
+  })
+
+  it('leaves analytics to the person who made it sick', async () => {
+    const { clock, story } = world
+    const control = demoControl(story, 1)
+    await control.act('sicken-analytics', 'ann')
     await clock.advance(30_000)
     const { dispatcher } = story.shop.emitting
     expect(dispatcher.health().sinks.analytics.breakerState).toBe('open')
-    story.setAnalytics('well')
+    expect(control.state()).toMatchObject({ facts: { analytics: 'sick' } })
+    await control.act('heal-analytics', 'ann')
     await clock.advance(10_000)
     expect(dispatcher.health().sinks.analytics.breakerState).toBe('closed')
+    expect(control.state().steps.find(({ id }) => id === 'sink-well')).toMatchObject({ done: true })
+  })
+
+  it('E14: everyone comes when a person says so', async () => {
+    const control = demoControl(world.story, 1)
+    world.story.stopTraffic()
+    await control.act('rush', 'ann')
+    await world.clock.advance(1_000)
+    expect((await sinkLetters()).filter(({ handler }) => handler === '*')).toHaveLength(10)
+    expect(control.state().steps.find(({ id }) => id === 'rush')).toMatchObject({ done: true })
   })
 })
