@@ -12,6 +12,7 @@ import {
   recordCall,
   resolveBudget,
 } from '../core/retry/budget.ts'
+import type { Cancel } from '../ports/clock.ts'
 import { systemClock } from '../ports/system-clock.ts'
 import { FleetDoor } from './fleet/fleet-door.ts'
 import type { LimitOwner } from './fleet/fleet-link.ts'
@@ -70,6 +71,8 @@ export class RetryLimiter {
   #state: RetryLimitState
   /** The newest batch, as it will be told of. */
   #batch: { readonly name: string; count: number } | undefined
+  /** Those that are yet to be released. */
+  readonly #untold = new Set<Cancel>()
 
   constructor(policy: Shareable<RetryLimitPolicy>, owner: LimitOwner = NOBODY) {
     this.#policy = policy
@@ -98,7 +101,11 @@ export class RetryLimiter {
     }
     const batch = { name, count: taken }
     this.#batch = batch
-    clock.schedule(Math.max(0, releaseAt - now), () => observe(observer, 'retryBatchReleased', batch))
+    const cancel = clock.schedule(Math.max(0, releaseAt - now), () => {
+      this.#untold.delete(cancel)
+      observe(observer, 'retryBatchReleased', batch)
+    })
+    this.#untold.add(cancel)
   }
 
   /** Where the limit is shared: says that one more shares it, until it is closed. */
@@ -107,6 +114,8 @@ export class RetryLimiter {
   }
 
   async close(): Promise<void> {
+    for (const cancel of this.#untold) cancel()
+    this.#untold.clear()
     await this.#fleet?.close()
   }
 }
