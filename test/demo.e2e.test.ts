@@ -81,6 +81,14 @@ describe('lazaret demo', () => {
         expect(groups[0].recovered).toBe(groups[0].count)
         expect(groups[0].count).toBeGreaterThan(10)
 
+        const metrics = await (await fetch(`${url}/metrics`)).text()
+        for (const series of [
+          'breaker_opened_total{name="analytics"} 1',
+          'breaker_state{name="ship-order"} 0',
+          'tracked_in_job_total{job="StockReport"} 1',
+        ])
+          expect(metrics).toContain(`lazaret_${series}\n`)
+
         demo.interrupt()
         const { code, err } = await demo.ended
         expect([code, err.replace(/^(Port|The console).*\n/gm, '')]).toEqual([0, ''])

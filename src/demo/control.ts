@@ -18,6 +18,12 @@ export function demoControl(story: Story, seed: number): DemoControl {
         return story.setWarehouse('sick')
       case 'heal-warehouse':
         return story.setWarehouse('well')
+      case 'sicken-analytics':
+        return story.setAnalytics('sick')
+      case 'heal-analytics':
+        return story.setAnalytics('well')
+      case 'rush':
+        return story.rush()
       case 'send-poison':
         return story.place('impossible-date')
       case 'send-wrong-shape':
@@ -40,6 +46,10 @@ export function demoControl(story: Story, seed: number): DemoControl {
         return !shop.services.warehouse.isSick
       case 'heal-warehouse':
         return shop.services.warehouse.isSick
+      case 'sicken-analytics':
+        return !shop.emitting.analytics.isSick
+      case 'heal-analytics':
+        return shop.emitting.analytics.isSick
       case 'replay-payments':
         return milestones.brokenGroup !== undefined && !story.isReplaying
       default:
@@ -67,6 +77,7 @@ export function demoControl(story: Story, seed: number): DemoControl {
         seed,
         release: story.shop.payments.release,
         warehouse: story.shop.services.warehouse.isSick ? 'sick' : 'well',
+        analytics: story.shop.emitting.analytics.isSick ? 'sick' : 'well',
         startedAt: new Date(story.startedAt).toISOString(),
       },
     }),

@@ -12,6 +12,9 @@ export const MILESTONES = [
   'retry',
   'breaker-opens',
   'breaker-heals',
+  'sink-sick',
+  'sink-well',
+  'rush',
   'replay-halts',
   'fix',
   'replay-recovers',
@@ -57,6 +60,19 @@ export class Milestones {
     breakerChanged: ({ to }) => {
       if (to === 'open') this.reach('breaker-opens')
       if (to === 'closed' && this.has('breaker-opens')) this.reach('breaker-heals')
+    },
+    replayOutcome: () => this.#replayEnded(),
+  }
+
+  /** Hand this to the dispatcher. */
+  readonly emittingObserver: Observer = {
+    breakerChanged: ({ name, to }) => {
+      if (name !== 'analytics') return
+      if (to === 'open') this.reach('sink-sick')
+      if (to === 'closed' && this.has('sink-sick')) this.reach('sink-well')
+    },
+    eventLimited: ({ became }) => {
+      if (became === 'saved') this.reach('rush')
     },
     replayOutcome: () => this.#replayEnded(),
   }

@@ -1,6 +1,11 @@
 import type { Random } from '../core/random.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Observer } from '../ports/observer.ts'
+import type { ReplayTarget } from '../replay/runner.ts'
+import { combineObservers } from '../runtime/combine-observers.ts'
 import type { Consumer } from '../runtime/consumer/consumer.ts'
+import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
+import { createMetrics, type LiveMetrics } from '../runtime/metrics/create-metrics.ts'
 import type { DemoControl } from '../server/demo-control.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
 import { demoControl } from './control.ts'
@@ -19,12 +24,19 @@ export interface DemoOptions {
   readonly seed: number
   /** What lies behind the shop. */
   readonly past: Past
+  /** Watches everything that happens in the shop, beside its metrics. */
+  readonly observer?: Observer | undefined
   readonly trouble?: ((error: unknown) => void) | undefined
 }
 
 export interface Demo {
   readonly consumers: readonly Consumer[]
+  readonly dispatchers: readonly Dispatcher[]
+  /** Of the whole shop. */
+  readonly metrics: LiveMetrics
   readonly control: DemoControl
+  /** Of letters that came from no broker but from a sink. */
+  readonly replayTarget: ReplayTarget
   /** Of the payloads, by channel. */
   readonly schemas: typeof SCHEMAS
   /** Chance that repeats with the seed, for what is made beside the story. */
@@ -36,12 +48,17 @@ export interface Demo {
 }
 
 /** A shop with a day behind it and a minute before it. */
-export async function openDemo({ store, clock, seed, past, trouble }: DemoOptions): Promise<Demo> {
+export async function openDemo({ past, observer = {}, ...options }: DemoOptions): Promise<Demo> {
+  const { store, clock, seed } = options
   await plant(store, past)
-  const story = new Story({ store, clock, seed, trouble })
+  const metrics = createMetrics({ clock })
+  const story = new Story({ ...options, observer: combineObservers(metrics.observer, observer) })
   return {
     consumers: story.shop.consumers,
+    dispatchers: [story.shop.emitting.dispatcher],
+    metrics,
     control: demoControl(story, seed),
+    replayTarget: story.shop.emitting.wayBack,
     schemas: SCHEMAS,
     random: seededRandom(seed + 99),
     start: () => story.start(),

@@ -1,5 +1,6 @@
 import type { IdSource } from '../core/event/uuid.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Observer } from '../ports/observer.ts'
 import { startReplay } from '../replay/control.ts'
 import { ReplayRefusedError } from '../replay/errors.ts'
 import { planReplay, type Surroundings } from '../replay/plan.ts'
@@ -9,13 +10,15 @@ import type { Shop, ShopStore } from './shop.ts'
 
 const OWNER = 'lazaret demo'
 const STAGES = [1, 10, 'rest'] as const
-const PER_SECOND = 12
+/** One in 80 ms: whole milliseconds, so that a clock that is driven shows those too. */
+const PER_SECOND = 12.5
 
 export interface ReplayDeskOptions {
   readonly store: ShopStore
   readonly shop: Shop
   readonly clock: Clock
   readonly newId: IdSource
+  readonly observer: Observer
   readonly signal: AbortSignal
 }
 
@@ -28,15 +31,14 @@ export class ReplayDesk {
   }
 
   async replayGroup(group: string, by: string, reason: string): Promise<void> {
-    const { store, clock, signal } = this.#options
+    const { store, shop, clock, observer, signal } = this.#options
     const around = this.#around()
     const request = { filter: { group }, reason, by, stages: STAGES, perSecond: PER_SECOND }
     const { id, findings } = await planReplay(store, request, around)
     if (findings.replay === undefined) return
     await startReplay(store, id, { by, clock })
-    const target = { send: store.broker.publish.bind(store.broker) }
     try {
-      await runReplay(store, id, { target, around, owner: OWNER, signal })
+      await runReplay(store, id, { target: shop.wayBack, around, owner: OWNER, observer, signal })
     } catch (error) {
       // The server runs what was started as well; whoever comes first has it.
       if (!(error instanceof ReplayRefusedError)) throw error

@@ -4,11 +4,14 @@ import type { Clock } from '../ports/clock.ts'
 import type { Ledger } from '../ports/ledger.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Store } from '../ports/store.ts'
+import type { ReplayTarget } from '../replay/runner.ts'
+import { toBroker } from '../replay/ways-back.ts'
 import { createBreaker } from '../runtime/breaker.ts'
 import { type Consumer, createConsumer } from '../runtime/consumer/consumer.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
 import { deployed } from './deployed.ts'
 import { Deployment } from './deployment.ts'
+import { type Emitting, openEmitting } from './emitting.ts'
 import { emails } from './shop/emails.ts'
 import type { Release } from './shop/fees.ts'
 import type { ShopHandler } from './shop/handler.ts'
@@ -26,24 +29,36 @@ export interface ShopOptions {
   readonly store: ShopStore
   readonly clock: Clock
   readonly seed: number
+  /** Watches the consumers. */
   readonly observer: Observer
+  /** Watches what is tracked [the same]. */
+  readonly emittingObserver?: Observer | undefined
 }
 
 export interface Shop {
   readonly consumers: readonly Consumer[]
   readonly payments: Deployment<Release>
   readonly services: Services
+  readonly emitting: Emitting
+  /** Where replays go: back to the broker, or to the sink that has missed the event. */
+  readonly wayBack: ReplayTarget
   /** Takes an order in. */
   publish(order: LazaretEvent): Promise<void>
   start(): Promise<void>
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }
 
-/** The whole shop: four channels, four consumers, one file. */
-export function openShop({ store, clock, seed, observer }: ShopOptions): Shop {
+/** The whole shop: four channels, four consumers, one file; and two sinks that are told what happens. */
+export function openShop(options: ShopOptions): Shop {
+  const { store, clock, seed, observer } = options
   const { broker, ledger, deadLetters } = store
   const services = createServices(clock)
   const shared = { broker, ledger, deadLetters, clock, observer, host: HOST, caps: { keepStack: true } }
+  const emitting = openEmitting({
+    ...{ deadLetters, clock, seed, host: HOST },
+    observer: options.emittingObserver ?? observer,
+  })
+  const { track } = emitting
   let consumerNumber = 0
 
   function consumer<P>(handler: ShopHandler<P>): Consumer {
@@ -53,10 +68,10 @@ export function openShop({ store, clock, seed, observer }: ShopOptions): Shop {
 
   const breaker = createBreaker({}, { name: 'take-payment', preset: 'consumer', clock, observer })
   const paymentsInUse = new Deployment<Release>('2.3.9', breaker, (release, kept) =>
-    consumer({ ...payments(services.processor, release), breaker: kept }),
+    consumer({ ...payments(services.processor, release, track), breaker: kept }),
   )
   const consumers = [
-    consumer(orders(broker)),
+    consumer(orders(broker, track)),
     paymentsInUse,
     consumer(emails(services.mail)),
     consumer(warehouse(services.warehouse)),
@@ -65,12 +80,16 @@ export function openShop({ store, clock, seed, observer }: ShopOptions): Shop {
     consumers,
     payments: paymentsInUse,
     services,
+    emitting,
+    wayBack: toBroker(broker, emitting.wayBack),
     publish: order => broker.publish([order]),
     async start() {
       await Promise.all(consumers.map(each => each.start()))
     },
     async close(options) {
       await Promise.all(consumers.map(each => each.close(options)))
+      // After those that track.
+      await emitting.dispatcher.close(options)
     },
   }
 }

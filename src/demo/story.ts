@@ -1,12 +1,16 @@
-import { createIdSource } from '../core/event/uuid.ts'
+import { createIdSource, type IdSource } from '../core/event/uuid.ts'
 import type { Cancel, Clock } from '../ports/clock.ts'
+import type { Observer } from '../ports/observer.ts'
+import { combineObservers } from '../runtime/combine-observers.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
 import { Milestones } from './milestones.ts'
 import { ReplayDesk } from './replay-desk.ts'
 import type { Release } from './shop/fees.ts'
+import { stockReport } from './shop/tracking/stock-report.ts'
 import { openShop, type Shop, type ShopStore } from './shop.ts'
 import type { Flaw } from './traffic/order.ts'
 import { Producer } from './traffic/producer.ts'
+import { Visitors } from './traffic/visitors.ts'
 
 /** Who does what nobody else did. */
 export const DIRECTOR = 'demo'
@@ -17,6 +21,8 @@ export interface StoryOptions {
   readonly store: ShopStore
   readonly clock: Clock
   readonly seed: number
+  /** Watches beside the story itself. */
+  readonly observer?: Observer | undefined
   /** Told of what went wrong behind the scenes. */
   readonly trouble?: ((error: unknown) => void) | undefined
 }
@@ -32,7 +38,12 @@ const SCENES = {
   unknownArticle: 9_000,
   impossibleDate: 10_000,
   warehouseFallsSick: 13_000,
+  analyticsFallsSick: 15_000,
+  stockReport: 18_000,
+  storeStumbles: 19_000,
+  analyticsIsWell: 21_000,
   warehouseIsWell: 23_000,
+  rush: 27_500,
   replayTooSoon: 30_000,
   fixPayments: 40_100,
   replayAfterFix: 43_000,
@@ -51,39 +62,47 @@ export class Story {
   readonly startedAt: number
   readonly #options: StoryOptions
   readonly #producer: Producer
+  readonly #visitors: Visitors
+  readonly #newId: IdSource
   readonly #desk: ReplayDesk
   readonly #ending = new AbortController()
   readonly #timers = new Set<Cancel>()
   readonly #running = new Set<Promise<void>>()
-  readonly #inOtherHands = new Set<'release' | 'weather'>()
+  readonly #inOtherHands = new Set<'release' | 'weather' | 'analytics'>()
   #willLook = false
   #isReplaying = false
 
   constructor(options: StoryOptions) {
-    const { store, clock, seed } = options
+    const { store, clock, seed, observer: watching = {} } = options
     this.#options = options
     this.startedAt = clock.now()
     this.milestones = new Milestones({ replayEnded: () => this.#lookAtReplaysSoon() })
-    const { observer } = this.milestones
-    this.shop = openShop({ store, clock, seed, observer })
+    const observer = combineObservers(this.milestones.observer, watching)
+    const emittingObserver = combineObservers(this.milestones.emittingObserver, watching)
+    this.shop = openShop({ store, clock, seed, observer, emittingObserver })
+    const { track } = this.shop.emitting
     this.#producer = new Producer({ clock, seed, publish: this.shop.publish }, this.startedAt)
+    this.#visitors = new Visitors({ clock, seed, track }, this.startedAt)
     const newId = createIdSource(seededRandom(seed + 77))
+    this.#newId = createIdSource(seededRandom(seed + 78))
     const { signal } = this.#ending
-    this.#desk = new ReplayDesk({ store, shop: this.shop, clock, newId, signal })
+    this.#desk = new ReplayDesk({ store, shop: this.shop, clock, newId, observer: watching, signal })
   }
 
   async start(): Promise<void> {
     await this.shop.start()
     this.#producer.start()
+    this.#visitors.start()
     for (const [scene, afterMs] of Object.entries(SCENES)) {
       const at = this.startedAt + afterMs
       this.#later(at - this.#options.clock.now(), () => this.#play(scene as Scene, at))
     }
   }
 
-  /** No more orders come in; what is under way goes on. */
+  /** No more orders come in, nobody looks around; what is under way goes on. */
   stopTraffic(): void {
     this.#producer.close()
+    this.#visitors.close()
   }
 
   async close(options?: { readonly graceMs?: number | undefined }): Promise<void> {
@@ -107,6 +126,16 @@ export class Story {
   setWarehouse(health: 'sick' | 'well'): void {
     this.#inOtherHands.add('weather')
     this.shop.services.warehouse.isSick = health === 'sick'
+  }
+
+  setAnalytics(health: 'sick' | 'well'): void {
+    this.#inOtherHands.add('analytics')
+    this.shop.emitting.analytics.isSick = health === 'sick'
+  }
+
+  /** Everyone comes at once. */
+  rush(at?: number): void {
+    this.#visitors.rush(at)
   }
 
   get isReplaying(): boolean {
@@ -138,6 +167,16 @@ export class Story {
         return this.place('impossible-date', at)
       case 'warehouseFallsSick':
         return this.#weather('sick')
+      case 'analyticsFallsSick':
+        return this.#analytics('sick')
+      case 'stockReport':
+        return stockReport(this.shop.emitting.track, this.#newId(at), at)
+      case 'storeStumbles':
+        return this.shop.emitting.stumble()
+      case 'analyticsIsWell':
+        return this.#analytics('well')
+      case 'rush':
+        return this.rush(at)
       case 'warehouseIsWell':
         return this.#weather('well')
       case 'replayTooSoon':
@@ -160,6 +199,10 @@ export class Story {
 
   #weather(health: 'sick' | 'well'): void {
     if (!this.#inOtherHands.has('weather')) this.shop.services.warehouse.isSick = health === 'sick'
+  }
+
+  #analytics(health: 'sick' | 'well'): void {
+    if (!this.#inOtherHands.has('analytics')) this.shop.emitting.analytics.isSick = health === 'sick'
   }
 
   /** One that is to halt needs the broken release, one that is to recover any other. */

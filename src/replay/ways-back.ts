@@ -1,5 +1,7 @@
 import type { Origin } from '../core/dead-letter/letter.ts'
+import { redirectedFrom } from '../core/event/replay-headers.ts'
 import { LazaretError } from '../core/failure/errors.ts'
+import type { Broker } from '../ports/broker.ts'
 import type { Collector } from '../ports/collector.ts'
 import type { ReplayTarget } from './runner.ts'
 
@@ -16,6 +18,17 @@ export function waysBack(
       else if (otherwise === undefined || origin['collectedFrom'] !== undefined)
         throw new NoWayBackError(origin)
       else await otherwise.send(events, origin)
+    },
+  }
+}
+
+/** Into the broker, except for what came from none and has another way: that goes there, unless it shall go to a channel. */
+export function toBroker(broker: Pick<Broker, 'publish'>, ofNone: ReplayTarget | undefined): ReplayTarget {
+  return {
+    async send(events, origin) {
+      const isRedirected = events.some(({ headers }) => redirectedFrom(headers) !== undefined)
+      if (ofNone === undefined || origin.broker !== undefined || isRedirected) await broker.publish(events)
+      else await ofNone.send(events, origin)
     },
   }
 }

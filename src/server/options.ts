@@ -68,7 +68,10 @@ export interface ServerOptions {
   /** A replay is approved by someone else than the one who planned it. */
   readonly needsApproval?: boolean | undefined
   readonly replayDefaults?: ReplayDefaults | undefined
-  /** Where replays go from stores that are no broker themselves. */
+  /**
+   * Where replays go that no broker of a store takes: from stores that are none themselves, and of letters that came from
+   * no broker, such as those of a dispatcher's sinks.
+   */
   readonly replayTarget?: ReplayTarget | undefined
   /** Of payloads, by channel: a replay does not send what does not fit. */
   readonly schemas?: Readonly<Record<string, StandardSchema>> | undefined

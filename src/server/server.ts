@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { createIdSource } from '../core/event/uuid.ts'
-import { waysBack } from '../replay/ways-back.ts'
+import { toBroker, waysBack } from '../replay/ways-back.ts'
 import { Callers } from './auth/callers.ts'
 import { Pace } from './auth/pace.ts'
 import { Permissions } from './auth/permissions.ts'
@@ -118,7 +118,7 @@ function furnish(options: ServerOptions): Room {
   }
   const collectors = given.collectors.map(({ collector }) => collector)
   const targetOf: Room['targetOf'] = ({ store: { broker } }) =>
-    waysBack(collectors, broker === undefined ? replayTarget : { send: events => broker.publish(events) })
+    waysBack(collectors, broker === undefined ? replayTarget : toBroker(broker, replayTarget))
   const version = versionOfPackage()
   const letterGauges = new LetterGauges(stores, consumers, clock)
   const metering = new Metering({

@@ -30,19 +30,30 @@ export interface Serving {
   readonly hasConsole: boolean
 }
 
+export interface DemoServerOptions extends Pick<ServingOptions, 'store' | 'demo' | 'clock' | 'onError'> {
+  readonly tokens: readonly TokenOptions[]
+}
+
+/** The server of a demo, which does not listen yet. */
+export function demoServer({ store, demo, ...options }: DemoServerOptions): LazaretServer {
+  return createServer({
+    stores: { shop: store },
+    consumers: demo.consumers,
+    dispatchers: demo.dispatchers,
+    metrics: demo.metrics,
+    schemas: demo.schemas,
+    replayTarget: demo.replayTarget,
+    extensions: { demo: demo.control },
+    random: demo.random,
+    ...options,
+  })
+}
+
 export async function serve(options: ServingOptions): Promise<Serving> {
   const { store, demo, clock, port, host = LOOPBACK, onError } = options
   const token = isOwnMachine(host) ? undefined : randomBytes(24).toString('base64url')
-  const server = createServer({
-    stores: { shop: store },
-    consumers: demo.consumers,
-    schemas: demo.schemas,
-    tokens: token === undefined ? [] : [admittedBy(token)],
-    extensions: { demo: demo.control },
-    clock,
-    random: demo.random,
-    onError,
-  })
+  const tokens = token === undefined ? [] : [admittedBy(token)]
+  const server = demoServer({ store, demo, clock, tokens, onError })
   const { url, port: bound } = await (port === undefined
     ? listenOnFirstFree(server, host)
     : server.listen({ port, host }))

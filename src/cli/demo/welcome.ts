@@ -7,7 +7,12 @@ import { DEFAULT_PORT, type Serving } from './serving.ts'
 const SIGHTS = [
   ['Groups', 'release 2.4.0 breaks the payments after 3 s: one cause, one group, a letter for each wallet'],
   ['Channels', 'the warehouse falls sick after 13 s: its breaker opens, the channel pauses, and it heals'],
+  [
+    'Letters',
+    'analytics falls sick after 15 s: the copies that it missed are letters, and no customer waits',
+  ],
   ['Replays', 'the first one halts by itself after 30 s; after the fix at 40 s the next one recovers all'],
+  ['/metrics', 'all of it counted, as Prometheus reads it'],
 ] as const
 
 /** What a person reads when the demo has started: where it is, and what to look at. */

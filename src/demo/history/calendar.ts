@@ -14,6 +14,9 @@ export interface Batch {
 /** The night the warehouse was away for twenty minutes. */
 export const OUTAGE = { from: 9.4, to: 9.07 } as const
 
+/** The evening of a bargain, at whose end analytics was away. */
+export const BARGAIN = { from: 20.5, to: 20.48 } as const
+
 /** What came in since the day before yesterday and did not go well, beside the many orders that did. */
 export const BATCHES: readonly Batch[] = [
   { flaw: 'bad-address', count: 9, from: 39, to: 24.5 },

@@ -8,7 +8,7 @@ import type { LetterFilter } from '../../ports/dead-letters.ts'
 import type { TriageChange } from '../../ports/groups.ts'
 import { cancelReplay, startReplay } from '../../replay/control.ts'
 import { planReplay } from '../../replay/plan.ts'
-import { runReplay } from '../../replay/runner.ts'
+import { type ReplayTarget, runReplay } from '../../replay/runner.ts'
 import type { ShopStore } from '../shop.ts'
 
 const OWNER = 'lazaret demo'
@@ -18,13 +18,15 @@ type Said = Parameters<typeof triageGroup>[2]
 /** What the people on call did during the last day, through the same doors as command line and console. */
 export class PeopleOnCall {
   readonly #store: ShopStore
+  readonly #target: ReplayTarget
   readonly #clock: Clock
   readonly #newId: IdSource
   /** What they said of groups, to be said again where the history is planted. */
   readonly triage: { readonly group: string; readonly change: TriageChange }[] = []
 
-  constructor(store: ShopStore, clock: Clock, newId: IdSource) {
+  constructor(store: ShopStore, target: ReplayTarget, clock: Clock, newId: IdSource) {
     this.#store = store
+    this.#target = target
     this.#clock = clock
     this.#newId = newId
   }
@@ -52,8 +54,7 @@ export class PeopleOnCall {
     const around = { clock, newId: this.#newId }
     const { id } = await planReplay(this.#store, { ids, reason, by, perSecond: 5 }, around)
     await startReplay(this.#store, id, { by, clock })
-    const target = { send: this.#store.broker.publish.bind(this.#store.broker) }
-    const { state } = await runReplay(this.#store, id, { target, around, owner: OWNER })
+    const { state } = await runReplay(this.#store, id, { target: this.#target, around, owner: OWNER })
     if (state === 'halted') await cancelReplay(this.#store, id, { by, clock, why: 'not mended yet' })
   }
 

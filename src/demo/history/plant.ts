@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { TRACKING_CHANNEL } from '../shop/tracking/tracking.ts'
 import type { ShopStore } from '../shop.ts'
 import { HOUR_MS } from './calendar.ts'
 import type { Past } from './yesterday.ts'
@@ -18,6 +19,8 @@ export async function plant(store: ShopStore, { letters, replays, triage, audit 
 }
 
 function asOf({ broker }: ShopStore, letter: DeadLetter): DeadLetter {
+  // What a sink left came from no broker.
+  if (letter.channel === TRACKING_CHANNEL) return letter
   const origin = { ...letter.origin, broker: broker.name }
   if (letter.channel !== 'emails') return { ...letter, origin }
   return { ...letter, origin, expiresAt: letter.createdAt + EMAILS_KEPT_MS }

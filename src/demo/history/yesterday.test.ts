@@ -51,6 +51,16 @@ describe('the day before the demo', () => {
     },
   )
 
+  it('E17: tells of an evening whose sinks left letters, those of analytics recovered since', () => {
+    const ofSinks = past.letters.filter(({ channel }) => channel === 'tracking')
+    expect(new Set(ofSinks.map(({ cycle }) => cycle.reason))).toEqual(
+      new Set(['rate_limited', 'breaker_open', 'tracking_failed_in_job']),
+    )
+    const ofAnalytics = ofSinks.filter(({ handler }) => handler === 'analytics')
+    expect(ofAnalytics.length).toBeGreaterThan(5)
+    expect(ofAnalytics.filter(({ state }) => state !== 'resolved')).toEqual([])
+  })
+
   it('leaves groups in every state, with what people said', () => {
     expect(new Set(groups.map(({ state }) => state))).toEqual(
       new Set(['open', 'acknowledged', 'muted', 'resolved']),

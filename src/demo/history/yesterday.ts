@@ -8,6 +8,7 @@ import { FakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { openShop, type Shop, type ShopStore } from '../shop.ts'
 import { orderEvent } from '../traffic/order.ts'
+import { bargainEvening } from './bargain-evening.ts'
 import { HOUR_MS, MINUTE_MS, OUTAGE, pastOrders } from './calendar.ts'
 import { PeopleOnCall } from './people-on-call.ts'
 
@@ -45,7 +46,7 @@ export async function yesterday(now: number, seed: number): Promise<Past> {
   const store = memoryStore({ clock }) as ShopStore
   const random = seededRandom(seed + 1)
   const shop = openShop({ store, clock, seed, observer: {} })
-  const people = new PeopleOnCall(store, clock, createIdSource(random))
+  const people = new PeopleOnCall(store, shop.wayBack, clock, createIdSource(random))
   const at = (hoursAgo: number, act: () => unknown) =>
     clock.schedule(now - Math.round(hoursAgo * HOUR_MS) - clock.now(), () => void act())
 
@@ -55,6 +56,7 @@ export async function yesterday(now: number, seed: number): Promise<Past> {
     const order = orderEvent({ seed, number: index - orders.length, at: placedAt, flaw })
     clock.schedule(placedAt - clock.now(), () => void shop.publish(order))
   })
+  bargainEvening(clock, shop, seed, now)
   letItHappen(at, shop, people, now)
   await clock.advance(HISTORY_MS)
   const past = await takeDown(store, people)
@@ -74,6 +76,8 @@ function letItHappen(
   const outage = { search: 'not available' }
   const missing = { search: 'no article' }
   const planner = { search: 'route planner' }
+  at(19.8, () => people.replay('jonas', 'analytics is back', { channel: 'tracking', handler: 'analytics' }))
+  at(19.5, () => people.discard('jonas', 'carts of yesterday', { channel: 'tracking', type: 'cart.filled' }))
   at(OUTAGE.from, () => {
     warehouse.isSick = true
   })

@@ -40,13 +40,17 @@ export function shipmentOf(order: Order): LazaretEvent<ShipmentRequested> {
 }
 
 /**
- * Its id follows from the order's, the time first: a handler that runs twice publishes the same event twice, not two
- * events.
+ * An id that follows from another event's, the time first: a handler that runs twice publishes the same event twice, not
+ * two events.
  */
+export function followingId(id: string, what: string): string {
+  const hash = hash128(`${id.slice(14)} ${what}`)
+  return `${id.slice(0, 14)}7${hash.slice(0, 3)}-a${hash.slice(3, 6)}-${hash.slice(6, 18)}`
+}
+
 function follow<P>(order: Order, channel: Channel, type: string, payload: P): LazaretEvent<P> {
   const { id, key, occurredAt, headers } = order
-  const hash = hash128(`${id.slice(14)} ${channel}`)
-  const own = `${id.slice(0, 14)}7${hash.slice(0, 3)}-a${hash.slice(3, 6)}-${hash.slice(6, 18)}`
+  const own = followingId(id, channel)
   return createEvent(
     { type, channel, payload, id: own, key, occurredAt, headers, source: '/shop/orders' },
     { now: occurredAt, newId: () => own },

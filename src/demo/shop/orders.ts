@@ -1,11 +1,12 @@
 import { exponential } from '../../core/retry/exponential.ts'
 import type { Broker } from '../../ports/broker.ts'
 import { OrderPlaced } from './contracts.ts'
-import { followUps } from './follow-ups.ts'
+import { followingId, followUps } from './follow-ups.ts'
 import type { ShopHandler } from './handler.ts'
+import type { Track } from './tracking/track.ts'
 
 /** Takes an order apart: the money, the e-mail and the parcel go their own ways from here. */
-export function orders(broker: Pick<Broker, 'publish'>): ShopHandler<OrderPlaced> {
+export function orders(broker: Pick<Broker, 'publish'>, track: Track): ShopHandler<OrderPlaced> {
   return {
     channel: 'orders',
     name: 'place-order',
@@ -18,6 +19,9 @@ export function orders(broker: Pick<Broker, 'publish'>): ShopHandler<OrderPlaced
     async handle(order) {
       requireSlot(order.payload)
       await broker.publish(followUps(order))
+      const { order: number, total, currency } = order.payload
+      const payload = { order: number, total, currency }
+      track({ type: 'order.placed', id: followingId(order.id, 'placed'), payload })
     },
   }
 }

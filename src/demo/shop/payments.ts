@@ -2,11 +2,17 @@ import { PermanentError } from '../../core/failure/signals.ts'
 import { exponential } from '../../core/retry/exponential.ts'
 import { PaymentRequested } from './contracts.ts'
 import { FEES, type Release } from './fees.ts'
+import { followingId } from './follow-ups.ts'
 import type { ShopHandler } from './handler.ts'
 import type { CardProcessor } from './services/card-processor.ts'
+import type { Track } from './tracking/track.ts'
 
 /** Charges cards and wallets. With a ledger beside it, nobody pays twice for an event that is delivered twice. */
-export function payments(processor: CardProcessor, release: Release): ShopHandler<PaymentRequested> {
+export function payments(
+  processor: CardProcessor,
+  release: Release,
+  track: Track,
+): ShopHandler<PaymentRequested> {
   const feeOf = FEES[release]
   return {
     channel: 'payments',
@@ -17,11 +23,13 @@ export function payments(processor: CardProcessor, release: Release): ShopHandle
     timeoutMs: 5_000,
     // A mistake in our own code fails the same way every time: it waits for a release, not for a retry.
     classify: [{ when: isOwnMistake, retryable: false, category: 'unknown' }],
-    async handle({ payload }, { signal }) {
+    async handle({ id, payload }, { signal }) {
       const answer = await processor.charge(payload, feeOf(payload), signal)
       // No retry makes a customer richer.
       if (answer === 'insufficient_funds')
         throw new PermanentError('the card was declined: insufficient funds')
+      const { order, amount, currency } = payload
+      track({ type: 'payment.taken', id: followingId(id, 'taken'), payload: { order, amount, currency } })
     },
   }
 }

@@ -1,0 +1,134 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type DemoWorld, demoWorld } from '../../test/support/demo-world.ts'
+import { serverWorld } from '../../test/support/server-world.ts'
+import { demoControl } from './control.ts'
+import { SCHEMAS } from './shop/contracts.ts'
+
+const MINUTE_MS = 60_000
+
+let world: DemoWorld
+async function sinkLetters() {
+  return (await world.letters()).filter(({ channel }) => channel === 'tracking')
+}
+
+describe('what the shop has tracked after a minute', () => {
+  beforeAll(async () => {
+    world = await demoWorld()
+    await world.clock.advance(MINUTE_MS)
+  })
+  afterAll(() => world.close())
+
+  it('E12: keeps payments and carts of it, and no page views', async () => {
+    const types = new Set((await sinkLetters()).map(({ event }) => event.type))
+    expect(types).toEqual(new Set(['order.placed', 'payment.taken', 'cart.filled', 'report.made']))
+  })
+
+  it('E7: the job whose report no sink takes goes on; its letters say so', async () => {
+    const letters = (await sinkLetters()).filter(({ event }) => event.type === 'report.made')
+    expect(letters.map(({ handler, job, cycle }) => [handler, job, cycle.reason]).toSorted()).toEqual([
+      ['analytics', 'StockReport', 'tracking_failed_in_job'],
+      ['wallboard', 'StockReport', 'tracking_failed_in_job'],
+    ])
+    expect(world.troubles).toEqual([])
+  })
+
+  it('B12, E17: a replay of its letters goes to the sink that missed them, and recovers all that it takes', async () => {
+    const { clock, story, store } = world
+    story.stopTraffic()
+    await clock.advance(1_000)
+    const { dispatcher, wayBack } = story.shop.emitting
+    const { server, tell, ask } = serverWorld({
+      stores: store,
+      consumers: story.shop.consumers,
+      replayTarget: wayBack,
+      schemas: SCHEMAS,
+      clock,
+    })
+    const before = dispatcher.health().sinks
+    const letters = await sinkLetters()
+    const plan = { filter: { channel: 'tracking' }, reason: 'analytics is back', haltRefailRatio: 1 }
+    const { id } = (await tell('/api/v1/replays', { ...plan, haltOnSameFingerprint: false })).body
+    await tell(`/api/v1/replays/${id}/start`, {})
+    await clock.advance(20_000)
+    const { state, counts } = (await ask(`/api/v1/replays/${id}`)).body
+    // The wallboard has no place for a report, today or tomorrow.
+    expect([state, counts.recovered, counts.failed_same_cause]).toEqual(['finished', letters.length - 1, 1])
+    const { analytics, wallboard } = dispatcher.health().sinks
+    const of = (sink: string) => letters.filter(({ handler }) => handler === sink || handler === '*').length
+    expect(analytics.delivered - before.analytics.delivered).toBe(of('analytics'))
+    expect(wallboard.delivered - before.wallboard.delivered).toBe(of('wallboard') - 1)
+    await server.close()
+  })
+})
+
+describe('while the shop tracks', () => {
+  beforeEach(async () => {
+    world = await demoWorld()
+  })
+  afterEach(() => world.close())
+
+  it('E17: a sick sink leaves letters of its own, and the other one does not feel it', async () => {
+    const { clock, story } = world
+    await clock.advance(15_000)
+    const before = story.shop.emitting.dispatcher.health().sinks.wallboard.delivered
+    await clock.advance(6_000)
+    const { sinks, status } = story.shop.emitting.dispatcher.health()
+    expect([status, sinks.analytics.breakerState]).toEqual(['DEGRADED', 'open'])
+    expect(sinks.wallboard.delivered - before).toBeGreaterThan(20)
+    const letters = (await sinkLetters()).filter(({ event }) => event.type !== 'report.made')
+    expect(letters.length).toBeGreaterThan(10)
+    expect(new Set(letters.map(({ handler }) => handler))).toEqual(new Set(['analytics']))
+  })
+
+  it('E18: health checks bring the sink back', async () => {
+    await world.clock.advance(21_000)
+    const { dispatcher } = world.story.shop.emitting
+    expect(dispatcher.health().sinks.analytics.breakerState).toBe('open')
+    await world.clock.advance(6_000)
+    expect(dispatcher.health()).toMatchObject({ status: 'UP', sinks: { analytics: { retrying: 0 } } })
+  })
+
+  it('E14: of a rush beyond the limit carts are kept for every sink', async () => {
+    await world.clock.advance(27_000)
+    world.story.stopTraffic()
+    await world.clock.advance(MINUTE_MS)
+    const limited = (await sinkLetters()).filter(({ handler }) => handler === '*')
+    expect(limited.map(({ event, cycle }) => [event.type, cycle.reason])).toEqual(
+      Array.from({ length: 10 }, () => ['cart.filled', 'rate_limited']),
+    )
+  })
+
+  it('K10: the letter that its store refuses once is there in the end', async () => {
+    const { clock, story } = world
+    await clock.advance(19_000)
+    const { dispatcher } = story.shop.emitting
+    await clock.advance(480)
+    expect(dispatcher.health().unsavedLetters).toBe(1)
+    await clock.advance(1_000)
+    expect(dispatcher.health().unsavedLetters).toBe(0)
+    expect(dispatcher.health().sinks.analytics.buffered).toBe(0)
+  })
+
+  it('leaves analytics to the person who made it sick', async () => {
+    const { clock, story } = world
+    const control = demoControl(story, 1)
+    await control.act('sicken-analytics', 'ann')
+    await clock.advance(30_000)
+    const { dispatcher } = story.shop.emitting
+    expect(dispatcher.health().sinks.analytics.breakerState).toBe('open')
+    expect(control.state()).toMatchObject({ facts: { analytics: 'sick' } })
+    await control.act('heal-analytics', 'ann')
+    await clock.advance(10_000)
+    expect(dispatcher.health().sinks.analytics.breakerState).toBe('closed')
+    expect(control.state().steps.find(({ id }) => id === 'sink-well')).toMatchObject({ done: true })
+  })
+
+  it('E14: everyone comes when a person says so', async () => {
+    const control = demoControl(world.story, 1)
+    world.story.stopTraffic()
+    await control.act('rush', 'ann')
+    await world.clock.advance(1_000)
+    expect((await sinkLetters()).filter(({ handler }) => handler === '*')).toHaveLength(10)
+    expect(control.state().steps.find(({ id }) => id === 'rush')).toMatchObject({ done: true })
+  })
+})

@@ -1,0 +1,73 @@
+import type { Clock } from '../ports/clock.ts'
+import type { DeadLetterStore } from '../ports/dead-letters.ts'
+import type { Observer } from '../ports/observer.ts'
+import type { Sink } from '../ports/sink.ts'
+import type { ReplayTarget } from '../replay/runner.ts'
+import { createDispatcher, type Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
+import { seededRandom } from '../testing/seeded-random.ts'
+import { relocated } from './deployed.ts'
+import { Analytics } from './shop/tracking/analytics.ts'
+import { type Track, tracking } from './shop/tracking/track.ts'
+import { type SinkName, TRACKING } from './shop/tracking/tracking.ts'
+import { Wallboard } from './shop/tracking/wallboard.ts'
+import { sinkReplays } from './sink-replays.ts'
+import { StumblingLetters } from './stumbling-letters.ts'
+
+export interface EmittingOptions {
+  readonly deadLetters: DeadLetterStore
+  readonly clock: Clock
+  readonly seed: number
+  readonly observer: Observer
+  readonly host: string
+}
+
+/** The side of the shop that emits: what happens is tracked, and two sinks are told of it. */
+export interface Emitting {
+  readonly dispatcher: Dispatcher<SinkName>
+  readonly analytics: Analytics
+  readonly track: Track
+  /** Where replays of its letters go. */
+  readonly wayBack: ReplayTarget
+  /** The store refuses the next letter of a sink, once. */
+  stumble(): void
+}
+
+export function openEmitting(options: EmittingOptions): Emitting {
+  const { clock, seed, observer, host } = options
+  const deadLetters = new StumblingLetters(options.deadLetters)
+  const analytics = new Analytics(clock)
+  const dispatcher = createDispatcher<SinkName>({
+    ...TRACKING,
+    sinks: { analytics: deployedSink(analytics), wallboard: deployedSink(new Wallboard(clock)) },
+    deadLetters,
+    clock,
+    observer,
+    host,
+    random: seededRandom(seed + 500),
+    caps: { keepStack: true },
+  })
+  return {
+    dispatcher,
+    analytics,
+    track: tracking(dispatcher),
+    wayBack: sinkReplays(dispatcher, options.deadLetters),
+    stumble: () => deadLetters.stumble(),
+  }
+}
+
+/** Like a handler that is deployed: its errors name the shop's files, and not those of this package. */
+function deployedSink(sink: Sink): Sink {
+  const { probe } = sink
+  return {
+    async write(batch, context) {
+      try {
+        const result = await sink.write(batch, context)
+        for (const { error } of result?.rejected ?? []) relocated(error)
+        return result
+      } catch (error) {
+        throw relocated(error)
+      }
+    },
+    ...(probe && { probe: probe.bind(sink) }),
+  }
+}
