@@ -15,9 +15,11 @@ import {
   withDefault,
 } from '../core/options/rules.ts'
 import type { Random } from '../core/random.ts'
+import { type WatchOptions, type WatchPolicy, watchRule } from '../core/watch/options.ts'
 import type { Clock } from '../ports/clock.ts'
 import { clockRule, randomRule } from '../ports/clock-rules.ts'
 import type { Collector } from '../ports/collector.ts'
+import type { Notifier } from '../ports/notifier.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import type { Store } from '../ports/store.ts'
 import type { PlanRequest } from '../replay/plan-options.ts'
@@ -68,6 +70,13 @@ export interface ServerOptions {
   readonly automaticReplay?: ScheduleOptions['automaticReplay']
   /** When letters past their time are deleted, as a cron pattern in UTC [never]. */
   readonly cleanup?: ScheduleOptions['cleanup']
+  /**
+   * How channels are watched: a snapshot of each is kept in its store, and what crosses a limit is an alert. 'off': no
+   * snapshots are taken, and those that others take are shown.
+   */
+  readonly watch?: WatchOptions | 'off' | undefined
+  /** Is told when a channel crosses a limit, and when that is over. It stays the caller's to close. */
+  readonly notifier?: Notifier | undefined
   /** From so many waiting letters on, health is degraded [100]. */
   readonly degradedAt?: number | undefined
   /** The names it goes by beside those of the loopback and the one it listens on. */
@@ -91,6 +100,10 @@ const token: Rule<TokenOptions> = group({
     'give the SHA-256 of the token in hex: printf %s TOKEN | sha256sum',
   ),
 })
+
+const watch: Rule<WatchPolicy | 'off'> = {
+  read: (value, path, faults) => (value === 'off' ? 'off' : watchRule.read(value, path, faults)),
+}
 
 const rules = {
   stores: that(isStores, 'give a store, or stores by their names'),
@@ -134,6 +147,8 @@ const rules = {
     }),
   ),
   cleanup: optional(group({ cron: text() })),
+  watch,
+  notifier: optional(that(isNotifier, 'give an object with notify()')),
   degradedAt: withDefault(integer({ min: 0 }), DEFAULT_DEGRADED_AT),
   allowedHosts: withDefault(list(text({ maxLength: 253 })), []),
   consoleDir: optional(
@@ -184,6 +199,10 @@ function isCollector(value: unknown): value is Collector {
 
 function isMasks(value: unknown): value is Masks {
   return isObject(value) && typeof value['maskText'] === 'function'
+}
+
+function isNotifier(value: unknown): value is Notifier {
+  return isObject(value) && typeof value['notify'] === 'function'
 }
 
 function isTarget(value: unknown): value is ReplayTarget {

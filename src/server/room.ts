@@ -13,6 +13,7 @@ import type { Consumers } from './stores/consumers.ts'
 import type { Depths } from './stores/depths.ts'
 import type { Federation, NamedStore } from './stores/federation.ts'
 import type { Figures } from './stores/figures.ts'
+import type { Watched } from './watch/watched.ts'
 import type { Background } from './work/background.ts'
 import type { ReplayRunner } from './work/replay-runner.ts'
 
@@ -26,6 +27,7 @@ export interface Room {
   readonly figures: Figures
   readonly consumers: Consumers
   readonly depths: Depths
+  readonly watched: Watched
   readonly live: Live
   readonly runner: ReplayRunner
   readonly background: Background

@@ -1,4 +1,4 @@
-import { group, type Resolved } from '../options/resolve.ts'
+import { group, type Resolved, resolveBy } from '../options/resolve.ts'
 import { integer, milliseconds, number, withDefault } from '../options/rules.ts'
 
 const MINUTE_MS = 60_000
@@ -40,3 +40,4 @@ export const watchRules = {
 
 export type WatchPolicy = Resolved<typeof watchRules>
 export const watchRule = group(watchRules)
+export const DEFAULT_WATCH: WatchPolicy = resolveBy('watch', watchRule, {})
