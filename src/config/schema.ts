@@ -29,6 +29,7 @@ import {
   truth,
 } from './rules.ts'
 import { serverRule } from './server.ts'
+import { watchRule } from './watch.ts'
 
 export const DEFAULT_CLEANUP_CRON = '0 2 * * *'
 export const DEFAULT_AUTOMATIC_BATCH = 50
@@ -127,6 +128,7 @@ const rules = {
   automaticReplay: optional(automaticReplay),
   cleanup,
   collectors: optional(collectorsRule),
+  watch: watchRule,
   server: serverRule,
 }
 

@@ -6,6 +6,8 @@ import { createServer, type LazaretServer, ListenError, type TokenOptions } from
 
 export const DEFAULT_PORT = 4_600
 const LOOPBACK = '127.0.0.1'
+/** Its story is told in a minute, so a trend has to be seen within it. */
+const WATCHED_EVERY_MS = 5_000
 /** So many ports are tried, from the usual one on. */
 const PORTS_TRIED = 30
 
@@ -39,6 +41,7 @@ export async function serve(options: ServingOptions): Promise<Serving> {
     schemas: demo.schemas,
     tokens: token === undefined ? [] : [admittedBy(token)],
     extensions: { demo: demo.control },
+    watch: { everyMs: WATCHED_EVERY_MS },
     clock,
     random: demo.random,
     onError,

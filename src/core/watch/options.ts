@@ -3,6 +3,7 @@ import { integer, milliseconds, number, withDefault } from '../options/rules.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
+export const DEFAULT_AGE_MS = 30 * MINUTE_MS
 
 /** What is watched of a channel, and from where on someone should know (K7). */
 export interface WatchOptions {
@@ -29,7 +30,7 @@ export interface WatchOptions {
 export const watchRules = {
   everyMs: withDefault(milliseconds({ min: 1_000, max: DAY_MS }), MINUTE_MS),
   depth: withDefault(integer({ min: 0 }), 100),
-  ageMs: withDefault(milliseconds({ min: 1 }), 30 * MINUTE_MS),
+  ageMs: withDefault(milliseconds({ min: 1 }), DEFAULT_AGE_MS),
   dominance: withDefault(number({ min: 0, max: 1 }), 0.5),
   dominanceOver: withDefault(integer({ min: 0 }), 10),
   calmAfter: withDefault(integer({ min: 1, max: 100 }), 3),
