@@ -13,6 +13,7 @@ const alert: ChannelAlert = {
 
 it('K7: an alert says what is amiss, what the limit is, and where to go', () => {
   expect(alertWords(alert)).toBe('1 312 letters wait, the limit is 100')
+  expect(alertWords({ ...alert, value: 1 })).toBe('1 letter waits, the limit is 100: within it again')
   expect(alertPath(alert)).toBe('/groups?channel=orders+%26+more')
   expect(alertWords({ ...alert, rule: 'age', value: 7_500_000, limit: 1_800_000 })).toBe(
     'the oldest waits for 2 h 5 min, the limit is 30 min',

@@ -3,8 +3,13 @@ import { counted, percent, whole } from './numbers.ts'
 import { groupPath } from './paths.ts'
 import { span } from './times.ts'
 
-/** What is amiss, with its limit: 312 letters wait, more than 100. */
-export function alertWords({ rule, value, limit, error }: ChannelAlert): string {
+/** What is amiss, with its limit. An alert ends a little later than what it is of, so that it does not flicker. */
+export function alertWords(alert: ChannelAlert): string {
+  const words = measured(alert)
+  return alert.value > alert.limit ? words : `${words}: within it again`
+}
+
+function measured({ rule, value, limit, error }: ChannelAlert): string {
   switch (rule) {
     case 'depth':
       return `${counted(value, 'letter')} ${value === 1 ? 'waits' : 'wait'}, the limit is ${whole(limit)}`

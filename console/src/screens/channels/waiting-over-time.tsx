@@ -50,7 +50,7 @@ function ChannelCard({ channel: { channel, watch } }: { channel: Watched }) {
       <dl className="watch-facts">
         <Fact name="Waiting">{whole(watch.depth)}</Fact>
         <Fact name="Oldest">{watch.oldestAt ? <Ago at={watch.oldestAt} /> : 'none'}</Fact>
-        <Fact name="Over the limit">{whole(watch.overAge)}</Fact>
+        <Fact name="Too old">{whole(watch.overAge)}</Fact>
         <Fact name="Retries">{watch.sampled === 0 ? '–' : `${watch.averageRetries} on average`}</Fact>
       </dl>
       <Errors watch={watch} />

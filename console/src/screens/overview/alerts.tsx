@@ -1,10 +1,14 @@
 import { Link } from 'wouter'
 import type { ChannelAlert } from '../../api/types.ts'
 import { alertPath, alertWords } from '../../lib/alert-words.ts'
+import { whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { useIsFederated } from '../../lib/use-can.ts'
 import { Tag } from '../../ui/tags.tsx'
 import { Ago } from '../../ui/time.tsx'
+
+/** More are a sign of something larger, and stand with their channels. */
+const MOST_SHOWN = 8
 
 /** Channels that are beyond a limit, each leading to what is to be looked at. */
 export function Alerts({ alerts }: { alerts: readonly ChannelAlert[] }) {
@@ -12,7 +16,7 @@ export function Alerts({ alerts }: { alerts: readonly ChannelAlert[] }) {
   if (alerts.length === 0) return <p className="quiet small">None: every channel is within its limits.</p>
   return (
     <ul className="stack">
-      {alerts.map(alert => (
+      {alerts.slice(0, MOST_SHOWN).map(alert => (
         <li key={`${alert.store} ${alert.channel} ${alert.rule} ${alert.error?.fingerprint}`}>
           <div className="row">
             <Link href={alertPath(alert)} className="row-link clip foreign">
@@ -30,6 +34,9 @@ export function Alerts({ alerts }: { alerts: readonly ChannelAlert[] }) {
           </div>
         </li>
       ))}
+      {alerts.length > MOST_SHOWN && (
+        <li className="quiet small">and {whole(alerts.length - MOST_SHOWN)} more</li>
+      )}
     </ul>
   )
 }
