@@ -252,3 +252,27 @@ server:
     expect(faultsOf(`server:\n  l0: &l0 [x]\n${layers.join('\n')}`)[0]).toContain('alias')
   })
 })
+
+describe('the watch section', () => {
+  it('K7: has durations and limits, or is off', () => {
+    expect(parse('watch: { every: 30s, depth: "250", age: 1h, dominance: 0.8, keep: 2d }').watch).toEqual({
+      everyMs: 30_000,
+      depth: 250,
+      ageMs: 3_600_000,
+      dominance: 0.8,
+      keepMs: 172_800_000,
+    })
+    expect(parse('watch: off').watch).toBe('off')
+    expect(DEFAULT_CONFIG.watch).toEqual({})
+  })
+
+  it('K7: tells what cannot be meant, with its line', () => {
+    expect(faultsOf('watch:\n  every: 10ms\n  keep: 1s')).toEqual([
+      expect.stringContaining('lazaret.yaml:2: watch.every: got 10; give a duration from 1s up to 1d'),
+      expect.stringContaining('lazaret.yaml:3: watch.keep'),
+    ])
+    expect(faultsOf('watch: { dominance: 50 }')).toEqual([
+      expect.stringContaining('give a number of at least 0 and of at most 1'),
+    ])
+  })
+})

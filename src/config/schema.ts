@@ -30,6 +30,7 @@ import {
   truth,
 } from './rules.ts'
 import { serverRule } from './server.ts'
+import { watchRule } from './watch.ts'
 
 export const DEFAULT_CLEANUP_CRON = '0 2 * * *'
 export const DEFAULT_AUTOMATIC_BATCH = 50
@@ -129,6 +130,7 @@ const rules = {
   cleanup,
   collectors: optional(collectorsRule),
   notify: optional(notifyRule),
+  watch: watchRule,
   server: serverRule,
 }
 

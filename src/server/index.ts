@@ -1,3 +1,4 @@
+export type { WatchOptions } from '../core/watch/options.ts'
 export type { TokenOptions } from './auth/callers.ts'
 export type { PaceOptions } from './auth/pace.ts'
 export { type DemoControl, UnknownActionError } from './demo-control.ts'

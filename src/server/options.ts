@@ -16,6 +16,7 @@ import {
   withDefault,
 } from '../core/options/rules.ts'
 import type { Random } from '../core/random.ts'
+import { type WatchOptions, type WatchPolicy, watchRule } from '../core/watch/options.ts'
 import type { Clock } from '../ports/clock.ts'
 import { clockRule, randomRule } from '../ports/clock-rules.ts'
 import type { Collector } from '../ports/collector.ts'
@@ -58,8 +59,6 @@ export interface ServerOptions {
    * are started with the server and closed with it.
    */
   readonly collectors?: readonly CollectingInto[] | undefined
-  /** Is told of channels that cross a limit, and when they are within it again. It stays the caller's to close. */
-  readonly notifier?: Notifier | undefined
   readonly masks?: Masks | undefined
   /** Who is let in. Without any the server listens on a loopback address only. */
   readonly tokens?: readonly TokenOptions[] | undefined
@@ -83,6 +82,13 @@ export interface ServerOptions {
   readonly automaticReplay?: ScheduleOptions['automaticReplay']
   /** When letters past their time are deleted, as a cron pattern in UTC [never]. */
   readonly cleanup?: ScheduleOptions['cleanup']
+  /**
+   * How channels are watched: a snapshot of each is kept in its store, and what crosses a limit is an alert. 'off': no
+   * snapshots are taken, and those that others take are shown.
+   */
+  readonly watch?: WatchOptions | 'off' | undefined
+  /** Is told when a channel crosses a limit, and when that is over. It stays the caller's to close. */
+  readonly notifier?: Notifier | undefined
   /** From so many waiting letters on, health is degraded [100]. */
   readonly degradedAt?: number | undefined
   /** The names it goes by beside those of the loopback and the one it listens on. */
@@ -107,6 +113,10 @@ const token: Rule<TokenOptions> = group({
   ),
 })
 
+const watch: Rule<WatchPolicy | 'off'> = {
+  read: (value, path, faults) => (value === 'off' ? 'off' : watchRule.read(value, path, faults)),
+}
+
 const rules = {
   stores: that(isStores, 'give a store, or stores by their names'),
   consumers: withDefault(list(that(isConsumer, 'give a consumer of createConsumer')), []),
@@ -117,7 +127,6 @@ const rules = {
     list(group({ collector: that(isCollector, 'give a collector'), store: optional(text()) })),
     [],
   ),
-  notifier: optional(that(isNotifier, 'give an object with notify()')),
   masks: withDefault(that(isMasks, 'give masks of createMasks'), DEFAULT_MASKS),
   tokens: withDefault(list(token), []),
   readOnly: withDefault(flag(), false),
@@ -153,6 +162,8 @@ const rules = {
     }),
   ),
   cleanup: optional(group({ cron: text() })),
+  watch,
+  notifier: optional(that(isNotifier, 'give an object with notify()')),
   degradedAt: withDefault(integer({ min: 0 }), DEFAULT_DEGRADED_AT),
   allowedHosts: withDefault(list(text({ maxLength: 253 })), []),
   consoleDir: optional(
@@ -209,12 +220,12 @@ function isCollector(value: unknown): value is Collector {
   return isObject(value) && typeof value['start'] === 'function' && typeof value['depths'] === 'function'
 }
 
-function isNotifier(value: unknown): value is Notifier {
-  return isObject(value) && typeof value['notify'] === 'function'
-}
-
 function isMasks(value: unknown): value is Masks {
   return isObject(value) && typeof value['maskText'] === 'function'
+}
+
+function isNotifier(value: unknown): value is Notifier {
+  return isObject(value) && typeof value['notify'] === 'function'
 }
 
 function isTarget(value: unknown): value is ReplayTarget {

@@ -14,6 +14,7 @@ import type { Consumers } from './stores/consumers.ts'
 import type { Depths } from './stores/depths.ts'
 import type { Federation, NamedStore } from './stores/federation.ts'
 import type { Figures } from './stores/figures.ts'
+import type { Watched } from './watch/watched.ts'
 import type { Background } from './work/background.ts'
 import type { ReplayRunner } from './work/replay-runner.ts'
 
@@ -28,6 +29,7 @@ export interface Room {
   readonly consumers: Consumers
   readonly depths: Depths
   readonly metering: Metering
+  readonly watched: Watched
   readonly live: Live
   readonly runner: ReplayRunner
   readonly background: Background

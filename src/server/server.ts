@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { createIdSource } from '../core/event/uuid.ts'
+import { DEFAULT_WATCH } from '../core/watch/options.ts'
 import { toBroker, waysBack } from '../replay/ways-back.ts'
 import { Callers } from './auth/callers.ts'
 import { Pace } from './auth/pace.ts'
@@ -19,9 +20,13 @@ import type { Room } from './room.ts'
 import { ROUTES } from './routes/index.ts'
 import { Consumers } from './stores/consumers.ts'
 import { Depths } from './stores/depths.ts'
-import { Federation } from './stores/federation.ts'
+import { Federation, type NamedStore } from './stores/federation.ts'
 import { Figures } from './stores/figures.ts'
 import { LetterGauges } from './stores/letter-gauges.ts'
+import { queuesFor } from './watch/queues.ts'
+import { startWatching } from './watch/start.ts'
+import { Watched } from './watch/watched.ts'
+import { Watchman } from './watch/watchman.ts'
 import { Background } from './work/background.ts'
 import { startCollecting } from './work/collecting.ts'
 import { ReplayRunner } from './work/replay-runner.ts'
@@ -130,6 +135,19 @@ function furnish(options: ServerOptions): Room {
   const { observer } = metering
   const owner = `server ${newId(clock.now()).slice(-12)}`
   const work = { stores, around, owner, targetOf, observer, onError }
+  const depths = new Depths(consumers, collectors, clock)
+  const watched = new Watched(stores, given.watch === 'off' ? DEFAULT_WATCH : given.watch, clock)
+  const watchmanOf = (named: NamedStore) =>
+    new Watchman({
+      named,
+      watched,
+      queues: () => queuesFor(named, depths, given.collectors, stores),
+      notifier: given.notifier,
+      masks,
+      clock,
+      onSnapshots: () => room.live.touch('channels'),
+      onError,
+    })
   const runner = new ReplayRunner({
     ...work,
     onChange: () => room.live.touch('replays', 'letters', 'groups'),
@@ -142,12 +160,17 @@ function furnish(options: ServerOptions): Room {
     stores,
     figures: new Figures(clock),
     consumers,
-    depths: new Depths(consumers, collectors, clock),
+    depths,
     metering,
+    watched,
     live: new Live(clock, () => lookAt(room)),
     runner,
     background: new Background(runner, clock, () => {
-      const ends = [startSchedules(given, work), startCollecting(given.collectors, stores, clock)]
+      const ends = [
+        startSchedules(given, work),
+        startCollecting(given.collectors, stores, clock),
+        startWatching(given.watch === 'off' ? [] : stores.all, watchmanOf, clock),
+      ]
       return async () => void (await Promise.all(ends.map(end => end())))
     }),
     around,

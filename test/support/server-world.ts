@@ -55,6 +55,8 @@ export function serverWorld(options: Partial<ServerOptions> = {}): ServerWorld {
     clock,
     random: seededRandom(3),
     onError: error => errors.push(error),
+    // Tests let days pass in a moment, and would spend them on its rounds.
+    watch: 'off',
     ...options,
   })
   const ask = (path: string, question: Question = {}) => askServer(server, path, question)

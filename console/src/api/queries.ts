@@ -4,6 +4,7 @@ import { get, type Query, send } from './client.ts'
 import type {
   AuditPage,
   ChannelList,
+  ChannelTrend,
   DemoState,
   Findings,
   GroupDetail,
@@ -35,6 +36,9 @@ export const useMe = () => useGet<Me>(['me'], '/me')
 export const useOverview = () =>
   useQuery({ queryKey: ['overview'], queryFn: ({ signal }) => get<Overview>('/overview', {}, signal) })
 export const useChannels = () => useGet<ChannelList>(['channels'], '/channels')
+/** Asked for again with the next snapshot, and not each time something else of the channel changes. */
+export const useChannelTrend = (channel: string, snapshotAt: string) =>
+  useGet<ChannelTrend>(['trends', channel, snapshotAt], pathOf('channels', channel, 'trend'))
 export const useDemo = (isDemo: boolean) => useGet<DemoState>(['demo'], '/demo', {}, isDemo)
 
 export const useGroups = (query: Query) => useGet<GroupPage>(['groups', 'list'], '/groups', query)

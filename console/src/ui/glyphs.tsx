@@ -20,6 +20,8 @@ const PATHS = {
   search: 'M7 2.8a4.2 4.2 0 1 1 0 8.4a4.2 4.2 0 0 1 0-8.4zM10.2 10.2l3.3 3.3',
   out: 'M9 3h4v4M13 3L7 9M11 9.5V13H3V5h3.5',
   arrow: 'M3 8h10M9 4l4 4l-4 4',
+  up: 'M8 13V3M4 7l4-4l4 4',
+  down: 'M8 3v10M4 9l4 4l4-4',
 } as const
 
 export type GlyphName = keyof typeof PATHS

@@ -6,6 +6,8 @@ import { createServer, type LazaretServer, ListenError, type TokenOptions } from
 
 export const DEFAULT_PORT = 4_600
 const LOOPBACK = '127.0.0.1'
+/** Its story is told in a minute, so a trend has to be seen within it. */
+const WATCHED_EVERY_MS = 5_000
 /** So many ports are tried, from the usual one on. */
 const PORTS_TRIED = 30
 
@@ -44,6 +46,7 @@ export function demoServer({ store, demo, ...options }: DemoServerOptions): Laza
     schemas: demo.schemas,
     replayTarget: demo.replayTarget,
     extensions: { demo: demo.control },
+    watch: { everyMs: WATCHED_EVERY_MS },
     random: demo.random,
     ...options,
   })

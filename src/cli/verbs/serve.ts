@@ -31,6 +31,7 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
       retentionMs: config.retention,
       automaticReplay: automaticReplay && { ...automaticReplay, maxAgeMs: automaticReplay.maxAge },
       cleanup: config.cleanup,
+      watch: config.watch,
       collectors: await openCollectors(config, io, onError),
       notifier,
       clock: io.clock,

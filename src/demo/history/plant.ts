@@ -8,13 +8,17 @@ import type { Past } from './yesterday.ts'
 const EMAILS_KEPT_MS = 60 * HOUR_MS
 
 /** Writes a day's history into the store, through the doors that everyone uses. */
-export async function plant(store: ShopStore, { letters, replays, triage, audit }: Past): Promise<void> {
+export async function plant(
+  store: ShopStore,
+  { letters, replays, triage, audit, snapshots }: Past,
+): Promise<void> {
   await Promise.all(letters.map(letter => store.deadLetters.send(asOf(store, letter))))
   // Asked for in their order and not one after the other: a store writes down together what it is asked together.
   await Promise.all([
     ...replays.map(({ replay, items }) => store.replays.create(replay, items)),
     ...triage.map(({ group, change }) => store.groups.change(group, change)),
     ...audit.map(entry => store.audit.append(entry)),
+    store.snapshots.append(snapshots),
   ])
 }
 

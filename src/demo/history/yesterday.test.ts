@@ -61,6 +61,16 @@ describe('the day before the demo', () => {
     expect(ofAnalytics.filter(({ state }) => state !== 'resolved')).toEqual([])
   })
 
+  it('K7: was watched: the outage of the night is a peak of the warehouse, and is over', async () => {
+    const taken = await store.snapshots.list({ channel: 'warehouse', perChannel: 1_000 })
+    expect(taken.length).toBeGreaterThan(100)
+    const highest = Math.max(...taken.map(({ depth }) => depth))
+    const [last] = taken
+    expect(highest).toBeGreaterThan(2 * last!.depth)
+    expect(NOW - taken.find(({ depth }) => depth === highest)!.at).toBeGreaterThan(8 * 3_600_000)
+    expect(NOW - last!.at).toBeLessThanOrEqual(15 * 60_000)
+  })
+
   it('leaves groups in every state, with what people said', () => {
     expect(new Set(groups.map(({ state }) => state))).toEqual(
       new Set(['open', 'acknowledged', 'muted', 'resolved']),

@@ -4,6 +4,7 @@ import { createIdSource } from '../../core/event/uuid.ts'
 import type { AuditEntry } from '../../ports/audit.ts'
 import type { TriageChange } from '../../ports/groups.ts'
 import type { Replay, ReplayItem } from '../../ports/replays.ts'
+import type { ChannelSnapshot } from '../../ports/snapshots.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { openShop, type Shop, type ShopStore } from '../shop.ts'
@@ -11,6 +12,7 @@ import { orderEvent } from '../traffic/order.ts'
 import { bargainEvening } from './bargain-evening.ts'
 import { HOUR_MS, MINUTE_MS, OUTAGE, pastOrders } from './calendar.ts'
 import { PeopleOnCall } from './people-on-call.ts'
+import { watchDay } from './watching.ts'
 
 /** Longer than a day, so that not every cause is new and not every letter can be replayed any more. */
 export const HISTORY_MS = 40 * HOUR_MS
@@ -35,6 +37,7 @@ export interface Past {
   readonly triage: readonly { readonly group: string; readonly change: TriageChange }[]
   /** Oldest first. */
   readonly audit: readonly AuditEntry[]
+  readonly snapshots: readonly ChannelSnapshot[]
 }
 
 /**
@@ -58,8 +61,9 @@ export async function yesterday(now: number, seed: number): Promise<Past> {
   })
   bargainEvening(clock, shop, seed, now)
   letItHappen(at, shop, people, now)
+  const snapshots = watchDay(store, clock)
   await clock.advance(HISTORY_MS)
-  const past = await takeDown(store, people)
+  const past = { ...(await takeDown(store, people)), snapshots: [...snapshots] }
   const closed = shop.close()
   await clock.advance(MINUTE_MS)
   await closed
@@ -103,7 +107,7 @@ function letItHappen(
     at(hoursAgo, () => people.replay('mira', 'is the route planner back?', planner, 1))
 }
 
-async function takeDown(store: ShopStore, { triage }: PeopleOnCall): Promise<Past> {
+async function takeDown(store: ShopStore, { triage }: PeopleOnCall): Promise<Omit<Past, 'snapshots'>> {
   const { letters } = await store.deadLetters.list({ limit: 1_000 })
   const replays = (await store.replays.list({ limit: 100 })).toReversed()
   const { entries } = await store.audit.list({ limit: 1_000 })

@@ -19,6 +19,9 @@ export async function lookAt(room: Room): Promise<Look> {
     const { channel, handler, breakerState, paused, failureRate } = health
     return [channel, handler, breakerState, paused, Math.round(failureRate * 100)]
   })
+  // Also those that another server took.
+  const watches = await room.watched.all()
+  const snapshotAt = Math.max(0, ...watches.map(({ newestFirst: [{ at }] }) => at))
   const numbers = addNumbers(room, gathered)
   return {
     numbers,
@@ -26,7 +29,7 @@ export async function lookAt(room: Room): Promise<Look> {
       letters: JSON.stringify(letters),
       groups: JSON.stringify(groups),
       replays: JSON.stringify([replays.found.map(({ value }) => value), numbers.replays]),
-      channels: JSON.stringify(channels),
+      channels: JSON.stringify([channels, snapshotAt]),
       demo: JSON.stringify(room.demo?.state() ?? null),
     },
   }

@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { API, type Asked, route } from '../http/route.ts'
 import type { Room } from '../room.ts'
 import {
@@ -6,6 +5,7 @@ import {
   type Channel,
   type ChannelConsumer,
   channelList,
+  oneChannel,
   type PauseBody,
   pauseBody,
 } from '../schema/channels.ts'
@@ -13,19 +13,21 @@ import type { LiveConsumer } from '../stores/consumers.ts'
 import { type NamedStore, partly } from '../stores/federation.ts'
 import { addSeries, WAITING_STATES } from '../stores/figures.ts'
 import { isoOr } from '../views/times.ts'
+import { watchView } from '../views/watch.ts'
+import type { ChannelWatch } from '../watch/watched.ts'
 import { announce } from './announce.ts'
 
 const CHANNEL = `${API}/channels/:channel`
 const MINUTES_SHOWN = 60
 /** Beyond the busiest ones nobody looks, and each costs a question. */
 const MOST_CHANNELS = 200
-const oneChannel = z.strictObject({ channel: z.string().min(1).max(500) })
 
 export const channelRoutes = [
   route({
     method: 'GET',
     path: `${API}/channels`,
-    about: 'Every channel with letters or with a consumer here: breakers, pauses, rates, letters, inflow.',
+    about:
+      'Every channel with letters or with a consumer here: breakers, pauses, rates, letters, inflow, and how it stood at the last snapshot.',
     answer: channelList,
     handle: ({ room }) => listChannels(room),
   }),
@@ -90,15 +92,27 @@ async function listChannels(room: Room) {
   const all = found.map(({ value }) => value.all)
   const held = found.flatMap(({ value }) => value.held)
   const live = room.consumers.all().map(({ health }) => health.channel)
-  const channels = [...new Set([...live, ...all.flatMap(Object.keys)])]
+  const watches = Map.groupBy(await room.watched.all(), ({ channel }) => channel)
+  const watching = [...watches].filter(([, each]) => each.some(isAmiss)).map(([channel]) => channel)
+  const channels = [...new Set([...live, ...all.flatMap(Object.keys), ...watching])]
     .map(channel => ({ channel, letters: { waiting: countOf(held, channel), total: countOf(all, channel) } }))
     .sort((a, b) => b.letters.waiting - a.letters.waiting || (a.channel < b.channel ? -1 : 1))
     .slice(0, MOST_CHANNELS)
   const stores = found.map(({ name, store }) => ({ name, store }))
   return {
-    channels: await Promise.all(channels.map(each => channelView(room, stores, each))),
+    channels: await Promise.all(
+      channels.map(async each => ({
+        ...(await channelView(room, stores, each)),
+        watch: watchView(watches.get(each.channel) ?? [], room.watched.policy, room.masks),
+      })),
+    ),
     ...partly(faults),
   }
+}
+
+/** Messages may wait in the dead-letter queue of a channel that has no letter. */
+function isAmiss({ newestFirst: [{ depth }], alerts }: ChannelWatch): boolean {
+  return depth > 0 || alerts.length > 0
 }
 
 function countOf(counts: readonly Counts[], channel: string): number {

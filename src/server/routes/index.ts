@@ -12,6 +12,7 @@ import { overviewRoutes } from './overview.ts'
 import { replayChangeRoutes } from './replay-changes.ts'
 import { replayRoutes } from './replays.ts'
 import { streamRoutes } from './stream.ts'
+import { trendRoutes } from './trend.ts'
 
 const described = route({
   method: 'GET',
@@ -29,6 +30,7 @@ export const ROUTES: readonly Route[] = [
   described,
   ...overviewRoutes,
   ...channelRoutes,
+  ...trendRoutes,
   ...letterRoutes,
   ...letterChangeRoutes,
   ...groupRoutes,

@@ -3,13 +3,16 @@ import type { Room } from '../room.ts'
 import { me } from '../schema/me.ts'
 import { overview, type StoreHealth } from '../schema/overview.ts'
 import type { ReplaySummary } from '../schema/replays.ts'
+import type { ChannelAlert } from '../schema/watch.ts'
 import { type NamedStore, partly } from '../stores/federation.ts'
 import { addNumbers, gatherNumbers } from '../stores/numbers.ts'
 import { replaySummary } from '../views/replay.ts'
+import { alertViews } from '../views/watch.ts'
 import { pageOfGroups } from './group-order.ts'
 
 const TOP_GROUPS = 8
 const MOST_RUNNING = 20
+const MOST_ALERTS = 100
 
 export const overviewRoutes = [
   route({
@@ -57,11 +60,19 @@ export const overviewRoutes = [
         ),
         topGroups: top.groups,
         runningReplays: running.flat(),
+        alerts: await standingAlerts(room),
         ...partly(gathered.faults),
       }
     },
   }),
 ]
+
+async function standingAlerts({ watched, masks }: Room): Promise<ChannelAlert[]> {
+  const alerts = (await watched.all()).flatMap(watch => alertViews(watch, masks))
+  return alerts
+    .sort((a, b) => (a.since < b.since ? 1 : a.since > b.since ? -1 : a.channel < b.channel ? -1 : 1))
+    .slice(0, MOST_ALERTS)
+}
 
 async function runningReplays({ name, store }: NamedStore): Promise<ReplaySummary[]> {
   const replays = await store.replays.list({ state: 'running', limit: MOST_RUNNING })

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { count, faults, reason, share, time } from './common.ts'
+import { channelWatch } from './watch.ts'
 
 export const breakerState = z.enum(['closed', 'open', 'half-open', 'forced-open', 'forced-closed', 'off'])
 export type BreakerState = z.infer<typeof breakerState>
@@ -32,11 +33,15 @@ export const channel = z.object({
   letters: z.object({ waiting: count, total: count }),
   /** Letters by the minute of their last failure: the last hour, oldest first. */
   inflow: z.object({ perMinute: z.array(count).length(60), lastHour: count }),
+  /** How it stood at the last snapshot; absent before the first. */
+  watch: channelWatch.optional(),
 })
 export type Channel = z.infer<typeof channel>
 
 export const channelList = z.object({ channels: z.array(channel), faults })
 export type ChannelList = z.infer<typeof channelList>
+
+export const oneChannel = z.strictObject({ channel: z.string().min(1).max(500) })
 
 export const breakerBody = z.strictObject({
   handler: z.string().min(1).max(200),

@@ -130,3 +130,17 @@ export {
   type Topic,
   topic,
 } from './stream.ts'
+export {
+  type AlertRule,
+  alertRule,
+  type ChannelAlert,
+  type ChannelTrend,
+  type ChannelWatch,
+  channelAlert,
+  channelTrend,
+  channelWatch,
+  type Trend,
+  type TrendPoint,
+  trend,
+  trendPoint,
+} from './watch.ts'

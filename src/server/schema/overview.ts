@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { count, faults, storeName, time } from './common.ts'
 import { group } from './groups.ts'
 import { replaySummary } from './replays.ts'
+import { channelAlert } from './watch.ts'
 
 export const storeHealth = z.object({
   name: storeName,
@@ -36,6 +37,8 @@ export const overview = overviewNumbers.extend({
   stores: z.array(storeHealth),
   topGroups: z.array(group).max(8),
   runningReplays: z.array(replaySummary),
+  /** Channels beyond a limit, the latest first. */
+  alerts: z.array(channelAlert).max(100),
   faults,
 })
 export type Overview = z.infer<typeof overview>

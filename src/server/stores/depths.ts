@@ -9,15 +9,24 @@ const KEPT_MS = 2_000
 /** Who does not answer for so long counts as down. */
 const PATIENCE_MS = 3_000
 
+/** A queue of dead letters, and the channel it is of: where no consumer here tells that, it stands under its own name. */
+export interface DeadLetterQueueDepth extends QueueDepth {
+  readonly broker: string
+  readonly channel: string
+}
+
 export interface DeadLetterDepths {
   /** Messages in dead-letter queues that no store has letters of yet. */
   readonly total: number
+  readonly queues: readonly DeadLetterQueueDepth[]
   /** The brokers that did not answer. */
   readonly down: readonly string[]
 }
 
 interface Answer {
   readonly broker: string
+  /** Undefined: whoever asked knows only the queue. */
+  readonly channel: string | undefined
   /** Undefined: no answer. */
   readonly queues: readonly QueueDepth[] | undefined
 }
@@ -42,26 +51,30 @@ export class Depths {
 
   async #look(): Promise<DeadLetterDepths> {
     const asked = [
-      ...this.#collectors.map(each => this.#ask(each.name, each.depths())),
+      ...this.#collectors.map(each => this.#ask({ broker: each.name, channel: undefined }, each.depths())),
       ...this.#consumers
         .all()
-        .map(({ consumer }) => this.#ask(consumer.brokerName, consumer.deadLetterDepths())),
+        .map(({ consumer, health: { channel } }) =>
+          this.#ask({ broker: consumer.brokerName, channel }, consumer.deadLetterDepths()),
+        ),
     ]
     const answers = await Promise.all(asked)
     // A queue that is collected and that a consumer here writes to is counted once.
-    const depths = new Map<string, number>()
-    for (const { broker, queues = [] } of answers)
-      for (const { queue, depth } of queues) depths.set(`${broker}\n${queue}`, depth)
+    const depths = new Map<string, DeadLetterQueueDepth>()
+    for (const { broker, channel, queues = [] } of answers)
+      for (const { queue, depth } of queues)
+        depths.set(`${broker}\n${queue}`, { broker, queue, depth, channel: channel ?? queue })
+    const queues = [...depths.values()]
     const down = answers.filter(({ queues }) => queues === undefined).map(({ broker }) => broker)
-    return { total: [...depths.values()].reduce((sum, depth) => sum + depth, 0), down: [...new Set(down)] }
+    return { total: queues.reduce((sum, { depth }) => sum + depth, 0), queues, down: [...new Set(down)] }
   }
 
-  #ask(broker: string, depths: Promise<readonly QueueDepth[]>): Promise<Answer> {
+  #ask(who: Pick<Answer, 'broker' | 'channel'>, depths: Promise<readonly QueueDepth[]>): Promise<Answer> {
     return new Promise(resolve => {
-      const cancel = this.#clock.schedule(PATIENCE_MS, () => resolve({ broker, queues: undefined }))
+      const cancel = this.#clock.schedule(PATIENCE_MS, () => resolve({ ...who, queues: undefined }))
       const answer = (queues: readonly QueueDepth[] | undefined) => {
         cancel()
-        resolve({ broker, queues })
+        resolve({ ...who, queues })
       }
       depths.then(answer, () => answer(undefined))
     })

@@ -2,6 +2,7 @@ import { useChannels } from '../../api/queries.ts'
 import { Empty, Missing, Trouble, Waiting } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { ChannelRows } from './channel-rows.tsx'
+import { WaitingOverTime } from './waiting-over-time.tsx'
 import '../../ui/table.css'
 import './channels.css'
 
@@ -10,7 +11,7 @@ export function ChannelsScreen() {
   return (
     <Page
       name="Channels"
-      lead="The consumers of this process, their breakers, and what arrives as dead letters."
+      lead="The consumers of this process, their breakers, and what arrives and waits as dead letters."
     >
       {error && <Trouble error={error} onRetry={refetch} />}
       <Missing faults={data?.faults} />
@@ -24,14 +25,17 @@ export function ChannelsScreen() {
           </Empty>
         </Panel>
       ) : (
-        <Panel bare>
-          <table className="table channels">
-            <Head />
-            {data.channels.map(channel => (
-              <ChannelRows key={channel.channel} channel={channel} />
-            ))}
-          </table>
-        </Panel>
+        <>
+          <Panel bare>
+            <table className="table channels">
+              <Head />
+              {data.channels.map(channel => (
+                <ChannelRows key={channel.channel} channel={channel} />
+              ))}
+            </table>
+          </Panel>
+          <WaitingOverTime channels={data.channels} />
+        </>
       )}
     </Page>
   )

@@ -3,6 +3,7 @@ import type { Overview } from '../../api/types.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
 import { Missing, Trouble, Waiting } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
+import { Alerts } from './alerts.tsx'
 import { Board } from './board.tsx'
 import { RunningReplays } from './running-replays.tsx'
 import { Stores } from './stores.tsx'
@@ -31,6 +32,16 @@ export function OverviewScreen() {
               <TopGroups groups={data.topGroups} />
             </Panel>
             <div className="stack">
+              <Panel
+                title="Alerts"
+                aside={
+                  <LinkButton href="/channels" look="quiet">
+                    All channels
+                  </LinkButton>
+                }
+              >
+                <Alerts alerts={data.alerts} />
+              </Panel>
               <Panel title="Replays under way">
                 <RunningReplays replays={data.runningReplays} />
               </Panel>
@@ -46,11 +57,12 @@ export function OverviewScreen() {
 }
 
 /** One sentence, so that whoever was woken knows whether to sit down. */
-function Verdict({ overview: { groups, breakers, letters, stores } }: { overview: Overview }) {
+function Verdict({ overview: { groups, breakers, letters, stores, alerts } }: { overview: Overview }) {
   const down = stores.filter(store => !store.up).length
   if (down > 0) return <>A store does not answer: what is shown is not all.</>
   if (groups.regressed > 0) return <>Something that was resolved is back.</>
   if (breakers.open > 0) return <>A dependency is sick; its consumer waits for it.</>
+  if (alerts.length > 0) return <>More waits in a channel, or for longer, than it should.</>
   if (groups.new24h > 0) return <>Something new fails since yesterday.</>
   if (letters.waiting > 0) return <>Nothing new. What waits is known.</>
   return <>All is well: no letter waits.</>

@@ -1,0 +1,50 @@
+import type { Trend } from '../api/types.ts'
+import { type AreaPoint, areaOf } from '../lib/area.ts'
+import { whole } from '../lib/numbers.ts'
+import type { GlyphName } from './glyphs.tsx'
+import { Tag, type Tone } from './tags.tsx'
+import './area.css'
+
+const WIDTH = 320
+const HEIGHT = 64
+
+/** A depth over time. What it shows is said in words too, for who cannot see it. */
+export function DepthArea({ points, over }: { points: readonly AreaPoint[]; over: string }) {
+  const { line, area } = areaOf(points, WIDTH, HEIGHT)
+  const values = points.map(({ value }) => value)
+  const told =
+    values.length === 0
+      ? 'no snapshot yet'
+      : `${over}: from ${whole(values[0]!)} to ${whole(values.at(-1)!)}, at most ${whole(Math.max(...values))}, at least ${whole(Math.min(...values))}`
+  return (
+    <svg
+      className="depth-area"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      width={WIDTH}
+      height={HEIGHT}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`Waiting ${told}`}
+    >
+      <path className="ground" d={area} />
+      <path className="line" d={line} />
+      <path className="base" d={`M0 ${HEIGHT - 0.5}H${WIDTH}`} />
+    </svg>
+  )
+}
+
+const TRENDS: Readonly<Record<Trend, readonly [Tone, GlyphName, string]>> = {
+  rising: ['signal', 'up', 'rising'],
+  falling: ['good', 'down', 'falling'],
+  stable: ['plain', 'dash', 'stable'],
+  unknown: ['plain', 'dots', 'too early to say'],
+}
+
+export function TrendTag({ trend }: { trend: Trend }) {
+  const [tone, glyph, word] = TRENDS[trend]
+  return (
+    <Tag tone={tone} glyph={glyph}>
+      {word}
+    </Tag>
+  )
+}

@@ -1,0 +1,36 @@
+import { group, type Resolved } from '../core/options/resolve.ts'
+import { integer, number, optional, type Rule } from '../core/options/rules.ts'
+import type { WatchOptions } from '../core/watch/options.ts'
+import { duration, numeric } from './rules.ts'
+
+const SHORTEST_MS = 1_000
+const LONGEST_MS = 86_400_000
+
+const rules = {
+  every: optional(duration),
+  depth: optional(numeric(integer({ min: 0 }))),
+  age: optional(duration),
+  dominance: optional(numeric(number({ min: 0, max: 1 }))),
+  dominanceOver: optional(numeric(integer({ min: 0 }))),
+  calmAfter: optional(numeric(integer({ min: 1, max: 100 }))),
+  trendOver: optional(numeric(integer({ min: 3, max: 1_000 }))),
+  stableWithin: optional(numeric(number({ min: 0, max: 10 }))),
+  keep: optional(duration),
+}
+
+const watch = group(rules, ({ every = SHORTEST_MS, keep = LONGEST_MS }, fault) => {
+  if (every < SHORTEST_MS || every > LONGEST_MS) fault('every', 'give a duration from 1s up to 1d')
+  if (keep < 60 * SHORTEST_MS) fault('keep', 'give a duration of at least 1m')
+})
+
+/** Left undefined, the server's own defaults hold. */
+export const watchRule: Rule<WatchOptions | 'off'> = {
+  read(value, path, faults) {
+    if (value === 'off' || value === false) return 'off'
+    return optionsOf(watch.read(value, path, faults))
+  },
+}
+
+function optionsOf({ every, age, keep, ...rest }: Resolved<typeof rules>): WatchOptions {
+  return { ...rest, everyMs: every, ageMs: age, keepMs: keep }
+}

@@ -1,0 +1,53 @@
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { WatchPolicy } from '../../core/watch/options.ts'
+import { trendOf } from '../../core/watch/trend.ts'
+import type { ChannelAlert, ChannelWatch as ChannelWatchOutside, TrendPoint } from '../schema/watch.ts'
+import { type Point, sumOverTime, together } from '../watch/merge.ts'
+import type { ChannelWatch } from '../watch/watched.ts'
+import { iso, isoOr } from './times.ts'
+
+/** Of one channel, in every store that has it. */
+export function watchView(
+  watches: readonly ChannelWatch[],
+  { trendOver, stableWithin }: WatchPolicy,
+  masks: Masks,
+): ChannelWatchOutside | undefined {
+  const [first] = watches
+  if (first === undefined) return undefined
+  const now = together(watches.map(({ newestFirst }) => newestFirst[0]))
+  const series = sumOverTime(watches.map(({ newestFirst }) => newestFirst.toReversed()))
+  const depths = series.slice(-trendOver).map(({ depth }) => depth)
+  return {
+    at: iso(now.at),
+    depth: now.depth,
+    oldestAt: isoOr(now.oldestAt),
+    overAge: now.overAge,
+    averageRetries: now.averageRetries,
+    sampled: now.sampled,
+    errors: now.errors.map(({ fingerprint, name, count }) => ({
+      fingerprint,
+      name: masks.maskText(name),
+      count,
+      share: now.sampled === 0 ? 0 : Math.min(1, count / now.sampled),
+    })),
+    trend: trendOf(depths, stableWithin),
+    depths,
+    alerts: watches.flatMap(watch => alertViews(watch, masks)),
+  }
+}
+
+export function alertViews({ store, channel, alerts }: ChannelWatch, masks: Masks): readonly ChannelAlert[] {
+  return alerts.map(({ rule, since, value, limit, error }) => ({
+    store,
+    channel,
+    rule,
+    since: iso(since),
+    value,
+    limit,
+    error: error && { fingerprint: error.fingerprint, name: masks.maskText(error.name) },
+  }))
+}
+
+export function pointView({ at, depth, overAge, averageRetries, oldestAt }: Point): TrendPoint {
+  return { at: iso(at), depth, overAge, averageRetries, oldestAt: isoOr(oldestAt) }
+}

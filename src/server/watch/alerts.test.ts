@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest'
+import { buryMany, discard, MINUTE_MS, watchingWorld } from '../../../test/support/watching-world.ts'
+import type { Notice } from '../../ports/notifier.ts'
+
+describe('alerts', () => {
+  it('K7: crossing a limit is told once, and once again when it is over', async () => {
+    const world = watchingWorld({ watch: { dominance: 1 } })
+    const { store, told } = world
+    const letters = await buryMany(world, 100)
+    await world.ask('/healthz')
+    await world.minute(3)
+    expect(told()).toEqual([])
+    await buryMany(world, 1)
+    await world.minute(4)
+    expect(told()).toEqual([['orders', 'depth', true, 101]])
+    expect((await world.ask('/api/v1/overview')).body.alerts).toEqual([
+      {
+        store: 'main',
+        channel: 'orders',
+        rule: 'depth',
+        since: new Date(world.notices[0]!.at).toISOString(),
+        value: 101,
+        limit: 100,
+      },
+    ])
+    await discard(store, letters.slice(0, 60))
+    await world.minute(2)
+    expect(told().length).toBe(1)
+    await world.minute(1)
+    expect(told().slice(1)).toEqual([['orders', 'depth', false, 41]])
+    expect((await world.ask('/api/v1/overview')).body.alerts).toEqual([])
+    await world.server.close()
+  })
+
+  it('K7: age and one error that dominates are told with what they are', async () => {
+    const world = watchingWorld()
+    const letters = await buryMany(world, 11)
+    await world.ask('/healthz')
+    await world.minute(40)
+    expect(world.told()).toEqual([
+      ['orders', 'dominance', true, 1],
+      ['orders', 'age', true, 31 * MINUTE_MS],
+    ])
+    const { failure } = letters[0]!.cycle
+    expect(world.notices[0]).toMatchObject({
+      kind: 'channel_alert',
+      limit: 0.5,
+      error: { fingerprint: failure!.fingerprint.id, name: failure!.name },
+    })
+    await world.server.close()
+  })
+
+  it('K7: what was told is not told again after a restart, and its end is', async () => {
+    const world = watchingWorld({ watch: { dominance: 1 } })
+    const { clock, store } = world
+    const letters = await buryMany(world, 150)
+    await world.ask('/healthz')
+    await world.minute(15)
+    expect(world.told()).toEqual([['orders', 'depth', true, 150]])
+    const { since } = (await world.ask('/api/v1/overview')).body.alerts[0]
+    await world.server.close()
+
+    const next = watchingWorld({ stores: store, clock, watch: { dominance: 1 } })
+    await next.ask('/healthz')
+    await world.minute(2)
+    expect(next.told()).toEqual([])
+    // It began long before the snapshots that the trend is of.
+    expect((await next.ask('/api/v1/overview')).body.alerts[0].since).toBe(since)
+    await discard(store, letters)
+    await world.minute(4)
+    expect(next.told()).toEqual([['orders', 'depth', false, 0]])
+    await next.server.close()
+  })
+
+  it('K7: its end is told also when no letter of the channel is left at all', async () => {
+    const world = watchingWorld({ watch: { dominance: 1 } })
+    const letters = await buryMany(world, 150)
+    await world.ask('/healthz')
+    await world.minute(1)
+    for (const { id } of letters) await world.store.deadLetters.delete(id)
+    await world.minute(6)
+    expect(world.told().map(([, , firing]) => firing)).toEqual([true, false])
+    const depths = (await world.store.snapshots.list()).map(({ depth }) => depth)
+    expect(depths).toEqual([0, 0, 0, 150, 150])
+    await world.server.close()
+  })
+
+  it('K7: a notifier that fails is told of once, and gets the notice with the next snapshot', async () => {
+    const notices: Notice[] = []
+    let isDown = true
+    const notifier = {
+      async notify(notice: Notice) {
+        if (isDown) throw new Error('no mail today')
+        notices.push(notice)
+      },
+    }
+    const world = watchingWorld({ watch: { dominance: 1 }, notifier })
+    await buryMany(world, 150)
+    await world.ask('/healthz')
+    await world.minute(4)
+    expect(world.errors.map(String)).toEqual(['Error: no mail today'])
+    isDown = false
+    await world.minute(3)
+    expect(notices).toMatchObject([{ channel: 'orders', firing: true }])
+    await world.server.close()
+  })
+})

@@ -1,0 +1,128 @@
+import type { DeadLetterStore, LetterStats } from '../../ports/dead-letters.ts'
+import type { ChannelSnapshot } from '../../ports/snapshots.ts'
+import { WAITING_STATES } from '../stores/figures.ts'
+import { type Held, NO_SAMPLE, type Sample, takeSample } from './sample.ts'
+
+/** Beyond those with the most letters nobody looks, and each costs a few questions. */
+const MOST_CHANNELS = 200
+/** Letters of one channel that are looked at, and of all together: what is read does not grow with the store. */
+const MOST_OF_CHANNEL = 1_000
+const FEWEST_OF_CHANNEL = 50
+const MOST_OF_ALL = 5_000
+
+export interface SurveyOptions {
+  readonly letters: DeadLetterStore
+  /** Messages in dead-letter queues that are no letters yet, by channel. */
+  readonly queues: ReadonlyMap<string, number>
+  /** Of these another snapshot is needed whatever waits there: they are not known to be empty, or an alert stands. */
+  readonly unfinished: readonly string[]
+  readonly ageMs: number
+  readonly at: number
+  /** Ends it between two channels. */
+  readonly signal: AbortSignal
+}
+
+interface Chosen {
+  readonly channel: string
+  readonly held: readonly Held[]
+  readonly count: number
+  readonly queued: number
+}
+
+/** By channel; the mark is another one when letters came or went. */
+type Seen = Map<string, { readonly mark: string; readonly sample: Sample }>
+
+/** Takes snapshots of a store, one channel after the other, so that it answers others meanwhile. */
+export class Surveyor {
+  /** What was seen of a channel in which nothing has changed since is as good as a second look. */
+  #seen: Seen = new Map()
+
+  async survey(options: SurveyOptions): Promise<readonly ChannelSnapshot[]> {
+    const chosen = await choose(options)
+    const full = chosen.filter(({ count }) => count > 0).length
+    const limit = Math.max(
+      FEWEST_OF_CHANNEL,
+      Math.min(MOST_OF_CHANNEL, Math.floor(MOST_OF_ALL / Math.max(1, full))),
+    )
+    const snapshots: ChannelSnapshot[] = []
+    const seen: Seen = new Map()
+    for (const each of chosen) {
+      if (options.signal.aborted) break
+      snapshots.push(await this.#look(options, each, limit, seen))
+    }
+    this.#seen = seen
+    return snapshots
+  }
+
+  async #look(
+    { letters, at, ageMs }: SurveyOptions,
+    { channel, held, count, queued }: Chosen,
+    limit: number,
+    seen: Seen,
+  ): Promise<ChannelSnapshot> {
+    const depth = count + queued
+    if (count === 0) return { v: 1, at, channel, depth, overAge: 0, ...NO_SAMPLE }
+    const stats = await Promise.all(held.map(({ state }) => letters.stats({ channel, state })))
+    const mark = JSON.stringify([limit, held, stats.map(each => [each.count, each.oldestAt, each.newestAt])])
+    const known = this.#seen.get(channel)
+    const sample = known?.mark === mark ? known.sample : await takeSample(letters, channel, held, limit)
+    seen.set(channel, { mark, sample })
+    const oldest = stats.flatMap(({ oldestAt }) => oldestAt ?? [])
+    return {
+      v: 1,
+      at,
+      channel,
+      depth,
+      oldestAt: oldest.length === 0 ? undefined : Math.min(...oldest),
+      overAge: await overAge(letters, { channel, before: at - ageMs }, held, stats),
+      ...sample,
+    }
+  }
+}
+
+async function choose({ letters, queues, unfinished }: SurveyOptions): Promise<readonly Chosen[]> {
+  const [all, ...stats] = await Promise.all([
+    letters.stats(),
+    ...WAITING_STATES.map(state => letters.stats({ state })),
+  ])
+  const of = (channel: string): Chosen => {
+    const counts = stats.map(({ byChannel }) => countOf(byChannel, channel))
+    return {
+      channel,
+      held: WAITING_STATES.map((state, index) => ({ state, count: counts[index]! })).filter(
+        ({ count }) => count > 0,
+      ),
+      count: counts.reduce((sum, count) => sum + count, 0),
+      queued: queues.get(channel) ?? 0,
+    }
+  }
+  const most = [...new Set([...Object.keys(all.byChannel), ...queues.keys()])]
+    .map(of)
+    .sort((a, b) => b.count + b.queued - (a.count + a.queued) || (a.channel < b.channel ? -1 : 1))
+    .slice(0, MOST_CHANNELS)
+  const chosen = new Set(most.map(({ channel }) => channel))
+  const more = unfinished.filter(channel => !chosen.has(channel)).slice(0, MOST_CHANNELS)
+  return [...most, ...more.map(of)]
+}
+
+/** A channel may have any name, also one that an object's prototype uses. */
+function countOf(byChannel: LetterStats['byChannel'], channel: string): number {
+  return Object.hasOwn(byChannel, channel) ? byChannel[channel]! : 0
+}
+
+/** Mostly all or none are, and then it is known already. */
+async function overAge(
+  letters: DeadLetterStore,
+  { channel, before }: { readonly channel: string; readonly before: number },
+  held: readonly Held[],
+  stats: readonly LetterStats[],
+): Promise<number> {
+  const counts = await Promise.all(
+    stats.map(async ({ count, oldestAt = before, newestAt = before }, index) => {
+      if (oldestAt >= before) return 0
+      if (newestAt < before) return count
+      return (await letters.stats({ channel, state: held[index]?.state, before })).count
+    }),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}

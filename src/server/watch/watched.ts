@@ -1,0 +1,129 @@
+import { type Alert, alertKey, alertsOf } from '../../core/watch/alerts.ts'
+import type { WatchPolicy } from '../../core/watch/options.ts'
+import { type Trend, trendOf } from '../../core/watch/trend.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { ChannelSnapshot } from '../../ports/snapshots.ts'
+import type { Federation, NamedStore } from '../stores/federation.ts'
+import { Memo } from '../stores/memo.ts'
+
+/** Another server may have taken newer ones. */
+const KEPT_MS = 5_000
+/** How far back it is looked for the beginning of an alert: a day, with a snapshot each minute. */
+const LOOKED_BACK = 1_500
+const MOST_OF_CHANNEL = 10_000
+
+/** How a channel stands in one store, by its last snapshots. */
+export interface ChannelWatch {
+  readonly store: string
+  readonly channel: string
+  readonly newestFirst: readonly [ChannelSnapshot, ...ChannelSnapshot[]]
+  readonly trend: Trend
+  readonly alerts: readonly Alert[]
+}
+
+interface Begun {
+  readonly since: number
+  /** The newest snapshot that it was seen in. */
+  readonly seenAt: number
+}
+
+/** Reads what was taken, by whichever server, and says what it means. */
+export class Watched {
+  readonly policy: WatchPolicy
+  readonly #stores: Federation
+  readonly #memo: Memo
+  /** By store, what is known of the alerts that stand. */
+  readonly #begun = new Map<string, ReadonlyMap<string, Begun>>()
+
+  constructor(stores: Federation, policy: WatchPolicy, clock: Clock) {
+    this.#stores = stores
+    this.policy = policy
+    this.#memo = new Memo(clock)
+  }
+
+  look(named: NamedStore): Promise<readonly ChannelWatch[]> {
+    return this.#memo.get(named.name, KEPT_MS, () => this.#look(named))
+  }
+
+  /** Of every store that answers. */
+  async all(): Promise<readonly ChannelWatch[]> {
+    const gathered = await this.#stores.each(named => this.look(named)).catch(() => undefined)
+    return gathered?.found.flatMap(({ value }) => value) ?? []
+  }
+
+  /** Of one channel, oldest first. */
+  async history(named: NamedStore, channel: string, after: number): Promise<readonly ChannelSnapshot[]> {
+    const found = await named.store.snapshots.list({ channel, after, perChannel: MOST_OF_CHANNEL })
+    return found.toReversed()
+  }
+
+  /** There are new ones. */
+  forget(): void {
+    this.#memo.forget()
+  }
+
+  async #look(named: NamedStore): Promise<readonly ChannelWatch[]> {
+    const { trendOver, calmAfter, stableWithin } = this.policy
+    const snapshots = named.store.snapshots
+    const found = await snapshots.list({ perChannel: Math.max(trendOver, 2 * calmAfter) })
+    const known = this.#begun.get(named.name)
+    const begun = new Map<string, Begun>()
+    const watches: ChannelWatch[] = []
+    for (const newestFirst of byChannel(found)) {
+      const { channel } = newestFirst[0]
+      const depths = newestFirst.slice(0, trendOver).map(({ depth }) => depth)
+      watches.push({
+        store: named.name,
+        channel,
+        newestFirst,
+        trend: trendOf(depths.toReversed(), stableWithin),
+        alerts: await this.#alerts(named, newestFirst, key => known?.get(key), begun),
+      })
+    }
+    this.#begun.set(named.name, begun)
+    return watches
+  }
+
+  /** Each with the time it began at, which may lie before the few snapshots that were read. */
+  async #alerts(
+    named: NamedStore,
+    newestFirst: ChannelWatch['newestFirst'],
+    known: (key: string) => Begun | undefined,
+    begun: Map<string, Begun>,
+  ): Promise<readonly Alert[]> {
+    const [{ channel, at }] = newestFirst
+    const alerts: Alert[] = []
+    let back: readonly Alert[] | undefined
+    for (const alert of alertsOf(newestFirst, this.policy)) {
+      const key = `${channel}\n${alertKey(alert)}`
+      const before = known(key)
+      let { since } = alert
+      // What was seen within these snapshots has gone on since.
+      if (alert.isOlder && before !== undefined && before.seenAt >= newestFirst.at(-1)!.at) {
+        since = before.since
+      } else if (alert.isOlder) {
+        back ??= await this.#lookBack(named, channel)
+        since = back.find(each => alertKey(each) === alertKey(alert))?.since ?? since
+      }
+      begun.set(key, { since, seenAt: at })
+      alerts.push({ ...alert, since })
+    }
+    return alerts
+  }
+
+  async #lookBack(named: NamedStore, channel: string): Promise<readonly Alert[]> {
+    const found = await named.store.snapshots.list({ channel, perChannel: LOOKED_BACK })
+    return alertsOf(found, this.policy)
+  }
+}
+
+/** They come by channel, newest first. */
+function byChannel(snapshots: readonly ChannelSnapshot[]): readonly ChannelWatch['newestFirst'][] {
+  const channels: [ChannelSnapshot, ...ChannelSnapshot[]][] = []
+  for (const snapshot of snapshots) {
+    const last = channels.at(-1)
+    if (last?.[0].channel === snapshot.channel) last.push(snapshot)
+    else channels.push([snapshot])
+  }
+  return channels
+}
