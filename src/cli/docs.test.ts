@@ -34,7 +34,12 @@ describe('the reference', () => {
   it('F7: its config file is right, and tells of every key', () => {
     const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(page('config.md')) ?? []
     const key = Buffer.alloc(32).toString('base64')
-    const config = parseConfig(yaml, 'config.md', { LAZARET_KEY_K1: key, LAZARET_KEY_K2: key })
+    const config = parseConfig(yaml, 'config.md', {
+      LAZARET_KEY_K1: key,
+      LAZARET_KEY_K2: key,
+      SLACK_WEBHOOK: 'https://hooks.slack.com/services/x',
+      PAGERDUTY_KEY: 'k'.repeat(32),
+    })
     for (const name of Object.keys(config))
       expect(page('config.md')).toMatch(new RegExp(`\`${name}\\b|### ${name}\\n`))
   })

@@ -2,8 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { slackReceiver } from '../../test/receivers/slack.ts'
 import { memoryStore } from '../adapters/memory/index.ts'
 import { parseConfig } from '../config/config.ts'
+import { createIdSource } from '../core/event/uuid.ts'
 import { systemClock, systemRandom } from '../ports/system-clock.ts'
+import { startReplay } from '../replay/control.ts'
+import { planReplay } from '../replay/plan.ts'
+import { runReplay } from '../replay/runner.ts'
+import { waysBack } from '../replay/ways-back.ts'
 import { createFactory } from '../testing/factories.ts'
+import { alertReplays } from './alert-replays.ts'
 import { checkNotify } from './doctor/notify.ts'
 import { openNotifier } from './notifier.ts'
 
@@ -46,6 +52,39 @@ describe('the notifier of a config file', () => {
       expect.stringContaining('Channel new: 70 % of its dead letters have one error, new'),
     ])
     expect((await store.deadLetters.list()).letters).toHaveLength(1)
+    await store.close()
+    await receiver.close()
+  })
+
+  it('S7, F8: an alert that could not be delivered is a letter, and a replay of it delivers', async () => {
+    const receiver = await slackReceiver()
+    const store = memoryStore()
+    const ops = `    ops: { type: slack, url: '${receiver.webhook}' }`
+    const notifier = (await openNotifier(config(ops), { main: store }, io))!
+    receiver.misbehave({ status: 404, body: 'no_service' })
+    await notifier.notify({ kind: 'breaker_opened', at: 0, name: 'payments' })
+    await notifier.flush()
+    const around = { clock: systemClock, newId: createIdSource(systemRandom) }
+    const target = waysBack([alertReplays(notifier, store.deadLetters, systemClock)], undefined)!
+    const replay = async () => {
+      const { id } = await planReplay(store, { reason: 'mended', by: 'ann' }, around)
+      await startReplay(store, id, { by: 'ann', clock: systemClock })
+      await runReplay(store, id, { target, around, owner: 'test' })
+      const [letter] = (await store.deadLetters.list()).letters
+      return letter
+    }
+    expect(await replay()).toMatchObject({
+      channel: 'lazaret.alerts',
+      handler: 'ops',
+      state: 'dead',
+      cycle: { number: 1 },
+    })
+    receiver.misbehave(undefined)
+    expect(await replay()).toMatchObject({ state: 'resolved' })
+    expect(receiver.messages.map(({ text }) => text)).toEqual([
+      expect.stringContaining('Firing: Breaker payments is open'),
+    ])
+    await notifier.close()
     await store.close()
     await receiver.close()
   })

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { TargetConfig } from '../config/notify.ts'
-import type { AlertNotifier } from '../integrations/notify/index.ts'
+import { ALERT_CHANNEL, type AlertNotifier, createNotifier } from '../integrations/notify/index.ts'
 import type { DeadLetterQueue } from '../ports/dead-letters.ts'
 import type { Groups } from '../ports/groups.ts'
 import type { Sink } from '../ports/sink.ts'
@@ -15,7 +15,6 @@ export async function openNotifier(
 ): Promise<AlertNotifier | undefined> {
   if (notify === undefined) return undefined
   const { targets, repeat, resolveAfter, ...options } = notify
-  const { createNotifier } = await import('../integrations/notify/index.ts')
   const given = Object.entries(targets)
   const all = Object.values(stores)
   return createNotifier({
@@ -52,9 +51,12 @@ export async function openTarget({ atLeast: _, kinds: __, ...target }: TargetCon
   }
 }
 
-/** The stores stay whose they are: closing the notifier closes none of them. */
+/** The stores stay whose they are: closing the notifier closes none of them. Its letters say who can send them again. */
 function lent(deadLetters: DeadLetterQueue): DeadLetterQueue {
-  return { send: letter => deadLetters.send(letter), close: async () => {} }
+  return {
+    send: letter => deadLetters.send({ ...letter, origin: { ...letter.origin, broker: ALERT_CHANNEL } }),
+    close: async () => {},
+  }
 }
 
 /** A group is muted when it is in any of the stores. */

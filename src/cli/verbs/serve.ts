@@ -1,8 +1,10 @@
 import { type LoadedConfig, loadConfig } from '../../config/load.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import type { AlertNotifier } from '../../integrations/notify/index.ts'
+import type { Collector } from '../../ports/collector.ts'
 import type { Store } from '../../ports/store.ts'
 import { createServer } from '../../server/index.ts'
+import { alertReplays } from '../alert-replays.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
 import type { serveFlags } from '../flags/common.ts'
@@ -32,7 +34,7 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
       automaticReplay: automaticReplay && { ...automaticReplay, maxAgeMs: automaticReplay.maxAge },
       cleanup: config.cleanup,
       watch: config.watch,
-      collectors: await openCollectors(config, io, onError),
+      collectors: [...(await openCollectors(config, io, onError)), ...alertsOf(notifier, stores, io)],
       notifier,
       clock: io.clock,
       random: io.random,
@@ -64,8 +66,9 @@ async function openStores(
   const chosen = chooseStore(typed, io, loaded)
   const urls = several === undefined ? { main: chosen.url } : several
   const opened = new Map<string, Store>()
-  // A collector writes to its store, so it may be the first who does.
-  const creates = config.collectors === undefined ? 'never' : 'if-missing'
+  // A collector writes to its store, and a notifier what it could not deliver, so it may be the first who does.
+  const isWritten = config.collectors !== undefined || config.notify !== undefined
+  const creates = isWritten ? 'if-missing' : 'never'
   const base = { config, creates, clock: io.clock } as const
   try {
     for (const [name, url] of Object.entries(urls))
@@ -82,6 +85,18 @@ async function openStores(
 
 async function closeAll(stores: Readonly<Record<string, Store>>): Promise<void> {
   await Promise.all(Object.values(stores).map(store => store.close()))
+}
+
+/** Alerts that could not be delivered are in the first store, and are replayed from there. */
+function alertsOf(
+  notifier: AlertNotifier | undefined,
+  stores: Readonly<Record<string, Store>>,
+  { clock }: Io,
+): { readonly collector: Collector; readonly store: string }[] {
+  const [first] = Object.entries(stores)
+  if (notifier === undefined || first === undefined) return []
+  const [store, { deadLetters }] = first
+  return [{ collector: alertReplays(notifier, deadLetters, clock), store }]
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -16,7 +16,11 @@ import { targetSink } from './target.ts'
 
 /** Patient: a chat or a mail server that is away for some minutes is to be told all the same, and nothing waits for it. */
 export const DEFAULT_DELIVERY = Object.freeze({
-  retry: { attempts: 8, backoff: exponential({ baseMs: 1_000, maxMs: 60_000, jitter: 'equal' }) },
+  retry: {
+    attempts: 8,
+    backoff: exponential({ baseMs: 1_000, maxMs: 60_000, jitter: 'equal' }),
+    retryAfterMaxMs: 600_000,
+  },
   whenOpen: 'wait',
   timeoutMs: 10_000,
   buffer: { maxEvents: 1_000 },

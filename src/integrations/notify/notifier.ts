@@ -86,8 +86,8 @@ class Alerting implements AlertNotifier {
     return this.#track(group === undefined ? this.#put(input) : this.#putUnlessMuted(mutes, group, input))
   }
 
-  resend(letter: DeadLetter): Promise<TrackResult> {
-    if (this.#closed !== undefined) return Promise.reject(new ClosedError('notifier'))
+  async resend(letter: DeadLetter): Promise<TrackResult> {
+    if (this.#closed !== undefined) throw new ClosedError('notifier')
     return this.#deliveries.resend(letter)
   }
 
