@@ -22,7 +22,7 @@ describe.skipIf(!found.found)(`promtool${why}`, () => {
     const files = readdirSync(RULE_TESTS).map(name => join(RULE_TESTS, name))
     for (const told of await Promise.all(files.map(file => promtool(['test', 'rules', file]))))
       expect(told).toMatchObject({ code: 0, text: expect.not.stringContaining('FAILED') })
-  })
+  }, 60_000)
 })
 
 describe('the alert rules', () => {
@@ -49,7 +49,7 @@ describe('the alert rules', () => {
       expect(['critical', 'warning'], alert).toContain(labels['severity'])
       expect(annotations, alert).toEqual({
         summary: expect.stringMatching(/\{\{/),
-        description: expect.stringMatching(/\{\{ .*\.$/s),
+        description: expect.stringMatching(/\{\{ .*\.(\{\{ end \}\})?$/s),
         runbook_url: expect.stringMatching(/^docs\/runbooks\/[a-z-]+\.md$/),
       })
       expect(existsSync(join(ROOT, annotations['runbook_url']!)), annotations['runbook_url']).toBe(true)

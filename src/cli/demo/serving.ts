@@ -18,6 +18,8 @@ export interface ServingOptions {
   /** The one that was asked for; without it the first that is free. */
   readonly port: number | undefined
   readonly host: string | undefined
+  /** What the console asks for where others can reach it; without it one that nobody knows yet. */
+  readonly token: string | undefined
   readonly onError: (error: unknown) => void
 }
 
@@ -54,7 +56,7 @@ export function demoServer({ store, demo, ...options }: DemoServerOptions): Laza
 
 export async function serve(options: ServingOptions): Promise<Serving> {
   const { store, demo, clock, port, host = LOOPBACK, onError } = options
-  const token = isOwnMachine(host) ? undefined : randomBytes(24).toString('base64url')
+  const token = isOwnMachine(host) ? undefined : options.token || randomBytes(24).toString('base64url')
   const tokens = token === undefined ? [] : [admittedBy(token)]
   const server = demoServer({ store, demo, clock, tokens, onError })
   const { url, port: bound } = await (port === undefined

@@ -16,6 +16,8 @@ const DEFAULT_SEED = 1
 /** Makes the story run so many times as fast. */
 const PACE = 'LAZARET_DEMO_PACE'
 const MAX_PACE = 100
+/** So that others who are to see it, such as a Prometheus, can be told before it starts. */
+const TOKEN = 'LAZARET_DEMO_TOKEN'
 /** Whoever presses Ctrl-C has their terminal back within two seconds, whatever hangs. */
 const CLOSE_LIMIT_MS = 1_500
 
@@ -59,7 +61,8 @@ async function open(
   const shop = await openDemo({ store, clock, seed, past, trouble })
   let serving: Serving | undefined
   try {
-    serving = await serve({ store, demo: shop, clock, port, host, onError: trouble })
+    const token = io.env[TOKEN]
+    serving = await serve({ store, demo: shop, clock, port, host, token, onError: trouble })
     await shop.start()
     await tell(io, flags, serving, place)
     await over(interrupted)
