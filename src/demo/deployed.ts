@@ -1,3 +1,4 @@
+import type { Sink } from '../ports/sink.ts'
 import type { ShopHandler } from './shop/handler.ts'
 
 /** Where the shop pretends to be deployed. */
@@ -19,6 +20,23 @@ export function deployed<P>(handle: ShopHandler<P>['handle']): ShopHandler<P>['h
     } catch (error) {
       throw relocated(error)
     }
+  }
+}
+
+/** The same for a sink, also for what it throws at single events. */
+export function deployedSink(sink: Sink): Sink {
+  const { probe } = sink
+  return {
+    async write(batch, context) {
+      try {
+        const result = await sink.write(batch, context)
+        for (const { error } of result?.rejected ?? []) relocated(error)
+        return result
+      } catch (error) {
+        throw relocated(error)
+      }
+    },
+    ...(probe && { probe: probe.bind(sink) }),
   }
 }
 

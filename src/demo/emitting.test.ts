@@ -45,6 +45,9 @@ describe('what the shop has tracked after a minute', () => {
       clock,
     })
     const before = dispatcher.health().sinks
+    const [one] = await sinkLetters()
+    const { destination } = (await ask(`/api/v1/dead-letters/${one!.id}`)).body
+    expect(destination).toEqual({ broker: 'this process', channel: 'tracking', handler: one!.handler })
     const letters = await sinkLetters()
     const plan = { filter: { channel: 'tracking' }, reason: 'analytics is back', haltRefailRatio: 1 }
     const { id } = (await tell('/api/v1/replays', { ...plan, haltOnSameFingerprint: false })).body

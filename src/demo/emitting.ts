@@ -1,11 +1,10 @@
 import type { Clock } from '../ports/clock.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import type { Observer } from '../ports/observer.ts'
-import type { Sink } from '../ports/sink.ts'
 import type { ReplayTarget } from '../replay/runner.ts'
 import { createDispatcher, type Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
-import { relocated } from './deployed.ts'
+import { deployedSink } from './deployed.ts'
 import { Analytics } from './shop/tracking/analytics.ts'
 import { type Track, tracking } from './shop/tracking/track.ts'
 import { type SinkName, TRACKING } from './shop/tracking/tracking.ts'
@@ -52,22 +51,5 @@ export function openEmitting(options: EmittingOptions): Emitting {
     track: tracking(dispatcher),
     wayBack: sinkReplays(dispatcher, options.deadLetters),
     stumble: () => deadLetters.stumble(),
-  }
-}
-
-/** Like a handler that is deployed: its errors name the shop's files, and not those of this package. */
-function deployedSink(sink: Sink): Sink {
-  const { probe } = sink
-  return {
-    async write(batch, context) {
-      try {
-        const result = await sink.write(batch, context)
-        for (const { error } of result?.rejected ?? []) relocated(error)
-        return result
-      } catch (error) {
-        throw relocated(error)
-      }
-    },
-    ...(probe && { probe: probe.bind(sink) }),
   }
 }

@@ -51,6 +51,8 @@ export interface Room {
   targetOf(named: NamedStore): ReplayTarget | undefined
   /** Whether a collector of this name runs here. */
   collects(broker: string | undefined): boolean
+  /** Whether letters that came from no broker have a way back of their own. */
+  readonly sendsUnbrokered: boolean
   /** What nobody foresaw, for whoever runs the server. */
   onError(error: unknown): void
 }

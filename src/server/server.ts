@@ -187,6 +187,7 @@ function furnish(options: ServerOptions): Room {
       degradedAt: given.degradedAt,
     },
     targetOf,
+    sendsUnbrokered: replayTarget !== undefined,
     collects: broker => collectors.some(({ name }) => name === broker),
     onError,
   }

@@ -119,5 +119,7 @@ function wayBackOf(
     return { why: `no collector named '${origin.broker}' runs here, and only it could send this back` }
   if (room.targetOf(named) === undefined)
     return { why: `${named.store.url} is no broker, so nothing can be sent from here` }
+  if (named.store.broker !== undefined && origin.broker === undefined && room.sendsUnbrokered)
+    return { broker: 'this process' }
   return { broker: named.store.broker?.name ?? 'another broker' }
 }

@@ -140,7 +140,7 @@ export type LetterEvent = z.infer<typeof letterEvent>
 export const destination = z.object({
   channel: z.string(),
   handler: z.string(),
-  /** The broker's name; absent when nothing here can send it. */
+  /** The broker's name, or `this process` for what came from none; absent when nothing here can send it. */
   broker: z.string().optional(),
   /** Why a replay of it would not go now; absent when it would. */
   obstacle: z.string().optional(),
