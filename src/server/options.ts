@@ -59,6 +59,8 @@ export interface ServerOptions {
    * are started with the server and closed with it.
    */
   readonly collectors?: readonly CollectingInto[] | undefined
+  /** Is told of channels that cross a limit, and when they are within it again. It stays the caller's to close. */
+  readonly notifier?: Notifier | undefined
   readonly masks?: Masks | undefined
   /** Who is let in. Without any the server listens on a loopback address only. */
   readonly tokens?: readonly TokenOptions[] | undefined
@@ -87,8 +89,6 @@ export interface ServerOptions {
    * snapshots are taken, and those that others take are shown.
    */
   readonly watch?: WatchOptions | 'off' | undefined
-  /** Is told when a channel crosses a limit, and when that is over. It stays the caller's to close. */
-  readonly notifier?: Notifier | undefined
   /** From so many waiting letters on, health is degraded [100]. */
   readonly degradedAt?: number | undefined
   /** The names it goes by beside those of the loopback and the one it listens on. */
@@ -127,6 +127,7 @@ const rules = {
     list(group({ collector: that(isCollector, 'give a collector'), store: optional(text()) })),
     [],
   ),
+  notifier: optional(that(isNotifier, 'give an object with notify()')),
   masks: withDefault(that(isMasks, 'give masks of createMasks'), DEFAULT_MASKS),
   tokens: withDefault(list(token), []),
   readOnly: withDefault(flag(), false),
@@ -163,7 +164,6 @@ const rules = {
   ),
   cleanup: optional(group({ cron: text() })),
   watch,
-  notifier: optional(that(isNotifier, 'give an object with notify()')),
   degradedAt: withDefault(integer({ min: 0 }), DEFAULT_DEGRADED_AT),
   allowedHosts: withDefault(list(text({ maxLength: 253 })), []),
   consoleDir: optional(
@@ -220,12 +220,12 @@ function isCollector(value: unknown): value is Collector {
   return isObject(value) && typeof value['start'] === 'function' && typeof value['depths'] === 'function'
 }
 
-function isMasks(value: unknown): value is Masks {
-  return isObject(value) && typeof value['maskText'] === 'function'
-}
-
 function isNotifier(value: unknown): value is Notifier {
   return isObject(value) && typeof value['notify'] === 'function'
+}
+
+function isMasks(value: unknown): value is Masks {
+  return isObject(value) && typeof value['maskText'] === 'function'
 }
 
 function isTarget(value: unknown): value is ReplayTarget {

@@ -23,7 +23,7 @@ import { Depths } from './stores/depths.ts'
 import { Federation, type NamedStore } from './stores/federation.ts'
 import { Figures } from './stores/figures.ts'
 import { LetterGauges } from './stores/letter-gauges.ts'
-import { queuesFor } from './watch/queues.ts'
+import { Queues } from './watch/queues.ts'
 import { startWatching } from './watch/start.ts'
 import { Watched } from './watch/watched.ts'
 import { Watchman } from './watch/watchman.ts'
@@ -137,11 +137,12 @@ function furnish(options: ServerOptions): Room {
   const work = { stores, around, owner, targetOf, observer, onError }
   const depths = new Depths(consumers, collectors, clock)
   const watched = new Watched(stores, given.watch === 'off' ? DEFAULT_WATCH : given.watch, clock)
+  const queues = new Queues(depths, given.collectors, stores)
   const watchmanOf = (named: NamedStore) =>
     new Watchman({
       named,
       watched,
-      queues: () => queuesFor(named, depths, given.collectors, stores),
+      queues: () => queues.of(named),
       notifier: given.notifier,
       masks,
       clock,

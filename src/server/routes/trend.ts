@@ -25,7 +25,7 @@ export const trendRoutes = [
 
 async function trendOfChannel({ stores, watched, clock }: Room, channel: string, hours: number) {
   const to = clock.now()
-  const from = to - hours * HOUR_MS
+  const from = Math.max(0, Math.floor(to - hours * HOUR_MS))
   const { found, faults } = await stores.each(named => watched.history(named, channel, from))
   const points = thinned(sumOverTime(found.map(({ value }) => value)), MOST_POINTS)
   return { channel, from: iso(from), to: iso(to), points: points.map(pointView), ...partly(faults) }

@@ -1,24 +1,42 @@
 import type { CollectingInto } from '../options.ts'
-import type { Depths } from '../stores/depths.ts'
+import type { DeadLetterQueueDepth, Depths } from '../stores/depths.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
 
 /**
  * Messages in dead-letter queues by channel, for the store that they come to: the one they are collected into, else the
- * first. So each is counted once, however many stores there are.
+ * first. So each is counted once, however many stores there are. While a broker does not answer, what it said last holds:
+ * that nobody can count its messages does not mean that there are none.
  */
-export async function queuesFor(
-  { name }: NamedStore,
-  depths: Depths,
-  collectors: readonly CollectingInto[],
-  stores: Federation,
-): Promise<ReadonlyMap<string, number>> {
-  const first = stores.all[0]?.name
-  const { queues } = await depths.look()
-  const byChannel = new Map<string, number>()
-  for (const { broker, channel, depth } of queues) {
-    const into = collectors.find(({ collector }) => collector.name === broker)?.store ?? first
-    if (into !== name || depth === 0) continue
-    byChannel.set(channel, (byChannel.get(channel) ?? 0) + depth)
+export class Queues {
+  readonly #depths: Depths
+  readonly #collectors: readonly CollectingInto[]
+  readonly #stores: Federation
+  #last: readonly DeadLetterQueueDepth[] = []
+
+  constructor(depths: Depths, collectors: readonly CollectingInto[], stores: Federation) {
+    this.#depths = depths
+    this.#collectors = collectors
+    this.#stores = stores
   }
-  return byChannel
+
+  async of({ name }: NamedStore): Promise<ReadonlyMap<string, number>> {
+    const { queues, down } = await this.#depths.look()
+    const answered = new Set(queues.map(keyOf))
+    const lastHeard = this.#last.filter(each => down.includes(each.broker) && !answered.has(keyOf(each)))
+    this.#last = [...queues, ...lastHeard]
+    const byChannel = new Map<string, number>()
+    for (const { broker, channel, depth } of this.#last)
+      if (this.#storeOf(broker) === name && depth > 0)
+        byChannel.set(channel, (byChannel.get(channel) ?? 0) + depth)
+    return byChannel
+  }
+
+  #storeOf(broker: string): string | undefined {
+    const into = this.#collectors.find(({ collector }) => collector.name === broker)?.store
+    return into ?? this.#stores.all[0]?.name
+  }
+}
+
+function keyOf({ broker, queue }: DeadLetterQueueDepth): string {
+  return `${broker}\n${queue}`
 }

@@ -6,6 +6,7 @@ import type { ChannelSnapshot, ErrorShare } from '../../ports/snapshots.ts'
 
 const MOST_ERRORS = 5
 const PAGE = 200
+const NAME_LENGTH = 200
 
 export type Sample = Pick<ChannelSnapshot, 'averageRetries' | 'sampled' | 'errors'>
 
@@ -71,7 +72,7 @@ function errorsOf(letters: readonly DeadLetter[]): readonly ErrorShare[] {
   for (const letter of letters) {
     const { id, title } = groupingOf(letter)
     const known = errors.get(id)
-    const name = known?.name ?? letter.cycle.failure?.name ?? title
+    const name = known?.name ?? (letter.cycle.failure?.name ?? title).slice(0, NAME_LENGTH)
     errors.set(id, { fingerprint: id, name, count: (known?.count ?? 0) + 1 })
   }
   return [...errors.values()]

@@ -96,15 +96,19 @@ describe('snapshots', () => {
   })
 
   it('K7: count what lies in dead-letter queues, under the name of the queue where nobody knows its channel', async () => {
+    let isAway = false
     const collector: Collector = {
       name: 'rabbitmq',
       start() {},
       stop: async () => {},
       send: async () => {},
-      depths: async (): Promise<readonly QueueDepth[]> => [
-        { queue: 'billing_error', depth: 4 },
-        { queue: 'empty_error', depth: 0 },
-      ],
+      async depths(): Promise<readonly QueueDepth[]> {
+        if (isAway) throw new Error('away')
+        return [
+          { queue: 'billing_error', depth: 4 },
+          { queue: 'empty_error', depth: 0 },
+        ]
+      },
       close: async () => {},
     }
     const world = watchingWorld({ collectors: [{ collector }] })
@@ -112,6 +116,10 @@ describe('snapshots', () => {
     await world.clock.advance(10)
     expect(await watchOf(world, 'billing_error')).toMatchObject({ depth: 4, sampled: 0, errors: [] })
     expect(await watchOf(world, 'empty_error')).toBeUndefined()
+    // That nobody can count them does not mean that they are gone.
+    isAway = true
+    await world.minute(5)
+    expect(await watchOf(world, 'billing_error')).toMatchObject({ depth: 4, trend: 'stable' })
     await world.server.close()
   })
 

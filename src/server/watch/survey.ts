@@ -73,7 +73,7 @@ export class Surveyor {
       at,
       channel,
       depth,
-      oldestAt: oldest.length === 0 ? undefined : Math.min(...oldest),
+      oldestAt: oldest.length === 0 ? undefined : Math.max(0, Math.floor(Math.min(...oldest))),
       overAge: await overAge(letters, { channel, before: at - ageMs }, held, stats),
       ...sample,
     }

@@ -99,7 +99,7 @@ export class Watchman implements Duty {
 
   async #take(before: readonly ChannelWatch[], signal: AbortSignal): Promise<void> {
     const { named, watched, clock, queues, onSnapshots } = this.#options
-    const at = clock.now()
+    const at = Math.floor(clock.now())
     const snapshots = await this.#surveyor.survey({
       letters: named.store.deadLetters,
       queues: await queues(),
@@ -118,7 +118,7 @@ export class Watchman implements Duty {
       onSnapshots()
     }
     if (at - this.#purgedAt < PURGE_EVERY_MS) return
-    await kept.purge(at - watched.policy.keepMs)
+    await kept.purge(Math.max(0, Math.floor(at - watched.policy.keepMs)))
     this.#purgedAt = at
   }
 
