@@ -1,7 +1,7 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isBytes, isPlainObject } from '../../../core/event/plain.ts'
+import { traceContextOf } from '../../../core/event/trace-context.ts'
 import { type Severity, severityOf } from '../severity.ts'
-import { traceContextOf } from '../trace-context.ts'
 import { sentryId } from './ids.ts'
 import type { SentryScope, SentrySdk } from './sdk.ts'
 import { tagsOf } from './tags.ts'
