@@ -1,8 +1,10 @@
 import type { DeadLetter, Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { advance, IDLE, notBefore, type Rate, rate } from '../core/limit/gcra.ts'
+import { publishIn } from '../ports/following.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
+import type { Tracing } from '../ports/tracing.ts'
 import { sleep } from '../runtime/sleep.ts'
 import { changeReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
@@ -19,6 +21,8 @@ const BATCH = 50
 const LOOK_EVERY_MS = 200
 /** A sick downstream is asked again after so long: live traffic has priority. */
 const DOWNSTREAM_REST_MS = 1_000
+/** Of letters that nobody's broker kept, such as those of a wrapped handler. */
+const UNKNOWN_BROKER = 'unknown'
 
 /** Where replayed events go. */
 export interface ReplayTarget {
@@ -33,6 +37,8 @@ export interface RunOptions {
   readonly owner: string
   /** Ends the run at the next safe point; the replay stays as it is and can be taken up by another runner. */
   readonly signal?: AbortSignal | undefined
+  /** Gives each replayed event a trace of its own, which leads back to that of its first life [none]. */
+  readonly tracing?: Tracing | undefined
   readonly onProgress?: ((replay: Replay, counts: ReplayCounts) => void) | undefined
 }
 
@@ -161,7 +167,11 @@ class Runner {
 
   async #handOn(letter: DeadLetter, replay: Replay, cycle: number): Promise<void> {
     this.#tat = advance(paceOf(replay), this.#tat, this.#options.around.clock.now())
-    await this.#options.target.send([replayEvent(letter, replay, cycle)], letter.origin)
+    const { target, tracing } = this.#options
+    const events = [replayEvent(letter, replay, cycle)]
+    const send = (followed: readonly LazaretEvent[]) => target.send(followed, letter.origin)
+    if (tracing === undefined) await send(events)
+    else await publishIn(tracing, letter.origin.broker ?? UNKNOWN_BROKER, events, send)
   }
 
   /** A round's worth of it, so that what has become of the others is looked at meanwhile. */

@@ -103,7 +103,7 @@ class HttpServer implements LazaretServer {
 
 function furnish(options: ServerOptions): Room {
   const given = resolveServer(options)
-  const { clock, random, masks, tokens, readOnly, replayTarget, schemas, onError } = given
+  const { clock, random, masks, tokens, readOnly, replayTarget, schemas, tracing, onError } = given
   const stores = new Federation(isStore(given.stores) ? { [ONLY_STORE]: given.stores } : given.stores, clock)
   const consumers = new Consumers(given.consumers, clock)
   const newId = createIdSource(random)
@@ -117,7 +117,8 @@ function furnish(options: ServerOptions): Room {
   const targetOf: Room['targetOf'] = ({ store: { broker } }) =>
     waysBack(collectors, broker === undefined ? replayTarget : { send: events => broker.publish(events) })
   const version = versionOfPackage()
-  const work = { stores, around, owner: `server ${newId(clock.now()).slice(-12)}`, targetOf, onError }
+  const owner = `server ${newId(clock.now()).slice(-12)}`
+  const work = { stores, around, owner, targetOf, tracing, onError }
   const runner = new ReplayRunner({
     ...work,
     onChange: () => room.live.touch('replays', 'letters', 'groups'),

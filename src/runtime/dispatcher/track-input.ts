@@ -2,6 +2,8 @@ import { createEvent, type EventInput, type LazaretEvent } from '../../core/even
 import type { EventLimits } from '../../core/event/limits.ts'
 import { SEVERITY_HEADER } from '../../core/event/severity.ts'
 import type { IdSource } from '../../core/event/uuid.ts'
+import { quietly } from '../../ports/following.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import type { OnTrackingFailure } from './tracking-mode.ts'
 
 export interface TrackInput<P = unknown> extends Omit<EventInput<P>, 'channel'> {
@@ -24,25 +26,31 @@ export interface EventDefaults {
   readonly source: string | undefined
   readonly limits: EventLimits
   readonly newId: IdSource
+  readonly tracing: Tracing | undefined
 }
 
 /** Throws an EventError when what was given is no event. */
 export function eventOf(input: TrackInput, defaults: EventDefaults, now: number): LazaretEvent {
-  const { newId, limits, channel, source } = defaults
-  return createEvent(withSeverity(input) as EventInput, { now, newId, limits, channel, source })
+  const { newId, limits, channel, source, tracing } = defaults
+  const whole = withHeaders(input, tracing) as EventInput
+  return createEvent(whole, { now, newId, limits, channel, source })
 }
 
-function withSeverity(input: TrackInput): TrackInput {
+/** Adds the severity, and the trace of whoever tracks. */
+function withHeaders(input: TrackInput, tracing: Tracing | undefined): TrackInput {
   try {
-    const { severity } = input
-    return severity === undefined ? input : withHeader(input, severity)
+    const { severity, headers: given } = input
+    const headers = tracing === undefined ? given : quietly(() => tracing.carry(given))
+    if (severity === undefined)
+      return headers === given || headers === undefined ? input : having(input, headers)
+    return having(input, { ...(headers ?? given), [SEVERITY_HEADER]: severity })
   } catch {
     // It cannot even be read, be it no object or one whose getters throw; that is said best where events are made.
     return input
   }
 }
 
-function withHeader(input: TrackInput, severity: string): TrackInput {
+function having(input: TrackInput, headers: TrackInput['headers']): TrackInput {
   return {
     type: input.type,
     channel: input.channel,
@@ -53,6 +61,6 @@ function withHeader(input: TrackInput, severity: string): TrackInput {
     occurredAt: input.occurredAt,
     expiresAt: input.expiresAt,
     source: input.source,
-    headers: { ...input.headers, [SEVERITY_HEADER]: severity },
+    headers,
   }
 }

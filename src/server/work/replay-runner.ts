@@ -1,6 +1,7 @@
 import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/limit/window.ts'
 import type { Cancel } from '../../ports/clock.ts'
 import type { Replay, ReplayCounts } from '../../ports/replays.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import { ReplayRefusedError } from '../../replay/errors.ts'
 import { gatherLateOutcomes } from '../../replay/outcomes.ts'
 import type { Surroundings } from '../../replay/plan.ts'
@@ -18,6 +19,7 @@ export interface RunnerOptions {
   readonly around: Surroundings
   readonly owner: string
   readonly targetOf: (named: NamedStore) => ReplayTarget | undefined
+  readonly tracing: Tracing | undefined
   readonly onChange: () => void
   readonly onError: (error: unknown) => void
 }
@@ -73,12 +75,13 @@ export class ReplayRunner {
   }
 
   async #run(named: NamedStore, id: string, target: ReplayTarget): Promise<void> {
-    const { around, owner, onChange, onError } = this.#options
+    const { around, owner, tracing, onChange, onError } = this.#options
     try {
       await runReplay(named.store, id, {
         target,
         around,
         owner,
+        tracing,
         signal: this.#stop.signal,
         onProgress: (replay, counts) => this.#progress(id, replay, counts),
       })

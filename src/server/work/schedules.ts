@@ -1,6 +1,7 @@
 import { purgeLetters } from '../../operations/purge.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import { type AutomaticReplayOptions, onSchedule, replayAutomatically } from '../../replay/automatic.ts'
 import type { Surroundings } from '../../replay/plan.ts'
 import type { ReplayTarget } from '../../replay/runner.ts'
@@ -18,6 +19,7 @@ interface Around {
   readonly around: Surroundings
   readonly owner: string
   readonly targetOf: (named: NamedStore) => ReplayTarget | undefined
+  readonly tracing: Tracing | undefined
   readonly onError: (error: unknown) => void
 }
 
@@ -36,7 +38,7 @@ export function startSchedules(options: ScheduleOptions, around: Around): () => 
 function startOf(
   named: NamedStore,
   { automaticReplay, cleanup, retentionMs }: ScheduleOptions,
-  { around, owner, targetOf, onError }: Around,
+  { around, owner, targetOf, tracing, onError }: Around,
   signal: AbortSignal,
 ): () => Promise<void> {
   const { store } = named
@@ -44,7 +46,7 @@ function startOf(
   const endReplay =
     automaticReplay === undefined || target === undefined
       ? undefined
-      : replayAutomatically({ ...automaticReplay, store, target, around, owner, onError })
+      : replayAutomatically({ ...automaticReplay, store, target, around, owner, tracing, onError })
   const cleaning =
     cleanup &&
     onSchedule(cleanup.cron, { around, onError, turn: { ledger: store.ledger, what: CLEANER } }, signal, () =>
