@@ -4,6 +4,7 @@ import type { Observer } from '../src/ports/observer.ts'
 import { resilient } from '../src/runtime/resilient/resilient.ts'
 import { heapGrowthBytes, nanosecondsPerCall } from './harness/measure.ts'
 import { atMost, type BenchResult, machine, median, row } from './harness/result.ts'
+import { tracedPolicyRows } from './tracing/policy.ts'
 
 const TIMEOUT_MS = 2_000
 const CALLS_FOR_GROWTH = 10_000_000
@@ -78,10 +79,11 @@ export async function run(): Promise<BenchResult> {
   )
   opossum.shutdown()
   const grown = (await heapGrowthBytes(() => observed(1), CALLS_FOR_GROWTH)) / MEBIBYTE
+  const traced = await tracedPolicyRows(work, FIVE)
   return {
     bench: 'policy',
     machine: machine(),
-    rows: [...rows, row('heap growth over 10 M calls', 'MiB', [grown])],
+    rows: [...rows, row('heap growth over 10 M calls', 'MiB', [grown]), ...traced.rows],
     bars: [
       atMost(
         'all five with observer ÷ cockatiel retry+breaker',
@@ -89,6 +91,7 @@ export async function run(): Promise<BenchResult> {
         1,
       ),
       atMost('heap growth over 10 M calls, MiB', grown, 1),
+      ...traced.bars,
     ],
   }
 }

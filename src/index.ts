@@ -109,7 +109,7 @@ export type { BatchShape, RejectedItem, Sink, WriteResult } from './ports/sink.t
 export type { ChannelSnapshot, ErrorShare, SnapshotQuery, Snapshots } from './ports/snapshots.ts'
 export type { Store } from './ports/store.ts'
 export { ReplayExistsError, StoreClosedError } from './ports/store-errors.ts'
-export type { EndedAttempt, Publishing, Station, Step, Tracing, Trail } from './ports/tracing.ts'
+export type { EndedAttempt, Protected, Publishing, Station, Step, Tracing, Trail } from './ports/tracing.ts'
 export {
   approveReplay,
   type Command,

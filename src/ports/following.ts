@@ -1,11 +1,18 @@
 // How the port for tracing is used, so that no fault of an implementation becomes one of the event.
 import type { LazaretEvent } from '../core/event/event.ts'
+import { TRACEPARENT } from '../core/event/trace-context.ts'
 import { classify } from '../core/failure/classify.ts'
 import type { Failure } from '../core/failure/failure.ts'
 import { optional, that } from '../core/options/rules.ts'
 import type { Step, Tracing } from './tracing.ts'
 
-const METHODS = ['publish', 'follow', 'call', 'write', 'carry'] as const satisfies readonly (keyof Tracing)[]
+const METHODS = [
+  'publish',
+  'follow',
+  'call',
+  'write',
+  'context',
+] as const satisfies readonly (keyof Tracing)[]
 
 /** The option `tracing` of whatever handles events. */
 export const tracingRule = optional(that(isTracing, 'give tracing, such as otelTracing() of lazaret/otel'))
@@ -13,6 +20,15 @@ export const tracingRule = optional(that(isTracing, 'give tracing, such as otelT
 function isTracing(value: unknown): value is Tracing {
   const tracing = value as Partial<Tracing> | null | undefined
   return METHODS.every(method => typeof tracing?.[method] === 'function')
+}
+
+/** Headers with a context of ours, unless they tell of one themselves. */
+export function withTrace(
+  headers: LazaretEvent['headers'] | undefined,
+  trace: LazaretEvent['headers'] | undefined,
+): LazaretEvent['headers'] | undefined {
+  if (trace === undefined || headers?.[TRACEPARENT] !== undefined) return headers
+  return headers === undefined ? trace : { ...headers, ...trace }
 }
 
 /** Undefined when it throws: an event nobody follows goes its way all the same. */

@@ -10,6 +10,11 @@ export interface Station {
   readonly handler: string
 }
 
+/** A protected function. */
+export interface Protected {
+  readonly name: string
+}
+
 /** Something that takes time and is under way. It is ended once, by one of the ways to end it. */
 export interface Step {
   /** Calls the work once, at once, in the step's context: what it begins belongs to the step, also later. */
@@ -36,6 +41,8 @@ export interface Trail {
    * the time since then was spent waiting.
    */
   attempt(number: number, startedAt: number, previous: EndedAttempt | undefined): Step
+  /** A run has failed that was not taken for worth a step when it began. */
+  failed(number: number, startedAt: number, endedAt: number, failure: Failure): void
   /** It was given up on, and the letter is where it is kept since just now. */
   dead(letter: DeadLetter, now: number): void
 }
@@ -49,7 +56,8 @@ export interface Trail {
  * - `follow` takes up an event that has arrived at a handler, by its headers. What is no context is ignored.
  * - `call` takes up a call of a protected function, if what it is part of is being followed.
  * - `write` begins to write a batch to a sink, if any event of it is being followed.
- * - `carry` answers the headers with the context of whoever calls, unless they have one; or the same headers.
+ * - `context` answers the context of whoever calls, as headers for an event; undefined when there is none. They may be
+ *   shared among events, so nobody changes them.
  * - Whatever answers undefined has nothing to tell, and then nothing is asked of it.
  * - All of it happens on the path of an event, so it does not wait; and what nobody keeps should cost next to nothing.
  *   An implementation that throws changes nothing for the event: it is left out.
@@ -57,7 +65,7 @@ export interface Trail {
 export interface Tracing {
   publish(events: readonly LazaretEvent[], system: string): Publishing | undefined
   follow(event: LazaretEvent, at: Station): Trail | undefined
-  call(name: string): Trail | undefined
+  call(what: Protected): Trail | undefined
   write(batch: readonly LazaretEvent[], sink: string): Step | undefined
-  carry(headers: LazaretEvent['headers'] | undefined): LazaretEvent['headers'] | undefined
+  context(): LazaretEvent['headers'] | undefined
 }

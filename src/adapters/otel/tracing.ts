@@ -9,18 +9,20 @@ import {
 } from '@opentelemetry/api'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
-import { isSampled, TRACEPARENT } from '../../core/event/trace-context.ts'
-import type { Publishing, Station, Step, Tracing, Trail } from '../../ports/tracing.ts'
+import { isSampled, looksUnsampled, TRACEPARENT } from '../../core/event/trace-context.ts'
+import type { Protected, Publishing, Station, Step, Tracing, Trail } from '../../ports/tracing.ts'
 import { eventAttributes, MESSAGING, replayAttributes } from './attributes.ts'
 import { contextIn, hasOwnTrace, isReplay, originalIn, withContext } from './headers.ts'
 import { type OtelTracingOptions, resolveTracing } from './options.ts'
+import { PassingTrail } from './passing-trail.ts'
 import { planOfCall, planOfStation } from './places.ts'
 import { beginPublish, linksOf, MOST_LINKS } from './publishing.ts'
 import { SpanStep } from './span-step.ts'
-import { PassingTrail, SpanTrail, type TrailPlan } from './trail.ts'
+import { SpanTrail, type TrailPlan } from './trail.ts'
 
 const SCOPE = 'lazaret'
 const NOTHING = Object.freeze({})
+const nothing = () => NOTHING
 
 /**
  * Tracing through the API of OpenTelemetry. It follows the semantic conventions for messaging, and makes spans with
@@ -35,8 +37,9 @@ class OtelTracing implements Tracing {
   readonly #masks: Masks
   readonly #asksAlways: boolean
   readonly #stations = new WeakMap<Station, TrailPlan>()
-  /** Much is tracked in one span, and most of it has no headers of its own. */
-  #carried: { readonly at: SpanContext; readonly headers: LazaretEvent['headers'] } | undefined
+  readonly #calls = new WeakMap<Protected, TrailPlan>()
+  /** Much is tracked in one span. */
+  #latest: { readonly at: SpanContext; readonly headers: LazaretEvent['headers'] } | undefined
 
   constructor(options: OtelTracingOptions | undefined) {
     const { tracerProvider = trace.getTracerProvider(), masks, unsampled } = resolveTracing(options)
@@ -52,23 +55,28 @@ class OtelTracing implements Tracing {
 
   follow(event: LazaretEvent, at: Station): Trail {
     const { headers } = event
+    const header = headers[TRACEPARENT]
+    if (header !== undefined && looksUnsampled(header) && this.#passes(headers))
+      return new PassingTrail(headers)
     const isAgain = isReplay(headers)
     const current = isAgain && !hasOwnTrace(headers) ? undefined : contextIn(headers)
-    const parent = current && trace.setSpanContext(ROOT_CONTEXT, current)
-    if (parent !== undefined && !isSampled(current!) && !this.#asksAlways) return new PassingTrail(parent)
     return new SpanTrail(this.#planOf(at), {
-      parent,
+      parent: current && trace.setSpanContext(ROOT_CONTEXT, current),
       links: isAgain ? linksOf([originalIn(headers)]) : [],
       attributes: () => eventAttributes(event),
       forSampler: isAgain ? replayAttributes(headers) : NOTHING,
     })
   }
 
-  call(name: string): Trail | undefined {
+  call(what: Protected): Trail | undefined {
     const active = context.active()
     if (!trace.getSpan(active)?.isRecording()) return undefined
-    const plan = planOfCall(name, this.#tools)
-    return new SpanTrail(plan, { parent: active, links: [], attributes: () => NOTHING, forSampler: NOTHING })
+    let plan = this.#calls.get(what)
+    if (plan === undefined) {
+      plan = planOfCall(what.name, this.#tools)
+      this.#calls.set(what, plan)
+    }
+    return new SpanTrail(plan, { parent: active, links: [], attributes: nothing, forSampler: NOTHING })
   }
 
   write(batch: readonly LazaretEvent[], sink: string): Step | undefined {
@@ -89,15 +97,19 @@ class OtelTracing implements Tracing {
     return new SpanStep(span, trace.setSpan(context.active(), span), this.#masks)
   }
 
-  carry(headers: LazaretEvent['headers'] | undefined): LazaretEvent['headers'] | undefined {
-    if (headers?.[TRACEPARENT] !== undefined) return headers
+  context(): LazaretEvent['headers'] | undefined {
     const at = trace.getSpanContext(context.active())
-    if (at === undefined) return headers
-    if (headers === undefined && this.#carried?.at === at) return this.#carried.headers
-    if (!isSpanContextValid(at)) return headers
-    const carried = withContext(headers, at)
-    if (headers === undefined) this.#carried = { at, headers: carried }
-    return carried
+    if (at === undefined) return undefined
+    if (this.#latest?.at === at) return this.#latest.headers
+    if (!isSpanContextValid(at)) return undefined
+    const headers = Object.freeze(withContext(undefined, at))
+    this.#latest = { at, headers }
+    return headers
+  }
+
+  /** A replay that was sent without tracing is no part of the trace it tells of. */
+  #passes(headers: LazaretEvent['headers']): boolean {
+    return !this.#asksAlways && (!isReplay(headers) || hasOwnTrace(headers))
   }
 
   get #tools() {
@@ -118,7 +130,8 @@ class OtelTracing implements Tracing {
 function keptContexts(batch: readonly LazaretEvent[]): SpanContext[] {
   const kept: SpanContext[] = []
   for (const { headers } of batch) {
-    if (headers[TRACEPARENT] === undefined) continue
+    const header = headers[TRACEPARENT]
+    if (header === undefined || looksUnsampled(header)) continue
     const at = contextIn(headers)
     if (at !== undefined && isSampled(at) && kept.push(at) >= MOST_LINKS) break
   }

@@ -1,7 +1,6 @@
 import {
   type Attributes,
   type Context,
-  context,
   type Link,
   ROOT_CONTEXT,
   type Span,
@@ -11,8 +10,9 @@ import {
 } from '@opentelemetry/api'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { Failure } from '../../core/failure/failure.ts'
 import type { EndedAttempt, Step, Trail } from '../../ports/tracing.ts'
-import { OWN, tellDeath } from './attributes.ts'
+import { OWN, tellDeath, tellFailure } from './attributes.ts'
 import { SpanStep } from './span-step.ts'
 
 /** What all spans of a trail have in common. */
@@ -62,6 +62,15 @@ export class SpanTrail implements Trail {
     return new SpanStep(span, within, this.#plan.masks)
   }
 
+  failed(number: number, startedAt: number, endedAt: number, failure: Failure): void {
+    const span = this.#start(this.#plan.attempt, startedAt)
+    if (span.isRecording()) {
+      span.setAttribute(OWN.attempt, number)
+      tellFailure(span, failure, this.#plan.masks)
+    }
+    span.end(Math.max(startedAt, endedAt))
+  }
+
   dead(letter: DeadLetter, now: number): void {
     const since = letter.updatedAt
     const span = this.#start(this.#plan.dead, since)
@@ -89,25 +98,4 @@ export class SpanTrail implements Trail {
     }
     return span
   }
-}
-
-/** For what nobody keeps: it runs in its trace, so that all it begins is not kept either, and nothing is told. */
-export class PassingTrail implements Trail, Step {
-  readonly #within: Context
-
-  constructor(within: Context) {
-    this.#within = within
-  }
-
-  attempt(): Step {
-    return this
-  }
-
-  run(work: () => void): void {
-    context.with(this.#within, work)
-  }
-
-  dead(): void {}
-  end(): void {}
-  takenBack(): void {}
 }

@@ -29,6 +29,17 @@ export function formatTraceparent({ traceId, spanId, traceFlags }: TraceContext)
   return `00-${traceId}-${spanId}-${traceFlags < 16 ? '0' : ''}${traceFlags.toString(16)}`
 }
 
+const LENGTH = 55
+const ZERO = 0x30
+
+/**
+ * Whether one look is enough to tell that nobody keeps the trace: the flags of such headers are 00. It looks at the
+ * frame of the header alone, because it is asked for every event; who needs the ids parses them.
+ */
+export function looksUnsampled(header: string): boolean {
+  return header.length === LENGTH && header.charCodeAt(54) === ZERO && header.startsWith('-0', 52)
+}
+
 /** Whether whoever began the trace keeps it. */
 export function isSampled({ traceFlags }: TraceContext): boolean {
   return (traceFlags & SAMPLED) === SAMPLED

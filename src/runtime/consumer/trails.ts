@@ -23,7 +23,11 @@ export class Trails {
     const latest = work.history.at(-1)
     // One that died under its process, or that a bounded history left out, tells no end to wait from.
     const previous = latest?.number === work.started - 1 ? latest : undefined
-    return quietly(() => trail.attempt(work.started, startedAt, previous))
+    try {
+      return trail.attempt(work.started, startedAt, previous)
+    } catch {
+      return undefined
+    }
   }
 
   dead(work: Work, letter: DeadLetter): void {
@@ -33,7 +37,15 @@ export class Trails {
 
   /** Asked once for each delivery. */
   #trailOf(work: Work): Trail | undefined {
-    work.trail ??= quietly(() => this.#tracing.follow(work.event, this.#at)) ?? 'none'
+    work.trail ??= this.#follow(work) ?? 'none'
     return work.trail === 'none' ? undefined : work.trail
+  }
+
+  #follow(work: Work): Trail | undefined {
+    try {
+      return this.#tracing.follow(work.event, this.#at)
+    } catch {
+      return undefined
+    }
   }
 }

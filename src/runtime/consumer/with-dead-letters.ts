@@ -5,7 +5,7 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { MAX_ID_BYTES } from '../../core/event/limits.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
 import type { Delivery } from '../../ports/broker.ts'
-import { quietly } from '../../ports/following.ts'
+import { quietly, withTrace } from '../../ports/following.ts'
 import { systemClock, systemRandom } from '../../ports/system-clock.ts'
 import type { Tracing } from '../../ports/tracing.ts'
 import type { Breaker } from '../breaker.ts'
@@ -81,7 +81,7 @@ export function withDeadLetters<A extends unknown[], R>(
 
   async function call(...args: A): Promise<R | undefined> {
     await consumer.start()
-    const facts = withTrace(describe(...args), options.tracing)
+    const facts = traced(describe(...args), options.tracing)
     if (!warned && (facts.redelivered ?? 0) > 0 && (options.retry?.attempts ?? 2) > 1) {
       warned = true
       warnOfDoubleRetries(source)
@@ -102,9 +102,10 @@ export function withDeadLetters<A extends unknown[], R>(
 }
 
 /** Other clients leave the trace of a message in the async context, if they know of it at all. */
-function withTrace(facts: MessageFacts, tracing: Tracing | undefined): MessageFacts {
+function traced(facts: MessageFacts, tracing: Tracing | undefined): MessageFacts {
   if (tracing === undefined) return facts
-  return { ...facts, headers: quietly(() => tracing.carry(facts.headers)) ?? facts.headers }
+  const context = quietly(() => tracing.context())
+  return { ...facts, headers: withTrace(facts.headers, context) }
 }
 
 function toDelivery(

@@ -2,7 +2,7 @@ import { createEvent, type EventInput, type LazaretEvent } from '../../core/even
 import type { EventLimits } from '../../core/event/limits.ts'
 import { SEVERITY_HEADER } from '../../core/event/severity.ts'
 import type { IdSource } from '../../core/event/uuid.ts'
-import { quietly } from '../../ports/following.ts'
+import { withTrace } from '../../ports/following.ts'
 import type { Tracing } from '../../ports/tracing.ts'
 import type { OnTrackingFailure } from './tracking-mode.ts'
 
@@ -32,18 +32,27 @@ export interface EventDefaults {
 /** Throws an EventError when what was given is no event. */
 export function eventOf(input: TrackInput, defaults: EventDefaults, now: number): LazaretEvent {
   const { newId, limits, channel, source, tracing } = defaults
-  const whole = withHeaders(input, tracing) as EventInput
-  return createEvent(whole, { now, newId, limits, channel, source })
+  const headers = tracing && contextOf(tracing)
+  const whole = withHeaders(input, headers) as EventInput
+  return createEvent(whole, { now, newId, limits, channel, source, headers })
 }
 
-/** Adds the severity, and the trace of whoever tracks. */
-function withHeaders(input: TrackInput, tracing: Tracing | undefined): TrackInput {
+/** The trace of whoever tracks, as headers. */
+function contextOf(tracing: Tracing): LazaretEvent['headers'] | undefined {
+  try {
+    return tracing.context()
+  } catch {
+    return undefined
+  }
+}
+
+/** Adds the severity to headers, and to those an event has of its own the trace, unless they tell of one. */
+function withHeaders(input: TrackInput, trace: LazaretEvent['headers'] | undefined): TrackInput {
   try {
     const { severity, headers: given } = input
-    const headers = tracing === undefined ? given : quietly(() => tracing.carry(given))
-    if (severity === undefined)
-      return headers === given || headers === undefined ? input : having(input, headers)
-    return having(input, { ...(headers ?? given), [SEVERITY_HEADER]: severity })
+    if (severity === undefined && (given === undefined || trace === undefined)) return input
+    const headers = withTrace(given, trace)
+    return having(input, severity === undefined ? headers : { ...headers, [SEVERITY_HEADER]: severity })
   } catch {
     // It cannot even be read, be it no object or one whose getters throw; that is said best where events are made.
     return input

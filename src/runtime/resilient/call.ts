@@ -4,7 +4,7 @@ import { RateLimitedError } from '../../core/limit/errors.ts'
 import { decideRetry } from '../../core/retry/decide.ts'
 import { endStep, quietly, runIn } from '../../ports/following.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
-import type { Step, Trail } from '../../ports/tracing.ts'
+import type { Step, Tracing, Trail } from '../../ports/tracing.ts'
 import { AttemptContext } from '../attempt-context.ts'
 import type { Deadline } from '../deadlines.ts'
 import type { PendingTurn, RetryTurn } from '../fleet/fleet-turns.ts'
@@ -83,8 +83,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.startedAt = now
     policy.budget?.recordCall(now)
     policy.retryLimit?.join()
-    const { tracing, name } = policy
-    if (tracing !== undefined) this.trail = quietly(() => tracing.call(name))
+    if (policy.tracing !== undefined) this.trail = trailOf(policy.tracing, policy)
     this.try(now)
   }
 
@@ -119,7 +118,8 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.awaited = attempt
     lane?.start(this, now)
     try {
-      const result = this.trail === undefined ? this.run(attempt) : this.runFollowed(this.trail, attempt, now)
+      const result =
+        attempt === 1 || this.trail === undefined ? this.run(attempt) : this.follow(this.trail, now)
       if (isPromiseLike(result)) {
         result.then(
           value => this.won(attempt, value),
@@ -135,7 +135,9 @@ export class Call<A extends unknown[], R> implements Deadline {
     return this.policy.passContext ? this.withContext(attempt) : this.fn(...this.args)
   }
 
-  private runFollowed(trail: Trail, attempt: number, now: number): R | PromiseLike<R> {
+  /** A retry. The first attempt is a step only if it fails: what works at once is told of by the caller's own. */
+  private follow(trail: Trail, now: number): R | PromiseLike<R> {
+    const { attempt } = this
     const step = quietly(() => trail.attempt(attempt, now, this.trouble))
     this.step = step
     return step === undefined ? this.run(attempt) : runIn(step, () => this.run(attempt))
@@ -196,7 +198,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     const { name, clock, random, observer, retry, budget, breaker } = this.policy
     const now = clock.now()
     const failure = classify(thrown, { rules: this.policy.classify, now })
-    if (this.step !== undefined) endStep(this.step, failure)
+    if (this.trail !== undefined) this.tell(this.trail, failure, now)
     if (observer.timedOut && thrown instanceof TimeoutError)
       observe(observer, 'timedOut', { name, attempt, timeoutMs: thrown.timeoutMs })
     if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
@@ -218,6 +220,11 @@ export class Call<A extends unknown[], R> implements Deadline {
     await sleep(clock, delayMs, signal)
     await this.waitForTurn()
     this.try(clock.now())
+  }
+
+  private tell(trail: Trail, failure: Failure, now: number): void {
+    if (this.step !== undefined) endStep(this.step, failure)
+    else quietly(() => trail.failed(this.attempt, this.startedAt, now, failure))
   }
 
   private async waitForTurn(): Promise<void> {
@@ -272,6 +279,14 @@ export class Call<A extends unknown[], R> implements Deadline {
   private end(reason: unknown): void {
     this.signal?.removeEventListener('abort', this)
     this.reject(reason)
+  }
+}
+
+function trailOf(tracing: Tracing, policy: ResilientPolicy): Trail | undefined {
+  try {
+    return tracing.call(policy)
+  } catch {
+    return undefined
   }
 }
 

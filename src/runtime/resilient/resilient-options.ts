@@ -109,6 +109,7 @@ export function resolveResilient(input: ResilientOptions, functionName: string):
         given.budget ||
         timeoutMs !== undefined ||
         observer.callSucceeded ||
+        given.tracing ||
         retry.maxElapsedMs !== undefined,
     ),
     observer,
