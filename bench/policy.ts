@@ -13,6 +13,7 @@ import {
   median,
   row,
 } from './harness/result.ts'
+import { tracedPolicyRows } from './tracing/policy.ts'
 
 const TIMEOUT_MS = 2_000
 const CALLS_FOR_GROWTH = 10_000_000
@@ -89,10 +90,11 @@ export async function run(): Promise<BenchResult> {
   )
   opossum.shutdown()
   const grown = (await heapGrowthBytes(() => observed(1), CALLS_FOR_GROWTH)) / MEBIBYTE
+  const traced = await tracedPolicyRows(work, FIVE)
   return {
     bench: 'policy',
     machine: machine(),
-    rows: [...rows, row('heap growth over 10 M calls', 'MiB', [grown])],
+    rows: [...rows, row('heap growth over 10 M calls', 'MiB', [grown]), ...traced.rows],
     bars: [
       atMost(
         'all five with observer ÷ cockatiel retry+breaker',
@@ -105,6 +107,7 @@ export async function run(): Promise<BenchResult> {
         METRICS_ON_AT_LEAST,
       ),
       atMost('heap growth over 10 M calls, MiB', grown, 1),
+      ...traced.bars,
     ],
   }
 }

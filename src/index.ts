@@ -117,6 +117,7 @@ export type { BatchShape, RejectedItem, Sink, WriteResult } from './ports/sink.t
 export type { ChannelSnapshot, ErrorShare, SnapshotQuery, Snapshots } from './ports/snapshots.ts'
 export type { Store } from './ports/store.ts'
 export { ReplayExistsError, StoreClosedError } from './ports/store-errors.ts'
+export type { EndedAttempt, Protected, Publishing, Station, Step, Tracing, Trail } from './ports/tracing.ts'
 export {
   approveReplay,
   type Command,
@@ -174,3 +175,4 @@ export { type Resilient, type RunOptions, resilient } from './runtime/resilient/
 export type { ResilientOptions } from './runtime/resilient/resilient-options.ts'
 export { createSealing, SealError, type SealingOptions } from './runtime/sealing/sealing.ts'
 export { TimeoutError } from './runtime/timeout-error.ts'
+export { tracedBroker } from './runtime/traced-broker.ts'

@@ -10,11 +10,13 @@ import { applyPatch } from './json-patch.ts'
  */
 export function replayEvent(letter: DeadLetter, replay: Replay, cycle: number): LazaretEvent {
   const { event } = letter
+  // Of an earlier replay: what the event leads back to now is its own context.
+  const { [REPLAY_HEADERS.originalTraceparent]: _earlier, ...headers } = event.headers
   return {
     ...event,
     channel: replay.to ?? letter.channel,
     headers: {
-      ...event.headers,
+      ...headers,
       [REPLAY_HEADERS.replayed]: 'true',
       [REPLAY_HEADERS.originalId]: event.id,
       [REPLAY_HEADERS.letterId]: letter.id,

@@ -1,9 +1,11 @@
 import type { DeadLetter, Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { advance, IDLE, notBefore, type Rate, rate } from '../core/limit/gcra.ts'
+import { publishIn } from '../ports/following.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
+import type { Tracing } from '../ports/tracing.ts'
 import { observe } from '../runtime/observe.ts'
 import { sleep } from '../runtime/sleep.ts'
 import { changeReplay } from './control.ts'
@@ -21,6 +23,8 @@ const BATCH = 50
 const LOOK_EVERY_MS = 200
 /** A sick downstream is asked again after so long: live traffic has priority. */
 const DOWNSTREAM_REST_MS = 1_000
+/** Of letters that nobody's broker kept, such as those of a wrapped handler. */
+const UNKNOWN_BROKER = 'unknown'
 
 /** Where replayed events go. */
 export interface ReplayTarget {
@@ -37,6 +41,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
   /** Is told `replaySent` and `replayItemEnded`. */
   readonly observer?: Observer | undefined
+  /** Gives each replayed event a trace of its own, which leads back to that of its first life [none]. */
+  readonly tracing?: Tracing | undefined
   readonly onProgress?: ((replay: Replay, counts: ReplayCounts) => void) | undefined
 }
 
@@ -166,8 +172,11 @@ class Runner {
 
   async #handOn(letter: DeadLetter, replay: Replay, cycle: number): Promise<void> {
     this.#tat = advance(paceOf(replay), this.#tat, this.#options.around.clock.now())
-    await this.#options.target.send([replayEvent(letter, replay, cycle)], letter.origin)
-    const { observer = {} } = this.#options
+    const { target, tracing, observer = {} } = this.#options
+    const events = [replayEvent(letter, replay, cycle)]
+    const send = (followed: readonly LazaretEvent[]) => target.send(followed, letter.origin)
+    if (tracing === undefined) await send(events)
+    else await publishIn(tracing, letter.origin.broker ?? UNKNOWN_BROKER, events, send)
     if (observer.replaySent) {
       const { id: letterId, channel } = letter
       observe(observer, 'replaySent', { channel, letterId, replayId: replay.id })

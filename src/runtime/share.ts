@@ -4,19 +4,32 @@ export interface Closeable {
 }
 
 const users = new WeakMap<Closeable, number>()
+const originals = new WeakMap<Closeable, Closeable>()
+
+/** Says that a wrapper is the same thing as what it wraps: who uses the one uses the other. */
+export function standsFor<T extends Closeable>(wrapper: T, resource: Closeable): T {
+  originals.set(wrapper, originals.get(resource) ?? resource)
+  return wrapper
+}
+
+export function isSame(one: object, other: object): boolean {
+  return (originals.get(one) ?? one) === (originals.get(other) ?? other)
+}
 
 /** Says that one more uses it. */
 export function retain(resource: Closeable): void {
-  users.set(resource, (users.get(resource) ?? 0) + 1)
+  const original = originals.get(resource) ?? resource
+  users.set(original, (users.get(original) ?? 0) + 1)
 }
 
 /** Says that one fewer does. The last one closes it, so one broker can serve many consumers. */
 export async function release(resource: Closeable): Promise<void> {
-  const left = (users.get(resource) ?? 1) - 1
+  const original = originals.get(resource) ?? resource
+  const left = (users.get(original) ?? 1) - 1
   if (left > 0) {
-    users.set(resource, left)
+    users.set(original, left)
     return
   }
-  users.delete(resource)
-  await resource.close?.()
+  users.delete(original)
+  await original.close?.()
 }

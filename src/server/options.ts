@@ -20,9 +20,11 @@ import { type WatchOptions, type WatchPolicy, watchRule } from '../core/watch/op
 import type { Clock } from '../ports/clock.ts'
 import { clockRule, randomRule } from '../ports/clock-rules.ts'
 import type { Collector } from '../ports/collector.ts'
+import { tracingRule } from '../ports/following.ts'
 import type { Notifier } from '../ports/notifier.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import type { Store } from '../ports/store.ts'
+import type { Tracing } from '../ports/tracing.ts'
 import type { PlanRequest } from '../replay/plan-options.ts'
 import type { ReplayTarget } from '../replay/runner.ts'
 import type { Consumer } from '../runtime/consumer/consumer.ts'
@@ -96,6 +98,8 @@ export interface ServerOptions {
   /** The folder of the console's files [the one of this package], or 'none'. */
   readonly consoleDir?: string | URL | undefined
   readonly extensions?: { readonly demo?: DemoControl | undefined } | undefined
+  /** Gives each replayed event a trace of its own, which leads back to that of its first life [none]. */
+  readonly tracing?: Tracing | undefined
   /** Is told what nobody foresaw. */
   readonly onError?: ((error: unknown) => void) | undefined
   readonly clock?: Clock | undefined
@@ -175,6 +179,7 @@ const rules = {
   extensions: withDefault(group({ demo: optional(that(isDemo, 'give state() and act()')) }), {
     demo: undefined,
   }),
+  tracing: tracingRule,
   onError: withDefault(callable<(error: unknown) => void>(), () => {}),
   clock: clockRule,
   random: randomRule,

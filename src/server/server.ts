@@ -111,7 +111,7 @@ class HttpServer implements LazaretServer {
 
 function furnish(options: ServerOptions): Room {
   const given = resolveServer(options)
-  const { clock, random, masks, tokens, readOnly, replayTarget, schemas, onError } = given
+  const { clock, random, masks, tokens, readOnly, replayTarget, schemas, tracing, onError } = given
   const stores = new Federation(isStore(given.stores) ? { [ONLY_STORE]: given.stores } : given.stores, clock)
   const consumers = new Consumers(given.consumers, clock)
   const newId = createIdSource(random)
@@ -134,7 +134,7 @@ function furnish(options: ServerOptions): Room {
   })
   const { observer } = metering
   const owner = `server ${newId(clock.now()).slice(-12)}`
-  const work = { stores, around, owner, targetOf, observer, onError }
+  const work = { stores, around, owner, targetOf, observer, tracing, onError }
   const depths = new Depths(consumers, collectors, clock)
   const watched = new Watched(stores, given.watch === 'off' ? DEFAULT_WATCH : given.watch, clock)
   const queues = new Queues(depths, given.collectors, stores)

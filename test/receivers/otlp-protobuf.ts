@@ -1,4 +1,4 @@
-/** A decoder for the protobuf messages of OTLP logs, from opentelemetry/proto/{logs,common,resource}/v1. */
+/** A decoder for the protobuf messages of OTLP, from opentelemetry/proto/{logs,trace,common,resource}/v1. */
 type Kind = 'string' | 'bytes' | 'varint' | 'int64' | 'bool' | 'double' | 'fixed32' | 'fixed64'
 
 interface FieldSpec {
@@ -44,6 +44,50 @@ const MESSAGES: Readonly<Record<string, Message>> = {
     11: one('observedTimeUnixNano', 'fixed64'),
     12: one('eventName', 'string'),
   },
+  ExportTraceServiceRequest: { 1: repeated('resourceSpans', 'ResourceSpans') },
+  ResourceSpans: {
+    1: one('resource', 'Resource'),
+    2: repeated('scopeSpans', 'ScopeSpans'),
+    3: one('schemaUrl', 'string'),
+  },
+  ScopeSpans: {
+    1: one('scope', 'InstrumentationScope'),
+    2: repeated('spans', 'Span'),
+    3: one('schemaUrl', 'string'),
+  },
+  Span: {
+    1: one('traceId', 'bytes'),
+    2: one('spanId', 'bytes'),
+    3: one('traceState', 'string'),
+    4: one('parentSpanId', 'bytes'),
+    5: one('name', 'string'),
+    6: one('kind', 'varint'),
+    7: one('startTimeUnixNano', 'fixed64'),
+    8: one('endTimeUnixNano', 'fixed64'),
+    9: repeated('attributes', 'KeyValue'),
+    10: one('droppedAttributesCount', 'varint'),
+    11: repeated('events', 'SpanEvent'),
+    12: one('droppedEventsCount', 'varint'),
+    13: repeated('links', 'SpanLink'),
+    14: one('droppedLinksCount', 'varint'),
+    15: one('status', 'Status'),
+    16: one('flags', 'fixed32'),
+  },
+  SpanEvent: {
+    1: one('timeUnixNano', 'fixed64'),
+    2: one('name', 'string'),
+    3: repeated('attributes', 'KeyValue'),
+    4: one('droppedAttributesCount', 'varint'),
+  },
+  SpanLink: {
+    1: one('traceId', 'bytes'),
+    2: one('spanId', 'bytes'),
+    3: one('traceState', 'string'),
+    4: repeated('attributes', 'KeyValue'),
+    5: one('droppedAttributesCount', 'varint'),
+    6: one('flags', 'fixed32'),
+  },
+  Status: { 2: one('message', 'string'), 3: one('code', 'varint') },
   KeyValue: { 1: one('key', 'string'), 2: one('value', 'AnyValue') },
   AnyValue: {
     1: one('stringValue', 'string'),
@@ -72,6 +116,10 @@ const text = new TextDecoder('utf8', { fatal: true })
 /** In the shape of OTLP's JSON, so that both are checked by the same rules. Anything unexpected throws. */
 export function decodeLogsRequest(bytes: Buffer): unknown {
   return decode('ExportLogsServiceRequest', bytes)
+}
+
+export function decodeTracesRequest(bytes: Buffer): unknown {
+  return decode('ExportTraceServiceRequest', bytes)
 }
 
 function decode(type: string, bytes: Buffer): Record<string, unknown> {

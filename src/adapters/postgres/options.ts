@@ -15,7 +15,9 @@ import {
 import type { Random } from '../../core/random.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { clockRule, randomRule } from '../../ports/clock-rules.ts'
+import { tracingRule } from '../../ports/following.ts'
 import { type Codec, plainCodec } from '../../ports/letter-codec.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import { isPgPool, type PgPool } from './client.ts'
 
 const DAY_MS = 86_400_000
@@ -52,6 +54,8 @@ export interface PostgresOptions {
   readonly maxLetters?: number | undefined
   /** How long a done pair of the ledger stays done [7 days]. */
   readonly ledgerRetentionMs?: number | undefined
+  /** Puts the trace of whoever enqueues or publishes into the events, such as `otelTracing()` of `lazaret/otel` [none]. */
+  readonly tracing?: Tracing | undefined
   /** Told what goes wrong while nobody waits for it: claims, renewals, cleaning up. All of it is tried again [nobody]. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
@@ -75,6 +79,7 @@ const rules = {
   generation: withDefault(integer({ min: 0 }), 0),
   maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
   ledgerRetentionMs: withDefault(milliseconds({ min: 1 }), DEFAULT_LEDGER_RETENTION_MS),
+  tracing: tracingRule,
   onError: withDefault(callable<(error: unknown) => void>(), () => {}),
 }
 

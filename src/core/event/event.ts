@@ -61,17 +61,20 @@ export interface EventSources {
   readonly channel?: string | undefined
   /** For events that do not say. */
   readonly source?: string | undefined
+  /** For events that have none. Ours, and shared among events: neither copied nor checked. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** The payload is kept by reference, not copied: whoever hands over an event lets go of it. */
 export function createEvent<P = unknown>(input: EventInput<P>, sources: EventSources): LazaretEvent<P> {
   const event = fillIn(input, sources)
-  const faults = checkEvent(event, sources.limits ?? DEFAULT_EVENT_LIMITS)
+  const faults = checkEvent(event, sources.limits ?? DEFAULT_EVENT_LIMITS, sources.headers)
   if (faults.length > 0) throw new EventError(`event ${show(event.id)}`, faults)
   return event
 }
 
-function fillIn<P>(input: EventInput<P>, { now, newId, channel, source }: EventSources): LazaretEvent<P> {
+function fillIn<P>(input: EventInput<P>, sources: EventSources): LazaretEvent<P> {
+  const { now, newId, channel, source, headers } = sources
   try {
     const id = input.id ?? newId(now)
     return {
@@ -85,7 +88,7 @@ function fillIn<P>(input: EventInput<P>, { now, newId, channel, source }: EventS
       occurredAt: input.occurredAt ?? now,
       expiresAt: input.expiresAt,
       source: input.source ?? source,
-      headers: copyHeaders(input.headers),
+      headers: copyHeaders(input.headers, headers),
       payload: input.payload === undefined ? (null as P) : input.payload,
     }
   } catch (error) {
@@ -94,8 +97,11 @@ function fillIn<P>(input: EventInput<P>, { now, newId, channel, source }: EventS
 }
 
 /** Spread stores a `__proto__` header as an own property, where the check then finds and refuses it. */
-function copyHeaders(headers: EventInput['headers']): Readonly<Record<string, string>> {
-  if (headers === undefined) return {}
+function copyHeaders(
+  headers: EventInput['headers'],
+  otherwise: EventInput['headers'],
+): Readonly<Record<string, string>> {
+  if (headers === undefined) return otherwise ?? {}
   return isPlainObject(headers) ? { ...headers } : headers
 }
 

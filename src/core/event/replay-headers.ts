@@ -8,6 +8,8 @@ export const REPLAY_HEADERS = {
   letterId: 'x-letter-id',
   /** The handler that failed: the others of the channel have handled the event already. */
   handler: 'x-replay-handler',
+  /** The trace of the life before, where the replay has one of its own. */
+  originalTraceparent: 'x-original-traceparent',
 } as const
 
 const ALL: ReadonlySet<string> = new Set(Object.values(REPLAY_HEADERS))

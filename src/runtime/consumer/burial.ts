@@ -108,8 +108,9 @@ export class Burial {
   }
 
   #tell(work: Work, letter: DeadLetter): void {
-    const { channel, name, observer, notifier } = this.#policy
+    const { channel, name, observer, notifier, trails } = this.#policy
     const { reason } = letter.cycle
+    trails?.dead(work, letter)
     const isPoison = reason === 'poison' || reason === 'crash_loop'
     if (isPoison && observer.poisonQuarantined) {
       const by = reason === 'poison' ? 'repeats' : 'crashes'

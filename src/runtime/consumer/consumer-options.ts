@@ -28,16 +28,19 @@ import { type RetryOptions, type RetryPolicy, retryRule } from '../../core/retry
 import type { Broker } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
+import { tracingRule } from '../../ports/following.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import type { Notifier } from '../../ports/notifier.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { StandardSchema } from '../../ports/schema.ts'
 import { systemClock, systemRandom } from '../../ports/system-clock.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import { Breaker } from '../breaker.ts'
 import { type RetryLimitOptions, retryLimitRule } from '../limit-options.ts'
 import { RetryBudget, RetryLimiter } from '../limiters.ts'
 import { clockRule, liveOr, made, observerRule, orOff, port } from '../option-rules.ts'
 import type { HandlerContext } from './handler-context.ts'
+import { Trails } from './trails.ts'
 
 export interface ConsumerOptions<P = unknown> {
   readonly broker: Broker
@@ -76,6 +79,8 @@ export interface ConsumerOptions<P = unknown> {
   readonly classify?: readonly FailureRule[] | undefined
   readonly notifier?: Notifier | undefined
   readonly observer?: Observer | undefined
+  /** Lets single events be followed, such as `otelTracing()` of `lazaret/otel` [none is]. */
+  readonly tracing?: Tracing | undefined
   /** Kept on dead letters, to see whether a release or a machine is to blame. */
   readonly release?: string | undefined
   readonly host?: string | undefined
@@ -118,6 +123,7 @@ const rules = {
   classify: withDefault(failureRules, Object.freeze([])),
   notifier: optional(port<Notifier>('a notifier', 'notify')),
   observer: optional(observerRule),
+  tracing: tracingRule,
   release: optional(text()),
   host: optional(text()),
   graceMs: withDefault(milliseconds({ max: DAY_MS }), DEFAULT_GRACE_MS),
@@ -167,6 +173,7 @@ export interface ConsumerPolicy {
   readonly classify: readonly FailureRule[]
   readonly notifier: Notifier | undefined
   readonly observer: Observer
+  readonly trails: Trails | undefined
   readonly release: string | undefined
   readonly host: string
   readonly graceMs: number
@@ -177,13 +184,14 @@ export interface ConsumerPolicy {
 export function resolveConsumer(input: ConsumerOptions): ConsumerPolicy {
   const given = resolveOptions('consumer', rules, input, relations)
   const { clock = systemClock, random = systemRandom, observer = {}, channel, name = channel } = given
-  const { breaker, retry, retryLimit, budget, broker } = given
+  const { breaker, retry, retryLimit, budget, broker, tracing } = given
   return {
     ...given,
     name,
     clock,
     random,
     observer,
+    trails: tracing && new Trails(tracing, { system: broker.name, channel, handler: name }, clock),
     host: given.host ?? hostname(),
     mostAttempts: Math.max(retry.attempts, ...Object.values(retry.byCategory).map(own => own.attempts)),
     breaker:

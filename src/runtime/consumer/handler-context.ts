@@ -1,12 +1,23 @@
+import { runIn } from '../../ports/following.ts'
+import type { Step } from '../../ports/tracing.ts'
 import { AttemptContext } from '../attempt-context.ts'
+
+/** Does the work where what it begins belongs to the attempt. */
+export let inTrace: <T>(context: HandlerContext, work: () => T) => T
 
 /** What a handler can know of the attempt it is. */
 export class HandlerContext extends AttemptContext {
   /** Which replay of the event this is; 0 for its first life. */
   readonly replay: number
+  readonly #step: Step | undefined
 
-  constructor(attempt: number, replay: number) {
+  constructor(attempt: number, replay: number, step?: Step) {
     super(attempt)
     this.replay = replay
+    this.#step = step
+  }
+
+  static {
+    inTrace = (context, work) => (context.#step === undefined ? work() : runIn(context.#step, work))
   }
 }

@@ -4,6 +4,8 @@ import { classify } from '../../core/failure/classify.ts'
 import { saysDependencyIsSick } from '../../core/failure/failure.ts'
 import { judgePoison } from '../../core/poison/poison.ts'
 import { decideRetry } from '../../core/retry/decide.ts'
+import { endStep, quietly, runIn } from '../../ports/following.ts'
+import type { Step } from '../../ports/tracing.ts'
 import { Attempt } from '../attempt.ts'
 import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
 import type { LimitedTurn } from '../fleet/fleet-turns.ts'
@@ -100,7 +102,7 @@ export class Handling {
   }
 
   async #attempt(work: Work, epoch: number, now: number): Promise<Next> {
-    const { clock, budget, breaker, name, timeoutMs, handle, observer } = this.#policy
+    const { clock, budget, breaker, name, timeoutMs, handle, trails, observer } = this.#policy
     const { subscription, attempts, closing } = this.#host
     let startedAt = now
     try {
@@ -118,14 +120,23 @@ export class Handling {
     // The grace time ended while the broker was writing down the start: nobody would abort this one any more.
     if (closing.aborted) return this.#interrupted(work, epoch)
     if (work.started === 1) budget?.recordCall(startedAt)
-    const attempt = new Attempt(new HandlerContext(work.started, work.replay), name, timeoutMs, this.#lane)
+    const step = trails?.attempt(work, startedAt)
+    const context = new HandlerContext(work.started, work.replay, step)
+    const attempt = new Attempt(context, name, timeoutMs, this.#lane)
     attempts.add(attempt)
-    const end = await attempt.run(context => handle(work.input, context), startedAt)
+    const run = () => handle(work.input, context)
+    const end = await attempt.run(step === undefined ? run : () => runIn(step, run), startedAt)
     attempts.delete(attempt)
     const endedAt = observer.handlerEnded && this.#tellEnded(work, startedAt, end.ok)
-    if (end.ok) return this.#succeeded(work, epoch, startedAt, endedAt)
-    if (end.thrown instanceof ShuttingDown) return this.#interrupted(work, epoch)
-    return this.#failed(work, epoch, startedAt, end.thrown)
+    if (end.ok) {
+      if (step !== undefined) endStep(step)
+      return this.#succeeded(work, epoch, startedAt, endedAt)
+    }
+    if (end.thrown instanceof ShuttingDown) {
+      if (step !== undefined) quietly(() => step.takenBack())
+      return this.#interrupted(work, epoch)
+    }
+    return this.#failed(work, epoch, startedAt, end.thrown, step)
   }
 
   #tellEnded(work: Work, startedAt: number, succeeded: boolean): number {
@@ -164,7 +175,13 @@ export class Handling {
     return this.#settling.giveBack(work, now)
   }
 
-  async #failed(work: Work, epoch: number, startedAt: number, thrown: unknown): Promise<Next> {
+  async #failed(
+    work: Work,
+    epoch: number,
+    startedAt: number,
+    thrown: unknown,
+    step: Step | undefined,
+  ): Promise<Next> {
     const {
       name,
       breaker,
@@ -179,6 +196,7 @@ export class Handling {
     } = this.#policy
     const now = clock.now()
     const failure = classify(thrown, { rules, now, stack: caps.keepStack })
+    if (step !== undefined) endStep(step, failure)
     const { started: attempt, previousDelayMs } = work
     if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
     breaker?.settle(epoch, saysDependencyIsSick(failure) ? 'failure' : 'ignored', now)

@@ -5,10 +5,13 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { MAX_ID_BYTES } from '../../core/event/limits.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
 import type { Delivery } from '../../ports/broker.ts'
+import { quietly, withTrace } from '../../ports/following.ts'
 import { systemClock, systemRandom } from '../../ports/system-clock.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import type { Breaker } from '../breaker.ts'
 import { createConsumer } from './consumer.ts'
 import type { ConsumerOptions } from './consumer-options.ts'
+import { inTrace } from './handler-context.ts'
 import { InlineBroker, type InlineCall } from './inline-broker.ts'
 
 /** What of another client's message becomes an event. What is left out is made up. */
@@ -68,16 +71,17 @@ export function withDeadLetters<A extends unknown[], R>(
     ...options,
     broker,
     channel: source,
-    handle: async event => {
+    handle: async (event, context) => {
       const call = broker.callOf(event)!
-      call.result = await call.inContext(handler, ...(call.args as A))
+      // In the caller's async context, and there in the attempt's.
+      call.result = await call.inContext(() => inTrace(context, () => handler(...(call.args as A))))
     },
   })
   let warned = false
 
   async function call(...args: A): Promise<R | undefined> {
     await consumer.start()
-    const facts = describe(...args)
+    const facts = traced(describe(...args), options.tracing)
     if (!warned && (facts.redelivered ?? 0) > 0 && (options.retry?.attempts ?? 2) > 1) {
       warned = true
       warnOfDoubleRetries(source)
@@ -95,6 +99,13 @@ export function withDeadLetters<A extends unknown[], R>(
     })
   }
   return Object.assign(call, { close: () => consumer.close(), breaker: consumer.breaker })
+}
+
+/** Other clients leave the trace of a message in the async context, if they know of it at all. */
+function traced(facts: MessageFacts, tracing: Tracing | undefined): MessageFacts {
+  if (tracing === undefined) return facts
+  const context = quietly(() => tracing.context())
+  return { ...facts, headers: withTrace(facts.headers, context) }
 }
 
 function toDelivery(

@@ -5,6 +5,7 @@ import type { Failure } from '../../core/failure/failure.ts'
 import { hash128 } from '../../core/hash.ts'
 import type { CycleHistory } from '../../core/poison/poison.ts'
 import type { Delivery, Undecodable } from '../../ports/broker.ts'
+import type { Trail } from '../../ports/tracing.ts'
 
 /** A delivery on its way through a consumer, with what has happened to it since it was handed over. */
 export class Work {
@@ -24,6 +25,8 @@ export class Work {
   vetted = false
   /** The retry limit has let it through, just now. */
   hasTurn = false
+  /** Where it is followed, from the first time that is asked on. */
+  trail: Trail | 'none' | undefined = undefined
 
   /** When its handler ended, where that is known and nothing was waited for since: the clock need not be read again. */
   endedAt: number | undefined = undefined

@@ -10,9 +10,11 @@ import type { Random } from '../../core/random.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { clockRule, randomRule } from '../../ports/clock-rules.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
+import { tracingRule } from '../../ports/following.ts'
 import type { Journal } from '../../ports/journal.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import { type EventLimitOptions, eventLimitRule } from '../limit-options.ts'
 import { observerRule, orOff, port } from '../option-rules.ts'
 import { type CriticalOptions, criticalRule } from './critical.ts'
@@ -47,6 +49,8 @@ export interface DispatcherOptions<N extends string = string> extends LaneOption
   readonly source?: string | undefined
   readonly limits?: EventLimitsOptions | undefined
   readonly observer?: Observer | undefined
+  /** Lets single events be followed, such as `otelTracing()` of `lazaret/otel` [none is]. */
+  readonly tracing?: Tracing | undefined
   /** Kept on dead letters, to see whether a release or a machine is to blame. */
   readonly release?: string | undefined
   readonly host?: string | undefined
@@ -113,6 +117,7 @@ const rules = {
   source: optional(text({ maxLength: 512 })),
   limits: limitsRule,
   observer: withDefault<Observer>(observerRule, {}),
+  tracing: tracingRule,
   release: optional(text()),
   host: optional(text()),
   graceMs: withDefault(milliseconds({ max: DAY_MS }), DEFAULT_CLOSE_GRACE_MS),

@@ -30,7 +30,8 @@ export interface DispatcherParts {
 }
 
 export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
-  const { sinks, deadLetters, spill, observer, clock, random, caps, channel, source, limits } = policy
+  const { sinks, deadLetters, spill, observer, clock, random, caps, channel, source, limits, tracing } =
+    policy
   const door = new Door(policy.rateLimit, { name: 'door', clock, observer })
   const box = new LetterBox({
     deadLetters,
@@ -49,7 +50,7 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
   )
   const lanes = new Map(
     Object.entries(policy.lanes).map(([name, settings]) => {
-      const surroundings = { door, caps, observer, clock, random }
+      const surroundings = { door, caps, observer, tracing, clock, random }
       return [name, new Lane(lanePolicy(name, sinks[name]!, settings, surroundings))] as const
     }),
   )
@@ -59,7 +60,7 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
   const keeps = createSaveFilter(policy.filter)
   const desk = new TrackDesk({ ...policy, names: [...lanes.keys()], letters, keeps, journal })
   return {
-    defaults: { channel, source, limits, newId: createIdSource(random) },
+    defaults: { channel, source, limits, newId: createIdSource(random), tracing },
     door,
     lanes,
     box,

@@ -42,10 +42,12 @@ export class Aftermath {
     else this.#failed(flight, end.thrown, now)
   }
 
-  #written({ items, startedAt, epoch }: Flight, rejected: readonly RejectedItem[], now: number): void {
+  #written(flight: Flight, rejected: readonly RejectedItem[], now: number): void {
+    const { items, startedAt, epoch } = flight
     const blows = this.#blows(items, rejected, now)
     const { breaker, name, observer } = this.#policy
     const count = items.length - blows.size
+    flight.ended(count > 0 ? undefined : blows.values().next().value?.failure)
     if (count > 0) breaker?.succeeded(epoch)
     else {
       const sick = [...blows.values()].some(({ failure }) => saysDependencyIsSick(failure))
@@ -60,9 +62,11 @@ export class Aftermath {
     }
   }
 
-  #failed({ items, startedAt, epoch }: Flight, thrown: unknown, now: number): void {
+  #failed(flight: Flight, thrown: unknown, now: number): void {
+    const { items, startedAt, epoch } = flight
     const { breaker, name, observer } = this.#policy
     const blow = this.#blow(thrown, now, this.#policy.random())
+    flight.ended(blow.failure)
     breaker?.settle(epoch, saysDependencyIsSick(blow.failure) ? 'failure' : 'ignored', now)
     if (observer.timedOut && thrown instanceof TimeoutError) {
       const attempt = (items[0]?.trouble?.attempts ?? 0) + 1

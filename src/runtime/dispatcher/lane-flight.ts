@@ -1,4 +1,7 @@
+import type { Failure } from '../../core/failure/failure.ts'
+import { endStep, quietly, runIn } from '../../ports/following.ts'
 import type { RejectedItem, WriteResult } from '../../ports/sink.ts'
+import type { Step } from '../../ports/tracing.ts'
 import { Attempt } from '../attempt.ts'
 import { AttemptContext } from '../attempt-context.ts'
 import type { Item } from './lane-item.ts'
@@ -29,6 +32,7 @@ export class Flight implements FlightPlan {
   readonly startedAt: number
   readonly #attempt: Attempt
   readonly #policy: LanePolicy
+  #step: Step | undefined
 
   constructor(policy: LanePolicy, { items, retries, epoch, startedAt }: FlightPlan) {
     this.#policy = policy
@@ -41,19 +45,30 @@ export class Flight implements FlightPlan {
   }
 
   async write(): Promise<WriteEnd> {
-    const { sink } = this.#policy
+    const { sink, tracing, name } = this.#policy
     const events = this.items.map(item => item.tracked.event)
+    this.#step = tracing && quietly(() => tracing.write(events, name))
+    const step = this.#step
     // biome-ignore lint/suspicious/noConfusingVoidType: what a sink that refuses nothing returns
     let answer: WriteResult | void
     const end = await this.#attempt.run(async context => {
-      answer = await sink.write(events, context)
+      answer = await (step === undefined
+        ? sink.write(events, context)
+        : runIn(step, () => sink.write(events, context)))
     }, this.startedAt)
     if (!end.ok) return end
     const rejected = answer?.rejected ?? NONE
-    return isList(rejected) ? { ok: true, rejected } : { ok: false, thrown: nonsense(this.#policy.name) }
+    return isList(rejected) ? { ok: true, rejected } : { ok: false, thrown: nonsense(name) }
+  }
+
+  /** Told once it is known what its end means. */
+  ended(failure?: Failure): void {
+    if (this.#step !== undefined) endStep(this.#step, failure)
   }
 
   abort(reason: unknown): void {
+    const step = this.#step
+    if (step !== undefined) quietly(() => step.takenBack())
     this.#attempt.abort(reason)
   }
 }

@@ -6,6 +6,7 @@ import type { RetryPolicy } from '../../core/retry/policy.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import { Breaker } from '../breaker.ts'
 import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
 import { RetryLimiter } from '../limiters.ts'
@@ -18,6 +19,7 @@ export interface LaneSurroundings {
   readonly door: Door
   readonly caps: LetterCaps
   readonly observer: Observer
+  readonly tracing: Tracing | undefined
   readonly clock: Clock
   readonly random: Random
 }

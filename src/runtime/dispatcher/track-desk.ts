@@ -7,7 +7,9 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { LazaretError } from '../../core/failure/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
+import { quietly } from '../../ports/following.ts'
 import type { Observer } from '../../ports/observer.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import { observe } from '../observe.ts'
 import type { DispatcherLetters, Kept } from './dispatcher-letters.ts'
 import { EVERY_SINK } from './door.ts'
@@ -15,6 +17,9 @@ import type { TrackJournal } from './track-journal.ts'
 import { ACCEPTED, DELIVERED, type SinkOutcome, type SinkOutcomes, sameForAll } from './track-result.ts'
 import type { GiveUp, Tracked } from './tracked.ts'
 import type { TrackingScope } from './tracking-mode.ts'
+
+/** What a dispatcher's events come from: no broker, but the dispatcher itself. */
+const OWN_SYSTEM = 'lazaret'
 
 export interface TrackDeskSetup {
   /** All sinks. */
@@ -24,6 +29,7 @@ export interface TrackDeskSetup {
   readonly keeps: SaveFilter
   readonly journal: TrackJournal | undefined
   readonly observer: Observer
+  readonly tracing: Tracing | undefined
   readonly clock: Clock
   readonly caps: LetterCaps
   readonly release: string | undefined
@@ -51,25 +57,37 @@ export class TrackDesk {
   /** Saves what a sink, or the door for all of them, gives up on. `inVain`: with that, no sink of a job's event is left. */
   save(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): Promise<Kept> {
     if (!this.#keeps(subject, handler, giveUp, inVain)) return Promise.resolve('dropped')
-    return this.#save(subject, handler, giveUp, inVain)
+    const letter = this.#letter(subject, handler, giveUp, inVain)
+    const kept = this.#send(letter, giveUp)
+    const { tracing } = this.#setup
+    return tracing === undefined ? kept : this.#followed(tracing, letter, kept)
   }
 
   /** Letters that are kept already: the filter has been asked. */
   async saveAgain(tracked: Tracked, giveUps: ReadonlyMap<string, GiveUp>): Promise<void> {
-    await Promise.all(Array.from(giveUps, ([sink, giveUp]) => this.#save(tracked, sink, giveUp, true, true)))
+    const again = Array.from(giveUps, ([sink, giveUp]) =>
+      this.#send(this.#letter(tracked, sink, giveUp, true), giveUp, true),
+    )
+    await Promise.all(again)
   }
 
-  #save(
-    subject: LetterSubject,
-    handler: string,
-    giveUp: GiveUp,
-    inVain: boolean,
-    again?: boolean,
-  ): Promise<Kept> {
+  /** Tells the event's trace that it ended here, once the letter is safe. */
+  async #followed(tracing: Tracing, letter: DeadLetter, saving: Promise<Kept>): Promise<Kept> {
+    const kept = await saving
+    const { event, channel, handler } = letter
+    if (kept === 'dead_lettered')
+      quietly(() =>
+        tracing
+          .follow(event, { system: OWN_SYSTEM, channel, handler })
+          ?.dead(letter, this.#setup.clock.now()),
+      )
+    return kept
+  }
+
+  #send(letter: DeadLetter, giveUp: GiveUp, again?: boolean): Promise<Kept> {
     const { letters } = this.#setup
-    const letter = this.#letter(subject, handler, giveUp, inVain)
     const circumstances = { error: giveUp.thrown, failure: giveUp.failure, again }
-    const isBuffered = handler !== EVERY_SINK && giveUp.reason !== 'buffer_full'
+    const isBuffered = letter.handler !== EVERY_SINK && giveUp.reason !== 'buffer_full'
     return isBuffered ? letters.save(letter, circumstances) : letters.saveUnbuffered(letter, circumstances)
   }
 

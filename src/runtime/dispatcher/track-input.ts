@@ -2,6 +2,8 @@ import { createEvent, type EventInput, type LazaretEvent } from '../../core/even
 import type { EventLimits } from '../../core/event/limits.ts'
 import { SEVERITY_HEADER } from '../../core/event/severity.ts'
 import type { IdSource } from '../../core/event/uuid.ts'
+import { withTrace } from '../../ports/following.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import type { OnTrackingFailure } from './tracking-mode.ts'
 
 export interface TrackInput<P = unknown> extends Omit<EventInput<P>, 'channel'> {
@@ -24,25 +26,40 @@ export interface EventDefaults {
   readonly source: string | undefined
   readonly limits: EventLimits
   readonly newId: IdSource
+  readonly tracing: Tracing | undefined
 }
 
 /** Throws an EventError when what was given is no event. */
 export function eventOf(input: TrackInput, defaults: EventDefaults, now: number): LazaretEvent {
-  const { newId, limits, channel, source } = defaults
-  return createEvent(withSeverity(input) as EventInput, { now, newId, limits, channel, source })
+  const { newId, limits, channel, source, tracing } = defaults
+  const headers = tracing && contextOf(tracing)
+  const whole = withHeaders(input, headers) as EventInput
+  return createEvent(whole, { now, newId, limits, channel, source, headers })
 }
 
-function withSeverity(input: TrackInput): TrackInput {
+/** The trace of whoever tracks, as headers. */
+function contextOf(tracing: Tracing): LazaretEvent['headers'] | undefined {
   try {
-    const { severity } = input
-    return severity === undefined ? input : withHeader(input, severity)
+    return tracing.context()
+  } catch {
+    return undefined
+  }
+}
+
+/** Adds the severity to headers, and to those an event has of its own the trace, unless they tell of one. */
+function withHeaders(input: TrackInput, trace: LazaretEvent['headers'] | undefined): TrackInput {
+  try {
+    const { severity, headers: given } = input
+    if (severity === undefined && (given === undefined || trace === undefined)) return input
+    const headers = withTrace(given, trace)
+    return having(input, severity === undefined ? headers : { ...headers, [SEVERITY_HEADER]: severity })
   } catch {
     // It cannot even be read, be it no object or one whose getters throw; that is said best where events are made.
     return input
   }
 }
 
-function withHeader(input: TrackInput, severity: string): TrackInput {
+function having(input: TrackInput, headers: TrackInput['headers']): TrackInput {
   return {
     type: input.type,
     channel: input.channel,
@@ -53,6 +70,6 @@ function withHeader(input: TrackInput, severity: string): TrackInput {
     occurredAt: input.occurredAt,
     expiresAt: input.expiresAt,
     source: input.source,
-    headers: { ...input.headers, [SEVERITY_HEADER]: severity },
+    headers,
   }
 }

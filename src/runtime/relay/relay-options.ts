@@ -6,6 +6,7 @@ import type { Sink } from '../../ports/sink.ts'
 import type { ConsumerOptions } from '../consumer/consumer-options.ts'
 import type { HandlerContext } from '../consumer/handler-context.ts'
 import { port } from '../option-rules.ts'
+import { isSame } from '../share.ts'
 
 /** Resolves when the far side has confirmed the event; throwing is a failure. */
 export type HandOver = (event: LazaretEvent, context: HandlerContext) => unknown
@@ -39,7 +40,7 @@ const rules = {
 }
 
 const relations: Relations<typeof rules> = ({ from, to, channel, toChannel = channel }, fault) => {
-  if (to === from && toChannel === channel)
+  if (isSame(to, from) && toChannel === channel)
     fault('to', `give another broker, or another toChannel: events would come back to channel '${channel}'`)
 }
 

@@ -2,7 +2,9 @@ import { classify } from '../../core/failure/classify.ts'
 import { type Failure, saysDependencyIsSick } from '../../core/failure/failure.ts'
 import { RateLimitedError } from '../../core/limit/errors.ts'
 import { decideRetry } from '../../core/retry/decide.ts'
+import { endStep, quietly, runIn } from '../../ports/following.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
+import type { Step, Tracing, Trail } from '../../ports/tracing.ts'
 import { AttemptContext } from '../attempt-context.ts'
 import type { Deadline } from '../deadlines.ts'
 import type { LimitedTurn, PendingTurn, RetryTurn } from '../fleet/fleet-turns.ts'
@@ -15,6 +17,7 @@ import type { ResilientPolicy } from './resilient-options.ts'
 interface Trouble {
   readonly thrown: unknown
   readonly failure: Failure
+  readonly endedAt: number
   /** The wait that followed it. */
   readonly delayMs: number
 }
@@ -41,6 +44,9 @@ export class Call<A extends unknown[], R> implements Deadline {
   private startedAt = 0
   private trouble: Trouble | undefined = undefined
   private context: AttemptContext | undefined = undefined
+  /** Where the call is followed, if what it is part of is. */
+  private trail: Trail | undefined = undefined
+  private step: Step | undefined = undefined
   private readonly policy: ResilientPolicy
   private readonly fn: (...args: A) => R | PromiseLike<R>
   private readonly args: A
@@ -77,6 +83,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.startedAt = now
     policy.budget?.recordCall(now)
     policy.retryLimit?.join()
+    if (policy.tracing !== undefined) this.trail = trailOf(policy.tracing, policy)
     this.try(now)
   }
 
@@ -111,7 +118,8 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.awaited = attempt
     lane?.start(this, now)
     try {
-      const result = this.policy.passContext ? this.withContext(attempt) : this.fn(...this.args)
+      const result =
+        attempt === 1 || this.trail === undefined ? this.run(attempt) : this.follow(this.trail, now)
       if (isPromiseLike(result)) {
         result.then(
           value => this.won(attempt, value),
@@ -121,6 +129,18 @@ export class Call<A extends unknown[], R> implements Deadline {
     } catch (thrown) {
       this.lost(attempt, thrown)
     }
+  }
+
+  private run(attempt: number): R | PromiseLike<R> {
+    return this.policy.passContext ? this.withContext(attempt) : this.fn(...this.args)
+  }
+
+  /** A retry. The first attempt is a step only if it fails: what works at once is told of by the caller's own. */
+  private follow(trail: Trail, now: number): R | PromiseLike<R> {
+    const { attempt } = this
+    const step = quietly(() => trail.attempt(attempt, now, this.trouble))
+    this.step = step
+    return step === undefined ? this.run(attempt) : runIn(step, () => this.run(attempt))
   }
 
   private withContext(attempt: number): R | PromiseLike<R> {
@@ -133,6 +153,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.stopWaiting()
     const { name, breaker, clock, observer } = this.policy
     breaker?.succeeded(this.epoch)
+    if (this.step !== undefined) endStep(this.step)
     if (observer.callSucceeded)
       observe(observer, 'callSucceeded', {
         name,
@@ -167,6 +188,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     if (this.awaited !== 0) {
       this.stopWaiting()
       this.policy.breaker?.settle(this.epoch, 'ignored', this.policy.clock.now())
+      quietly(() => this.step?.takenBack())
     }
     this.end(reason)
     context?.abort(reason)
@@ -178,13 +200,14 @@ export class Call<A extends unknown[], R> implements Deadline {
     const { name, clock, random, observer, retry, budget, breaker } = this.policy
     const now = clock.now()
     const failure = classify(thrown, { rules: this.policy.classify, now })
+    if (this.trail !== undefined) this.tell(this.trail, failure, now)
     if (observer.timedOut && thrown instanceof TimeoutError)
       observe(observer, 'timedOut', { name, attempt, timeoutMs: thrown.timeoutMs })
     if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
     breaker?.settle(this.epoch, saysDependencyIsSick(failure) ? 'failure' : 'ignored', now)
 
     const previousDelayMs = this.trouble?.delayMs ?? 0
-    this.trouble = { thrown, failure, delayMs: 0 }
+    this.trouble = { thrown, failure, endedAt: now, delayMs: 0 }
     const elapsedMs = now - this.startedAt
     const decision = decideRetry(retry, { failure, attempt, elapsedMs, previousDelayMs }, random)
     if (decision.action === 'give-up') throw this.gaveUp(decision.reason)
@@ -193,12 +216,17 @@ export class Call<A extends unknown[], R> implements Deadline {
       throw this.gaveUp('retry_budget')
     }
     const { delayMs, delayFrom } = decision
-    this.trouble = { thrown, failure, delayMs }
+    this.trouble = { thrown, failure, endedAt: now, delayMs }
     if (observer.retryScheduled)
       observe(observer, 'retryScheduled', { name, attempt: attempt + 1, delayMs, delayFrom })
     await sleep(clock, delayMs, signal)
     await this.waitForTurn()
     this.try(clock.now())
+  }
+
+  private tell(trail: Trail, failure: Failure, now: number): void {
+    if (this.step !== undefined) endStep(this.step, failure)
+    else quietly(() => trail.failed(this.attempt, this.startedAt, now, failure))
   }
 
   private async waitForTurn(): Promise<void> {
@@ -259,6 +287,14 @@ export class Call<A extends unknown[], R> implements Deadline {
   private end(reason: unknown): void {
     this.signal?.removeEventListener('abort', this)
     this.reject(reason)
+  }
+}
+
+function trailOf(tracing: Tracing, policy: ResilientPolicy): Trail | undefined {
+  try {
+    return tracing.call(policy)
+  } catch {
+    return undefined
   }
 }
 

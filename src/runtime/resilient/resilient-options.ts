@@ -8,8 +8,10 @@ import { type BudgetOptions, budgetRule } from '../../core/retry/budget.ts'
 import { type RetryOptions, type RetryPolicy, retryRule } from '../../core/retry/policy.ts'
 import { noRetry } from '../../core/retry/presets.ts'
 import type { Clock } from '../../ports/clock.ts'
+import { tracingRule } from '../../ports/following.ts'
 import type { Observer } from '../../ports/observer.ts'
 import { systemClock, systemRandom } from '../../ports/system-clock.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import { Breaker } from '../breaker.ts'
 import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
 import {
@@ -40,6 +42,8 @@ export interface ResilientOptions {
   /** Adds an AttemptContext behind the function's own arguments. */
   readonly passContext?: boolean | undefined
   readonly observer?: Observer | undefined
+  /** Tells of attempts and waits where the caller's trace is kept, such as `otelTracing()` of `lazaret/otel` [none]. */
+  readonly tracing?: Tracing | undefined
   readonly clock?: Clock | undefined
   readonly random?: Random | undefined
 }
@@ -58,6 +62,7 @@ export interface ResilientPolicy {
   /** Reading the clock is a large part of what a call costs, so it is read only when a policy needs it. */
   readonly readsClock: boolean
   readonly observer: Observer
+  readonly tracing: Tracing | undefined
   readonly clock: Clock
   readonly random: Random
 }
@@ -75,6 +80,7 @@ const rules = {
   classify: withDefault(failureRules, Object.freeze([])),
   passContext: withDefault(flag(), false),
   observer: optional(observerRule),
+  tracing: tracingRule,
   clock: optional(clockRule),
   random: optional(callable<Random>('give a function that returns a number from 0 up to 1')),
 }
@@ -103,9 +109,11 @@ export function resolveResilient(input: ResilientOptions, functionName: string):
         given.budget ||
         timeoutMs !== undefined ||
         observer.callSucceeded ||
+        given.tracing ||
         retry.maxElapsedMs !== undefined,
     ),
     observer,
+    tracing: given.tracing,
     clock,
     random,
   }

@@ -3,12 +3,11 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { reasonText } from '../../core/dead-letter/reason.ts'
+import { traceContextOf } from '../../core/event/trace-context.ts'
 import type { Json } from '../schema/common.ts'
 import type { Grouping, LetterDetail, LetterEvent, LetterSummary } from '../schema/letters.ts'
 import { cyclesView } from './cycles.ts'
 import { iso, isoOr } from './times.ts'
-
-const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/
 
 export function letterSummary(store: string, letter: DeadLetter, masks: Masks): LetterSummary {
   const { id, channel, handler, state, event, cycle, replays, replayId, release, host } = letter
@@ -50,7 +49,6 @@ export function letterStory(
   masks: Masks,
 ): Omit<LetterDetail, 'destination' | 'audit'> {
   const { event, origin, detail, job, droppedCycles, cycle } = letter
-  const [, traceId] = TRACEPARENT.exec(event.headers['traceparent'] ?? '') ?? []
   return {
     ...letterSummary(store, letter, masks),
     reasonText: reasonText(cycle.reason),
@@ -61,7 +59,7 @@ export function letterStory(
     job,
     cycles: cyclesView(letter, masks),
     droppedCycles,
-    traceId,
+    traceId: traceContextOf(event)?.traceId,
   }
 }
 

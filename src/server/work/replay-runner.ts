@@ -2,6 +2,7 @@ import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/l
 import type { Cancel } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Replay, ReplayCounts } from '../../ports/replays.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import { ReplayRefusedError } from '../../replay/errors.ts'
 import { gatherLateOutcomes } from '../../replay/outcomes.ts'
 import type { Surroundings } from '../../replay/plan.ts'
@@ -20,6 +21,7 @@ export interface RunnerOptions {
   readonly owner: string
   readonly targetOf: (named: NamedStore) => ReplayTarget | undefined
   readonly observer: Observer
+  readonly tracing: Tracing | undefined
   readonly onChange: () => void
   readonly onError: (error: unknown) => void
 }
@@ -75,13 +77,14 @@ export class ReplayRunner {
   }
 
   async #run(named: NamedStore, id: string, target: ReplayTarget): Promise<void> {
-    const { around, owner, observer, onChange, onError } = this.#options
+    const { around, owner, observer, tracing, onChange, onError } = this.#options
     try {
       await runReplay(named.store, id, {
         target,
         around,
         owner,
         observer,
+        tracing,
         signal: this.#stop.signal,
         onProgress: (replay, counts) => this.#progress(id, replay, counts),
       })

@@ -2,6 +2,7 @@ import { purgeLetters } from '../../operations/purge.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Store } from '../../ports/store.ts'
+import type { Tracing } from '../../ports/tracing.ts'
 import { type AutomaticReplayOptions, onSchedule, replayAutomatically } from '../../replay/automatic.ts'
 import type { Surroundings } from '../../replay/plan.ts'
 import type { ReplayTarget } from '../../replay/runner.ts'
@@ -20,6 +21,7 @@ interface Around {
   readonly owner: string
   readonly targetOf: (named: NamedStore) => ReplayTarget | undefined
   readonly observer?: Observer | undefined
+  readonly tracing: Tracing | undefined
   readonly onError: (error: unknown) => void
 }
 
@@ -38,7 +40,7 @@ export function startSchedules(options: ScheduleOptions, around: Around): () => 
 function startOf(
   named: NamedStore,
   { automaticReplay, cleanup, retentionMs }: ScheduleOptions,
-  { around, owner, targetOf, observer, onError }: Around,
+  { around, owner, targetOf, observer, tracing, onError }: Around,
   signal: AbortSignal,
 ): () => Promise<void> {
   const { store } = named
@@ -46,7 +48,7 @@ function startOf(
   const endReplay =
     automaticReplay === undefined || target === undefined
       ? undefined
-      : replayAutomatically({ ...automaticReplay, store, target, around, owner, observer, onError })
+      : replayAutomatically({ ...automaticReplay, store, target, around, owner, observer, tracing, onError })
   const cleaning =
     cleanup &&
     onSchedule(cleanup.cron, { around, onError, turn: { ledger: store.ledger, what: CLEANER } }, signal, () =>

@@ -12,6 +12,7 @@ import type {
   Subscription,
 } from '../../../ports/broker.ts'
 import { BrokerClosedError } from '../../../ports/broker-errors.ts'
+import { publishIn } from '../../../ports/following.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
 import { isPgQueryable, type PgQueryable } from '../client.ts'
 import type { PostgresSettings } from '../options.ts'
@@ -98,9 +99,13 @@ export class PostgresOutbox implements Broker {
     const inputs = Array.isArray(input) ? (input as readonly EventInput[]) : [input as EventInput]
     const { clock, limits, codec } = this.#settings
     const sources = { now: clock.now(), newId: this.#newId, limits }
-    const events = inputs.map(each => createEvent(each, sources))
+    let events: readonly LazaretEvent[] = inputs.map(each => createEvent(each, sources))
     const told = this.#notices.of(channelsOf(events))
-    if (events.length > 0) await writeEvents(tx, 'enqueue', { events, generation, told }, codec.events)
+    const write = (followed: readonly LazaretEvent[]) => {
+      events = followed
+      return writeEvents(tx, 'enqueue', { events, generation, told }, codec.events)
+    }
+    if (events.length > 0) await this.#followed(events, write)
     return Array.isArray(input) ? events : events[0]!
   }
 
@@ -110,7 +115,9 @@ export class PostgresOutbox implements Broker {
     const { pool, codec } = this.#settings
     const channels = channelsOf(events)
     const told = this.#notices.of(channels)
-    await publishEvents(pool, { events, generation: 0, told }, codec.events)
+    await this.#followed(events, followed =>
+      publishEvents(pool, { events: followed, generation: 0, told }, codec.events),
+    )
     for (const channel of channels) this.#desk.wakeChannel(channel)
   }
 
@@ -156,6 +163,14 @@ export class PostgresOutbox implements Broker {
   close(): Promise<void> {
     this.#closing ??= this.#desk.close().finally(() => this.#notices.stop())
     return this.#closing
+  }
+
+  #followed(
+    events: readonly LazaretEvent[],
+    handOver: (events: readonly LazaretEvent[]) => Promise<void>,
+  ): Promise<void> {
+    const { tracing } = this.#settings
+    return tracing === undefined ? handOver(events) : publishIn(tracing, this.name, events, handOver)
   }
 
   #requireOpen(): void {

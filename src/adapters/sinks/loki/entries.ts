@@ -1,9 +1,9 @@
 import { encodeBase64 } from '../../../core/event/base64.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isBytes } from '../../../core/event/plain.ts'
+import { traceContextOf } from '../../../core/event/trace-context.ts'
 import { EventTooLargeError } from '../errors.ts'
 import type { Piece } from '../sending/portions.ts'
-import { traceContextOf } from '../trace-context.ts'
 import type { Labels } from './labels.ts'
 import { nanosOf, nanosText } from './timestamp.ts'
 

@@ -1,7 +1,7 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isBytes } from '../../../core/event/plain.ts'
+import { traceContextOf } from '../../../core/event/trace-context.ts'
 import { type Severity, severityOf, severityText } from '../severity.ts'
-import { traceContextOf } from '../trace-context.ts'
 import type { OtlpLogRecord } from './exporter.ts'
 
 export type OtlpAttribute = string | number | boolean

@@ -1,0 +1,54 @@
+import { type Context, context, ROOT_CONTEXT, type Tracer, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
+import { otelTracing } from '../../src/adapters/otel/index.ts'
+import type { Tracing } from '../../src/ports/tracing.ts'
+
+const SAMPLED = 0.01
+const SUCCESS = 0
+
+/** Takes spans and does nothing with them: what sending them costs is the exporter's. */
+const nowhere: SpanExporter = {
+  export: (_spans, done) => done({ code: SUCCESS }),
+  shutdown: async () => {},
+}
+
+export interface SampledTracing {
+  readonly tracing: Tracing
+  /** The contexts of so many requests, of which the sampler keeps one in a hundred. */
+  requests(count: number): readonly Context[]
+  close(): Promise<void>
+}
+
+/** The SDK of OpenTelemetry as a busy service has it: one trace in a hundred is kept. */
+export function sampledTracing(): SampledTracing {
+  const sampler = new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(SAMPLED) })
+  const provider = new TracerProvider({
+    sampler,
+    spanProcessors: [new BatchSpanProcessor({ exporter: nowhere })],
+  })
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  const tracer = provider.getTracer('bench')
+  return {
+    tracing: otelTracing({ tracerProvider: provider }),
+    requests: count => Array.from({ length: count }, (_, index) => requestOf(tracer, index % 100 === 0)),
+    async close() {
+      await provider.shutdown()
+      context.disable()
+    },
+  }
+}
+
+/** Asked until the sampler says so: exactly one in a hundred, and not sometimes none. */
+function requestOf(tracer: Tracer, isKept: boolean): Context {
+  for (;;) {
+    const span = tracer.startSpan('request')
+    if (span.isRecording() === isKept) return trace.setSpan(ROOT_CONTEXT, span)
+  }
+}

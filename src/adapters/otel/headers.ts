@@ -1,0 +1,47 @@
+import { createTraceState, type SpanContext } from '@opentelemetry/api'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import {
+  formatTraceparent,
+  parseTraceparent,
+  TRACEPARENT,
+  TRACESTATE,
+  type TraceContext,
+} from '../../core/event/trace-context.ts'
+
+type Headers = LazaretEvent['headers']
+
+/** The context in headers, or undefined. Whatever else strangers have written there is left where it is. */
+export function contextIn(headers: Headers): SpanContext | undefined {
+  const found = parseTraceparent(headers[TRACEPARENT])
+  return found && remote(found, headers[TRACESTATE])
+}
+
+/** The context of the life that a replay repeats: told by a header of its own, or not yet replaced. */
+export function originalIn(headers: Headers): SpanContext | undefined {
+  const original = parseTraceparent(headers[REPLAY_HEADERS.originalTraceparent] ?? headers[TRACEPARENT])
+  return original && remote(original)
+}
+
+function remote({ traceId, spanId, traceFlags }: TraceContext, state?: string): SpanContext {
+  return state === undefined
+    ? { traceId, spanId, traceFlags, isRemote: true }
+    : { traceId, spanId, traceFlags, isRemote: true, traceState: createTraceState(state) }
+}
+
+/** The headers with a context in place of the one they have, if any. */
+export function withContext(headers: Headers | undefined, at: SpanContext): Headers {
+  const { [TRACESTATE]: _state, ...rest } = headers ?? {}
+  const state = at.traceState?.serialize()
+  const own = state === undefined || state === '' ? undefined : { [TRACESTATE]: state }
+  return { ...rest, [TRACEPARENT]: formatTraceparent(at), ...own }
+}
+
+export function isReplay(headers: Headers): boolean {
+  return headers[REPLAY_HEADERS.replayed] !== undefined
+}
+
+/** A replay that has its own trace already. */
+export function hasOwnTrace(headers: Headers): boolean {
+  return headers[REPLAY_HEADERS.originalTraceparent] !== undefined
+}

@@ -1,0 +1,3 @@
+export { otelMetrics } from './metrics.ts'
+export type { OtelMetricsOptions, OtelTracingOptions } from './options.ts'
+export { otelTracing } from './tracing.ts'

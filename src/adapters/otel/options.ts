@@ -1,0 +1,60 @@
+import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
+import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
+import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import { oneOf, optional, text, that, withDefault } from '../../core/options/rules.ts'
+
+export interface OtelTracingOptions {
+  /** [the one that is registered with OpenTelemetry, now or later] */
+  readonly tracerProvider?: TracerProvider | undefined
+  /** Hide secrets in the messages of failures [the built-in ones]. */
+  readonly masks?: Masks | undefined
+  /**
+   * What becomes of events whose sender does not keep their trace. `pass`: they are handled in that trace and nothing is
+   * recorded, whatever the sampler would say, which costs next to nothing. `ask`: the sampler decides each time ['pass'].
+   */
+  readonly unsampled?: 'pass' | 'ask' | undefined
+}
+
+const tracingRules = {
+  tracerProvider: optional(
+    that(isTracerProvider, 'give a tracer provider with getTracer(), or leave it out for the registered one'),
+  ),
+  masks: withDefault(that(isMasks, 'give masks of createMasks'), DEFAULT_MASKS),
+  unsampled: withDefault(oneOf('pass', 'ask'), 'pass'),
+}
+
+export type TracingSettings = Resolved<typeof tracingRules>
+
+export function resolveTracing(options: OtelTracingOptions | undefined): TracingSettings {
+  return resolveOptions('otelTracing', tracingRules, options)
+}
+
+export interface OtelMetricsOptions {
+  /** [the one that is registered with OpenTelemetry when this is called] */
+  readonly meterProvider?: MeterProvider | undefined
+  /** What every name begins with ['lazaret_']. */
+  readonly prefix?: string | undefined
+}
+
+const metricsRules = {
+  meterProvider: optional(
+    that(isMeterProvider, 'give a meter provider with getMeter(), or leave it out for the registered one'),
+  ),
+  prefix: withDefault(text({ maxLength: 100 }), 'lazaret_'),
+}
+
+export function resolveMetrics(options: OtelMetricsOptions | undefined): Resolved<typeof metricsRules> {
+  return resolveOptions('otelMetrics', metricsRules, options)
+}
+
+function isTracerProvider(value: unknown): value is TracerProvider {
+  return typeof (value as Partial<TracerProvider> | null)?.getTracer === 'function'
+}
+
+function isMeterProvider(value: unknown): value is MeterProvider {
+  return typeof (value as Partial<MeterProvider> | null)?.getMeter === 'function'
+}
+
+function isMasks(value: unknown): value is Masks {
+  return typeof (value as Partial<Masks> | null)?.maskText === 'function'
+}

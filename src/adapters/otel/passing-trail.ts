@@ -1,0 +1,73 @@
+import {
+  type Context,
+  context,
+  INVALID_SPAN_CONTEXT,
+  ROOT_CONTEXT,
+  type Span,
+  trace,
+} from '@opentelemetry/api'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import type { Step, Trail } from '../../ports/tracing.ts'
+import { contextIn } from './headers.ts'
+
+/** The key that spans are kept under, as the API asks for it. */
+const SPAN_KEY = askedKey()
+
+/**
+ * For what nobody keeps: it runs in its trace, so that all it begins is not kept either, and nothing is told. There is
+ * one for almost every event, so it is its own step and its own context, with plain fields, and reads the headers only
+ * when somebody asks for the span; a context of the API copies a map.
+ */
+export class PassingTrail implements Trail, Step, Context {
+  private readonly headers: LazaretEvent['headers']
+  private span: Span | undefined = undefined
+
+  constructor(headers: LazaretEvent['headers']) {
+    this.headers = headers
+  }
+
+  attempt(): Step {
+    return this
+  }
+
+  run(work: () => void): void {
+    context.with(this, work)
+  }
+
+  failed(): void {}
+  dead(): void {}
+  end(): void {}
+  takenBack(): void {}
+
+  getValue(key: symbol): unknown {
+    return key === SPAN_KEY ? this.asked() : undefined
+  }
+
+  /** Whoever puts more into it gets a context of the API. */
+  setValue(key: symbol, value: unknown): Context {
+    return trace.setSpan(ROOT_CONTEXT, this.asked()).setValue(key, value)
+  }
+
+  deleteValue(key: symbol): Context {
+    return key === SPAN_KEY ? ROOT_CONTEXT : this
+  }
+
+  private asked(): Span {
+    this.span ??= trace.wrapSpanContext(contextIn(this.headers) ?? INVALID_SPAN_CONTEXT)
+    return this.span
+  }
+}
+
+function askedKey(): symbol | undefined {
+  let asked: symbol | undefined
+  const curious: Context = {
+    getValue(key) {
+      asked = key
+      return undefined
+    },
+    setValue: () => curious,
+    deleteValue: () => curious,
+  }
+  trace.getSpan(curious)
+  return asked
+}

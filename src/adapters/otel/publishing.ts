@@ -1,0 +1,148 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  isSpanContextValid,
+  type Link,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import { formatTraceparent, isSampled } from '../../core/event/trace-context.ts'
+import type { Publishing, Step } from '../../ports/tracing.ts'
+import { eventAttributes, MESSAGING, replayAttributes } from './attributes.ts'
+import { contextIn, hasOwnTrace, isReplay, originalIn, withContext } from './headers.ts'
+import { SpanStep } from './span-step.ts'
+
+/** A span has no use for more: a batch may be of any size. */
+export const MOST_LINKS = 64
+
+export interface PublishTools {
+  readonly tracer: Tracer
+  readonly masks: Masks
+  /** Whether what is not sampled is left to the sampler all the same. */
+  readonly asksAlways: boolean
+}
+
+/** An event to be published, and what its headers say. */
+interface Outgoing {
+  readonly event: LazaretEvent
+  /** To be replayed: it gets a context, and leads back to this one, if it is known. */
+  readonly repeats: boolean
+  /** What it belongs to, or led back to. */
+  readonly known: SpanContext | undefined
+}
+
+/** Begins to hand events to a broker; undefined when that is being followed already, further out. */
+export function beginPublish(
+  events: readonly LazaretEvent[],
+  system: string,
+  tools: PublishTools,
+): Publishing | undefined {
+  const active = trace.getSpanContext(context.active())
+  const outgoing = events.map(outgoingOf)
+  if (outgoing.every(({ known, repeats }) => !repeats && known !== undefined && isAt(known, active)))
+    return undefined
+  const isReplayed = outgoing.every(({ repeats }) => repeats)
+  const parent = isReplayed ? ROOT_CONTEXT : parentOf(outgoing, active)
+  const parentSpan = trace.getSpanContext(parent)
+  if (parentSpan !== undefined && !isSampled(parentSpan) && !tools.asksAlways)
+    return new Passing(outgoing.map(each => sent(each, parentSpan)))
+  const isContextUsed = outgoing.some(({ repeats, known }) => repeats || known === undefined)
+  const { name, attributes } = namedAfter(events, system)
+  const span = tools.tracer.startSpan(
+    name,
+    {
+      kind: isContextUsed ? SpanKind.PRODUCER : SpanKind.CLIENT,
+      links: linksOf(outgoing.map(({ known }) => known)),
+      attributes: isReplayed && events.length === 1 ? replayAttributes(events[0]!.headers) : {},
+    },
+    parent,
+  )
+  if (span.isRecording()) span.setAttributes(attributes())
+  const at = span.spanContext()
+  const step = new SpanStep(span, trace.setSpan(context.active(), span), tools.masks)
+  return followed(step, isSpanContextValid(at) ? outgoing.map(each => sent(each, at)) : events)
+}
+
+export function linksOf(contexts: readonly (SpanContext | undefined)[]): Link[] {
+  const links: Link[] = []
+  for (const at of contexts) {
+    if (links.length >= MOST_LINKS) break
+    if (at !== undefined) links.push({ context: at })
+  }
+  return links
+}
+
+function outgoingOf(event: LazaretEvent): Outgoing {
+  const { headers } = event
+  const repeats = isReplay(headers) && !hasOwnTrace(headers)
+  return { event, repeats, known: repeats ? originalIn(headers) : contextIn(headers) }
+}
+
+/** Whoever publishes; or, where nobody is known to, the trace that the one event brings along. */
+function parentOf(outgoing: readonly Outgoing[], active: SpanContext | undefined): Context {
+  const [first] = outgoing
+  const isLone = active === undefined && outgoing.length === 1 && first?.known !== undefined
+  return isLone ? trace.setSpanContext(ROOT_CONTEXT, first.known!) : context.active()
+}
+
+function isAt(one: SpanContext, other: SpanContext | undefined): boolean {
+  return one.spanId === other?.spanId && one.traceId === other.traceId
+}
+
+/** What has a context keeps it: it is where the event came from. A replay gets a new one, and keeps the old beside it. */
+function sent({ event, repeats, known }: Outgoing, at: SpanContext): LazaretEvent {
+  if (!repeats) return known === undefined ? { ...event, headers: withContext(event.headers, at) } : event
+  const headers = withContext(event.headers, at)
+  if (known === undefined) return { ...event, headers }
+  return { ...event, headers: { ...headers, [REPLAY_HEADERS.originalTraceparent]: formatTraceparent(known) } }
+}
+
+function namedAfter(
+  events: readonly LazaretEvent[],
+  system: string,
+): { readonly name: string; readonly attributes: () => Attributes } {
+  const [first] = events
+  const channel = events.every(event => event.channel === first?.channel) ? first?.channel : undefined
+  return {
+    name: channel === undefined ? 'send' : `send ${channel}`,
+    attributes: () => ({
+      [MESSAGING.system]: system,
+      [MESSAGING.operationName]: 'send',
+      [MESSAGING.operationType]: 'send',
+      ...(channel === undefined ? {} : { [MESSAGING.destination]: channel }),
+      ...(events.length === 1 ? eventAttributes(first!) : { [MESSAGING.batchCount]: events.length }),
+    }),
+  }
+}
+
+function followed(step: SpanStep, events: readonly LazaretEvent[]): Publishing {
+  return {
+    events,
+    run: work => step.run(work),
+    end: failure => step.end(failure),
+    takenBack: () => step.takenBack(),
+  }
+}
+
+/** Nobody keeps the trace: the events only carry it on. */
+class Passing implements Publishing, Step {
+  readonly events: readonly LazaretEvent[]
+
+  constructor(events: readonly LazaretEvent[]) {
+    this.events = events
+  }
+
+  run(work: () => void): void {
+    work()
+  }
+
+  end(): void {}
+  takenBack(): void {}
+}

@@ -1,0 +1,139 @@
+import {
+  context,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { isSampled, looksUnsampled, TRACEPARENT } from '../../core/event/trace-context.ts'
+import type { Protected, Publishing, Station, Step, Tracing, Trail } from '../../ports/tracing.ts'
+import { eventAttributes, MESSAGING, replayAttributes } from './attributes.ts'
+import { contextIn, hasOwnTrace, isReplay, originalIn, withContext } from './headers.ts'
+import { type OtelTracingOptions, resolveTracing } from './options.ts'
+import { PassingTrail } from './passing-trail.ts'
+import { planOfCall, planOfStation } from './places.ts'
+import { beginPublish, linksOf, MOST_LINKS } from './publishing.ts'
+import { SpanStep } from './span-step.ts'
+import { SpanTrail, type TrailPlan } from './trail.ts'
+
+const SCOPE = 'lazaret'
+const NOTHING = Object.freeze({})
+const nothing = () => NOTHING
+
+/**
+ * Tracing through the API of OpenTelemetry. It follows the semantic conventions for messaging, and makes spans with
+ * whatever SDK is registered; without one it does nothing.
+ */
+export function otelTracing(options?: OtelTracingOptions): Tracing {
+  return new OtelTracing(options)
+}
+
+class OtelTracing implements Tracing {
+  readonly #tracer: Tracer
+  readonly #masks: Masks
+  readonly #asksAlways: boolean
+  readonly #stations = new WeakMap<Station, TrailPlan>()
+  readonly #calls = new WeakMap<Protected, TrailPlan>()
+  /** Much is tracked in one span. */
+  #latest: { readonly at: SpanContext; readonly headers: LazaretEvent['headers'] } | undefined
+
+  constructor(options: OtelTracingOptions | undefined) {
+    const { tracerProvider = trace.getTracerProvider(), masks, unsampled } = resolveTracing(options)
+    this.#tracer = tracerProvider.getTracer(SCOPE)
+    this.#masks = masks
+    this.#asksAlways = unsampled === 'ask'
+  }
+
+  publish(events: readonly LazaretEvent[], system: string): Publishing | undefined {
+    if (events.length === 0) return undefined
+    return beginPublish(events, system, this.#tools)
+  }
+
+  follow(event: LazaretEvent, at: Station): Trail {
+    const { headers } = event
+    const header = headers[TRACEPARENT]
+    if (header !== undefined && looksUnsampled(header) && this.#passes(headers))
+      return new PassingTrail(headers)
+    const isAgain = isReplay(headers)
+    const current = isAgain && !hasOwnTrace(headers) ? undefined : contextIn(headers)
+    return new SpanTrail(this.#planOf(at), {
+      parent: current && trace.setSpanContext(ROOT_CONTEXT, current),
+      links: isAgain ? linksOf([originalIn(headers)]) : [],
+      attributes: () => eventAttributes(event),
+      forSampler: isAgain ? replayAttributes(headers) : NOTHING,
+    })
+  }
+
+  call(what: Protected): Trail | undefined {
+    const active = context.active()
+    if (!trace.getSpan(active)?.isRecording()) return undefined
+    let plan = this.#calls.get(what)
+    if (plan === undefined) {
+      plan = planOfCall(what.name, this.#tools)
+      this.#calls.set(what, plan)
+    }
+    return new SpanTrail(plan, { parent: active, links: [], attributes: nothing, forSampler: NOTHING })
+  }
+
+  write(batch: readonly LazaretEvent[], sink: string): Step | undefined {
+    const kept = keptContexts(batch)
+    const [first] = kept
+    if (first === undefined) return undefined
+    const name = `send ${sink}`
+    const parent = trace.setSpanContext(ROOT_CONTEXT, first)
+    const span = this.#tracer.startSpan(name, { kind: SpanKind.CLIENT, links: linksOf(kept) }, parent)
+    if (span.isRecording())
+      span.setAttributes({
+        [MESSAGING.system]: SCOPE,
+        [MESSAGING.operationName]: 'send',
+        [MESSAGING.operationType]: 'send',
+        [MESSAGING.destination]: sink,
+        [MESSAGING.batchCount]: batch.length,
+      })
+    return new SpanStep(span, trace.setSpan(context.active(), span), this.#masks)
+  }
+
+  context(): LazaretEvent['headers'] | undefined {
+    const at = trace.getSpanContext(context.active())
+    if (at === undefined) return undefined
+    if (this.#latest?.at === at) return this.#latest.headers
+    if (!isSpanContextValid(at)) return undefined
+    const headers = Object.freeze(withContext(undefined, at))
+    this.#latest = { at, headers }
+    return headers
+  }
+
+  /** A replay that was sent without tracing is no part of the trace it tells of. */
+  #passes(headers: LazaretEvent['headers']): boolean {
+    return !this.#asksAlways && (!isReplay(headers) || hasOwnTrace(headers))
+  }
+
+  get #tools() {
+    return { tracer: this.#tracer, masks: this.#masks, asksAlways: this.#asksAlways }
+  }
+
+  #planOf(at: Station): TrailPlan {
+    let plan = this.#stations.get(at)
+    if (plan === undefined) {
+      plan = planOfStation(at, this.#tools)
+      this.#stations.set(at, plan)
+    }
+    return plan
+  }
+}
+
+/** Of those events that somebody follows; most batches have none. */
+function keptContexts(batch: readonly LazaretEvent[]): SpanContext[] {
+  const kept: SpanContext[] = []
+  for (const { headers } of batch) {
+    const header = headers[TRACEPARENT]
+    if (header === undefined || looksUnsampled(header)) continue
+    const at = contextIn(headers)
+    if (at !== undefined && isSampled(at) && kept.push(at) >= MOST_LINKS) break
+  }
+  return kept
+}

@@ -1,0 +1,101 @@
+import {
+  type Attributes,
+  type Context,
+  type Link,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanKind,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { Failure } from '../../core/failure/failure.ts'
+import type { EndedAttempt, Step, Trail } from '../../ports/tracing.ts'
+import { OWN, tellDeath, tellFailure } from './attributes.ts'
+import { SpanStep } from './span-step.ts'
+
+/** What all spans of a trail have in common. */
+export interface TrailPlan {
+  readonly tracer: Tracer
+  readonly masks: Masks
+  readonly attempt: SpanPlan
+  readonly wait: SpanPlan
+  readonly dead: SpanPlan
+}
+
+export interface SpanPlan {
+  readonly name: string
+  readonly kind: SpanKind
+  readonly attributes: Attributes
+}
+
+/** What is known of the one event or call. */
+export interface Followed {
+  /** Undefined: nobody said which trace it belongs to, so its first attempt begins one. */
+  readonly parent: Context | undefined
+  readonly links: Link[]
+  /** Only asked of spans that are recorded. */
+  readonly attributes: () => Attributes
+  /** For the sampler, before it is known whether a span is recorded. */
+  readonly forSampler: Attributes
+}
+
+/** The spans of what is followed: siblings, because what they have in common is all that survives a restart. */
+export class SpanTrail implements Trail {
+  readonly #plan: TrailPlan
+  readonly #followed: Followed
+  #parent: Context | undefined
+
+  constructor(plan: TrailPlan, followed: Followed) {
+    this.#plan = plan
+    this.#followed = followed
+    this.#parent = followed.parent
+  }
+
+  attempt(number: number, startedAt: number, previous: EndedAttempt | undefined): Step {
+    const span = this.#start(this.#plan.attempt)
+    const within = trace.setSpan(this.#parent ?? ROOT_CONTEXT, span)
+    this.#parent ??= within
+    if (span.isRecording()) span.setAttribute(OWN.attempt, number)
+    if (previous?.endedAt !== undefined) this.#waited(previous.endedAt, startedAt, previous.delayMs, number)
+    return new SpanStep(span, within, this.#plan.masks)
+  }
+
+  failed(number: number, startedAt: number, endedAt: number, failure: Failure): void {
+    const span = this.#start(this.#plan.attempt, startedAt)
+    if (span.isRecording()) {
+      span.setAttribute(OWN.attempt, number)
+      tellFailure(span, failure, this.#plan.masks)
+    }
+    span.end(Math.max(startedAt, endedAt))
+  }
+
+  dead(letter: DeadLetter, now: number): void {
+    const since = letter.updatedAt
+    const span = this.#start(this.#plan.dead, since)
+    if (span.isRecording()) tellDeath(span, letter, this.#plan.masks)
+    span.end(Math.max(since, now))
+  }
+
+  /** Known only now that it is over; the clocks of two processes may differ. */
+  #waited(since: number, until: number, delayMs: number | undefined, number: number): void {
+    const span = this.#start(this.#plan.wait, since)
+    if (span.isRecording()) {
+      span.setAttribute(OWN.attempt, number)
+      if (delayMs !== undefined) span.setAttribute(OWN.delayMs, delayMs)
+    }
+    span.end(Math.max(since, until))
+  }
+
+  #start({ name, kind, attributes }: SpanPlan, startTime?: number): Span {
+    const { links, forSampler } = this.#followed
+    const options = { kind, links, attributes: forSampler, ...(startTime === undefined ? {} : { startTime }) }
+    const span = this.#plan.tracer.startSpan(name, options, this.#parent ?? ROOT_CONTEXT)
+    if (span.isRecording()) {
+      span.setAttributes(attributes)
+      span.setAttributes(this.#followed.attributes())
+    }
+    return span
+  }
+}

@@ -1,0 +1,71 @@
+import type { AttemptRecord, DeadLetter } from '../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../core/event/event.ts'
+import type { Failure } from '../core/failure/failure.ts'
+
+/** Who handles events, and where they come from. */
+export interface Station {
+  /** The broker's name. */
+  readonly system: string
+  readonly channel: string
+  readonly handler: string
+}
+
+/** A protected function. */
+export interface Protected {
+  readonly name: string
+}
+
+/** Something that takes time and is under way. It is ended once, by one of the ways to end it. */
+export interface Step {
+  /** Calls the work once, at once, in the step's context: what it begins belongs to the step, also later. */
+  run(work: () => void): void
+  /** It is over, well unless there is a failure. Never tells of payloads. */
+  end(failure?: Failure): void
+  /** It was cut off and counts for nothing: the process is closing. */
+  takenBack(): void
+}
+
+/** Events being handed to a broker. */
+export interface Publishing extends Step {
+  /** The same events in the same order, with the context in their headers. These are the ones to hand over. */
+  readonly events: readonly LazaretEvent[]
+}
+
+/** When an attempt ended, and the wait that was chosen after it. */
+export type EndedAttempt = Pick<AttemptRecord, 'endedAt' | 'delayMs'>
+
+/** What one event, or one call, goes through. */
+export interface Trail {
+  /**
+   * A run begins. `previous` is the run right before it, if its end is known: it may have been in another process, and
+   * the time since then was spent waiting.
+   */
+  attempt(number: number, startedAt: number, previous: EndedAttempt | undefined): Step
+  /** A run has failed that was not taken for worth a step when it began. */
+  failed(number: number, startedAt: number, endedAt: number, failure: Failure): void
+  /** It was given up on, and the letter is where it is kept since just now. */
+  dead(letter: DeadLetter, now: number): void
+}
+
+/**
+ * Lets single events be followed from where they are sent, through every attempt and wait, to where they end. The
+ * context travels in the events' headers, as W3C Trace Context has it, so it survives brokers, stores and restarts.
+ *
+ * - `publish` begins to hand events to a broker. A replay, known by its headers, begins a trace of its own that leads
+ *   back to the one it repeats; what carries a context already keeps it.
+ * - `follow` takes up an event that has arrived at a handler, by its headers. What is no context is ignored.
+ * - `call` takes up a call of a protected function, if what it is part of is being followed.
+ * - `write` begins to write a batch to a sink, if any event of it is being followed.
+ * - `context` answers the context of whoever calls, as headers for an event; undefined when there is none. They may be
+ *   shared among events, so nobody changes them.
+ * - Whatever answers undefined has nothing to tell, and then nothing is asked of it.
+ * - All of it happens on the path of an event, so it does not wait; and what nobody keeps should cost next to nothing.
+ *   An implementation that throws changes nothing for the event: it is left out.
+ */
+export interface Tracing {
+  publish(events: readonly LazaretEvent[], system: string): Publishing | undefined
+  follow(event: LazaretEvent, at: Station): Trail | undefined
+  call(what: Protected): Trail | undefined
+  write(batch: readonly LazaretEvent[], sink: string): Step | undefined
+  context(): LazaretEvent['headers'] | undefined
+}

@@ -1,0 +1,57 @@
+import { resolveOptions } from '../core/options/resolve.ts'
+import type { Broker, BrokerCapabilities, QueueDepth } from '../ports/broker.ts'
+import { publishIn, tracingRule } from '../ports/following.ts'
+import type { Tracing } from '../ports/tracing.ts'
+import { port } from './option-rules.ts'
+import { standsFor } from './share.ts'
+
+const rules = { broker: port<Broker>('a broker', 'publish', 'subscribe', 'close'), tracing: tracingRule }
+
+/**
+ * The same broker, whose `publish` puts the trace of whoever publishes into the events. It stands for the one it is
+ * made of: consumers may use either, and whoever is the last to let go closes it.
+ */
+export function tracedBroker(broker: Broker, tracing: Tracing | undefined): Broker {
+  const given = resolveOptions('tracedBroker', rules, { broker, tracing })
+  if (given.tracing === undefined) return broker
+  return standsFor(new TracedBroker(broker, given.tracing), broker)
+}
+
+class TracedBroker implements Broker {
+  readonly #broker: Broker
+  readonly #tracing: Tracing
+  /** Only where the broker has it, because others look whether it is there. */
+  readonly deadLetterDepths?: (channel: string, handler: string) => Promise<readonly QueueDepth[]>
+
+  constructor(broker: Broker, tracing: Tracing) {
+    this.#broker = broker
+    this.#tracing = tracing
+    const depths = broker.deadLetterDepths
+    if (depths !== undefined) this.deadLetterDepths = (...of) => depths.call(broker, ...of)
+  }
+
+  get name(): string {
+    return this.#broker.name
+  }
+
+  get capabilities(): BrokerCapabilities {
+    return this.#broker.capabilities
+  }
+
+  publish(events: Parameters<Broker['publish']>[0]): Promise<void> {
+    const handOver: Broker['publish'] = followed => this.#broker.publish(followed)
+    return publishIn(this.#tracing, this.name, events, handOver)
+  }
+
+  subscribe(...how: Parameters<Broker['subscribe']>): ReturnType<Broker['subscribe']> {
+    return this.#broker.subscribe(...how)
+  }
+
+  letGo(...which: Parameters<Broker['letGo']>): Promise<void> {
+    return this.#broker.letGo(...which)
+  }
+
+  close(): Promise<void> {
+    return this.#broker.close()
+  }
+}
