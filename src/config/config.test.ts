@@ -48,6 +48,7 @@ server:
     - { name: bob, role: viewer, sha256: ${'b'.repeat(64)} }
   needsApproval: true
   rateLimit: { perSecond: 10 }
+  metricsPrefix: shop_
 `,
       { DATA: '/var/lib', KEY_1: KEY, KEY_2: KEY },
     )
@@ -72,6 +73,7 @@ server:
         tokens: [{ name: 'ann', role: 'admin' }, { name: 'bob' }],
         needsApproval: true,
         rateLimit: { perSecond: 10 },
+        metricsPrefix: 'shop_',
       },
     })
     expect(config.masks.maskText('account AC1234')).toBe('account ***')

@@ -1,3 +1,4 @@
+import { prefixRule } from '../core/metrics/prefix.ts'
 import { group } from '../core/options/resolve.ts'
 import { flag, integer, list, number, oneOf, optional, text, that } from '../core/options/rules.ts'
 import { entries, numeric, storeUrl, truth } from './rules.ts'
@@ -26,6 +27,7 @@ export const serverRule = group(
     readOnly: optional(truth(flag())),
     needsApproval: optional(truth(flag())),
     allowedHosts: optional(list(text({ maxLength: 253 }))),
+    metricsPrefix: optional(prefixRule),
     rateLimit: optional(
       group({
         perSecond: numeric(number({ min: 0, above: true, max: 1_000_000 })),
