@@ -3,6 +3,7 @@ import { buryMany, discard, MINUTE_MS, watchingWorld, watchOf } from '../../../t
 import { memoryStore } from '../../adapters/memory/store.ts'
 import type { QueueDepth } from '../../ports/broker.ts'
 import type { Collector } from '../../ports/collector.ts'
+import type { Store } from '../../ports/store.ts'
 
 describe('snapshots', () => {
   it('K7: have depth, oldest age, those over the limit, average retries and the errors of a channel', async () => {
@@ -178,7 +179,7 @@ describe('snapshots', () => {
 
   it('K7: are kept by the server where the store keeps none', async () => {
     const store = memoryStore()
-    const world = watchingWorld({ stores: { ...store, snapshots: undefined } })
+    const world = watchingWorld({ stores: { ...store, snapshots: undefined } as unknown as Store })
     await store.deadLetters.send(world.make.letter({ channel: 'orders' }))
     await world.ask('/healthz')
     await world.minute(3)
