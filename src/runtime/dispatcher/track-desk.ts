@@ -8,9 +8,9 @@ import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { LazaretError } from '../../core/failure/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
-import { observe } from '../observe.ts'
 import type { DispatcherLetters, Kept } from './dispatcher-letters.ts'
 import { EVERY_SINK } from './door.ts'
+import { observeAsOwn } from './own-context.ts'
 import type { TrackJournal } from './track-journal.ts'
 import { ACCEPTED, DELIVERED, type SinkOutcome, type SinkOutcomes, sameForAll } from './track-result.ts'
 import type { GiveUp, Tracked } from './tracked.ts'
@@ -69,14 +69,18 @@ export class TrackDesk {
 
   dropped({ type }: LazaretEvent, name: string, reason: Reason): void {
     const { observer } = this.#setup
-    if (observer.eventDropped) observe(observer, 'eventDropped', { name, type, reason })
+    if (observer.eventDropped) observeAsOwn(observer, 'eventDropped', { name, type, reason })
   }
 
   swallowed({ job }: TrackingScope, error: LazaretError, first: SinkOutcome | undefined): void {
     const { observer } = this.#setup
     if (!observer.trackingFailureSwallowed) return
     const { reason = 'tracking_failed_in_job', failure } = first ?? {}
-    observe(observer, 'trackingFailureSwallowed', { job, errorName: failure?.name ?? error.name, reason })
+    observeAsOwn(observer, 'trackingFailureSwallowed', {
+      job,
+      errorName: failure?.name ?? error.name,
+      reason,
+    })
   }
 
   finished(tracked: Tracked): void {
@@ -94,7 +98,7 @@ export class TrackDesk {
     const retryCount = Math.max(0, attemptCount - 1)
     const { save } = keeps({ name, payload, error, failure, handler, retryCount, event })
     if (!save && observer.letterFiltered)
-      observe(observer, 'letterFiltered', { channel, name: handler, reason })
+      observeAsOwn(observer, 'letterFiltered', { channel, name: handler, reason })
     return save
   }
 
