@@ -18,6 +18,7 @@ import type { Random } from '../core/random.ts'
 import type { Clock } from '../ports/clock.ts'
 import { clockRule, randomRule } from '../ports/clock-rules.ts'
 import type { Collector } from '../ports/collector.ts'
+import type { Logger } from '../ports/logger.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import type { Store } from '../ports/store.ts'
 import type { PlanRequest } from '../replay/plan-options.ts'
@@ -75,6 +76,8 @@ export interface ServerOptions {
   /** The folder of the console's files [the one of this package], or 'none'. */
   readonly consoleDir?: string | URL | undefined
   readonly extensions?: { readonly demo?: DemoControl | undefined } | undefined
+  /** Gets a line for each change of what the server does by itself: collecting, replays [none]. */
+  readonly logger?: Logger | undefined
   /** Is told what nobody foresaw. */
   readonly onError?: ((error: unknown) => void) | undefined
   readonly clock?: Clock | undefined
@@ -145,6 +148,7 @@ const rules = {
   extensions: withDefault(group({ demo: optional(that(isDemo, 'give state() and act()')) }), {
     demo: undefined,
   }),
+  logger: optional(that(isLogger, 'give a logger with debug(), info(), warn(), error()')),
   onError: withDefault(callable<(error: unknown) => void>(), () => {}),
   clock: clockRule,
   random: randomRule,
@@ -184,6 +188,12 @@ function isCollector(value: unknown): value is Collector {
 
 function isMasks(value: unknown): value is Masks {
   return isObject(value) && typeof value['maskText'] === 'function'
+}
+
+function isLogger(value: unknown): value is Logger {
+  return (
+    isObject(value) && ['debug', 'info', 'warn', 'error'].every(level => typeof value[level] === 'function')
+  )
 }
 
 function isTarget(value: unknown): value is ReplayTarget {

@@ -22,6 +22,7 @@ import { Federation } from './stores/federation.ts'
 import { Figures } from './stores/figures.ts'
 import { Background } from './work/background.ts'
 import { startCollecting } from './work/collecting.ts'
+import { ServerLog } from './work/log.ts'
 import { ReplayRunner } from './work/replay-runner.ts'
 import { startSchedules } from './work/schedules.ts'
 
@@ -118,8 +119,10 @@ function furnish(options: ServerOptions): Room {
     waysBack(collectors, broker === undefined ? replayTarget : { send: events => broker.publish(events) })
   const version = versionOfPackage()
   const work = { stores, around, owner: `server ${newId(clock.now()).slice(-12)}`, targetOf, onError }
+  const log = new ServerLog(given.logger)
   const runner = new ReplayRunner({
     ...work,
+    log,
     onChange: () => room.live.touch('replays', 'letters', 'groups'),
   })
   const room: Room = {
@@ -134,7 +137,7 @@ function furnish(options: ServerOptions): Room {
     live: new Live(clock, () => lookAt(room)),
     runner,
     background: new Background(runner, clock, () => {
-      const ends = [startSchedules(given, work), startCollecting(given.collectors, stores, clock)]
+      const ends = [startSchedules(given, work), startCollecting(given.collectors, stores, clock, log)]
       return async () => void (await Promise.all(ends.map(end => end())))
     }),
     around,

@@ -8,6 +8,7 @@ import type { serveFlags } from '../flags/common.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { jsonLine } from '../print/json.ts'
 import { chooseStore } from '../session.ts'
+import { stderrLogger } from '../stderr-logger.ts'
 
 export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<ExitCode> {
   const loaded = await loadConfig({ file: flags.config, cwd: io.cwd, env: io.env })
@@ -30,6 +31,7 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
       collectors: await openCollectors(config, io, onError),
       clock: io.clock,
       random: io.random,
+      logger: stderrLogger(io),
       onError,
     })
     try {

@@ -6,6 +6,7 @@ import { gatherLateOutcomes } from '../../replay/outcomes.ts'
 import type { Surroundings } from '../../replay/plan.ts'
 import { type ReplayTarget, runReplay } from '../../replay/runner.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
+import type { ServerLog } from './log.ts'
 
 /** Replays that lost their runner, here or elsewhere, are looked for so often. */
 const LOOK_EVERY_MS = 15_000
@@ -18,6 +19,7 @@ export interface RunnerOptions {
   readonly around: Surroundings
   readonly owner: string
   readonly targetOf: (named: NamedStore) => ReplayTarget | undefined
+  readonly log: ServerLog
   readonly onChange: () => void
   readonly onError: (error: unknown) => void
 }
@@ -73,15 +75,16 @@ export class ReplayRunner {
   }
 
   async #run(named: NamedStore, id: string, target: ReplayTarget): Promise<void> {
-    const { around, owner, onChange, onError } = this.#options
+    const { around, owner, log, onChange, onError } = this.#options
     try {
-      await runReplay(named.store, id, {
+      const replay = await runReplay(named.store, id, {
         target,
         around,
         owner,
         signal: this.#stop.signal,
-        onProgress: (replay, counts) => this.#progress(id, replay, counts),
+        onProgress: (replay, counts) => this.#progress(named, replay, counts),
       })
+      log.replayEnded(replay, named.name)
     } catch (error) {
       // Someone else runs it, and that is well.
       if (!(error instanceof ReplayRefusedError)) onError(error)
@@ -91,9 +94,11 @@ export class ReplayRunner {
     }
   }
 
-  #progress(id: string, { count }: Replay, { waiting, skipped, lost }: ReplayCounts): void {
+  #progress(named: NamedStore, { id, count }: Replay, { waiting, skipped, lost }: ReplayCounts): void {
     const run = this.#runs.get(id)
     if (run === undefined) return
+    // Only now it is known that nobody else has it.
+    if (run.sentSoFar === undefined) this.#options.log.replayRunning(id, named.name)
     const sent = count - waiting - skipped - lost
     const news = sent - (run.sentSoFar ?? sent)
     run.sentSoFar = sent
