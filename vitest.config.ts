@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     globalSetup: 'test/services/prepare.ts',
     testTimeout: 20_000,
-    env: COMPILE_CACHE_ENV,
+    env: { ...COMPILE_CACHE_ENV, LAZARET_TEST_POSTGRES_UNSYNCED: '1' },
     // Half of the time of the slow ones is waiting for a server; by itself it would leave a core idle.
     maxWorkers: '100%',
     sequence: { sequencer: LongestFirst },

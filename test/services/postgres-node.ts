@@ -11,6 +11,11 @@ import { freePorts } from './free-ports.ts'
 const run = promisify(execFile)
 const START_MS = 60_000
 const POLL_MS = 50
+/**
+ * Set for tests, which end processes and never the machine: what a killed server has written is there without a sync as
+ * well. Benchmarks and long campaigns run with it unset.
+ */
+const UNSYNCED = 'LAZARET_TEST_POSTGRES_UNSYNCED'
 
 /** Whom its processes belong to: Postgres refuses to run as root. Nothing to change for anybody else. */
 type Owner = { readonly uid: number; readonly gid: number } | undefined
@@ -79,7 +84,11 @@ export class PostgresNode {
 
   async #spawn(): Promise<ChildProcess> {
     const log = await open(join(this.folder, 'log'), 'a')
-    const settings = [`port=${this.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
+    const place = [`port=${this.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
+    const settings = [
+      ...place,
+      ...(process.env[UNSYNCED] === '1' ? ['fsync=off', 'full_page_writes=off'] : []),
+    ]
     const words = ['-D', join(this.folder, 'data'), ...settings.flatMap(setting => ['-c', setting])]
     const server = spawn(join(this.#binaries, 'postgres'), words, {
       ...this.#owner,
