@@ -1,12 +1,36 @@
 import { defineConfig } from 'vitest/config'
+import { COMPILE_CACHE_ENV } from './test/services/compile-cache.ts'
+import { LongestFirst } from './test/services/longest-first.ts'
+
+/** Nothing in these outlives its test, so their files share a worker, and what they import is loaded once. */
+const SHARING = ['core', 'ports', 'runtime', 'replay', 'config'].map(room => `src/${room}/**/*.test.ts`)
 
 // biome-ignore lint/style/noDefaultExport: vitest reads its configuration from the default export
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'console/src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: 'test/services/prepare.ts',
     testTimeout: 20_000,
+    env: { ...COMPILE_CACHE_ENV, LAZARET_TEST_POSTGRES_UNSYNCED: '1' },
     // Half of the time of the slow ones is waiting for a server; by itself it would leave a core idle.
     maxWorkers: '100%',
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'apart',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: SHARING,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'sharing',
+          include: [...SHARING, 'console/src/**/*.test.ts'],
+          isolate: false,
+        },
+      },
+    ],
   },
 })

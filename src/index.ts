@@ -87,6 +87,7 @@ export type { Journal, JournalContents, JournalEntry } from './ports/journal.ts'
 export { JournalEntryError, JournalFullError } from './ports/journal-errors.ts'
 export type { Claim, Ledger } from './ports/ledger.ts'
 export type { Codec, EventCodec, LetterCodec } from './ports/letter-codec.ts'
+export type { LogFields, Logger, LogLevel } from './ports/logger.ts'
 export type { GaugeReading, HistogramSample, MetricFamily, Metrics, NumberSample } from './ports/metrics.ts'
 export type { ChannelNotice, Notice, Notifier } from './ports/notifier.ts'
 export type {
@@ -167,6 +168,7 @@ export {
   type RetryBudget,
   type RetryLimiter,
 } from './runtime/limiters.ts'
+export { type LogObserver, type LogObserverOptions, logObserver } from './runtime/log/log-observer.ts'
 export { createMetrics, type LiveMetrics, type MetricsOptions } from './runtime/metrics/create-metrics.ts'
 export type { GaugeSource, WatchSource } from './runtime/metrics/watched.ts'
 export { createRelay } from './runtime/relay/relay.ts'

@@ -12,6 +12,15 @@ export const systemClock: Clock = {
   },
 }
 
+/** The same for what may be left undone at the end: its timers do not keep the process alive. */
+export const backgroundClock: Clock = {
+  now: systemClock.now,
+  schedule(delayMs, task) {
+    const timer = setTimeout(task, delayMs).unref()
+    return () => clearTimeout(timer)
+  },
+}
+
 // biome-ignore lint/plugin: the one home of ambient chance
 export const systemRandom: Random = Math.random
 

@@ -2,16 +2,19 @@ import { failedEvent } from '../core/dead-letter/failed-event.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Masks } from '../core/dead-letter/masks.ts'
 import type { Observer } from '../ports/observer.ts'
+import { LINES } from './log/lines.ts'
 
 /**
- * An observer that writes one line of JSON for each event that was given up on, once its letter is safe. To be spread into
- * another one: `observer: { ...mine, ...failureLog(line => console.error(line)) }`.
+ * Of the lines that `logObserver` writes only the one for an event that was given up on, as JSON, for whoever has no
+ * logger. It is written for every letter, held back ones and poison too, so it does not go together with a `logObserver`.
+ * To be spread into another observer: `observer: { ...mine, ...failureLog(line => console.error(line)) }`.
  */
 export function failureLog(
   write: (line: string) => void,
   masks?: Masks,
 ): Pick<Observer, 'letterSaved' | 'letterSpilled'> {
+  const { level, message: what } = LINES.deadLetter
   const log = ({ letter }: { readonly letter: DeadLetter }) =>
-    write(JSON.stringify({ level: 'error', what: 'event failed', ...failedEvent(letter, masks) }))
+    write(JSON.stringify({ level, what, ...failedEvent(letter, masks) }))
   return { letterSaved: log, letterSpilled: log }
 }

@@ -21,6 +21,7 @@ import type { Clock } from '../ports/clock.ts'
 import { clockRule, randomRule } from '../ports/clock-rules.ts'
 import type { Collector } from '../ports/collector.ts'
 import { tracingRule } from '../ports/following.ts'
+import type { Logger } from '../ports/logger.ts'
 import type { Notifier } from '../ports/notifier.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import type { Store } from '../ports/store.ts'
@@ -100,6 +101,8 @@ export interface ServerOptions {
   readonly extensions?: { readonly demo?: DemoControl | undefined } | undefined
   /** Gives each replayed event a trace of its own, which leads back to that of its first life [none]. */
   readonly tracing?: Tracing | undefined
+  /** Gets a line for each change of what the server does by itself: collecting, replays [none]. */
+  readonly logger?: Logger | undefined
   /** Is told what nobody foresaw. */
   readonly onError?: ((error: unknown) => void) | undefined
   readonly clock?: Clock | undefined
@@ -180,6 +183,7 @@ const rules = {
     demo: undefined,
   }),
   tracing: tracingRule,
+  logger: optional(that(isLogger, 'give a logger with debug(), info(), warn(), error()')),
   onError: withDefault(callable<(error: unknown) => void>(), () => {}),
   clock: clockRule,
   random: randomRule,
@@ -231,6 +235,12 @@ function isNotifier(value: unknown): value is Notifier {
 
 function isMasks(value: unknown): value is Masks {
   return isObject(value) && typeof value['maskText'] === 'function'
+}
+
+function isLogger(value: unknown): value is Logger {
+  return (
+    isObject(value) && ['debug', 'info', 'warn', 'error'].every(level => typeof value[level] === 'function')
+  )
 }
 
 function isTarget(value: unknown): value is ReplayTarget {

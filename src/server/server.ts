@@ -29,6 +29,7 @@ import { Watched } from './watch/watched.ts'
 import { Watchman } from './watch/watchman.ts'
 import { Background } from './work/background.ts'
 import { startCollecting } from './work/collecting.ts'
+import { ServerLog } from './work/log.ts'
 import { ReplayRunner } from './work/replay-runner.ts'
 import { startSchedules } from './work/schedules.ts'
 
@@ -149,8 +150,10 @@ function furnish(options: ServerOptions): Room {
       onSnapshots: () => room.live.touch('channels'),
       onError,
     })
+  const log = new ServerLog(given.logger)
   const runner = new ReplayRunner({
     ...work,
+    log,
     onChange: () => room.live.touch('replays', 'letters', 'groups'),
   })
   const room: Room = {
@@ -169,7 +172,7 @@ function furnish(options: ServerOptions): Room {
     background: new Background(runner, clock, () => {
       const ends = [
         startSchedules(given, work),
-        startCollecting(given.collectors, stores, clock),
+        startCollecting(given.collectors, stores, clock, log),
         startWatching(given.watch === 'off' ? [] : stores.all, watchmanOf, clock),
       ]
       return async () => void (await Promise.all(ends.map(end => end())))

@@ -104,8 +104,9 @@ inBrowser('hostile payloads', () => {
         `/groups/${encodeURIComponent(SCRIPT)}`,
         `/${encodeURIComponent(SCRIPT)}`,
       ]
+      // Each is a document of its own, whose window begins anew.
+      const { page } = await openPage(browser)
       for (const path of paths) {
-        const { page } = await openPage(browser)
         await page.goto(server.url + path)
         await page.locator('main:not(:has(.waiting)) :is(h1, h2)').first().waitFor()
         expect(await page.evaluate('window.pwned'), path).toBeUndefined()
@@ -113,8 +114,8 @@ inBrowser('hostile payloads', () => {
           await page.locator('main script, main image, main [onload], main i, main b').count(),
           path,
         ).toBe(0)
-        await page.context().close()
       }
+      await page.context().close()
     },
     PATIENCE_MS,
   )

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { fileDeadLetters } from '../../src/adapters/file/index.ts'
 import type { DispatcherHealth } from '../../src/index.ts'
 import { Patience } from '../../src/testing/conformance/harness.ts'
+import { COMPILE_CACHE_ENV } from '../services/compile-cache.ts'
 import { inFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
 
@@ -109,7 +110,7 @@ function run(script: string, args: readonly string[], env: NodeJS.ProcessEnv): C
     ...args,
   ]
   return spawn(process.execPath, words, {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...COMPILE_CACHE_ENV, PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
 }

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { Patience, uniqueName } from '../../src/testing/conformance/harness.ts'
 import { killAfter } from '../crash/child.ts'
+import { COMPILE_CACHE_ENV } from '../services/compile-cache.ts'
 import { findPostgres } from '../services/postgres.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { TestDatabase } from '../support/postgres.ts'
@@ -42,7 +43,7 @@ function run(script: string, args: readonly string[] = [], env: NodeJS.ProcessEn
   const fromSource = join(ROOT, 'test/support/from-source.ts')
   const words = ['--no-warnings', '--import', fromSource, join(ROOT, 'examples/outbox', script), ...args]
   const child = spawn(process.execPath, words, {
-    env: { PATH: process.env['PATH'], DATABASE_URL: database!.url, LEASE_MS, ...env },
+    env: { ...COMPILE_CACHE_ENV, PATH: process.env['PATH'], DATABASE_URL: database!.url, LEASE_MS, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   running.add(child)

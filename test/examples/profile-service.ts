@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import type { HealthReport } from '../../src/runtime/consumer/health.ts'
+import { COMPILE_CACHE_ENV } from '../services/compile-cache.ts'
 import { ROOT } from '../support/source.ts'
 
 const FOLDER = join(ROOT, 'examples/profile-service')
@@ -101,7 +102,7 @@ export function envOf({ amqp, database, channel, more }: ProfileSettings): NodeJ
 function run(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Child {
   const fromSource = join(ROOT, 'test/support/from-source.ts')
   return spawn(process.execPath, ['--no-warnings', '--import', fromSource, join(FOLDER, script), ...args], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...COMPILE_CACHE_ENV, PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }

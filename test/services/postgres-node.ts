@@ -10,6 +10,11 @@ import { logIn, ServerProcess, spawnIn } from './server-process.ts'
 const run = promisify(execFile)
 const START_MS = 60_000
 const POLL_MS = 50
+/**
+ * Set for tests, which end processes and never the machine: what a killed server has written is there without a sync as
+ * well. Benchmarks and long campaigns run with it unset.
+ */
+const UNSYNCED = 'LAZARET_TEST_POSTGRES_UNSYNCED'
 
 /** Whom its processes belong to: Postgres refuses to run as root. Nothing to change for anybody else. */
 type Owner = { readonly uid: number; readonly gid: number } | undefined
@@ -23,7 +28,9 @@ export class PostgresNode {
   private constructor(folder: string, port: number, binaries: string, owner: Owner) {
     this.folder = folder
     this.port = port
-    const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
+    const place = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
+    const isUnsynced = process.env[UNSYNCED] === '1'
+    const settings = [...place, ...(isUnsynced ? ['fsync=off', 'full_page_writes=off'] : [])]
     const words = ['-D', join(folder, 'data'), ...settings.flatMap(setting => ['-c', setting])]
     this.#server = new ServerProcess({
       name: 'Postgres',
@@ -58,7 +65,7 @@ export class PostgresNode {
     await this.#server.start()
   }
 
-  /** As a power cut does it. */
+  /** All at once, in the middle of whatever it does. */
   async kill(): Promise<void> {
     await this.#server.end('SIGKILL')
   }

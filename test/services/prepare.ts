@@ -1,5 +1,6 @@
 import { findAlertmanager } from './alertmanager.ts'
 import { findChromium } from './chromium.ts'
+import { fillCompileCache } from './compile-cache.ts'
 import { findFiu } from './fiu.ts'
 import { findPostgres } from './postgres.ts'
 import { findPrometheus } from './prometheus.ts'
@@ -8,6 +9,7 @@ import { findRedis } from './redis.ts'
 
 /** Installs what tests need before the first of them starts: two at once would stand in each other's way. */
 export async function setup(): Promise<void> {
+  await fillCompileCache()
   await findFiu()
   await findChromium()
   await findPostgres()

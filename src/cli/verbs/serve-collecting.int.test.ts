@@ -79,12 +79,14 @@ describe.runIf(isOurs)(`lazaret serve with a collector${why}`, () => {
       await writeFile(join(cwd, 'lazaret.yaml'), config.join('\n'))
       const interrupt = new AbortController()
       const said = Promise.withResolvers<string>()
+      const logged: string[] = []
       const stderr = {
         isTerminal: false,
         columns: undefined,
         async write(text: string) {
           const [url] = /http:\/\/127\S+/.exec(text) ?? []
           if (url !== undefined) said.resolve(url)
+          if (text.startsWith('{')) logged.push(JSON.parse(text).what)
         },
       }
       const env = { AMQP_URL: server!.url }
@@ -116,6 +118,12 @@ describe.runIf(isOurs)(`lazaret serve with a collector${why}`, () => {
       expect(health).toMatchObject({ status: 'UP', dlqSize: 1 })
       interrupt.abort()
       expect((await ran).code).toBe(0)
+      expect(logged).toEqual([
+        'collecting_began',
+        'replay_running',
+        expect.stringMatching(/^replay_(halted|finished)$/),
+        'collecting_ended',
+      ])
     })
     await outside.close()
   })

@@ -12,6 +12,7 @@ import type { ExitCode, Io } from '../io.ts'
 import { openNotifier } from '../notifier.ts'
 import { jsonLine } from '../print/json.ts'
 import { chooseStore } from '../session.ts'
+import { stderrLogger } from '../stderr-logger.ts'
 
 export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<ExitCode> {
   const loaded = await loadConfig({ file: flags.config, cwd: io.cwd, env: io.env })
@@ -38,6 +39,7 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
       notifier,
       clock: io.clock,
       random: io.random,
+      logger: stderrLogger(io),
       onError,
     })
     try {

@@ -1,12 +1,15 @@
 import pino from 'pino'
 import { describe, expect, it } from 'vitest'
 import { memoryDeadLetters, memorySink } from '../../adapters/memory/index.ts'
+import type { Logger } from '../../ports/logger.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { createDispatcher } from '../../runtime/dispatcher/dispatcher.ts'
 import type { DispatcherOptions } from '../../runtime/dispatcher/dispatcher-options.ts'
 import { failureLog } from '../../runtime/failure-log.ts'
+import { logObserver } from '../../runtime/log/log-observer.ts'
 import { recordingDeadLetters } from '../../testing/dead-letters.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
 import { type PinoEvents, pinoEvents } from './index.ts'
 
 const MANY = 1_000
@@ -126,6 +129,28 @@ describe('pino in this process', () => {
     await events.close()
   })
 
+  it('E21: nor do lines about tracking that are written later and together, whoever tracked', async () => {
+    const clock = new FakeClock()
+    const sink = memorySink()
+    const { logger, events, bridge } = setUp(() => sink, {
+      clock,
+      deadLetters: { send: () => Promise.reject(new Error('no store')), close: async () => {} },
+      rateLimit: { perSecond: 1 },
+      observerOf: log => logObserver(levels(log), { clock, repeatMs: 1_000 }),
+    })
+    await events.track({ type: 'order.paid' })
+    for (let n = 0; n < 100; n++) await events.track({ type: 'order.paid' }, { onFailure: 'swallow' })
+    for (let second = 0; second < 10; second++) {
+      await clock.advance(1_000)
+      await events.track({ type: 'order.paid' })
+    }
+    await flushed(logger)
+    expect(new Set(sink.events.map(({ type }) => type))).toEqual(new Set(['order.paid']))
+    // Limited, not written, swallowed: at first, and once more with the count of the rest.
+    expect(bridge.skipped).toBeGreaterThanOrEqual(6)
+    await events.close()
+  })
+
   it('E17: whoever awaits an event logs as before', async () => {
     const sink = memorySink()
     const { logger, events } = setUp(() => sink)
@@ -140,6 +165,16 @@ describe('pino in this process', () => {
     expect(() => pinoEvents({} as never, { type: '' })).toThrow(/pinoEvents\.type/)
   })
 })
+
+/** The logger is made after its dispatcher. */
+function levels(log: () => pino.Logger): Logger {
+  return {
+    debug: (fields, message) => log().debug(fields, message),
+    info: (fields, message) => log().info(fields, message),
+    warn: (fields, message) => log().warn(fields, message),
+    error: (fields, message) => log().error(fields, message),
+  }
+}
 
 async function lettersIn(deadLetters: ReturnType<typeof memoryDeadLetters>) {
   return (await deadLetters.list({ limit: 1_000 })).letters

@@ -3,8 +3,8 @@ import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
 import { within } from '../../ports/waiting.ts'
 import type { LetterBox, LetterCircumstances } from '../letters.ts'
-import { observe } from '../observe.ts'
 import { Fifo } from './lane-fifo.ts'
+import { inOwnContext, observeAsOwn } from './own-context.ts'
 
 /** A sink that goes down can bury a whole buffer in one moment; its store is not to go down with it. */
 const SAVES_AT_ONCE = 100
@@ -115,7 +115,8 @@ export class DispatcherLetters {
       const save = this.#waiting.shift()
       if (save === undefined) break
       this.#underWay.add(save)
-      void this.#save(save).then(kept => {
+      // Whoever tracked the event is still in its own context here.
+      void inOwnContext(() => this.#save(save)).then(kept => {
         this.#underWay.delete(save)
         save.tell(kept)
         this.#startSaves()
@@ -148,7 +149,7 @@ export class DispatcherLetters {
     if (this.#cancelRetry !== undefined || this.#held.size === 0 || this.#isClosed) return
     this.#cancelRetry = this.#clock.schedule(this.#retryMs, () => {
       this.#retryMs = Math.min(RETRY_MAX_MS, this.#retryMs * 2)
-      void this.#retryHeld().then(() => {
+      void inOwnContext(() => this.#retryHeld()).then(() => {
         this.#cancelRetry = undefined
         this.#scheduleRetry()
       })
@@ -185,7 +186,7 @@ export class DispatcherLetters {
   }
 
   #tellLost({ handler: name, event: { type }, cycle: { reason } }: DeadLetter): void {
-    if (this.#observer.eventDropped) observe(this.#observer, 'eventDropped', { name, type, reason })
+    if (this.#observer.eventDropped) observeAsOwn(this.#observer, 'eventDropped', { name, type, reason })
   }
 
   #settled(): Promise<void> {

@@ -8,6 +8,7 @@ import type { DispatcherPolicy } from './dispatcher-options.ts'
 import type { DispatcherParts } from './dispatcher-parts.ts'
 import { EVERY_SINK } from './door.ts'
 import type { Lane } from './lane.ts'
+import { observeAsOwn } from './own-context.ts'
 import type { TrackResult } from './track-result.ts'
 import { Tracked } from './tracked.ts'
 
@@ -54,7 +55,7 @@ async function resolve({ id, channel, handler: name }: DeadLetter, policy: Dispa
   try {
     if (isStore(deadLetters)) await deadLetters.change(id, { to: 'resolved', at: clock.now() })
   } catch (error) {
-    if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error })
+    if (observer.letterWriteFailed) observeAsOwn(observer, 'letterWriteFailed', { channel, name, error })
   }
 }
 

@@ -14,7 +14,7 @@ import { resend } from './dispatcher-resend.ts'
 import { EVERY_SINK } from './door.ts'
 import type { Lane } from './lane.ts'
 import { Leftovers } from './leftovers.ts'
-import { inOwnContext } from './own-context.ts'
+import { inOwnContext, observeAsOwn } from './own-context.ts'
 import { TrackingError } from './track-error.ts'
 import { eventOf, type TrackInput, type TrackOptions } from './track-input.ts'
 import { type SinkOutcome, sameForAll, type TrackResult } from './track-result.ts'
@@ -223,7 +223,7 @@ class FanOut implements Dispatcher {
     const { desk, door } = this.#parts
     const outcome = await desk.save({ event, scope, replay: 0 }, EVERY_SINK, door.giveUp(now), false)
     const became = outcome === 'dead_lettered' ? 'saved' : outcome
-    if (observer.eventLimited) observe(observer, 'eventLimited', { type: event.type, became })
+    if (observer.eventLimited) observeAsOwn(observer, 'eventLimited', { type: event.type, became })
     const result = this.#everywhere(event, { outcome, reason: 'rate_limited' })
     if (outcome !== 'unsaved') return result
     const error = new TrackingError(result)

@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Observations, Observer } from '../../ports/observer.ts'
+import { observe } from '../observe.ts'
 
 /**
  * Marks what a dispatcher does on its own account: writes to its sinks, letters, retries, and the observers it tells.
@@ -13,4 +15,13 @@ export function inOwnContext<R>(work: () => R): R {
 
 export function isOwnContext(): boolean {
   return own.getStore() === true
+}
+
+/** Tells an observer of what befell an event while its caller was still there, whose context is not the dispatcher's. */
+export function observeAsOwn<K extends keyof Observations>(
+  observer: Observer,
+  what: K,
+  event: Observations[K],
+): void {
+  own.run(true, () => observe(observer, what, event))
 }

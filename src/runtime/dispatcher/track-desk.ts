@@ -10,9 +10,9 @@ import type { Clock } from '../../ports/clock.ts'
 import { quietly } from '../../ports/following.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Tracing } from '../../ports/tracing.ts'
-import { observe } from '../observe.ts'
 import type { DispatcherLetters, Kept } from './dispatcher-letters.ts'
 import { EVERY_SINK } from './door.ts'
+import { observeAsOwn } from './own-context.ts'
 import type { TrackJournal } from './track-journal.ts'
 import { ACCEPTED, DELIVERED, type SinkOutcome, type SinkOutcomes, sameForAll } from './track-result.ts'
 import type { GiveUp, Tracked } from './tracked.ts'
@@ -93,19 +93,23 @@ export class TrackDesk {
 
   dropped({ type }: LazaretEvent, name: string, reason: Reason): void {
     const { observer } = this.#setup
-    if (observer.eventDropped) observe(observer, 'eventDropped', { name, type, reason })
+    if (observer.eventDropped) observeAsOwn(observer, 'eventDropped', { name, type, reason })
   }
 
   undelivered({ type }: LazaretEvent, name: string, reason: Reason): void {
     const { observer } = this.#setup
-    if (observer.undelivered) observe(observer, 'undelivered', { name, type, reason })
+    if (observer.undelivered) observeAsOwn(observer, 'undelivered', { name, type, reason })
   }
 
   swallowed({ job }: TrackingScope, error: LazaretError, first: SinkOutcome | undefined): void {
     const { observer } = this.#setup
     if (!observer.trackingFailureSwallowed) return
     const { reason = 'tracking_failed_in_job', failure } = first ?? {}
-    observe(observer, 'trackingFailureSwallowed', { job, errorName: failure?.name ?? error.name, reason })
+    observeAsOwn(observer, 'trackingFailureSwallowed', {
+      job,
+      errorName: failure?.name ?? error.name,
+      reason,
+    })
   }
 
   finished(tracked: Tracked): void {
@@ -123,7 +127,7 @@ export class TrackDesk {
     const retryCount = Math.max(0, attemptCount - 1)
     const { save } = keeps({ name, payload, error, failure, handler, retryCount, event })
     if (!save && observer.letterFiltered)
-      observe(observer, 'letterFiltered', { channel, name: handler, reason })
+      observeAsOwn(observer, 'letterFiltered', { channel, name: handler, reason })
     return save
   }
 

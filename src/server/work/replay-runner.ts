@@ -8,6 +8,7 @@ import { gatherLateOutcomes } from '../../replay/outcomes.ts'
 import type { Surroundings } from '../../replay/plan.ts'
 import { type ReplayTarget, runReplay } from '../../replay/runner.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
+import type { ServerLog } from './log.ts'
 
 /** Replays that lost their runner, here or elsewhere, are looked for so often. */
 const LOOK_EVERY_MS = 15_000
@@ -22,6 +23,7 @@ export interface RunnerOptions {
   readonly targetOf: (named: NamedStore) => ReplayTarget | undefined
   readonly observer: Observer
   readonly tracing: Tracing | undefined
+  readonly log: ServerLog
   readonly onChange: () => void
   readonly onError: (error: unknown) => void
 }
@@ -77,17 +79,18 @@ export class ReplayRunner {
   }
 
   async #run(named: NamedStore, id: string, target: ReplayTarget): Promise<void> {
-    const { around, owner, observer, tracing, onChange, onError } = this.#options
+    const { around, owner, observer, tracing, log, onChange, onError } = this.#options
     try {
-      await runReplay(named.store, id, {
+      const replay = await runReplay(named.store, id, {
         target,
         around,
         owner,
         observer,
         tracing,
         signal: this.#stop.signal,
-        onProgress: (replay, counts) => this.#progress(id, replay, counts),
+        onProgress: (replay, counts) => this.#progress(named, replay, counts),
       })
+      log.replayEnded(replay, named.name)
     } catch (error) {
       // Someone else runs it, and that is well.
       if (!(error instanceof ReplayRefusedError)) onError(error)
@@ -97,9 +100,11 @@ export class ReplayRunner {
     }
   }
 
-  #progress(id: string, { count }: Replay, { waiting, skipped, lost }: ReplayCounts): void {
+  #progress(named: NamedStore, { id, count }: Replay, { waiting, skipped, lost }: ReplayCounts): void {
     const run = this.#runs.get(id)
     if (run === undefined) return
+    // Only now it is known that nobody else has it.
+    if (run.sentSoFar === undefined) this.#options.log.replayRunning(id, named.name)
     const sent = count - waiting - skipped - lost
     const news = sent - (run.sentSoFar ?? sent)
     run.sentSoFar = sent

@@ -1,0 +1,128 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Cancel, Clock } from '../../ports/clock.ts'
+import type { LogFields, Logger } from '../../ports/logger.ts'
+import { inOwnContext, isOwnContext } from '../dispatcher/own-context.ts'
+import { type LogLine, writeLine } from './write-line.ts'
+
+/** What may happen once or ten thousand times in a second, and is a line at first and then one in each interval. */
+export interface GatheredLine extends LogLine {
+  /** Written when an interval has passed without it. */
+  readonly ended?: LogLine | undefined
+}
+
+/** By these it is told apart, so a log has a bounded number of them at a time. */
+export type GatheredBy = Readonly<Record<string, string | undefined>>
+
+export interface GatheringsSetup {
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly repeatMs: number
+  /** Of each kind of line, at a time; what is beyond that is gathered as OTHER. */
+  readonly maxGathered: number
+}
+
+export const OTHER = '(other)'
+
+interface Gathering {
+  readonly line: GatheredLine
+  readonly by: GatheredBy
+  total: number
+  untold: number
+  latest: LogFields
+  isOwn: boolean
+  cancel: Cancel
+}
+
+/**
+ * Gathers what would be too many lines: the first is written at once, with `count: 1`; those that follow are counted and
+ * written together at the end of each interval. So the counts of all lines add up to how often it happened.
+ */
+export class Gatherings {
+  readonly #setup: GatheringsSetup
+  readonly #byKind = new Map<string, Map<string, Gathering>>()
+  /** The lines of an interval are nobody's request, so they are not written in the context of the first one's. */
+  readonly #outside = AsyncLocalStorage.snapshot()
+
+  constructor(setup: GatheringsSetup) {
+    this.#setup = setup
+  }
+
+  tell(line: GatheredLine, by: GatheredBy, facts: LogFields = {}): void {
+    const gathered = this.#gathered(line.what)
+    const own = gathered.get(keyOf(by))
+    const isFull = own === undefined && gathered.size >= this.#setup.maxGathered
+    const group = isFull ? asOther(by) : by
+    const gathering = isFull ? gathered.get(keyOf(group)) : own
+    if (gathering === undefined) this.#begin(gathered, line, group, facts)
+    else this.#count(gathering, facts)
+  }
+
+  /** Writes what has been counted and not told yet. */
+  flush(): void {
+    const all = [...this.#byKind.values()].flatMap(gathered => [...gathered.values()])
+    this.#byKind.clear()
+    for (const gathering of all) {
+      gathering.cancel()
+      if (gathering.untold > 0) this.#write(gathering)
+    }
+  }
+
+  #gathered(what: string): Map<string, Gathering> {
+    const gathered = this.#byKind.get(what) ?? new Map<string, Gathering>()
+    this.#byKind.set(what, gathered)
+    return gathered
+  }
+
+  #begin(gathered: Map<string, Gathering>, line: GatheredLine, by: GatheredBy, latest: LogFields): void {
+    writeLine(this.#setup.logger, line, { ...by, ...latest, count: 1 })
+    const isOwn = isOwnContext()
+    const gathering: Gathering = { line, by, total: 1, untold: 0, latest, isOwn, cancel: () => {} }
+    gathered.set(keyOf(by), gathering)
+    this.#wait(gathered, gathering)
+  }
+
+  #count(gathering: Gathering, latest: LogFields): void {
+    gathering.total++
+    gathering.untold++
+    gathering.latest = latest
+    gathering.isOwn ||= isOwnContext()
+  }
+
+  #wait(gathered: Map<string, Gathering>, gathering: Gathering): void {
+    const { clock, repeatMs } = this.#setup
+    gathering.cancel = clock.schedule(repeatMs, () => {
+      if (gathering.untold > 0) {
+        this.#write(gathering)
+        this.#wait(gathered, gathering)
+      } else {
+        gathered.delete(keyOf(gathering.by))
+        this.#writeEnd(gathering)
+      }
+    })
+  }
+
+  #write(gathering: Gathering): void {
+    const { line, by, latest, untold: count, total } = gathering
+    gathering.untold = 0
+    this.#writeApart(gathering, line, { ...by, ...latest, count, total })
+  }
+
+  #writeEnd(gathering: Gathering): void {
+    const { line, by, total } = gathering
+    if (line.ended !== undefined) this.#writeApart(gathering, line.ended, { ...by, total })
+  }
+
+  /** What a dispatcher said of its own doings stays marked as that, or its line would be tracked as an event. */
+  #writeApart({ isOwn }: Gathering, line: LogLine, fields: LogFields): void {
+    const write = () => writeLine(this.#setup.logger, line, fields)
+    this.#outside(isOwn ? () => inOwnContext(write) : write)
+  }
+}
+
+function keyOf(by: GatheredBy): string {
+  return JSON.stringify(Object.values(by))
+}
+
+function asOther(by: GatheredBy): GatheredBy {
+  return Object.fromEntries(Object.keys(by).map(name => [name, OTHER]))
+}

@@ -1,0 +1,74 @@
+import type { BreakerMode } from '../../core/breaker/state.ts'
+import type { PauseReason } from '../../ports/observer.ts'
+import type { GatheredLine } from './gathering.ts'
+import type { LogLine } from './write-line.ts'
+
+// The names and fields of lines are a contract with whoever searches logs: they are only ever added to. Levels: error,
+// when an event is in danger or a person has to act; warn, when something is sick and the house copes; info, when it is
+// well again or was done by hand; debug, for steps in between.
+
+export const BREAKER_LINES: Readonly<Record<BreakerMode, LogLine>> = {
+  open: { what: 'breaker_opened', level: 'warn', message: 'breaker opened' },
+  'half-open': { what: 'breaker_half_open', level: 'debug', message: 'breaker half-open' },
+  closed: { what: 'breaker_closed', level: 'info', message: 'breaker closed' },
+  'forced-open': { what: 'breaker_forced_open', level: 'warn', message: 'breaker forced open' },
+  'forced-closed': { what: 'breaker_forced_closed', level: 'warn', message: 'breaker forced closed' },
+}
+
+export const PAUSE_LINES: Readonly<Record<PauseReason, LogLine>> = {
+  breaker: { what: 'consumer_paused', level: 'warn', message: 'consumer paused: its breaker is open' },
+  store: { what: 'consumer_paused', level: 'error', message: 'consumer paused: no store takes its letters' },
+  hand: { what: 'consumer_paused', level: 'info', message: 'consumer paused by hand' },
+}
+
+export const LINES = {
+  consumerResumed: { what: 'consumer_resumed', level: 'info', message: 'consumer resumed' },
+  deadLetter: { what: 'dead_letter', level: 'error', message: 'event failed' },
+  poison: { what: 'poison_quarantined', level: 'error', message: 'event quarantined as poison' },
+  spillDrained: { what: 'spill_drained', level: 'info', message: 'spilled letters are in their store' },
+  healthFailed: { what: 'health_check_failed', level: 'warn', message: 'health check found it sick' },
+  healthPassed: { what: 'health_check_passed', level: 'info', message: 'health check found it well' },
+  limitAlone: {
+    what: 'shared_limit_alone',
+    level: 'warn',
+    message: 'shared limit cannot be asked; keeping to a share of it',
+  },
+  limitTogether: { what: 'shared_limit_together', level: 'info', message: 'shared limit answers again' },
+} as const satisfies Readonly<Record<string, LogLine>>
+
+export const GATHERED_LINES = {
+  untried: {
+    what: 'dead_letters_untried',
+    level: 'error',
+    message: 'events given up on before an attempt',
+  },
+  spilled: { what: 'letters_spilled', level: 'warn', message: 'letters spilled: their store is away' },
+  letterWriteFailed: { what: 'letter_write_failed', level: 'error', message: 'letter not written' },
+  settlementFailed: {
+    what: 'settlement_failed',
+    level: 'warn',
+    message: 'broker did not take a settlement; the event comes again',
+  },
+  noticeFailed: { what: 'notice_failed', level: 'error', message: 'nobody was told of a letter' },
+  journalFailed: { what: 'journal_failed', level: 'error', message: 'journal of critical events failed' },
+  trackingSwallowed: {
+    what: 'tracking_failure_swallowed',
+    level: 'warn',
+    message: 'tracking failed and its caller went on',
+  },
+  limited: {
+    what: 'rate_limited',
+    level: 'warn',
+    message: 'events limited at the door',
+    ended: { what: 'rate_limited_ended', level: 'info', message: 'no more events limited at the door' },
+  },
+  limitedUnsaved: {
+    what: 'rate_limited',
+    level: 'error',
+    message: 'events limited at the door, and kept by no store yet',
+    ended: { what: 'rate_limited_ended', level: 'info', message: 'no more events limited at the door' },
+  },
+  retriesLimited: { what: 'retries_limited', level: 'warn', message: 'retries limited' },
+  budgetExhausted: { what: 'budget_exhausted', level: 'warn', message: 'retry budget exhausted' },
+  dropped: { what: 'events_dropped', level: 'error', message: 'events dropped' },
+} as const satisfies Readonly<Record<string, GatheredLine>>

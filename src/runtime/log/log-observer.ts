@@ -1,0 +1,138 @@
+import { failedEvent } from '../../core/dead-letter/failed-event.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
+import { quarantines, type Reason } from '../../core/dead-letter/reason.ts'
+import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import { integer, milliseconds, withDefault } from '../../core/options/rules.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { LogFields, Logger } from '../../ports/logger.ts'
+import type { Observer } from '../../ports/observer.ts'
+import { backgroundClock } from '../../ports/system-clock.ts'
+import { EVERY_SINK } from '../dispatcher/door.ts'
+import { clockRule, port } from '../option-rules.ts'
+import { errorFields } from './error-fields.ts'
+import { Gatherings } from './gathering.ts'
+import { BREAKER_LINES, GATHERED_LINES, LINES, PAUSE_LINES } from './lines.ts'
+import { type LogLine, writeLine } from './write-line.ts'
+
+export const DEFAULT_REPEAT_MS = 60_000
+export const DEFAULT_MAX_GATHERED = 50
+
+export interface LogObserverOptions {
+  /** What of the texts of errors is not written [the built-in masks]. */
+  readonly masks?: Masks | undefined
+  /** What happens again and again is one line in so long, with its count [1 min]. */
+  readonly repeatMs?: number | undefined
+  /** How many types or names such lines tell apart at a time; those beyond are counted together [50]. */
+  readonly maxGathered?: number | undefined
+  /** [the system's; a timer of it does not keep the process alive] */
+  readonly clock?: Clock | undefined
+}
+
+export type LogObserver = Observer & {
+  /** Writes the counts that wait for the end of their interval: call it when the process ends. */
+  flush(): void
+}
+
+const rules = {
+  masks: withDefault(port<Masks>('masks of createMasks', 'maskText'), DEFAULT_MASKS),
+  repeatMs: withDefault(milliseconds({ min: 1 }), DEFAULT_REPEAT_MS),
+  maxGathered: withDefault(integer({ min: 1, max: 10_000 }), DEFAULT_MAX_GATHERED),
+  clock: withDefault(clockRule, backgroundClock),
+}
+
+/**
+ * An observer that writes one line for each change of state, and none for an event that succeeds. What can happen ten
+ * thousand times in a second is gathered. One may watch any number of consumers and dispatchers.
+ */
+export function logObserver(logger: Logger, options: LogObserverOptions = {}): LogObserver {
+  return new Log(logger, resolveOptions('logObserver', rules, options)).observer
+}
+
+/** An event that a dispatcher gave up on unasked. They come by the thousand, when a sink is down, and say the same. */
+const HELD_BACK: ReadonlySet<Reason> = new Set([
+  'breaker_open',
+  'buffer_full',
+  'shutdown',
+  'tracking_failed_in_job',
+])
+
+class Log {
+  readonly #logger: Logger
+  readonly #masks: Masks
+  readonly #gatherings: Gatherings
+  /** Those that a check found sick. */
+  readonly #sick = new Set<string>()
+
+  constructor(logger: Logger, { masks, clock, repeatMs, maxGathered }: Resolved<typeof rules>) {
+    this.#logger = logger
+    this.#masks = masks
+    this.#gatherings = new Gatherings({ logger, clock, repeatMs, maxGathered })
+  }
+
+  readonly observer: LogObserver = {
+    breakerChanged: ({ name, from, to }) => {
+      if (to === 'closed') this.#sick.delete(name)
+      this.#write(BREAKER_LINES[to], { name, from })
+    },
+    consumerPaused: ({ channel, name, why }) => this.#write(PAUSE_LINES[why], { channel, name, why }),
+    consumerResumed: ({ channel, name }) => this.#write(LINES.consumerResumed, { channel, name }),
+    letterSaved: ({ letter }) => this.#letter(letter),
+    letterSpilled: ({ channel, name, letter }) => {
+      this.#letter(letter)
+      this.#gatherings.tell(GATHERED_LINES.spilled, { channel, name })
+    },
+    spillDrained: ({ count }) => this.#write(LINES.spillDrained, { count }),
+    poisonQuarantined: ({ by, letter }) =>
+      this.#write(LINES.poison, { ...failedEvent(letter, this.#masks), by }),
+    letterWriteFailed: ({ channel, name, error }) =>
+      this.#gatherings.tell(GATHERED_LINES.letterWriteFailed, { channel, name }, this.#err(error)),
+    settlementFailed: ({ channel, name, error }) =>
+      this.#gatherings.tell(GATHERED_LINES.settlementFailed, { channel, name }, this.#err(error)),
+    noticeFailed: ({ channel, name, error }) =>
+      this.#gatherings.tell(GATHERED_LINES.noticeFailed, { channel, name }, this.#err(error)),
+    journalFailed: ({ error }) => this.#gatherings.tell(GATHERED_LINES.journalFailed, {}, this.#err(error)),
+    sharedLimitChanged: ({ name, limit, mode, members }) =>
+      this.#write(mode === 'alone' ? LINES.limitAlone : LINES.limitTogether, { name, limit, members }),
+    trackingFailureSwallowed: ({ job, errorName, reason }) =>
+      this.#gatherings.tell(GATHERED_LINES.trackingSwallowed, { job, errorName, reason }),
+    healthChecked: ({ name, healthy }) => this.#health(name, healthy),
+    eventLimited: ({ type, became }) =>
+      this.#gatherings.tell(became === 'unsaved' ? GATHERED_LINES.limitedUnsaved : GATHERED_LINES.limited, {
+        type,
+        became,
+      }),
+    retryLimited: ({ name, action }) =>
+      this.#gatherings.tell(GATHERED_LINES.retriesLimited, { name, action }),
+    budgetExhausted: ({ name }) => this.#gatherings.tell(GATHERED_LINES.budgetExhausted, { name }),
+    eventDropped: ({ name, type, reason }) =>
+      this.#gatherings.tell(GATHERED_LINES.dropped, { name, type, reason }),
+    flush: () => this.#gatherings.flush(),
+  }
+
+  #letter(letter: DeadLetter): void {
+    const { handler, cycle, origin } = letter
+    const { reason, attemptCount } = cycle
+    // Poison is told of as such, and what was limited at the door by its type.
+    if (quarantines(reason) || (handler === EVERY_SINK && reason === 'rate_limited')) return
+    const isTracked = Object.keys(origin).length === 0
+    if (attemptCount === 0 && isTracked && HELD_BACK.has(reason))
+      this.#gatherings.tell(GATHERED_LINES.untried, { name: handler, reason })
+    else this.#write(LINES.deadLetter, { ...failedEvent(letter, this.#masks) })
+  }
+
+  #health(name: string, healthy: boolean): void {
+    if (healthy === !this.#sick.has(name)) return
+    if (healthy) this.#sick.delete(name)
+    else this.#sick.add(name)
+    this.#write(healthy ? LINES.healthPassed : LINES.healthFailed, { name })
+  }
+
+  #write(line: LogLine, fields: LogFields): void {
+    writeLine(this.#logger, line, fields)
+  }
+
+  #err(error: unknown): LogFields {
+    return { err: errorFields(error, this.#masks) }
+  }
+}

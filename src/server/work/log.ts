@@ -1,0 +1,41 @@
+import type { Logger } from '../../ports/logger.ts'
+import type { Replay, ReplayState } from '../../ports/replays.ts'
+import { type LogLine, writeLine } from '../../runtime/log/write-line.ts'
+
+const COLLECTING: LogLine = { what: 'collecting_began', level: 'info', message: 'collecting began' }
+const COLLECTED: LogLine = { what: 'collecting_ended', level: 'info', message: 'collecting ended' }
+const RUNNING: LogLine = { what: 'replay_running', level: 'info', message: 'replay is run here' }
+/** One that is still running has come to a safe point because this server closes; another takes it up. */
+const LEFT: Partial<Record<ReplayState, LogLine>> = {
+  running: { what: 'replay_left', level: 'info', message: 'replay left to another server' },
+  paused: { what: 'replay_paused', level: 'info', message: 'replay paused' },
+  halted: { what: 'replay_halted', level: 'warn', message: 'replay halted by itself' },
+  cancelled: { what: 'replay_cancelled', level: 'info', message: 'replay cancelled' },
+  finished: { what: 'replay_finished', level: 'info', message: 'replay finished' },
+}
+
+/** The lines of a server about what it does beside answering. */
+export class ServerLog {
+  readonly #logger: Logger | undefined
+
+  constructor(logger: Logger | undefined) {
+    this.#logger = logger
+  }
+
+  collecting(collector: string, isOn: boolean): void {
+    this.#write(isOn ? COLLECTING : COLLECTED, { collector })
+  }
+
+  replayRunning(replayId: string, store: string): void {
+    this.#write(RUNNING, { replayId, store })
+  }
+
+  replayEnded({ id: replayId, state, count, why, by }: Replay, store: string): void {
+    const line = LEFT[state]
+    if (line !== undefined) this.#write(line, { replayId, store, count, why, by })
+  }
+
+  #write(line: LogLine, fields: Readonly<Record<string, unknown>>): void {
+    if (this.#logger !== undefined) writeLine(this.#logger, line, fields)
+  }
+}

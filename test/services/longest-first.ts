@@ -1,0 +1,52 @@
+import { relative } from 'node:path'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/**
+ * The files that take longest, the longest first, by what the whole run takes on two cores. Whoever starts with them has
+ * all workers busy to the end; a clean clone knows no times of its own. A file that is not here is short, or new.
+ */
+export const LONGEST = [
+  'test/console/barriers.e2e.test.ts',
+  'test/chaos/rabbitmq-order.int.test.ts',
+  'src/adapters/rabbitmq/conformance.int.test.ts',
+  'test/chaos/rabbitmq-campaign.int.test.ts',
+  'test/chaos/rabbitmq.int.test.ts',
+  'test/crash/sqlite-crash.int.test.ts',
+  'src/adapters/postgres/conformance.int.test.ts',
+  'test/console/hostile.e2e.test.ts',
+  'src/adapters/postgres/conformance-newest.int.test.ts',
+  'test/chaos/outbox-campaign.int.test.ts',
+  'test/console/lists.e2e.test.ts',
+  'test/chaos/limits.int.test.ts',
+  'test/console/actions.e2e.test.ts',
+  'test/console/outage.e2e.test.ts',
+  'test/cli.e2e.test.ts',
+  'test/chaos/rabbitmq-crash.int.test.ts',
+  'test/demo.e2e.test.ts',
+  'src/adapters/redis/broker/hardships.int.test.ts',
+  'test/chaos/outage.int.test.ts',
+  'src/adapters/redis/broker/conformance.int.test.ts',
+  'test/console/story.e2e.test.ts',
+  'test/examples/order-service.int.test.ts',
+  'test/chaos/redis-campaign.int.test.ts',
+  'src/adapters/redis/conformance.int.test.ts',
+  'test/tutorial.e2e.test.ts',
+  'test/examples/profile-service.int.test.ts',
+  'test/crash/file-crash.int.test.ts',
+  'test/console/roles.e2e.test.ts',
+  'test/crash/tracking-crash.int.test.ts',
+  'test/crash/replay-crash.int.test.ts',
+  'test/examples/outbox.int.test.ts',
+] as const
+
+const rankOf = new Map<string, number>(LONGEST.map((path, rank) => [path, rank]))
+
+/** The longest first, then whatever runs alone, then those that share a worker. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { root } = this.ctx.config
+    const rank = ({ moduleId, project }: TestSpecification) =>
+      rankOf.get(relative(root, moduleId)) ?? (project.config.isolate ? LONGEST.length : LONGEST.length + 1)
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
+  }
+}
