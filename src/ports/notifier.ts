@@ -23,6 +23,8 @@ export interface ChannelNotice {
   readonly kind: 'channel_alert'
   readonly at: number
   readonly channel: string
+  /** Where several stores are watched: the one it is about. */
+  readonly store?: string | undefined
   readonly rule: 'depth' | 'age' | 'dominance'
   /** False: it is over. */
   readonly firing: boolean
@@ -31,6 +33,8 @@ export interface ChannelNotice {
   readonly limit: number
   /** Of a dominant error: which one. */
   readonly error?: { readonly fingerprint: string; readonly name: string } | undefined
+  /** Of an end: it began at this time, and a server before this one has told so. Who is told of the end may not know. */
+  readonly toldSince?: number | undefined
 }
 
 /**

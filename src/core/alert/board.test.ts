@@ -30,6 +30,13 @@ function world(policy: AlertPolicy = POLICY) {
     said,
     see: (key: string, kind?: AlertKind) => put({ what: 'seen', occurrence: occurrence(key, kind) }),
     end: (key: string) => put({ what: 'over', key, by: 'recovery' }),
+    endElsewhere: (key: string) =>
+      put({
+        what: 'over',
+        key,
+        by: 'recovery',
+        elsewhere: { since: 1_000, occurrence: occurrence(key, 'channel_alert') },
+      }),
     close: () => put({ what: 'close' }),
     pass(ms: number) {
       const until = now + ms
@@ -113,6 +120,22 @@ describe('an alert', () => {
 
   it('S7: an end of what was never told is nobody’s news', () => {
     expect(world().end('a')).toEqual([])
+  })
+
+  it('S7: an end of what a process before told is told, when it is its turn', () => {
+    const { see, endElsewhere, pass, said, open } = world()
+    for (const key of ['a', 'b', 'c']) see(key)
+    expect(endElsewhere('x')).toEqual([])
+    expect(pass(MINUTE)).toMatchObject([{ status: 'resolved', key: 'x', since: 1_000, newCount: 0 }])
+    for (let n = 0; n < 10; n++) {
+      pass(MINUTE)
+      see(`breaker ${n}`, 'breaker_opened')
+    }
+    // No room to wait for its turn.
+    expect(open()).toBe(10)
+    expect(endElsewhere('y')).toMatchObject([{ status: 'resolved', key: 'y' }])
+    expect(open()).toBe(10)
+    expect(said.filter(({ key }) => key === 'y')).toHaveLength(1)
   })
 
   it('S7: with nothing open it does not want to be asked', () => {

@@ -25,12 +25,23 @@ export interface Board {
 
 export type AlertInput =
   | { readonly what: 'seen'; readonly occurrence: Occurrence }
-  /** The alert with this key, if it is open, is at its end. */
-  | { readonly what: 'over'; readonly key: string; readonly by: ResolvedBy }
+  /** The alert with this key is at its end. If it is not open, nothing is told, unless others were told of it elsewhere. */
+  | {
+      readonly what: 'over'
+      readonly key: string
+      readonly by: ResolvedBy
+      readonly elsewhere?: ToldElsewhere | undefined
+    }
   /** Time has passed. */
   | { readonly what: 'tick' }
   /** Nothing will be seen any more: what waits to be told is told now, beyond the limit if need be. */
   | { readonly what: 'close' }
+
+/** What a process that is no more has told people, who wait for its end. */
+export interface ToldElsewhere {
+  readonly since: number
+  readonly occurrence: Occurrence
+}
 
 export interface Decision {
   readonly board: Board
@@ -61,7 +72,7 @@ export function decide(board: Board, input: AlertInput, now: number, policy: Ale
   const draft = new Draft(board, now, policy)
   draft.settleIfDue()
   if (input.what === 'seen') draft.see(input.occurrence)
-  else if (input.what === 'over') draft.end(input.key, input.by)
+  else if (input.what === 'over') draft.end(input)
   else if (input.what === 'close') draft.close()
   draft.settleIfDue()
   const next = draft.board()
@@ -124,11 +135,21 @@ class Draft {
     })
   }
 
-  end(key: string, by: ResolvedBy): void {
+  end({ key, by, elsewhere }: Extract<AlertInput, { readonly what: 'over' }>): void {
     const alert = this.#open.get(key)
+    if (alert === undefined && elsewhere !== undefined) this.#endElsewhere(elsewhere, by)
     if (alert === undefined || alert.standing.is === 'over') return
     if (alert.standing.is === 'digested') this.#forget(alert)
     else this.#put({ ...alert, standing: { is: 'over', by } })
+  }
+
+  /** It waits for its turn as any end does; where there is no room to wait it is told beyond the limit. */
+  #endElsewhere({ occurrence, since }: ToldElsewhere, by: ResolvedBy): void {
+    const now = this.#now
+    const times = { since: Math.min(since, now), lastSeenAt: now, factsAt: now, toldAt: now }
+    const alert: OpenAlert = { ...occurrence, ...times, count: 1, untold: 0, standing: { is: 'over', by } }
+    if (this.#makeRoom()) this.#put(alert)
+    else this.#resolve(alert, by)
   }
 
   close(): void {

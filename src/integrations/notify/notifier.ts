@@ -11,7 +11,7 @@ import type { TrackResult } from '../../runtime/dispatcher/track-result.ts'
 import { Deliveries } from './deliveries.ts'
 import { Mutes } from './mutes.ts'
 import { noticingObserver } from './noticing-observer.ts'
-import { Occurrences } from './occurrences.ts'
+import { type Meaning, Occurrences } from './occurrences.ts'
 import { type NotifierOptions, type NotifierPolicy, resolveNotifier } from './options.ts'
 
 /** Notices whose group is being looked up; callers do not wait, so a store that hangs could gather any number of them. */
@@ -81,9 +81,8 @@ class Alerting implements AlertNotifier {
     if (this.#closed !== undefined) return Promise.reject(new ClosedError('notifier'))
     const { input, group } = this.#occurrences.of(notice)
     const mutes = this.#mutes
-    if (mutes === undefined || this.#underWay.size >= MOST_UNDER_WAY) return this.#track(this.#put(input))
-    if (input.what === 'over') return this.#track(this.#putAfterAll(input))
-    return this.#track(group === undefined ? this.#put(input) : this.#putUnlessMuted(mutes, group, input))
+    const asks = mutes !== undefined && group !== undefined && this.#underWay.size < MOST_UNDER_WAY
+    return this.#track(asks ? this.#putUnlessMuted(mutes, group, input) : this.#put(input))
   }
 
   async resend(letter: DeadLetter): Promise<TrackResult> {
@@ -119,22 +118,18 @@ class Alerting implements AlertNotifier {
     await this.#deliveries.close(graceMs)
   }
 
-  async #putUnlessMuted(mutes: Mutes, group: string, input: AlertInput): Promise<void> {
+  /** An end asks as well, so that it does not come before its beginning, which may still wait for the answer. */
+  async #putUnlessMuted(mutes: Mutes, group: string, input: Meaning['input']): Promise<void> {
     const isMuted = await mutes.isMuted(group)
     if (!isMuted) await this.#put(input)
     else if (input.what === 'seen') await this.#put({ what: 'over', key: input.occurrence.key, by: 'muted' })
+    else await this.#put({ ...input, elsewhere: undefined })
   }
 
   #recall(key: string): AlertFacts | undefined {
     const alert = this.#board.open.get(key)
     if (alert === undefined || alert.factsAt + FACTS_MS <= this.#policy.clock.now()) return undefined
     return alert.facts
-  }
-
-  /** What it is the end of may still be looked up. */
-  async #putAfterAll(input: AlertInput): Promise<void> {
-    await Promise.all(this.#underWay)
-    await this.#put(input)
   }
 
   #put(input: AlertInput): Promise<void> {

@@ -132,21 +132,27 @@ export class Occurrences {
   }
 
   #channel(notice: ChannelNotice): Meaning {
-    const { channel, rule, value, limit, error, firing } = notice
-    const parts = [channel, rule]
-    if (!firing) return this.#over('channel_alert', parts)
+    const { channel, store, rule, value, limit, error, firing, toldSince } = notice
+    const group = error?.fingerprint
+    // Each of these ends by itself: another error, and the channel of this name in another store.
+    const parts = [channel, rule, group, store].filter(part => part !== undefined)
+    const where = store === undefined ? channel : `${channel} in ${store}`
     const facts: AlertFacts = {
-      title: this.#title(`Channel ${channel}: ${channelWords(notice)}`),
+      title: this.#title(`Channel ${where}: ${channelWords(notice)}`),
       summary: this.#text(`${channelWords(notice)}; the limit is ${limitWords(rule, limit)}.`),
       channel,
-      group: error?.fingerprint,
+      group,
       limit: { rule, value, limit },
     }
-    return this.#seen('channel_alert', parts, facts, error?.fingerprint)
+    const seen = this.#seen('channel_alert', parts, facts, group)
+    if (firing) return seen
+    const { occurrence } = seen.input
+    const elsewhere = toldSince === undefined ? undefined : { since: toldSince, occurrence }
+    return { input: { what: 'over', key: occurrence.key, by: 'recovery', elsewhere }, group }
   }
 
-  #seen(kind: AlertKind, parts: readonly string[], facts: AlertFacts, group?: string): Meaning {
-    return { input: { what: 'seen', occurrence: this.#occurrence(kind, parts, facts) }, group }
+  #seen(kind: AlertKind, parts: readonly string[], facts: AlertFacts, group?: string) {
+    return { input: { what: 'seen', occurrence: this.#occurrence(kind, parts, facts) }, group } as const
   }
 
   #over(kind: AlertKind, parts: readonly string[]): Meaning {

@@ -3,22 +3,23 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Sink, WriteResult } from '../../ports/sink.ts'
 import { release, retain } from '../../runtime/share.ts'
 
-const MOST_ENDED = 1_000
+/** More than there are alerts open at once; those that were heard of last. */
+const MOST_KEYS = 1_000
 
 /**
- * The sink of a target. A firing that was held up and comes after its own end is not sent any more: it would open an
- * incident that nobody ever closes. `taken` is called when the far side has taken something.
+ * The sink of a target. What was held up and would turn around how its alert stands is not sent any more: a firing after
+ * its own end would open an incident that nobody ever closes. `taken` is called when the far side has taken something.
  */
 export function targetSink(sink: Sink, taken: () => void): Sink {
   // Through the wrapping it is still the caller's sink, and may have other users.
   retain(sink)
-  const ended = new Map<string, number>()
+  const latest = new Map<string, Latest>()
 
   async function write(
     batch: readonly LazaretEvent[],
     context: { readonly signal: AbortSignal },
   ): Promise<WriteResult> {
-    const places = [...batch.keys()].filter(place => !isLate(batch[place]!, ended))
+    const places = [...batch.keys()].filter(place => !isLate(batch[place]!, latest))
     if (places.length === 0) return undefined
     const result = await sink.write(
       places.map(place => batch[place]!),
@@ -26,7 +27,7 @@ export function targetSink(sink: Sink, taken: () => void): Sink {
     )
     const refused = new Set(result?.rejected.map(({ index }) => index))
     const delivered = places.filter((_, index) => !refused.has(index))
-    for (const place of delivered) note(batch[place]!, ended)
+    for (const place of delivered) note(batch[place]!, latest)
     if (delivered.length > 0) taken()
     if (result === undefined || refused.size === 0) return undefined
     return { rejected: result.rejected.map(({ index, error }) => ({ index: places[index]!, error })) }
@@ -40,19 +41,28 @@ export function targetSink(sink: Sink, taken: () => void): Sink {
   }
 }
 
-function isLate(event: LazaretEvent, ended: ReadonlyMap<string, number>): boolean {
-  const alert = alertOf(event)
-  const endedAt = alert === undefined ? undefined : ended.get(alert.key)
-  return endedAt !== undefined && alert!.status !== 'resolved' && Date.parse(alert!.at) <= endedAt
+/** Of a key, the newest message that was delivered. Ids sort in the order they were made, whatever the clock does. */
+interface Latest {
+  readonly id: string
+  readonly isOver: boolean
 }
 
-function note(event: LazaretEvent, ended: Map<string, number>): void {
+/** A beginning after its own end; and an end after the beginning of the next, which it would take for over. */
+function isLate(event: LazaretEvent, latest: ReadonlyMap<string, Latest>): boolean {
   const alert = alertOf(event)
-  if (alert?.status !== 'resolved') return
-  ended.delete(alert.key)
-  ended.set(alert.key, Date.parse(alert.at))
-  for (const oldest of ended.keys()) {
-    if (ended.size <= MOST_ENDED) break
-    ended.delete(oldest)
+  const known = alert === undefined ? undefined : latest.get(alert.key)
+  return known !== undefined && known.isOver !== (alert!.status === 'resolved') && event.id < known.id
+}
+
+function note(event: LazaretEvent, latest: Map<string, Latest>): void {
+  const alert = alertOf(event)
+  if (alert === undefined) return
+  const known = latest.get(alert.key)
+  if (known !== undefined && known.id > event.id) return
+  latest.delete(alert.key)
+  latest.set(alert.key, { id: event.id, isOver: alert.status === 'resolved' })
+  for (const oldest of latest.keys()) {
+    if (latest.size <= MOST_KEYS) break
+    latest.delete(oldest)
   }
 }

@@ -90,4 +90,34 @@ describe('a target that does not take alerts', () => {
     expect(told(alertsIn(sink))).toEqual(['resolved breaker_opened 0', 'firing breaker_opened 1'])
     await notifier.close()
   })
+
+  it('S7: an end that comes after the next beginning is not sent any more: it would be taken for that one’s', async () => {
+    const sink = memorySink()
+    const { notifier, clock } = notifierWorld({
+      to: { ops: flakySink(sink, write => (write === 2 ? down() : undefined)) },
+      delivery,
+    })
+    for (const kind of ['breaker_opened', 'breaker_closed', 'breaker_opened'] as const) {
+      await notifier.notify({ kind, at: 0, name: 'payments' })
+      await clock.advance(100)
+    }
+    await clock.advance(MINUTE)
+    expect(told(alertsIn(sink))).toEqual(['firing breaker_opened 1', 'firing breaker_opened 1'])
+    await notifier.close()
+  })
+
+  it('S7: after the clock was set back, what begins anew is told at once', async () => {
+    const { notifier, clock, alerts } = notifierWorld()
+    for (const kind of ['breaker_opened', 'breaker_closed', 'breaker_opened'] as const) {
+      await notifier.notify({ kind, at: 0, name: 'payments' })
+      await clock.advance(0)
+      if (kind === 'breaker_closed') clock.jump(-60 * MINUTE)
+    }
+    expect(told(alerts())).toEqual([
+      'firing breaker_opened 1',
+      'resolved breaker_opened 0',
+      'firing breaker_opened 1',
+    ])
+    await notifier.close()
+  })
 })
