@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { buryMany, discard, MINUTE_MS, watchingWorld } from '../../../test/support/watching-world.ts'
+import { memoryStore } from '../../adapters/memory/index.ts'
 import type { Notice } from '../../ports/notifier.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
 
 describe('alerts', () => {
   it('K7: crossing a limit is told once, and once again when it is over', async () => {
@@ -69,6 +71,8 @@ describe('alerts', () => {
     await discard(store, letters)
     await world.minute(4)
     expect(next.told()).toEqual([['orders', 'depth', false, 0]])
+    // Whoever is told may be as new as this server, and know of no beginning.
+    expect(next.notices[0]!.toldSince).toBe(Date.parse(since))
     await next.server.close()
   })
 
@@ -102,6 +106,37 @@ describe('alerts', () => {
     isDown = false
     await world.minute(3)
     expect(notices).toMatchObject([{ channel: 'orders', firing: true }])
+    await world.server.close()
+  })
+
+  it('K7: a notifier that never answers is told of, and asked again', async () => {
+    let asked = 0
+    const notifier = {
+      notify: () => {
+        asked++
+        return asked === 1 ? new Promise<never>(() => {}) : Promise.resolve()
+      },
+    }
+    const world = watchingWorld({ watch: { dominance: 1 }, notifier })
+    await buryMany(world, 150)
+    await world.ask('/healthz')
+    await world.minute(5)
+    expect(asked).toBe(2)
+    expect(world.errors.map(String)).toEqual(['Error: watch: the notifier did not answer for 30 s'])
+    await world.server.close()
+  })
+
+  it('K7: of several stores each is told by its name', async () => {
+    const clock = new FakeClock()
+    const [eu, us] = [memoryStore({ clock }), memoryStore({ clock })]
+    const world = watchingWorld({ watch: { dominance: 1 }, stores: { eu, us }, clock })
+    for (const store of [eu, us]) await buryMany({ ...world, store }, 150)
+    await world.ask('/healthz')
+    await world.minute(1)
+    expect(world.notices.map(({ store, channel }) => `${store} ${channel}`).sort()).toEqual([
+      'eu orders',
+      'us orders',
+    ])
     await world.server.close()
   })
 })

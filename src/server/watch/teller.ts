@@ -1,17 +1,27 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { type Alert, alertKey, valueNow } from '../../core/watch/alerts.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { ChannelNotice, Notifier } from '../../ports/notifier.ts'
+import { within } from '../../ports/waiting.ts'
 import { FirstFailure } from './first-failure.ts'
 import type { ChannelWatch } from './watched.ts'
+
+/** Who takes longer to be told of something is told again with the next snapshot. */
+const PATIENCE_MS = 30_000
 
 interface Told {
   readonly channel: string
   readonly alert: Alert
+  /** By a server before this one. */
+  readonly isBefore: boolean
 }
 
 export interface TellerOptions {
+  /** The name of the store, where there are others. */
+  readonly store: string | undefined
   readonly notifier: Notifier | undefined
   readonly masks: Masks
+  readonly clock: Clock
   readonly onError: (error: unknown) => void
 }
 
@@ -32,16 +42,16 @@ export class Teller {
 
   /** What was told before, by this server or another. */
   begin(watches: readonly ChannelWatch[]): void {
-    this.#told = standing(watches)
+    this.#told = standing(watches, true)
   }
 
   /** Does not wait for people to be told. */
   tell(watches: readonly ChannelWatch[], at: number): void {
-    const now = standing(watches)
-    for (const [key, { channel, alert }] of now)
+    const now = standing(watches, false)
+    for (const [key, begun] of now)
       if (!this.#told.has(key))
-        this.#hand(key, noticeOf({ channel, alert }, { at, firing: true, value: alert.value }), () =>
-          this.#told.set(key, { channel, alert }),
+        this.#hand(key, noticeOf(begun, { at, firing: true, value: begun.alert.value }), () =>
+          this.#told.set(key, begun),
         )
     const newest = new Map(watches.map(watch => [watch.channel, watch.newestFirst[0]]))
     for (const [key, told] of this.#told) {
@@ -61,32 +71,49 @@ export class Teller {
     if (this.#underWay.has(key)) return
     const handing = this.#failures
       .of(async () => {
-        await this.#options.notifier?.notify(this.#masked(notice))
+        await this.#notify(notice)
         done()
       })
       .then(() => void this.#underWay.delete(key))
     this.#underWay.set(key, handing)
   }
 
-  #masked(notice: ChannelNotice): ChannelNotice {
+  async #notify(notice: ChannelNotice): Promise<void> {
+    const { notifier, clock } = this.#options
+    if (notifier === undefined) return
+    const handing = notifier.notify(this.#outside(notice))
+    if (!(await within(clock, PATIENCE_MS, handing)))
+      throw new Error(`watch: the notifier did not answer for ${PATIENCE_MS / 1_000} s`)
+    await handing
+  }
+
+  #outside(notice: ChannelNotice): ChannelNotice {
+    const { store, masks } = this.#options
     const { error } = notice
-    if (error === undefined) return notice
-    return { ...notice, error: { ...error, name: this.#options.masks.maskText(error.name) } }
+    return {
+      ...notice,
+      ...(store !== undefined && { store }),
+      ...(error !== undefined && { error: { ...error, name: masks.maskText(error.name) } }),
+    }
   }
 }
 
 function noticeOf(
-  { channel, alert: { rule, limit, error } }: Told,
+  { channel, alert: { rule, limit, error, since }, isBefore }: Told,
   { at, firing, value }: Pick<ChannelNotice, 'at' | 'firing' | 'value'>,
 ): ChannelNotice {
   const notice = { kind: 'channel_alert', at, channel, rule, firing, value, limit } as const
-  return error === undefined ? notice : { ...notice, error }
+  return {
+    ...notice,
+    ...(error !== undefined && { error }),
+    ...(isBefore && !firing && { toldSince: since }),
+  }
 }
 
-function standing(watches: readonly ChannelWatch[]): Map<string, Told> {
+function standing(watches: readonly ChannelWatch[], isBefore: boolean): Map<string, Told> {
   return new Map(
     watches.flatMap(({ channel, alerts }) =>
-      alerts.map(alert => [`${channel}\n${alertKey(alert)}`, { channel, alert }] as const),
+      alerts.map(alert => [`${channel}\n${alertKey(alert)}`, { channel, alert, isBefore }] as const),
     ),
   )
 }

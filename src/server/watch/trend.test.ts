@@ -78,6 +78,20 @@ describe('the trend', () => {
     await world.server.close()
   })
 
+  it('K7: goes on when the clock was set back, without what lies in its future', async () => {
+    const world = watchingWorld()
+    await buryMany(world, 10)
+    await world.ask('/healthz')
+    await world.minute(30)
+    world.clock.jump(-6 * 60 * MINUTE_MS)
+    await buryMany(world, 10)
+    await world.minute(12)
+    expect(await watchOf(world)).toMatchObject({ depth: 20, depths: Array(10).fill(20), trend: 'stable' })
+    const { body } = await world.ask('/api/v1/channels/orders/trend?hours=1')
+    expect(body.points.every(({ at }: { at: string }) => at <= body.to)).toBe(true)
+    await world.server.close()
+  })
+
   it('K7: consoles are told that there is a new snapshot', async () => {
     const world = watchingWorld()
     await buryMany(world, 1)

@@ -31,6 +31,7 @@ interface Begun {
 export class Watched {
   readonly policy: WatchPolicy
   readonly #stores: Federation
+  readonly #clock: Clock
   readonly #memo: Memo
   /** By store, what is known of the alerts that stand. */
   readonly #begun = new Map<string, ReadonlyMap<string, Begun>>()
@@ -38,6 +39,7 @@ export class Watched {
   constructor(stores: Federation, policy: WatchPolicy, clock: Clock) {
     this.#stores = stores
     this.policy = policy
+    this.#clock = clock
     this.#memo = new Memo(clock)
   }
 
@@ -53,7 +55,8 @@ export class Watched {
 
   /** Of one channel, oldest first. */
   async history(named: NamedStore, channel: string, after: number): Promise<readonly ChannelSnapshot[]> {
-    const found = await named.store.snapshots.list({ channel, after, perChannel: MOST_OF_CHANNEL })
+    const before = this.#afterNow()
+    const found = await named.store.snapshots.list({ channel, after, before, perChannel: MOST_OF_CHANNEL })
     return found.toReversed()
   }
 
@@ -64,8 +67,9 @@ export class Watched {
 
   async #look(named: NamedStore): Promise<readonly ChannelWatch[]> {
     const { trendOver, calmAfter, stableWithin } = this.policy
-    const snapshots = named.store.snapshots
-    const found = await snapshots.list({ perChannel: Math.max(trendOver, 2 * calmAfter) })
+    const before = this.#afterNow()
+    const perChannel = Math.max(trendOver, 2 * calmAfter)
+    const found = await named.store.snapshots.list({ before, perChannel })
     const known = this.#begun.get(named.name)
     const begun = new Map<string, Begun>()
     const watches: ChannelWatch[] = []
@@ -112,8 +116,17 @@ export class Watched {
   }
 
   async #lookBack(named: NamedStore, channel: string): Promise<readonly Alert[]> {
-    const found = await named.store.snapshots.list({ channel, perChannel: LOOKED_BACK })
+    const before = this.#afterNow()
+    const found = await named.store.snapshots.list({ channel, before, perChannel: LOOKED_BACK })
     return alertsOf(found, this.policy)
+  }
+
+  /**
+   * Snapshots of a clock that was set back since are left out, or they would be the newest until it has caught up. Those of
+   * another server may be a little ahead.
+   */
+  #afterNow(): number {
+    return this.#clock.now() + this.policy.everyMs
   }
 }
 

@@ -19,6 +19,8 @@ const PURGE_EVERY_MS = 3_600_000
 
 export interface WatchmanOptions {
   readonly named: NamedStore
+  /** The name of the store, where there are others: whoever is told has to tell them apart. */
+  readonly store: string | undefined
   readonly watched: Watched
   /** Messages in dead-letter queues that belong to this store, by channel. */
   readonly queues: () => Promise<ReadonlyMap<string, number>>
@@ -117,7 +119,8 @@ export class Watchman implements Duty {
       this.#teller?.tell(await watched.look(named), at)
       onSnapshots()
     }
-    if (at - this.#purgedAt < PURGE_EVERY_MS) return
+    // Also when the clock was set back since.
+    if (Math.abs(at - this.#purgedAt) < PURGE_EVERY_MS) return
     await kept.purge(Math.max(0, Math.floor(at - watched.policy.keepMs)))
     this.#purgedAt = at
   }
