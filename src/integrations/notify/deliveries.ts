@@ -93,8 +93,7 @@ function dispatcherFor(name: string, policy: NotifierPolicy, events: DeliveryEve
   const { to, deadLetters, spill, delivery, overrides, observer, clock, random } = policy
   const general = mergeLaneOptions(DEFAULT_DELIVERY, delivery) as LaneOptions
   const lost = ({ letter }: { readonly letter: DeadLetter }) => {
-    // That bad news about a target does not arrive either is no news: it would never end.
-    if (alertOf(letter.event)?.kind !== 'alert_undelivered') events.lost(name, letter)
+    if (!isAboutAlerts(letter)) events.lost(name, letter)
   }
   return createDispatcher({
     ...(mergeLaneOptions(general, overrides[name]) as LaneOptions),
@@ -106,6 +105,12 @@ function dispatcherFor(name: string, policy: NotifierPolicy, events: DeliveryEve
     clock,
     random,
   })
+}
+
+/** That bad news about a target, or about the letters of alerts, does not arrive either is no news: it would never end. */
+function isAboutAlerts({ event }: DeadLetter): boolean {
+  const alert = alertOf(event)
+  return alert?.kind === 'alert_undelivered' || alert?.channel === ALERT_CHANNEL
 }
 
 function isFor(name: string, route: RouteOptions = {}, { kind, severity, facts }: AlertMessage): boolean {

@@ -1,5 +1,6 @@
 import type { AlertFacts, AlertKind, AlertSeverity } from '../../core/alert/alert.ts'
 import { type AlertInput, type Board, decide, EMPTY_BOARD } from '../../core/alert/board.ts'
+import { alertOf } from '../../core/alert/document.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Cancel } from '../../ports/clock.ts'
 import type { Notice, Notifier } from '../../ports/notifier.ts'
@@ -79,6 +80,8 @@ class Alerting implements AlertNotifier {
 
   notify(notice: Notice): Promise<void> {
     if (this.#closed !== undefined) return Promise.reject(new ClosedError('notifier'))
+    // An alert about an alert that someone else could not handle would go the same way, and so on without end.
+    if ('letter' in notice && alertOf(notice.letter.event) !== undefined) return Promise.resolve()
     const { input, group } = this.#occurrences.of(notice)
     const mutes = this.#mutes
     const asks = mutes !== undefined && group !== undefined && this.#underWay.size < MOST_UNDER_WAY

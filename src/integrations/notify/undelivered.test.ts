@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { alertsIn, MINUTE, notifierWorld, told } from '../../../test/support/notifier-world.ts'
+import { alertsIn, letterNotice, MINUTE, notifierWorld, told } from '../../../test/support/notifier-world.ts'
 import { memorySink } from '../../adapters/memory/index.ts'
 import { fixed } from '../../core/retry/fixed.ts'
 import { flakySink } from '../../testing/sinks.ts'
@@ -118,6 +118,16 @@ describe('a target that does not take alerts', () => {
       'resolved breaker_opened 0',
       'firing breaker_opened 1',
     ])
+    await notifier.close()
+  })
+
+  it('S7: who handles alerts and gives up on one raises no other, which would go the same way', async () => {
+    const { notifier, alerts, clock, make, sink } = notifierWorld()
+    await notifier.notify({ kind: 'breaker_opened', at: 0, name: 'payments' })
+    await clock.advance(0)
+    await notifier.notify(letterNotice(make.letter({ event: sink.events[0]! })))
+    await clock.advance(MINUTE)
+    expect(told(alerts())).toEqual(['firing breaker_opened 1'])
     await notifier.close()
   })
 })
