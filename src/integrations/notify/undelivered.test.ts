@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { alertsIn, letterNotice, MINUTE, notifierWorld, told } from '../../../test/support/notifier-world.ts'
 import { memorySink } from '../../adapters/memory/index.ts'
 import { fixed } from '../../core/retry/fixed.ts'
+import { createDispatcher } from '../../runtime/dispatcher/dispatcher.ts'
 import { flakySink } from '../../testing/sinks.ts'
 
 const down = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
@@ -128,6 +129,20 @@ describe('a target that does not take alerts', () => {
     await notifier.notify(letterNotice(make.letter({ event: sink.events[0]! })))
     await clock.advance(MINUTE)
     expect(told(alerts())).toEqual(['firing breaker_opened 1'])
+    await notifier.close()
+  })
+
+  it('S7: a dispatcher that fails at the same target is told of once, and that is the end of it', async () => {
+    const chat = flakySink(memorySink(), gone)
+    const { notifier, clock, deadLetters, letters } = notifierWorld({ to: { chat }, delivery })
+    const events = createDispatcher({ sinks: { chat }, deadLetters, notifier, clock })
+    for (let n = 0; n < 5; n++) await events.track({ type: 'x' }).catch(() => {})
+    await clock.advance(24 * 60 * MINUTE)
+    const types = (await letters()).map(({ event }) => event.type)
+    expect(types.filter(type => type === 'x')).toHaveLength(5)
+    // Its beginning, an update and its end; of alerts that did not arrive nobody is left to be told.
+    expect(types.filter(type => type === 'lazaret.alert')).toHaveLength(3)
+    await events.close()
     await notifier.close()
   })
 })

@@ -1,5 +1,4 @@
 import { createLetter } from '../../core/dead-letter/create.ts'
-import { failedEvent } from '../../core/dead-letter/failed-event.ts'
 import { letterId } from '../../core/dead-letter/identity.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
@@ -7,7 +6,7 @@ import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { Settlement } from '../../ports/broker.ts'
 import type { DeadLetterQueue, DeadLetterStore, LetterChange } from '../../ports/dead-letters.ts'
-import type { Notice, Notifier } from '../../ports/notifier.ts'
+import { isPoison, tellOfLetter } from '../letter-notices.ts'
 import { SAVE_TIMEOUT_MS } from '../letters.ts'
 import { observe } from '../observe.ts'
 import { type Resilient, resilient } from '../resilient/resilient.ts'
@@ -111,26 +110,13 @@ export class Burial {
     const { channel, name, observer, notifier, trails } = this.#policy
     const { reason } = letter.cycle
     trails?.dead(work, letter)
-    const isPoison = reason === 'poison' || reason === 'crash_loop'
-    if (isPoison && observer.poisonQuarantined) {
+    if (isPoison(letter) && observer.poisonQuarantined) {
       const by = reason === 'poison' ? 'repeats' : 'crashes'
       observe(observer, 'poisonQuarantined', { channel, name, by, letter })
     }
     if (work.replay > 0 && observer.replayOutcome)
       observe(observer, 'replayOutcome', { channel, letterId: letter.id, outcome: 'failed_again' })
-    if (notifier === undefined) return
-    const kind = isPoison ? 'poison_quarantined' : 'dead_letter'
-    void this.#notify(notifier, { kind, at: letter.updatedAt, failed: failedEvent(letter), letter })
-  }
-
-  /** Telling people is not on the event's way: whether it works changes nothing for the event. */
-  async #notify(notifier: Notifier, notice: Notice): Promise<void> {
-    try {
-      await notifier.notify(notice)
-    } catch (error) {
-      const { channel, name, observer } = this.#policy
-      if (observer.noticeFailed) observe(observer, 'noticeFailed', { channel, name, error })
-    }
+    if (notifier !== undefined) void tellOfLetter(notifier, letter, observer)
   }
 }
 

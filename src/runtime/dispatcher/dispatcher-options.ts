@@ -12,6 +12,7 @@ import { clockRule, randomRule } from '../../ports/clock-rules.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
 import { tracingRule } from '../../ports/following.ts'
 import type { Journal } from '../../ports/journal.ts'
+import type { Notifier } from '../../ports/notifier.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
 import type { Tracing } from '../../ports/tracing.ts'
@@ -49,6 +50,8 @@ export interface DispatcherOptions<N extends string = string> extends LaneOption
   readonly source?: string | undefined
   readonly limits?: EventLimitsOptions | undefined
   readonly observer?: Observer | undefined
+  /** Is told of every event that was given up on, once its letter is safe. */
+  readonly notifier?: Notifier | undefined
   /** Lets single events be followed, such as `otelTracing()` of `lazaret/otel` [none is]. */
   readonly tracing?: Tracing | undefined
   /** Kept on dead letters, to see whether a release or a machine is to blame. */
@@ -117,6 +120,7 @@ const rules = {
   source: optional(text({ maxLength: 512 })),
   limits: limitsRule,
   observer: withDefault<Observer>(observerRule, {}),
+  notifier: optional(port<Notifier>('a notifier', 'notify')),
   tracing: tracingRule,
   release: optional(text()),
   host: optional(text()),

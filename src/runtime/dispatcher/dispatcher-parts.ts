@@ -1,5 +1,7 @@
 import { createSaveFilter } from '../../core/dead-letter/filter.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
+import { combineObservers } from '../combine-observers.ts'
+import { letterNotices } from '../letter-notices.ts'
 import { LetterBox } from '../letters.ts'
 import type { RateLimiter, RetryLimiter } from '../limiters.ts'
 import type { Closeable } from '../share.ts'
@@ -30,15 +32,16 @@ export interface DispatcherParts {
 }
 
 export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
-  const { sinks, deadLetters, spill, observer, clock, random, caps, channel, source, limits, tracing } =
-    policy
+  const { sinks, deadLetters, spill, observer, notifier, clock, random, caps, tracing } = policy
+  const { channel, source, limits } = policy
   const door = new Door(policy.rateLimit, { name: 'door', clock, observer })
   const box = new LetterBox({
     deadLetters,
     spill,
     // The desk asks it, before a letter is made.
     filter: undefined,
-    observer,
+    observer:
+      notifier === undefined ? observer : combineObservers(observer, letterNotices(notifier, observer)),
     clock,
   })
   const journal = policy.journal && new TrackJournal(policy.journal, clock, observer)
@@ -69,7 +72,7 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
     journal,
     checker: healthChecker(policy, [...lanes.values()]),
     limiters,
-    resources: [...Object.values(sinks), deadLetters, spill, policy.journal, ...limiters].filter(
+    resources: [...Object.values(sinks), deadLetters, spill, policy.journal, notifier, ...limiters].filter(
       one => one !== undefined,
     ),
   }
