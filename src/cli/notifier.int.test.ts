@@ -65,7 +65,7 @@ describe('the notifier of a config file', () => {
     await notifier.notify({ kind: 'breaker_opened', at: 0, name: 'payments' })
     await notifier.flush()
     const around = { clock: systemClock, newId: createIdSource(systemRandom) }
-    const target = waysBack([alertReplays(notifier, store.deadLetters, systemClock)], undefined)!
+    const target = waysBack([alertReplays(notifier, store.deadLetters)], undefined)!
     const replay = async () => {
       const { id } = await planReplay(store, { reason: 'mended', by: 'ann' }, around)
       await startReplay(store, id, { by: 'ann', clock: systemClock })

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { TargetConfig } from '../config/notify.ts'
 import { ALERT_CHANNEL, type AlertNotifier, createNotifier } from '../integrations/notify/index.ts'
-import type { DeadLetterQueue } from '../ports/dead-letters.ts'
+import type { DeadLetterQueue, DeadLetterStore } from '../ports/dead-letters.ts'
 import type { Groups } from '../ports/groups.ts'
 import type { Sink } from '../ports/sink.ts'
 import type { Store } from '../ports/store.ts'
@@ -52,8 +52,9 @@ export async function openTarget({ atLeast: _, kinds: __, ...target }: TargetCon
 }
 
 /** The stores stay whose they are: closing the notifier closes none of them. Its letters say who can send them again. */
-function lent(deadLetters: DeadLetterQueue): DeadLetterQueue {
+function lent(deadLetters: DeadLetterStore): DeadLetterQueue & Pick<DeadLetterStore, 'change'> {
   return {
+    change: (id, change) => deadLetters.change(id, change),
     send: letter => deadLetters.send({ ...letter, origin: { ...letter.origin, broker: ALERT_CHANNEL } }),
     close: async () => {},
   }
@@ -63,7 +64,10 @@ function lent(deadLetters: DeadLetterQueue): DeadLetterQueue {
 function groupsOf(stores: readonly Store[]): Pick<Groups, 'get'> {
   return {
     async get(id) {
-      const found = await Promise.all(stores.map(({ groups }) => groups.get(id)))
+      const found = await Promise.all(
+        // One that is away says nothing, and keeps nobody from hearing the others.
+        stores.map(({ groups }) => groups.get(id).catch(() => undefined)),
+      )
       return found.find(group => group?.state === 'muted') ?? found.find(group => group !== undefined)
     },
   }

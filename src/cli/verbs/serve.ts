@@ -35,7 +35,7 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
       automaticReplay: automaticReplay && { ...automaticReplay, maxAgeMs: automaticReplay.maxAge },
       cleanup: config.cleanup,
       watch: config.watch,
-      collectors: [...(await openCollectors(config, io, onError)), ...alertsOf(notifier, stores, io)],
+      collectors: [...(await openCollectors(config, io, onError)), ...alertsOf(notifier, stores)],
       notifier,
       clock: io.clock,
       random: io.random,
@@ -93,12 +93,11 @@ async function closeAll(stores: Readonly<Record<string, Store>>): Promise<void> 
 function alertsOf(
   notifier: AlertNotifier | undefined,
   stores: Readonly<Record<string, Store>>,
-  { clock }: Io,
 ): { readonly collector: Collector; readonly store: string }[] {
   const [first] = Object.entries(stores)
   if (notifier === undefined || first === undefined) return []
   const [store, { deadLetters }] = first
-  return [{ collector: alertReplays(notifier, deadLetters, clock), store }]
+  return [{ collector: alertReplays(notifier, deadLetters), store }]
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

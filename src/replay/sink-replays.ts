@@ -1,0 +1,64 @@
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import { REPLAY_HEADERS } from '../core/event/replay-headers.ts'
+import { LazaretError } from '../core/failure/errors.ts'
+import type { DeadLetterStore } from '../ports/dead-letters.ts'
+import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
+import { EVERY_SINK } from '../runtime/dispatcher/door.ts'
+import type { ReplayTarget } from './runner.ts'
+
+/** Sends a letter's event once more to whoever gave up on it, and tells the letter what became of it. */
+export interface Resender {
+  resend(letter: DeadLetter): Promise<unknown>
+  /** Whether letters with this handler are its own. */
+  has(handler: string): boolean
+}
+
+/**
+ * The way back of letters that a dispatcher's sinks left, for a server's `replayTarget`: each to its sink alone, past the
+ * door.
+ */
+export function sinkReplays(
+  dispatcher: Pick<Dispatcher, 'resend' | 'health'>,
+  letters: Pick<DeadLetterStore, 'get'>,
+): ReplayTarget {
+  return resends(
+    {
+      resend: letter => dispatcher.resend(letter),
+      has: handler => handler === EVERY_SINK || Object.hasOwn(dispatcher.health().sinks, handler),
+    },
+    letters,
+  )
+}
+
+/**
+ * Nobody waits for the outcome here, because the letter waits for it: it stays `replaying` until it was resolved or brought
+ * back, and a process that dies in between leaves it to the next runner.
+ */
+export function resends(resender: Resender, letters: Pick<DeadLetterStore, 'get'>): ReplayTarget {
+  const underWay = new Set<string>()
+  return {
+    async send(events) {
+      for (const event of events) {
+        const id = event.headers[REPLAY_HEADERS.letterId] ?? ''
+        const letter = await letters.get(id)
+        if (letter === undefined || underWay.has(id)) continue
+        if (!resender.has(letter.handler)) throw new NoSinkError(letter)
+        underWay.add(id)
+        const isOver = () => void underWay.delete(id)
+        void resender.resend({ ...letter, event }).then(isOver, isOver)
+      }
+    },
+  }
+}
+
+/** Left alone, the letter would be `replaying` for ever. */
+class NoSinkError extends LazaretError {
+  override readonly name = 'NoSinkError'
+
+  constructor({ id, handler }: DeadLetter) {
+    super(
+      `letter ${id}: there is no '${handler}' here that it could go back to; replay it where there is one, or discard it`,
+      { code: 'LAZARET_BROKER_UNROUTABLE', retryable: false },
+    )
+  }
+}
