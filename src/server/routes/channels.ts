@@ -11,7 +11,8 @@ import {
 } from '../schema/channels.ts'
 import type { LiveConsumer } from '../stores/consumers.ts'
 import { type NamedStore, partly } from '../stores/federation.ts'
-import { addSeries, WAITING_STATES } from '../stores/figures.ts'
+import { addSeries } from '../stores/figures.ts'
+import { waitingStats } from '../stores/waiting.ts'
 import { isoOr } from '../views/times.ts'
 import { watchView } from '../views/watch.ts'
 import type { ChannelWatch } from '../watch/watched.ts'
@@ -83,10 +84,7 @@ type Counts = Readonly<Record<string, number>>
 
 async function listChannels(room: Room) {
   const { found, faults } = await room.stores.each(async ({ store: { deadLetters } }) => {
-    const [all, ...held] = await Promise.all([
-      deadLetters.stats(),
-      ...WAITING_STATES.map(state => deadLetters.stats({ state })),
-    ])
+    const [all, held] = await Promise.all([deadLetters.stats(), waitingStats(deadLetters)])
     return { all: all.byChannel, held: held.map(({ byChannel }) => byChannel) }
   })
   const all = found.map(({ value }) => value.all)

@@ -3,7 +3,7 @@ import { healthReport } from '../../runtime/consumer/health.ts'
 import { route } from '../http/route.ts'
 import type { Room } from '../room.ts'
 import { alive, type ConsumerHealth, consumerHealth, ready } from '../schema/health.ts'
-import { WAITING_STATES } from '../stores/figures.ts'
+import { WAITING_STATES } from '../stores/waiting.ts'
 import { isoOr } from '../views/times.ts'
 
 export const healthRoutes = [

@@ -1,4 +1,3 @@
-import { LETTER_STATES } from '../../core/dead-letter/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 import type { Group, GroupQuery } from '../../ports/groups.ts'
@@ -105,11 +104,6 @@ function addCounts(counts: readonly Readonly<Record<string, number | undefined>>
     sums.set(name, (sums.get(name) ?? 0) + count)
   return Object.fromEntries(sums)
 }
-
-/** Those that still wait for someone. */
-export const WAITING_STATES = LETTER_STATES.filter(
-  state => state === 'dead' || state === 'quarantined' || state === 'parked',
-)
 
 export function addSeries(series: readonly (readonly number[])[], length: number): number[] {
   return Array.from({ length }, (_, index) => series.reduce((sum, each) => sum + (each[index] ?? 0), 0))

@@ -3,9 +3,9 @@ import type { Clock } from '../../ports/clock.ts'
 import type { LetterStats } from '../../ports/dead-letters.ts'
 import type { GaugeReading } from '../../ports/metrics.ts'
 import type { Consumers } from './consumers.ts'
-import type { Federation, NamedStore } from './federation.ts'
-import { WAITING_STATES } from './figures.ts'
+import type { Federation } from './federation.ts'
 import { Memo } from './memo.ts'
+import { oldestOf, waitingStats } from './waiting.ts'
 
 /** Scrapes come often, and from several sides; stores are asked no more often than this. */
 const SIZES_KEPT_MS = 15_000
@@ -51,9 +51,7 @@ export class LetterGauges {
 
   #sizes() {
     return this.#memo.get('sizes', SIZES_KEPT_MS, async () => {
-      const { found } = await this.#stores.each(({ store }) =>
-        Promise.all(WAITING_STATES.map(state => store.deadLetters.stats({ state }))),
-      )
+      const { found } = await this.#stores.each(({ store }) => waitingStats(store.deadLetters))
       const stats = found.flatMap(({ value }) => value)
       const sizes = addSizes(stats)
       // A channel that is consumed here has a series before its first letter, and after its last.
@@ -63,7 +61,7 @@ export class LetterGauges {
         (a, b) => b.size - a.size || (a.channel < b.channel ? -1 : 1),
       )
       const others = sorted.slice(MOST_CHANNELS).reduce((sum, { size }) => sum + size, 0)
-      return { shown: sorted.slice(0, MOST_CHANNELS), others, oldestAt: oldest(stats) }
+      return { shown: sorted.slice(0, MOST_CHANNELS), others, oldestAt: oldestOf(stats) }
     })
   }
 
@@ -79,8 +77,8 @@ export class LetterGauges {
 
   #timeOf(channel: string): Promise<number | undefined> {
     return this.#memo.get(`oldest ${channel}`, TIMES_KEPT_MS, async () => {
-      const { found } = await this.#stores.each(named => waitingOf(named, channel))
-      return oldest(found.flatMap(({ value }) => value))
+      const { found } = await this.#stores.each(({ store }) => waitingStats(store.deadLetters, { channel }))
+      return oldestOf(found.flatMap(({ value }) => value))
     })
   }
 
@@ -88,10 +86,6 @@ export class LetterGauges {
     const value = Math.max(0, this.#clock.now() - at) / SECOND_MS
     return { name: 'dlq_oldest_age_seconds', labels: { channel }, value }
   }
-}
-
-function waitingOf({ store }: NamedStore, channel: string): Promise<readonly LetterStats[]> {
-  return Promise.all(WAITING_STATES.map(state => store.deadLetters.stats({ channel, state })))
 }
 
 function sizeOf(channel: string, value: number): GaugeReading {
@@ -104,9 +98,4 @@ function addSizes(stats: readonly LetterStats[]): Map<string, number> {
     for (const [channel, count] of Object.entries(byChannel))
       sizes.set(channel, (sizes.get(channel) ?? 0) + count)
   return sizes
-}
-
-function oldest(stats: readonly LetterStats[]): number | undefined {
-  const times = stats.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]))
-  return times.length === 0 ? undefined : Math.min(...times)
 }

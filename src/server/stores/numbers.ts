@@ -5,7 +5,8 @@ import type { OverviewNumbers } from '../schema/overview.ts'
 import { iso, isoOr } from '../views/times.ts'
 import { isOpen } from './consumers.ts'
 import type { Gathered } from './federation.ts'
-import { addSeries, WAITING_STATES } from './figures.ts'
+import { addSeries } from './figures.ts'
+import { oldestOf, WAITING_STATES, waitingStats } from './waiting.ts'
 
 const DAY_MS = 86_400_000
 const MINUTES_SHOWN = 60
@@ -28,7 +29,7 @@ export async function gatherNumbers(room: Room): Promise<Gathered<StoreNumbers>>
     const { retentionMs } = settings
     const [stats, waiting, inflow, groups, running, expiring] = await Promise.all([
       deadLetters.stats(),
-      Promise.all(WAITING_STATES.map(state => deadLetters.stats({ state }))),
+      waitingStats(deadLetters),
       figures.inflow(named, {}),
       figures.groups(named),
       replays.list({ state: 'running', limit: MOST_RUNNING }),
@@ -39,10 +40,9 @@ export async function gatherNumbers(room: Room): Promise<Gathered<StoreNumbers>>
     const counts = await Promise.all(running.map(({ id }) => replays.counts(id)))
     const recovered = counts.reduce((sum, each) => sum + each.recovered, 0)
     const again = counts.reduce((sum, each) => sum + each.failed_same_cause + each.failed_new_cause, 0)
-    const oldest = waiting.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]))
     return {
       stats,
-      oldestAt: oldest.length === 0 ? undefined : Math.min(...oldest),
+      oldestAt: oldestOf(waiting),
       inflow,
       groups,
       replays: { running: running.length, recovered, ended: recovered + again },

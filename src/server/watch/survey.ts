@@ -1,6 +1,6 @@
 import type { DeadLetterStore, LetterStats } from '../../ports/dead-letters.ts'
 import type { ChannelSnapshot } from '../../ports/snapshots.ts'
-import { WAITING_STATES } from '../stores/figures.ts'
+import { oldestOf, WAITING_STATES, waitingStats } from '../stores/waiting.ts'
 import { type Held, NO_SAMPLE, type Sample, takeSample } from './sample.ts'
 
 /** Beyond those with the most letters nobody looks, and each costs a few questions. */
@@ -67,13 +67,13 @@ export class Surveyor {
     const known = this.#seen.get(channel)
     const sample = known?.mark === mark ? known.sample : await takeSample(letters, channel, held, limit)
     seen.set(channel, { mark, sample })
-    const oldest = stats.flatMap(({ oldestAt }) => oldestAt ?? [])
+    const oldestAt = oldestOf(stats)
     return {
       v: 1,
       at,
       channel,
       depth,
-      oldestAt: oldest.length === 0 ? undefined : Math.max(0, Math.floor(Math.min(...oldest))),
+      oldestAt: oldestAt && Math.max(0, Math.floor(oldestAt)),
       overAge: await overAge(letters, { channel, before: at - ageMs }, held, stats),
       ...sample,
     }
@@ -81,10 +81,7 @@ export class Surveyor {
 }
 
 async function choose({ letters, queues, unfinished }: SurveyOptions): Promise<readonly Chosen[]> {
-  const [all, ...stats] = await Promise.all([
-    letters.stats(),
-    ...WAITING_STATES.map(state => letters.stats({ state })),
-  ])
+  const [all, stats] = await Promise.all([letters.stats(), waitingStats(letters)])
   const of = (channel: string): Chosen => {
     const counts = stats.map(({ byChannel }) => countOf(byChannel, channel))
     return {
