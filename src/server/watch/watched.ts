@@ -2,7 +2,7 @@ import { type Alert, alertKey, alertsOf } from '../../core/watch/alerts.ts'
 import type { WatchPolicy } from '../../core/watch/options.ts'
 import { type Trend, trendOf } from '../../core/watch/trend.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { ChannelSnapshot } from '../../ports/snapshots.ts'
+import type { ChannelSnapshot, SnapshotQuery } from '../../ports/snapshots.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
 import { Memo } from '../stores/memo.ts'
 
@@ -55,8 +55,7 @@ export class Watched {
 
   /** Of one channel, oldest first. */
   async history(named: NamedStore, channel: string, after: number): Promise<readonly ChannelSnapshot[]> {
-    const before = this.#afterNow()
-    const found = await named.store.snapshots.list({ channel, after, before, perChannel: MOST_OF_CHANNEL })
+    const found = await this.#list(named, { channel, after, perChannel: MOST_OF_CHANNEL })
     return found.toReversed()
   }
 
@@ -67,9 +66,7 @@ export class Watched {
 
   async #look(named: NamedStore): Promise<readonly ChannelWatch[]> {
     const { trendOver, calmAfter, stableWithin } = this.policy
-    const before = this.#afterNow()
-    const perChannel = Math.max(trendOver, 2 * calmAfter)
-    const found = await named.store.snapshots.list({ before, perChannel })
+    const found = await this.#list(named, { perChannel: Math.max(trendOver, 2 * calmAfter) })
     const known = this.#begun.get(named.name)
     const begun = new Map<string, Begun>()
     const watches: ChannelWatch[] = []
@@ -116,8 +113,7 @@ export class Watched {
   }
 
   async #lookBack(named: NamedStore, channel: string): Promise<readonly Alert[]> {
-    const before = this.#afterNow()
-    const found = await named.store.snapshots.list({ channel, before, perChannel: LOOKED_BACK })
+    const found = await this.#list(named, { channel, perChannel: LOOKED_BACK })
     return alertsOf(found, this.policy)
   }
 
@@ -125,8 +121,10 @@ export class Watched {
    * Snapshots of a clock that was set back since are left out, or they would be the newest until it has caught up. Those of
    * another server may be a little ahead.
    */
-  #afterNow(): number {
-    return this.#clock.now() + this.policy.everyMs
+  async #list({ store }: NamedStore, query: SnapshotQuery): Promise<readonly ChannelSnapshot[]> {
+    const before = this.#clock.now() + this.policy.everyMs
+    const found = await store.snapshots.list(query)
+    return found.some(({ at }) => at >= before) ? store.snapshots.list({ ...query, before }) : found
   }
 }
 
