@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { slackReceiver } from '../../test/receivers/slack.ts'
+import { smtpReceiver } from '../../test/receivers/smtp.ts'
 import { memoryStore } from '../adapters/memory/index.ts'
 import { parseConfig } from '../config/config.ts'
 import { createIdSource } from '../core/event/uuid.ts'
@@ -31,7 +32,10 @@ describe('the notifier of a config file', () => {
     const url = receiver.webhook
     const notifier = await openNotifier(
       config(`    ops: { type: slack, url: '${url}' }`),
-      { main: store },
+      {
+        main: store,
+        away: { ...store, groups: { ...store.groups, get: () => Promise.reject(new Error()) } },
+      },
       io,
     )
     const dominance = {
@@ -90,16 +94,26 @@ describe('the notifier of a config file', () => {
   })
 
   it('F8: the doctor says which targets cannot be told, and tells none', async () => {
+    const server = await smtpReceiver()
+    const wrong = server.url.replace(server.password, 'hunter3-hunter3')
     const checks = await checkNotify(
       config(
         "    ops: { type: slack, url: 'https://hooks.slack.com/services/x' }",
         "    mail: { type: email, url: 'smtp://mail', from: 'no address', to: [ann@shop.example] }",
+        `    post: { type: email, url: '${server.url}', from: a@shop.example, to: [ann@shop.example] }`,
+        `    lost: { type: email, url: '${wrong}', from: a@shop.example, to: [ann@shop.example] }`,
       ),
+      systemClock,
     )
     expect(checks).toMatchObject([
       { status: 'ok', found: 'ops (slack) can be told' },
       { status: 'fail', name: 'notify' },
+      { status: 'ok', found: 'post (email) can be told' },
+      { status: 'fail', remedy: 'check the user and password of the mail server' },
     ])
+    expect(JSON.stringify(checks)).not.toContain('hunter')
+    expect(server.mails).toEqual([])
+    await server.close()
     expect(await openNotifier(parseConfig('', 'lazaret.yaml', {}), {}, io)).toBeUndefined()
   })
 })

@@ -40,7 +40,10 @@ export async function doctor({ io, flags }: Context<typeof doctorFlags>): Promis
   } finally {
     await store?.close()
   }
-  checks.push(...(await checkSpill(loaded.config, loaded.folder)), ...(await checkNotify(loaded.config)))
+  checks.push(
+    ...(await checkSpill(loaded.config, loaded.folder)),
+    ...(await checkNotify(loaded.config, io.clock)),
+  )
   if (address !== undefined && 'path' in address) {
     checks.push(await checkAccess('access', address.path), await checkDisk(dirname(address.path)))
   }
