@@ -164,6 +164,7 @@ describe('what is watched', () => {
     })
     metrics.watch(() => Promise.reject(new Error('down')))
     metrics.watch(() => [undefined, { name: 'dlq_size' }] as never)
+    metrics.watch(() => [{ ...reading, labels: { channel: 7 } }] as never)
     metrics.watch(() => undefined as never)
     metrics.watch(() => new Promise(() => {}))
     const read = of('dlq_size')

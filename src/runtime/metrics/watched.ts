@@ -35,7 +35,8 @@ export async function readSource(source: WatchSource, clock: Clock): Promise<rea
 /** Functions are written by others, and not all of them are type-checked. */
 function isReading(value: unknown): value is GaugeReading {
   const { name, labels } = (value ?? {}) as Partial<GaugeReading>
-  return typeof name === 'string' && typeof labels === 'object' && labels !== null
+  if (typeof name !== 'string' || typeof labels !== 'object' || labels === null) return false
+  return Object.values(labels).every(text => typeof text === 'string')
 }
 
 function readingsOf(source: WatchSource): readonly GaugeReading[] | Promise<readonly GaugeReading[]> {
