@@ -3,6 +3,7 @@ import { AlwaysOnSampler, ParentBasedSampler } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { memoryBroker, memoryDeadLetters, memorySink } from '../../src/adapters/memory/index.ts'
 import type { LazaretEvent } from '../../src/core/event/event.ts'
+import { REPLAY_HEADERS } from '../../src/core/event/replay-headers.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import type { Tracing } from '../../src/ports/tracing.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
@@ -12,12 +13,14 @@ import { createDispatcher } from '../../src/runtime/dispatcher/dispatcher.ts'
 import { resilient } from '../../src/runtime/resilient/resilient.ts'
 import { tracedBroker } from '../../src/runtime/traced-broker.ts'
 import { Patience } from '../../src/testing/conformance/harness.ts'
+import { createFactory } from '../../src/testing/factories.ts'
 import { type TracingWorld, tracingWorld } from '../support/tracing-world.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SENDER = '00f067aa0ba902b7'
 const SAMPLED = `00-${TRACE}-${SENDER}-01`
 const UNSAMPLED = `00-${TRACE}-${SENDER}-00`
+const REPLAYED = { [REPLAY_HEADERS.replayed]: 'true', [REPLAY_HEADERS.replayAttempt]: '1' }
 const patience = new Patience({})
 
 let world: TracingWorld
@@ -130,6 +133,49 @@ describe('tracing at its edges', () => {
       'messaging.destination.name': 'loki',
       'messaging.batch.message_count': 2,
     })
+  })
+
+  it('E20: a replay that was sent without tracing begins a trace at its attempt, and links to the one it repeats', async () => {
+    const broker = memoryBroker()
+    const { promise: traceOfHandler, resolve } = Promise.withResolvers<string | undefined>()
+    const consumer = createConsumer({
+      broker,
+      channel: 'orders',
+      deadLetters: memoryDeadLetters(),
+      tracing: world.tracing,
+      handle: async () => resolve(trace.getActiveSpan()?.spanContext().traceId),
+    })
+    await consumer.start()
+    await broker.publish([order({ traceparent: SAMPLED, ...REPLAYED })])
+    const traceId = await traceOfHandler
+    await consumer.close()
+    const [attempt, ...others] = await world.spans()
+    expect(others).toEqual([])
+    expect(attempt).toMatchObject({
+      name: 'process orders',
+      traceId,
+      parentSpanId: '',
+      links: [{ traceId: TRACE, spanId: SENDER }],
+      attributes: { 'lazaret.replay.number': 1 },
+    })
+    expect(traceId).not.toBe(TRACE)
+  })
+
+  it('E20: nor is its write to a sink part of that trace', async () => {
+    const sink = memorySink()
+    const deadLetters = memoryDeadLetters()
+    const events = createDispatcher({ sinks: { loki: sink }, deadLetters, tracing: world.tracing })
+    const event = order({ traceparent: SAMPLED, ...REPLAYED })
+    await events.resend({ ...createFactory().letter({ event }), handler: 'loki' })
+    await events.close()
+    const [write, ...others] = await world.spans()
+    expect(others).toEqual([])
+    expect(write).toMatchObject({
+      name: 'send loki',
+      parentSpanId: '',
+      links: [{ traceId: TRACE, spanId: SENDER }],
+    })
+    expect(write!.traceId).not.toBe(TRACE)
   })
 
   it('E20: an event that no sink took is given up on in its own trace', async () => {
