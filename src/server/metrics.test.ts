@@ -5,6 +5,7 @@ import { memoryBroker } from '../adapters/memory/broker.ts'
 import { memoryDeadLetters } from '../adapters/memory/dead-letters.ts'
 import { memorySink } from '../adapters/memory/index.ts'
 import { memoryStore } from '../adapters/memory/store.ts'
+import { nextTurn } from '../ports/system-clock.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 import { createDispatcher } from '../runtime/dispatcher/dispatcher.ts'
 import { createMetrics } from '../runtime/metrics/create-metrics.ts'
@@ -144,6 +145,30 @@ describe('GET /metrics', () => {
       'lazaret_replay_outcomes_total{outcome="failed_again"} 1',
     ])
       expect(text).toContain(`${line}\n`)
+    await server.close()
+  })
+
+  it('E20, B12: what a stopped replay had sent is counted once, however many look at it', async () => {
+    const shop = await afterAnOutage(40)
+    const { store, clock } = shop
+    shop.world.handlerMs = 300
+    const replay = await shop.plan({ stages: ['rest'] })
+    await shop.start(replay)
+    expect(await shop.run(replay)).toMatchObject({ state: 'halted' })
+    const { sent } = await store.replays.counts(replay.id)
+    await clock.advance(600_000)
+    // As slow as a store on another machine: who looks now still sees all of them as sent.
+    const record = store.replays.record.bind(store.replays)
+    store.replays.record = async (...items) => {
+      await nextTurn()
+      await record(...items)
+    }
+    const { ask, server } = serverWorld({ stores: store, clock })
+    await Promise.all(Array.from({ length: 5 }, () => ask(`/api/v1/replays/${replay.id}`)))
+    const { text } = await ask('/metrics')
+    expect(linesOf(text, 'lazaret_replay_outcomes_total')).toEqual([
+      `lazaret_replay_outcomes_total{outcome="failed_again"} ${sent}`,
+    ])
     await server.close()
   })
 })
