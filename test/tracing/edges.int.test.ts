@@ -1,4 +1,4 @@
-import { trace } from '@opentelemetry/api'
+import { context, propagation, trace } from '@opentelemetry/api'
 import { AlwaysOnSampler, ParentBasedSampler } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { memoryBroker, memoryDeadLetters, memorySink } from '../../src/adapters/memory/index.ts'
@@ -210,6 +210,30 @@ describe('tracing at its edges', () => {
     expect(attempt!.parentSpanId).toBe(client!.spanId)
     expect(work!.parentSpanId).toBe(attempt!.spanId)
   })
+
+  it.each([SAMPLED, UNSAMPLED])(
+    'E20: what else is in the context of its caller is there in a wrapped handler, in trace %s',
+    async traceparent => {
+      const seen: unknown[] = []
+      const safe = withDeadLetters(
+        async () =>
+          seen.push(
+            propagation.getActiveBaggage()?.getEntry('tenant')?.value,
+            trace.getActiveSpan()?.spanContext().traceId,
+          ),
+        {
+          source: 'jobs',
+          deadLetters: memoryDeadLetters(),
+          tracing: world.tracing,
+          describe: () => ({ headers: { traceparent } }),
+        },
+      )
+      const baggage = propagation.createBaggage({ tenant: { value: 'acme' } })
+      await context.with(propagation.setBaggage(context.active(), baggage), () => safe())
+      await safe.close()
+      expect(seen).toEqual(['acme', TRACE])
+    },
+  )
 
   it('E20: a protected call tells of the attempts that failed and of its retries, with their waits', async () => {
     let calls = 0

@@ -66,7 +66,7 @@ export function beginPublish(
   )
   if (span.isRecording()) span.setAttributes(attributes())
   const at = span.spanContext()
-  const step = new SpanStep(span, trace.setSpan(context.active(), span), tools.masks)
+  const step = new SpanStep(span, tools.masks)
   return followed(step, isSpanContextValid(at) ? outgoing.map(each => sent(each, at)) : events)
 }
 

@@ -93,7 +93,7 @@ class OtelTracing implements Tracing {
         [MESSAGING.destination]: sink,
         [MESSAGING.batchCount]: batch.length,
       })
-    return new SpanStep(span, trace.setSpan(context.active(), span), this.#masks)
+    return new SpanStep(span, this.#masks)
   }
 
   context(): LazaretEvent['headers'] | undefined {
