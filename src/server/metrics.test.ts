@@ -82,6 +82,19 @@ describe('GET /metrics', () => {
     expect([status, linesOf(text, 'lazaret_dlq_size')]).toEqual([200, []])
   })
 
+  it('E20: a store that never answers is waited for once, and the others have their series in time', async () => {
+    const { make, clock, store, bury } = serverWorld()
+    await bury(make.letter({ event: make.event({ channel: 'orders' }) }))
+    const silent = memoryStore({ clock })
+    silent.deadLetters.stats = () => new Promise(() => {})
+    const both = serverWorld({ stores: { store, silent }, clock })
+    const scraped = both.ask('/metrics')
+    await clock.advance(8_000)
+    const { text } = await scraped
+    expect(linesOf(text, 'lazaret_dlq_size')).toEqual(['lazaret_dlq_size{channel="orders"} 1'])
+    expect(linesOf(text, 'lazaret_dlq_oldest_age_seconds')).toHaveLength(1)
+  })
+
   it('E20: consumers and dispatchers of the process are watched, with the metrics they count in', async () => {
     const { clock, store } = serverWorld()
     const metrics = createMetrics({ clock })
