@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { JsonValue, LazaretEvent } from '../core/event/event.ts'
-import { REPLAY_HEADERS } from '../core/event/replay-headers.ts'
+import { REPLAY_HEADERS, withoutEarlierTrace } from '../core/event/replay-headers.ts'
 import type { Replay } from '../ports/replays.ts'
 import { applyPatch } from './json-patch.ts'
 
@@ -10,13 +10,11 @@ import { applyPatch } from './json-patch.ts'
  */
 export function replayEvent(letter: DeadLetter, replay: Replay, cycle: number): LazaretEvent {
   const { event } = letter
-  // Of an earlier replay: what the event leads back to now is its own context.
-  const { [REPLAY_HEADERS.originalTraceparent]: _earlier, ...headers } = event.headers
   return {
     ...event,
     channel: replay.to ?? letter.channel,
     headers: {
-      ...headers,
+      ...withoutEarlierTrace(event.headers),
       [REPLAY_HEADERS.replayed]: 'true',
       [REPLAY_HEADERS.originalId]: event.id,
       [REPLAY_HEADERS.letterId]: letter.id,

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Observer } from '../ports/observer.ts'
+import { Recorder } from '../testing/recorder.ts'
 import { combineObservers } from './combine-observers.ts'
 
 it('E20: several observers are told in the order given, one that throws keeps nothing from the others', () => {
@@ -27,4 +28,12 @@ it('E20: several observers are told in the order given, one that throws keeps no
 it('E20: what none of them watches is not watched, so nothing is built for nobody', () => {
   const combined = combineObservers({ gaveUp() {} }, {})
   expect(Object.keys(combined)).toEqual(['gaveUp'])
+})
+
+it('E20: one that answers to every name, as a proxy does, is told of everything', () => {
+  const recorder = new Recorder()
+  const combined = combineObservers(recorder.observer, { gaveUp() {} })
+  combined.replayItemEnded?.({ channel: 'orders', letterId: 'l1', replayId: 'r1', status: 'recovered' })
+  combined.breakerRejected?.({ name: 'pay' })
+  expect(recorder.all.map(({ what }) => what)).toEqual(['replayItemEnded', 'breakerRejected'])
 })

@@ -1,7 +1,6 @@
 import { failedEvent } from '../core/dead-letter/failed-event.ts'
-import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Masks } from '../core/dead-letter/masks.ts'
-import type { Observer } from '../ports/observer.ts'
+import type { LetterKept, Observer } from '../ports/observer.ts'
 import { LINES } from './log/lines.ts'
 
 /**
@@ -14,7 +13,8 @@ export function failureLog(
   masks?: Masks,
 ): Pick<Observer, 'letterSaved' | 'letterSpilled'> {
   const { level, message: what } = LINES.deadLetter
-  const log = ({ letter }: { readonly letter: DeadLetter }) =>
-    write(JSON.stringify({ level, what, ...failedEvent(letter, masks) }))
+  const log = ({ letter, again }: LetterKept) => {
+    if (!again) write(JSON.stringify({ level, what, ...failedEvent(letter, masks) }))
+  }
   return { letterSaved: log, letterSpilled: log }
 }

@@ -5,6 +5,7 @@ import { memoryBroker } from '../adapters/memory/broker.ts'
 import { memoryDeadLetters } from '../adapters/memory/dead-letters.ts'
 import { memorySink } from '../adapters/memory/index.ts'
 import { memoryStore } from '../adapters/memory/store.ts'
+import { nextTurn } from '../ports/system-clock.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 import { createDispatcher } from '../runtime/dispatcher/dispatcher.ts'
 import { createMetrics } from '../runtime/metrics/create-metrics.ts'
@@ -81,6 +82,19 @@ describe('GET /metrics', () => {
     expect([status, linesOf(text, 'lazaret_dlq_size')]).toEqual([200, []])
   })
 
+  it('E20: a store that never answers is waited for once, and the others have their series in time', async () => {
+    const { make, clock, store, bury } = serverWorld()
+    await bury(make.letter({ event: make.event({ channel: 'orders' }) }))
+    const silent = memoryStore({ clock })
+    silent.deadLetters.stats = () => new Promise(() => {})
+    const both = serverWorld({ stores: { store, silent }, clock })
+    const scraped = both.ask('/metrics')
+    await clock.advance(8_000)
+    const { text } = await scraped
+    expect(linesOf(text, 'lazaret_dlq_size')).toEqual(['lazaret_dlq_size{channel="orders"} 1'])
+    expect(linesOf(text, 'lazaret_dlq_oldest_age_seconds')).toHaveLength(1)
+  })
+
   it('E20: consumers and dispatchers of the process are watched, with the metrics they count in', async () => {
     const { clock, store } = serverWorld()
     const metrics = createMetrics({ clock })
@@ -144,6 +158,30 @@ describe('GET /metrics', () => {
       'lazaret_replay_outcomes_total{outcome="failed_again"} 1',
     ])
       expect(text).toContain(`${line}\n`)
+    await server.close()
+  })
+
+  it('E20, B12: what a stopped replay had sent is counted once, however many look at it', async () => {
+    const shop = await afterAnOutage(40)
+    const { store, clock } = shop
+    shop.world.handlerMs = 300
+    const replay = await shop.plan({ stages: ['rest'] })
+    await shop.start(replay)
+    expect(await shop.run(replay)).toMatchObject({ state: 'halted' })
+    const { sent } = await store.replays.counts(replay.id)
+    await clock.advance(600_000)
+    // As slow as a store on another machine: who looks now still sees all of them as sent.
+    const record = store.replays.record.bind(store.replays)
+    store.replays.record = async (...items) => {
+      await nextTurn()
+      await record(...items)
+    }
+    const { ask, server } = serverWorld({ stores: store, clock })
+    await Promise.all(Array.from({ length: 5 }, () => ask(`/api/v1/replays/${replay.id}`)))
+    const { text } = await ask('/metrics')
+    expect(linesOf(text, 'lazaret_replay_outcomes_total')).toEqual([
+      `lazaret_replay_outcomes_total{outcome="failed_again"} ${sent}`,
+    ])
     await server.close()
   })
 })

@@ -1,8 +1,9 @@
-import { trace } from '@opentelemetry/api'
+import { context, propagation, trace } from '@opentelemetry/api'
 import { AlwaysOnSampler, ParentBasedSampler } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { memoryBroker, memoryDeadLetters, memorySink } from '../../src/adapters/memory/index.ts'
 import type { LazaretEvent } from '../../src/core/event/event.ts'
+import { REPLAY_HEADERS } from '../../src/core/event/replay-headers.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import type { Tracing } from '../../src/ports/tracing.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
@@ -12,13 +13,24 @@ import { createDispatcher } from '../../src/runtime/dispatcher/dispatcher.ts'
 import { resilient } from '../../src/runtime/resilient/resilient.ts'
 import { tracedBroker } from '../../src/runtime/traced-broker.ts'
 import { Patience } from '../../src/testing/conformance/harness.ts'
+import { createFactory } from '../../src/testing/factories.ts'
 import { type TracingWorld, tracingWorld } from '../support/tracing-world.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SENDER = '00f067aa0ba902b7'
 const SAMPLED = `00-${TRACE}-${SENDER}-01`
 const UNSAMPLED = `00-${TRACE}-${SENDER}-00`
+const REPLAYED = { [REPLAY_HEADERS.replayed]: 'true', [REPLAY_HEADERS.replayAttempt]: '1' }
 const patience = new Patience({})
+
+/** Who publishes knows nothing of traces. */
+const stranger: Tracing = {
+  publish: () => undefined,
+  follow: () => undefined,
+  call: () => undefined,
+  write: () => undefined,
+  context: () => undefined,
+}
 
 let world: TracingWorld
 beforeEach(async () => {
@@ -30,7 +42,11 @@ const order = (headers: Record<string, string> = {}) =>
   createEvent({ channel: 'orders', type: 'order.placed', headers })
 
 /** Publishes events and waits until all have been handled; answers the trace each ran in. */
-async function handled(events: readonly LazaretEvent[], tracing: Tracing = world.tracing) {
+async function handled(
+  events: readonly LazaretEvent[],
+  tracing: Tracing = world.tracing,
+  sender: Tracing = tracing,
+) {
   const broker = memoryBroker()
   const seen: (string | undefined)[] = []
   const consumer = createConsumer({
@@ -42,7 +58,7 @@ async function handled(events: readonly LazaretEvent[], tracing: Tracing = world
       world.inSpan('work', async () => void seen.push(trace.getActiveSpan()?.spanContext().traceId)),
   })
   await consumer.start()
-  await tracedBroker(broker, tracing).publish(events)
+  await tracedBroker(broker, sender).publish(events)
   await patience.eventually(() => seen.length === events.length, 'handling')
   await consumer.close()
   return seen
@@ -60,15 +76,22 @@ describe('tracing at its edges', () => {
     expect(attempt).toMatchObject({ traceId: TRACE, parentSpanId: SENDER })
   })
 
-  it.each(['', 'nonsense', `ff-${TRACE}-${SENDER}-01`, `00-${'0'.repeat(32)}-${SENDER}-01`, `${SAMPLED}x`])(
-    'E21: ignores a traceparent of a stranger that is none: %j',
-    async traceparent => {
-      const [traceId] = await handled([order({ traceparent })])
+  it.each([
+    '',
+    'nonsense',
+    `ff-${TRACE}-${SENDER}-01`,
+    `00-${'0'.repeat(32)}-${SENDER}-01`,
+    `00-${'0'.repeat(32)}-${SENDER}-00`,
+    `00-${TRACE}-${'0'.repeat(16)}-00`,
+    `${SAMPLED}x`,
+  ])('E21: ignores a traceparent of a stranger that is none: %j', async traceparent => {
+    for (const sender of [world.tracing, stranger]) {
+      const [traceId] = await handled([order({ traceparent })], world.tracing, sender)
       expect(traceId).toMatch(/^(?!4bf92f)[\da-f]{32}$/)
-      const attempt = (await world.spans()).find(({ name }) => name === 'process orders')
-      expect(attempt?.traceId).toBe(traceId)
-    },
-  )
+      const attempts = (await world.spans()).filter(({ name }) => name === 'process orders')
+      expect(attempts.at(-1)?.traceId).toBe(traceId)
+    }
+  })
 
   it('E21: an implementation that throws changes nothing for the event', async () => {
     const fail = () => {
@@ -132,6 +155,49 @@ describe('tracing at its edges', () => {
     })
   })
 
+  it('E20: a replay that was sent without tracing begins a trace at its attempt, and links to the one it repeats', async () => {
+    const broker = memoryBroker()
+    const { promise: traceOfHandler, resolve } = Promise.withResolvers<string | undefined>()
+    const consumer = createConsumer({
+      broker,
+      channel: 'orders',
+      deadLetters: memoryDeadLetters(),
+      tracing: world.tracing,
+      handle: async () => resolve(trace.getActiveSpan()?.spanContext().traceId),
+    })
+    await consumer.start()
+    await broker.publish([order({ traceparent: SAMPLED, ...REPLAYED })])
+    const traceId = await traceOfHandler
+    await consumer.close()
+    const [attempt, ...others] = await world.spans()
+    expect(others).toEqual([])
+    expect(attempt).toMatchObject({
+      name: 'process orders',
+      traceId,
+      parentSpanId: '',
+      links: [{ traceId: TRACE, spanId: SENDER }],
+      attributes: { 'lazaret.replay.number': 1 },
+    })
+    expect(traceId).not.toBe(TRACE)
+  })
+
+  it('E20: nor is its write to a sink part of that trace', async () => {
+    const sink = memorySink()
+    const deadLetters = memoryDeadLetters()
+    const events = createDispatcher({ sinks: { loki: sink }, deadLetters, tracing: world.tracing })
+    const event = order({ traceparent: SAMPLED, ...REPLAYED })
+    await events.resend({ ...createFactory().letter({ event }), handler: 'loki' })
+    await events.close()
+    const [write, ...others] = await world.spans()
+    expect(others).toEqual([])
+    expect(write).toMatchObject({
+      name: 'send loki',
+      parentSpanId: '',
+      links: [{ traceId: TRACE, spanId: SENDER }],
+    })
+    expect(write!.traceId).not.toBe(TRACE)
+  })
+
   it('E20: an event that no sink took is given up on in its own trace', async () => {
     const sink = { write: () => Promise.reject(new Error('loki is down')) }
     const deadLetters = memoryDeadLetters()
@@ -164,6 +230,30 @@ describe('tracing at its edges', () => {
     expect(attempt!.parentSpanId).toBe(client!.spanId)
     expect(work!.parentSpanId).toBe(attempt!.spanId)
   })
+
+  it.each([SAMPLED, UNSAMPLED])(
+    'E20: what else is in the context of its caller is there in a wrapped handler, in trace %s',
+    async traceparent => {
+      const seen: unknown[] = []
+      const safe = withDeadLetters(
+        async () =>
+          seen.push(
+            propagation.getActiveBaggage()?.getEntry('tenant')?.value,
+            trace.getActiveSpan()?.spanContext().traceId,
+          ),
+        {
+          source: 'jobs',
+          deadLetters: memoryDeadLetters(),
+          tracing: world.tracing,
+          describe: () => ({ headers: { traceparent } }),
+        },
+      )
+      const baggage = propagation.createBaggage({ tenant: { value: 'acme' } })
+      await context.with(propagation.setBaggage(context.active(), baggage), () => safe())
+      await safe.close()
+      expect(seen).toEqual(['acme', TRACE])
+    },
+  )
 
   it('E20: a protected call tells of the attempts that failed and of its retries, with their waits', async () => {
     let calls = 0

@@ -41,7 +41,7 @@ export function isReplay(headers: Headers): boolean {
   return headers[REPLAY_HEADERS.replayed] !== undefined
 }
 
-/** A replay that has its own trace already. */
-export function hasOwnTrace(headers: Headers): boolean {
-  return headers[REPLAY_HEADERS.originalTraceparent] !== undefined
+/** A replay that has no trace of its own yet: what it tells of is the one it repeats, and it is no part of that. */
+export function repeats(headers: Headers): boolean {
+  return isReplay(headers) && headers[REPLAY_HEADERS.originalTraceparent] === undefined
 }

@@ -1,7 +1,8 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
+import { DEFAULT_PREFIX } from '../../core/metrics/prefix.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { oneOf, optional, text, that, withDefault } from '../../core/options/rules.ts'
+import { oneOf, optional, that, withDefault } from '../../core/options/rules.ts'
 
 export interface OtelTracingOptions {
   /** [the one that is registered with OpenTelemetry, now or later] */
@@ -40,7 +41,10 @@ const metricsRules = {
   meterProvider: optional(
     that(isMeterProvider, 'give a meter provider with getMeter(), or leave it out for the registered one'),
   ),
-  prefix: withDefault(text({ maxLength: 100 }), 'lazaret_'),
+  prefix: withDefault(
+    that(isPrefix, "give letters, digits and any of '_.-/', beginning with a letter, such as 'shop.'"),
+    DEFAULT_PREFIX,
+  ),
 }
 
 export function resolveMetrics(options: OtelMetricsOptions | undefined): Resolved<typeof metricsRules> {
@@ -53,6 +57,11 @@ function isTracerProvider(value: unknown): value is TracerProvider {
 
 function isMeterProvider(value: unknown): value is MeterProvider {
   return typeof (value as Partial<MeterProvider> | null)?.getMeter === 'function'
+}
+
+/** What the name of an instrument may begin with: the SDK leaves out those with any other. */
+function isPrefix(value: unknown): value is string {
+  return typeof value === 'string' && /^(?:[A-Za-z][\w.\-/]{0,99})?$/.test(value)
 }
 
 function isMasks(value: unknown): value is Masks {

@@ -21,6 +21,8 @@ const SPAN_KEY = askedKey()
 export class PassingTrail implements Trail, Step, Context {
   private readonly headers: LazaretEvent['headers']
   private span: Span | undefined = undefined
+  /** Of whoever runs it. */
+  private around: Context = ROOT_CONTEXT
 
   constructor(headers: LazaretEvent['headers']) {
     this.headers = headers
@@ -31,6 +33,9 @@ export class PassingTrail implements Trail, Step, Context {
   }
 
   run(work: () => void): void {
+    const active = context.active()
+    // The span of another one is replaced by this one's. Kept, they would be a chain without end where each begins the next.
+    this.around = active instanceof PassingTrail ? active.around : active
     context.with(this, work)
   }
 
@@ -40,16 +45,17 @@ export class PassingTrail implements Trail, Step, Context {
   takenBack(): void {}
 
   getValue(key: symbol): unknown {
-    return key === SPAN_KEY ? this.asked() : undefined
+    return key === SPAN_KEY ? this.asked() : this.around.getValue(key)
   }
 
   /** Whoever puts more into it gets a context of the API. */
   setValue(key: symbol, value: unknown): Context {
-    return trace.setSpan(ROOT_CONTEXT, this.asked()).setValue(key, value)
+    return trace.setSpan(this.around, this.asked()).setValue(key, value)
   }
 
   deleteValue(key: symbol): Context {
-    return key === SPAN_KEY ? ROOT_CONTEXT : this
+    const without = this.around.deleteValue(key)
+    return key === SPAN_KEY ? without : trace.setSpan(without, this.asked())
   }
 
   private asked(): Span {

@@ -16,7 +16,7 @@ import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import { formatTraceparent, isSampled } from '../../core/event/trace-context.ts'
 import type { Publishing, Step } from '../../ports/tracing.ts'
 import { eventAttributes, MESSAGING, replayAttributes } from './attributes.ts'
-import { contextIn, hasOwnTrace, isReplay, originalIn, withContext } from './headers.ts'
+import { contextIn, originalIn, repeats, withContext } from './headers.ts'
 import { SpanStep } from './span-step.ts'
 
 /** A span has no use for more: a batch may be of any size. */
@@ -66,7 +66,7 @@ export function beginPublish(
   )
   if (span.isRecording()) span.setAttributes(attributes())
   const at = span.spanContext()
-  const step = new SpanStep(span, trace.setSpan(context.active(), span), tools.masks)
+  const step = new SpanStep(span, tools.masks)
   return followed(step, isSpanContextValid(at) ? outgoing.map(each => sent(each, at)) : events)
 }
 
@@ -81,8 +81,9 @@ export function linksOf(contexts: readonly (SpanContext | undefined)[]): Link[] 
 
 function outgoingOf(event: LazaretEvent): Outgoing {
   const { headers } = event
-  const repeats = isReplay(headers) && !hasOwnTrace(headers)
-  return { event, repeats, known: repeats ? originalIn(headers) : contextIn(headers) }
+  return repeats(headers)
+    ? { event, repeats: true, known: originalIn(headers) }
+    : { event, repeats: false, known: contextIn(headers) }
 }
 
 /** Whoever publishes; or, where nobody is known to, the trace that the one event brings along. */

@@ -1,23 +1,21 @@
-import { type Context, context, type Span } from '@opentelemetry/api'
+import { context, type Span, trace } from '@opentelemetry/api'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { Step } from '../../ports/tracing.ts'
 import { OWN, tellFailure } from './attributes.ts'
 
-/** A span under way, and the context that what happens within it runs in. */
+/** A span under way. What happens within it keeps what else is in the context of whoever runs it: baggage, for one. */
 export class SpanStep implements Step {
   readonly span: Span
-  readonly #within: Context
   readonly #masks: Masks
 
-  constructor(span: Span, within: Context, masks: Masks) {
+  constructor(span: Span, masks: Masks) {
     this.span = span
-    this.#within = within
     this.#masks = masks
   }
 
   run(work: () => void): void {
-    context.with(this.#within, work)
+    context.with(trace.setSpan(context.active(), this.span), work)
   }
 
   end(failure?: Failure): void {

@@ -12,7 +12,7 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { isSampled, looksUnsampled, TRACEPARENT } from '../../core/event/trace-context.ts'
 import type { Protected, Publishing, Station, Step, Tracing, Trail } from '../../ports/tracing.ts'
 import { eventAttributes, MESSAGING, replayAttributes } from './attributes.ts'
-import { contextIn, hasOwnTrace, isReplay, originalIn, withContext } from './headers.ts'
+import { contextIn, isReplay, originalIn, repeats, withContext } from './headers.ts'
 import { type OtelTracingOptions, resolveTracing } from './options.ts'
 import { PassingTrail } from './passing-trail.ts'
 import { planOfCall, planOfStation } from './places.ts'
@@ -56,10 +56,10 @@ class OtelTracing implements Tracing {
   follow(event: LazaretEvent, at: Station): Trail {
     const { headers } = event
     const header = headers[TRACEPARENT]
-    if (header !== undefined && looksUnsampled(header) && this.#passes(headers))
+    if (!this.#asksAlways && header !== undefined && looksUnsampled(header) && !repeats(headers))
       return new PassingTrail(headers)
     const isAgain = isReplay(headers)
-    const current = isAgain && !hasOwnTrace(headers) ? undefined : contextIn(headers)
+    const current = repeats(headers) ? undefined : contextIn(headers)
     return new SpanTrail(this.#planOf(at), {
       parent: current && trace.setSpanContext(ROOT_CONTEXT, current),
       links: isAgain ? linksOf([originalIn(headers)]) : [],
@@ -80,12 +80,11 @@ class OtelTracing implements Tracing {
   }
 
   write(batch: readonly LazaretEvent[], sink: string): Step | undefined {
-    const kept = keptContexts(batch)
-    const [first] = kept
-    if (first === undefined) return undefined
+    const { first, all } = keptContexts(batch)
+    if (all.length === 0) return undefined
     const name = `send ${sink}`
-    const parent = trace.setSpanContext(ROOT_CONTEXT, first)
-    const span = this.#tracer.startSpan(name, { kind: SpanKind.CLIENT, links: linksOf(kept) }, parent)
+    const parent = first === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, first)
+    const span = this.#tracer.startSpan(name, { kind: SpanKind.CLIENT, links: linksOf(all) }, parent)
     if (span.isRecording())
       span.setAttributes({
         [MESSAGING.system]: SCOPE,
@@ -94,7 +93,7 @@ class OtelTracing implements Tracing {
         [MESSAGING.destination]: sink,
         [MESSAGING.batchCount]: batch.length,
       })
-    return new SpanStep(span, trace.setSpan(context.active(), span), this.#masks)
+    return new SpanStep(span, this.#masks)
   }
 
   context(): LazaretEvent['headers'] | undefined {
@@ -105,11 +104,6 @@ class OtelTracing implements Tracing {
     const headers = Object.freeze(withContext(undefined, at))
     this.#latest = { at, headers }
     return headers
-  }
-
-  /** A replay that was sent without tracing is no part of the trace it tells of. */
-  #passes(headers: LazaretEvent['headers']): boolean {
-    return !this.#asksAlways && (!isReplay(headers) || hasOwnTrace(headers))
   }
 
   get #tools() {
@@ -126,14 +120,23 @@ class OtelTracing implements Tracing {
   }
 }
 
+interface KeptContexts {
+  /** That a write can be part of. */
+  readonly first: SpanContext | undefined
+  readonly all: readonly SpanContext[]
+}
+
 /** Of those events that somebody follows; most batches have none. */
-function keptContexts(batch: readonly LazaretEvent[]): SpanContext[] {
-  const kept: SpanContext[] = []
+function keptContexts(batch: readonly LazaretEvent[]): KeptContexts {
+  const all: SpanContext[] = []
+  let first: SpanContext | undefined
   for (const { headers } of batch) {
     const header = headers[TRACEPARENT]
     if (header === undefined || looksUnsampled(header)) continue
     const at = contextIn(headers)
-    if (at !== undefined && isSampled(at) && kept.push(at) >= MOST_LINKS) break
+    if (at === undefined || !isSampled(at)) continue
+    if (!repeats(headers)) first ??= at
+    if (all.push(at) >= MOST_LINKS) break
   }
-  return kept
+  return { first, all }
 }

@@ -55,11 +55,10 @@ export class SpanTrail implements Trail {
 
   attempt(number: number, startedAt: number, previous: EndedAttempt | undefined): Step {
     const span = this.#start(this.#plan.attempt)
-    const within = trace.setSpan(this.#parent ?? ROOT_CONTEXT, span)
-    this.#parent ??= within
+    this.#parent ??= trace.setSpan(ROOT_CONTEXT, span)
     if (span.isRecording()) span.setAttribute(OWN.attempt, number)
     if (previous?.endedAt !== undefined) this.#waited(previous.endedAt, startedAt, previous.delayMs, number)
-    return new SpanStep(span, within, this.#plan.masks)
+    return new SpanStep(span, this.#plan.masks)
   }
 
   failed(number: number, startedAt: number, endedAt: number, failure: Failure): void {

@@ -23,6 +23,15 @@ export function withoutReplayHeaders(
   return Object.fromEntries(names.filter(name => !ALL.has(name)).map(name => [name, headers[name]!]))
 }
 
+/** Headers of an event that is replayed once more: what it leads back to now is its own context, no more the one before. */
+export function withoutEarlierTrace(
+  headers: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  if (headers[REPLAY_HEADERS.originalTraceparent] === undefined) return headers
+  const { [REPLAY_HEADERS.originalTraceparent]: _, ...rest } = headers
+  return rest
+}
+
 /**
  * The letter of an event that a replay sent to another channel than its own. A replay that stays in its channel is for one
  * handler; one that does not is for all of them.

@@ -31,13 +31,21 @@ export function formatTraceparent({ traceId, spanId, traceFlags }: TraceContext)
 
 const LENGTH = 55
 const ZERO = 0x30
+const NO_TRACE = '0'.repeat(32)
+const NO_SPAN = '0'.repeat(16)
 
 /**
  * Whether one look is enough to tell that nobody keeps the trace: the flags of such headers are 00. It looks at the
- * frame of the header alone, because it is asked for every event; who needs the ids parses them.
+ * frame of the header alone, because it is asked for every event; who needs the ids parses them. All zeros is what
+ * senders without a trace put there, and no trace that anybody began.
  */
 export function looksUnsampled(header: string): boolean {
-  return header.length === LENGTH && header.charCodeAt(54) === ZERO && header.startsWith('-0', 52)
+  if (header.length !== LENGTH || header.charCodeAt(54) !== ZERO || !header.startsWith('-0', 52)) return false
+  return !isAt(header, 3, NO_TRACE) && !isAt(header, 36, NO_SPAN)
+}
+
+function isAt(header: string, from: number, zeros: string): boolean {
+  return header.charCodeAt(from) === ZERO && header.startsWith(zeros, from)
 }
 
 /** Whether whoever began the trace keeps it. */

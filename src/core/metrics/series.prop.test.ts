@@ -38,6 +38,15 @@ describe('series', () => {
     )
   })
 
+  it('E20: values that the cut leaves with half a sign are one series, as they are written alike', () => {
+    const series = new Series(1, { maxValues: 10 }, () => new NumberCell())
+    const long = 'x'.repeat(MAX_VALUE_LENGTH - 1)
+    for (const sign of ['\u{1F6DF}', '\u{1D4B3}']) series.at(`${long}${sign}`).value++
+    expect(Array.from(series.entries(), ([values, cell]) => [...values, cell.value])).toEqual([
+      [`${long}\uFFFD`, 2],
+    ])
+  })
+
   it('E20: as long as there is room, each combination has its own count', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(value, value), { maxLength: 200 }), counted => {

@@ -80,7 +80,8 @@ export class Series<C> {
   #admit(label: 0 | 1, value: string): string {
     if (label >= this.#labels) return ''
     const known = this.#known[label]
-    const cut = value.slice(0, MAX_VALUE_LENGTH)
+    // Half of a pair of surrogates, as the cut may leave it, is written as another sign: then two would look the same.
+    const cut = value.slice(0, MAX_VALUE_LENGTH).toWellFormed()
     if (known.has(cut) || cut === OVERFLOW) return cut
     if (known.size >= this.#bound.maxValues) return OVERFLOW
     known.add(cut)

@@ -5,6 +5,7 @@ import type { Sink } from '../../ports/sink.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { Recorder } from '../../testing/recorder.ts'
 import { createDispatcher } from './dispatcher.ts'
+import { asJob } from './tracking-mode.ts'
 
 const down: Sink = { write: () => Promise.reject(new Error('down')) }
 
@@ -64,6 +65,41 @@ describe('letters of a dispatcher', () => {
       expect((await letters.stats()).count).toBe(isBroken ? 0 : 1)
       expect(recorder.count('eventDropped')).toBe(isBroken ? 1 : 0)
     }
+  })
+
+  it("E7, E20: a job's letter that cannot be told again is kept as it was, and its event is not told as lost", async () => {
+    const clock = new FakeClock()
+    const recorder = new Recorder()
+    const letters = memoryDeadLetters()
+    const slow: Sink = {
+      write: () => new Promise((_, reject) => clock.schedule(10, () => reject(new Error('down')))),
+    }
+    let isBroken = false
+    const events = createDispatcher({
+      sinks: { down, slow },
+      deadLetters: {
+        async send(letter) {
+          if (isBroken) throw new Error('disk full')
+          await letters.send(letter)
+          // Both are there now, and one of them does not say yet that all was in vain.
+          isBroken = (await letters.stats()).count === 2
+        },
+        close: async () => {},
+      },
+      clock,
+      observer: recorder.observer,
+      retry: { attempts: 1 },
+      breaker: 'off',
+    })
+    const tracked = asJob('SendEmailJob', () => events.track({ type: 'mail.sent' }))
+    await clock.advance(1_000)
+    await tracked
+    const closed = events.close()
+    await clock.advance(60_000)
+    await closed
+    expect(recorder.count('letterWriteFailed')).toBeGreaterThan(0)
+    expect((await letters.stats()).count).toBe(2)
+    expect(recorder.of('eventDropped')).toEqual([])
   })
 
   it('E17: a sink that buries its whole buffer does not flood the store', async () => {

@@ -69,7 +69,7 @@ export class DispatcherLetters {
   /** The same for an event that counts in no buffer. When there are too many of them at once it is lost, and told as such. */
   async saveUnbuffered(letter: DeadLetter, circumstances: LetterCircumstances): Promise<Kept> {
     if (this.#unbuffered.size >= MOST_UNBUFFERED) {
-      this.#lose(letter)
+      this.#lose({ letter, circumstances })
       return 'unsaved'
     }
     const saved = this.save(letter, circumstances)
@@ -93,11 +93,11 @@ export class DispatcherLetters {
     if (this.#held.size > 0) await within(this.#clock, limitMs, this.#retryHeld())
     this.#isClosed = true
     this.#cancelRetry?.()
-    for (const { letter } of this.#held.values()) this.#lose(letter)
+    for (const save of this.#held.values()) this.#lose(save)
     this.#held.clear()
-    for (const { letter, tell } of [...this.#unfinished(), ...this.#waiting.drain()]) {
-      this.#lose(letter)
-      tell('unsaved')
+    for (const save of [...this.#unfinished(), ...this.#waiting.drain()]) {
+      this.#lose(save)
+      save.tell('unsaved')
     }
     await Promise.all(this.#rescues)
   }
@@ -140,7 +140,7 @@ export class DispatcherLetters {
     // The last resort has it.
     if (!this.#underWay.has(save)) return
     const { id } = save.letter
-    if (this.#isClosed || (this.#held.size >= MOST_HELD && !this.#held.has(id))) this.#lose(save.letter)
+    if (this.#isClosed || (this.#held.size >= MOST_HELD && !this.#held.has(id))) this.#lose(save)
     else this.#held.set(id, save)
     this.#scheduleRetry()
   }
@@ -175,7 +175,9 @@ export class DispatcherLetters {
     return true
   }
 
-  #lose(letter: DeadLetter): void {
+  /** Of a letter that is told again only what it says more is lost: it is kept since it was told first. */
+  #lose({ letter, circumstances }: Pick<Save, 'letter' | 'circumstances'>): void {
+    if (circumstances.again) return
     if (!this.#isClosed || this.#lastResort === undefined) {
       this.#tellLost(letter)
       return

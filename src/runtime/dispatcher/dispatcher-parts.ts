@@ -11,6 +11,7 @@ import { Door } from './door.ts'
 import { type Checkable, HealthChecker } from './health-checker.ts'
 import { Lane } from './lane.ts'
 import { lanePolicy } from './lane-policy.ts'
+import { toldAsOwn } from './own-context.ts'
 import { TrackDesk } from './track-desk.ts'
 import type { EventDefaults } from './track-input.ts'
 import { TrackJournal } from './track-journal.ts'
@@ -34,7 +35,11 @@ export interface DispatcherParts {
 export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
   const { sinks, deadLetters, spill, observer, notifier, clock, random, caps, tracing } = policy
   const { channel, source, limits } = policy
-  const door = new Door(policy.rateLimit, { name: 'door', clock, observer })
+  const door = new Door(policy.rateLimit, {
+    name: 'door',
+    clock,
+    observer: toldAsOwn(observer, 'sharedLimitChanged'),
+  })
   const box = new LetterBox({
     deadLetters,
     spill,

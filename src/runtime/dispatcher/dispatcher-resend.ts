@@ -2,7 +2,6 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { OptionsError } from '../../core/options/faults.ts'
 import type { DeadLetterQueue, DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { ReplayOutcome } from '../../ports/observer.ts'
-import { observe } from '../observe.ts'
 import { eventBytes } from './batch-size.ts'
 import type { DispatcherPolicy } from './dispatcher-options.ts'
 import type { DispatcherParts } from './dispatcher-parts.ts'
@@ -61,7 +60,7 @@ async function resolve({ id, channel, handler: name }: DeadLetter, policy: Dispa
 
 function tell({ id: letterId, channel }: DeadLetter, policy: DispatcherPolicy, outcome: ReplayOutcome): void {
   const { observer } = policy
-  if (observer.replayOutcome) observe(observer, 'replayOutcome', { channel, letterId, outcome })
+  if (observer.replayOutcome) observeAsOwn(observer, 'replayOutcome', { channel, letterId, outcome })
 }
 
 function isStore(deadLetters: DeadLetterQueue | DeadLetterStore): deadLetters is DeadLetterStore {

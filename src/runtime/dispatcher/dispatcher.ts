@@ -4,7 +4,6 @@ import type { LazaretError } from '../../core/failure/errors.ts'
 import { within } from '../../ports/waiting.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
-import { observe } from '../observe.ts'
 import { release, retain } from '../share.ts'
 import { eventBytes } from './batch-size.ts'
 import { type DispatcherHealth, dispatcherHealth } from './dispatcher-health.ts'
@@ -105,7 +104,7 @@ class FanOut implements Dispatcher {
     const { door, defaults } = this.#parts
     const scope = scopeFor(options)
     if (scope.job !== undefined && observer.trackedInJob)
-      observe(observer, 'trackedInJob', { job: scope.job })
+      observeAsOwn(observer, 'trackedInJob', { job: scope.job })
     const now = clock.now()
     let event: LazaretEvent
     try {

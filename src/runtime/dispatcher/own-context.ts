@@ -25,3 +25,9 @@ export function observeAsOwn<K extends keyof Observations>(
 ): void {
   own.run(true, () => observe(observer, what, event))
 }
+
+/** The observer of a part that tells of one thing, at a moment when whoever tracks may be in its own context. */
+export function toldAsOwn(observer: Observer, what: keyof Observations): Observer {
+  if (observer[what] === undefined) return {}
+  return { [what]: (event: never) => observeAsOwn(observer, what, event) }
+}

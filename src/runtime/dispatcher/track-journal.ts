@@ -5,8 +5,8 @@ import type { Observer } from '../../ports/observer.ts'
 import { Attempt } from '../attempt.ts'
 import { AttemptContext } from '../attempt-context.ts'
 import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
-import { observe } from '../observe.ts'
 import { EVERY_SINK } from './door.ts'
+import { observeAsOwn } from './own-context.ts'
 import type { Tracked } from './tracked.ts'
 
 const TIMEOUT_MS = 5_000
@@ -101,6 +101,6 @@ export class TrackJournal {
   }
 
   #tell(error: unknown): void {
-    if (this.#observer.journalFailed) observe(this.#observer, 'journalFailed', { error })
+    if (this.#observer.journalFailed) observeAsOwn(this.#observer, 'journalFailed', { error })
   }
 }

@@ -10,7 +10,10 @@ import type { Logger } from '../../ports/logger.ts'
 import type { Observations, Observer } from '../../ports/observer.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
+import { combineObservers } from '../combine-observers.ts'
 import { createDispatcher } from '../dispatcher/dispatcher.ts'
+import { asJob } from '../dispatcher/tracking-mode.ts'
+import { failureLog } from '../failure-log.ts'
 import { logObserver } from './log-observer.ts'
 
 const MANY = 10_000
@@ -282,6 +285,32 @@ describe('a storm', () => {
     expect(count).toBe(1_000)
     expect(logger.of('dead_letter').length + logger.count('dead_letters_untried')).toBe(1_000)
     expect(logger.lines.length).toBeLessThan(20)
+    await events.close()
+  })
+})
+
+describe('an event that was tracked in a job', () => {
+  it('E7, S7: is a line for each of its letters, also when they are told again because no sink was left', async () => {
+    const logger = new RecordingLogger()
+    const lines: string[] = []
+    const clock = new FakeClock()
+    const down = { write: () => Promise.reject(new PermanentError('never')) }
+    const events = createDispatcher({
+      sinks: { loki: down, sentry: down },
+      deadLetters: memoryDeadLetters(),
+      observer: combineObservers(
+        logObserver(logger, { clock }),
+        failureLog(line => void lines.push(line)),
+      ),
+      clock,
+    })
+    const tracked = asJob('SendEmailJob', () => events.track({ type: 'mail.sent' }))
+    await clock.advance(1_000)
+    expect(await tracked).toHaveProperty('swallowed')
+    const handlers = logger.of('dead_letter').map(({ fields }) => fields['handler'])
+    expect(handlers.sort()).toEqual(['loki', 'sentry'])
+    expect(lines).toHaveLength(2)
+    expect(logger.count('tracking_failure_swallowed')).toBe(1)
     await events.close()
   })
 })

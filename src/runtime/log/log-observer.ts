@@ -77,8 +77,11 @@ class Log {
     },
     consumerPaused: ({ channel, name, why }) => this.#write(PAUSE_LINES[why], { channel, name, why }),
     consumerResumed: ({ channel, name }) => this.#write(LINES.consumerResumed, { channel, name }),
-    letterSaved: ({ letter }) => this.#letter(letter),
-    letterSpilled: ({ channel, name, letter }) => {
+    letterSaved: ({ letter, again }) => {
+      if (!again) this.#letter(letter)
+    },
+    letterSpilled: ({ channel, name, letter, again }) => {
+      if (again) return
       this.#letter(letter)
       this.#gatherings.tell(GATHERED_LINES.spilled, { channel, name })
     },

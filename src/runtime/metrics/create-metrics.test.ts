@@ -164,10 +164,30 @@ describe('what is watched', () => {
     })
     metrics.watch(() => Promise.reject(new Error('down')))
     metrics.watch(() => [undefined, { name: 'dlq_size' }] as never)
+    metrics.watch(() => [{ ...reading, labels: { channel: 7 } }] as never)
     metrics.watch(() => undefined as never)
     metrics.watch(() => new Promise(() => {}))
     const read = of('dlq_size')
     await clock.advance(8_000)
     expect(await read).toEqual(['channel=orders 4'])
+  })
+
+  it('E20: a source that owes an answer is not asked again, and is when it has given it', async () => {
+    const { metrics, of, clock } = world()
+    const answers: ((size: number) => void)[] = []
+    metrics.watch(async () => {
+      const value = await new Promise<number>(resolve => answers.push(resolve))
+      return [{ name: 'dlq_size', labels: { channel: 'orders' }, value }]
+    })
+    const late = of('dlq_size')
+    await clock.advance(8_000)
+    expect(await late).toEqual([])
+    const [next, other] = [of('dlq_size'), of('dlq_size')]
+    expect(answers).toHaveLength(1)
+    answers[0]!(4)
+    expect(await Promise.all([next, other])).toEqual([['channel=orders 4'], ['channel=orders 4']])
+    const fresh = of('dlq_size')
+    answers[1]!(5)
+    expect(await fresh).toEqual(['channel=orders 5'])
   })
 })

@@ -17,7 +17,7 @@ import type { Observer } from '../../ports/observer.ts'
 import { Book } from './book.ts'
 import { countingObserver } from './counting.ts'
 import { gaugeSamples } from './gauges.ts'
-import { readSource, type WatchSource } from './watched.ts'
+import { Watched, type WatchSource } from './watched.ts'
 
 export const DEFAULT_MAX_LABEL_VALUES = 100
 /** The share of what was delivered is told over this long. */
@@ -55,7 +55,7 @@ class CountedMetrics implements LiveMetrics {
   readonly #book: Book
   readonly #breakers: Series<NumberCell>
   readonly #dispatched = new SlidingRatio(DISPATCH_WINDOW_MS)
-  readonly #sources = new Set<WatchSource>()
+  readonly #sources = new Map<WatchSource, Watched>()
 
   constructor(maxValues: number, clock: Clock) {
     this.#bound = { maxValues }
@@ -71,12 +71,12 @@ class CountedMetrics implements LiveMetrics {
   }
 
   watch(source: WatchSource): () => void {
-    this.#sources.add(source)
+    if (!this.#sources.has(source)) this.#sources.set(source, new Watched(source, this.#clock))
     return () => this.#sources.delete(source)
   }
 
   async read(): Promise<readonly MetricFamily[]> {
-    const sources = Array.from(this.#sources, source => readSource(source, this.#clock))
+    const sources = Array.from(this.#sources.values(), source => source.read())
     const watched = (await Promise.all(sources)).flat()
     const readings = [...watched, ...this.#observedBreakers(watched), ...this.#dispatchRatio()]
     return (Object.keys(METRICS) as MetricName[]).map(name => this.#family(name, readings))

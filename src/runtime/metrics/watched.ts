@@ -21,21 +21,44 @@ export type WatchSource =
 /** Who does not answer for so long has no series this time. Prometheus itself waits for 10 s. */
 const PATIENCE_MS = 8_000
 
-/** Never rejects: what cannot be read has no series. */
-export async function readSource(source: WatchSource, clock: Clock): Promise<readonly GaugeReading[]> {
-  try {
-    const asking = Promise.resolve(readingsOf(source))
-    const readings = (await within(clock, PATIENCE_MS, asking)) ? await asking : []
-    return Array.from(readings).filter(isReading)
-  } catch {
-    return []
+/** One source. While it owes an answer it is not asked again: scrapes go on, and a sick store would drown in questions. */
+export class Watched {
+  readonly #source: WatchSource
+  readonly #clock: Clock
+  #asking: Promise<readonly GaugeReading[]> | undefined
+
+  constructor(source: WatchSource, clock: Clock) {
+    this.#source = source
+    this.#clock = clock
+  }
+
+  /** Never rejects: what cannot be read has no series. */
+  async read(): Promise<readonly GaugeReading[]> {
+    try {
+      const asking = this.#asking ?? this.#ask()
+      const readings = (await within(this.#clock, PATIENCE_MS, asking)) ? await asking : []
+      return Array.from(readings).filter(isReading)
+    } catch {
+      return []
+    }
+  }
+
+  #ask(): Promise<readonly GaugeReading[]> {
+    const asking = Promise.resolve(readingsOf(this.#source))
+    this.#asking = asking
+    const answered = () => {
+      this.#asking = undefined
+    }
+    asking.then(answered, answered)
+    return asking
   }
 }
 
 /** Functions are written by others, and not all of them are type-checked. */
 function isReading(value: unknown): value is GaugeReading {
   const { name, labels } = (value ?? {}) as Partial<GaugeReading>
-  return typeof name === 'string' && typeof labels === 'object' && labels !== null
+  if (typeof name !== 'string' || typeof labels !== 'object' || labels === null) return false
+  return Object.values(labels).every(text => typeof text === 'string')
 }
 
 function readingsOf(source: WatchSource): readonly GaugeReading[] | Promise<readonly GaugeReading[]> {

@@ -1,4 +1,3 @@
-import { gatherLateOutcomes } from '../../replay/outcomes.ts'
 import { ProblemError } from '../http/problem.ts'
 import { API, route } from '../http/route.ts'
 import type { Room } from '../room.ts'
@@ -49,8 +48,7 @@ export const replayRoutes = [
     answer: replaySchema,
     async handle({ room, caller, params }) {
       const { value, ...named } = await findReplay(room, params.id)
-      if (!room.settings.readOnly)
-        await gatherLateOutcomes(named.store, value, room.clock, room.metering.observer)
+      if (!room.settings.readOnly) await room.runner.gatherLate(named, value)
       return replayStory(room, caller, named, value)
     },
   }),

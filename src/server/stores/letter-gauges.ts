@@ -36,8 +36,8 @@ export class LetterGauges {
 
   /** Rejects when no store answers. */
   async read(): Promise<readonly GaugeReading[]> {
-    const { shown, others, oldestAt } = await this.#sizes()
-    const times = await this.#times(shown)
+    const { shown, others, oldestAt, silent } = await this.#sizes()
+    const times = await this.#times(shown, silent)
     const ages = [...times].map(([channel, at]) => this.#age(channel, at))
     // Which channel the oldest of all is in was not asked; it is none of those that are shown if it is older than theirs.
     const isElsewhere = oldestAt !== undefined && [...times.values()].every(at => at > oldestAt)
@@ -51,7 +51,7 @@ export class LetterGauges {
 
   #sizes() {
     return this.#memo.get('sizes', SIZES_KEPT_MS, async () => {
-      const { found } = await this.#stores.each(({ store }) => waitingStats(store.deadLetters))
+      const { found, faults } = await this.#stores.each(({ store }) => waitingStats(store.deadLetters))
       const stats = found.flatMap(({ value }) => value)
       const sizes = addSizes(stats)
       // A channel that is consumed here has a series before its first letter, and after its last.
@@ -61,23 +61,28 @@ export class LetterGauges {
         (a, b) => b.size - a.size || (a.channel < b.channel ? -1 : 1),
       )
       const others = sorted.slice(MOST_CHANNELS).reduce((sum, { size }) => sum + size, 0)
-      return { shown: sorted.slice(0, MOST_CHANNELS), others, oldestAt: oldestOf(stats) }
+      const silent = new Set(faults.map(({ store }) => store))
+      return { shown: sorted.slice(0, MOST_CHANNELS), others, oldestAt: oldestOf(stats), silent }
     })
   }
 
   /** When the oldest of each channel last failed; those that have none are left out. */
-  async #times(shown: readonly Waiting[]): Promise<ReadonlyMap<string, number>> {
+  async #times(shown: readonly Waiting[], silent: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
     const times = await Promise.all(
       shown.map(
-        async ({ channel, size }) => [channel, size === 0 ? undefined : await this.#timeOf(channel)] as const,
+        async ({ channel, size }) =>
+          [channel, size === 0 ? undefined : await this.#timeOf(channel, silent)] as const,
       ),
     )
     return new Map(times.flatMap(([channel, at]) => (at === undefined ? [] : [[channel, at] as const])))
   }
 
-  #timeOf(channel: string): Promise<number | undefined> {
+  /** A store that was silent just now is not waited for once more: a scrape has no time for that. */
+  #timeOf(channel: string, silent: ReadonlySet<string>): Promise<number | undefined> {
     return this.#memo.get(`oldest ${channel}`, TIMES_KEPT_MS, async () => {
-      const { found } = await this.#stores.each(({ store }) => waitingStats(store.deadLetters, { channel }))
+      const { found } = await this.#stores.each(async ({ name, store }) =>
+        silent.has(name) ? [] : waitingStats(store.deadLetters, { channel }),
+      )
       return oldestOf(found.flatMap(({ value }) => value))
     })
   }

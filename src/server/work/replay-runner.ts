@@ -39,6 +39,7 @@ export class ReplayRunner {
   readonly #options: RunnerOptions
   readonly #stop = new AbortController()
   readonly #runs = new Map<string, Run>()
+  readonly #gatherings = new Map<string, Promise<void>>()
   #isAwake = false
   #cancelLook: Cancel | undefined
 
@@ -69,6 +70,18 @@ export class ReplayRunner {
   rateOf(id: string): number | undefined {
     const run = this.#runs.get(id)
     return run && windowTotal(run.sent, this.#options.around.clock.now()) / (RATE_WINDOW_MS / 1_000)
+  }
+
+  /** What has become since of what a stopped replay had sent. Several who ask at once are one, so that it is told once. */
+  gatherLate({ store }: NamedStore, replay: Replay): Promise<void> {
+    const { around, observer } = this.#options
+    const { id } = replay
+    if (this.#runs.has(id)) return Promise.resolve()
+    const gathering =
+      this.#gatherings.get(id) ??
+      gatherLateOutcomes(store, replay, around.clock, observer).finally(() => this.#gatherings.delete(id))
+    this.#gatherings.set(id, gathering)
+    return gathering
   }
 
   /** What runs comes to its next safe point and stays as it is, for the next runner. */
@@ -114,13 +127,13 @@ export class ReplayRunner {
   }
 
   #look(): void {
-    const { stores, around, observer } = this.#options
+    const { stores, around } = this.#options
     void stores
       .each(async named => {
         const { replays } = named.store
         for (const { id } of await replays.list({ state: 'running', limit: 100 })) this.run(named, id)
         for (const replay of await replays.list({ limit: STOPPED_LOOKED_AT }))
-          await gatherLateOutcomes(named.store, replay, around.clock, observer)
+          await this.gatherLate(named, replay)
       })
       // Stores that do not answer are told of by whoever asks; the next look may find them up again.
       .catch(() => {})

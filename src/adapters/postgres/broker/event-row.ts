@@ -2,7 +2,7 @@ import { encodeBase64 } from '../../../core/event/base64.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { eventFromJson } from '../../../core/event/json.ts'
 import { isBytes } from '../../../core/event/plain.ts'
-import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
+import { REPLAY_HEADERS, withoutEarlierTrace } from '../../../core/event/replay-headers.ts'
 import { hash128 } from '../../../core/hash.ts'
 import type { Undecodable } from '../../../ports/broker.ts'
 import { type EventCodec, plainCodec } from '../../../ports/letter-codec.ts'
@@ -143,7 +143,7 @@ function readPlain({ id, foreignId, payload, bytes, ...row }: EventRow): Lazaret
     occurredAt: Math.floor(row.occurredAt),
     expiresAt: row.expiresAt === null ? undefined : Math.floor(row.expiresAt),
     source: row.source ?? undefined,
-    headers: row.headers,
+    headers: isReplayedBySql(row.headers) ? withoutEarlierTrace(row.headers) : row.headers,
     ...(bytes === null ? { payload } : { payloadBase64: bytes.replaceAll('\n', '') }),
   })
 }
@@ -154,5 +154,10 @@ function readSealed({ headers }: EventRow, sealed: string, codec: EventCodec): L
   if (headers[REPLAY_HEADERS.replayed] === undefined)
     return { ...event, headers: { ...event.headers, ...headers } }
   const { [REPLAY_HEADERS.replayId]: _, ...own } = event.headers
-  return { ...event, headers: { ...own, ...headers } }
+  return { ...event, headers: { ...withoutEarlierTrace(own), ...headers } }
+}
+
+/** Such a replay has no id. It leaves the headers of a traced replay before it, whose trace it is no part of. */
+function isReplayedBySql(headers: EventRow['headers'] | null): boolean {
+  return headers?.[REPLAY_HEADERS.replayed] !== undefined && headers[REPLAY_HEADERS.replayId] === undefined
 }
