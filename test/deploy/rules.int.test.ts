@@ -7,6 +7,7 @@ import { inFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
 import { asked, METRICS } from './metrics.ts'
 import { ALERTS, faster, LOOKS, RECORDED, RULE_TESTS, RULES, seconds } from './rules.ts'
+import { RUNBOOK_LINES } from './shell-lines.ts'
 
 const found = await findPrometheus()
 const why = found.found ? '' : ` (skipped: ${found.why})`
@@ -93,6 +94,18 @@ describe('the alert rules', () => {
       expect(readFileSync(join(ROOT, annotations['runbook_url']!), 'utf8')).toMatch(
         new RegExp(`^# .*\n\n\`${alert}\``),
       )
+  })
+})
+
+describe('the pages of the runbooks', () => {
+  it('E20/F/P: use no variable that nobody is told of', () => {
+    const readme = readFileSync(join(RUNBOOKS, 'README.md'), 'utf8')
+    const [, variables = ''] = /^```sh variables\n([\s\S]*?)^```$/m.exec(readme) ?? []
+    const [ids = ''] = /^`\$GROUP`.* are ids/m.exec(readme) ?? []
+    const told = [...variables.matchAll(/(\w+)=/g), ...ids.matchAll(/\$(\w+)/g)].map(([, name]) => name!)
+    const used = [...RUNBOOK_LINES.values()].flat().flatMap(line => line.match(/(?<=\$)[A-Z_]{2,}/g) ?? [])
+    // The shell's own.
+    expect(new Set(used).difference(new Set([...told, 'USER']))).toEqual(new Set())
   })
 })
 
