@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { ALERT_KINDS } from '../../src/core/alert/alert.ts'
 import { findPrometheus, promtool } from '../services/prometheus.ts'
 import { inFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
@@ -98,6 +99,12 @@ describe('the alert rules', () => {
 })
 
 describe('the pages of the runbooks', () => {
+  it('S7/K5: have one for every kind of alert that Lazaret tells by itself', () => {
+    const readme = readFileSync(join(RUNBOOKS, 'README.md'), 'utf8')
+    const kinds = [...readme.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, kind]) => kind!)
+    expect(kinds.sort()).toEqual([...ALERT_KINDS].sort())
+  })
+
   it('E20/F/P: use no variable that nobody is told of', () => {
     const readme = readFileSync(join(RUNBOOKS, 'README.md'), 'utf8')
     const [, variables = ''] = /^```sh variables\n([\s\S]*?)^```$/m.exec(readme) ?? []
