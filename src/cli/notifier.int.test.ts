@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { slackReceiver } from '../../test/receivers/slack.ts'
-import { ROOT } from '../../test/support/source.ts'
 import { memoryStore } from '../adapters/memory/index.ts'
 import { parseConfig } from '../config/config.ts'
 import { createIdSource } from '../core/event/uuid.ts'
@@ -104,31 +101,5 @@ describe('the notifier of a config file', () => {
       { status: 'fail', name: 'notify' },
     ])
     expect(await openNotifier(parseConfig('', 'lazaret.yaml', {}), {}, io)).toBeUndefined()
-  })
-
-  it('F8: the doctor says which targets would never hear of anything', async () => {
-    const to = "type: slack, url: 'https://hooks.slack.com/services/x'"
-    const checks = await checkNotify(
-      config(
-        `    pager: { ${to}, atLeast: critical }`,
-        `    letters: { ${to}, kinds: [dead_letter] }`,
-        `    ops: { ${to}, atLeast: warning }`,
-        `    backup: { ${to}, kinds: [alert_undelivered] }`,
-      ),
-    )
-    expect(checks.map(({ status, remedy }) => [status, remedy])).toEqual([
-      ['warn', 'give notify.targets.pager atLeast: warning or none, and channel_alert if it has kinds'],
-      ['warn', 'give notify.targets.letters atLeast: warning or none, and channel_alert if it has kinds'],
-      ['ok', undefined],
-      ['ok', undefined],
-    ])
-  })
-
-  it('F7: every target of the example in the docs hears of a channel beyond its limit', async () => {
-    const page = readFileSync(join(ROOT, 'docs/reference/config.md'), 'utf8')
-    const [, notify = ''] = /^(notify:\n(?: .*\n)+)/m.exec(page) ?? []
-    const env = { SLACK_WEBHOOK: 'https://hooks.slack.com/services/x', PAGERDUTY_KEY: 'k'.repeat(32) }
-    const checks = await checkNotify(parseConfig(notify, 'lazaret.yaml', env))
-    expect(checks.map(({ status }) => status)).toEqual(['ok', 'ok'])
   })
 })
