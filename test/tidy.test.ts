@@ -116,6 +116,12 @@ describe('the house is tidy', () => {
     }
   })
 
+  it('the glossary has a word once', () => {
+    const rows = readFileSync(join(ROOT, 'docs/glossary.md'), 'utf8').matchAll(/^\| ([a-z][^|]*) \|/gm)
+    const words = [...rows].map(([, word]) => word!)
+    expect(words.filter((word, index) => words.indexOf(word) !== index)).toEqual([])
+  })
+
   it('every relative link in the docs leads somewhere', () => {
     const pages = ['README.md', 'CONTRIBUTING.md', ...markdownBelow('docs'), ...markdownBelow('examples')]
     const broken = pages.flatMap(page =>

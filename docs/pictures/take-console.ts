@@ -1,5 +1,5 @@
 // Takes the pictures of the console from the seeded demo: `node docs/pictures/take-console.ts`. It needs a built
-// console (npm run build:console) and Debian's Chromium, and takes as long as the demo's first minute.
+// console (npm run build) and Debian's Chromium, and takes as long as the demo's first minute.
 import { mkdirSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import type { DemoState, GroupPage, LetterPage, ReplayList } from '../../src/server/schema/index.ts'

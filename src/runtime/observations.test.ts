@@ -264,6 +264,26 @@ describe('a letter', () => {
     expect(await saved(metrics, 'tracking_failures_swallowed_total')).toBe(1)
   })
 
+  it.each([1, 3])('E7, E20: of a job is counted by what ended it, at %d sinks', async count => {
+    const clock = new FakeClock()
+    const metrics = createMetrics({ clock })
+    const { events } = dispatcherWorld({
+      sinks: Object.fromEntries(Object.entries(sinks).slice(0, count)),
+      clock,
+      observer: metrics.observer,
+      retry: { attempts: 1 },
+      breaker: { failures: 1 },
+    })
+    const track = () => asJob('SendEmailJob', () => events.track({ type: 'x' }))
+    await track()
+    await track()
+    const family = (await metrics.read()).find(({ name }) => name === 'dlq_from_job_total')
+    expect(family?.samples).toEqual([
+      { labels: { job: 'SendEmailJob', reason: 'attempts_exhausted' }, value: count },
+      { labels: { job: 'SendEmailJob', reason: 'breaker_open' }, value: count },
+    ])
+  })
+
   it('E7: that is told again says so, in the store and in the spill', async () => {
     const { events, recorder, clock } = dispatcherWorld({ sinks })
     const tracked = asJob('SendEmailJob', () => events.track({ type: 'x' }))

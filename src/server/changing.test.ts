@@ -137,6 +137,27 @@ describe('steering consumers', () => {
     expect(await audited()).toEqual([])
   })
 
+  it('E16: a breaker that is off cannot be forced, and nobody is told that it was', async () => {
+    const world = serverWorld()
+    const consumer = createConsumer({
+      broker: world.store.broker!,
+      channel: 'orders',
+      name: 'bill',
+      deadLetters: world.store.deadLetters,
+      clock: world.clock,
+      breaker: 'off',
+      handle: () => {},
+    })
+    const { tell } = serverWorld({ stores: world.store, consumers: [consumer], clock: world.clock })
+    const body = { handler: 'bill', to: 'open', reason: 'maintenance' }
+    const { status, body: problem } = await tell('/api/v1/channels/orders/breaker', body)
+    expect([status, problem.detail]).toEqual([
+      409,
+      'The breaker of bill is off; pause channel orders instead.',
+    ])
+    expect(await world.audited()).toEqual([])
+  })
+
   it('F6: too many letters degrade health', async () => {
     const { ask, bury, make } = serverWorld({ degradedAt: 1 })
     await bury(make.letter(), make.letter())

@@ -9,7 +9,7 @@ import { findPrometheus, promtool } from '../services/prometheus.ts'
 import { inFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
 import { asked, METRICS } from './metrics.ts'
-import { RECORDED } from './rules.ts'
+import { ALERTS, RECORDED } from './rules.ts'
 
 const FOLDER = join(ROOT, 'deploy/grafana')
 const found = await findPrometheus()
@@ -100,8 +100,31 @@ describe('the dashboards', () => {
         const missing = labels.filter(label => !known.get(metric)!.has(label))
         expect(missing, `${where}: ${expr}`).toEqual([])
       }
-    const drawn = new Set(exprs.flatMap(({ expr }) => asked(expr).map(({ metric }) => familyOf(metric))))
+    const behind = (metric: string) => asked(recorded.get(metric) ?? metric).map(of => familyOf(of.metric))
+    const drawn = new Set(exprs.flatMap(({ expr }) => asked(expr).flatMap(({ metric }) => behind(metric))))
     expect([...METRICS.keys()].map(familyOf).filter(metric => !drawn.has(metric))).toEqual([])
+  })
+})
+
+describe('several servers and jobs', () => {
+  const drawing = (metric: string) => exprs.map(({ expr }) => expr).filter(expr => expr.includes(metric))
+
+  it('E20: what each process has is added up; of a store that several servers show, the largest reading counts', () => {
+    for (const expr of drawing('lazaret_retry_queue_size'))
+      expect(expr).toMatch(/^sum by \(name\) \(lazaret_/)
+    for (const expr of drawing('lazaret_dlq_size'))
+      expect(expr).toMatch(/^sum(?: by \(channel\))? ?\(max without \(instance, pod\) \(lazaret_dlq_size/)
+  })
+
+  it('E20: a replay is not counted twice because its server and its handler both tell of it', () => {
+    for (const metric of ['lazaret_replay_outcomes_total', 'lazaret_dlq_replay_failed_total'])
+      for (const expr of drawing(metric)) expect(expr).toMatch(/^sum by \(job, /)
+  })
+
+  it('E20/F/P: what raises an alert at the first one is drawn from that one on, which a rate is not', () => {
+    const first = ALERTS.flatMap(({ expr }) => /(lazaret:[\w:]+)[^:]*> 0$/.exec(expr)?.[1] ?? [])
+    expect(first).toHaveLength(4)
+    expect(first.filter(record => drawing(record).length === 0)).toEqual([])
   })
 })
 

@@ -2,11 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { ALERT_KINDS } from '../../src/core/alert/alert.ts'
 import { findPrometheus, promtool } from '../services/prometheus.ts'
 import { inFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
 import { asked, METRICS } from './metrics.ts'
 import { ALERTS, faster, LOOKS, RECORDED, RULE_TESTS, RULES, seconds } from './rules.ts'
+import { RUNBOOK_LINES } from './shell-lines.ts'
 
 const found = await findPrometheus()
 const why = found.found ? '' : ` (skipped: ${found.why})`
@@ -93,6 +95,24 @@ describe('the alert rules', () => {
       expect(readFileSync(join(ROOT, annotations['runbook_url']!), 'utf8')).toMatch(
         new RegExp(`^# .*\n\n\`${alert}\``),
       )
+  })
+})
+
+describe('the pages of the runbooks', () => {
+  it('S7/K5: have one for every kind of alert that Lazaret tells by itself', () => {
+    const readme = readFileSync(join(RUNBOOKS, 'README.md'), 'utf8')
+    const kinds = [...readme.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, kind]) => kind!)
+    expect(kinds.sort()).toEqual([...ALERT_KINDS].sort())
+  })
+
+  it('E20/F/P: use no variable that nobody is told of', () => {
+    const readme = readFileSync(join(RUNBOOKS, 'README.md'), 'utf8')
+    const [, variables = ''] = /^```sh variables\n([\s\S]*?)^```$/m.exec(readme) ?? []
+    const [ids = ''] = /^`\$GROUP`.* are ids/m.exec(readme) ?? []
+    const told = [...variables.matchAll(/(\w+)=/g), ...ids.matchAll(/\$(\w+)/g)].map(([, name]) => name!)
+    const used = [...RUNBOOK_LINES.values()].flat().flatMap(line => line.match(/(?<=\$)[A-Z_]{2,}/g) ?? [])
+    const ofTheShell = 'USER'
+    expect(used.filter(name => name !== ofTheShell && !told.includes(name))).toEqual([])
   })
 })
 

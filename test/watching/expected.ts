@@ -113,8 +113,8 @@ export const COUNTERS: Readonly<Record<string, (log: EventLog) => readonly Value
   tracked_in_job_total: log => tally(log.all('trackedInJob').map(({ job }) => ({ job }))),
   dlq_from_job_total: log =>
     tally(
-      kept(log).flatMap(({ letter: { job, cycle } }) =>
-        job === undefined ? [] : [{ job, reason: cycle.reason }],
+      kept(log).flatMap(({ letter: { job, detail } }) =>
+        job === undefined ? [] : [{ job, reason: String(detail?.['endedBy']) }],
       ),
     ),
   health_checks_total: log =>

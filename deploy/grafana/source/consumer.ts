@@ -1,6 +1,6 @@
 import { type Dashboard, JOB } from './dashboard.ts'
 import { breakers, lines } from './panel.ts'
-import { average, gauge, quantiles, rate } from './queries.ts'
+import { average, inHand, quantiles, rate, within, worst } from './queries.ts'
 
 const CHANNEL = 'job=~"$job", channel=~"$channel"'
 const NAME = 'job=~"$job", name=~"$name"'
@@ -42,7 +42,7 @@ export const consumer: Dashboard = {
       breakers(
         'Breakers',
         'While a breaker is open, its consumer pauses and what comes waits in the channel.',
-        gauge('lazaret_breaker_state', NAME, 'name', '{{name}}'),
+        worst('lazaret_breaker_state', NAME, 'name', '{{name}}'),
       ),
     ],
     [
@@ -72,7 +72,7 @@ export const consumer: Dashboard = {
         'Retries that wait',
         'Retries that wait for their turn at the retry limit.',
         'short',
-        gauge('lazaret_retry_queue_size', NAME, 'name', '{{name}}'),
+        inHand('lazaret_retry_queue_size', NAME, 'name', '{{name}}'),
       ),
     ],
     [
@@ -100,9 +100,14 @@ export const consumer: Dashboard = {
       ),
       lines(
         'Poison',
-        'Events put into quarantine, each second. One of them is worth a look.',
-        'cps',
-        rate('lazaret_poison_quarantined_total', CHANNEL, 'channel, category', '{{channel}} {{category}}'),
+        'Events put into quarantine within 15 minutes. One of them is worth a look, and raises LazaretPoisonQuarantined.',
+        'short',
+        within(
+          'lazaret:poison_quarantined:increase15m',
+          CHANNEL,
+          'channel, category',
+          '{{channel}} {{category}}',
+        ),
       ),
     ],
   ],

@@ -1,6 +1,6 @@
 import { type Dashboard, JOB } from './dashboard.ts'
 import { lines } from './panel.ts'
-import { average, gauge, rate } from './queries.ts'
+import { average, rate, stored, within, worst } from './queries.ts'
 
 const HERE = 'job=~"$job"'
 const CHANNEL = 'job=~"$job", channel=~"$channel"'
@@ -16,13 +16,13 @@ export const deadLetters: Dashboard = {
         'Waiting',
         'Dead letters that nobody has dealt with.',
         'short',
-        gauge('lazaret_dlq_size', CHANNEL, 'channel', '{{channel}}'),
+        stored('lazaret_dlq_size', CHANNEL, 'channel', '{{channel}}'),
       ),
       lines(
         'Oldest',
         'How long the oldest one has waited. Over 30 minutes raises LazaretDeadLettersTooOld.',
         's',
-        gauge('lazaret_dlq_oldest_age_seconds', CHANNEL, 'channel', '{{channel}}'),
+        worst('lazaret_dlq_oldest_age_seconds', CHANNEL, 'channel', '{{channel}}'),
       ),
     ],
     [
@@ -36,15 +36,15 @@ export const deadLetters: Dashboard = {
         'Within an hour',
         'What LazaretDeadLetterRateHigh looks at: over 100 in one channel raise it.',
         'short',
-        { expr: `sum by (channel) (lazaret:dlq_saved:increase1h{${CHANNEL}})`, legend: '{{channel}}' },
+        within('lazaret:dlq_saved:increase1h', CHANNEL, 'channel', '{{channel}}'),
       ),
     ],
     [
       lines(
         'Letters that could not be written',
-        'The store was down; the events are in the spill or come again. Anything above zero is a page.',
-        'cps',
-        rate('lazaret_dlq_write_errors_total', CHANNEL, 'channel', '{{channel}}'),
+        'Within 15 minutes. The store was down; the events are in the spill or come again. Anything above zero is a page.',
+        'short',
+        within('lazaret:dlq_write_errors:increase15m', CHANNEL, 'channel', '{{channel}}'),
       ),
       lines(
         'Filtered out',
@@ -56,9 +56,14 @@ export const deadLetters: Dashboard = {
     [
       lines(
         'Quarantined',
-        'Poison, by category.',
-        'cps',
-        rate('lazaret_poison_quarantined_total', CHANNEL, 'channel, category', '{{channel}} {{category}}'),
+        'Poison within 15 minutes, by category.',
+        'short',
+        within(
+          'lazaret:poison_quarantined:increase15m',
+          CHANNEL,
+          'channel, category',
+          '{{channel}} {{category}}',
+        ),
       ),
       lines(
         'Attempts before an event dies',
@@ -70,16 +75,16 @@ export const deadLetters: Dashboard = {
     [
       lines(
         'Replayed',
-        'Letters sent again, and those that came back.',
+        'Letters sent again, and those that came back. The server that runs a replay and the handler of its events both tell how it went: a line for each job, not to be added up.',
         'cps',
-        rate('lazaret_dlq_replayed_total', CHANNEL, 'channel', '{{channel}} replayed'),
-        rate('lazaret_dlq_replay_failed_total', CHANNEL, 'channel', '{{channel}} failed again'),
+        rate('lazaret_dlq_replayed_total', CHANNEL, 'job, channel', '{{job}}: {{channel}} replayed'),
+        rate('lazaret_dlq_replay_failed_total', CHANNEL, 'job, channel', '{{job}}: {{channel}} failed again'),
       ),
       lines(
         'Replay outcomes',
-        'Recovered means that the handler has succeeded, not that it was sent.',
+        'Recovered means that the handler has succeeded, not that it was sent. By job, as beside.',
         'cps',
-        rate('lazaret_replay_outcomes_total', HERE, 'outcome', '{{outcome}}'),
+        rate('lazaret_replay_outcomes_total', HERE, 'job, outcome', '{{job}}: {{outcome}}'),
       ),
     ],
   ],

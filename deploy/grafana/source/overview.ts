@@ -1,6 +1,6 @@
 import { type Dashboard, JOB } from './dashboard.ts'
 import { breakers, lines, number } from './panel.ts'
-import { gauge, largest, quantiles, rate } from './queries.ts'
+import { largest, quantiles, rate, worst } from './queries.ts'
 
 const HERE = 'job=~"$job"'
 
@@ -13,9 +13,9 @@ export const overview: Dashboard = {
     [
       number(
         'Alerts firing',
-        'Alerts of lazaret.rules.yaml that fire at the moment. Each links to its runbook.',
+        'Alerts of lazaret.rules.yaml that fire at the moment. Each names its runbook in runbook_url.',
         'none',
-        'count(ALERTS{alertname=~"Lazaret.*", alertstate="firing"}) or vector(0)',
+        `count(ALERTS{alertname=~"Lazaret.*", alertstate="firing", ${HERE}}) or vector(0)`,
         { badFrom: 1 },
       ),
       number(
@@ -72,7 +72,7 @@ export const overview: Dashboard = {
       breakers(
         'Breakers',
         'Closed lets everything through, open nothing, half-open a probe.',
-        gauge('lazaret_breaker_state', HERE, 'name', '{{name}}'),
+        worst('lazaret_breaker_state', HERE, 'name', '{{name}}'),
       ),
       lines(
         'Retries',
@@ -90,9 +90,9 @@ export const overview: Dashboard = {
       ),
       lines(
         'Replay outcomes',
-        'What became of letters that were sent again.',
+        'What became of letters that were sent again. The server that runs a replay and the handler of its events both tell: a line for each job, not to be added up.',
         'cps',
-        rate('lazaret_replay_outcomes_total', HERE, 'outcome', '{{outcome}}'),
+        rate('lazaret_replay_outcomes_total', HERE, 'job, outcome', '{{job}}: {{outcome}}'),
       ),
     ],
   ],

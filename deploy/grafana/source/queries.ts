@@ -9,9 +9,24 @@ export function rate(metric: string, selector: string, by: string, legend: strin
   return { expr: `sum by (${by}) (rate(${metric}{${selector}}${WINDOW}))`, legend }
 }
 
-/** A gauge of a process or of a store, by some of its labels. */
-export function gauge(metric: string, selector: string, by: string, legend: string): Query {
+/** How much was counted within the window of a recorded series. A rate would not show the first one of a kind. */
+export function within(record: string, selector: string, by: string, legend: string): Query {
+  return { expr: `sum by (${by}) (${record}{${selector}})`, legend }
+}
+
+/** The worst reading of a gauge, by some of its labels. */
+export function worst(metric: string, selector: string, by: string, legend: string): Query {
   return { expr: `max by (${by}) (${metric}{${selector}})`, legend }
+}
+
+/** What every process has of its own, added up. */
+export function inHand(metric: string, selector: string, by: string, legend: string): Query {
+  return { expr: `sum by (${by}) (${metric}{${selector}})`, legend }
+}
+
+/** What lies in stores, those of several jobs added up. */
+export function stored(metric: string, selector: string, by: string, legend: string): Query {
+  return { expr: `sum by (${by}) (${largest(metric, selector)})`, legend }
 }
 
 export function largest(metric: string, selector: string): string {

@@ -1,6 +1,6 @@
 import { type Dashboard, JOB } from './dashboard.ts'
 import { breakers, lines, number } from './panel.ts'
-import { gauge, rate } from './queries.ts'
+import { largest, rate, within, worst } from './queries.ts'
 
 const HERE = 'job=~"$job"'
 const NAME = 'job=~"$job", name=~"$name"'
@@ -23,7 +23,7 @@ export const sinks: Dashboard = {
         'Open breakers',
         'Sinks and handlers that are cut off at the moment.',
         'none',
-        `count(max without (instance, pod) (lazaret_breaker_state{${NAME}}) == 2) or vector(0)`,
+        `count(${largest('lazaret_breaker_state', NAME)} == 2) or vector(0)`,
         { badFrom: 1 },
       ),
     ],
@@ -31,7 +31,7 @@ export const sinks: Dashboard = {
       breakers(
         'Breakers',
         'Closed lets everything through, open nothing, half-open a probe.',
-        gauge('lazaret_breaker_state', NAME, 'name', '{{name}}'),
+        worst('lazaret_breaker_state', NAME, 'name', '{{name}}'),
       ),
       lines(
         'Openings and closings',
@@ -60,7 +60,7 @@ export const sinks: Dashboard = {
         'Events that reach their sinks, over time',
         'By process: one that falls behind has a network or a configuration of its own.',
         'percentunit',
-        gauge('lazaret_dispatch_success_ratio', HERE, 'job, instance', '{{job}} {{instance}}'),
+        worst('lazaret_dispatch_success_ratio', HERE, 'job, instance', '{{job}} {{instance}}'),
       ),
       lines(
         'Turned away at the door',
@@ -80,10 +80,10 @@ export const sinks: Dashboard = {
       ),
       lines(
         'Failures to track that were swallowed',
-        'The work went on; the events are dead letters.',
-        'cps',
-        rate(
-          'lazaret_tracking_failures_swallowed_total',
+        'Within 15 minutes. The work went on; the events are dead letters. Over 10 in jobs raise LazaretJobTrackingFails.',
+        'short',
+        within(
+          'lazaret:tracking_failures_swallowed:increase15m',
           HERE,
           'error_class, context',
           '{{context}} {{error_class}}',
@@ -93,9 +93,20 @@ export const sinks: Dashboard = {
     [
       lines(
         'Dead letters from background jobs',
-        'By job and reason. breaker_open raises LazaretBreakerBlocksJobEvents.',
-        'cps',
-        rate('lazaret_dlq_from_job_total', HERE, 'exported_job, reason', '{{exported_job}} {{reason}}'),
+        'Within 15 minutes, by job and by what ended them. breaker_open raises LazaretBreakerBlocksJobEvents.',
+        'short',
+        within(
+          'lazaret:dlq_from_job:increase15m',
+          HERE,
+          'exported_job, reason',
+          '{{exported_job}} {{reason}}',
+        ),
+      ),
+      lines(
+        'Kept at the door',
+        'Events within 15 minutes that the rate limit refused and the filter keeps: dead letters. One raises LazaretCriticalEventsRateLimited.',
+        'short',
+        within('lazaret:rate_limiter_dlq_saved:increase15m', HERE, 'type', '{{type}}'),
       ),
     ],
   ],

@@ -5,6 +5,7 @@ import { withoutCredentials } from '../../core/options/show.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Context } from '../command.ts'
 import { type Check, failWith, ok } from '../doctor/check.ts'
+import { checkHearing } from '../doctor/hearing.ts'
 import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine.ts'
 import { checkNotify } from '../doctor/notify.ts'
 import { checkRedis } from '../doctor/redis.ts'
@@ -47,7 +48,7 @@ export async function doctor({ io, flags }: Context<typeof doctorFlags>): Promis
   if (address !== undefined && 'path' in address) {
     checks.push(await checkAccess('access', address.path), await checkDisk(dirname(address.path)))
   }
-  checks.push(await checkClock(io, address, newestAt))
+  checks.push(...checkHearing(loaded.config), await checkClock(io, address, newestAt))
   await print(io, checks, flags.json)
   return checks.some(({ status }) => status === 'fail') ? 1 : 0
 }

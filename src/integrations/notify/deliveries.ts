@@ -1,4 +1,4 @@
-import type { AlertMessage } from '../../core/alert/alert.ts'
+import type { AlertKind, AlertMessage } from '../../core/alert/alert.ts'
 import { ALERT_SEVERITIES } from '../../core/alert/alert.ts'
 import { ALERT_EVENT_TYPE, alertDocument, alertOf } from '../../core/alert/document.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
@@ -11,6 +11,7 @@ import type { SinkHealth } from '../../runtime/dispatcher/dispatcher-health.ts'
 import { type LaneOptions, mergeLaneOptions } from '../../runtime/dispatcher/lane-options.ts'
 import type { TrackResult } from '../../runtime/dispatcher/track-result.ts'
 import { ALERT_CHANNEL, linksOf } from './links.ts'
+import { SEVERITY_OF } from './occurrences.ts'
 import type { NotifierPolicy, RouteOptions } from './options.ts'
 import { targetSink } from './target.ts'
 
@@ -116,7 +117,11 @@ function isAboutAlerts({ event }: DeadLetter): boolean {
 function isFor(name: string, route: RouteOptions = {}, { kind, severity, facts }: AlertMessage): boolean {
   // Nobody is told of their own deafness.
   if (facts.target === name) return false
-  if (kind === 'digest') return true
+  return kind === 'digest' || isRouted(route, kind, severity)
+}
+
+/** Whether a target with this route is told of alerts of this kind. */
+export function isRouted(route: RouteOptions, kind: AlertKind, severity = SEVERITY_OF[kind]): boolean {
   const { atLeast = 'info', kinds } = route
   const isGrave = ALERT_SEVERITIES.indexOf(severity) >= ALERT_SEVERITIES.indexOf(atLeast)
   return isGrave && (kinds === undefined || kinds.includes(kind))

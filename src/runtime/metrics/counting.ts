@@ -48,11 +48,12 @@ function countingLetters(book: Book): (kept: LetterKept) => void {
   const saved = book.counter('dlq_saved_total')
   const attempts = book.histogram('attempts_before_dlq')
   const fromJob = book.counter('dlq_from_job_total')
-  return ({ channel, letter: { cycle, job }, again }) => {
+  return ({ channel, letter: { cycle, job, detail }, again }) => {
     if (again) return
     saved.at(channel, cycle.reason).value++
     attempts.at(channel).add(cycle.attemptCount)
-    if (job !== undefined) fromJob.at(job, cycle.reason).value++
+    // What ended it, such as an open breaker: the last of a job's letters, or its only one, says that all was in vain.
+    if (job !== undefined) fromJob.at(job, String(detail?.['endedBy'] ?? cycle.reason)).value++
   }
 }
 

@@ -42,7 +42,7 @@ export const channelRoutes = [
     answer: channelList,
     async handle(asked) {
       const { room, caller, params, body } = asked
-      const found = room.consumers.require(params.channel, body.handler)
+      const found = room.consumers.requireBreaker(params.channel, body.handler)
       await note(asked, found, 'breaker.force', { to: body.to })
       for (const { consumer } of found) consumer.breaker?.force(body.to, caller.name)
       return seen(room, params.channel)

@@ -36,6 +36,13 @@ export class Consumers {
     throw new ProblemError('not-found', `No consumer ${which} runs in this process; steer it where it runs.`)
   }
 
+  /** Those of them that have a breaker, and a problem when none has: forcing nothing would look like success. */
+  requireBreaker(channel: string, handler: string): readonly LiveConsumer[] {
+    const found = this.require(channel, handler).filter(({ consumer }) => consumer.breaker !== undefined)
+    if (found.length > 0) return found
+    throw new ProblemError('conflict', `The breaker of ${handler} is off; pause channel ${channel} instead.`)
+  }
+
   /** Why events sent to a channel would not be handled now. A breaker that would let a probe through is no reason. */
   downstreamFault(channel: string): string | undefined {
     const now = this.#clock.now()
