@@ -11,7 +11,7 @@ import { SAVE_TIMEOUT_MS } from '../letters.ts'
 import { observe } from '../observe.ts'
 import { type Resilient, resilient } from '../resilient/resilient.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
-import { DONE, type Host, type Next, type Settling } from './settling.ts'
+import type { Host, Next, Settling } from './settling.ts'
 import type { Work } from './work.ts'
 
 /** Why, and with what, an event is given up on. */
@@ -54,8 +54,9 @@ export class Burial {
       if (!durable || !(await this.#bringBack(work, letter)))
         return this.#settling.retry(work, this.#policy.clock.now(), startedAt)
     }
-    const settlement: Settlement =
-      kept === 'filtered' ? DONE : { outcome: 'dead', letter, saved: kept !== undefined }
+    // There is no letter that anybody could be told of.
+    if (kept === 'filtered') return this.#settling.done(work, 'dead', startedAt)
+    const settlement: Settlement = { outcome: 'dead', letter, saved: kept !== undefined }
     return this.#settling.settle(work, settlement, 'dead', startedAt, () => this.#tell(work, letter))
   }
 

@@ -84,6 +84,40 @@ describe('an event that is given up on', () => {
     await consumer.close()
   })
 
+  it('E12, S7: nobody is told of a letter that the filter did not keep: there is none', async () => {
+    const notices: Notice[] = []
+    const dead: string[] = []
+    const trail = {
+      attempt: () => ({ run: (work: () => void) => work(), end() {}, takenBack() {} }),
+      failed() {},
+      dead: () => void dead.push('told'),
+    }
+    const { consumer, publish, clock, recorder, letters } = consumerWorld({
+      handle: async () => {
+        throw new PermanentError('never')
+      },
+      filter: { never: ['health_check.*'] },
+      notifier: { notify: async notice => void notices.push(notice) },
+      tracing: {
+        publish: () => undefined,
+        follow: () => trail,
+        call: () => undefined,
+        write: () => undefined,
+        context: () => undefined,
+      },
+    })
+    await consumer.start()
+    await publish({ type: 'health_check.failed' })
+    await clock.advance(0)
+    expect([notices, dead, await letters()]).toEqual([[], [], []])
+    expect(recorder.count('letterFiltered')).toBe(1)
+    expect(recorder.of('eventProcessed').map(({ outcome }) => outcome)).toEqual(['dead'])
+    await publish({ type: 'order.placed' })
+    await clock.advance(0)
+    expect([notices.length, dead.length, (await letters()).length]).toEqual([1, 1, 1])
+    await consumer.close()
+  })
+
   it('S7: is told of once, when it is settled and not before', async () => {
     const clock = new FakeClock()
     const whole = memoryBroker({ clock })

@@ -21,7 +21,7 @@ export type Next =
 
 export const FORGET: Next = Object.freeze({ do: 'forget' })
 const NOTHING = () => {}
-export const DONE: Settlement = Object.freeze({ outcome: 'done' })
+const DONE: Settlement = Object.freeze({ outcome: 'done' })
 
 /** What handling needs of the consumer it works for. */
 export interface Host {
