@@ -1,9 +1,9 @@
 import { memoryBroker, memoryDeadLetters } from '../src/adapters/memory/index.ts'
 import { createEvent, type LazaretEvent } from '../src/core/event/event.ts'
 import { createIdSource } from '../src/core/event/uuid.ts'
-import type { Observer } from '../src/ports/observer.ts'
 import { systemClock, systemRandom } from '../src/ports/system-clock.ts'
 import { createConsumer } from '../src/runtime/consumer/consumer.ts'
+import type { ConsumerOptions } from '../src/runtime/consumer/consumer-options.ts'
 import { createMetrics } from '../src/runtime/metrics/create-metrics.ts'
 import {
   atLeast,
@@ -37,7 +37,10 @@ function makeEvents(count: number): LazaretEvent[] {
 }
 
 /** Microseconds per message, from the consumer's start to the last handler's end; publishing is not measured. */
-async function consume(events: readonly LazaretEvent[], observer: Observer = {}): Promise<number> {
+export async function consume(
+  events: readonly LazaretEvent[],
+  watched: Pick<ConsumerOptions, 'observer' | 'tracing'> = {},
+): Promise<number> {
   const broker = memoryBroker({ maxPerChannel: events.length })
   await broker.publish(events)
   let handled = 0
@@ -47,7 +50,7 @@ async function consume(events: readonly LazaretEvent[], observer: Observer = {})
     channel: 'orders',
     deadLetters: memoryDeadLetters(),
     concurrency: CONCURRENCY,
-    observer,
+    ...watched,
     handle: async () => {
       if (++handled === events.length) finished.resolve()
     },
@@ -91,7 +94,7 @@ async function meteredRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   const { observer } = createMetrics()
   const turns = [
     async () => off.push(await consume(events)),
-    async () => on.push(await consume(events, observer)),
+    async () => on.push(await consume(events, { observer })),
   ]
   for (let round = 0; round < METERED_ROUNDS; round++) {
     for (const turn of turns) await turn()

@@ -1,20 +1,17 @@
 import { type Context, context } from '@opentelemetry/api'
-import { memoryBroker, memoryDeadLetters, memorySink } from '../../src/adapters/memory/index.ts'
-import type { LazaretEvent } from '../../src/core/event/event.ts'
+import { memoryDeadLetters, memorySink } from '../../src/adapters/memory/index.ts'
 import type { Tracing } from '../../src/ports/tracing.ts'
-import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
 import { createEvent } from '../../src/runtime/create-event.ts'
 import { createDispatcher } from '../../src/runtime/dispatcher/dispatcher.ts'
 import { atLeast, type Bar, median, type Row, row } from '../harness/result.ts'
+import { consume } from '../runtime-consume.ts'
 import { sampledTracing } from './sdk.ts'
 
 const ROUNDS = 11
 const MESSAGES = 100_000
 const BURSTS = 100
 const BURST = 1_000
-const CONCURRENCY = 100
 const SECOND_NS = 1e9
-const MICROSECONDS = 1_000
 
 /** Messages and tracked events of requests, one of a hundred of which is kept. Rounds are interleaved. */
 export async function tracedRuntimeRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
@@ -32,12 +29,12 @@ export async function tracedRuntimeRows(): Promise<{ rows: Row[]; bars: Bar[] }>
   )
   const strangers = events.map(event => ({ ...event, headers: {} }))
   const candidates = [
-    candidate('consume 100 000 messages, tracing off', 'µs/message', () => consume(events, undefined)),
+    candidate('consume 100 000 messages, tracing off', 'µs/message', () => consume(events)),
     candidate('consume 100 000 messages, tracing on, 1 % sampled', 'µs/message', () =>
-      consume(events, tracing),
+      consume(events, { tracing }),
     ),
     candidate('consume 100 000 messages without a trace, tracing on, 1 % sampled', 'µs/message', () =>
-      consume(strangers, tracing),
+      consume(strangers, { tracing }),
     ),
     candidate('track in requests, one sink, tracing off', 'events/s', () => dispatch(contexts, undefined)),
     candidate('track in requests, one sink, tracing on, 1 % sampled', 'events/s', () =>
@@ -69,29 +66,6 @@ export async function tracedRuntimeRows(): Promise<{ rows: Row[]; bars: Bar[] }>
 
 function candidate(name: string, unit: string, run: () => Promise<number>) {
   return { name, unit, run, samples: [] as number[] }
-}
-
-async function consume(events: readonly LazaretEvent[], tracing: Tracing | undefined): Promise<number> {
-  const broker = memoryBroker({ maxPerChannel: events.length })
-  await broker.publish(events)
-  let handled = 0
-  const finished = Promise.withResolvers<void>()
-  const consumer = createConsumer({
-    broker,
-    channel: 'orders',
-    deadLetters: memoryDeadLetters(),
-    concurrency: CONCURRENCY,
-    tracing,
-    handle: async () => {
-      if (++handled === events.length) finished.resolve()
-    },
-  })
-  const startedAt = process.hrtime.bigint()
-  await consumer.start()
-  await finished.promise
-  const tookNs = Number(process.hrtime.bigint() - startedAt)
-  await consumer.close()
-  return tookNs / MICROSECONDS / events.length
 }
 
 async function dispatch(requests: readonly Context[], tracing: Tracing | undefined): Promise<number> {
