@@ -57,9 +57,13 @@ export class Emitter {
     })
   }
 
-  /** Whether nobody waits to be told, and no letter is in memory only. */
+  /**
+   * Whether nobody waits to be told, no letter is in memory only, and nothing is on its way to a sink: what still were
+   * when its process closes would go to the journal, and nobody sends it from there in a world that has ended.
+   */
   get isFlushed(): boolean {
-    return this.#open === 0 && this.#dispatcher.health().unsavedLetters === 0
+    const { active, waiting } = this.left
+    return this.#open + active + waiting === 0 && this.#dispatcher.health().unsavedLetters === 0
   }
 
   track({ name, wait, onFailure, nature }: TrackPlan): void {
