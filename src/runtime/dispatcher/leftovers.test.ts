@@ -149,6 +149,31 @@ describe('what is left when a dispatcher closes', () => {
     expect(recorder.count('eventDropped')).toBe(0)
   })
 
+  it('E21: never takes a sink out of the journal whose letter no store has yet: the process may die in between', async () => {
+    const appended: (readonly string[] | undefined)[] = []
+    const journal = memoryJournal()
+    const watched: Journal = {
+      append: async entry => {
+        appended.push(entry.sinks)
+        await journal.append(entry)
+      },
+      remove: id => journal.remove(id),
+      pending: () => journal.pending(),
+      close: () => journal.close(),
+    }
+    const { track, close } = setUp(
+      { hanging, refusing },
+      { journal: watched, deadLetters: failingStore, critical: () => true },
+    )
+    track(1)
+    await close()
+    expect(appended[0]).toBeUndefined()
+    expect(appended.slice(1).map(sinks => sinks?.toSorted())).toEqual(
+      Array(appended.length - 1).fill(['hanging', 'refusing']),
+    )
+    expect(appended.length).toBeGreaterThan(1)
+  })
+
   it('B7: so are those that a store hangs with, however many there are', async () => {
     const left = new Set<string>()
     let isClosed = false

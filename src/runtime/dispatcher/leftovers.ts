@@ -39,8 +39,11 @@ export class Leftovers {
     tracked: Tracked,
     giveUps: ReadonlyMap<string, GiveUp>,
   ): Promise<void> {
-    const { event, scope } = tracked
-    const isKept = await journal.leave({ event, sinks: [...giveUps.keys()], job: scope.job })
+    const { event, scope, unsureSinks } = tracked
+    // The entry takes the place of one that was for all sinks, so it is for those too whose letters no store has yet:
+    // should the process die before they are saved, the next one knows. Twice is better than not at all.
+    const sinks = [...giveUps.keys(), ...unsureSinks]
+    const isKept = await journal.leave({ event, sinks, job: scope.job })
     if (isKept) for (const sink of giveUps.keys()) tracked.journaledFor(sink)
     else await Promise.all(Array.from(giveUps, ([sink, giveUp]) => tracked.gaveUp(sink, giveUp)))
   }

@@ -41,6 +41,8 @@ export class Tracked {
   /** Sinks for which it is in the journal, to be sent by the next process. */
   private left = 0
   private unsaved = 0
+  /** Sinks that gave up on it and whose letters are not durable, not yet or not at all. */
+  private unsure: Set<string> | undefined = undefined
   /** What was not delivered, which is rare. */
   private failed: Map<string, SinkOutcome> | undefined = undefined
   /** Those of them whose letters do not say yet that the whole was in vain. */
@@ -100,8 +102,11 @@ export class Tracked {
     this.undecided--
     this.desk.undelivered(this.event, sink, giveUp.reason)
     const inVain = this.isInVainInJob
+    this.unsure ??= new Set()
+    this.unsure.add(sink)
     const outcome = await this.desk.save(this, sink, giveUp, inVain)
     if (outcome === 'unsaved') this.unsaved++
+    else this.unsure.delete(sink)
     if (outcome === 'dead_lettered' && !inVain) {
       this.giveUps ??= new Map()
       this.giveUps.set(sink, giveUp)
@@ -134,6 +139,11 @@ export class Tracked {
   /** Whether the journal has it for the next process. */
   get isLeft(): boolean {
     return this.left > 0
+  }
+
+  /** The sinks that would lose their copy if the process died now. */
+  get unsureSinks(): readonly string[] {
+    return this.unsure === undefined ? [] : [...this.unsure]
   }
 
   /** Every lane has given up on it, in a job that goes on all the same. */
