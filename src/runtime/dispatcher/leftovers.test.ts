@@ -45,6 +45,22 @@ async function sinksLeft(journal: Journal) {
   return (await journal.pending()).entries.map(({ sinks }) => sinks)
 }
 
+/** Knows for which sinks it was asked to keep something, each time. */
+function watchedJournal() {
+  const kept = memoryJournal()
+  const appended: (readonly string[] | undefined)[] = []
+  const journal: Journal = {
+    append: async entry => {
+      appended.push(entry.sinks)
+      await kept.append(entry)
+    },
+    remove: id => kept.remove(id),
+    pending: () => kept.pending(),
+    close: () => kept.close(),
+  }
+  return { journal, appended }
+}
+
 describe('what is left when a dispatcher closes', () => {
   it('E21: is in the journal, critical or not; track says so, and it is no failure and no letter', async () => {
     const journal = memoryJournal()
@@ -150,20 +166,10 @@ describe('what is left when a dispatcher closes', () => {
   })
 
   it('E21: never takes a sink out of the journal whose letter no store has yet: the process may die in between', async () => {
-    const appended: (readonly string[] | undefined)[] = []
-    const journal = memoryJournal()
-    const watched: Journal = {
-      append: async entry => {
-        appended.push(entry.sinks)
-        await journal.append(entry)
-      },
-      remove: id => journal.remove(id),
-      pending: () => journal.pending(),
-      close: () => journal.close(),
-    }
+    const { journal, appended } = watchedJournal()
     const { track, close } = setUp(
       { hanging, refusing },
-      { journal: watched, deadLetters: failingStore, critical: () => true },
+      { journal, deadLetters: failingStore, critical: () => true },
     )
     track(1)
     await close()
@@ -172,6 +178,18 @@ describe('what is left when a dispatcher closes', () => {
       Array(appended.length - 1).fill(['hanging', 'refusing']),
     )
     expect(appended.length).toBeGreaterThan(1)
+  })
+
+  it('B7: all letters of an event are left in one go: one sink alone would be all that a crash leaves', async () => {
+    const { journal, appended } = watchedJournal()
+    const { track, close, clock } = setUp(
+      { picky: refusing, other: refusing },
+      { journal, deadLetters: failingStore },
+    )
+    track(1)
+    await clock.advance(100)
+    await close()
+    expect(appended.map(sinks => sinks?.toSorted())).toEqual([['other', 'picky']])
   })
 
   it('B7: so are those that a store hangs with, however many there are', async () => {

@@ -13,6 +13,15 @@ const TIMEOUT_MS = 5_000
 /** Events of an earlier process that are on their way at once. */
 const RECOVERED_AT_ONCE = 100
 
+interface Left {
+  /** The sinks it is for. */
+  readonly sinks: Set<string>
+  /** The append that has not begun yet, and takes in all sinks that are added before it does. */
+  next: Promise<boolean> | undefined
+  /** One after the other: of two at once, the one for fewer sinks could be the last to be written. */
+  last: Promise<unknown>
+}
+
 /** Keeps critical events in the journal for as long as they are on their way. A journal that fails delays nobody. */
 export class TrackJournal {
   readonly #journal: Journal
@@ -22,8 +31,8 @@ export class TrackJournal {
   readonly #removals = new Set<Promise<unknown>>()
   /** Appended by this process before it knows what an earlier one left: both may be in the answer. */
   #own: Set<string> | undefined = new Set()
-  /** What the next process is to send, and to which sinks. */
-  readonly #left = new Map<string, Set<string>>()
+  /** By event, what the next process is to send. */
+  readonly #left = new Map<string, Left>()
   #isStopped = false
 
   constructor(journal: Journal, clock: Clock, observer: Observer) {
@@ -67,12 +76,17 @@ export class TrackJournal {
 
   /** Leaves an event to the next process, for these sinks and those it was left for before. Whether it is durable now. */
   async leave({ event, sinks = [], job }: JournalEntry): Promise<boolean> {
-    const left = this.#left.get(event.id) ?? new Set()
+    const left = this.#left.get(event.id) ?? { sinks: new Set(), next: undefined, last: Promise.resolve() }
     this.#left.set(event.id, left)
-    const added = sinks.filter(sink => !left.has(sink))
-    for (const sink of added) left.add(sink)
-    const isKept = await this.#try(() => this.#journal.append({ event, sinks: [...left], job }))
-    if (!isKept) for (const sink of added) left.delete(sink)
+    const added = sinks.filter(sink => !left.sinks.has(sink))
+    for (const sink of added) left.sinks.add(sink)
+    left.next ??= left.last.then(() => {
+      left.next = undefined
+      return this.#try(() => this.#journal.append({ event, sinks: [...left.sinks], job }))
+    })
+    left.last = left.next
+    const isKept = await left.next
+    if (!isKept) for (const sink of added) left.sinks.delete(sink)
     return isKept
   }
 
