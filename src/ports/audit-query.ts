@@ -2,16 +2,29 @@
 import { resolveOptions } from '../core/options/resolve.ts'
 import { optional, text } from '../core/options/rules.ts'
 import type { AuditQuery } from './audit.ts'
-import { cursorFault, pageRules } from './page.ts'
+import { decodeCursor, encodeCursor, type Listing } from './cursor.ts'
+import { pageRules } from './page.ts'
 
 const queryRules = { target: optional(text()), action: optional(text()), ...pageRules }
 
-export function resolveAuditQuery(query: AuditQuery | undefined) {
-  return resolveOptions('query', queryRules, query)
+/**
+ * `readPlace` understands a place as the store writes it; it answers undefined for what cannot be one. `behind` is the
+ * place of the last entry of the page before. `cursorAt` makes the cursor of a place.
+ */
+export function resolveAuditQuery<T>(
+  query: AuditQuery | undefined,
+  readPlace: (place: string) => T | undefined,
+) {
+  const { cursor, ...wanted } = resolveOptions('query', queryRules, query)
+  const listing: Listing = { name: 'audit', filter: [wanted.target, wanted.action] }
+  return {
+    ...wanted,
+    behind: cursor === undefined ? undefined : decodeCursor(listing, cursor, readPlace),
+    cursorAt: (place: string | number): string => encodeCursor(listing, String(place)),
+  }
 }
 
-/** For logs that number their entries: the cursor is the number of the last one shown. Entries are only ever added. */
-export function readEntryNumber(cursor: string): number {
-  if (!/^\d{1,15}$/.test(cursor)) throw cursorFault(cursor)
-  return Number(cursor)
+/** For logs that number their entries: the place is the number of the last one shown. Entries are only ever added. */
+export function readEntryNumber(place: string): number | undefined {
+  return /^\d{1,15}$/.test(place) ? Number(place) : undefined
 }

@@ -66,16 +66,31 @@ export interface SubscribeOptions {
 }
 
 /**
+ * Where a subscription cannot go on. `deliveries`: events wait, and none is handed over. `settlements`: retries and releases are
+ * not taken. `letters`: the broker's own dead-letter place takes no letter.
+ */
+export type StallPlace = 'deliveries' | 'settlements' | 'letters'
+
+/** A subscription is held up by something that was deleted, filled or forbidden behind the broker, or is so no more. */
+export type SubscriptionNews =
+  | { readonly state: 'stalled'; readonly place: StallPlace; readonly error: Error }
+  | { readonly state: 'recovered'; readonly place: StallPlace }
+
+/**
  * The broker port: publishes to and consumes from channels. At-least-once is the whole promise: a delivery that is not
  * settled is handed over again, to whoever subscribes then.
  *
  * - `publish` resolves when every event is durable, in the order given; it may be called with many. When it rejects,
  *   any part of them may have been published: callers publish again, and handlers are idempotent or have a ledger.
- * - An event whose header `x-replay-handler` names a handler is a replay for that one. Where each handler has a queue it
- *   goes to that queue alone: in another one it would resolve an event that is dead there.
+ * - A replay (core/event/replay-headers) that names a handler is for that handler alone: another one would resolve an event
+ *   that is dead there. While that handler does not subscribe the replay waits for it, also if it never has.
+ * - An event that carries the replay headers of another event is published without them, to every handler.
  * - `subscribe` resolves when deliveries can arrive, and none arrives before, because it could not be settled yet. From
  *   its first subscription on a handler gets every event, also while nobody subscribes. `deliver` must not throw and
  *   must not be called after the subscription's close has resolved.
+ * - `tell`, where it is given, hears when the subscription is held up by what happened behind the broker: a queue or table was
+ *   deleted, a permission was taken away, the dead-letter place is full. The broker repairs what it may, and tries on;
+ *   it tells when the place works again. An error may be told again with another message. `tell` must not throw.
  * - `letGo` resolves a dead event of an ordered channel: the later ones of its key go on. With a handler it does so for that
  *   one; for another of the channel the event may be dead as well, and still undecided. Unknown ids are ignored.
  * - `deadLetterDepths`, where there is one, tells what lies in the broker's own dead-letter places of a handler. It rejects
@@ -86,7 +101,11 @@ export interface Broker {
   readonly name: string
   readonly capabilities: BrokerCapabilities
   publish(events: readonly LazaretEvent[]): Promise<void>
-  subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription>
+  subscribe(
+    options: SubscribeOptions,
+    deliver: (delivery: Delivery) => void,
+    tell?: (news: SubscriptionNews) => void,
+  ): Promise<Subscription>
   letGo(channel: string, eventId: string, handler?: string): Promise<void>
   deadLetterDepths?(channel: string, handler: string): Promise<readonly QueueDepth[]>
   close(): Promise<void>

@@ -1,7 +1,8 @@
-import type { Origin } from '../core/dead-letter/letter.ts'
+import type { DeadLetter, Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import type { QueueDepth } from './broker.ts'
 import type { DeadLetterStore } from './dead-letters.ts'
+import type { WayBack } from './way-back.ts'
 
 /**
  * Brings what other programs gave up on into a store, and hands it back to them when it is replayed.
@@ -15,6 +16,8 @@ import type { DeadLetterStore } from './dead-letters.ts'
  * - `send` hands on events of letters with such an origin, to where they came from, and resolves when that is durable.
  *   With a header `x-replay-handler` they go back; without it they were redirected, to what their channel names.
  *   An event that fails again is found again, with headers by which it is the next cycle of its letter.
+ * - `wayBack`, where there is one, tells how a letter with such an origin would be sent, or why it cannot be. Without it
+ *   every such letter can be sent, and whoever takes it keeps it.
  * - Who handles an event elsewhere tells nobody. A letter that was sent and did not come back for long enough is resolved
  *   by the collector; should it come back later, it opens anew.
  * - `depths` tells what waits to become letters; queues that are not there are left out. It rejects when nobody answers.
@@ -25,6 +28,7 @@ export interface Collector {
   start(into: DeadLetterStore): void
   stop(): Promise<void>
   send(events: readonly LazaretEvent[], origin: Origin): Promise<void>
+  wayBack?(letter: Pick<DeadLetter, 'handler' | 'origin'>, to: string | undefined): WayBack
   depths(): Promise<readonly QueueDepth[]>
   close(): Promise<void>
 }

@@ -1,3 +1,4 @@
+import type { LetterReplay } from '../core/dead-letter/change.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
@@ -46,11 +47,14 @@ export interface LetterPage {
   readonly cursor: string | undefined
 }
 
+/** How many letters there are of each state. */
+export type LetterCounts = { readonly [S in LetterState]?: number }
+
 export interface LetterStats {
   readonly count: number
   readonly oldestAt: number | undefined
   readonly newestAt: number | undefined
-  readonly byState: { readonly [S in LetterState]?: number }
+  readonly byState: LetterCounts
   readonly byReason: { readonly [R in Reason]?: number }
   readonly byChannel: { readonly [channel: string]: number }
 }
@@ -68,6 +72,11 @@ export interface LetterChange {
   readonly at: number
   /** Change it only if it is in this state; otherwise nothing happens and `change` returns undefined. */
   readonly from?: LetterState | undefined
+  /**
+   * Change it only if it is replaying, and this is what was sent: the letter's own event, under its replay. Otherwise nothing
+   * happens and `change` returns undefined. Whatever an event brings about gives this, because anyone can write headers.
+   */
+  readonly under?: LetterReplay | undefined
   readonly by?: string | undefined
   /** The replay that is about to send it; counted on the letter when `to` is `replaying`. */
   readonly replayId?: string | undefined
@@ -87,11 +96,14 @@ export interface LetterSeen {
  *   letter that was there and stays unchanged is missed or shown twice.
  * - `get`, `change` and `delete` answer undefined or false for an id that is not there. `delete` with what was `seen`
  *   answers false and deletes nothing if the letter has failed anew or changed its state since.
- * - `change` is atomic and follows the legal transitions of core/dead-letter/state; an illegal one rejects with
+ * - `change` is atomic, `from` and `under` included (core/dead-letter/change), and follows the legal transitions of core/dead-letter/state; an illegal one rejects with
  *   TransitionError and changes nothing.
  * - `stats` counts only what matches the filter, all states included. Its times are those of last failures.
  * - `timeline` counts what matches the filter by the time of its last failure: one number for each stretch of the span,
  *   oldest first, zeroes included. A stretch includes its beginning and not its end; what lies outside counts nowhere.
+ * - `expire`, where a store has it, deletes what is past the store's own retention (core/dead-letter/retention says what
+ *   that is), writes one entry to the audit for the run, and answers how many of which state went. Nothing but this rule
+ *   ever deletes a letter that nobody asked to delete.
  * - After `close` all of them reject with DeadLettersClosedError.
  */
 export interface DeadLetterStore extends DeadLetterQueue {
@@ -101,6 +113,7 @@ export interface DeadLetterStore extends DeadLetterQueue {
   delete(id: string, seen?: LetterSeen): Promise<boolean>
   stats(filter?: LetterFilter): Promise<LetterStats>
   timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]>
+  expire?(now: number): Promise<LetterCounts>
 }
 
 /**

@@ -2,8 +2,9 @@
 import { type Triage, UNTRIAGED } from '../core/dead-letter/group.ts'
 import { resolveOptions } from '../core/options/resolve.ts'
 import { oneOf, optional, text } from '../core/options/rules.ts'
+import { decodeCursor, encodeCursor, type Listing, readTimedPlace, writeTimedPlace } from './cursor.ts'
 import type { Group, GroupNote, GroupQuery, TriageChange } from './groups.ts'
-import { cursorFault, pageRules } from './page.ts'
+import { pageRules } from './page.ts'
 
 const queryRules = {
   state: optional(oneOf('open', 'acknowledged', 'muted', 'resolved')),
@@ -15,7 +16,7 @@ const queryRules = {
 /** `behind` is the last group of the page before. */
 export function resolveGroupQuery(query: GroupQuery | undefined) {
   const { cursor, ...wanted } = resolveOptions('query', queryRules, query)
-  return { ...wanted, behind: cursor === undefined ? undefined : readCursor(cursor) }
+  return { ...wanted, behind: cursor === undefined ? undefined : readCursor(cursor, wanted) }
 }
 
 /** Where a group stands in the list: last seen first, of the same time the lesser id first. */
@@ -26,14 +27,20 @@ export function compareGroups(a: GroupPlace, b: GroupPlace): number {
   return b.lastSeenAt - a.lastSeenAt || (a.id === b.id ? 0 : a.id < b.id ? -1 : 1)
 }
 
-export function groupCursor({ lastSeenAt, id }: GroupPlace): string {
-  return `${lastSeenAt}_${id}`
+type GroupFilter = Pick<GroupQuery, 'state' | 'channel' | 'search'>
+
+/** The cursor behind a group, for the same filter. */
+export function groupCursor({ lastSeenAt, id }: GroupPlace, filter: GroupFilter): string {
+  return encodeCursor(listingOf(filter), writeTimedPlace(lastSeenAt, id))
 }
 
-function readCursor(cursor: string): GroupPlace {
-  const [, time, id] = /^(-?[\d.]+(?:e[+-]?\d+)?)_(.+)$/.exec(cursor) ?? []
-  if (id === undefined) throw cursorFault(cursor)
-  return { lastSeenAt: Number(time), id }
+function readCursor(cursor: string, filter: GroupFilter): GroupPlace {
+  const { at, id } = decodeCursor(listingOf(filter), cursor, readTimedPlace)
+  return { lastSeenAt: at, id }
+}
+
+function listingOf({ state, channel, search }: GroupFilter): Listing {
+  return { name: 'groups', filter: [state, channel, search] }
 }
 
 /** What people said about a group. */

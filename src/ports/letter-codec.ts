@@ -3,16 +3,29 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { decodeEvent, encodeEvent } from '../core/event/json.ts'
 
+/** How single texts are written at rest, such as the title of a group. What is written in the clear is read as well. */
+export interface TextCodec {
+  encode(text: string): string
+  decode(text: string): string
+}
+
 /** How letters are written at rest. A codec reads whatever it or an earlier one of the same store has written. */
 export interface LetterCodec {
   encode(letter: DeadLetter): string
   decode(text: string): DeadLetter
+  /**
+   * There when letters are sealed. Whatever a store writes beside a letter then contains no text of an error and no key:
+   * it is written by this codec, or left out.
+   */
+  readonly texts?: TextCodec | undefined
 }
 
 /** The same for the events that a broker keeps. */
 export interface EventCodec {
   encode(event: LazaretEvent): string
   decode(text: string): LazaretEvent
+  /** There when events are sealed: what a broker keeps beside an event has no text of an error then. */
+  readonly texts?: TextCodec | undefined
 }
 
 export interface Codec {

@@ -4,11 +4,11 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
 import { LETTER_STATES } from '../core/dead-letter/state.ts'
 import { CATEGORIES } from '../core/failure/verdict.ts'
-import { hash128 } from '../core/hash.ts'
 import { type Resolved, resolveOptions } from '../core/options/resolve.ts'
 import { number, oneOf, optional, type Rule, text } from '../core/options/rules.ts'
+import { decodeCursor, encodeCursor, readTimedPlace, writeTimedPlace } from './cursor.ts'
 import type { LetterFilter, LetterQuery } from './dead-letters.ts'
-import { cursorFault, pageRules } from './page.ts'
+import { pageRules } from './page.ts'
 
 const filterRules = {
   channel: optional(text()),
@@ -63,19 +63,15 @@ export function comparePlaces(a: LetterPlace, b: LetterPlace): number {
   return a.id === b.id ? 0 : a.id > b.id ? -1 : 1
 }
 
-/** The cursor behind a letter. It carries a mark of its filter, because with another one it would skip letters. */
+/** The cursor behind a letter. It holds for its filter alone, because with another one it would skip letters. */
 export function writeCursor({ lastFailedAt, id }: LetterPlace, filter: ResolvedLetterFilter): string {
-  return `${lastFailedAt}_${id}_${markOf(filter)}`
+  return encodeCursor({ name: 'letters', filter }, writeTimedPlace(lastFailedAt, id))
 }
 
-function readCursor(cursor: string, filter: ResolvedLetterFilter): LetterPlace {
-  const [, time, id, mark] = /^(-?[\d.]+(?:e[+-]?\d+)?)_(.+)_([0-9a-f]{8})$/.exec(cursor) ?? []
-  if (id !== undefined && mark === markOf(filter)) return { lastFailedAt: Number(time), id }
-  throw cursorFault(cursor, 'give the cursor of the page before, with the same filter')
-}
-
-function markOf(filter: ResolvedLetterFilter): string {
-  return hash128(JSON.stringify(filter)).slice(0, 8)
+/** Where a cursor leads; one of another filter is refused. */
+export function readCursor(cursor: string, filter: ResolvedLetterFilter): LetterPlace {
+  const { at, id } = decodeCursor({ name: 'letters', filter }, cursor, readTimedPlace)
+  return { lastFailedAt: at, id }
 }
 
 /** Whether a letter is among those asked for. Stores with a query language of their own must answer the same. */
@@ -99,8 +95,18 @@ function isWanted<T>(wanted: T | undefined, actual: T | undefined): boolean {
   return wanted === undefined || wanted === actual
 }
 
-function tellsOf({ event, cycle }: DeadLetter, lowerCased: string): boolean {
-  const { failure } = cycle
-  const texts = [failure?.name, failure?.message, failure?.code, event.id, event.key, event.type]
-  return texts.some(each => each?.toLowerCase().includes(lowerCased))
+function tellsOf(letter: DeadLetter, lowerCased: string): boolean {
+  return searchedTexts(letter).some(each => each?.toLowerCase().includes(lowerCased))
+}
+
+/**
+ * The texts that a search looks through. Stores that keep them beside a sealed letter keep those that say nothing of the
+ * payload (`isSealed`): an error's message quotes it, and a key is taken from it.
+ */
+export function searchedTexts(
+  { event, cycle: { failure } }: DeadLetter,
+  isSealed = false,
+): readonly (string | undefined)[] {
+  if (isSealed) return [failure?.name, failure?.code, event.id, event.type]
+  return [failure?.name, failure?.message, failure?.code, event.id, event.key, event.type]
 }

@@ -2,6 +2,8 @@ import type { BreakerMode } from '../core/breaker/state.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
 import type { Failure } from '../core/failure/failure.ts'
+import type { StallPlace } from './broker.ts'
+import type { LetterCounts } from './dead-letters.ts'
 
 /** Why a call or an event was given up on, in the words that a dead letter keeps as its reason. */
 export type GiveUpReason =
@@ -10,6 +12,7 @@ export type GiveUpReason =
   | 'elapsed'
   | 'retry_budget'
   | 'retry_limited'
+  | 'still_running'
   | 'rate_limited'
   | 'breaker_open'
   | 'poison'
@@ -74,6 +77,31 @@ export interface Observations {
     readonly succeeded: boolean
     readonly durationMs: number
   }
+  /**
+   * A run of a consumer's handler outlived its timeout. `running`: it has had its extra time too, and its place goes to
+   * another event while it runs on. `succeeded`: its event is handled after all. `failed`: told only after `running`.
+   */
+  lateRun: {
+    readonly channel: string
+    readonly name: string
+    readonly eventId: string
+    readonly attempt: number
+    readonly state: 'running' | 'succeeded' | 'failed'
+    /** Since the attempt started. */
+    readonly durationMs: number
+  }
+  /**
+   * The ledger did not answer, or not in time. A claim that cannot be asked for pauses the consumer; the others go on: a
+   * claim that is not released or renewed runs out by itself.
+   */
+  ledgerFailed: {
+    readonly channel: string
+    readonly name: string
+    readonly operation: 'claim' | 'renew' | 'complete' | 'release'
+    readonly error: unknown
+  }
+  /** The lease of a run that goes on was taken by another process: the event may be handled twice. */
+  claimLost: { readonly channel: string; readonly name: string; readonly eventId: string }
   /** A consumer is finished with a delivery, one way or another. */
   eventProcessed: {
     readonly channel: string
@@ -84,6 +112,23 @@ export interface Observations {
   }
   consumerPaused: { readonly channel: string; readonly name: string; readonly why: PauseReason }
   consumerResumed: { readonly channel: string; readonly name: string }
+  /**
+   * A function that was handed in as an option threw, rejected or answered something unusable. The documented fallback
+   * was taken, and nothing is lost. Faults of the observer itself are counted in `health()` alone.
+   */
+  userFunctionFailed: {
+    readonly name: string
+    readonly function: UserFunction
+    readonly error: unknown
+  }
+  /** Something behind the broker holds the consumer up: it was deleted, filled or forbidden. The broker tries on. */
+  subscriptionStalled: {
+    readonly channel: string
+    readonly name: string
+    readonly place: StallPlace
+    readonly error: unknown
+  }
+  subscriptionRecovered: { readonly channel: string; readonly name: string; readonly place: StallPlace }
   /** The broker did not take a settlement; it will hand the event over again. */
   settlementFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
   poisonQuarantined: {
@@ -117,6 +162,8 @@ export interface Observations {
   /** What is moved on to the store later is told by `spillDrained` alone. */
   letterSpilled: LetterKept
   spillDrained: { readonly count: number }
+  /** Retention deleted letters from a store, which is named by its URL: one of each run that deleted any. */
+  lettersExpired: { readonly store: string; readonly count: number; readonly byState: LetterCounts }
   /** Nobody was told of a letter. It is safe all the same. */
   noticeFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
 
@@ -138,6 +185,19 @@ export interface Observations {
   healthChecked: { readonly name: string; readonly healthy: boolean }
 }
 
+/** A function that a user hands in as an option. */
+export type UserFunction =
+  | 'backoff'
+  | 'random'
+  | 'classify'
+  | 'filter'
+  | 'schema'
+  | 'observer'
+  | 'notifier'
+  | 'bypass'
+  | 'critical'
+  | 'describe'
+
 /** A letter is safe. */
 export interface LetterKept {
   readonly channel: string
@@ -151,8 +211,11 @@ export type ReplayOutcome = 'recovered' | 'failed_again' | 'skipped'
 
 export type ProcessedOutcome = 'done' | 'skipped' | 'retried' | 'dead' | 'released'
 
-/** `breaker`: the dependency is sick. `store`: letters cannot be saved. `hand`: someone asked for it. */
-export type PauseReason = 'breaker' | 'store' | 'hand'
+/**
+ * `breaker`: the dependency is sick. `store`: letters cannot be saved. `ledger`: the ledger cannot be asked. `hand`: someone
+ * asked for it.
+ */
+export type PauseReason = 'breaker' | 'store' | 'ledger' | 'hand'
 
 /**
  * Watches what happens. Each method is optional, and what nobody watches is never even built, so watching one thing

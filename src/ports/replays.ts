@@ -9,6 +9,7 @@ export type ReplayDecision =
   | 'skip_downstream'
   | 'skip_unapproved'
   | 'skip_state'
+  | 'skip_unreachable'
 
 /**
  * Where one letter of a replay stands. `waiting`: not sent yet. `sent`: its outcome is not known yet. The rest are
@@ -35,6 +36,11 @@ export interface ReplayItem {
   readonly cycle?: number | undefined
   readonly fingerprint?: string | undefined
   readonly sentAt?: number | undefined
+  /**
+   * That it has left. A `sent` item without this may not have left, so the next runner sends it again. It does the same
+   * with `in-process`: the process that took it has ended.
+   */
+  readonly handedOn?: 'durable' | 'in-process' | undefined
   readonly endedAt?: number | undefined
 }
 

@@ -20,7 +20,9 @@ export interface BatchShape {
  * Writes batches of events to somewhere outside.
  *
  * - `write` resolves when the far side has taken the batch, naming the items it refused; it throws when the batch as a
- *   whole failed. It may be called again with the same events: the far side sees duplicates, never a gap.
+ *   whole failed. An answer that does not fit the batch (`rejected: null`, an index outside the batch, the same index
+ *   twice) is a failed write: nothing counts as written. `write` may be called again with the same events: the far
+ *   side sees duplicates, never a gap.
  * - It is called with one batch at a time unless the lane is configured otherwise, in the order of tracking, and
  *   should stop when the signal aborts. The lane gives up on time by itself either way.
  * - `probe` asks whether the far side is well, cheaply and without writing an event; it throws when not. A sink

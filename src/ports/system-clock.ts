@@ -6,6 +6,7 @@ import type { Clock } from './clock.ts'
 export const systemClock: Clock = {
   // biome-ignore lint/plugin: the one home of ambient time
   now: Date.now,
+  monotonic: () => performance.now(),
   schedule(delayMs, task) {
     const timer = setTimeout(task, delayMs)
     return () => clearTimeout(timer)
@@ -15,6 +16,7 @@ export const systemClock: Clock = {
 /** The same for what may be left undone at the end: its timers do not keep the process alive. */
 export const backgroundClock: Clock = {
   now: systemClock.now,
+  monotonic: () => performance.now(),
   schedule(delayMs, task) {
     const timer = setTimeout(task, delayMs).unref()
     return () => clearTimeout(timer)

@@ -32,6 +32,11 @@ export class FakeClock implements Clock {
     return this.#wall + this.#elapsed
   }
 
+  /** Time that has passed, which `jump` does not touch. */
+  monotonic(): number {
+    return this.#elapsed
+  }
+
   schedule(delayMs: number, task: () => void): Cancel {
     const timer: Timer = { at: this.#elapsed + Math.max(0, delayMs), order: this.#order++, task }
     this.#timers.push(timer)

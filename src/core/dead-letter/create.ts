@@ -5,6 +5,8 @@ import { letterId } from './identity.ts'
 import type { AttemptFailure, AttemptRecord, CycleFailure, DeadLetter, Origin } from './letter.ts'
 import { REASONS, type Reason } from './reason.ts'
 import { DEFAULT_REPLAY_LIMIT, stateAfterFailure } from './state.ts'
+import { detailWith, storableEvent } from './storable-event.ts'
+import { storableOrigin } from './storable-origin.ts'
 
 export interface LetterInput {
   readonly event: LazaretEvent
@@ -36,10 +38,11 @@ export interface LetterSettings {
   readonly replayLimit?: number | undefined
 }
 
-/** The letter of one cycle that ended badly, within the caps. A store merges it with what it already has of it. */
+/** The letter of one cycle that ended badly, within the caps, of an event that every store can keep. A store merges it with what it already has of it. */
 export function createLetter(input: LetterInput, settings: LetterSettings = {}): DeadLetter {
   const { caps = DEFAULT_LETTER_CAPS, replayLimit = DEFAULT_REPLAY_LIMIT } = settings
-  const { event, handler, reason, at, failure, attempts = [], replay = 0, channel = event.channel } = input
+  const { handler, reason, at, failure, attempts = [], replay = 0, channel = input.event.channel } = input
+  const { event, lost } = storableEvent(input.event)
   const failedAt = attempts.filter(attempt => attempt.failure !== undefined).map(endOf)
   return {
     v: 1,
@@ -47,7 +50,7 @@ export function createLetter(input: LetterInput, settings: LetterSettings = {}):
     channel,
     handler,
     event,
-    origin: input.origin ?? {},
+    origin: storableOrigin(input.origin),
     state: stateAfterFailure(reason, replay, replayLimit),
     cycle: {
       number: replay,
@@ -69,7 +72,7 @@ export function createLetter(input: LetterInput, settings: LetterSettings = {}):
     createdAt: at,
     updatedAt: at,
     expiresAt: input.expiresAt,
-    detail: input.detail,
+    detail: detailWith(input.detail, lost),
     job: input.job,
     release: input.release,
     host: input.host,

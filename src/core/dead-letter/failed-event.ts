@@ -1,4 +1,5 @@
 import type { Category } from '../failure/failure.ts'
+import { masksOfEvent } from './event-masks.ts'
 import type { DeadLetter } from './letter.ts'
 import { DEFAULT_MASKS, type Masks } from './masks.ts'
 import type { Reason } from './reason.ts'
@@ -26,7 +27,10 @@ export interface FailedEvent {
   readonly letterId: string
 }
 
-/** The texts of errors are masked: a log and an alert are read by more people than a letter is. */
+/**
+ * The texts of errors are masked, also where they quote what is masked in the event: a log and an alert are read by
+ * more people than a letter is.
+ */
 export function failedEvent(letter: DeadLetter, masks: Masks = DEFAULT_MASKS): FailedEvent {
   const { id, channel, handler, event, cycle } = letter
   const { failure } = cycle
@@ -37,7 +41,7 @@ export function failedEvent(letter: DeadLetter, masks: Masks = DEFAULT_MASKS): F
     source: event.source,
     target: handler,
     handler,
-    lastError: failure && masks.maskText(`${failure.name}: ${failure.message}`),
+    lastError: failure && masksOfEvent(event, masks).maskText(`${failure.name}: ${failure.message}`),
     attempts: cycle.attemptCount,
     reason: cycle.reason,
     category: cycle.category,

@@ -3,6 +3,7 @@ import type { Failure } from '../failure/failure.ts'
 import { matchesPattern, type NamePattern } from '../options/pattern.ts'
 import { group, type Resolved, resolveBy } from '../options/resolve.ts'
 import { callable, list, optional, type Rule, that, withDefault } from '../options/rules.ts'
+import { unusable } from '../options/unusable.ts'
 
 /** What a filter may look at. */
 export interface FilterSubject {
@@ -118,7 +119,7 @@ function guarded(test: FilterTest, rule: 'never' | 'always' | 'saveIf', report: 
       const answer: unknown = test(subject)
       if (typeof answer === 'boolean') return answer
       // A promise is truthy: taken at its word, an async never-function would drop every letter.
-      throw new TypeError('a filter function must return true or false, and not a promise of it')
+      throw unusable('filter', answer, 'return true or false, and not a promise of it')
     } catch (error) {
       tell(report, rule, error)
       return undefined

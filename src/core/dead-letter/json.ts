@@ -30,10 +30,17 @@ export function encodeLetter(letter: DeadLetter): string {
   try {
     return JSON.stringify(letterToJson(letter))
   } catch (error) {
-    const remedy = 'make events by createEvent, which refuses what cannot be stored'
-    const fault = { path: 'letter', received: 'what JSON cannot write', remedy }
-    throw new LetterError('dead letter', [fault], error)
+    throw unwritableLetter(error)
   }
+}
+
+export function unwritableLetter(cause: unknown): LetterError {
+  const remedy = 'make letters by createLetter, which keeps what can be kept'
+  return new LetterError(
+    'dead letter',
+    [{ path: 'letter', received: 'what JSON cannot write', remedy }],
+    cause,
+  )
 }
 
 export function decodeLetter(text: string): DeadLetter {

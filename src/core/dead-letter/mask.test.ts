@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLetter } from './create.ts'
-import { DISPLAY_MAX_NODES, maskForDisplay, maskLetter } from './mask.ts'
+import { DISPLAY_MAX_NODES, maskForDisplay } from './mask.ts'
+import { maskLetter } from './mask-letter.ts'
 import { createMasks } from './masks.ts'
 
 const only = (...paths: string[]) => createMasks({ paths, defaults: false })

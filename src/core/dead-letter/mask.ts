@@ -1,6 +1,5 @@
 import type { JsonValue } from '../event/event.ts'
 import { isBytes } from '../event/plain.ts'
-import type { DeadLetter } from './letter.ts'
 import { type PathCursors, startCursors, stepInto } from './mask-path.ts'
 import { MASK } from './mask-text.ts'
 import { DEFAULT_MASKS, type Masks } from './masks.ts'
@@ -15,20 +14,6 @@ export const DISPLAY_MAX_NODES = 20_000
  */
 export function maskForDisplay(value: unknown, masks: Masks = DEFAULT_MASKS): JsonValue {
   return new DisplayWalk(masks).visit(value, startCursors(masks.paths))
-}
-
-/** A letter for display. Paths are taken from its event on, so that one mask serves events and letters. */
-export function maskLetter(
-  letter: DeadLetter,
-  masks: Masks = DEFAULT_MASKS,
-): Readonly<Record<string, JsonValue>> {
-  const { event, id, ...rest } = letter
-  const withoutPaths: Masks = { ...masks, paths: [] }
-  return {
-    id,
-    ...(maskForDisplay(rest, withoutPaths) as Readonly<Record<string, JsonValue>>),
-    event: maskForDisplay(event, masks),
-  }
 }
 
 class DisplayWalk {

@@ -35,6 +35,9 @@ export const DEFAULT_MASKED_NAMES: readonly string[] = [
   'iban',
 ]
 
+/** Payloads of one channel have the same names over and over. */
+const MOST_NAMES_KNOWN = 5_000
+
 export interface MaskOptions {
   /** Places, from the event on: `payload.card.number`, `*.password`, `items[*].token`, `**.secret`. */
   readonly paths?: readonly string[] | undefined
@@ -50,6 +53,8 @@ export interface Masks {
   readonly paths: readonly MaskPath[]
   isMaskedName(name: string): boolean
   maskText(text: string): string
+  /** True: nothing is ever masked, so that nobody has to look what is. */
+  readonly hidesNothing?: boolean | undefined
 }
 
 const RULES = {
@@ -66,12 +71,19 @@ export function createMasks(options?: MaskOptions): Masks {
   const expressions = patterns.map(
     ({ source, flags }) => new RegExp(source, `${flags.replace(/[gy]/g, '')}g`),
   )
+  const isMasked = (form: string) => maskedNames.some(masked => matchesPattern(masked, form))
+  const known = new Map<string, boolean>()
   return {
     paths: paths.map(path => parseMaskPath(path)!),
+    hidesNothing: !defaults && paths.length + names.length + patterns.length === 0,
     isMaskedName(name) {
+      const before = known.get(name)
+      if (before !== undefined) return before
       const plain = bare(name)
-      const isMasked = (form: string) => maskedNames.some(masked => matchesPattern(masked, form))
-      return isMasked(plain) || (plain.endsWith('s') && isMasked(plain.slice(0, -1)))
+      const answer = isMasked(plain) || (plain.endsWith('s') && isMasked(plain.slice(0, -1)))
+      if (known.size >= MOST_NAMES_KNOWN) known.clear()
+      known.set(name, answer)
+      return answer
     },
     maskText(text) {
       const masked = defaults ? maskSecrets(text) : text

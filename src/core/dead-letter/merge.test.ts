@@ -30,7 +30,7 @@ const begun = (number: number): AttemptRecord => ({ ...attempt(number), endedAt:
 describe('saving a letter again', () => {
   it('S4: a failed replay becomes the next cycle, the old one joins the ended cycles', () => {
     const first = letterOf({ at: 100, detail: { a: 1 } })
-    const replaying = transition(first, 'replaying', 200)
+    const replaying = transition(first, 'replaying', 200, 'r1')
     const edited = { ...event, payload: 'edited' }
     const again = letterOf({
       event: edited,

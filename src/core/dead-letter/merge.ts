@@ -1,8 +1,10 @@
 import { DEFAULT_LETTER_CAPS, type LetterCaps } from './caps.ts'
+import { isSentBy } from './change.ts'
 import { allCycles, isNews, mergeCycles } from './cycles.ts'
 import { LetterError } from './errors.ts'
 import type { DeadLetter } from './letter.ts'
 import { isHeld, type LetterState } from './state.ts'
+import { detailWith, notReplayable } from './storable-event.ts'
 
 /**
  * What a store keeps when a letter is saved that it may already have. Saving is at-least-once and out of order: a
@@ -10,6 +12,7 @@ import { isHeld, type LetterState } from './state.ts'
  *
  * - A higher cycle becomes the current one; the old one joins the ended cycles.
  * - The same cycle is told again: attempts are united, the later failure is believed.
+ * - While the letter is replaying, only what its replay sent takes it back.
  * - A lower cycle is a late duplicate: it fills its place in the history if that is empty. Only when it tells of a
  *   failure after the letter was closed does it open it again, because then the event has failed anew.
  */
@@ -20,6 +23,10 @@ export function mergeLetter(
 ): DeadLetter {
   if (existing === undefined || existing === incoming) return incoming
   requireSameIdentity(existing, incoming)
+  return merged(existing, asKnown(existing, incoming), caps)
+}
+
+function merged(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): DeadLetter {
   const cycles = mergeCycles(existing, incoming, caps)
   const newer = isNewer(existing, incoming) ? incoming : existing
   const original = firstCycle(incoming) < firstCycle(existing) ? incoming : existing
@@ -37,10 +44,32 @@ export function mergeLetter(
     createdAt: Math.min(existing.createdAt, incoming.createdAt),
     updatedAt: mergedUpdate(existing, incoming),
     expiresAt: newer.expiresAt,
-    detail: newer.detail,
+    detail: detailWith(newer.detail, notReplayable(original)),
     job: newer.job,
     release: newer.release,
     host: newer.host,
+  }
+}
+
+/**
+ * A letter that is replaying waits for what its replay sent. What claims to be that replay, or a later one, and is not, has failed
+ * all the same: it is told as part of the current cycle, and the letter stays replaying.
+ */
+function asKnown(existing: DeadLetter, incoming: DeadLetter): DeadLetter {
+  const { number, replayId } = incoming.cycle
+  // A letter with ended cycles comes from another store: a person has copied it.
+  const isTold = incoming.endedCycles.length === 0 && incoming.droppedCycles === 0
+  const isOfNow = isTold && existing.state === 'replaying' && number > 0 && number >= existing.replays
+  if (!isOfNow || isSentBy(existing, { eventId: incoming.event.id, replayId, attempt: number }))
+    return incoming
+  const { number: current, replayId: currentId, replayedBy } = existing.cycle
+  return {
+    ...incoming,
+    state: 'replaying',
+    cycle: { ...incoming.cycle, number: current, replayId: currentId, replayedBy },
+    endedCycles: [],
+    droppedCycles: 0,
+    replays: existing.replays,
   }
 }
 
@@ -74,6 +103,9 @@ function mergedUpdate(existing: DeadLetter, incoming: DeadLetter): number {
 
 function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
   const ahead = incoming.cycle.number - existing.cycle.number
+  // A late telling of a replay before the one that it is replaying under.
+  if (existing.state === 'replaying' && incoming.cycle.number > 0 && incoming.cycle.number < existing.replays)
+    return existing.state
   if (ahead > 0) return incoming.state
   if (ahead < 0) {
     const isClosed = existing.state === 'resolved' || existing.state === 'discarded'

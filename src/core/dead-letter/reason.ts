@@ -19,6 +19,10 @@ export const REASONS = {
   rate_limited: facts('The rate limit at the door refused a new event.', 'transient'),
   retry_limited: facts('The limit on retries refused another attempt.', 'transient'),
   retry_budget: facts('Retries had used up their share of the traffic.', 'transient'),
+  still_running: facts(
+    'The handler ran on after its timeout, so no further attempt could start.',
+    'transient',
+  ),
   breaker_open: facts('The circuit breaker of its handler or sink was open.', 'transient'),
   expired: facts('The event outlived its time to live before it was handled.', 'business'),
   undecodable: facts('The message could not be read as an event.', 'schema'),

@@ -21,8 +21,12 @@ export interface EventJson extends Omit<LazaretEvent, 'payload'> {
 export function eventToJson(event: LazaretEvent): EventJson {
   const { v, id, type, channel, key, idempotencyKey, occurredAt, expiresAt, source, headers, payload } = event
   // Literals, because spreading an envelope costs as much as writing its text.
-  if (!isBytes(payload))
+  if (!isBytes(payload)) {
+    // JSON would leave it out, and nobody could read the event back.
+    if (payload === undefined || typeof payload === 'function' || typeof payload === 'symbol')
+      throw new TypeError(`JSON has no ${typeof payload}`)
     return { v, id, type, channel, key, idempotencyKey, occurredAt, expiresAt, source, headers, payload }
+  }
   const payloadBase64 = encodeBase64(payload)
   return { v, id, type, channel, key, idempotencyKey, occurredAt, expiresAt, source, headers, payloadBase64 }
 }
@@ -38,9 +42,25 @@ export function encodeEvent(event: LazaretEvent): string {
   try {
     return JSON.stringify(eventToJson(event))
   } catch (error) {
-    const remedy = 'make events by createEvent, which refuses what cannot be stored'
-    throw new EventError('event', [{ path: 'payload', received: 'what JSON cannot write', remedy }], error)
+    throw unwritable(error)
   }
+}
+
+/** The text of the payload alone, for where the envelope travels apart from it. Not for bytes. */
+export function encodePayload({ payload }: LazaretEvent): string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(payload)
+  } catch (error) {
+    throw unwritable(error)
+  }
+  if (text === undefined) throw unwritable()
+  return text
+}
+
+export function unwritable(cause?: unknown): EventError {
+  const remedy = 'make events by createEvent, which refuses what cannot be stored'
+  return new EventError('event', [{ path: 'payload', received: 'what JSON cannot write', remedy }], cause)
 }
 
 export function decodeEvent(text: string): LazaretEvent {

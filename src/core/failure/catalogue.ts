@@ -18,6 +18,7 @@ export const ERROR_CODES = {
   LAZARET_TRACKING_FAILED: 'No sink took a tracked event, or a copy of it could not be saved.',
   LAZARET_SINK_REFUSED: 'The far side of a sink answered that it does not take what was sent.',
   LAZARET_SINK_UNREACHABLE: 'The far side of a sink cannot be reached, or broke off without an answer.',
+  LAZARET_SINK_ANSWER_INVALID: 'A sink returned something that does not say which events it refused.',
   LAZARET_LETTER_INVALID: 'A stored dead letter cannot be read, or two cannot be one.',
   LAZARET_LETTER_NOT_SAVED: 'Neither the store nor the spill took a dead letter.',
   LAZARET_TRANSITION_ILLEGAL: 'A dead letter cannot go from its state to the one asked for.',

@@ -70,6 +70,11 @@ describe('the normalised message', () => {
     })
   }
 
+  it('B4: an id that ends like a unit is an id', () => {
+    expect(normalise('cannot handle 0000000000000000000000000S now')).toBe('cannot handle # now')
+    expect(normalise('took 250ms')).toBe('took #ms')
+  })
+
   it('B4: words stay, so different words stay different', () => {
     const words = fc.array(fc.stringMatching(/^[g-z]{1,12}$/), { minLength: 1, maxLength: 10 })
     fc.assert(

@@ -60,7 +60,8 @@ function maskUrl(url: string): string {
   return address.slice(0, start) + address.slice(afterCredentials).replace(ANY_WORD, maskWord)
 }
 
-const MEASURE = /^\d+(?:ms|s|m|h|min|sec|kb|mb|gb|kib|mib|gib|st|nd|rd|th|xx)$/i
+/** A number with its unit. More digits than a number has are an id that happens to end like a unit. */
+const MEASURE = /^\d{1,15}(?:ms|s|m|h|min|sec|kb|mb|gb|kib|mib|gib|st|nd|rd|th|xx)$/i
 
 /** `order-123` and `v2` keep their letters. `cus_9s6XKzkNR` does not: its letters are as random as its digits. */
 function maskWord(word: string): string {

@@ -35,6 +35,15 @@ export function textProperty(value: unknown, key: PropertyKey): string | undefin
   return typeof text === 'string' ? text : undefined
 }
 
+/** `instanceof` asks the value for its prototype, and a proxy may throw on that. */
+export function isInstance<T>(value: unknown, ofClass: abstract new (...args: never[]) => T): value is T {
+  try {
+    return value instanceof ofClass
+  } catch {
+    return false
+  }
+}
+
 /** A revoked proxy throws even here. */
 export function isArray(value: unknown): value is readonly unknown[] {
   try {

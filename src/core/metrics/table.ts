@@ -53,6 +53,7 @@ export const METRICS = {
   dlq_replay_failed_total: counter('Replayed events that failed again.', 'channel'),
   dlq_filtered_total: counter('Given-up events that the filter did not keep.', 'channel'),
   dlq_write_errors_total: counter('Writes of dead letters that failed.', 'channel'),
+  dlq_expired_total: counter('Dead letters that retention deleted.', 'state'),
   dlq_size: gauge('Dead letters that wait for someone.', 'sum', 'channel'),
   dlq_oldest_age_seconds: gauge(
     'Since when the oldest dead letter that waits for someone has not failed again.',

@@ -95,6 +95,25 @@ export function callable<T extends (...args: any[]) => unknown>(remedy = 'give a
   return that((value): value is T => typeof value === 'function', remedy)
 }
 
+/**
+ * A function that is told of something and whose answer nobody needs. What it throws or rejects with is swallowed: whoever
+ * tells it is in the middle of something else, such as reconnecting.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the caller names the function's own type
+export function listener<T extends (...args: any[]) => void>(): Rule<T> {
+  return derived(callable<T>(), tell => {
+    const quiet = (...args: unknown[]): void => {
+      try {
+        const answer: unknown = tell(...args)
+        if (answer instanceof Promise) answer.catch(() => {})
+      } catch {
+        // Nobody is left who could be told.
+      }
+    }
+    return quiet as T
+  })
+}
+
 export function list<T>(
   item: Rule<T>,
   options: { readonly minItems?: number; readonly maxItems?: number } = {},

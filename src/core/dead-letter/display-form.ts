@@ -1,0 +1,92 @@
+import type { JsonValue } from '../event/event.ts'
+import { isBytes } from '../event/plain.ts'
+import { bounded, isArray, isInstance, property, readThrown, textProperty } from '../failure/thrown.ts'
+
+const MOST_LEVELS = 12
+const MOST_VALUES = 1_000
+const MOST_MEMBERS = 100
+const TEXT_MAX = 1_000
+const NAME_MAX = 200
+const LEFT_OUT = '[left out]'
+
+/**
+ * What a person can see of a value that JSON cannot write: plain data, bounded in size and depth, with a text in the
+ * place of what JSON has no word for. It never throws, whatever the value is, and it is not what was sent.
+ */
+export function displayForm(value: unknown): JsonValue {
+  return new Display().show(value)
+}
+
+class Display {
+  #left = MOST_VALUES
+  readonly #ancestors: unknown[] = []
+
+  show(value: unknown): JsonValue {
+    if (this.#left-- <= 0) return LEFT_OUT
+    switch (typeof value) {
+      case 'string':
+        return bounded(value, TEXT_MAX)
+      case 'boolean':
+        return value
+      case 'number':
+        return Number.isFinite(value) ? value : `[${value}]`
+      case 'object':
+        return value === null ? null : this.#object(value)
+      case 'function':
+        return '[function]'
+      case 'undefined':
+        return '[undefined]'
+      default:
+        return `[${typeof value}] ${readThrown(value).message}`
+    }
+  }
+
+  #object(value: object): JsonValue {
+    try {
+      if (this.#ancestors.includes(value)) return '[circular]'
+      if (this.#ancestors.length >= MOST_LEVELS) return LEFT_OUT
+      if (isBytes(value)) return `[${value.byteLength} bytes]`
+      if (isInstance(value, Date))
+        return Number.isNaN(value.getTime()) ? '[invalid date]' : value.toISOString()
+      this.#ancestors.push(value)
+      try {
+        return this.#members(value)
+      } finally {
+        this.#ancestors.pop()
+      }
+    } catch {
+      return '[a getter or proxy that throws]'
+    }
+  }
+
+  #members(value: object): JsonValue {
+    if (isArray(value)) return this.#list(value)
+    if (isInstance(value, Map)) return { '[Map]': this.#list([...value]) }
+    if (isInstance(value, Set)) return { '[Set]': this.#list([...value]) }
+    const names = Object.keys(value)
+    const shown: [string, JsonValue][] = names
+      .slice(0, MOST_MEMBERS)
+      .map(name => [bounded(name, NAME_MAX), this.#member(value, name)])
+    // What an error says of itself is not among its own names.
+    const message = isInstance(value, Error) ? textProperty(value, 'message') : undefined
+    if (message !== undefined) shown.unshift(['[error]', bounded(message, TEXT_MAX)])
+    if (names.length > MOST_MEMBERS) shown.push(['[left out]', names.length - MOST_MEMBERS])
+    return Object.fromEntries(shown)
+  }
+
+  #list(value: readonly unknown[]): JsonValue {
+    const shown = Array.from({ length: Math.min(value.length, MOST_MEMBERS) }, (_, index) =>
+      this.show(property(value, index)),
+    )
+    if (value.length > MOST_MEMBERS) shown.push(`[left out: ${value.length - MOST_MEMBERS}]`)
+    return shown
+  }
+
+  #member(value: object, name: string): JsonValue {
+    try {
+      return this.show((value as Record<string, unknown>)[name])
+    } catch (error) {
+      return `[threw ${bounded(readThrown(error).message, NAME_MAX)}]`
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import { isBytes } from '../event/plain.ts'
+import { DISPLAY_MAX_DEPTH } from './mask.ts'
+import { type PathCursors, startCursors, stepInto } from './mask-path.ts'
+import { MASK } from './mask-text.ts'
+import type { Masks } from './masks.ts'
+
+const MOST_NODES = 200_000
+const MOST_VALUES = 5_000
+/** Shorter values are part of too many words to be hidden inside of them: they are hidden as whole words only. */
+const HIDDEN_ANYWHERE = 4
+/** A text that was cut may end in the beginning of a value; fewer characters of it tell nothing. */
+const CUT_VALUE = 4
+/** Letters, so that an address of which a part is hidden still looks like an address and is masked whole. */
+const STAND_IN = 'ꙮꙮꙮ'
+
+/** The texts and numbers that masks hide by their place, as texts. */
+export interface HiddenValues {
+  readonly values: readonly string[]
+  /** False: there were too many to collect, so any text may quote one that is missing here. */
+  readonly isComplete: boolean
+}
+
+export const NOTHING_HIDDEN: HiddenValues = Object.freeze({ values: [], isComplete: true })
+
+/** The values that masks hide in `value`, be it by path or by name. */
+export function hiddenValues(value: unknown, masks: Masks, cursors?: PathCursors): HiddenValues {
+  const walk = new HiddenWalk(masks)
+  walk.visit(value, cursors ?? startCursors(masks.paths), false, 0)
+  return { values: [...walk.values], isComplete: walk.isComplete }
+}
+
+/** Every text and number in `value`, for a place that is masked whole. */
+export function allValues(value: unknown, masks: Masks): HiddenValues {
+  const walk = new HiddenWalk(masks)
+  walk.visit(value, startCursors([]), true, 0)
+  return { values: [...walk.values], isComplete: walk.isComplete }
+}
+
+export function joinHidden(...several: readonly HiddenValues[]): HiddenValues {
+  return {
+    values: several.flatMap(({ values }) => values),
+    isComplete: several.every(({ isComplete }) => isComplete),
+  }
+}
+
+/**
+ * A text as it may be shown: without the values that are hidden where they lie, in whatever form it quotes them, and
+ * without what is masked by its looks. When not all hidden values are known, nothing of the text is shown.
+ */
+export function hideIn(text: string, { values, isComplete }: HiddenValues, masks: Masks): string {
+  if (!isComplete) return MASK
+  if (values.length === 0) return masks.maskText(text)
+  const quoted = new Set<string>()
+  let beginning: string | undefined
+  for (const value of values) {
+    for (const form of formsOf(value)) if (form.length <= text.length && text.includes(form)) quoted.add(form)
+    const cut = cutAtEnd(text, value)
+    if (cut !== undefined && cut.length > (beginning?.length ?? 0)) beginning = cut
+  }
+  if (quoted.size === 0 && beginning === undefined) return masks.maskText(text)
+  // The longest first: one may be a part of another.
+  const ordered = [...quoted].sort((a, b) => b.length - a.length)
+  const start = beginning === undefined ? text : replaceEnd(text, beginning)
+  return masks.maskText(ordered.reduce(withoutOne, start)).replaceAll(STAND_IN, MASK)
+}
+
+/** As it is, between the quotes of JSON, between those of JSON in JSON, and in a URL. */
+function formsOf(value: string): readonly string[] {
+  // Most values are the same in every form.
+  if (/^[\w.~-]*$/.test(value)) return [value]
+  const escaped = JSON.stringify(value).slice(1, -1)
+  return [value, escaped, JSON.stringify(escaped).slice(1, -1), encodeURIComponent(value.toWellFormed())]
+}
+
+/** The beginning of the value that the text ends in, where the text was cut in the midst of it. */
+function cutAtEnd(text: string, value: string): string | undefined {
+  if (value.length <= CUT_VALUE || !text.endsWith('…')) return undefined
+  const at = text.lastIndexOf(value.slice(0, CUT_VALUE))
+  if (at < 0) return undefined
+  const end = text.slice(at, -1)
+  return end.length < value.length && value.startsWith(end) ? end : undefined
+}
+
+function replaceEnd(text: string, beginning: string): string {
+  return `${text.slice(0, text.length - beginning.length - 1)}${STAND_IN}…`
+}
+
+function withoutOne(text: string, hidden: string): string {
+  if (hidden.length >= HIDDEN_ANYWHERE) return text.replaceAll(hidden, STAND_IN)
+  const literal = hidden.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  return text.replace(new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu'), STAND_IN)
+}
+
+class HiddenWalk {
+  readonly values = new Set<string>()
+  readonly #masks: Masks
+  #nodes = 0
+
+  constructor(masks: Masks) {
+    this.#masks = masks
+  }
+
+  get isComplete(): boolean {
+    return this.#nodes <= MOST_NODES && this.values.size <= MOST_VALUES
+  }
+
+  visit(value: unknown, cursors: PathCursors, isInHidden: boolean, depth: number): void {
+    if (++this.#nodes > MOST_NODES || this.values.size > MOST_VALUES) return
+    const isHidden = isInHidden || cursors.arrived
+    switch (typeof value) {
+      case 'string':
+      case 'number':
+      case 'bigint':
+        if (isHidden && value !== '') this.values.add(String(value))
+        break
+      case 'object':
+        if (value === null || isBytes(value) || depth > DISPLAY_MAX_DEPTH) break
+        // Nothing below can be hidden by a path any more, and names alone are looked at.
+        if (Array.isArray(value))
+          for (let index = 0; index < value.length; index++)
+            this.visit(value[index], stepInto(cursors, index), isHidden, depth + 1)
+        else this.#properties(value, cursors, isHidden, depth)
+    }
+  }
+
+  #properties(object: object, cursors: PathCursors, isHidden: boolean, depth: number): void {
+    for (const [name, value] of Object.entries(object))
+      this.visit(
+        value,
+        stepInto(cursors, name),
+        isHidden || (value !== null && this.#masks.isMaskedName(name)),
+        depth + 1,
+      )
+  }
+}

@@ -1,0 +1,48 @@
+import { type Rule, that } from '../options/rules.ts'
+import type { DeadLetter } from './letter.ts'
+import type { LetterState } from './state.ts'
+
+const DAY_MS = 86_400_000
+/** How long a decided letter is kept, where nobody says otherwise. */
+export const DEFAULT_RETENTION_MS: number = 7 * DAY_MS
+
+/** How long letters are kept after their last change. */
+export interface Retention {
+  /** Of decided letters: resolved or discarded. */
+  readonly retentionMs: number | 'never'
+  /** Of undecided letters: dead, quarantined or parked. Anything but 'never' deletes events that nobody dealt with. */
+  readonly expireUndecidedAfterMs: number | 'never'
+}
+
+/** What retention looks at. */
+export type RetainedLetter = Pick<DeadLetter, 'state' | 'updatedAt' | 'expiresAt'>
+
+/** Whether nothing is left to do about it. */
+export function isDecided(state: LetterState): boolean {
+  return state === 'resolved' || state === 'discarded'
+}
+
+/**
+ * Whether retention may delete the letter. An undecided one goes only where the user asked for that: with a time to live
+ * of its own, or with `expireUndecidedAfterMs`. A replaying one never goes: its outcome has to find it.
+ */
+export function isPastRetention(
+  { state, updatedAt, expiresAt }: RetainedLetter,
+  { retentionMs, expireUndecidedAfterMs }: Retention,
+  now: number,
+): boolean {
+  if (state === 'replaying') return false
+  if (expiresAt !== undefined && expiresAt <= now) return true
+  const keptMs = isDecided(state) ? retentionMs : expireUndecidedAfterMs
+  return keptMs !== 'never' && updatedAt + keptMs <= now
+}
+
+/** How an option is read that says how long letters are kept. */
+export const retentionRule: Rule<number | 'never'> = that(
+  isRetentionTime,
+  "give milliseconds above 0, or 'never' to keep them for ever",
+)
+
+function isRetentionTime(value: unknown): value is number | 'never' {
+  return value === 'never' || (typeof value === 'number' && Number.isFinite(value) && value > 0)
+}

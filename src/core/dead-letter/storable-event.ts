@@ -1,0 +1,149 @@
+import { checkEvent } from '../event/check.ts'
+import type { JsonValue, LazaretEvent } from '../event/event.ts'
+import {
+  MAX_CHANNEL_BYTES,
+  MAX_ID_BYTES,
+  MAX_IDEMPOTENCY_KEY_BYTES,
+  MAX_KEY_BYTES,
+  MAX_TYPE_BYTES,
+  WIDEST_EVENT_LIMITS,
+} from '../event/limits.ts'
+import { bounded, property } from '../failure/thrown.ts'
+import { hash128 } from '../hash.ts'
+import { displayForm } from './display-form.ts'
+import type { DeadLetter } from './letter.ts'
+
+/** In a letter's detail: why its event cannot be sent again as it is kept. */
+const NOT_REPLAYABLE = 'notReplayable'
+
+/** Nothing is wrong with it: what is added to it is all that can be found fault with. */
+const PROBE = {
+  id: 'x',
+  type: 'x',
+  channel: 'x',
+  idempotencyKey: 'x',
+  occurredAt: 0,
+  headers: {},
+  payload: null,
+}
+
+export interface StorableEvent {
+  /** One that every store can write and read back. */
+  readonly event: LazaretEvent
+  /** What could not be kept as it was; undefined when all of it was. */
+  readonly lost: string | undefined
+}
+
+/**
+ * An event of a foreign client is whatever that client hands over, and a payload that JSON cannot write (a BigInt, a
+ * cycle, a toJSON that throws) would keep its letter out of every store for good. So what can be kept is kept: what JSON
+ * makes of the payload, else its display form.
+ */
+export function storableEvent(event: LazaretEvent): StorableEvent {
+  if (faultsOf(event).length === 0) return { event, lost: undefined }
+  return repaired(checkedChannel(event))
+}
+
+/** The letter has the channel's name too, as it is; a replay goes by that. */
+function checkedChannel(event: LazaretEvent): LazaretEvent {
+  const isWrong = checkEvent({ ...PROBE, channel: event.channel }).length > 0
+  if (!isWrong) return event
+  const channel = String(event.channel)
+    .replace(/[^A-Za-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+  return { ...event, channel: channel.slice(0, MAX_CHANNEL_BYTES) || 'unknown' }
+}
+
+function repaired(event: LazaretEvent): StorableEvent {
+  if (faultsOf(event).length === 0) return { event, lost: undefined }
+  const json = asJson(event.payload)
+  const written = json === undefined ? event : { ...event, payload: json.value }
+  // JSON makes plain data of dates and instances, and that is what a store has always kept of them.
+  if (json !== undefined && faultsOf(written).length === 0) return { event: written, lost: undefined }
+  const lost = faultsOf(event)
+    .slice(0, 3)
+    // Not the value: a plan shows this to people who may not see payloads.
+    .map(({ path, remedy }) => `${path}: ${remedy}`)
+    .join('; ')
+  const kept = withCleanEnvelope({ ...event, payload: json?.value ?? displayForm(event.payload) })
+  if (faultsOf(kept).length === 0) return { event: kept, lost }
+  return { event: { ...kept, payload: displayForm(event.payload) }, lost }
+}
+
+function faultsOf(event: LazaretEvent) {
+  return checkEvent(event, WIDEST_EVENT_LIMITS)
+}
+
+/** What a store would read back; undefined when JSON cannot write it. */
+function asJson(payload: unknown): { readonly value: JsonValue } | undefined {
+  try {
+    return payload === undefined ? { value: null } : { value: JSON.parse(JSON.stringify(payload)) }
+  } catch {
+    return undefined
+  }
+}
+
+function withCleanEnvelope(event: LazaretEvent): LazaretEvent {
+  const { key, expiresAt, source } = event
+  const without = checkEvent({ ...event, payload: null }, WIDEST_EVENT_LIMITS)
+  const isWrong = (field: string) =>
+    without.some(({ path }) => path === field || path.startsWith(`${field}.`))
+  const clean = (field: string, text: unknown, max: number) =>
+    isWrong(field) ? cleanText(text, max) : (text as string)
+  const id = clean('id', event.id, MAX_ID_BYTES)
+  return {
+    ...event,
+    id,
+    type: clean('type', event.type, MAX_TYPE_BYTES),
+    key: key === undefined ? undefined : clean('key', key, MAX_KEY_BYTES),
+    idempotencyKey:
+      event.idempotencyKey === event.id
+        ? id
+        : clean('idempotencyKey', event.idempotencyKey, MAX_IDEMPOTENCY_KEY_BYTES),
+    occurredAt: isWrong('occurredAt') ? 0 : event.occurredAt,
+    expiresAt: isWrong('expiresAt') ? undefined : expiresAt,
+    source: isWrong('source') ? undefined : source,
+    headers: isWrong('headers') ? cleanHeaders(event.headers) : event.headers,
+  }
+}
+
+/** Two long texts with the same beginning stay two. */
+function cleanText(value: unknown, maxBytes: number): string {
+  const text = typeof value === 'string' && value !== '' ? value : 'unknown'
+  const printable = text.toWellFormed().replace(/[^\x20-\x7e]/g, '?')
+  return printable === text && text.length <= maxBytes
+    ? text
+    : `${printable.slice(0, Math.min(maxBytes, 200) - 33)}~${hash128(text)}`
+}
+
+/** Those that every store takes. */
+function cleanHeaders(headers: unknown): Readonly<Record<string, string>> {
+  const kept: [string, string][] = []
+  for (const name of namesOf(headers).slice(0, WIDEST_EVENT_LIMITS.maxHeaders)) {
+    const value = property(headers, name)
+    if (typeof value !== 'string') continue
+    const header = { [name]: bounded(value, 1_000) }
+    const probe = checkEvent({ ...PROBE, headers: header }, WIDEST_EVENT_LIMITS)
+    if (probe.length === 0) kept.push([name, header[name]!])
+  }
+  return Object.fromEntries(kept)
+}
+
+function namesOf(headers: unknown): readonly string[] {
+  try {
+    return Object.keys(headers as object)
+  } catch {
+    return []
+  }
+}
+
+/** Notes in a letter's detail what of its event was not kept. */
+export function detailWith(detail: DeadLetter['detail'], lost: string | undefined): DeadLetter['detail'] {
+  return lost === undefined ? detail : { ...detail, [NOT_REPLAYABLE]: bounded(lost, 500) }
+}
+
+/** Why a letter's event cannot be sent again as it is kept; undefined when it can. */
+export function notReplayable({ detail }: Pick<DeadLetter, 'detail'>): string | undefined {
+  const why = detail?.[NOT_REPLAYABLE]
+  return typeof why === 'string' ? why : undefined
+}

@@ -1,0 +1,41 @@
+import { bounded, property } from '../failure/thrown.ts'
+import type { Origin } from './letter.ts'
+
+const TEXT_MAX = 1_000
+
+/** Where an event came from, as every store can keep it: texts and numbers. Other clients tell whatever they have. */
+export function storableOrigin(origin: Origin | undefined): Origin {
+  if (origin === undefined) return {}
+  return isStorable(origin) ? origin : cleaned(origin)
+}
+
+function isStorable(origin: Origin): boolean {
+  try {
+    return Object.values(origin).every(isPlace)
+  } catch {
+    return false
+  }
+}
+
+function isPlace(value: unknown): boolean {
+  return value === undefined || typeof value === 'string' || Number.isFinite(value)
+}
+
+function cleaned(origin: object): Origin {
+  const kept: Record<string, string | number> = {}
+  let names: readonly string[] = []
+  try {
+    names = Object.keys(origin)
+  } catch {
+    // It cannot even be looked at.
+  }
+  for (const name of names) {
+    const value = property(origin, name)
+    if (typeof value === 'string') kept[name] = bounded(value, TEXT_MAX)
+    else if (typeof value === 'number' && Number.isFinite(value)) kept[name] = value
+    // Offsets may be beyond 2^53.
+    else if (typeof value === 'bigint') kept[name] = bounded(String(value), TEXT_MAX)
+    else if (typeof value === 'boolean') kept[name] = String(value)
+  }
+  return kept
+}
