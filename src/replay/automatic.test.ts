@@ -2,13 +2,16 @@ import { expect, it } from 'vitest'
 import { afterAnOutage } from '../../test/support/outage.ts'
 import { memoryStore } from '../adapters/memory/index.ts'
 import { createLetter } from '../core/dead-letter/create.ts'
+import type { Origin } from '../core/dead-letter/letter.ts'
 import { createEvent } from '../core/event/event.ts'
 import { createIdSource } from '../core/event/uuid.ts'
 import type { Replay } from '../ports/replays.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
+import { createFactory } from '../testing/factories.ts'
 import { FakeClock } from '../testing/fake-clock.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
 import { replayAutomatically } from './automatic.ts'
+import { approveReplay } from './control.ts'
 
 it('E19: replays on its schedule, so many at a time and none that is too old', async () => {
   const clock = new FakeClock(Date.UTC(2026, 0, 1, 1, 30))
@@ -80,5 +83,37 @@ it("E19: letters that no gate lets through take nobody else's place, and alone t
   await it.clock.advance(600_000)
   expect((await it.store.deadLetters.stats()).byState).toEqual({ resolved: 25, dead: 5 })
   expect((await it.store.replays.list()).map(({ count }) => count)).toEqual([5, 5, 5, 5, 5])
+  await stop()
+})
+
+it('R3: where a second person approves, it plans and waits, and starts what was approved', async () => {
+  const it = await afterAnOutage(5)
+  it.world.broken = () => false
+  const stop = replayAutomatically({ ...EVERY_MINUTE, ...it, needsApproval: true })
+  await it.clock.advance(200_000)
+  expect(it.handled).toEqual([])
+  const plans = await it.store.replays.list()
+  expect(plans).toMatchObject([{ state: 'planned', needsApproval: true, createdBy: 'automatic replay' }])
+  await approveReplay(it.store, plans[0]!.id, it.ann)
+  await it.clock.advance(120_000)
+  expect(it.handled).toHaveLength(5)
+  expect(await it.store.replays.list()).toMatchObject([{ state: 'finished', approvedBy: 'ann' }])
+  await stop()
+})
+
+it('B18: letters that nothing here can send take no place in a batch', async () => {
+  const it = await afterAnOutage(5)
+  it.world.broken = () => false
+  const target = {
+    ...it.target,
+    wayBack: ({ origin }: { readonly origin: Origin }) =>
+      origin.broker === undefined
+        ? ({ kind: 'none', why: 'it came from no broker' } as const)
+        : ({ kind: 'durable', via: 'memory' } as const),
+  }
+  for (let n = 0; n < 10; n++) await it.store.deadLetters.send(createFactory(it).letter())
+  const stop = replayAutomatically({ ...EVERY_MINUTE, ...it, target })
+  await it.clock.advance(70_000)
+  expect(it.handled).toHaveLength(5)
   await stop()
 })

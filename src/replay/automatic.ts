@@ -1,13 +1,14 @@
 import { Cron } from 'croner'
 import type { Cancel } from '../ports/clock.ts'
 import type { Ledger } from '../ports/ledger.ts'
-import type { Replay } from '../ports/replays.ts'
+import type { Replay, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { startReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
 import { judge, planReplay } from './plan.ts'
 import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import { type RunOptions, runReplay } from './runner.ts'
+import { withWayBack } from './target.ts'
 
 /** Replays on a schedule. Off unless asked for: a person should see what failed before it is sent again. */
 export interface AutomaticReplayOptions extends Omit<RunOptions, 'signal' | 'onProgress'> {
@@ -18,6 +19,8 @@ export interface AutomaticReplayOptions extends Omit<RunOptions, 'signal' | 'onP
   readonly batchSize: number
   /** Older letters are left to people. */
   readonly maxAgeMs: number
+  /** A person approves each plan; it is started at the next turn after that, unless someone starts it before [false]. */
+  readonly needsApproval?: boolean | undefined
   readonly onRun?: ((replay: Replay) => void) | undefined
   readonly onError?: ((error: unknown) => void) | undefined
 }
@@ -44,19 +47,37 @@ export function replayAutomatically(options: AutomaticReplayOptions): () => Prom
 }
 
 async function replayOnce(options: AutomaticReplayOptions, signal: AbortSignal): Promise<void> {
-  const { store, around, maxAgeMs, onRun } = options
-  const request = { reason: `every ${options.cron}`, by: WHO, maxAgeMs }
-  const ids = await lettersToSend(options, request, signal)
-  if (ids.length === 0 || signal.aborted) return
-  const { id } = await planReplay(store, { ...request, ids }, around)
-  await startReplay(store, id, { by: WHO, clock: around.clock })
+  const { store, around, onRun } = options
+  const id = await idToStart(options, signal)
+  if (id === undefined || signal.aborted) return
   try {
+    await startReplay(store, id, { by: WHO, clock: around.clock })
     const ended = await runReplay(store, id, { ...options, signal })
     onRun?.(ended)
   } catch (error) {
     // Whoever looks for replays without a runner came first, and that is well.
     if (!(error instanceof ReplayRefusedError)) throw error
   }
+}
+
+/** A plan that may be started; undefined when there is nothing to send, or a person has to approve it first. */
+async function idToStart(options: AutomaticReplayOptions, signal: AbortSignal): Promise<string | undefined> {
+  const { store, maxAgeMs, needsApproval = false, target } = options
+  if (needsApproval) {
+    const [waiting] = [...(await ownPlans(store, 'approved')), ...(await ownPlans(store, 'planned'))]
+    // One at a time: the next turn would plan the same letters once more.
+    if (waiting !== undefined) return waiting.state === 'approved' ? waiting.id : undefined
+  }
+  const around = withWayBack(options.around, target)
+  const request = { reason: `every ${options.cron}`, by: WHO, maxAgeMs, needsApproval }
+  const ids = await lettersToSend({ ...options, around }, request, signal)
+  if (ids.length === 0 || signal.aborted) return undefined
+  const { id } = await planReplay(store, { ...request, ids }, around)
+  return needsApproval ? undefined : id
+}
+
+async function ownPlans({ replays }: Store, state: ReplayState): Promise<readonly Replay[]> {
+  return (await replays.list({ state })).filter(({ createdBy }) => createdBy === WHO)
 }
 
 /** The newest that may go: those that no gate lets through take nobody's place, however many they are. */

@@ -1,3 +1,4 @@
+import { audited } from '../ports/audited.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Replay, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
@@ -49,7 +50,7 @@ export function resumeReplay(store: Store, id: string, command: Command): Promis
 /** What was sent stays sent; what was not stays dead, or is so again. */
 export async function cancelReplay(store: Store, id: string, command: Command): Promise<Replay> {
   const cancelled = await steer(store, id, 'cancel', command, () => ({ endedAt: command.clock.now() }))
-  await giveBackUnsent(store, id, command.clock)
+  await giveBackUnsent(store, id, command.clock, 'someone else')
   return cancelled
 }
 
@@ -61,22 +62,19 @@ async function steer(
   extra: (replay: Replay) => Partial<Replay> = () => ({}),
 ): Promise<Replay> {
   const { from, to } = LEADS[verb]
-  const changed = await changeReplay(store, id, replay => {
+  const change = (replay: Replay): Partial<Replay> => {
     if (!from.includes(replay.state))
       throw new ReplayRefusedError(
         id,
         `is ${replay.state}; ${verb} is possible when it is ${from.join(' or ')}`,
       )
     return { ...extra(replay), state: to, by, why }
-  })
-  await store.audit.append({
-    at: clock.now(),
-    by,
-    action: `replay.${verb}`,
-    target: id,
-    ...(why === undefined ? {} : { detail: { why } }),
-  })
-  return changed
+  }
+  // What is refused anyway is no change, and is not told as one.
+  change(await requireReplay(store, id))
+  const detail = why === undefined ? {} : { detail: { why } }
+  const entry = { at: clock.now(), by, action: `replay.${verb}`, target: id, ...detail }
+  return await audited(store.audit, entry, () => changeReplay(store, id, change))
 }
 
 /** Reads, changes and writes until nobody else has changed it in between. */
@@ -86,15 +84,19 @@ export async function changeReplay(
   change: (replay: Replay) => Partial<Replay> | undefined,
 ): Promise<Replay> {
   for (;;) {
-    const replay = await store.replays.get(id)
-    if (replay === undefined)
-      throw new ReplayRefusedError(
-        id,
-        'there is none with this id; see which there are with `lazaret replay list`',
-      )
+    const replay = await requireReplay(store, id)
     const changes = change(replay)
     if (changes === undefined) return replay
     const updated = await store.replays.update({ ...replay, ...changes })
     if (updated !== undefined) return updated
   }
+}
+
+async function requireReplay(store: Store, id: string): Promise<Replay> {
+  const replay = await store.replays.get(id)
+  if (replay !== undefined) return replay
+  throw new ReplayRefusedError(
+    id,
+    'there is none with this id; see which there are with `lazaret replay list`',
+  )
 }

@@ -10,6 +10,10 @@ export interface Circumstances {
   readonly isEdited: boolean
   /** A person has said that quarantined letters may go unchanged, the cause being mended. */
   readonly allowQuarantined: boolean
+  /** Why nothing here can send it; undefined when something can. */
+  readonly wayBackFault: string | undefined
+  /** Why the event as it is kept is not what was sent; undefined when it is, or when the payload is replaced. */
+  readonly unsendable: string | undefined
   /** What is wrong with the payload as it would be sent; undefined when it fits, or when nobody knows its schema. */
   readonly schemaFault: string | undefined
   /** Why the consumer of its channel cannot take it now; undefined when it can, or when nobody knows. */
@@ -26,9 +30,13 @@ export const DEFAULT_MAX_AGE_MS = 24 * 60 * 60 * 1_000
 
 const GO: GateVerdict = Object.freeze({ decision: 'replay', why: undefined })
 
-/** Each letter passes the gates in this order, and the first that is shut decides: state, approval, schema, age, downstream. */
+/**
+ * Each letter passes the gates in this order, and the first that is shut decides: state, way back, approval, schema, age,
+ * downstream. The way back comes early: without one, no approval and no edit of the letter helps.
+ */
 export function passGates(letter: DeadLetter, circumstances: Circumstances): GateVerdict {
-  const { now, maxAgeMs, isEdited, allowQuarantined, schemaFault, downstreamFault } = circumstances
+  const { now, maxAgeMs, isEdited, allowQuarantined } = circumstances
+  const { wayBackFault, unsendable, schemaFault, downstreamFault } = circumstances
   const { state, event, cycle } = letter
   if (state === 'replaying')
     return skip('skip_state', 'another replay has sent it and its outcome is not known yet')
@@ -38,10 +46,16 @@ export function passGates(letter: DeadLetter, circumstances: Circumstances): Gat
       `it was replayed ${letter.replays} times and is parked; lift it out to allow another`,
     )
   if (state === 'resolved' || state === 'discarded') return skip('skip_state', `it is ${state}`)
+  if (wayBackFault !== undefined) return skip('skip_unreachable', wayBackFault)
   if (state === 'quarantined' && !isEdited && !allowQuarantined)
     return skip(
       'skip_unapproved',
       'it is quarantined: edit it, or allow quarantined letters once the cause is mended',
+    )
+  if (unsendable !== undefined)
+    return skip(
+      'skip_schema',
+      `the store could not keep it as it was sent (${unsendable}); replace the whole payload to replay it`,
     )
   if (schemaFault !== undefined) return skip('skip_schema', schemaFault)
   const expiresAt = event.expiresAt ?? cycle.firstFailedAt + maxAgeMs

@@ -3,7 +3,8 @@ import { afterAnOutage } from '../../test/support/outage.ts'
 import { Recorder } from '../testing/recorder.ts'
 import { cancelReplay, resumeReplay } from './control.ts'
 import { gatherLateOutcomes } from './outcomes.ts'
-import { type ReplayTarget, runReplay } from './runner.ts'
+import { runReplay } from './runner.ts'
+import type { ReplayTarget } from './target.ts'
 
 /** A replay that was halted while most of what it sent was on its way. */
 async function haltedInFlight() {

@@ -6,6 +6,7 @@ import type { Observer } from '../ports/observer.ts'
 import type { ItemStatus, Replay, ReplayItem, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { observe } from '../runtime/observe.ts'
+import { giveBackUnsent } from './unsent.ts'
 
 const LOOK_AT_MOST = 500
 /** Nobody runs it, and something that it sent may still be on its way. */
@@ -87,5 +88,8 @@ export async function gatherLateOutcomes(
   clock: Clock,
   observer?: Observer,
 ): Promise<void> {
-  if (UNWATCHED.includes(state)) await gatherOutcomes(store, id, clock, observer)
+  if (!UNWATCHED.includes(state)) return
+  await gatherOutcomes(store, id, clock, observer)
+  // Who cancelled it left this to a runner that may have died since.
+  if (state === 'cancelled') await giveBackUnsent(store, id, clock, 'someone else')
 }

@@ -1,6 +1,9 @@
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import { notReplayable } from '../core/dead-letter/storable-event.ts'
+import { readThrown } from '../core/failure/thrown.ts'
 import { hash128 } from '../core/hash.ts'
+import { audited } from '../ports/audited.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
 import type { Replay, ReplayDecision, ReplayItem } from '../ports/replays.ts'
@@ -9,6 +12,7 @@ import type { Store } from '../ports/store.ts'
 import { passGates } from './gates.ts'
 import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import { payloadOf } from './resend.ts'
+import type { ReplayTarget } from './target.ts'
 
 const PAGE = 500
 
@@ -22,6 +26,8 @@ export interface Surroundings {
   readonly downstreamFault?:
     | ((channel: string) => string | undefined | Promise<string | undefined>)
     | undefined
+  /** How a letter can be sent from here, `to` another channel if one is given: a target's `wayBack`. */
+  readonly wayBack?: ReplayTarget['wayBack'] | undefined
 }
 
 interface Candidate {
@@ -72,15 +78,12 @@ export async function planReplay(store: Store, request: PlanRequest, around: Sur
     stage: 0,
     revision: 0,
   }
-  await store.replays.create(replay, items)
-  await store.audit.append({
-    at: now,
-    by: asked.by,
-    action: 'replay.plan',
-    target: replay.id,
-    detail: { reason: asked.reason, count: items.length, hash: replay.hash },
+  const detail = { reason: asked.reason, count: items.length, hash: replay.hash }
+  const entry = { at: now, by: asked.by, action: 'replay.plan', target: replay.id, detail }
+  return await audited(store.audit, entry, async () => {
+    await store.replays.create(replay, items)
+    return replay
   })
-  return replay
 }
 
 async function* select(
@@ -115,14 +118,21 @@ export async function judge(
   now: number,
 ): Promise<{ readonly decision: ReplayDecision; readonly why: string | undefined }> {
   const channel = asked.to ?? letter.channel
+  const wayBack = around.wayBack?.(letter, asked.to)
   return passGates(letter, {
     now,
     maxAgeMs: asked.maxAgeMs,
     isEdited: asked.patch !== undefined,
     allowQuarantined: asked.allowQuarantined,
+    wayBackFault: wayBack?.kind === 'none' ? wayBack.why : undefined,
+    unsendable: replacesPayload(asked) ? undefined : notReplayable(letter),
     schemaFault: await schemaFault(letter, asked, around.schemaOf?.(channel)),
     downstreamFault: await around.downstreamFault?.(channel),
   })
+}
+
+function replacesPayload({ patch }: Pick<Replay, 'patch'>): boolean {
+  return patch?.some(({ op, path }) => (op === 'replace' || op === 'add') && path === '') ?? false
 }
 
 async function schemaFault(
@@ -135,7 +145,7 @@ async function schemaFault(
     const result = await schema?.['~standard'].validate(payload)
     return result?.issues?.map(({ message }) => message).join('; ')
   } catch (error) {
-    return (error as Error).message
+    return readThrown(error).message
   }
 }
 

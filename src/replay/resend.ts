@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { JsonValue, LazaretEvent } from '../core/event/event.ts'
-import { REPLAY_HEADERS, withoutEarlierTrace } from '../core/event/replay-headers.ts'
+import { replayHeaders } from '../core/event/replay-headers.ts'
 import type { Replay } from '../ports/replays.ts'
 import { applyPatch } from './json-patch.ts'
 
@@ -13,17 +13,13 @@ export function replayEvent(letter: DeadLetter, replay: Replay, cycle: number): 
   return {
     ...event,
     channel: replay.to ?? letter.channel,
-    headers: {
-      ...withoutEarlierTrace(event.headers),
-      [REPLAY_HEADERS.replayed]: 'true',
-      [REPLAY_HEADERS.originalId]: event.id,
-      [REPLAY_HEADERS.letterId]: letter.id,
-      [REPLAY_HEADERS.replayId]: replay.id,
-      [REPLAY_HEADERS.replayAttempt]: String(cycle),
-      [REPLAY_HEADERS.idempotencyKey]: event.idempotencyKey,
+    headers: replayHeaders(event, {
+      attempt: cycle,
+      replayId: replay.id,
+      letterId: letter.id,
       // A broker may hand it to every handler of the channel; the others did not fail and leave it alone.
-      ...(replay.to === undefined ? { [REPLAY_HEADERS.handler]: letter.handler } : {}),
-    },
+      handler: replay.to === undefined ? letter.handler : undefined,
+    }),
     payload: payloadOf(letter, replay),
   }
 }

@@ -1,6 +1,7 @@
-import type { DeadLetter, Origin } from '../core/dead-letter/letter.ts'
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { advance, IDLE, notBefore, type Rate, rate } from '../core/limit/gcra.ts'
+import { audited } from '../ports/audited.ts'
 import { publishIn } from '../ports/following.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../ports/replays.ts'
@@ -11,12 +12,15 @@ import { sleep } from '../runtime/sleep.ts'
 import { changeReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
 import { Forgiven } from './forgiven.ts'
+import { Handovers } from './handovers.ts'
 import { Lease, RENEW_MS } from './lease.ts'
 import { gatherOutcomes, tellEnded } from './outcomes.ts'
 import { judge, type Surroundings } from './plan.ts'
 import { replayEvent } from './resend.ts'
 import { haltReason, stageEnds } from './stages.ts'
-import { giveBackUnsent } from './unsent.ts'
+import { type ReplayTarget, wayBackThrough, withWayBack } from './target.ts'
+import { giveBack, giveBackUnsent } from './unsent.ts'
+import { isUnroutable } from './ways-back.ts'
 
 /** Letters per round at most (K8); between rounds the runner looks at what it was told and what became of the rest. */
 const BATCH = 50
@@ -25,12 +29,6 @@ const LOOK_EVERY_MS = 200
 const DOWNSTREAM_REST_MS = 1_000
 /** Of letters that nobody's broker kept, such as those of a wrapped handler. */
 const UNKNOWN_BROKER = 'unknown'
-
-/** Where replayed events go. */
-export interface ReplayTarget {
-  /** Resolves when the events, all of letters of this origin, are durably handed on. Handing on an event that is still on its way must change nothing. */
-  send(events: readonly LazaretEvent[], origin: Origin): Promise<void>
-}
 
 export interface RunOptions {
   readonly target: ReplayTarget
@@ -61,6 +59,8 @@ class Runner {
   readonly #options: RunOptions
   readonly #lease: Lease
   readonly #forgiven: Forgiven
+  readonly #handovers: Handovers
+  readonly #around: Surroundings
   /** What a runner before this one wrote down as sent, and may not have sent. */
   #mayBeLost: ReplayItem[] = []
   #tat = IDLE
@@ -71,6 +71,8 @@ class Runner {
     this.#options = options
     this.#lease = new Lease(store, id, options.owner, options.around)
     this.#forgiven = new Forgiven(store.replays)
+    this.#handovers = new Handovers(store.replays, id)
+    this.#around = withWayBack(options.around, options.target)
   }
 
   async run(): Promise<Replay> {
@@ -80,14 +82,16 @@ class Runner {
     try {
       let replay = await this.#replay()
       if (replay.state === 'running')
-        this.#mayBeLost = [...(await replays.items(this.#id, { status: 'sent' }))]
+        this.#mayBeLost = (await replays.items(this.#id, { status: 'sent' })).filter(
+          ({ handedOn }) => handedOn !== 'durable',
+        )
       while (replay.state === 'running' && !this.#options.signal?.aborted && (await this.#lease.keep())) {
         await this.#round(replay)
         replay = await this.#replay()
       }
       // Whoever cancelled it may have looked before the last letter was put back.
       if (replay.state === 'cancelled')
-        await giveBackUnsent(this.#store, this.#id, this.#options.around.clock)
+        await giveBackUnsent(this.#store, this.#id, this.#options.around.clock, 'whoever runs it')
       return replay
     } finally {
       await this.#lease.letGo()
@@ -114,15 +118,25 @@ class Runner {
     const ends = stageEnds(replay.stages, toSend)
     const sentSoFar = toSend - counts.waiting
     const stageEnd = ends[replay.stage] ?? toSend
-    if (this.#mayBeLost.length > 0) await this.#sendAgain(replay)
-    else if (sentSoFar < stageEnd) await this.#send(replay, Math.min(BATCH, stageEnd - sentSoFar))
+    if (this.#mayBeLost.length > 0) await this.#inBatch(() => this.#sendAgain(replay))
+    else if (sentSoFar < stageEnd)
+      await this.#inBatch(() => this.#send(replay, Math.min(BATCH, stageEnd - sentSoFar)))
     else if (counts.sent === 0) await this.#become(replay, { stage: replay.stage + 1 })
     else await this.#pause(LOOK_EVERY_MS)
   }
 
+  /** However a batch ends, it is written down what of it has left: only a crash makes the next runner repeat it. */
+  async #inBatch(send: () => Promise<void>): Promise<void> {
+    try {
+      await send()
+    } finally {
+      if (!this.#lease.isLost) await this.#handovers.record()
+    }
+  }
+
   async #send(replay: Replay, room: number): Promise<void> {
     const { replays, deadLetters } = this.#store
-    const { around } = this.#options
+    const around = this.#around
     const items = await replays.items(this.#id, { status: 'waiting', limit: room })
     for (const item of items) {
       if (!(await this.#turn(replay))) return
@@ -134,7 +148,8 @@ class Runner {
         continue
       }
       // Changed by a runner that died before it could write down that it sent it.
-      const isOurs = letter.state === 'replaying' && letter.replayId === replay.id
+      const isOurs = isTakenBy(letter, replay)
+      if (isOurs && (await this.#giveUpUnreachable(letter, replay, item))) continue
       const verdict = isOurs ? undefined : await judge(letter, replay, around, now)
       if (verdict?.decision === 'skip_downstream') {
         await this.#pause(DOWNSTREAM_REST_MS)
@@ -164,19 +179,28 @@ class Runner {
     const { replays } = this.#store
     const sentAt = this.#options.around.clock.now()
     const cycle = letter.replays
-    await replays.record(this.#id, [{ ...item, status: 'sent', cycle, sentAt }])
+    const sent = { ...item, status: 'sent', cycle, sentAt } as const
+    await replays.record(this.#id, [sent])
     // Asked once more: who cancels from now on sees that it is sent, and leaves the letter alone.
-    if (await this.#mayGoOn()) await this.#handOn(letter, replay, cycle)
+    if (await this.#mayGoOn()) await this.#handOn(letter, replay, sent)
     else if (!this.#lease.isLost) await replays.record(this.#id, [item])
   }
 
-  async #handOn(letter: DeadLetter, replay: Replay, cycle: number): Promise<void> {
+  async #handOn(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<void> {
     this.#tat = advance(paceOf(replay), this.#tat, this.#options.around.clock.now())
     const { target, tracing, observer = {} } = this.#options
-    const events = [replayEvent(letter, replay, cycle)]
+    const events = [replayEvent(letter, replay, letter.replays)]
     const send = (followed: readonly LazaretEvent[]) => target.send(followed, letter.origin)
-    if (tracing === undefined) await send(events)
-    else await publishIn(tracing, letter.origin.broker ?? UNKNOWN_BROKER, events, send)
+    try {
+      if (tracing === undefined) await send(events)
+      else await publishIn(tracing, letter.origin.broker ?? UNKNOWN_BROKER, events, send)
+    } catch (error) {
+      // Any other failure leaves open whether the event arrived.
+      if (!isUnroutable(error)) throw error
+      await this.#giveUp(letter, item, error.message)
+      return
+    }
+    this.#handovers.add(item, wayBackThrough(target, letter, replay.to))
     if (observer.replaySent) {
       const { id: letterId, channel } = letter
       observe(observer, 'replaySent', { channel, letterId, replayId: replay.id })
@@ -187,11 +211,28 @@ class Runner {
   async #sendAgain(replay: Replay): Promise<void> {
     for (let sent = 0; sent < BATCH && this.#mayBeLost.length > 0; sent++) {
       if (!(await this.#turn(replay))) return
-      const { letterId } = this.#mayBeLost.shift()!
-      const letter = await this.#store.deadLetters.get(letterId)
-      if (letter?.state === 'replaying' && letter.replayId === replay.id)
-        await this.#handOn(letter, replay, letter.replays)
+      const item = this.#mayBeLost.shift()!
+      const letter = await this.#store.deadLetters.get(item.letterId)
+      if (letter === undefined || !isTakenBy(letter, replay)) continue
+      if (!(await this.#giveUpUnreachable(letter, replay, item))) await this.#handOn(letter, replay, item)
     }
+  }
+
+  /** A letter that another runner took, and that this one cannot send, would be `replaying` for ever. */
+  async #giveUpUnreachable(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<boolean> {
+    const wayBack = wayBackThrough(this.#options.target, letter, replay.to)
+    if (wayBack.kind !== 'none') return false
+    await this.#giveUp(letter, item, wayBack.why)
+    return true
+  }
+
+  /** First the item, so that the state the letter goes back to is not taken for the outcome of having been sent. */
+  async #giveUp(letter: DeadLetter, item: ReplayItem, why: string): Promise<void> {
+    const { clock } = this.#options.around
+    const ended = { decision: 'skip_unreachable', why, status: 'skipped', endedAt: clock.now() } as const
+    await this.#store.replays.record(this.#id, [{ ...item, ...ended }])
+    await giveBack(this.#store.deadLetters, letter, clock)
+    tellEnded(this.#options.observer ?? {}, this.#id, 'skipped', letter)
   }
 
   /** Waits until the next letter may go; false when none may any more. */
@@ -215,19 +256,25 @@ class Runner {
   async #become(replay: Replay, changes: Partial<Replay>): Promise<void> {
     const { clock } = this.#options.around
     const isOver = changes.state === 'finished'
-    let isMade = false
-    await changeReplay(this.#store, this.#id, current => {
-      isMade = current.state === 'running' && current.stage === replay.stage
-      return isMade ? { ...changes, ...(isOver ? { endedAt: clock.now() } : {}) } : undefined
-    })
-    if (!isMade || changes.state === undefined) return
-    await this.#store.audit.append({
-      at: clock.now(),
-      by: this.#options.owner,
-      action: `replay.${changes.state}`,
-      target: this.#id,
-      ...(changes.why === undefined ? {} : { detail: { why: changes.why } }),
-    })
+    const isMeant = (current: Replay) => current.state === 'running' && current.stage === replay.stage
+    /** Undefined: someone has stopped it meanwhile. */
+    const change = async (): Promise<true | undefined> => {
+      let isMade = false
+      await changeReplay(this.#store, this.#id, current => {
+        isMade = isMeant(current)
+        return isMade ? { ...changes, ...(isOver ? { endedAt: clock.now() } : {}) } : undefined
+      })
+      return isMade ? true : undefined
+    }
+    if (changes.state === undefined) {
+      await change()
+      return
+    }
+    if (!isMeant(await this.#replay())) return
+    const detail = changes.why === undefined ? {} : { detail: { why: changes.why } }
+    const action = `replay.${changes.state}`
+    const entry = { at: clock.now(), by: this.#options.owner, action, target: this.#id, ...detail }
+    await audited(this.#store.audit, entry, change)
   }
 
   async #replay(): Promise<Replay> {
@@ -240,6 +287,10 @@ class Runner {
   async #pause(ms: number): Promise<void> {
     await sleep(this.#options.around.clock, ms, this.#options.signal).catch(() => {})
   }
+}
+
+function isTakenBy({ state, replayId }: DeadLetter, { id }: Replay): boolean {
+  return state === 'replaying' && replayId === id
 }
 
 function paceOf({ perSecond }: Replay): Rate {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { memoryDeadLetters } from '../adapters/memory/dead-letters.ts'
 import { memorySink } from '../adapters/memory/index.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
-import { REPLAY_HEADERS } from '../core/event/replay-headers.ts'
+import { replayHeaders } from '../core/event/replay-headers.ts'
 import { createDispatcher } from '../runtime/dispatcher/dispatcher.ts'
 import { Patience } from '../testing/conformance/harness.ts'
 import { createFactory } from '../testing/factories.ts'
@@ -24,7 +24,7 @@ async function setUp() {
   const replay = async (handler: string) => {
     const letter = createFactory().letter({ handler })
     await letters.send(letter)
-    const event = { ...letter.event, headers: { [REPLAY_HEADERS.letterId]: letter.id } }
+    const event = { ...letter.event, headers: replayHeaders(letter.event, { letterId: letter.id }) }
     return { letter, send: () => target.send([event], letter.origin) }
   }
   return { letters, sink, dispatcher, open, replay }
@@ -39,6 +39,18 @@ describe('letters of sinks', () => {
     open.resolve()
     const isResolved = async () => (await letters.get(letter.id))?.state === 'resolved'
     await new Patience({ patienceMs: 5_000 }).eventually(isResolved, 'resolving the letter')
+    await dispatcher.close()
+    expect(sink.events.map(({ id }) => id)).toEqual([letter.event.id])
+  })
+
+  it('B11: go to their sink once, though another runner of the process takes the replay up meanwhile', async () => {
+    const { letters, sink, dispatcher, open } = await setUp()
+    const letter = createFactory().letter({ handler: 'loki' })
+    await letters.send(letter)
+    const event = { ...letter.event, headers: replayHeaders(letter.event, { letterId: letter.id }) }
+    for (let runner = 0; runner < 3; runner++)
+      await sinkReplays(dispatcher, letters).send([event], letter.origin)
+    open.resolve()
     await dispatcher.close()
     expect(sink.events.map(({ id }) => id)).toEqual([letter.event.id])
   })

@@ -1,16 +1,28 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
-import { REPLAY_HEADERS } from '../core/event/replay-headers.ts'
+import { replayOf } from '../core/event/replay-headers.ts'
 import { LazaretError } from '../core/failure/errors.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
 import { EVERY_SINK } from '../runtime/dispatcher/door.ts'
-import type { ReplayTarget } from './runner.ts'
+import type { ReplayTarget } from './target.ts'
 
 /** Sends a letter's event once more to whoever gave up on it, and tells the letter what became of it. */
 export interface Resender {
   resend(letter: DeadLetter): Promise<unknown>
   /** Whether letters with this handler are its own. */
   has(handler: string): boolean
+}
+
+/**
+ * The letters that a dispatcher has on their way, for everyone in the process who sends to it: a runner that stops leaves
+ * them to the next, which must not send them again.
+ */
+const UNDER_WAY = new WeakMap<object, Set<string>>()
+
+function underWayTo(receiver: object): Set<string> {
+  const known = UNDER_WAY.get(receiver) ?? new Set()
+  UNDER_WAY.set(receiver, known)
+  return known
 }
 
 /**
@@ -21,25 +33,42 @@ export function sinkReplays(
   dispatcher: Pick<Dispatcher, 'resend' | 'health'>,
   letters: Pick<DeadLetterStore, 'get'>,
 ): ReplayTarget {
-  return resends(
+  const target = resends(
     {
       resend: letter => dispatcher.resend(letter),
       has: handler => handler === EVERY_SINK || Object.hasOwn(dispatcher.health().sinks, handler),
     },
     letters,
+    underWayTo(dispatcher),
   )
+  return {
+    ...target,
+    wayBack(letter, to) {
+      const { broker } = letter.origin
+      // A handler of a broker's channel may have the name of a sink.
+      if (broker === undefined) return target.wayBack(letter, to)
+      return { kind: 'none', why: `it came from broker '${broker}', and only sinks are sent to from here` }
+    },
+  }
 }
 
 /**
  * Nobody waits for the outcome here, because the letter waits for it: it stays `replaying` until it was resolved or brought
  * back, and a process that dies in between leaves it to the next runner.
  */
-export function resends(resender: Resender, letters: Pick<DeadLetterStore, 'get'>): ReplayTarget {
-  const underWay = new Set<string>()
+export function resends(
+  resender: Resender,
+  letters: Pick<DeadLetterStore, 'get'>,
+  underWay = new Set<string>(),
+): ReplayTarget & Required<Pick<ReplayTarget, 'wayBack'>> {
   return {
+    wayBack: ({ handler }) =>
+      resender.has(handler)
+        ? { kind: 'in-process', via: 'this process' }
+        : { kind: 'none', why: nobodyHere(handler) },
     async send(events) {
       for (const event of events) {
-        const id = event.headers[REPLAY_HEADERS.letterId] ?? ''
+        const id = replayOf(event)?.letterId ?? ''
         const letter = await letters.get(id)
         if (letter === undefined || underWay.has(id)) continue
         if (!resender.has(letter.handler)) throw new NoSinkError(letter)
@@ -56,9 +85,10 @@ class NoSinkError extends LazaretError {
   override readonly name = 'NoSinkError'
 
   constructor({ id, handler }: DeadLetter) {
-    super(
-      `letter ${id}: there is no '${handler}' here that it could go back to; replay it where there is one, or discard it`,
-      { code: 'LAZARET_BROKER_UNROUTABLE', retryable: false },
-    )
+    super(`letter ${id}: ${nobodyHere(handler)}`, { code: 'LAZARET_BROKER_UNROUTABLE', retryable: false })
   }
+}
+
+function nobodyHere(handler: string): string {
+  return `there is no '${handler}' here that it could go back to; replay it where there is one, or discard it`
 }

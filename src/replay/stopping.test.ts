@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { afterAnOutage } from '../../test/support/outage.ts'
+import type { LazaretEvent } from '../core/event/event.ts'
 import { reopenLetter } from '../operations/decide.ts'
 import { cancelReplay, pauseReplay } from './control.ts'
+import { gatherLateOutcomes } from './outcomes.ts'
 import { runReplay } from './runner.ts'
 
 const SLOW = { perSecond: 0.1, stages: ['rest'] } as const
@@ -105,7 +107,7 @@ describe('a letter of a cancelled replay', () => {
     expect(await it.store.replays.counts(replay.id)).toMatchObject({ waiting: 2 })
   })
 
-  it('E9: that may or may not have been sent stays replaying until a person reopens it', async () => {
+  it('E9: whose send was rejected is dead again, and can be planned anew', async () => {
     const it = await afterAnOutage(1)
     const replay = await it.plan()
     await it.start(replay)
@@ -119,8 +121,61 @@ describe('a letter of a cancelled replay', () => {
       `is replaying, cannot be reopened; replay ${replay.id} is running: wait for its outcome, or cancel it first`,
     )
     await cancelReplay(it.store, replay.id, it.ann)
-    expect(await reopenLetter(it.store, letter!, decision)).toMatchObject({ state: 'dead' })
+    expect((await it.store.deadLetters.stats()).byState).toEqual({ dead: 1 })
+    expect(await it.store.replays.counts(replay.id)).toMatchObject({ waiting: 1, sent: 0 })
     expect((await it.plan()).findings).toEqual({ replay: 1 })
+  })
+
+  it('E9: that has left stays replaying until its outcome is known', async () => {
+    const it = await afterAnOutage(1)
+    it.world.broken = () => false
+    it.world.handlerMs = 10_000
+    const replay = await it.plan()
+    await it.start(replay)
+    await it.runFor(1_000, 'runner', replay)
+    await cancelReplay(it.store, replay.id, it.ann)
+    expect((await it.store.deadLetters.stats()).byState).toEqual({ replaying: 1 })
+    await it.clock.advance(10_000)
+    await gatherLateOutcomes(it.store, { id: replay.id, state: 'cancelled' }, it.clock)
+    expect(await it.store.replays.counts(replay.id)).toMatchObject({ recovered: 1 })
+  })
+
+  it('E9: that a living runner is sending is left to it', async () => {
+    const it = await afterAnOutage(1)
+    it.world.broken = () => false
+    const replay = await it.plan()
+    await it.start(replay)
+    const arrives = Promise.withResolvers<void>()
+    const target = {
+      send: async (events: readonly LazaretEvent[]) => {
+        await arrives.promise
+        await it.store.broker!.publish(events)
+      },
+    }
+    const run = runReplay(it.store, replay.id, { target, around: it.around, owner: 'runner' })
+    await it.clock.advance(100)
+    await cancelReplay(it.store, replay.id, it.ann)
+    expect((await it.store.deadLetters.stats()).byState).toEqual({ replaying: 1 })
+    arrives.resolve()
+    expect(await run).toMatchObject({ state: 'cancelled' })
+    await it.clock.advance(100)
+    expect((await it.store.deadLetters.stats()).byState).toEqual({ resolved: 1 })
+  })
+
+  it('E9: whose runner crashed while it was being cancelled is dead again once somebody looks', async () => {
+    const it = await afterAnOutage(1)
+    const replay = await it.plan()
+    await it.start(replay)
+    const target = { send: () => new Promise<never>(() => {}) }
+    void runReplay(it.store, replay.id, { target, around: it.around, owner: 'runner' })
+    await it.clock.advance(100)
+    await cancelReplay(it.store, replay.id, it.ann)
+    const look = () => gatherLateOutcomes(it.store, { id: replay.id, state: 'cancelled' }, it.clock)
+    await look()
+    expect((await it.store.deadLetters.stats()).byState).toEqual({ replaying: 1 })
+    await it.clock.advance(60_000)
+    await look()
+    expect((await it.store.deadLetters.stats()).byState).toEqual({ dead: 1 })
   })
 
   it('E9: one that was handled is refused in words that hold', async () => {

@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { Origin } from '../core/dead-letter/letter.ts'
+import type { Collector } from '../ports/collector.ts'
 import { createFactory } from '../testing/factories.ts'
 import { FakeClock } from '../testing/fake-clock.ts'
 import { replayEvent } from './resend.ts'
-import type { ReplayTarget } from './runner.ts'
-import { toBroker } from './ways-back.ts'
+import { sinkReplays } from './sink-replays.ts'
+import type { ReplayTarget } from './target.ts'
+import { toBroker, waysBack } from './ways-back.ts'
 
 const make = createFactory({ clock: new FakeClock() })
 const letter = make.letter()
@@ -11,7 +14,7 @@ const again = replayEvent(letter, { id: 'r', to: undefined } as never, 1)
 
 let sent: string[]
 let sinks: ReplayTarget
-const broker = { publish: async () => void sent.push('broker') }
+const broker = { name: 'sqlite', publish: async () => void sent.push('broker') }
 beforeEach(() => {
   sent = []
   sinks = { send: async () => void sent.push('sinks') }
@@ -24,9 +27,42 @@ describe('the way back of letters from a store that is a broker', () => {
     expect(sent).toEqual(['sinks', 'broker'])
   })
 
-  it('is the broker for all of them where there is no other', async () => {
-    await toBroker(broker, undefined).send([again], {})
-    expect(sent).toEqual(['broker'])
+  it('B18: is none for what came from no broker, or from another one, where nobody else takes it', async () => {
+    const target = toBroker(broker, undefined)
+    for (const origin of [{}, { broker: 'rabbitmq' }]) {
+      expect(target.wayBack!({ ...letter, origin }, undefined)).toMatchObject({ kind: 'none' })
+      await expect(target.send([again], origin)).rejects.toMatchObject({ code: 'LAZARET_BROKER_UNROUTABLE' })
+    }
+    expect(sent).toEqual([])
+  })
+
+  it('B18: is none for the letter of a broker whose handler has the name of a sink', () => {
+    const dispatcher = { health: () => ({ sinks: { loki: {} } }) } as never
+    const sinkTarget = sinkReplays(dispatcher, { get: async () => undefined })
+    const target = toBroker(broker, sinkTarget)
+    const wayBackOf = (handler: string, origin: Origin) =>
+      target.wayBack!({ handler, origin }, undefined).kind
+    expect(wayBackOf('loki', {})).toBe('in-process')
+    expect(wayBackOf('loki', { broker: 'rabbitmq' })).toBe('none')
+    expect(wayBackOf('sentry', {})).toBe('none')
+    expect(wayBackOf('loki', { broker: 'sqlite' })).toBe('durable')
+  })
+
+  it('B18: is the one of their collector for letters of its broker, and for no others', () => {
+    const collector = { name: 'rabbitmq' } as Collector
+    const target = waysBack([collector], toBroker(broker, undefined))!
+    const wayBackOf = (origin: Origin, to?: string) => target.wayBack!({ handler: 'h', origin }, to)
+    expect(wayBackOf({ broker: 'rabbitmq', collectedFrom: 'q' })).toEqual({
+      kind: 'durable',
+      via: 'rabbitmq',
+    })
+    expect(wayBackOf({ broker: 'rabbitmq', queue: 'q' })).toEqual({ kind: 'durable', via: 'rabbitmq' })
+    expect(wayBackOf({ broker: 'other', collectedFrom: 'q' })).toMatchObject({
+      kind: 'none',
+      why: expect.stringContaining("configure a collector named 'other'"),
+    })
+    expect(wayBackOf({ broker: 'other', collectedFrom: 'q' }, 'orders')).toMatchObject({ via: 'sqlite' })
+    expect(wayBackOf({ broker: 'sqlite', queue: 'orders' })).toMatchObject({ via: 'sqlite' })
   })
 
   it('B13: is the broker for what shall go to another channel', async () => {

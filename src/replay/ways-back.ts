@@ -1,35 +1,82 @@
 import type { Origin } from '../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../core/event/event.ts'
 import { redirectedFrom } from '../core/event/replay-headers.ts'
 import { LazaretError } from '../core/failure/errors.ts'
 import type { Broker } from '../ports/broker.ts'
 import type { Collector } from '../ports/collector.ts'
-import type { ReplayTarget } from './runner.ts'
+import type { WayBack } from '../ports/way-back.ts'
+import { type ReplayTarget, wayBackThrough } from './target.ts'
 
-/** What was collected goes back through its collector; everything else goes where replays of this store go. */
+const UNROUTABLE = 'LAZARET_BROKER_UNROUTABLE'
+
+/** A letter goes back through the collector named as its broker; every other one goes where replays of this store go. */
 export function waysBack(
   collectors: readonly Collector[],
   otherwise: ReplayTarget | undefined,
 ): ReplayTarget | undefined {
   if (collectors.length === 0 && otherwise === undefined) return undefined
+  const collectorOf = ({ broker }: Origin) => collectors.find(({ name }) => name === broker)
+  // Nobody but its collector knows where in another broker a collected message belongs.
+  const otherwiseOf = ({ collectedFrom }: Origin, isRedirected: boolean) =>
+    collectedFrom === undefined || isRedirected ? otherwise : undefined
   return {
+    wayBack(letter, to) {
+      const { origin } = letter
+      const collector = collectorOf(origin)
+      if (collector !== undefined)
+        return collector.wayBack?.(letter, to) ?? { kind: 'durable', via: collector.name }
+      const target = otherwiseOf(origin, to !== undefined)
+      return target === undefined ? noWayBack(origin) : wayBackThrough(target, letter, to)
+    },
     async send(events, origin) {
-      const collector = collectors.find(({ name }) => name === origin.broker)
-      if (collector !== undefined) await collector.send(events, origin)
-      else if (otherwise === undefined || origin['collectedFrom'] !== undefined)
-        throw new NoWayBackError(origin)
-      else await otherwise.send(events, origin)
+      const target = collectorOf(origin) ?? otherwiseOf(origin, areRedirected(events))
+      if (target === undefined) throw new NoWayBackError(noWayBack(origin).why)
+      await target.send(events, origin)
     },
   }
 }
 
-/** Into the broker, except for what came from none and has another way: that goes there, unless it shall go to a channel. */
-export function toBroker(broker: Pick<Broker, 'publish'>, ofNone: ReplayTarget | undefined): ReplayTarget {
+/**
+ * Into the store's broker goes what came from it, and what shall go to another channel. In a channel of another broker's
+ * event nobody would look there, and the letter would wait for its outcome for ever.
+ */
+export function toBroker(
+  broker: Pick<Broker, 'name' | 'publish'>,
+  others: ReplayTarget | undefined,
+): ReplayTarget {
   return {
-    async send(events, origin) {
-      const isRedirected = events.some(({ headers }) => redirectedFrom(headers) !== undefined)
-      if (ofNone === undefined || origin.broker !== undefined || isRedirected) await broker.publish(events)
-      else await ofNone.send(events, origin)
+    wayBack(letter, to) {
+      if (letter.origin.broker === broker.name || to !== undefined)
+        return { kind: 'durable', via: broker.name }
+      return others === undefined ? noWayBack(letter.origin, broker.name) : wayBackThrough(others, letter, to)
     },
+    async send(events, origin) {
+      if (origin.broker === broker.name || areRedirected(events)) await broker.publish(events)
+      else if (others === undefined) throw new NoWayBackError(noWayBack(origin, broker.name).why)
+      else await others.send(events, origin)
+    },
+  }
+}
+
+function areRedirected(events: readonly LazaretEvent[]): boolean {
+  return events.some(event => redirectedFrom(event) !== undefined)
+}
+
+/** In words for the person who plans it. `own` is the store's broker, where there is one. */
+function noWayBack(
+  { broker, collectedFrom }: Origin,
+  own?: string,
+): Extract<WayBack, { readonly kind: 'none' }> {
+  const redirect = own === undefined ? '' : `, or send it to a channel of '${own}' with --to CHANNEL`
+  if (broker === undefined)
+    return {
+      kind: 'none',
+      why: `it came from no broker: only the process whose sink or function gave up on it can send it${redirect}`,
+    }
+  const from = collectedFrom === undefined ? '' : `, found in '${collectedFrom}'`
+  return {
+    kind: 'none',
+    why: `it came from broker '${broker}'${from}, and nothing here can send to '${broker}'; configure a collector named '${broker}'${redirect}`,
   }
 }
 
@@ -37,11 +84,12 @@ export function toBroker(broker: Pick<Broker, 'publish'>, ofNone: ReplayTarget |
 export class NoWayBackError extends LazaretError {
   override readonly name = 'NoWayBackError'
 
-  constructor({ broker = 'unknown', collectedFrom }: Origin) {
-    const from = collectedFrom === undefined ? '' : `, found in '${collectedFrom}'`
-    super(
-      `letters of broker '${broker}'${from}: nothing here can send them; configure a collector named '${broker}'`,
-      { code: 'LAZARET_BROKER_UNROUTABLE', retryable: false },
-    )
+  constructor(why: string) {
+    super(`the letter cannot be sent from here: ${why}`, { code: UNROUTABLE, retryable: false })
   }
+}
+
+/** Whether it is certain that nobody has taken the event. */
+export function isUnroutable(error: unknown): error is LazaretError {
+  return error instanceof LazaretError && error.code === UNROUTABLE
 }

@@ -8,14 +8,21 @@ export type AttemptEnd = { readonly ok: true } | { readonly ok: false; readonly 
 const WORKED: AttemptEnd = Object.freeze({ ok: true })
 
 /**
- * One run of a handler against its deadline. It always ends: when the time is over or somebody calls `abort`, the
- * context's signal aborts and what the handler does later is heard and forgotten, so it is never an unhandled rejection.
+ * One run of a handler against its deadline. The attempt always ends: when the time is over or somebody calls `abort`, the
+ * context's signal aborts. The work itself may run on, because nothing can stop a function that ignores its signal:
+ * `isRunning` tells so, and `whenOver` is called with its real end, `late`. A late rejection is never an unhandled one.
  */
 export class Attempt<C extends AttemptContext = AttemptContext> implements Deadline {
   dueAt = 0
   previous: Deadline | undefined = undefined
   next: Deadline | undefined = undefined
   readonly context: C
+  /** The work has been called and has not returned yet, also when the attempt has ended without it. */
+  isRunning = false
+  /** The real end of work that outlived its attempt. */
+  late: AttemptEnd | undefined = undefined
+  /** Called when that is known. */
+  whenOver: ((end: AttemptEnd) => void) | undefined = undefined
   private readonly name: string
   private readonly timeoutMs: number
   private readonly lane: DeadlineLane | undefined
@@ -34,16 +41,17 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
       this.finish = resolve
     })
     this.lane?.start(this, now)
+    this.isRunning = true
     try {
       const result = work(this.context)
       if (isPromiseLike(result)) {
         result.then(
-          () => this.end(WORKED),
-          thrown => this.end({ ok: false, thrown }),
+          () => this.returned(WORKED),
+          thrown => this.returned({ ok: false, thrown }),
         )
-      } else this.end(WORKED)
+      } else this.returned(WORKED)
     } catch (thrown) {
-      this.end({ ok: false, thrown })
+      this.returned({ ok: false, thrown })
     }
     return ended
   }
@@ -55,6 +63,16 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
   abort(reason: unknown): void {
     this.end({ ok: false, thrown: reason })
     this.context.abort(reason)
+  }
+
+  private returned(end: AttemptEnd): void {
+    this.isRunning = false
+    if (this.finish !== undefined) {
+      this.end(end)
+      return
+    }
+    this.late = end
+    this.whenOver?.(end)
   }
 
   private end(end: AttemptEnd): void {

@@ -1,5 +1,6 @@
 import type { Observations, Observer } from '../ports/observer.ts'
 import { observe } from './observe.ts'
+import { standsForAll } from './user-functions/observer-faults.ts'
 
 /** Every name of the map. An observer is asked for each: how it has its methods, as a class or a proxy, is its own affair. */
 const ALL: Readonly<Record<keyof Observations, true>> = {
@@ -18,10 +19,16 @@ const ALL: Readonly<Record<keyof Observations, true>> = {
   sharedLimitChanged: true,
   budgetExhausted: true,
   handlerEnded: true,
+  lateRun: true,
+  ledgerFailed: true,
+  claimLost: true,
   eventProcessed: true,
   consumerPaused: true,
   consumerResumed: true,
+  subscriptionStalled: true,
+  subscriptionRecovered: true,
   settlementFailed: true,
+  userFunctionFailed: true,
   poisonQuarantined: true,
   replaySent: true,
   replayOutcome: true,
@@ -31,6 +38,7 @@ const ALL: Readonly<Record<keyof Observations, true>> = {
   letterWriteFailed: true,
   letterSpilled: true,
   spillDrained: true,
+  lettersExpired: true,
   noticeFailed: true,
   eventLimited: true,
   batchWritten: true,
@@ -56,5 +64,6 @@ export function combineObservers(...observers: readonly Observer[]): Observer {
       for (const observer of watching) observe(observer, what, event)
     }
   }
+  standsForAll(combined as Observer, observers)
   return combined as Observer
 }

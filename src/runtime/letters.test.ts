@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { refused, consumerWorld as world } from '../../test/support/consumer-world.ts'
 import { memoryDeadLetters, memorySpill } from '../adapters/memory/index.ts'
+import { replayHeaders } from '../core/event/replay-headers.ts'
 
 const failing = {
   retry: { attempts: 1 },
@@ -73,7 +74,8 @@ describe('letters are safe before an event is let go', () => {
 })
 
 describe('a replayed event comes back to its letter', () => {
-  const replayed = { 'x-replayed': 'true', 'x-replay-id': 'r1', 'x-replay-attempt': '1' }
+  const replayed = (id: string) =>
+    replayHeaders({ id, idempotencyKey: id, headers: {} }, { replayId: 'r1', attempt: 1 })
 
   it('B12: a replay that succeeds resolves the letter; one that fails is its next cycle', async () => {
     let healthy = false
@@ -87,11 +89,11 @@ describe('a replayed event comes back to its letter', () => {
     await it.publish({ id: 'a', payload: 'a' }, { id: 'b', payload: 'b' })
     await it.clock.advance(0)
     for (const { id } of await it.letters())
-      await it.deadLetters.change(id, { to: 'replaying', at: it.clock.now() })
-    await it.publish({ id: 'a', payload: 'a', headers: replayed })
+      await it.deadLetters.change(id, { to: 'replaying', at: it.clock.now(), replayId: 'r1' })
+    await it.publish({ id: 'a', payload: 'a', headers: replayed('a') })
     await it.clock.advance(1_000)
     healthy = true
-    await it.publish({ id: 'b', payload: 'b', headers: replayed })
+    await it.publish({ id: 'b', payload: 'b', headers: replayed('b') })
     await it.clock.advance(1_000)
     const letters = await it.letters()
     expect(letters).toHaveLength(2)

@@ -42,3 +42,10 @@ export const observerRule: Rule<Observer> = that(
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
+
+const LEAST_LATE_MS = 1_000
+
+/** How long work that runs on after its timeout is waited for, where nobody says otherwise. */
+export function defaultLateMs(timeoutMs: number): number {
+  return Math.max(LEAST_LATE_MS, timeoutMs)
+}

@@ -1,8 +1,9 @@
+import { claimOf, isSentBy } from '../../core/dead-letter/change.ts'
 import { createLetter } from '../../core/dead-letter/create.ts'
 import { letterId } from '../../core/dead-letter/identity.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
-import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import type { EventReplay } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { Settlement } from '../../ports/broker.ts'
 import type { DeadLetterQueue, DeadLetterStore, LetterChange } from '../../ports/dead-letters.ts'
@@ -11,6 +12,7 @@ import { SAVE_TIMEOUT_MS } from '../letters.ts'
 import { observe } from '../observe.ts'
 import { type Resilient, resilient } from '../resilient/resilient.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
+import type { LateRun } from './late-run.ts'
 import type { Host, Next, Settling } from './settling.ts'
 import type { Work } from './work.ts'
 
@@ -27,24 +29,40 @@ export class Burial {
   readonly #host: Host
   readonly #settling: Settling
   readonly #change: Resilient<[id: string, change: LetterChange], unknown> | undefined
+  readonly #letGo: Resilient<[channel: string, eventId: string, handler: string], void>
+  readonly #get: Resilient<[id: string], DeadLetter | undefined> | undefined
 
   constructor(policy: ConsumerPolicy, host: Host, settling: Settling) {
     this.#policy = policy
     this.#host = host
     this.#settling = settling
-    const { deadLetters, clock } = policy
-    if (isStore(deadLetters))
-      this.#change = resilient((id: string, change: LetterChange) => deadLetters.change(id, change), {
-        name: 'dead-letter store',
-        clock,
-        timeoutMs: SAVE_TIMEOUT_MS,
-      })
+    const { broker, deadLetters, clock, random } = policy
+    const letGo = (...which: [string, string, string]) => broker.letGo(...which)
+    this.#letGo = resilient(letGo, {
+      name: broker.name,
+      clock,
+      random,
+      timeoutMs: SAVE_TIMEOUT_MS,
+      retry: {},
+    })
+    if (!isStore(deadLetters)) return
+    const limits = { name: 'dead-letter store', clock, timeoutMs: SAVE_TIMEOUT_MS }
+    this.#change = resilient((id: string, change: LetterChange) => deadLetters.change(id, change), limits)
+    this.#get = resilient((id: string) => deadLetters.get(id), limits)
   }
 
-  /** The letter is durable before anything is acknowledged. */
-  async bury(work: Work, cause: Cause, startedAt: number): Promise<Next> {
+  /**
+   * The letter is durable before anything is acknowledged. With a run that still goes on: the run is told of the letter, so
+   * that a late success can resolve it; if the run has succeeded before the letter was saved, there is none.
+   */
+  async bury(work: Work, cause: Cause, startedAt: number, run?: LateRun): Promise<Next> {
     const { box } = this.#host
-    const letter = this.#write(work, cause)
+    const replay = work.replayed && (await this.#knownReplay(work))
+    if (run?.hasSucceeded) {
+      run.hasSettled = true
+      return this.handled(work, startedAt)
+    }
+    const letter = this.#write(work, cause, replay)
     let kept: 'saved' | 'spilled' | 'filtered' | undefined
     if (box !== undefined) {
       const durable = await this.#host.persist(async () => {
@@ -54,10 +72,29 @@ export class Burial {
       if (!durable || !(await this.#bringBack(work, letter)))
         return this.#settling.retry(work, this.#policy.clock.now(), startedAt)
     }
+    if (run !== undefined) {
+      run.letterId = letter.id
+      // It succeeded while the letter was being saved.
+      if (run.hasSucceeded && (await this.resolveLate(run))) {
+        run.hasSettled = true
+        return this.#settling.done(work, 'done', startedAt)
+      }
+    }
     // There is no letter that anybody could be told of.
     if (kept === 'filtered') return this.#settling.done(work, 'dead', startedAt)
     const settlement: Settlement = { outcome: 'dead', letter, saved: kept !== undefined }
-    return this.#settling.settle(work, settlement, 'dead', startedAt, () => this.#tell(work, letter))
+    return this.#settling.settle(work, settlement, 'dead', startedAt, () => {
+      this.#tell(work, letter)
+      // Resolved while the broker took the event as dead, which holds up its key.
+      if (run?.isResolved) void this.#unblockKey(work)
+    })
+  }
+
+  /** The handler succeeded: the letter of a replay is resolved, and then the event is done. */
+  async handled(work: Work, startedAt: number): Promise<Next> {
+    if (work.replay > 0 && !(await this.resolve(work, 'recovered')))
+      return this.#settling.giveBack(work, this.#policy.clock.now())
+    return this.#settling.done(work, 'done', startedAt)
   }
 
   /**
@@ -65,27 +102,87 @@ export class Burial {
    * the consumer closes before that could be written down.
    */
   async resolve(work: Work, outcome: 'recovered' | 'skipped'): Promise<boolean> {
-    const { channel, name, clock, observer } = this.#policy
-    const id = work.event.headers[REPLAY_HEADERS.letterId] ?? letterId(channel, name, work.event)
+    const { channel, clock, observer } = this.#policy
+    const replay = work.replayed
+    if (replay === undefined) return true
+    const id = this.#letterOf(work, replay)
     const change = this.#change
     if (change !== undefined) {
-      const resolved = { to: 'resolved', at: clock.now() } as const
-      if (!(await this.#host.persist(() => change(id, resolved)))) return false
+      const resolved = { to: 'resolved', at: clock.now(), under: claimOf(work.event, replay) } as const
+      let letter: unknown
+      const isWritten = await this.#host.persist(async () => {
+        letter = await change(id, resolved)
+      })
+      if (!isWritten) return false
+      // Forged, stale or told before: the event was handled, and nobody waits to hear of it.
+      if (letter === undefined) return true
     }
     if (observer.replayOutcome) observe(observer, 'replayOutcome', { channel, letterId: id, outcome })
     return true
   }
 
-  /** An event that was redirected here left its letter under another name: it is told that the replay failed. */
-  async #bringBack(work: Work, letter: DeadLetter): Promise<boolean> {
-    const origin = work.event.headers[REPLAY_HEADERS.letterId]
+  /**
+   * The handler succeeded after its event had become a letter. A letter that has left `dead` or `quarantined` is in the hands
+   * of a person or a replay, and stays as it is; so does one in a place that cannot change letters. Answers whether it is
+   * resolved now.
+   */
+  async resolveLate(run: LateRun): Promise<boolean> {
+    const { letterId: id } = run
     const change = this.#change
-    if (origin === undefined || origin === letter.id || change === undefined) return true
-    const dead = { to: 'dead', from: 'replaying', at: this.#policy.clock.now() } as const
+    if (change === undefined || id === undefined) return false
+    for (const from of ['dead', 'quarantined'] as const) {
+      const resolved = { to: 'resolved', from, at: this.#policy.clock.now() } as const
+      const changed = await change(id, resolved).catch(() => undefined)
+      if (changed === undefined) continue
+      run.isResolved = true
+      await this.#unblockKey(run.work)
+      return true
+    }
+    return false
+  }
+
+  /** Later events of the key wait for a dead one until somebody says that it is resolved. */
+  async #unblockKey({ event }: Work): Promise<void> {
+    const { channel, name } = this.#policy
+    await this.#letGo(channel, event.id, name).catch(() => {})
+  }
+
+  /** An event that was redirected here left its letter under another name: it is told that the replay failed. */
+  async #bringBack({ event, replayed }: Work, letter: DeadLetter): Promise<boolean> {
+    const origin = replayed?.letterId
+    const change = this.#change
+    if (replayed === undefined || origin === undefined || origin === letter.id || change === undefined)
+      return true
+    const dead = { to: 'dead', at: this.#policy.clock.now(), under: claimOf(event, replayed) } as const
     return this.#host.persist(() => change(origin, dead))
   }
 
-  #write(work: Work, { reason, failure }: Cause): DeadLetter {
+  /**
+   * The replay that the event is, if its letter was sent by it last, or may have been before: an older replay that comes back
+   * must not take the letter from the one under way. Whoever can publish can claim to be the hundredth replay; the letter of
+   * such an event would be parked at once. While the store does not answer the event is believed.
+   */
+  async #knownReplay(work: Work): Promise<EventReplay | undefined> {
+    const { replayed, event } = work
+    const get = this.#get
+    if (replayed === undefined || get === undefined) return replayed
+    try {
+      const letter = await get(this.#letterOf(work, replayed))
+      if (letter === undefined || letter.event.id !== event.id) return undefined
+      const isOlder = replayed.attempt < letter.replays
+      return isOlder || isSentBy(letter, claimOf(event, replayed)) ? replayed : undefined
+    } catch {
+      return replayed
+    }
+  }
+
+  /** A replay that stays in its channel is of the letter of this handler; one that was redirected names its letter. */
+  #letterOf({ event }: Work, { handler, letterId: named }: EventReplay): string {
+    const { channel, name } = this.#policy
+    return handler === undefined && named !== undefined ? named : letterId(channel, name, event)
+  }
+
+  #write(work: Work, { reason, failure }: Cause, replay: EventReplay | undefined): DeadLetter {
     const { name, channel, caps, clock, release, host } = this.#policy
     return createLetter(
       {
@@ -98,8 +195,8 @@ export class Burial {
         attempts: work.history,
         attemptCount: work.started,
         origin: work.delivery.origin,
-        replay: work.replay,
-        replayId: work.event.headers[REPLAY_HEADERS.replayId],
+        replay: replay?.attempt,
+        replayId: replay?.replayId,
         release,
         host,
       },
@@ -115,9 +212,9 @@ export class Burial {
       const by = reason === 'poison' ? 'repeats' : 'crashes'
       observe(observer, 'poisonQuarantined', { channel, name, by, letter })
     }
-    if (work.replay > 0 && observer.replayOutcome)
+    if (letter.cycle.number > 0 && observer.replayOutcome)
       observe(observer, 'replayOutcome', { channel, letterId: letter.id, outcome: 'failed_again' })
-    if (notifier !== undefined) void tellOfLetter(notifier, letter, observer)
+    if (notifier !== undefined) void tellOfLetter(notifier, letter, this.#policy)
   }
 }
 

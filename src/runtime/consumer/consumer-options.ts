@@ -25,6 +25,7 @@ import { type PoisonOptions, type PoisonPolicy, poisonRule } from '../../core/po
 import type { Random } from '../../core/random.ts'
 import { type BudgetOptions, budgetRule } from '../../core/retry/budget.ts'
 import { type RetryOptions, type RetryPolicy, retryRule } from '../../core/retry/policy.ts'
+import { RETRY_PRESETS } from '../../core/retry/presets.ts'
 import type { Broker } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
@@ -38,7 +39,9 @@ import type { Tracing } from '../../ports/tracing.ts'
 import { Breaker } from '../breaker.ts'
 import { type RetryLimitOptions, retryLimitRule } from '../limit-options.ts'
 import { RetryBudget, RetryLimiter } from '../limiters.ts'
-import { clockRule, liveOr, made, observerRule, orOff, port } from '../option-rules.ts'
+import { clockRule, defaultLateMs, liveOr, made, observerRule, orOff, port } from '../option-rules.ts'
+import { guardRandom, guardRetry, guardRules } from '../user-functions/guards.ts'
+import { UserFaults } from '../user-functions/user-faults.ts'
 import type { HandlerContext } from './handler-context.ts'
 import { Trails } from './trails.ts'
 
@@ -60,6 +63,11 @@ export interface ConsumerOptions<P = unknown> {
   readonly poison?: PoisonOptions | 'off' | undefined
   /** For each attempt. */
   readonly timeoutMs?: number | undefined
+  /**
+   * How long a handler that runs on after its timeout keeps its place among the attempts [the timeout, at least 1 s]. Its
+   * event is not attempted again in this process before it has ended, however long that takes.
+   */
+  readonly lateMs?: number | undefined
   /** Attempts at once. */
   readonly concurrency?: number | undefined
   /** Deliveries open at once, waiting ones included [twice the concurrency]. */
@@ -68,7 +76,7 @@ export interface ConsumerOptions<P = unknown> {
   /** Retries that wait no longer than this wait in process; longer ones wait in the broker. */
   readonly inProcessWaitMs?: number | undefined
   readonly ledger?: Ledger | undefined
-  /** How long a claim in the ledger holds without being renewed [the timeout and a little]. */
+  /** How long a claim in the ledger holds without being renewed [the timeout and 10 s]. A late run renews it. */
   readonly leaseMs?: number | undefined
   /** May be left out if the broker has a dead-letter place of its own. */
   readonly deadLetters?: DeadLetterQueue | DeadLetterStore | undefined
@@ -110,11 +118,12 @@ const rules = {
   budget: optional(liveOr(RetryBudget, budgetRule)),
   poison: poisonRule,
   timeoutMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_TIMEOUT_MS),
+  lateMs: optional(milliseconds({ max: DAY_MS })),
   concurrency: withDefault(integer({ min: 1, max: 100_000 }), DEFAULT_CONCURRENCY),
   prefetch: optional(integer({ min: 1, max: 1_000_000 })),
   ordering: withDefault(oneOf('none', 'by-key'), 'none'),
   inProcessWaitMs: withDefault(milliseconds({ max: 60_000 }), DEFAULT_IN_PROCESS_WAIT_MS),
-  ledger: optional(port<Ledger>('a ledger', 'claim', 'complete', 'release')),
+  ledger: optional(port<Ledger>('a ledger', 'claim', 'renew', 'complete', 'release')),
   leaseMs: optional(milliseconds({ min: 1, max: DAY_MS })),
   deadLetters: optional(port<DeadLetterQueue | DeadLetterStore>('a dead-letter store', 'send', 'close')),
   spill: optional(port<Spill>('a spill', 'send', 'drain', 'size')),
@@ -160,6 +169,7 @@ export interface ConsumerPolicy {
   readonly budget: RetryBudget | undefined
   readonly poison: PoisonPolicy
   readonly timeoutMs: number
+  readonly lateMs: number
   readonly concurrency: number
   readonly prefetch: number
   readonly ordering: 'none' | 'by-key'
@@ -179,18 +189,24 @@ export interface ConsumerPolicy {
   readonly graceMs: number
   readonly clock: Clock
   readonly random: Random
+  readonly faults: UserFaults
 }
 
-export function resolveConsumer(input: ConsumerOptions): ConsumerPolicy {
+/** `shared`: of whoever is built on the consumer and has functions of the user too. */
+export function resolveConsumer(input: ConsumerOptions, shared?: UserFaults): ConsumerPolicy {
   const given = resolveOptions('consumer', rules, input, relations)
   const { clock = systemClock, random = systemRandom, observer = {}, channel, name = channel } = given
   const { breaker, retry, retryLimit, budget, broker, tracing } = given
+  const faults = shared ?? new UserFaults({ name, clock, observer })
   return {
     ...given,
     name,
     clock,
-    random,
+    random: guardRandom(random, faults),
     observer,
+    faults,
+    retry: guardRetry(retry, RETRY_PRESETS.consumer.backoff, faults),
+    classify: guardRules(given.classify, faults),
     trails: tracing && new Trails(tracing, { system: broker.name, channel, handler: name }, clock),
     host: given.host ?? hostname(),
     mostAttempts: Math.max(retry.attempts, ...Object.values(retry.byCategory).map(own => own.attempts)),
@@ -199,8 +215,9 @@ export function resolveConsumer(input: ConsumerOptions): ConsumerPolicy {
     retryLimit: retryLimit && made(retryLimit, policy => new RetryLimiter(policy, { name, clock, observer })),
     budget: budget && made(budget, policy => new RetryBudget(policy)),
     prefetch: given.prefetch ?? given.concurrency * 2,
+    lateMs: given.lateMs ?? defaultLateMs(given.timeoutMs),
     leaseMs: given.leaseMs ?? given.timeoutMs + LEASE_MARGIN_MS,
-    filter: createSaveFilter(given.filter),
+    filter: createSaveFilter(given.filter, (_rule, error) => faults.report('filter', error)),
     // A broker that cannot hold a retry back leaves every wait to the process.
     inProcessWaitMs: broker.capabilities.delay ? given.inProcessWaitMs : Number.POSITIVE_INFINITY,
   }

@@ -3,9 +3,11 @@ import { refused, consumerWorld as world } from '../../../test/support/consumer-
 import { memoryLedger } from '../../adapters/memory/index.ts'
 import { PermanentError } from '../../core/failure/signals.ts'
 import { fixed } from '../../core/retry/fixed.ts'
+import { ledgerName } from '../../ports/ledger.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { asJob, trackingScope } from '../dispatcher/tracking-mode.ts'
+import { sleep } from '../sleep.ts'
 
 describe('a consumer handles', () => {
   it('F1: what is published, once each', async () => {
@@ -170,8 +172,8 @@ describe('a consumer handles', () => {
     let attempts = 0
     const { consumer, publish, clock, handled } = world({
       timeoutMs: 1_000,
-      handle: async event => {
-        if (++attempts === 1) await new Promise(() => {})
+      handle: async (event, { signal }) => {
+        if (++attempts === 1) await sleep(clock, 1_000_000, signal)
         handled.push(String(event.payload))
       },
     })
@@ -304,5 +306,32 @@ describe('a consumer protects', () => {
     expect(handled).toEqual(['a'])
     expect(recorder.of('eventProcessed').map(({ outcome }) => outcome)).toContain('skipped')
     await consumer.close()
+  })
+
+  it('S8: handlers of one name on two channels are two handlers to the ledger', async () => {
+    const clock = new FakeClock()
+    const ledger = memoryLedger({ clock, random: seededRandom(3) })
+    const orders = world({ clock, ledger, name: 'bill' })
+    const refunds = world({ clock, ledger, name: 'bill', channel: 'refunds' })
+    await orders.consumer.start()
+    await refunds.consumer.start()
+    await orders.publish({ payload: 'o', idempotencyKey: '7' })
+    await clock.advance(1)
+    await refunds.publish({ payload: 'r', idempotencyKey: '7', channel: 'refunds' })
+    await clock.advance(1)
+    expect([orders.handled, refunds.handled]).toEqual([['o'], ['r']])
+    expect(await ledger.claim(ledgerName('orders', 'bill'), '7', 1)).toMatchObject({ kind: 'done' })
+    expect(await ledger.claim(ledgerName('refunds', 'bill'), '7', 1)).toMatchObject({ kind: 'done' })
+    await orders.consumer.close()
+    await refunds.consumer.close()
+  })
+
+  it('S8: a handler has its own name in the ledger, whatever its channel is called', () => {
+    expect(ledgerName('orders')).toBe('orders')
+    expect(ledgerName('orders', 'orders')).toBe('orders')
+    expect(ledgerName('orders', 'bill')).toBe('orders/bill')
+    const parts = ['a', 'b', 'a/b', '/', 'a/', '/a', 'a%2Fb', '%', 'a/a/b', 'a/a']
+    const names = parts.flatMap(channel => parts.map(handler => ledgerName(channel, handler)))
+    expect(new Set(names).size).toBe(names.length)
   })
 })

@@ -3,19 +3,20 @@ import type { Delivery, QueueDepth, Subscription } from '../../ports/broker.ts'
 import type { Cancel } from '../../ports/clock.ts'
 import type { ProcessedOutcome } from '../../ports/observer.ts'
 import { within } from '../../ports/waiting.ts'
-import type { Attempt } from '../attempt.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
 import type { PendingTurn } from '../fleet/fleet-turns.ts'
 import { LetterBox } from '../letters.ts'
 import { type Closeable, release, retain } from '../share.ts'
 import { sleep } from '../sleep.ts'
+import type { UserFaults } from '../user-functions/user-faults.ts'
 import { type ConsumerOptions, type ConsumerPolicy, resolveConsumer } from './consumer-options.ts'
-import type { HandlerContext } from './handler-context.ts'
 import { Handling, ShuttingDown } from './handling.ts'
 import { type ConsumerHealth, Pulse } from './health.ts'
+import { LedgerProbe } from './ledger-probe.ts'
 import { Pauses } from './pauses.ts'
-import type { Next } from './settling.ts'
+import { FORGET, type Next } from './settling.ts'
+import { Stalls } from './stalls.ts'
 import { Work } from './work.ts'
 
 /** While no store takes letters, they are tried again after so long, doubling up to the longest. */
@@ -23,6 +24,9 @@ const STORE_RETRY_MS = 500
 const STORE_RETRY_MAX_MS = 30_000
 /** After the grace time: how long brokers and stores may take to let go. */
 const CLOSE_LIMIT_MS = 5_000
+
+/** Most deliveries take this way: it is made once. */
+const HANDLE = (handling: Handling, work: Work) => handling.handle(work)
 
 export interface Consumer {
   /** Resolves when deliveries can arrive. */
@@ -48,8 +52,12 @@ export function createConsumer<P = unknown>(options: ConsumerOptions<P>): Consum
 }
 
 /** The same for what is built on a consumer, and uses more that is closed with its last user. */
-export function consumerThatUses<P>(more: readonly Closeable[], options: ConsumerOptions<P>): Consumer {
-  return new ChannelConsumer(resolveConsumer(options as ConsumerOptions), more)
+export function consumerThatUses<P>(
+  more: readonly Closeable[],
+  options: ConsumerOptions<P>,
+  faults?: UserFaults,
+): Consumer {
+  return new ChannelConsumer(resolveConsumer(options as ConsumerOptions, faults), more)
 }
 
 /**
@@ -62,12 +70,12 @@ class ChannelConsumer implements Consumer {
   readonly #policy: ConsumerPolicy
   readonly #more: readonly Closeable[]
   readonly #pauses: Pauses
+  readonly #stalls: Stalls
   readonly #pulse: Pulse
   readonly #box: LetterBox | undefined
   readonly #waiting: Work[] = []
   /** Waits in process: short retries, and retries that wait for their turn. */
   readonly #asleep = new Map<Work, Cancel>()
-  readonly #attempts = new Set<Attempt<HandlerContext>>()
   readonly #closing = new AbortController()
   /** A delivery comes in the context of its connection, or of whoever published it: a handler must not see that. */
   readonly #inOwnContext = AsyncLocalStorage.snapshot()
@@ -80,6 +88,7 @@ class ChannelConsumer implements Consumer {
   #subscription: Subscription | undefined
   #handling: Handling | undefined
   #cancelWake: Cancel | undefined
+  readonly #ledgerProbe: LedgerProbe
   #unwatch: (() => void) | undefined
 
   constructor(policy: ConsumerPolicy, more: readonly Closeable[]) {
@@ -88,6 +97,8 @@ class ChannelConsumer implements Consumer {
     this.breaker = policy.breaker
     this.brokerName = policy.broker.name
     this.#pauses = new Pauses(policy)
+    this.#ledgerProbe = new LedgerProbe(policy.clock, () => this.#probeLedger())
+    this.#stalls = new Stalls(policy, this.#pauses, () => this.#pump())
     this.#pulse = new Pulse(policy)
     const { deadLetters, spill, filter, observer, clock } = policy
     this.#box = deadLetters && new LetterBox({ deadLetters, spill, filter, observer, clock })
@@ -106,13 +117,12 @@ class ChannelConsumer implements Consumer {
     const { broker, channel, name: handler, prefetch, ordering } = this.#policy
     await this.#box?.start()
     const early: Delivery[] = []
-    const options = { channel, handler, prefetch, ordering }
     const take = (delivery: Delivery) => this.#take(delivery)
-    const subscription = await broker.subscribe(options, delivery => {
-      // Deliveries may arrive before `subscribe` has resolved.
-      if (this.#handling === undefined) early.push(delivery)
-      else this.#inOwnContext(take, delivery)
-    })
+    // Deliveries may arrive before `subscribe` has resolved.
+    const receive = (delivery: Delivery) =>
+      this.#handling === undefined ? void early.push(delivery) : this.#inOwnContext(take, delivery)
+    const how = { channel, handler, prefetch, ordering }
+    const subscription = await broker.subscribe(how, receive, this.#stalls.hear)
     if (this.#isAbandoned) {
       await subscription.close()
       return
@@ -123,10 +133,11 @@ class ChannelConsumer implements Consumer {
     this.#handling = new Handling(this.#policy, {
       subscription,
       box: this.#box,
-      attempts: this.#attempts,
       closing: this.#closing.signal,
       persist: task => this.#persist(task),
       processed: (outcome, now) => this.#processed(outcome, now),
+      ledgerAnswered: () => this.#ledgerAnswered(),
+      settlementFailed: error => this.#pulse.settlementFailed(error),
     })
     this.#unwatch = this.breaker?.watch(() => this.#lookAgain())
     this.#pauses.attach(subscription)
@@ -144,8 +155,9 @@ class ChannelConsumer implements Consumer {
 
   health(): ConsumerHealth {
     const retrying = this.#asleep.size
-    const waiting = this.#waiting.length + retrying
-    return this.#pulse.report(this.#active, waiting, retrying, this.#pauses.reasons)
+    const counts = { active: this.#active, waiting: this.#waiting.length + retrying, retrying }
+    const late = this.#handling?.late ?? 0
+    return { ...this.#pulse.report({ ...counts, late, paused: this.#pauses.reasons }), ...this.#stalls.all }
   }
 
   async deadLetterDepths(): Promise<readonly QueueDepth[]> {
@@ -164,8 +176,17 @@ class ChannelConsumer implements Consumer {
     const { concurrency } = this.#policy
     while (this.#active < concurrency && this.#waiting.length > 0 && !this.#pauses.any) {
       const work = this.#waiting.shift()!
-      this.#active++
-      this.#follow(work, this.#handling!.handle(work))
+      this.#enter(work, HANDLE)
+    }
+  }
+
+  /** Takes up a place among the attempts. */
+  #enter(work: Work, take: (handling: Handling, work: Work) => Next | Promise<Next>): void {
+    this.#active++
+    try {
+      this.#follow(work, take(this.#handling!, work))
+    } catch (error) {
+      this.#giveBackBroken(work, error)
     }
   }
 
@@ -174,7 +195,7 @@ class ChannelConsumer implements Consumer {
     else
       next.then(
         settled => this.#ended(work, settled),
-        (bug: unknown) => this.#ended(work, this.#forget(bug)),
+        (error: unknown) => this.#giveBackBroken(work, error),
       )
   }
 
@@ -184,9 +205,14 @@ class ChannelConsumer implements Consumer {
       this.#waiting.unshift(work)
       // Closing, it goes back to the broker with the others, and nothing is to be woken for it.
       if (this.#closed === undefined) this.#pauseForBreaker(next.retryAt)
+    } else if (next.do === 'ask-ledger-later') {
+      this.#waiting.unshift(work)
+      this.#pauses.add('ledger')
     } else if (next.do === 'wait') this.#sleep(work, next.delayMs)
     else if (next.do === 'hear') this.#hear(work, next.turn)
+    else if (next.do === 'park') this.#park(work, next)
     if (this.#closed !== undefined) this.#giveBackWaiting()
+    else if (this.#pauses.has('ledger')) this.#ledgerProbe.schedule()
     else if (this.#pauses.has('breaker')) this.#lookAgain()
     else this.#pump()
     if (this.#active === 0) this.#idle?.()
@@ -217,9 +243,21 @@ class ChannelConsumer implements Consumer {
         return
       }
       this.#asleep.delete(work)
-      this.#active++
-      this.#follow(work, this.#handling!.limited(work, decided, now))
+      this.#enter(work, handling => handling.limited(work, decided, now))
     })
+  }
+
+  /** Another run of its event is under way: it takes up no place until that has ended. */
+  #park(work: Work, { until }: Extract<Next, { readonly do: 'park' }>): void {
+    const cancel = until(isOver => {
+      if (isOver) {
+        this.#wake(work)
+        return
+      }
+      this.#asleep.delete(work)
+      this.#enter(work, handling => handling.turnLost(work))
+    })
+    this.#asleep.set(work, cancel)
   }
 
   /** Pause over flood: what cannot be attempted stays where it is. */
@@ -242,6 +280,23 @@ class ChannelConsumer implements Consumer {
     this.#cancelWake?.()
     this.#cancelWake = undefined
     this.#pauses.remove('breaker')
+    this.#pump()
+  }
+
+  /** While the ledger does not answer, one delivery at a time asks it. */
+  #probeLedger(): void {
+    const isPausedOtherwise = this.#pauses.reasons.length > 1
+    const work = isPausedOtherwise ? undefined : this.#waiting.shift()
+    if (work !== undefined) this.#enter(work, HANDLE)
+    else if (isPausedOtherwise || this.#asleep.size > 0) this.#ledgerProbe.schedule()
+    // Nothing is in hand that could ask: the next delivery finds out.
+    else this.#ledgerAnswered()
+  }
+
+  #ledgerAnswered(): void {
+    if (!this.#pauses.has('ledger')) return
+    this.#ledgerProbe.stop()
+    this.#pauses.remove('ledger')
     this.#pump()
   }
 
@@ -270,11 +325,14 @@ class ChannelConsumer implements Consumer {
     this.#pulse.beat(outcome, now)
   }
 
-  /** Only a mistake of our own ends here; the broker still has the event, and hands it over when we let go of it. */
-  #forget(bug: unknown): Next {
-    const { channel, name, observer } = this.#policy
-    observer.settlementFailed?.({ channel, name, error: bug })
-    return { do: 'forget' }
+  /**
+   * Something threw while the delivery was on its way to its settlement. Functions of the user are guarded, so it is a
+   * mistake of our own or of an adapter. The delivery goes back to the broker: it must not keep its place for ever.
+   */
+  #giveBackBroken(work: Work, error: unknown): void {
+    this.#pulse.settlementFailed(error)
+    const end = (next: Next = FORGET) => this.#ended(work, next)
+    this.#handling!.giveBackBroken(work).then(end, () => end())
   }
 
   close({ graceMs = this.#policy.graceMs }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
@@ -294,11 +352,14 @@ class ChannelConsumer implements Consumer {
     this.#pauses.detach()
     this.#unwatch?.()
     this.#cancelWake?.()
+    this.#ledgerProbe.stop()
     this.#giveBackWaiting()
-    await within(clock, graceMs, this.#allEnded())
+    const ended = this.#allEnded().then(() => this.#handling?.lateEnded())
+    await within(clock, graceMs, ended)
     this.#closing.abort(new ShuttingDown('the consumer is closing'))
-    for (const attempt of this.#attempts) attempt.abort(this.#closing.signal.reason)
-    await within(clock, CLOSE_LIMIT_MS, this.#allEnded())
+    this.#handling?.abort(this.#closing.signal.reason)
+    await within(clock, CLOSE_LIMIT_MS, Promise.all([this.#allEnded(), this.#handling?.lateSettled()]))
+    this.#handling?.close()
     await within(clock, CLOSE_LIMIT_MS, subscription.close())
     await within(clock, CLOSE_LIMIT_MS, this.#closeBox())
     const letGo = Promise.allSettled(this.#resources().map(resource => release(resource)))
@@ -325,16 +386,13 @@ class ChannelConsumer implements Consumer {
     this.#asleep.clear()
     for (const work of this.#waiting.splice(0)) {
       // Active until the broker has taken it back, so that closing waits for that.
-      this.#active++
-      this.#follow(work, this.#handling!.giveBack(work))
+      this.#enter(work, handling => handling.giveBack(work))
     }
   }
 
   #resources(): readonly Closeable[] {
     const { broker, deadLetters, spill, ledger, notifier, retryLimit } = this.#policy
-    const own = [broker, deadLetters, spill, ledger, notifier, retryLimit].filter(
-      resource => resource !== undefined,
-    )
-    return [...own, ...this.#more]
+    const all = [broker, deadLetters, spill, ledger, notifier, retryLimit, ...this.#more]
+    return all.filter(resource => resource !== undefined)
   }
 }

@@ -1,11 +1,6 @@
-import { summariseFailure } from '../../core/dead-letter/create.ts'
-import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import { classify } from '../../core/failure/classify.ts'
-import { saysDependencyIsSick } from '../../core/failure/failure.ts'
-import { judgePoison } from '../../core/poison/poison.ts'
-import { decideRetry } from '../../core/retry/decide.ts'
+import { isInstance } from '../../core/failure/thrown.ts'
 import { endStep, quietly, runIn } from '../../ports/following.ts'
-import type { Step } from '../../ports/tracing.ts'
 import { Attempt } from '../attempt.ts'
 import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
 import type { LimitedTurn } from '../fleet/fleet-turns.ts'
@@ -13,13 +8,18 @@ import { observe } from '../observe.ts'
 import { Burial } from './burial.ts'
 import { Claims } from './claims.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
+import { Failing } from './failing.ts'
 import { HandlerContext } from './handler-context.ts'
+import { LateRun } from './late-run.ts'
+import { LateRuns } from './late-runs.ts'
+import { type Runs, runsOf } from './runs.ts'
 import { type Host, type Next, Settling } from './settling.ts'
+import { SchemaRefusal, validateThen } from './validating.ts'
 import { type Refusal, vet } from './vet.ts'
-import type { Work } from './work.ts'
+import { settleBreaker, type Work } from './work.ts'
 
-/** A delivery whose ledger could not be asked is given back for so long. */
-const LEDGER_REST_MS = 1_000
+/** A delivery whose handling threw is given back for so long. */
+const BROKEN_REST_MS = 5_000
 
 /** Aborts the attempts that are still running when the grace time is over. */
 export class ShuttingDown extends Error {
@@ -29,7 +29,7 @@ export class ShuttingDown extends Error {
 /**
  * Takes one delivery from its arrival to its settlement:
  *
- *   vet ─▶ its turn? ─▶ breaker ─▶ ledger ─▶ begin ─▶ attempt ─▶ done | retry | dead
+ *   vet ─▶ no other run? ─▶ its turn? ─▶ breaker ─▶ ledger ─▶ begin ─▶ attempt ─▶ done | retry | dead
  *
  * Every decision is core's; this asks, waits and tells. The breaker is asked before the ledger, because a claim that
  * waits for a sick dependency would only run out.
@@ -41,6 +41,9 @@ export class Handling {
   readonly #burial: Burial
   readonly #lane: DeadlineLane
   readonly #claims: Claims | undefined
+  readonly #failing: Failing
+  readonly #runs: Runs
+  readonly #late: LateRuns
 
   constructor(policy: ConsumerPolicy, host: Host) {
     this.#policy = policy
@@ -49,21 +52,62 @@ export class Handling {
     this.#burial = new Burial(policy, host, this.#settling)
     this.#lane = deadlinesOf(policy.clock).lane(policy.timeoutMs)
     this.#claims = policy.ledger && new Claims(policy.ledger, policy)
+    this.#failing = new Failing(policy, this.#settling, this.#burial)
+    this.#runs = runsOf(policy.broker, policy.channel, policy.name)
+    this.#late = new LateRuns(policy, host, {
+      runs: this.#runs,
+      claims: this.#claims,
+      settling: this.#settling,
+      burial: this.#burial,
+      failing: this.#failing,
+    })
+  }
+
+  /** Handler runs that have outlived their timeout and go on. */
+  get late(): number {
+    return this.#late.count
+  }
+
+  /** Resolves when the runs that have lost their place have ended. */
+  lateEnded(): Promise<void> {
+    return this.#late.ended()
+  }
+
+  /** Resolves when what late runs have come to is written down. */
+  lateSettled(): Promise<void> {
+    return this.#late.settled()
+  }
+
+  /** Ends the attempts that are under way. */
+  abort(reason: unknown): void {
+    for (const { attempt } of this.#runs.ofOwner(this)) attempt?.abort(reason)
+  }
+
+  /** The consumer is closed: the claims of handlers that run on are left to their leases. */
+  close(): void {
+    this.#claims?.close()
   }
 
   /** Answers at once where nothing has to be waited for. */
   handle(work: Work): Next | Promise<Next> {
     const now = this.#policy.clock.now()
+    if (!work.vetted && work.replay > 0 && !this.#isFor(work))
+      return this.#settling.done(work, 'skipped', now)
+    // First of all: an event that runs, or has been handled, is not refused because it is late or out of attempts.
+    const run = this.#runs.get(work.event.id)
+    const next = run && this.#behind(run, work, now)
+    if (next !== undefined) return next
     if (work.vetted) return this.#enter(work, now)
-    if (work.replay > 0 && !this.#isFor(work)) return this.#settling.done(work, 'skipped', now)
     const vetted = vet(this.#policy, work, now)
-    if (vetted instanceof Promise) return vetted.then(refusal => this.#judged(work, refusal, now))
-    return this.#judged(work, vetted, now)
+    if (!(vetted instanceof Promise)) return this.#judged(work, vetted, now)
+    // Waiting for an async schema is part of the attempt and of its deadline.
+    work.validation = vetted
+    return this.#judged(work, undefined, now)
   }
 
   /** A replay is for the handler that failed; the others of the channel have handled the event already. */
   #isFor(work: Work): boolean {
-    return (work.event.headers[REPLAY_HEADERS.handler] ?? this.#policy.name) === this.#policy.name
+    return (work.replayed?.handler ?? this.#policy.name) === this.#policy.name
   }
 
   #judged(work: Work, refusal: Refusal | undefined, now: number): Next | Promise<Next> {
@@ -85,15 +129,41 @@ export class Handling {
     if (work.started > 0) this.#tellAllowed()
     // A turn is for now. Kept while the breaker is open, turns would add up and all be used at once.
     work.hasTurn = false
-    let epoch = 0
     if (breaker !== undefined) {
       const admission = breaker.admit(now)
       if (typeof admission !== 'number') return this.#whenOpen(work, admission.retryAt, now)
-      epoch = admission
+      work.epoch = admission
     }
-    return this.#claims === undefined
-      ? this.#attempt(work, epoch, now)
-      : this.#claimFirst(this.#claims, work, epoch)
+    work.owner = this
+    this.#runs.start(work.event.id, work)
+    return this.#claims === undefined ? this.#attempt(work, now) : this.#claimFirst(this.#claims, work)
+  }
+
+  /**
+   * Another run of the event is under way, or has ended well after its event was put back to be retried. Undefined: it
+   * need not wait for that.
+   */
+  #behind(run: Work | LateRun, work: Work, now: number): Next | Promise<Next> | undefined {
+    const { timeoutMs, lateMs, clock } = this.#policy
+    const { id } = work.event
+    // A turn is for now: it would be used later, on top of those that are given then.
+    work.hasTurn = false
+    const isLate = run instanceof LateRun
+    // While its success is being written down, the run is still under way.
+    if (isLate && run.hasSucceeded && !this.#runs.isUnderWay(id)) {
+      this.#runs.forget(id)
+      // An edited event shall really run once more.
+      return run.work.replay === work.replay && !run.hasSettled ? this.#burial.handled(work, now) : undefined
+    }
+    const patienceMs = isLate ? timeoutMs : timeoutMs + lateMs
+    return { do: 'park', until: wake => this.#runs.whenOver(id, clock, patienceMs, wake) }
+  }
+
+  /** The other run of the event goes on beyond all patience. */
+  turnLost(work: Work): Next | Promise<Next> {
+    const run = this.#runs.get(work.event.id)
+    if (run instanceof LateRun && !run.hasSucceeded) return this.#failing.turnLost(work, run)
+    return this.handle(work)
   }
 
   /** Gives back what was not started, when the consumer closes. */
@@ -101,9 +171,19 @@ export class Handling {
     return this.#settling.giveBack(work, this.#policy.clock.now())
   }
 
-  async #attempt(work: Work, epoch: number, now: number): Promise<Next> {
+  /** Gives back a delivery whose handling threw, after a rest: at once it would probably throw again. */
+  async giveBackBroken(work: Work): Promise<Next> {
+    const run = this.#runs.get(work.event.id)
+    settleBreaker(this.#policy.breaker, work, 'ignored', this.#policy.clock.now())
+    // The claim of a handler that runs on belongs to its run.
+    if (!(run instanceof LateRun && run.work === work)) await this.#claims?.release(work)
+    if (run === work) this.#runs.end(work.event.id)
+    return this.#settling.giveBack(work, this.#policy.clock.now() + BROKEN_REST_MS)
+  }
+
+  async #attempt(work: Work, now: number): Promise<Next> {
     const { clock, budget, breaker, name, timeoutMs, handle, trails, observer } = this.#policy
-    const { subscription, attempts, closing } = this.#host
+    const { subscription, closing } = this.#host
     let startedAt = now
     try {
       const begun = subscription.begin(work.delivery, work.takeUnrecorded())
@@ -112,31 +192,43 @@ export class Handling {
         startedAt = clock.now()
       }
     } catch (error) {
-      breaker?.settle(epoch, 'ignored', clock.now())
+      settleBreaker(breaker, work, 'ignored', clock.now())
       await this.#claims?.release(work)
+      this.#runs.end(work.event.id)
       return this.#settling.lost(error)
     }
     work.started++
     // The grace time ended while the broker was writing down the start: nobody would abort this one any more.
-    if (closing.aborted) return this.#interrupted(work, epoch)
+    if (closing.aborted) return this.#interrupted(work)
     if (work.started === 1) budget?.recordCall(startedAt)
     const step = trails?.attempt(work, startedAt)
     const context = new HandlerContext(work.started, work.replay, step)
     const attempt = new Attempt(context, name, timeoutMs, this.#lane)
-    attempts.add(attempt)
-    const run = () => handle(work.input, context)
+    work.attempt = attempt
+    const call = () => handle(work.input, context)
+    const run = work.validation === undefined ? call : () => validateThen(work, context, call)
     const end = await attempt.run(step === undefined ? run : () => runIn(step, run), startedAt)
-    attempts.delete(attempt)
+    work.attempt = undefined
     const endedAt = observer.handlerEnded && this.#tellEnded(work, startedAt, end.ok)
     if (end.ok) {
       if (step !== undefined) endStep(step)
-      return this.#succeeded(work, epoch, startedAt, endedAt)
+      return this.#succeeded(work, startedAt, endedAt)
     }
-    if (end.thrown instanceof ShuttingDown) {
+    if (isInstance(end.thrown, ShuttingDown)) {
       if (step !== undefined) quietly(() => step.takenBack())
-      return this.#interrupted(work, epoch)
+      return this.#interrupted(work, attempt)
     }
-    return this.#failed(work, epoch, startedAt, end.thrown, step)
+    const refusal = isInstance(end.thrown, SchemaRefusal) ? end.thrown.refusal : undefined
+    const told = this.#failing.tell(work, startedAt, refusal?.thrown ?? end.thrown, step)
+    if (refusal === undefined && work.validation !== undefined) {
+      // Its time was over before the schema had answered, which is asked anew at the next attempt.
+      work.validation = undefined
+      work.vetted = false
+    } else if (attempt.isRunning || attempt.late !== undefined)
+      return this.#late.outlived(work, attempt, told)
+    await this.#claims?.release(work)
+    this.#runs.end(work.event.id)
+    return refusal === undefined ? this.#failing.next(work, told) : this.#failing.refused(work, told, refusal)
   }
 
   #tellEnded(work: Work, startedAt: number, succeeded: boolean): number {
@@ -147,14 +239,12 @@ export class Handling {
     return now
   }
 
-  #succeeded(
-    work: Work,
-    epoch: number,
-    startedAt: number,
-    endedAt: number | undefined,
-  ): Next | Promise<Next> {
-    this.#policy.breaker?.succeeded(epoch)
+  #succeeded(work: Work, startedAt: number, endedAt: number | undefined): Next | Promise<Next> {
+    const { epoch } = work
+    work.epoch = undefined
+    if (epoch !== undefined) this.#policy.breaker?.succeeded(epoch)
     if (this.#claims !== undefined || work.replay > 0) return this.#writeDown(work, startedAt)
+    this.#runs.end(work.event.id)
     work.endedAt = endedAt
     return this.#settling.done(work, 'done', startedAt)
   }
@@ -162,71 +252,20 @@ export class Handling {
   /** That the event was handled is written down where others look for it, before it is acknowledged. */
   async #writeDown(work: Work, startedAt: number): Promise<Next> {
     await this.#claims?.complete(work)
-    if (work.replay > 0 && !(await this.#burial.resolve(work, 'recovered')))
-      return this.#settling.giveBack(work, this.#policy.clock.now())
-    return this.#settling.done(work, 'done', startedAt)
+    this.#runs.end(work.event.id)
+    return this.#burial.handled(work, startedAt)
   }
 
   /** The grace time was over before the handler was: the start is taken back, so closing costs no attempt. */
-  async #interrupted(work: Work, epoch: number): Promise<Next> {
+  async #interrupted(work: Work, attempt?: Attempt<HandlerContext>): Promise<Next> {
     const now = this.#policy.clock.now()
-    this.#policy.breaker?.settle(epoch, 'ignored', now)
-    await this.#claims?.release(work)
-    return this.#settling.giveBack(work, now)
-  }
-
-  async #failed(
-    work: Work,
-    epoch: number,
-    startedAt: number,
-    thrown: unknown,
-    step: Step | undefined,
-  ): Promise<Next> {
-    const {
-      name,
-      breaker,
-      clock,
-      observer,
-      classify: rules,
-      caps,
-      retry,
-      random,
-      poison,
-      budget,
-    } = this.#policy
-    const now = clock.now()
-    const failure = classify(thrown, { rules, now, stack: caps.keepStack })
-    if (step !== undefined) endStep(step, failure)
-    const { started: attempt, previousDelayMs } = work
-    if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
-    breaker?.settle(epoch, saysDependencyIsSick(failure) ? 'failure' : 'ignored', now)
-    await this.#claims?.release(work)
-
-    const elapsedMs = now - (work.firstStartedAt ?? startedAt)
-    const decision = decideRetry(retry, { failure, attempt, elapsedMs, previousDelayMs }, random)
-    const { poisoned } = judgePoison(work.cycleHistory({ failure, at: now }), poison, now)
-    const wanted = decision.action === 'retry' && !poisoned
-    const again = wanted && (budget?.admitRetry(now) ?? true)
-    work.record({
-      number: attempt,
-      startedAt,
-      endedAt: now,
-      failure: summariseFailure(failure, caps),
-      delayMs: again ? decision.delayMs : undefined,
-    })
-    if (again) {
-      const { delayMs, delayFrom } = decision
-      if (observer.retryScheduled)
-        observe(observer, 'retryScheduled', { name, attempt: attempt + 1, delayMs, delayFrom })
-      if (delayMs <= this.#policy.inProcessWaitMs) return { do: 'wait', delayMs }
-      return this.#settling.retry(work, now + delayMs, startedAt)
+    settleBreaker(this.#policy.breaker, work, 'ignored', now)
+    if (attempt !== undefined) await this.#late.aborted(work, attempt)
+    else {
+      await this.#claims?.release(work)
+      this.#runs.end(work.event.id)
     }
-    if (wanted && observer.budgetExhausted) observe(observer, 'budgetExhausted', { name })
-    const given = decision.action === 'give-up' ? decision.reason : 'retry_budget'
-    // Poison says more than that the attempts are used up; that trying again cannot help says more than both.
-    const reason = poisoned && given !== 'permanent' ? 'poison' : given
-    if (observer.gaveUp) observe(observer, 'gaveUp', { name, attempts: attempt, reason, failure })
-    return this.#burial.bury(work, { reason, failure, thrown }, startedAt)
+    return this.#settling.giveBack(work, now)
   }
 
   /** A retry asks the retry limit for its turn; undefined means that it is now. */
@@ -269,13 +308,15 @@ export class Handling {
     return { do: 'pause', retryAt }
   }
 
-  async #claimFirst(claims: Claims, work: Work, epoch: number): Promise<Next> {
+  async #claimFirst(claims: Claims, work: Work): Promise<Next> {
     const { breaker, clock } = this.#policy
     const claim = await claims.claim(work)
     const now = clock.now()
-    if (claim.kind === 'claimed') return this.#attempt(work, epoch, now)
-    breaker?.settle(epoch, 'ignored', now)
-    if (claim.kind === 'unknown') return this.#settling.giveBack(work, now + LEDGER_REST_MS)
+    if (claim.kind !== 'unknown') this.#host.ledgerAnswered()
+    if (claim.kind === 'claimed') return this.#attempt(work, now)
+    this.#runs.end(work.event.id)
+    settleBreaker(breaker, work, 'ignored', now)
+    if (claim.kind === 'unknown') return { do: 'ask-ledger-later' }
     if (claim.kind === 'busy') return this.#settling.giveBack(work, Math.max(now, claim.until))
     if (work.replay > 0 && !(await this.#burial.resolve(work, 'skipped')))
       return this.#settling.giveBack(work, now)

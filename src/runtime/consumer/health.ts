@@ -1,7 +1,10 @@
 import type { BreakerMode } from '../../core/breaker/state.ts'
 import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/limit/window.ts'
 import type { PauseReason, ProcessedOutcome } from '../../ports/observer.ts'
+import { observe } from '../observe.ts'
+import type { UserFunctionHealth } from '../user-functions/user-faults.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
+import type { Stall } from './stalls.ts'
 
 /** The failure rate is told over this long. */
 const RATE_WINDOW_MS = 60_000
@@ -20,7 +23,15 @@ export interface ConsumerHealth {
   readonly waiting: number
   /** Of those that wait, the retries between two attempts. What waits in the broker is not in hand. */
   readonly retrying: number
+  /** Handler runs that have outlived their timeout and go on. */
+  readonly late: number
   readonly paused: readonly PauseReason[]
+  /** The functions among the options: how often their fallback was taken. */
+  readonly userFunctions: UserFunctionHealth
+  /** Since the start: settlements that threw or that the broker did not take. Their events come again. */
+  readonly settlementFailures: number
+  /** What the broker cannot do for it at the moment. Present only when there is something. */
+  readonly stalls?: readonly Stall[]
 }
 
 /** Keeps what a look at a consumer shows. */
@@ -29,6 +40,7 @@ export class Pulse {
   #lastProcessedAt: number | undefined
   #ended: Window = emptyWindow(RATE_WINDOW_MS)
   #failed: Window = emptyWindow(RATE_WINDOW_MS)
+  #settlementFailures = 0
 
   constructor(policy: ConsumerPolicy) {
     this.#policy = policy
@@ -41,8 +53,16 @@ export class Pulse {
     if (outcome === 'retried' || outcome === 'dead') this.#failed = addToWindow(this.#failed, now, 1)
   }
 
-  report(active: number, waiting: number, retrying: number, paused: readonly PauseReason[]): ConsumerHealth {
-    const { channel, name: handler, breaker, clock } = this.#policy
+  settlementFailed(error: unknown): void {
+    const { channel, name, observer } = this.#policy
+    this.#settlementFailures++
+    observe(observer, 'settlementFailed', { channel, name, error })
+  }
+
+  report(
+    counts: Pick<ConsumerHealth, 'active' | 'waiting' | 'retrying' | 'late' | 'paused'>,
+  ): ConsumerHealth {
+    const { channel, name: handler, breaker, clock, faults } = this.#policy
     const now = clock.now()
     const ended = windowTotal(this.#ended, now)
     return {
@@ -51,10 +71,9 @@ export class Pulse {
       breakerState: breaker?.state.mode ?? 'off',
       lastProcessedAt: this.#lastProcessedAt,
       failureRate: ended === 0 ? 0 : windowTotal(this.#failed, now) / ended,
-      active,
-      waiting,
-      retrying,
-      paused,
+      ...counts,
+      userFunctions: faults.health(),
+      settlementFailures: this.#settlementFailures,
     }
   }
 }
@@ -68,17 +87,21 @@ export interface HealthReport {
   readonly channels: readonly ConsumerHealth[]
 }
 
-/** What `/healthz/consumer` answers: DOWN while a breaker is open, DEGRADED with too many dead letters, else UP. */
+/**
+ * What `/healthz/consumer` answers: DOWN while a breaker is open, DEGRADED with too many dead letters or while a broker holds a
+ * consumer up, else UP.
+ */
 export function healthReport(
   channels: readonly ConsumerHealth[],
   dlqSize: number,
   degradedAt: number = DEFAULT_DEGRADED_AT,
 ): HealthReport {
   const worst = Math.max(0, ...channels.map(({ breakerState }) => gauge(breakerState)))
+  const isStalled = channels.some(({ stalls = [] }) => stalls.length > 0)
   const last = channels.map(({ lastProcessedAt }) => lastProcessedAt ?? Number.NEGATIVE_INFINITY)
   const lastProcessedAt = Math.max(...last)
   return {
-    status: worst === 2 ? 'DOWN' : dlqSize > degradedAt ? 'DEGRADED' : 'UP',
+    status: worst === 2 ? 'DOWN' : dlqSize > degradedAt || isStalled ? 'DEGRADED' : 'UP',
     breakerState: worst === 2 ? 'OPEN' : worst === 1 ? 'HALF_OPEN' : 'CLOSED',
     dlqSize,
     lastProcessedAt: Number.isFinite(lastProcessedAt) ? new Date(lastProcessedAt).toISOString() : null,

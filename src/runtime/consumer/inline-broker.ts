@@ -71,6 +71,6 @@ class GivenBack extends Error {
   override readonly name = 'GivenBack'
 
   constructor(source: string) {
-    super(`the handler of '${source}' is closing: the message was not handled and must be delivered again`)
+    super(`the handler of '${source}' gave the message back: it was not handled and must be delivered again`)
   }
 }

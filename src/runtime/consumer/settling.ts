@@ -1,11 +1,10 @@
 import type { Settlement, Subscription } from '../../ports/broker.ts'
+import type { Cancel } from '../../ports/clock.ts'
 import type { ProcessedOutcome } from '../../ports/observer.ts'
-import type { Attempt } from '../attempt.ts'
 import type { PendingTurn } from '../fleet/fleet-turns.ts'
 import type { LetterBox } from '../letters.ts'
 import { observe } from '../observe.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
-import type { HandlerContext } from './handler-context.ts'
 import type { Work } from './work.ts'
 
 /** What the consumer does with a delivery next. */
@@ -16,8 +15,12 @@ export type Next =
   | { readonly do: 'wait'; readonly delayMs: number }
   /** Comes back when it is known when its turn comes. */
   | { readonly do: 'hear'; readonly turn: PendingTurn }
+  /** Another run of the same event is under way: comes back when that has ended, or after some patience. */
+  | { readonly do: 'park'; readonly until: (wake: (isOver: boolean) => void) => Cancel }
   /** The breaker refused it; it goes back to the head of the queue. */
   | { readonly do: 'pause'; readonly retryAt: number | undefined }
+  /** The ledger cannot be asked; it goes back to the head of the queue until that answers. */
+  | { readonly do: 'ask-ledger-later' }
 
 export const FORGET: Next = Object.freeze({ do: 'forget' })
 const NOTHING = () => {}
@@ -27,13 +30,14 @@ const DONE: Settlement = Object.freeze({ outcome: 'done' })
 export interface Host {
   readonly subscription: Subscription
   readonly box: LetterBox | undefined
-  /** Attempts in flight, so that a shutdown can abort them. */
-  readonly attempts: Set<Attempt<HandlerContext>>
   /** Aborted when the grace time of a shutdown is over. */
   readonly closing: AbortSignal
   /** Makes something durable, however long it takes; false when the consumer closes before it could be done. */
   persist(task: () => Promise<unknown>): Promise<boolean>
   processed(outcome: ProcessedOutcome, now: number): void
+  ledgerAnswered(): void
+  /** A settlement did not come about, so the event will be handed over again. */
+  settlementFailed(error: unknown): void
 }
 
 /** Hands settlements to the broker, and tells how it went. */
@@ -85,8 +89,7 @@ export class Settling {
 
   /** The broker did not take it, so it still has the event and will hand it over again. */
   lost(error: unknown): Next {
-    const { channel, name, observer } = this.#policy
-    if (observer.settlementFailed) observe(observer, 'settlementFailed', { channel, name, error })
+    this.#host.settlementFailed(error)
     return FORGET
   }
 

@@ -3,6 +3,7 @@ import { PermanentError } from '../../core/failure/signals.ts'
 import { judgePoison, type PoisonVerdict } from '../../core/poison/poison.ts'
 import type { SchemaIssue } from '../../ports/schema.ts'
 import { isPromiseLike } from '../attempt.ts'
+import type { UserFaults } from '../user-functions/user-faults.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import { isUndecodable, type Work } from './work.ts'
 
@@ -35,7 +36,7 @@ export function vet(
   const { expiresAt } = work.event
   if (expiresAt !== undefined && expiresAt <= now)
     return refuse('expired', `it was to be handled before ${new Date(expiresAt).toISOString()}`)
-  return policy.schema === undefined ? undefined : checkSchema(policy.schema, work)
+  return policy.schema === undefined ? undefined : checkSchema(policy.schema, work, policy.faults)
 }
 
 /** By repeats it was found out before, when its letter could not be saved: it is not tried again for that. */
@@ -48,16 +49,20 @@ function poisoned({ by, count }: Poisoned): Refusal {
 function checkSchema(
   schema: NonNullable<ConsumerPolicy['schema']>,
   work: Work,
+  faults: UserFaults,
 ): Refusal | undefined | Promise<Refusal | undefined> {
+  const broken = (thrown: unknown): Refusal => {
+    faults.report('schema', thrown)
+    return { reason: 'schema', thrown }
+  }
   try {
     const result = schema['~standard'].validate(work.event.payload)
     if (!isPromiseLike(result)) return judged(result, work)
-    return Promise.resolve(result).then(
-      settled => judged(settled, work),
-      (thrown: unknown) => ({ reason: 'schema' as const, thrown }),
-    )
+    return Promise.resolve(result)
+      .then(settled => judged(settled, work))
+      .catch(broken)
   } catch (thrown) {
-    return { reason: 'schema', thrown }
+    return broken(thrown)
   }
 }
 
@@ -67,6 +72,8 @@ function judged(
   work: Work,
 ): Refusal | undefined {
   if (result.issues !== undefined) return { reason: 'schema', thrown: new SchemaMismatch(result.issues) }
+  // A schema that fails in its own way must not hand the handler a payload that nobody has checked.
+  if (!('value' in result)) throw new TypeError('the schema returned neither value nor issues')
   work.input = { ...work.event, payload: (result as { readonly value: unknown }).value }
   return undefined
 }
@@ -83,7 +90,7 @@ class SchemaMismatch extends Error {
 }
 
 function describe({ message, path = [] }: SchemaIssue): string {
-  const names = path.map(step => String(typeof step === 'object' ? step.key : step))
+  const names = path.map(step => String(typeof step === 'object' && step !== null ? step.key : step))
   return names.length === 0 ? message : `${names.join('.')}: ${message}`
 }
 

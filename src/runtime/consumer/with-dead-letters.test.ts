@@ -4,6 +4,8 @@ import { PermanentError } from '../../core/failure/signals.ts'
 import { fixed } from '../../core/retry/fixed.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { asJob, trackingScope } from '../dispatcher/tracking-mode.ts'
+import { sleep } from '../sleep.ts'
+import type { HandlerContext } from './handler-context.ts'
 import { withDeadLetters } from './with-dead-letters.ts'
 
 const quick = { attempts: 3, backoff: fixed({ delayMs: 100, jitter: 'none' }) }
@@ -105,6 +107,33 @@ describe('withDeadLetters', () => {
       code: 'LAZARET_DOUBLE_RETRIES',
     })
     warn.mockRestore()
+    await safe.close()
+  })
+
+  it('R8: passes a signal that aborts with the timeout, and never overlaps attempts', async () => {
+    const clock = new FakeClock()
+    const seen = { runs: 0, atOnce: 0, most: 0, aborted: 0 }
+    const handler = async (message: Message, { signal }: HandlerContext) => {
+      seen.runs++
+      seen.most = Math.max(seen.most, ++seen.atOnce)
+      signal.addEventListener('abort', () => seen.aborted++)
+      await sleep(clock, 300)
+      seen.atOnce--
+      return message.body
+    }
+    const safe = withDeadLetters(handler, {
+      source: 'orders',
+      deadLetters: memoryDeadLetters(),
+      retry: quick,
+      timeoutMs: 200,
+      clock,
+      passContext: true,
+      describe: (message: Message) => ({ id: message.id }),
+    })
+    const called = safe({ id: 'm1', body: 'a' })
+    await clock.advance(10_000)
+    expect(await called).toBe('a')
+    expect(seen).toEqual({ runs: 1, atOnce: 0, most: 1, aborted: 1 })
     await safe.close()
   })
 })

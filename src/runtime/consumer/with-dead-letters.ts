@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import process from 'node:process'
-import type { Origin } from '../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { MAX_ID_BYTES } from '../../core/event/limits.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
@@ -9,26 +8,14 @@ import { quietly, withTrace } from '../../ports/following.ts'
 import { systemClock, systemRandom } from '../../ports/system-clock.ts'
 import type { Tracing } from '../../ports/tracing.ts'
 import type { Breaker } from '../breaker.ts'
-import { createConsumer } from './consumer.ts'
+import { guardRandom } from '../user-functions/guards.ts'
+import { UserFaults } from '../user-functions/user-faults.ts'
+import { consumerThatUses } from './consumer.ts'
 import type { ConsumerOptions } from './consumer-options.ts'
-import { inTrace } from './handler-context.ts'
+import { type HandlerContext, inTrace } from './handler-context.ts'
+import type { ConsumerHealth } from './health.ts'
 import { InlineBroker, type InlineCall } from './inline-broker.ts'
-
-/** What of another client's message becomes an event. What is left out is made up. */
-export interface MessageFacts {
-  /** Say it if there is one: without an id, a message that comes again is a new letter. */
-  readonly id?: string | undefined
-  readonly type?: string | undefined
-  readonly key?: string | undefined
-  readonly idempotencyKey?: string | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Default: the first argument. */
-  readonly payload?: unknown
-  readonly occurredAt?: number | undefined
-  readonly origin?: Origin | undefined
-  /** How often the client has delivered it before, if it tells. Above 0 the client retries too. */
-  readonly redelivered?: number | undefined
-}
+import { factsOf, type MessageFacts } from './message-facts.ts'
 
 type Shared = Omit<
   ConsumerOptions,
@@ -38,6 +25,8 @@ type Shared = Omit<
 export interface WithDeadLettersOptions<A extends unknown[]> extends Shared {
   /** Where the messages come from: the channel of its letters. */
   readonly source: string
+  /** Adds the HandlerContext behind the handler's own arguments, with the signal that aborts when the attempt's time is over. */
+  readonly passContext?: boolean | undefined
   /** Tells what a message is. */
   readonly describe?: ((...args: A) => MessageFacts) | undefined
 }
@@ -46,6 +35,7 @@ export interface WrappedHandler<A extends unknown[], R> {
   /** Resolves when the message is finished with: handled, or safe in a dead letter. Rejects when it must come again. */
   (...args: A): Promise<R | undefined>
   close(): Promise<void>
+  health(): ConsumerHealth
   readonly breaker: Breaker | undefined
 }
 
@@ -59,29 +49,44 @@ const AS_MANY_AS_THE_CLIENT_HANDS_OVER = 100_000
  * arguments as the client gave them.
  */
 export function withDeadLetters<A extends unknown[], R>(
+  handler: (...args: [...args: A, context: HandlerContext]) => R | PromiseLike<R>,
+  options: WithDeadLettersOptions<A> & { readonly passContext: true },
+): WrappedHandler<A, R>
+export function withDeadLetters<A extends unknown[], R>(
   handler: (...args: A) => R | PromiseLike<R>,
-  { source, describe = () => ({}), ...options }: WithDeadLettersOptions<A>,
+  options: WithDeadLettersOptions<A>,
+): WrappedHandler<A, R>
+export function withDeadLetters<A extends unknown[], R>(
+  handler: (...args: A) => R | PromiseLike<R>,
+  { source, describe = () => ({}), passContext = false, ...options }: WithDeadLettersOptions<A>,
 ): WrappedHandler<A, R> {
   const broker = new InlineBroker()
   const clock = options.clock ?? systemClock
-  const newId = createIdSource(options.random ?? systemRandom)
-  const consumer = createConsumer({
+  const { observer = {}, random = systemRandom } = options
+  const name = options.name ?? (handler.name === '' ? source : handler.name)
+  const faults = new UserFaults({ name, clock, observer })
+  const wrapping: ConsumerOptions = {
     concurrency: AS_MANY_AS_THE_CLIENT_HANDS_OVER,
-    name: handler.name === '' ? source : handler.name,
     ...options,
+    name,
     broker,
     channel: source,
     handle: async (event, context) => {
       const call = broker.callOf(event)!
       // In the caller's async context, and there in the attempt's.
-      call.result = await call.inContext(() => inTrace(context, () => handler(...(call.args as A))))
+      call.result = await call.inContext(() =>
+        inTrace(context, () => handler(...((passContext ? [...call.args, context] : call.args) as A))),
+      )
     },
-  })
+  }
+  const consumer = consumerThatUses([], wrapping, faults)
+  // Drawn by the user's function only if that works: two processes must not give the same id to two messages.
+  const newId = createIdSource(guardRandom(random, faults, systemRandom))
   let warned = false
 
   async function call(...args: A): Promise<R | undefined> {
     await consumer.start()
-    const facts = traced(describe(...args), options.tracing)
+    const facts = traced(factsOf(describe, args, faults), options.tracing)
     if (!warned && (facts.redelivered ?? 0) > 0 && (options.retry?.attempts ?? 2) > 1) {
       warned = true
       warnOfDoubleRetries(source)
@@ -98,7 +103,11 @@ export function withDeadLetters<A extends unknown[], R>(
       broker.handOver(delivery, call)
     })
   }
-  return Object.assign(call, { close: () => consumer.close(), breaker: consumer.breaker })
+  return Object.assign(call, {
+    close: () => consumer.close(),
+    health: () => consumer.health(),
+    breaker: consumer.breaker,
+  })
 }
 
 /** Other clients leave the trace of a message in the async context, if they know of it at all. */

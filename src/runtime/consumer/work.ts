@@ -1,11 +1,16 @@
+import type { BreakerOutcome } from '../../core/breaker/breaker.ts'
 import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
-import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import { type EventReplay, replayOf } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import { hash128 } from '../../core/hash.ts'
 import type { CycleHistory } from '../../core/poison/poison.ts'
 import type { Delivery, Undecodable } from '../../ports/broker.ts'
 import type { Trail } from '../../ports/tracing.ts'
+import type { Attempt } from '../attempt.ts'
+import type { Breaker } from '../breaker.ts'
+import type { HandlerContext } from './handler-context.ts'
+import type { Refusal } from './vet.ts'
 
 /** A delivery on its way through a consumer, with what has happened to it since it was handed over. */
 export class Work {
@@ -14,8 +19,8 @@ export class Work {
   readonly event: LazaretEvent
   /** What the handler gets: the same, or what the schema made of it. */
   input: LazaretEvent
-  /** Which replay of the event this is; 0 for its first life. */
-  readonly replay: number
+  /** Undefined for an event that is no replay. */
+  readonly replayed: EventReplay | undefined
   started: number
   ended: number
   readonly history: AttemptRecord[]
@@ -23,10 +28,19 @@ export class Work {
   unrecorded: AttemptRecord[] = []
   /** Decoded, in time and of the right shape: found out once, not before every attempt. */
   vetted = false
+  /** The answer of an async schema that no attempt has got yet. It never rejects. */
+  validation: Promise<Refusal | undefined> | undefined = undefined
   /** The retry limit has let it through, just now. */
   hasTurn = false
   /** Where it is followed, from the first time that is asked on. */
   trail: Trail | 'none' | undefined = undefined
+
+  /** The breaker has admitted an attempt, and has not been told yet how that went. */
+  epoch: number | undefined = undefined
+
+  /** The attempt under way, and the consumer that makes it. */
+  attempt: Attempt<HandlerContext> | undefined = undefined
+  owner: object | undefined = undefined
 
   /** When its handler ended, where that is known and nothing was waited for since: the clock need not be read again. */
   endedAt: number | undefined = undefined
@@ -35,10 +49,15 @@ export class Work {
     this.delivery = delivery
     this.event = isUndecodable(delivery.content) ? standIn(delivery, delivery.content) : delivery.content
     this.input = this.event
-    this.replay = replayNumber(this.event.headers[REPLAY_HEADERS.replayAttempt])
+    this.replayed = replayOf(this.event)
     this.started = delivery.started
     this.ended = delivery.ended
     this.history = [...delivery.history]
+  }
+
+  /** Which replay of the event this is; 0 for its first life. */
+  get replay(): number {
+    return this.replayed?.attempt ?? 0
   }
 
   get firstStartedAt(): number | undefined {
@@ -72,6 +91,18 @@ export class Work {
   }
 }
 
+/** Tells the breaker how the attempt went that it admitted, at most once: it counts the probes that are under way. */
+export function settleBreaker(
+  breaker: Breaker | undefined,
+  work: Work,
+  outcome: BreakerOutcome,
+  now: number,
+): void {
+  const { epoch } = work
+  work.epoch = undefined
+  if (epoch !== undefined) breaker?.settle(epoch, outcome, now)
+}
+
 function failed(fingerprint: string, category: Failure['category'], at: number) {
   return { at, fingerprint, sick: category === 'transient' || category === 'integration' }
 }
@@ -99,9 +130,4 @@ function standIn({ channel, origin }: Delivery, { raw }: Undecodable): LazaretEv
     headers: {},
     payload: raw,
   }
-}
-
-function replayNumber(header: string | undefined): number {
-  const number = Number(header)
-  return Number.isSafeInteger(number) && number > 0 ? number : 0
 }

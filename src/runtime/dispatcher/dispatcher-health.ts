@@ -1,4 +1,5 @@
 import type { BreakerMode } from '../../core/breaker/state.ts'
+import type { UserFunctionHealth } from '../user-functions/user-faults.ts'
 
 export interface SinkHealth {
   readonly breakerState: BreakerMode | 'off'
@@ -14,6 +15,8 @@ export interface SinkHealth {
   readonly delivered: number
   readonly gaveUp: number
   readonly lastDeliveredAt: number | undefined
+  /** The functions among the options of its lane: how often their fallback was taken. */
+  readonly userFunctions: UserFunctionHealth
 }
 
 export interface DispatcherHealth<N extends string = string> {
@@ -22,16 +25,19 @@ export interface DispatcherHealth<N extends string = string> {
   readonly sinks: { readonly [name in N]: SinkHealth }
   /** Letters that neither the store nor the spill has taken yet: they are in memory only. */
   readonly unsavedLetters: number
+  /** The functions among the other options: how often their fallback was taken. */
+  readonly userFunctions: UserFunctionHealth
 }
 
 export function dispatcherHealth(
   sinks: Readonly<Record<string, SinkHealth>>,
   unsavedLetters: number,
+  userFunctions: UserFunctionHealth,
 ): DispatcherHealth {
   const states = Object.values(sinks).map(({ breakerState }) => breakerState)
   const isDown = states.every(isOpen)
   const isWell = states.every(isWorking) && unsavedLetters === 0
-  return { status: isDown ? 'DOWN' : isWell ? 'UP' : 'DEGRADED', sinks, unsavedLetters }
+  return { status: isDown ? 'DOWN' : isWell ? 'UP' : 'DEGRADED', sinks, unsavedLetters, userFunctions }
 }
 
 function isOpen(state: SinkHealth['breakerState']): boolean {

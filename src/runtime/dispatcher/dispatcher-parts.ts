@@ -1,17 +1,21 @@
 import { createSaveFilter } from '../../core/dead-letter/filter.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
+import { systemRandom } from '../../ports/system-clock.ts'
 import { combineObservers } from '../combine-observers.ts'
 import { letterNotices } from '../letter-notices.ts'
 import { LetterBox } from '../letters.ts'
 import type { RateLimiter, RetryLimiter } from '../limiters.ts'
 import type { Closeable } from '../share.ts'
+import { guardRandom, guardTest } from '../user-functions/guards.ts'
+import { UserFaults } from '../user-functions/user-faults.ts'
 import { DispatcherLetters } from './dispatcher-letters.ts'
 import type { DispatcherPolicy } from './dispatcher-options.ts'
 import { Door } from './door.ts'
 import { type Checkable, HealthChecker } from './health-checker.ts'
 import { Lane } from './lane.ts'
 import { lanePolicy } from './lane-policy.ts'
-import { toldAsOwn } from './own-context.ts'
+import { observeAsOwn, toldAsOwn } from './own-context.ts'
 import { TrackDesk } from './track-desk.ts'
 import type { EventDefaults } from './track-input.ts'
 import { TrackJournal } from './track-journal.ts'
@@ -21,6 +25,8 @@ export interface DispatcherParts {
   readonly defaults: EventDefaults
   readonly door: Door
   readonly lanes: ReadonlyMap<string, Lane>
+  readonly isCritical: ((event: LazaretEvent) => boolean) | undefined
+  readonly faults: UserFaults
   readonly box: LetterBox
   readonly letters: DispatcherLetters
   readonly desk: TrackDesk
@@ -34,8 +40,9 @@ export interface DispatcherParts {
 
 export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
   const { sinks, deadLetters, spill, observer, notifier, clock, random, caps, tracing } = policy
-  const { channel, source, limits } = policy
-  const door = new Door(policy.rateLimit, {
+  const { channel, source, limits, critical } = policy
+  const faults = new UserFaults({ name: 'dispatcher', clock, observer }, observeAsOwn)
+  const door = new Door(guardBypass(policy.rateLimit, faults), {
     name: 'door',
     clock,
     observer: toldAsOwn(observer, 'sharedLimitChanged'),
@@ -46,7 +53,9 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
     // The desk asks it, before a letter is made.
     filter: undefined,
     observer:
-      notifier === undefined ? observer : combineObservers(observer, letterNotices(notifier, observer)),
+      notifier === undefined
+        ? observer
+        : combineObservers(observer, letterNotices(notifier, { observer, clock, faults })),
     clock,
   })
   const journal = policy.journal && new TrackJournal(policy.journal, clock, observer)
@@ -65,12 +74,20 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
   const limiters = [door.limiter, ...[...lanes.values()].map(lane => lane.limiter)].filter(
     one => one !== undefined,
   )
-  const keeps = createSaveFilter(policy.filter)
+  const keeps = createSaveFilter(policy.filter, (_rule, error) => faults.report('filter', error))
   const desk = new TrackDesk({ ...policy, names: [...lanes.keys()], letters, keeps, journal })
   return {
-    defaults: { channel, source, limits, newId: createIdSource(random), tracing },
+    defaults: {
+      channel,
+      source,
+      limits,
+      newId: createIdSource(guardRandom(random, faults, systemRandom)),
+      tracing,
+    },
     door,
     lanes,
+    isCritical: critical && (event => critical(event, error => faults.report('critical', error))),
+    faults,
     box,
     letters,
     desk,
@@ -81,6 +98,15 @@ export function dispatcherParts(policy: DispatcherPolicy): DispatcherParts {
       one => one !== undefined,
     ),
   }
+}
+
+function guardBypass(
+  policy: DispatcherPolicy['rateLimit'],
+  faults: UserFaults,
+): DispatcherPolicy['rateLimit'] {
+  const when = policy?.bypass.when
+  if (policy === undefined || when === undefined) return policy
+  return { ...policy, bypass: { ...policy.bypass, when: guardTest(when, 'bypass', false, faults) } }
 }
 
 /** A sink without a probe is probed by its next batch. */

@@ -1,4 +1,6 @@
+import { lastSendingOf } from '../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { notReplayable } from '../../core/dead-letter/storable-event.ts'
 import { OptionsError } from '../../core/options/faults.ts'
 import type { DeadLetterQueue, DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { ReplayOutcome } from '../../ports/observer.ts'
@@ -20,11 +22,12 @@ export async function resend(
   policy: DispatcherPolicy,
   parts: DispatcherParts,
 ): Promise<TrackResult> {
+  requireReplayable(letter)
   const lanes = lanesFor(letter, parts)
-  const { event, job, replays } = letter
+  const { event, job, replays, replayId } = letter
   const names = lanes.map(({ name }) => name)
   const scope = { job, onFailure: 'throw' } as const
-  const tracked = new Tracked(parts.desk, event, eventBytes(event), names, scope, replays)
+  const tracked = new Tracked(parts.desk, event, eventBytes(event), names, scope, replays, replayId)
   const now = policy.clock.now()
   for (const lane of lanes) lane.offer(tracked, now)
   try {
@@ -40,6 +43,14 @@ export async function resend(
   }
 }
 
+/** What is kept of it is for people to look at; a sink must not take it for the event. */
+function requireReplayable(letter: DeadLetter): void {
+  const why = notReplayable(letter)
+  if (why === undefined) return
+  const remedy = `track a new event: the store could not keep this one as it was sent (${why})`
+  throw new OptionsError('resend', [{ path: 'letter', received: letter.id, remedy }])
+}
+
 function lanesFor({ handler, id }: DeadLetter, { lanes }: DispatcherParts): readonly Lane[] {
   if (handler === EVERY_SINK) return [...lanes.values()]
   const lane = lanes.get(handler)
@@ -49,10 +60,13 @@ function lanesFor({ handler, id }: DeadLetter, { lanes }: DispatcherParts): read
 }
 
 /** There is nothing left to do for it, whether or not the letter can be told so. */
-async function resolve({ id, channel, handler: name }: DeadLetter, policy: DispatcherPolicy): Promise<void> {
+async function resolve(letter: DeadLetter, policy: DispatcherPolicy): Promise<void> {
+  const { id, channel, handler: name, state } = letter
   const { deadLetters, clock, observer } = policy
   try {
-    if (isStore(deadLetters)) await deadLetters.change(id, { to: 'resolved', at: clock.now() })
+    // A letter that nobody marked was sent by a person, who decides by that.
+    const under = state === 'replaying' ? lastSendingOf(letter) : undefined
+    if (isStore(deadLetters)) await deadLetters.change(id, { to: 'resolved', at: clock.now(), under })
   } catch (error) {
     if (observer.letterWriteFailed) observeAsOwn(observer, 'letterWriteFailed', { channel, name, error })
   }

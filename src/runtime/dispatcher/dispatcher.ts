@@ -144,7 +144,7 @@ class FanOut implements Dispatcher {
     now: number,
   ): Promise<TrackResult> {
     const tracked = this.#tracked(event, scope)
-    if (this.#policy.critical?.(event)) return this.#trackCritical(tracked, options, now)
+    if (this.#parts.isCritical?.(event)) return this.#trackCritical(tracked, options, now)
     this.#offer(tracked, now)
     return options?.wait === 'accepted' ? tracked.accepted() : tracked.outcome()
   }
@@ -161,7 +161,8 @@ class FanOut implements Dispatcher {
 
   health(): DispatcherHealth {
     const sinks = this.#lanes.map(lane => [lane.name, lane.report()] as const)
-    return dispatcherHealth(Object.fromEntries(sinks), this.#parts.letters.held)
+    const { letters, faults } = this.#parts
+    return dispatcherHealth(Object.fromEntries(sinks), letters.held, faults.health())
   }
 
   breaker(sink: string): Breaker | undefined {

@@ -2,7 +2,8 @@ import { summariseFailure } from '../../core/dead-letter/create.ts'
 import type { AttemptFailure } from '../../core/dead-letter/letter.ts'
 import { classify } from '../../core/failure/classify.ts'
 import { type Failure, saysDependencyIsSick } from '../../core/failure/failure.ts'
-import { decideRetry, type RetryDecision } from '../../core/retry/decide.ts'
+import { isInstance } from '../../core/failure/thrown.ts'
+import { decideRetry } from '../../core/retry/decide.ts'
 import type { RejectedItem } from '../../ports/sink.ts'
 import { observe } from '../observe.ts'
 import { TimeoutError } from '../timeout-error.ts'
@@ -68,7 +69,7 @@ export class Aftermath {
     const blow = this.#blow(thrown, now, this.#policy.random())
     flight.ended(blow.failure)
     breaker?.settle(epoch, saysDependencyIsSick(blow.failure) ? 'failure' : 'ignored', now)
-    if (observer.timedOut && thrown instanceof TimeoutError) {
+    if (observer.timedOut && isInstance(thrown, TimeoutError)) {
       const attempt = (items[0]?.trouble?.attempts ?? 0) + 1
       observe(observer, 'timedOut', { name, attempt, timeoutMs: thrown.timeoutMs })
     }
@@ -97,6 +98,15 @@ export class Aftermath {
     return { thrown, failure, summary: summariseFailure(failure, caps), chance }
   }
 
+  /** Its write has timed out and was counted so, and has taken it all the same. */
+  deliveredLate(item: Item, now: number): void {
+    const { name, observer } = this.#policy
+    const { attempts = 1, firstStartedAt = now } = item.trouble ?? {}
+    if (observer.callSucceeded)
+      observe(observer, 'callSucceeded', { name, attempts, durationMs: now - firstStartedAt })
+    this.#lane.delivered(item, now)
+  }
+
   #delivered(item: Item, startedAt: number, now: number): void {
     const { name, observer } = this.#policy
     if (observer.callSucceeded) {
@@ -120,7 +130,7 @@ export class Aftermath {
     if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
     const elapsedMs = now - trouble.firstStartedAt
     const { previousDelayMs } = trouble
-    const decision = decide(retry, { failure, attempt, elapsedMs, previousDelayMs }, () => chance)
+    const decision = decideRetry(retry, { failure, attempt, elapsedMs, previousDelayMs }, () => chance)
     const delayMs = decision.action === 'retry' ? decision.delayMs : undefined
     trouble.records.push({ number: attempt, startedAt, endedAt: now, failure: summary, delayMs })
     if (trouble.records.length > caps.maxAttempts) trouble.records.splice(1, 1)
@@ -134,15 +144,6 @@ export class Aftermath {
       observe(observer, 'retryScheduled', { name, attempt: attempt + 1, delayMs, delayFrom })
     }
     this.#lane.retry(item, now + decision.delayMs)
-  }
-}
-
-/** A backoff may be the user's own. One that breaks must not lose the event. */
-function decide(...question: Parameters<typeof decideRetry>): RetryDecision {
-  try {
-    return decideRetry(...question)
-  } catch {
-    return { action: 'give-up', reason: 'attempts_exhausted' }
   }
 }
 

@@ -57,16 +57,51 @@ describe('the edges of a lane', () => {
     expect(await told).toMatchObject({ code: 'LAZARET_TRACKING_FAILED', result: { sinks } })
   })
 
-  it.each([2, [null], 'two'])(
-    'E17: a sink that answers nonsense (%j) fails, and nothing is stuck',
-    async rejected => {
-      const sink = { write: async () => ({ rejected }) } as unknown as Sink
+  const badAnswers: Record<string, unknown> = {
+    'rejected: a number': { rejected: 2 },
+    'rejected: null': { rejected: null },
+    'rejected: a text': { rejected: 'two' },
+    'rejected: an object': { rejected: { 0: 'no' } },
+    'an entry that is null': { rejected: [null] },
+    '{ id, error }': { rejected: [{ id: 'a', error: new Error('no') }] },
+    '{ event, error }': { rejected: [{ event: {}, error: new Error('no') }] },
+    'an index behind the batch': { rejected: [{ index: 2, error: 'no' }] },
+    'a negative index': { rejected: [{ index: -1, error: 'no' }] },
+    'an index as text': { rejected: [{ index: '0', error: 'no' }] },
+    'an index twice': { rejected: [0, 0].map(index => ({ index, error: 'no' })) },
+    'a hole': { rejected: new Array(1) },
+    'the bare list': [{ index: 0, error: 'no' }],
+    'a getter that throws': {
+      get rejected() {
+        throw new Error('boom')
+      },
+    },
+  }
+  it.each(Object.keys(badAnswers))(
+    'E17: a sink whose answer cannot be understood (%s) has written nothing',
+    async name => {
+      const sink = { write: async () => badAnswers[name] } as unknown as Sink
       const { clock, events, letters } = setUp({ sink }, { retry: { attempts: 2 } })
-      const told = events.track({ type: 'x' }).catch((error: unknown) => error)
+      const told = ['x', 'y'].map(type => events.track({ type }).catch((error: unknown) => error))
       await clock.advance(1_000)
-      expect(await told).toMatchObject({ result: { sinks: { sink: { outcome: 'dead_lettered' } } } })
-      expect(await letters()).toMatchObject([{ cycle: { reason: 'attempts_exhausted', attemptCount: 2 } }])
+      for (const one of await Promise.all(told))
+        expect(one).toMatchObject({ result: { sinks: { sink: { outcome: 'dead_lettered' } } } })
+      const failure = { code: 'LAZARET_SINK_ANSWER_INVALID', category: 'integration' }
+      const cycle = { reason: 'attempts_exhausted', attemptCount: 2, failure }
+      expect(await letters()).toMatchObject([{ cycle }, { cycle }])
+      expect(events.health().sinks['sink']).toMatchObject({ delivered: 0, gaveUp: 2 })
       await events.flush()
+    },
+  )
+
+  it.each([[undefined], [null], [{}], [{ rejected: [] }], [[]], [{ rejected: undefined }], [true]])(
+    'E17: a sink that names no refused item (%j) has written the batch',
+    async answer => {
+      const sink = { write: async () => answer } as unknown as Sink
+      const { clock, events } = setUp({ sink })
+      const told = events.track({ type: 'x' })
+      await clock.advance(1)
+      expect(await told).toMatchObject({ sinks: { sink: { outcome: 'delivered' } } })
     },
   )
 
@@ -127,11 +162,11 @@ describe('the edges of a lane', () => {
     expect(letter?.cycle.attempts.map(({ number }) => number)).toEqual([1, 49, 50])
   })
 
-  it('E1: a backoff that breaks loses no event', async () => {
+  it('E1 B16: a backoff that breaks is replaced by the default one', async () => {
     const backoff = { kind: 'own', maxMs: 1_000, delayMs: () => JSON.parse('') as number }
     const { clock, events, letters } = setUp({ down }, { retry: { backoff } })
     void events.track({ type: 'x' }, { wait: 'accepted' })
-    await clock.advance(100)
+    await clock.advance(5_000)
     expect(await letters()).toHaveLength(1)
   })
 })

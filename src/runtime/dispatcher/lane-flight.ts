@@ -1,9 +1,11 @@
 import type { Failure } from '../../core/failure/failure.ts'
 import { endStep, quietly, runIn } from '../../ports/following.ts'
-import type { RejectedItem, WriteResult } from '../../ports/sink.ts'
+import type { RejectedItem } from '../../ports/sink.ts'
+import { rejectedItems } from '../../ports/sink-answer.ts'
 import type { Step } from '../../ports/tracing.ts'
 import { Attempt } from '../attempt.ts'
 import { AttemptContext } from '../attempt-context.ts'
+import { lateEnd } from '../late-end.ts'
 import type { Item } from './lane-item.ts'
 import type { LanePolicy } from './lane-policy.ts'
 import type { Starts } from './lane-window.ts'
@@ -12,8 +14,6 @@ import type { Starts } from './lane-window.ts'
 export type WriteEnd =
   | { readonly ok: true; readonly rejected: readonly RejectedItem[] }
   | { readonly ok: false; readonly thrown: unknown }
-
-const NONE: readonly RejectedItem[] = Object.freeze([])
 
 export interface FlightPlan {
   readonly items: readonly Item[]
@@ -32,7 +32,9 @@ export class Flight implements FlightPlan {
   readonly startedAt: number
   readonly #attempt: Attempt
   readonly #policy: LanePolicy
+  #closing: AbortController | undefined
   #step: Step | undefined
+  #answer: unknown
 
   constructor(policy: LanePolicy, { items, retries, epoch, startedAt }: FlightPlan) {
     this.#policy = policy
@@ -49,16 +51,33 @@ export class Flight implements FlightPlan {
     const events = this.items.map(item => item.tracked.event)
     this.#step = tracing && quietly(() => tracing.write(events, name))
     const step = this.#step
-    // biome-ignore lint/suspicious/noConfusingVoidType: what a sink that refuses nothing returns
-    let answer: WriteResult | void
     const end = await this.#attempt.run(async context => {
-      answer = await (step === undefined
+      this.#answer = await (step === undefined
         ? sink.write(events, context)
         : runIn(step, () => sink.write(events, context)))
     }, this.startedAt)
-    if (!end.ok) return end
-    const rejected = answer?.rejected ?? NONE
-    return isList(rejected) ? { ok: true, rejected } : { ok: false, thrown: nonsense(name) }
+    return end.ok ? this.#understood() : end
+  }
+
+  /** The sink has been told to stop and goes on, or has ended only after that. */
+  get isLate(): boolean {
+    return this.#attempt.isRunning || this.#attempt.late !== undefined
+  }
+
+  /** How a write that runs on after its timeout ends; undefined if it fails, or does not end within `lateMs`. */
+  async lateEnd(): Promise<WriteEnd | undefined> {
+    const { clock, lateMs } = this.#policy
+    this.#closing = new AbortController()
+    const how = await lateEnd(this.#attempt, clock, lateMs, this.#closing.signal)
+    return how === 'succeeded' ? this.#understood() : undefined
+  }
+
+  #understood(): WriteEnd {
+    try {
+      return { ok: true, rejected: rejectedItems(this.#policy.name, this.#answer, this.items.length) }
+    } catch (thrown) {
+      return { ok: false, thrown }
+    }
   }
 
   /** Told once it is known what its end means. */
@@ -70,17 +89,6 @@ export class Flight implements FlightPlan {
     const step = this.#step
     if (step !== undefined) quietly(() => step.takenBack())
     this.#attempt.abort(reason)
+    this.#closing?.abort()
   }
-}
-
-/** Sinks are written by others, and not all of them are type-checked. */
-function isList(rejected: unknown): boolean {
-  return Array.isArray(rejected) && rejected.every(item => typeof item === 'object' && item !== null)
-}
-
-/** What it has taken cannot be told, so all of it is sent again. */
-function nonsense(name: string): TypeError {
-  return new TypeError(
-    `sink ${name}: 'rejected' is no list of { index, error }; let write return one, or nothing`,
-  )
 }

@@ -2,7 +2,7 @@ import { type BreakerOptions, type BreakerPolicy, breakerRule } from '../../core
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
 import { group, type Resolved } from '../../core/options/resolve.ts'
-import { integer, milliseconds, oneOf, type Rule, withDefault } from '../../core/options/rules.ts'
+import { integer, milliseconds, oneOf, optional, type Rule, withDefault } from '../../core/options/rules.ts'
 import { type RetryOptions, retryRule } from '../../core/retry/policy.ts'
 import { Breaker } from '../breaker.ts'
 import { type RetryLimitOptions, retryLimitRule } from '../limit-options.ts'
@@ -19,6 +19,11 @@ export interface LaneOptions {
   readonly retryLimit?: RetryLimitOptions | 'off' | undefined
   /** For each write. */
   readonly timeoutMs?: number | undefined
+  /**
+   * How long a write that runs on after its timeout is waited for, so that the retry of its events does not overlap with it
+   * [the timeout, at least 1 s]. A late success is a success. After that its events go on all the same.
+   */
+  readonly lateMs?: number | undefined
   readonly batch?: BatchingOptions | undefined
   readonly buffer?: BufferOptions | undefined
   /** Writes at once. With more than one, events can overtake each other. */
@@ -72,6 +77,7 @@ export const laneRules = {
   whenOpen: withDefault(oneOf('dead-letter', 'wait'), 'dead-letter'),
   retryLimit: orOff(retryLimitRule),
   timeoutMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_WRITE_TIMEOUT_MS),
+  lateMs: optional(milliseconds({ max: DAY_MS })),
   batch: group(batchRules),
   buffer: group(bufferRules),
   concurrency: withDefault(integer({ min: 1, max: 1_000 }), 1),

@@ -3,6 +3,7 @@ import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import type { RetryLimitPolicy } from '../../core/limit/options.ts'
 import type { Random } from '../../core/random.ts'
 import type { RetryPolicy } from '../../core/retry/policy.ts'
+import { RETRY_PRESETS } from '../../core/retry/presets.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
@@ -10,9 +11,12 @@ import type { Tracing } from '../../ports/tracing.ts'
 import { Breaker } from '../breaker.ts'
 import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
 import { RetryLimiter } from '../limiters.ts'
-import { made } from '../option-rules.ts'
+import { defaultLateMs, made } from '../option-rules.ts'
+import { guardRandom, guardRetry, guardRules } from '../user-functions/guards.ts'
+import { UserFaults } from '../user-functions/user-faults.ts'
 import type { Door } from './door.ts'
 import type { BatchPolicy, BufferPolicy, LaneSettings } from './lane-options.ts'
+import { observeAsOwn } from './own-context.ts'
 
 /** What the lanes of a dispatcher share. */
 export interface LaneSurroundings {
@@ -34,11 +38,13 @@ export interface LanePolicy extends LaneSurroundings {
   readonly retryLimit: RetryLimitPolicy | undefined
   readonly retryLimiter: RetryLimiter | undefined
   readonly timeoutMs: number
+  readonly lateMs: number
   readonly deadlines: DeadlineLane
   readonly batch: BatchPolicy
   readonly buffer: BufferPolicy
   readonly concurrency: number
   readonly classify: readonly FailureRule[]
+  readonly faults: UserFaults
 }
 
 export function lanePolicy(
@@ -47,13 +53,18 @@ export function lanePolicy(
   settings: LaneSettings,
   surroundings: LaneSurroundings,
 ): LanePolicy {
-  const { clock, observer } = surroundings
+  const { clock, observer, random } = surroundings
+  const faults = new UserFaults({ name, clock, observer }, observeAsOwn)
   const { breaker, retryLimit, timeoutMs } = settings
   return {
     ...settings,
     ...surroundings,
     name,
     sink,
+    faults,
+    retry: guardRetry(settings.retry, RETRY_PRESETS.producer.backoff, faults),
+    classify: guardRules(settings.classify, faults),
+    random: guardRandom(random, faults),
     breaker:
       breaker === 'off' ? undefined : made(breaker, policy => new Breaker(policy, { name, clock, observer })),
     retryLimit: retryLimit === 'off' ? undefined : retryLimit,
@@ -61,6 +72,7 @@ export function lanePolicy(
       retryLimit === 'off'
         ? undefined
         : new RetryLimiter(retryLimit, { name, part: name, clock, observer, tellsBatches: true }),
+    lateMs: settings.lateMs ?? defaultLateMs(timeoutMs),
     deadlines: deadlinesOf(clock).lane(timeoutMs),
   }
 }

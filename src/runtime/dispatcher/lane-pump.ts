@@ -4,6 +4,7 @@ import { observe } from '../observe.ts'
 import { Batch, Fresh } from './batch.ts'
 import { Aftermath, type AfterWrite, inTrouble } from './lane-aftermath.ts'
 import { Flight, type WriteEnd } from './lane-flight.ts'
+import { HeldRetries } from './lane-held.ts'
 import type { Item } from './lane-item.ts'
 import type { LanePolicy } from './lane-policy.ts'
 import { earliest, Retries, type RetryGate } from './lane-retries.ts'
@@ -39,6 +40,7 @@ export class LanePump implements AfterWrite, RetryGate {
   readonly #fresh: Fresh
   readonly #retries: Retries
   readonly #aftermath: Aftermath
+  readonly #held: HeldRetries
   readonly #flights = new Set<Flight>()
   readonly #look: () => void
   #isLookAsked = false
@@ -55,6 +57,7 @@ export class LanePump implements AfterWrite, RetryGate {
     this.#fresh = new Fresh(policy.batch)
     this.#retries = new Retries(policy, this)
     this.#aftermath = new Aftermath(policy, this)
+    this.#held = new HeldRetries(this.#aftermath, (item, at) => this.#retries.backOff(item, at))
     this.#seenAt = policy.clock.now()
     const inOwnContext = AsyncLocalStorage.snapshot()
     this.#look = () => inOwnContext(() => this.#pump())
@@ -68,7 +71,7 @@ export class LanePump implements AfterWrite, RetryGate {
 
   /** Items between two attempts, or behind an open breaker. */
   get retrying(): number {
-    return this.#retries.size
+    return this.#retries.size + this.#held.size
   }
 
   add(item: Item): void {
@@ -94,7 +97,7 @@ export class LanePump implements AfterWrite, RetryGate {
   stop(reason: unknown): Item[] {
     this.#isStopped = true
     this.#cancelWake?.()
-    const items = [...this.#fresh.drain(), ...this.#retries.drain()]
+    const items = [...this.#fresh.drain(), ...this.#retries.drain(), ...this.#held.drain(reason)]
     for (const flight of this.#flights) {
       items.push(...flight.items)
       this.#policy.breaker?.settle(flight.epoch, 'ignored', this.#policy.clock.now())
@@ -113,7 +116,7 @@ export class LanePump implements AfterWrite, RetryGate {
   }
 
   retry(item: Item, at: number): void {
-    this.#retries.backOff(item, at)
+    if (!this.#held.takes(item, at)) this.#retries.backOff(item, at)
   }
 
   limited(item: Item, action: 'delay' | 'drop' | 'dead-letter'): void {
@@ -229,7 +232,15 @@ export class LanePump implements AfterWrite, RetryGate {
     if (!this.#flights.delete(flight)) return
     const now = this.#policy.clock.now()
     flight.retries?.ended(now)
-    this.#aftermath.settle(flight, end, now)
+    const settle = () => this.#aftermath.settle(flight, end, now)
+    if (end.ok || !flight.isLate) settle()
+    else
+      this.#held.settle(
+        flight,
+        settle,
+        () => this.#policy.clock.now(),
+        () => this.lookSoon(),
+      )
     this.lookSoon()
   }
 

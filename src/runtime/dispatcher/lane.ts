@@ -123,7 +123,7 @@ export class Lane implements LaneExits {
   }
 
   report(): SinkHealth {
-    const { breaker } = this.policy
+    const { breaker, faults } = this.policy
     return {
       breakerState: breaker?.state.mode ?? 'off',
       buffered: this.#buffer.events,
@@ -134,6 +134,7 @@ export class Lane implements LaneExits {
       delivered: this.#delivered,
       gaveUp: this.#gaveUp,
       lastDeliveredAt: this.#lastDeliveredAt,
+      userFunctions: faults.health(),
     }
   }
 

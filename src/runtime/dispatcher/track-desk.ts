@@ -4,7 +4,6 @@ import type { SaveFilter } from '../../core/dead-letter/filter.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
-import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { LazaretError } from '../../core/failure/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { quietly } from '../../ports/following.ts'
@@ -37,7 +36,7 @@ export interface TrackDeskSetup {
 }
 
 /** Whose letter it is: a tracked event, or one that never came past the door. */
-export type LetterSubject = Pick<Tracked, 'event' | 'scope' | 'replay'>
+export type LetterSubject = Pick<Tracked, 'event' | 'scope' | 'replay'> & Partial<Pick<Tracked, 'replayId'>>
 
 /** What all tracked events of a dispatcher share: it writes their letters and tells what becomes of them. */
 export class TrackDesk {
@@ -145,7 +144,7 @@ export class TrackDesk {
         attempts,
         attemptCount,
         replay,
-        replayId: event.headers[REPLAY_HEADERS.replayId],
+        replayId: subject.replayId,
         // From the first telling on: a second one in the same moment does not replace it.
         detail: scope.job === undefined ? detail : { ...detail, endedBy },
         job: scope.job,

@@ -30,6 +30,8 @@ export class Tracked {
   readonly scope: TrackingScope
   /** Which replay of the event this is; 0 for its first life. */
   readonly replay: number
+  /** The replay that sent it again, if one did. */
+  readonly replayId: string | undefined
   /** Whether the journal has it, once that is known; undefined for what is not critical. */
   journaled: Promise<boolean> | undefined = undefined
   private readonly desk: TrackDesk
@@ -59,12 +61,14 @@ export class Tracked {
     sinks: readonly string[],
     scope: TrackingScope,
     replay = 0,
+    replayId?: string,
   ) {
     this.desk = desk
     this.event = event
     this.bytes = bytes
     this.scope = scope
     this.replay = replay
+    this.replayId = replayId
     this.sinks = sinks
     this.unanswered = sinks.length
     this.undecided = sinks.length

@@ -18,14 +18,22 @@ export const BREAKER_LINES: Readonly<Record<BreakerMode, LogLine>> = {
 export const PAUSE_LINES: Readonly<Record<PauseReason, LogLine>> = {
   breaker: { what: 'consumer_paused', level: 'warn', message: 'consumer paused: its breaker is open' },
   store: { what: 'consumer_paused', level: 'error', message: 'consumer paused: no store takes its letters' },
+  ledger: { what: 'consumer_paused', level: 'error', message: 'consumer paused: its ledger does not answer' },
   hand: { what: 'consumer_paused', level: 'info', message: 'consumer paused by hand' },
 }
 
 export const LINES = {
   consumerResumed: { what: 'consumer_resumed', level: 'info', message: 'consumer resumed' },
+  stalled: { what: 'subscription_stalled', level: 'error', message: 'the broker holds the consumer up' },
+  recovered: {
+    what: 'subscription_recovered',
+    level: 'info',
+    message: 'the broker serves the consumer again',
+  },
   deadLetter: { what: 'dead_letter', level: 'error', message: 'event failed' },
   poison: { what: 'poison_quarantined', level: 'error', message: 'event quarantined as poison' },
   spillDrained: { what: 'spill_drained', level: 'info', message: 'spilled letters are in their store' },
+  lettersExpired: { what: 'letters_expired', level: 'info', message: 'retention deleted dead letters' },
   healthFailed: { what: 'health_check_failed', level: 'warn', message: 'health check found it sick' },
   healthPassed: { what: 'health_check_passed', level: 'info', message: 'health check found it well' },
   limitAlone: {
@@ -48,6 +56,18 @@ export const GATHERED_LINES = {
     what: 'settlement_failed',
     level: 'warn',
     message: 'broker did not take a settlement; the event comes again',
+  },
+  userFunctionFailed: {
+    what: 'user_function_failed',
+    level: 'error',
+    message: 'a function among the options failed; its fallback was taken',
+  },
+  lateRuns: { what: 'late_runs', level: 'warn', message: 'handler runs on after its timeout' },
+  ledgerFailed: { what: 'ledger_failed', level: 'error', message: 'ledger did not answer' },
+  claimsLost: {
+    what: 'claims_lost',
+    level: 'error',
+    message: 'claim taken by another process while its handler ran; the event may be handled twice',
   },
   noticeFailed: { what: 'notice_failed', level: 'error', message: 'nobody was told of a letter' },
   journalFailed: { what: 'journal_failed', level: 'error', message: 'journal of critical events failed' },

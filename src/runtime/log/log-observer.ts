@@ -77,6 +77,10 @@ class Log {
     },
     consumerPaused: ({ channel, name, why }) => this.#write(PAUSE_LINES[why], { channel, name, why }),
     consumerResumed: ({ channel, name }) => this.#write(LINES.consumerResumed, { channel, name }),
+    subscriptionStalled: ({ channel, name, place, error }) =>
+      this.#write(LINES.stalled, { channel, name, place, ...this.#err(error) }),
+    subscriptionRecovered: ({ channel, name, place }) =>
+      this.#write(LINES.recovered, { channel, name, place }),
     letterSaved: ({ letter, again }) => {
       if (!again) this.#letter(letter)
     },
@@ -86,12 +90,22 @@ class Log {
       this.#gatherings.tell(GATHERED_LINES.spilled, { channel, name })
     },
     spillDrained: ({ count }) => this.#write(LINES.spillDrained, { count }),
+    lettersExpired: ({ store, count, byState }) =>
+      this.#write(LINES.lettersExpired, { store, count, ...byState }),
     poisonQuarantined: ({ by, letter }) =>
       this.#write(LINES.poison, { ...failedEvent(letter, this.#masks), by }),
     letterWriteFailed: ({ channel, name, error }) =>
       this.#gatherings.tell(GATHERED_LINES.letterWriteFailed, { channel, name }, this.#err(error)),
     settlementFailed: ({ channel, name, error }) =>
       this.#gatherings.tell(GATHERED_LINES.settlementFailed, { channel, name }, this.#err(error)),
+    userFunctionFailed: ({ name, function: which, error }) =>
+      this.#gatherings.tell(GATHERED_LINES.userFunctionFailed, { name, function: which }, this.#err(error)),
+    lateRun: ({ channel, name, state }) => {
+      if (state === 'running') this.#gatherings.tell(GATHERED_LINES.lateRuns, { channel, name })
+    },
+    ledgerFailed: ({ channel, name, operation, error }) =>
+      this.#gatherings.tell(GATHERED_LINES.ledgerFailed, { channel, name, operation }, this.#err(error)),
+    claimLost: ({ channel, name }) => this.#gatherings.tell(GATHERED_LINES.claimsLost, { channel, name }),
     noticeFailed: ({ channel, name, error }) =>
       this.#gatherings.tell(GATHERED_LINES.noticeFailed, { channel, name }, this.#err(error)),
     journalFailed: ({ error }) => this.#gatherings.tell(GATHERED_LINES.journalFailed, {}, this.#err(error)),

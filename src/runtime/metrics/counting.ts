@@ -63,6 +63,7 @@ function counted(book: Book): Observer {
   const writeErrors = book.counter('dlq_write_errors_total')
   const replayed = book.counter('dlq_replayed_total')
   const replayFailed = book.counter('dlq_replay_failed_total')
+  const expired = book.counter('dlq_expired_total')
   const outcomes = book.counter('replay_outcomes_total')
   return {
     letterFiltered({ channel }) {
@@ -70,6 +71,9 @@ function counted(book: Book): Observer {
     },
     letterWriteFailed({ channel }) {
       writeErrors.at(channel).value++
+    },
+    lettersExpired({ byState }) {
+      for (const [state, count] of Object.entries(byState)) expired.at(state).value += count
     },
     replaySent({ channel }) {
       replayed.at(channel).value++

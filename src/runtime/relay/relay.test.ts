@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { refused } from '../../../test/support/consumer-world.ts'
 import { memoryBroker, memoryDeadLetters } from '../../adapters/memory/index.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
+import { replayHeaders } from '../../core/event/replay-headers.ts'
 import { PermanentError } from '../../core/failure/signals.ts'
 import { fixed } from '../../core/retry/fixed.ts'
 import type { Sink } from '../../ports/sink.ts'
@@ -94,8 +95,7 @@ describe('a relay', () => {
     const [letter] = (await deadLetters.list()).letters
     expect(letter).toMatchObject({ handler: 'to-there', event: { id: event.id }, cycle: { attemptCount: 1 } })
     line.isDown = false
-    const replay = { 'x-replayed': 'true', 'x-replay-attempt': '1', 'x-replay-handler': 'to-there' }
-    await from.publish([{ ...event, headers: { ...event.headers, ...replay } }])
+    await from.publish([{ ...event, headers: replayHeaders(event, { handler: 'to-there' }) }])
     await clock.advance(0)
     expect(arrived).toEqual([event])
     await here.close()
@@ -184,6 +184,18 @@ describe('a relay', () => {
     await clock.advance(0)
     expect(written).toEqual([good.id])
     expect((await deadLetters.list()).letters.map(({ event }) => event.id)).toEqual([bad.id])
+    await here.close()
+  })
+
+  it('E17: a sink whose answer cannot be understood has not taken the event', async () => {
+    const { from, make, relay, clock, deadLetters } = relayWorld()
+    const sink = { write: async () => ({ rejected: [{ id: 'x', error: 'no' }] }) } as unknown as Sink
+    const here = relay({ to: sink, retry: { attempts: 1 } })
+    await here.start()
+    await from.publish([make.event({ channel: 'orders' })])
+    await clock.advance(0)
+    const failure = { code: 'LAZARET_SINK_ANSWER_INVALID' }
+    expect((await deadLetters.list()).letters).toMatchObject([{ cycle: { failure } }])
     await here.close()
   })
 

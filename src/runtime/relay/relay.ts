@@ -2,6 +2,7 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { withoutReplayHeaders } from '../../core/event/replay-headers.ts'
 import { RETRY_PRESETS } from '../../core/retry/presets.ts'
 import type { Sink } from '../../ports/sink.ts'
+import { rejectedItems } from '../../ports/sink-answer.ts'
 import { type Consumer, consumerThatUses } from '../consumer/consumer.ts'
 import type { HandlerContext } from '../consumer/handler-context.ts'
 import type { Closeable } from '../share.ts'
@@ -17,7 +18,7 @@ import { type HandOver, isBroker, type RelayOptions, resolveRelay } from './rela
 export function createRelay(options: RelayOptions): Consumer {
   const { from, to, toChannel, name, channel } = resolveRelay(options)
   const { from: _from, to: _to, toChannel: _toChannel, ...shared } = options
-  const handOver = handOverTo(to)
+  const handOver = handOverTo(to, name)
   return consumerThatUses(typeof to === 'function' ? [] : [to as Closeable], {
     ...shared,
     retry: { ...RETRY_PRESETS.outbox, ...options.retry },
@@ -36,15 +37,19 @@ function asFirstSent(event: LazaretEvent, channel: string): LazaretEvent {
   return { ...event, channel, headers: withoutReplayHeaders(event.headers) }
 }
 
-function handOverTo(to: RelayOptions['to']): HandOver {
+function handOverTo(to: RelayOptions['to'], name: string): HandOver {
   if (typeof to === 'function') return to
   if (isBroker(to)) return event => to.publish([event])
-  return (event, context) => writeTo(to, event, context)
+  return (event, context) => writeTo(to, name, event, context)
 }
 
 /** One by one: a batch that fails as a whole would cost every event of it an attempt. */
-async function writeTo(sink: Sink, event: LazaretEvent, context: HandlerContext): Promise<void> {
-  const result = await sink.write([event], context)
-  const refused = result?.rejected[0]
+async function writeTo(
+  sink: Sink,
+  name: string,
+  event: LazaretEvent,
+  context: HandlerContext,
+): Promise<void> {
+  const [refused] = rejectedItems(name, await sink.write([event], context), 1)
   if (refused !== undefined) throw refused.error
 }

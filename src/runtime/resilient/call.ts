@@ -1,5 +1,6 @@
 import { classify } from '../../core/failure/classify.ts'
 import { type Failure, saysDependencyIsSick } from '../../core/failure/failure.ts'
+import { isInstance } from '../../core/failure/thrown.ts'
 import { RateLimitedError } from '../../core/limit/errors.ts'
 import { decideRetry } from '../../core/retry/decide.ts'
 import { endStep, quietly, runIn } from '../../ports/following.ts'
@@ -22,6 +23,9 @@ interface Trouble {
   readonly delayMs: number
 }
 
+/** The call has ended: no retry follows. */
+const OVER = -1
+
 /**
  * One call of a protected function. It carries out what core decides and holds no decision of its own:
  *
@@ -40,6 +44,9 @@ export class Call<A extends unknown[], R> implements Deadline {
   private attempt = 0
   /** The number of the attempt whose result is awaited; results of any other come too late and are ignored. */
   private awaited = 0
+  /** The number of the attempt that runs on after its timeout, while a retry waits for its end; OVER when none does any more. */
+  private late = 0
+  private whenLateEnds: (() => void) | undefined = undefined
   private epoch = 0
   private startedAt = 0
   private trouble: Trouble | undefined = undefined
@@ -149,11 +156,24 @@ export class Call<A extends unknown[], R> implements Deadline {
   }
 
   private won(attempt: number, value: R): void {
-    if (attempt !== this.awaited) return
+    if (attempt !== this.awaited) {
+      if (attempt === this.late) this.wonLate(attempt, value)
+      return
+    }
     this.stopWaiting()
-    const { name, breaker, clock, observer } = this.policy
-    breaker?.succeeded(this.epoch)
+    this.policy.breaker?.succeeded(this.epoch)
     if (this.step !== undefined) endStep(this.step)
+    this.succeeded(attempt, value)
+  }
+
+  /** The attempt has been counted as failed, but its work is done: there is nothing left to retry. */
+  private wonLate(attempt: number, value: R): void {
+    this.endLate(OVER)
+    this.succeeded(attempt, value)
+  }
+
+  private succeeded(attempt: number, value: R): void {
+    const { name, clock, observer } = this.policy
     if (observer.callSucceeded)
       observe(observer, 'callSucceeded', {
         name,
@@ -167,7 +187,10 @@ export class Call<A extends unknown[], R> implements Deadline {
   }
 
   private lost(attempt: number, thrown: unknown): void {
-    if (attempt !== this.awaited) return
+    if (attempt !== this.awaited) {
+      if (attempt === this.late) this.endLate(0)
+      return
+    }
     this.stopWaiting()
     this.recover(thrown).catch((reason: unknown) => this.end(reason))
   }
@@ -177,8 +200,35 @@ export class Call<A extends unknown[], R> implements Deadline {
     const { name, timeoutMs = 0 } = this.policy
     const reason = new TimeoutError(name, timeoutMs)
     const { context, attempt } = this
+    this.late = attempt
     this.lost(attempt, reason)
     context?.abort(reason)
+  }
+
+  private endLate(late: number): void {
+    this.late = late
+    this.whenLateEnds?.()
+  }
+
+  /** Waits for an attempt that runs on, at most until so long after its timeout. */
+  private lateEnd(timedOutAt: number): Promise<void> {
+    const { clock, lateMs } = this.policy
+    const { signal } = this
+    return new Promise((resolve, reject) => {
+      const onAbort = () => end(() => reject(signal?.reason))
+      const cancel = clock.schedule(Math.max(0, timedOutAt + lateMs - clock.now()), () => {
+        this.late = 0
+        end(resolve)
+      })
+      const end = (then: () => void) => {
+        cancel()
+        signal?.removeEventListener('abort', onAbort)
+        this.whenLateEnds = undefined
+        then()
+      }
+      this.whenLateEnds = () => end(resolve)
+      signal?.addEventListener('abort', onAbort)
+    })
   }
 
   /** The caller's signal aborted. */
@@ -201,7 +251,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     const now = clock.now()
     const failure = classify(thrown, { rules: this.policy.classify, now })
     if (this.trail !== undefined) this.tell(this.trail, failure, now)
-    if (observer.timedOut && thrown instanceof TimeoutError)
+    if (observer.timedOut && isInstance(thrown, TimeoutError))
       observe(observer, 'timedOut', { name, attempt, timeoutMs: thrown.timeoutMs })
     if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
     breaker?.settle(this.epoch, saysDependencyIsSick(failure) ? 'failure' : 'ignored', now)
@@ -220,8 +270,10 @@ export class Call<A extends unknown[], R> implements Deadline {
     if (observer.retryScheduled)
       observe(observer, 'retryScheduled', { name, attempt: attempt + 1, delayMs, delayFrom })
     await sleep(clock, delayMs, signal)
+    if (this.late > 0) await this.lateEnd(now)
+    if (this.late === OVER) return
     await this.waitForTurn()
-    this.try(clock.now())
+    if (this.late !== OVER) this.try(clock.now())
   }
 
   private tell(trail: Trail, failure: Failure, now: number): void {
@@ -285,6 +337,7 @@ export class Call<A extends unknown[], R> implements Deadline {
   }
 
   private end(reason: unknown): void {
+    this.late = OVER
     this.signal?.removeEventListener('abort', this)
     this.reject(reason)
   }

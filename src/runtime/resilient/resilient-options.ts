@@ -6,7 +6,7 @@ import { callable, flag, milliseconds, optional, text, withDefault } from '../..
 import type { Random } from '../../core/random.ts'
 import { type BudgetOptions, budgetRule } from '../../core/retry/budget.ts'
 import { type RetryOptions, type RetryPolicy, retryRule } from '../../core/retry/policy.ts'
-import { noRetry } from '../../core/retry/presets.ts'
+import { noRetry, RETRY_PRESETS } from '../../core/retry/presets.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { tracingRule } from '../../ports/following.ts'
 import type { Observer } from '../../ports/observer.ts'
@@ -21,7 +21,9 @@ import {
   retryLimitRule,
 } from '../limit-options.ts'
 import { RateLimiter, RetryBudget, RetryLimiter } from '../limiters.ts'
-import { clockRule, liveOr, made, observerRule } from '../option-rules.ts'
+import { clockRule, defaultLateMs, liveOr, made, observerRule } from '../option-rules.ts'
+import { guardRandom, guardRetry, guardRules } from '../user-functions/guards.ts'
+import { UserFaults } from '../user-functions/user-faults.ts'
 
 /** Policies for one function. What is left out is not applied; `{}` applies it with its defaults. */
 export interface ResilientOptions {
@@ -37,6 +39,11 @@ export interface ResilientOptions {
   readonly budget?: BudgetOptions | RetryBudget | undefined
   /** For each attempt; a limit for all of them together is `retry.maxElapsedMs`. */
   readonly timeoutMs?: number | undefined
+  /**
+   * How long a retry waits for an attempt that runs on after its timeout, so that the two do not overlap [the timeout, at least
+   * 1 s]. A late success ends the call. After that the retry starts all the same.
+   */
+  readonly lateMs?: number | undefined
   /** Rules of your own for what an error means, asked before the built-in table. */
   readonly classify?: readonly FailureRule[] | undefined
   /** Adds an AttemptContext behind the function's own arguments. */
@@ -56,6 +63,7 @@ export interface ResilientPolicy {
   readonly retryLimit: RetryLimiter | undefined
   readonly budget: RetryBudget | undefined
   readonly timeoutMs: number | undefined
+  readonly lateMs: number
   readonly lane: DeadlineLane | undefined
   readonly classify: readonly FailureRule[]
   readonly passContext: boolean
@@ -65,6 +73,7 @@ export interface ResilientPolicy {
   readonly tracing: Tracing | undefined
   readonly clock: Clock
   readonly random: Random
+  readonly faults: UserFaults
 }
 
 export const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
@@ -77,6 +86,7 @@ const rules = {
   retryLimit: optional(liveOr(RetryLimiter, retryLimitRule)),
   budget: optional(liveOr(RetryBudget, budgetRule)),
   timeoutMs: optional(milliseconds({ min: 1, max: LONGEST_TIMEOUT_MS })),
+  lateMs: optional(milliseconds({ max: LONGEST_TIMEOUT_MS })),
   classify: withDefault(failureRules, Object.freeze([])),
   passContext: withDefault(flag(), false),
   observer: optional(observerRule),
@@ -89,9 +99,10 @@ export function resolveResilient(input: ResilientOptions, functionName: string):
   const given = resolveOptions('resilient', rules, input)
   const { clock = systemClock, observer = {}, random = systemRandom, retry = noRetry, timeoutMs } = given
   const name = given.name ?? (functionName === '' ? 'call' : functionName)
+  const faults = new UserFaults({ name, clock, observer })
   return {
     name,
-    retry,
+    retry: guardRetry(retry, RETRY_PRESETS.producer.backoff, faults),
     breaker: given.breaker && made(given.breaker, policy => new Breaker(policy, { name, clock, observer })),
     rateLimit:
       given.rateLimit && made(given.rateLimit, policy => new RateLimiter(policy, { name, clock, observer })),
@@ -100,8 +111,9 @@ export function resolveResilient(input: ResilientOptions, functionName: string):
       made(given.retryLimit, policy => new RetryLimiter(policy, { name, clock, observer })),
     budget: given.budget && made(given.budget, policy => new RetryBudget(policy)),
     timeoutMs,
+    lateMs: given.lateMs ?? defaultLateMs(timeoutMs ?? 0),
     lane: timeoutMs === undefined ? undefined : deadlinesOf(clock).lane(timeoutMs),
-    classify: given.classify,
+    classify: guardRules(given.classify, faults),
     passContext: given.passContext,
     readsClock: Boolean(
       given.breaker ||
@@ -115,6 +127,7 @@ export function resolveResilient(input: ResilientOptions, functionName: string):
     observer,
     tracing: given.tracing,
     clock,
-    random,
+    random: guardRandom(random, faults),
+    faults,
   }
 }

@@ -1,5 +1,7 @@
+import type { BreakerMode } from '../../core/breaker/state.ts'
 import type { AttemptContext } from '../attempt-context.ts'
 import type { Breaker } from '../breaker.ts'
+import type { UserFunctionHealth } from '../user-functions/user-faults.ts'
 import { Call } from './call.ts'
 import { type ResilientOptions, resolveResilient } from './resilient-options.ts'
 
@@ -14,6 +16,13 @@ export interface Resilient<A extends unknown[], R> {
   /** The same call, with a way to abort it. */
   run(options: RunOptions, ...args: A): Promise<R>
   readonly breaker: Breaker | undefined
+  health(): ResilientHealth
+}
+
+export interface ResilientHealth {
+  readonly breakerState: BreakerMode | 'off'
+  /** The functions among the options: how often their fallback was taken. */
+  readonly userFunctions: UserFunctionHealth
 }
 
 /**
@@ -43,5 +52,9 @@ export function resilient<A extends unknown[], R>(
   return Object.assign(call, {
     run: ({ signal }: RunOptions, ...args: A) => start(args, signal),
     breaker: policy.breaker,
+    health: () => ({
+      breakerState: policy.breaker?.state.mode ?? ('off' as const),
+      userFunctions: policy.faults.health(),
+    }),
   })
 }

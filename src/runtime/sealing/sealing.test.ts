@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createLetter } from '../../core/dead-letter/create.ts'
+import { encodeLetter, letterFromJson } from '../../core/dead-letter/json.ts'
 import { createEvent } from '../../core/event/event.ts'
 import { plainCodec } from '../../ports/letter-codec.ts'
+import { createFactory } from '../../testing/factories.ts'
 import { createSealing } from './sealing.ts'
 
 const [k1, k2] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
@@ -15,6 +17,26 @@ const event = (payload: unknown, id = 'e1') =>
   )
 const letter = (payload: unknown) =>
   createLetter({ event: event(payload), handler: 'h', reason: 'permanent', at: 9 })
+
+function sealedLetter() {
+  const error = Object.assign(new Error('login with hunter2 refused'), { name: 'LoginError' })
+  const make = createFactory()
+  const secret = make.event({
+    key: 'cust-4711',
+    idempotencyKey: 'idem-77',
+    source: 'from-here',
+    headers: { tenant: 'secret-tenant' },
+    payload: { password: 'hunter2' },
+  })
+  const made = make.letter({ event: secret, error })
+  const failure = { ...made.cycle.failure!, stack: 'LoginError: hunter2\n  at x' }
+  const attempt = make.attempt(1, { failure: { ...failure, fingerprint: failure.fingerprint.id } })
+  const cycle = { ...made.cycle, failure, attempts: [attempt] }
+  const ended = [{ ...cycle, endedAt: 7 }]
+  return letterFromJson(
+    JSON.parse(encodeLetter({ ...made, cycle, endedCycles: ended, detail: { said: 'hunter2' } })),
+  )
+}
 
 /** JSON knows no minus zero: a payload that has one is told as zero, sealed or not. */
 const asJsonTells = fc.jsonValue().map(value => JSON.parse(JSON.stringify(value)) as unknown)
@@ -37,13 +59,44 @@ describe('sealing', () => {
     expect(sealing.letters.encode(letter({ card: '4111111111111111' }))).not.toBe(text)
   })
 
+  it('B13: nothing of key, error, stack, attempts, detail or ended cycles can be read at rest', () => {
+    const original = sealedLetter()
+    const text = sealing.letters.encode(original)
+    expect(text).not.toMatch(/hunter2|cust-4711|idem-77|secret-tenant|from-here/)
+    expect(text).toContain('"name":"LoginError"')
+    expect(sealing.letters.decode(text)).toEqual(original)
+  })
+
+  it('K9: a letter of the earlier form, with its errors in the clear, is read', () => {
+    const original = sealedLetter()
+    const event = JSON.parse(sealing.events.encode(original.event)) as unknown
+    const earlier = JSON.stringify({ ...original, event })
+    expect(earlier).toContain('"sealed":"1.k1.')
+    expect(sealing.letters.decode(earlier)).toEqual(original)
+  })
+
+  it('the content of a letter does not open in the place of another handler’s', () => {
+    const stored = JSON.parse(sealing.letters.encode(sealedLetter())) as { id: string }
+    expect(() => sealing.letters.decode(JSON.stringify({ ...stored, id: 'another' }))).toThrow(
+      'does not open',
+    )
+  })
+
+  it('a text opens to what it was, and one in the clear is read', () => {
+    const texts = sealing.letters.texts!
+    for (const text of ['', 'hunter2', '…\n"x"', 'sealed:1.k1.'])
+      expect(texts.decode(texts.encode(text))).toBe(text)
+    expect(texts.encode('hunter2')).toMatch(/^sealed:1\.k1\./)
+    expect(texts.decode('plain: title')).toBe('plain: title')
+  })
+
   it('a rotated key still reads what the older one wrote, and what was in the clear', () => {
     const old = sealing.letters.encode(letter('old'))
     const clear = plainCodec.letters.encode(letter('clear'))
     const rotated = createSealing({ current: 'k2', keys: { k1, k2 } })
     expect(rotated.letters.decode(old).event.payload).toBe('old')
     expect(rotated.letters.decode(clear).event.payload).toBe('clear')
-    expect(rotated.letters.encode(letter('new'))).toContain('"sealed":"1.k2.')
+    expect(rotated.letters.encode(letter('new'))).toContain('"sealed":"2.k2.')
   })
 
   it('a missing key, a wrong key and a changed text are clear errors', () => {

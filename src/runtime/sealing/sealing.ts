@@ -1,9 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { letterFromJson, letterToJson } from '../../core/dead-letter/json.ts'
+import { type LetterJson, letterFromJson, letterToJson } from '../../core/dead-letter/json.ts'
+import type { Cycle } from '../../core/dead-letter/letter.ts'
 import { type EventJson, eventFromJson, eventToJson } from '../../core/event/json.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import { Faults } from '../../core/options/faults.ts'
-import type { Codec } from '../../ports/letter-codec.ts'
+import type { Codec, TextCodec } from '../../ports/letter-codec.ts'
 
 /** AES-256 keys by id. New writing uses `current`; the others are there to read what was written before. */
 export interface SealingOptions {
@@ -18,31 +19,49 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/
 
-/** What is hidden of an event: its payload and its headers. The rest is needed to find, group and count letters. */
-type Hidden = Pick<EventJson, 'headers'> & { readonly payload?: unknown; readonly payloadBase64?: string }
+/** What is hidden of an event: whatever its producer wrote. The rest is needed to find, group and count letters. */
+interface Hidden {
+  readonly headers: EventJson['headers']
+  readonly payload?: unknown
+  readonly payloadBase64?: string
+}
+
+/** What is hidden of a letter beside that: the texts of errors quote the payload, and keys are taken from it. */
+interface HiddenLetter extends Hidden {
+  readonly key?: string | undefined
+  readonly source?: string | undefined
+  readonly idempotencyKey: string
+  readonly letter: Pick<LetterJson, 'cycle' | 'endedCycles' | 'detail' | 'origin'>
+}
+
+const EVENT_VERSION = '1'
+const LETTER_VERSION = '2'
+const TEXT = /^sealed:1\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9+/=]+)$/
+/** What a text is bound to: it is put in the place of no event's content. */
+const TEXT_BOUND_TO = 'text'
 
 /**
- * Writes payloads and headers sealed (AES-256-GCM), bound to the event they belong to, so that one cannot be put in
- * another's place. What was written in the clear before, or with an older key that is still given, is read as well.
+ * Seals what is written at rest (AES-256-GCM): of events the payload and headers, of letters also the key, the source,
+ * the idempotency key and every text of an error, of what stands beside letters the texts made of those. What is sealed
+ * is bound to the event it belongs to, so that one cannot be put in another's place. What was written in the clear
+ * before, or with an older key that is still given, is read as well.
  */
 export function createSealing(options: SealingOptions): Codec {
   const ring = readKeys(options)
-  const seal = (event: EventJson): EventJson => sealEvent(event, ring)
-  const open = (event: unknown): unknown => openEvent(event, ring)
+  const texts: TextCodec = {
+    encode: text => `sealed:1.${ring.current}.${encrypt(text, TEXT_BOUND_TO, ring)}`,
+    decode: text => openText(text, ring),
+  }
   return {
     letters: {
-      encode: letter => {
-        const json = letterToJson(letter)
-        return JSON.stringify({ ...json, event: seal(json.event) })
-      },
-      decode: text => {
-        const json = JSON.parse(text) as { readonly event?: unknown }
-        return letterFromJson({ ...json, event: open(json.event) })
-      },
+      encode: letter => JSON.stringify(sealLetter(letterToJson(letter), ring)),
+      decode: text => letterFromJson(openLetter(JSON.parse(text), ring)),
+      texts,
     },
     events: {
-      encode: event => JSON.stringify(seal(eventToJson(event))),
-      decode: text => eventFromJson(open(JSON.parse(text))),
+      encode: event => JSON.stringify(sealEvent(eventToJson(event), ring)),
+      decode: text => eventFromJson(openEvent(JSON.parse(text), ring)),
+      texts,
     },
   }
 }
@@ -73,68 +92,153 @@ function readKeys({ current, keys }: SealingOptions): KeyRing {
   return { current, keys: read }
 }
 
-function sealEvent(event: EventJson, { current, keys }: KeyRing): EventJson {
-  const { headers, payload, payloadBase64, ...shown } = event as EventJson & Hidden
-  const hidden: Hidden = { headers, ...(payloadBase64 === undefined ? { payload } : { payloadBase64 }) }
-  const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv(ALGORITHM, keys.get(current)!, nonce, { authTagLength: TAG_BYTES })
-  cipher.setAAD(Buffer.from(event.id))
-  const sealed = Buffer.concat([
-    nonce,
-    cipher.update(JSON.stringify(hidden), 'utf8'),
-    cipher.final(),
-    cipher.getAuthTag(),
-  ])
+function sealEvent(event: EventJson, ring: KeyRing): EventJson {
+  const { hidden, shown } = split(event)
   return {
     ...shown,
     headers: {},
     payload: null,
-    sealed: `1.${current}.${sealed.toString('base64')}`,
+    sealed: seal(EVENT_VERSION, event.id, hidden, ring),
   } as EventJson
 }
 
+function sealLetter(json: LetterJson, ring: KeyRing): unknown {
+  const { event, cycle, endedCycles, detail, origin, ...rest } = json
+  const { hidden, shown } = split(event)
+  const { key, source, idempotencyKey, ...envelope } = shown
+  const all: HiddenLetter = {
+    ...hidden,
+    key,
+    source,
+    idempotencyKey,
+    letter: { cycle, endedCycles, detail, origin },
+  }
+  const sealed = seal(LETTER_VERSION, letterBound(json.id, event.id), all, ring)
+  return {
+    ...rest,
+    event: { ...envelope, idempotencyKey: event.id, headers: {}, payload: null, sealed },
+    origin: { broker: origin.broker },
+    cycle: outline(cycle),
+    endedCycles: endedCycles.map(outline),
+  }
+}
+
+/** Of a cycle what is counted, filtered and grouped by: no text of an error but its name and code. */
+function outline({ failure, ...cycle }: Cycle): Cycle {
+  return {
+    ...cycle,
+    attempts: [],
+    failure: failure && {
+      name: failure.name,
+      message: '',
+      code: failure.code,
+      category: failure.category,
+      fingerprint: { ...failure.fingerprint, basis: '' },
+    },
+  }
+}
+
+function split(event: EventJson): { readonly hidden: Hidden; readonly shown: Omit<EventJson, 'headers'> } {
+  const { headers, payload, payloadBase64, ...shown } = event as EventJson & Hidden
+  return { hidden: { headers, ...(payloadBase64 === undefined ? { payload } : { payloadBase64 }) }, shown }
+}
+
 function openEvent(event: unknown, ring: KeyRing): unknown {
-  if (typeof event !== 'object' || event === null || !('sealed' in event)) return event
-  const {
-    sealed,
-    payload: _,
-    ...shown
-  } = event as { readonly sealed: unknown; readonly id: string; payload?: unknown }
-  const [version, keyId = '', data = ''] = String(sealed).split('.')
-  if (version !== '1')
-    throw new SealError(shown.id, 'is sealed in a way this version does not know; update Lazaret')
+  const sealed = sealedIn(event)
+  if (sealed === undefined) return event
+  if (sealed.version !== EVENT_VERSION) throw unknownVersion(sealed.id)
+  return { ...sealed.shown, ...(open(sealed, ring) as Hidden) }
+}
+
+function openLetter(letter: unknown, ring: KeyRing): unknown {
+  const { id, event } = (letter ?? {}) as { readonly id?: unknown; readonly event?: unknown }
+  const sealed = sealedIn(event)
+  if (sealed?.version !== LETTER_VERSION) return { ...(letter as object), event: openEvent(event, ring) }
+  const { letter: hidden, ...content } = open(sealed, ring, letterBound(id, sealed.id)) as HiddenLetter
+  return { ...(letter as object), ...hidden, event: { ...sealed.shown, ...content } }
+}
+
+interface Sealed {
+  readonly id: string
+  readonly version: string
+  readonly keyId: string
+  readonly data: string
+  /** The event without what is sealed. */
+  readonly shown: object
+}
+
+function sealedIn(event: unknown): Sealed | undefined {
+  if (typeof event !== 'object' || event === null || !('sealed' in event)) return undefined
+  const { sealed, payload: _, ...shown } = event as { sealed: unknown; id: string; payload?: unknown }
+  const [version = '', keyId = '', data = ''] = String(sealed).split('.')
+  return { id: shown.id, version, keyId, data, shown }
+}
+
+function seal(version: string, boundTo: string, hidden: Hidden, ring: KeyRing): string {
+  return `${version}.${ring.current}.${encrypt(JSON.stringify(hidden), boundTo, ring)}`
+}
+
+/** A letter's content fits no other letter, also not that of another handler for the same event. */
+function letterBound(letterId: unknown, eventId: string): string {
+  return `${letterId}\n${eventId}`
+}
+
+function open({ id, keyId, data }: Sealed, ring: KeyRing, boundTo = id): unknown {
+  return JSON.parse(openData(`event ${id}`, boundTo, keyId, data, ring))
+}
+
+/** A text that does not look sealed was written in the clear. */
+function openText(text: string, ring: KeyRing): string {
+  const [, keyId, data] = TEXT.exec(text) ?? []
+  if (keyId === undefined || data === undefined) return text
+  return openData('a text', TEXT_BOUND_TO, keyId, data, ring)
+}
+
+function openData(what: string, boundTo: string, keyId: string, data: string, ring: KeyRing): string {
   const key = ring.keys.get(keyId)
   if (key === undefined)
     throw new SealError(
-      shown.id,
+      what,
       `is sealed with key '${keyId}', which is not among the keys given; add it to sealing.keys`,
     )
   try {
-    return { ...shown, ...(JSON.parse(decrypt(key, Buffer.from(data, 'base64'), shown.id)) as Hidden) }
+    return decrypt(key, Buffer.from(data, 'base64'), boundTo)
   } catch (error) {
     throw new SealError(
-      shown.id,
+      what,
       `does not open with key '${keyId}': the key is another one, or the data was changed`,
       error,
     )
   }
 }
 
-function decrypt(key: Uint8Array, data: Buffer, id: string): string {
+function unknownVersion(id: string): SealError {
+  return new SealError(`event ${id}`, 'is sealed in a way this version does not know; update Lazaret')
+}
+
+function encrypt(text: string, boundTo: string, { current, keys }: KeyRing): string {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv(ALGORITHM, keys.get(current)!, nonce, { authTagLength: TAG_BYTES })
+  cipher.setAAD(Buffer.from(boundTo))
+  const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
+  return Buffer.concat(parts).toString('base64')
+}
+
+function decrypt(key: Uint8Array, data: Buffer, boundTo: string): string {
   const decipher = createDecipheriv(ALGORITHM, key, data.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   })
-  decipher.setAAD(Buffer.from(id))
+  decipher.setAAD(Buffer.from(boundTo))
   decipher.setAuthTag(data.subarray(data.length - TAG_BYTES))
   const text = decipher.update(data.subarray(NONCE_BYTES, data.length - TAG_BYTES))
   return Buffer.concat([text, decipher.final()]).toString('utf8')
 }
 
-/** A sealed event cannot be opened. It is left as it is. */
+/** A sealed event or text cannot be opened. It is left as it is. */
 export class SealError extends LazaretError {
   override readonly name = 'SealError'
 
-  constructor(eventId: string, problem: string, cause?: unknown) {
-    super(`event ${eventId} ${problem}`, { code: 'LAZARET_SEAL_UNOPENED', retryable: false, cause })
+  constructor(what: string, problem: string, cause?: unknown) {
+    super(`${what} ${problem}`, { code: 'LAZARET_SEAL_UNOPENED', retryable: false, cause })
   }
 }

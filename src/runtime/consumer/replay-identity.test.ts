@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest'
+import { refused, consumerWorld as world } from '../../../test/support/consumer-world.ts'
+import { memoryDeadLetters } from '../../adapters/memory/index.ts'
+import { letterId } from '../../core/dead-letter/identity.ts'
+import { replayHeaders } from '../../core/event/replay-headers.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import { createConsumer } from './consumer.ts'
+import { withDeadLetters } from './with-dead-letters.ts'
+
+/** The headers of a replay, as a handler sees and copies them. */
+const COPIED = {
+  'x-replayed': 'true',
+  'x-original-id': 'first',
+  'x-replay-id': 'r1',
+  'x-replay-attempt': '1',
+  'x-letter-id': 'letter-of-first',
+  'x-replay-handler': 'bill',
+}
+
+describe('headers that were copied from a replay', () => {
+  it('B14: a follow-up with the headers of its replayed event is handled', async () => {
+    const shop = world({
+      name: 'bill',
+      handle: async event => {
+        await shop.publish({ id: `${event.id}-shipped`, channel: 'shipping', headers: event.headers })
+      },
+    })
+    const shipped: string[] = []
+    const { broker, clock } = shop
+    const shipping = createConsumer({
+      broker,
+      channel: 'shipping',
+      name: 'ship',
+      clock,
+      handle: async ({ id }) => void shipped.push(id),
+    })
+    await shop.consumer.start()
+    await shipping.start()
+    await shop.publish({ id: 'first', headers: COPIED })
+    await clock.advance(1_000)
+    expect(shipped).toEqual(['first-shipped'])
+    await shipping.close()
+    await shop.consumer.close()
+  })
+
+  it('B14: an event that arrives with them is handled, and fails as what it is', async () => {
+    const shop = world({
+      name: 'ship',
+      retry: { attempts: 1 },
+      handle: async () => {
+        throw refused()
+      },
+    })
+    await shop.consumer.start()
+    await shop.publish({ id: 'second', headers: COPIED })
+    await shop.clock.advance(1_000)
+    expect(await shop.letters()).toMatchObject([
+      { event: { id: 'second' }, replays: 0, cycle: { number: 0 } },
+    ])
+    await shop.consumer.close()
+  })
+
+  it('B14: withDeadLetters runs the handler', async () => {
+    const handled: string[] = []
+    const safe = withDeadLetters(async (message: { readonly id: string }) => handled.push(message.id), {
+      source: 'orders',
+      name: 'mailer',
+      clock: new FakeClock(),
+      deadLetters: memoryDeadLetters(),
+      describe: ({ id }) => ({ id, headers: COPIED }),
+    })
+    await safe({ id: 'second' })
+    expect(handled).toEqual(['second'])
+    await safe.close()
+  })
+})
+
+describe('replay headers that somebody else wrote', () => {
+  const forged = (id: string, replay: Parameters<typeof replayHeaders>[1]) =>
+    replayHeaders({ id, idempotencyKey: id, headers: {} }, replay)
+
+  /** One letter of the event `a` in the state that is asked for. */
+  async function shopWithLetter(state: 'dead' | 'replaying') {
+    const line = { isDown: true }
+    const shop = world({
+      name: 'bill',
+      retry: { attempts: 1 },
+      handle: async ({ id }) => {
+        if (line.isDown) throw refused()
+        shop.handled.push(id)
+      },
+    })
+    await shop.consumer.start()
+    await shop.publish({ id: 'a' })
+    await shop.clock.advance(1_000)
+    const [letter] = await shop.letters()
+    const at = shop.clock.now()
+    if (state === 'replaying')
+      await shop.deadLetters.change(letter!.id, { to: 'replaying', at, replayId: 'r1' })
+    return { shop, line, letter: (await shop.letters())[0]! }
+  }
+
+  it.each([
+    ['dead', 'a', { replayId: 'r1' }],
+    ['dead', 'a', { replayId: 'r1', handler: 'bill' }],
+    ['replaying', 'a', { replayId: 'guessed', handler: 'bill' }],
+    ['replaying', 'a', { handler: 'bill' }],
+    ['replaying', 'a', { replayId: 'r1', handler: 'bill', attempt: 2 }],
+    ['replaying', 'stranger', { replayId: 'r1' }],
+  ] as const)('B14: a %s letter stays so when %s is handled with %o', async (state, id, replay) => {
+    const { shop, line, letter } = await shopWithLetter(state)
+    line.isDown = false
+    const headers = forged(id, { letterId: letter.id, ...replay })
+    await shop.publish({ id, headers })
+    await shop.clock.advance(1_000)
+    expect(shop.handled).toEqual([id])
+    expect(await shop.letters()).toEqual([letter])
+    expect(shop.recorder.of('replayOutcome')).toEqual([])
+    await shop.consumer.close()
+  })
+
+  it.each([
+    ['dead', 99],
+    ['replaying', 1],
+    ['replaying', 99],
+  ] as const)(
+    'B14: a %s letter stays so when its event fails under a forged replay %i',
+    async (state, attempt) => {
+      const { shop, letter } = await shopWithLetter(state)
+      const headers = forged('a', { letterId: letter.id, handler: 'bill', replayId: 'guessed', attempt })
+      await shop.publish({ id: 'a', headers })
+      await shop.clock.advance(1_000)
+      const [after] = await shop.letters()
+      expect(after).toMatchObject({ state, replays: letter.replays, cycle: { number: 0 } })
+      expect(after!.cycle.lastFailedAt).toBeGreaterThan(letter.cycle.lastFailedAt)
+      await shop.consumer.close()
+    },
+  )
+
+  it.each([
+    ['fails', true, 'dead'],
+    ['succeeds', false, 'resolved'],
+  ] as const)(
+    'B14: an earlier replay that comes back and fails leaves the letter to the one under way, which %s',
+    async (_, isDown, state) => {
+      const { shop, line, letter } = await shopWithLetter('replaying')
+      const { deadLetters, clock } = shop
+      await deadLetters.change(letter.id, { to: 'dead', at: clock.now() })
+      await deadLetters.change(letter.id, { to: 'replaying', at: clock.now(), replayId: 'r2' })
+      const sent = { letterId: letter.id, handler: 'bill' }
+      await clock.advance(1_000)
+      await shop.publish({ id: 'a', headers: forged('a', { ...sent, replayId: 'r1', attempt: 1 }) })
+      await clock.advance(1_000)
+      expect(await shop.letters()).toMatchObject([{ state: 'replaying', replays: 2, cycle: { number: 1 } }])
+      line.isDown = isDown
+      await shop.publish({ id: 'a', headers: forged('a', { ...sent, replayId: 'r2', attempt: 2 }) })
+      await clock.advance(1_000)
+      const number = isDown ? 2 : 1
+      expect(await shop.letters()).toMatchObject([{ state, replays: 2, cycle: { number } }])
+      await shop.consumer.close()
+    },
+  )
+
+  it('B14: a forged replay that names the replaying letter of another handler is dead after its failure, not parked', async () => {
+    const { shop, letter } = await shopWithLetter('replaying')
+    const { broker, deadLetters, clock } = shop
+    const ship = createConsumer({
+      broker,
+      channel: 'shipping',
+      name: 'ship',
+      clock,
+      deadLetters,
+      retry: { attempts: 1 },
+      handle: async () => {
+        throw refused()
+      },
+    })
+    await ship.start()
+    const headers = forged('a', { letterId: letter.id, replayId: 'guessed', attempt: 99 })
+    await shop.publish({ id: 'a', channel: 'shipping', headers })
+    await clock.advance(1_000)
+    const id = letterId('shipping', 'ship', { id: 'a' })
+    expect(await deadLetters.get(id)).toMatchObject({ state: 'dead', replays: 0 })
+    expect(await deadLetters.get(letter.id)).toEqual(letter)
+    await ship.close()
+    await shop.consumer.close()
+  })
+
+  it('B14: an event without a letter that claims to be a replay is dead after its failure, not parked', async () => {
+    const { shop } = await shopWithLetter('dead')
+    await shop.publish({ id: 'b', headers: forged('b', { replayId: 'r9', attempt: 99, handler: 'bill' }) })
+    await shop.clock.advance(1_000)
+    const id = letterId('orders', 'bill', { id: 'b' })
+    expect(await shop.deadLetters.get(id)).toMatchObject({ state: 'dead', replays: 0 })
+    await shop.consumer.close()
+  })
+})

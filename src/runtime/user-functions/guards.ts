@@ -1,0 +1,90 @@
+// Puts the documented fallback round functions that a user hands in: docs/policies/user-functions.md lists all of them.
+import { type FailureRule, isErrorClass } from '../../core/failure/failure-rule.ts'
+import { unusable } from '../../core/options/unusable.ts'
+import type { Random } from '../../core/random.ts'
+import { type Backoff, LONGEST_DELAY_MS } from '../../core/retry/backoff.ts'
+import type { CategoryRetry, RetryPolicy } from '../../core/retry/policy.ts'
+import type { UserFunction } from '../../ports/observer.ts'
+import { systemRandom } from '../../ports/system-clock.ts'
+import type { UserFaults } from './user-faults.ts'
+
+/** The middle of every range, for a delay that nobody can draw. */
+export const FALLBACK_CHANCE = 0.5
+
+/** Fallback: the middle of the range. Ids need real chance instead: two processes must not draw the same one. */
+export function guardRandom(
+  random: Random,
+  faults: UserFaults,
+  fallback: Random = () => FALLBACK_CHANCE,
+): Random {
+  if (random === systemRandom) return random
+  return () => {
+    try {
+      const drawn: unknown = random()
+      if (typeof drawn === 'number' && drawn >= 0 && drawn < 1) return drawn
+      throw unusable('random', drawn, 'return a number from 0 up to 1')
+    } catch (error) {
+      faults.report('random', error)
+      return fallback()
+    }
+  }
+}
+
+/** Fallback: the delay of the default backoff. A delay outside 0 to `maxMs` is no fault: core holds it to the cap. */
+export function guardRetry(policy: RetryPolicy, fallback: Backoff, faults: UserFaults): RetryPolicy {
+  const byCategory = Object.fromEntries(
+    Object.entries(policy.byCategory).map(([category, own]) => [category, guarded(own, fallback, faults)]),
+  )
+  return { ...policy, ...guarded(policy, fallback, faults), byCategory }
+}
+
+function guarded({ attempts, backoff }: CategoryRetry, fallback: Backoff, faults: UserFaults): CategoryRetry {
+  return { attempts, backoff: guardBackoff(backoff, fallback, faults) }
+}
+
+function guardBackoff(backoff: Backoff, fallback: Backoff, faults: UserFaults): Backoff {
+  return {
+    kind: backoff.kind,
+    maxMs: Math.min(LONGEST_DELAY_MS, Math.max(backoff.maxMs, 0)),
+    delayMs(retry, previousDelayMs, random) {
+      try {
+        const delayMs: unknown = backoff.delayMs(retry, previousDelayMs, random)
+        if (typeof delayMs === 'number' && !Number.isNaN(delayMs)) return delayMs
+        throw unusable('backoff', delayMs, 'return milliseconds from delayMs')
+      } catch (error) {
+        faults.report('backoff', error)
+        return fallback.delayMs(retry, previousDelayMs, random)
+      }
+    },
+  }
+}
+
+/** Fallback: the rule has no opinion, and the next one is asked. */
+export function guardRules(rules: readonly FailureRule[], faults: UserFaults): readonly FailureRule[] {
+  return rules.map(rule => {
+    const { when } = rule
+    if (typeof when !== 'function' || isErrorClass(when)) return rule
+    return { ...rule, when: guardTest(when as (error: unknown) => boolean, 'classify', false, faults) }
+  })
+}
+
+/** A question with the answer that is taken when the function does not give one. Falsy values count as no. */
+export function guardTest<A extends unknown[]>(
+  ask: (...args: A) => boolean,
+  which: UserFunction,
+  fallback: boolean,
+  faults: UserFaults,
+): (...args: A) => boolean {
+  return (...args) => {
+    try {
+      const answer: unknown = ask(...args)
+      // A promise is truthy: taken at its word, an async function would say yes to everything.
+      if (typeof answer === 'object' && answer !== null)
+        throw unusable(which, answer, 'return true or false, and not a promise of it')
+      return answer === true
+    } catch (error) {
+      faults.report(which, error)
+      return fallback
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { Observer, UserFunction } from '../../ports/observer.ts'
+import { observe } from '../observe.ts'
+import { errorText, observerFaults } from './observer-faults.ts'
+
+/** What `health()` shows of the functions that were handed in as options. */
+export interface UserFunctionHealth {
+  /** Since the start: calls that threw, rejected or answered something unusable, so that the fallback was taken. */
+  readonly failures: number
+  /** The latest of them; of an observer the time is not kept. */
+  readonly last:
+    | { readonly function: UserFunction; readonly error: string; readonly at: number | undefined }
+    | undefined
+}
+
+export interface UserFaultsOwner {
+  /** The handler, sink or function that the options are for. */
+  readonly name: string
+  readonly clock: Clock
+  readonly observer: Observer
+}
+
+/**
+ * Counts and tells what goes wrong in functions that a user hands in. Whoever calls such a function reports its fault
+ * here and goes on with the documented fallback: a fault of an option must not become one of the event.
+ */
+export class UserFaults {
+  readonly #owner: UserFaultsOwner
+  readonly #tell: typeof observe
+  #count = 0
+  #last: UserFunctionHealth['last']
+
+  constructor(owner: UserFaultsOwner, tell: typeof observe = observe) {
+    this.#owner = owner
+    this.#tell = tell
+  }
+
+  /** Never throws. */
+  report(which: UserFunction, error: unknown): void {
+    const { name, clock, observer } = this.#owner
+    this.#count++
+    this.#last = { function: which, error: errorText(error), at: clock.now() }
+    this.#tell(observer, 'userFunctionFailed', { name, function: which, error })
+  }
+
+  health(): UserFunctionHealth {
+    const { count, lastError } = observerFaults(this.#owner.observer)
+    const ofObserver =
+      lastError === undefined
+        ? undefined
+        : ({ function: 'observer', error: lastError, at: undefined } as const)
+    return { failures: this.#count + count, last: this.#last ?? ofObserver }
+  }
+}
