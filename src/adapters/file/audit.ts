@@ -1,9 +1,10 @@
+import { join } from 'node:path'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../ports/audit.ts'
 import { resolveAuditQuery } from '../../ports/audit-query.ts'
-import { cursorFault } from '../../ports/page.ts'
-import type { Door } from './door.ts'
+import { StoreClosedError } from '../../ports/store-errors.ts'
+import { Door } from './door.ts'
 import { decide } from './journal/decide.ts'
-import type { Journal } from './journal/journal.ts'
+import { type Journal, type JournalSettings, openJournal } from './journal/journal.ts'
 import { type JournalRecord, readLine } from './journal/line.ts'
 import { readLines } from './journal/read-lines.ts'
 import type { JournalUser, Place } from './journal/segment-set.ts'
@@ -13,6 +14,21 @@ export const auditUser: JournalUser = {
   apply() {},
   reset() {},
   recall: async () => true,
+}
+
+/** A page of the audit is read from the end of a file, so these are kept small. */
+const AUDIT_ROTATE_BYTES = 1_000_000
+
+export type AuditDoor = Door<{ readonly journal: Journal }>
+
+/** The audit log in the folder `audit` of these settings' folder. It is opened when it is first used. */
+export function auditDoor(settings: JournalSettings): AuditDoor {
+  const own = { ...settings, dir: join(settings.dir, 'audit'), rotateBytes: AUDIT_ROTATE_BYTES }
+  return new Door(
+    async () => ({ journal: await openJournal(own, auditUser) }),
+    ({ journal }) => journal.close(),
+    () => new StoreClosedError(own.dir),
+  )
 }
 
 /** A journal of entries. A page is read from the end of the last file backwards. */
@@ -30,8 +46,7 @@ export class FileAudit implements AuditLog {
   }
 
   async list(query?: AuditQuery): Promise<AuditPage> {
-    const { target, action, limit, cursor } = resolveAuditQuery(query)
-    const behind = cursor === undefined ? LAST : readCursor(cursor)
+    const { target, action, limit, behind = LAST, cursorAt } = resolveAuditQuery(query, readPlace)
     const { journal } = await this.#door.enter()
     await journal.refresh()
     const found: Found[] = []
@@ -51,7 +66,7 @@ export class FileAudit implements AuditLog {
     const hasMore = found.length > limit && last !== undefined
     return {
       entries: shown.map(({ entry }) => entry),
-      cursor: hasMore ? `${last.segment}_${last.offset}` : undefined,
+      cursor: hasMore ? cursorAt(`${last.segment}_${last.offset}`) : undefined,
     }
   }
 }
@@ -72,8 +87,7 @@ async function entriesOf(journal: Journal, segment: number): Promise<Found[]> {
 
 const LAST = { segment: Number.POSITIVE_INFINITY, offset: 0 }
 
-function readCursor(cursor: string): Pick<Place, 'segment' | 'offset'> {
-  const [, segment, offset] = /^(\d+)_(\d+)$/.exec(cursor) ?? []
-  if (segment !== undefined) return { segment: Number(segment), offset: Number(offset) }
-  throw cursorFault(cursor)
+function readPlace(place: string): Pick<Place, 'segment' | 'offset'> | undefined {
+  const [, segment, offset] = /^(\d{1,15})_(\d{1,15})$/.exec(place) ?? []
+  return segment === undefined ? undefined : { segment: Number(segment), offset: Number(offset) }
 }

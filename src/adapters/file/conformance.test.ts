@@ -41,10 +41,10 @@ describe('a spill in files', () => {
 describe('a store in a folder', () => {
   storeConformance({
     test: it,
-    async setup() {
+    async setup({ retention }) {
       const { dir, cleanup } = await freshFolder()
       const clock = new FakeClock()
-      const open = () => fileStore({ dir, clock })
+      const open = () => fileStore({ dir, clock, ...retention?.driven })
       return { store: open(), clock, reopen: async () => open(), beside: async () => open(), cleanup }
     },
     declares: { durable: true },

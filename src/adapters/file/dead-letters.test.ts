@@ -52,29 +52,40 @@ describe('dead letters in files', () => {
     })
   })
 
-  it('E13: cleaning up removes what nothing has happened to for the retention, and what has expired', async () => {
+  it('E13: cleaning up removes decided letters past their retention, and what has expired', async () => {
     await inFolder(async dir => {
       const clock = new FakeClock(NOON)
       const make = createFactory({ clock })
       const store = fileDeadLetters({ dir, clock, retentionMs: 30 * DAY_MS })
-      const [old, touched, expiring] = [
+      const [old, touched, dead, expiring] = [
+        make.letter(),
         make.letter(),
         make.letter(),
         make.letter({ expiresAt: NOON + DAY_MS }),
       ]
-      for (const letter of [old, touched, expiring]) await store.send(letter)
+      for (const letter of [old, touched, dead, expiring]) await store.send(letter)
+      await store.change(old.id, { to: 'discarded', at: clock.now() })
       expect(await store.cleanup()).toBe(0)
       await clock.advance(DAY_MS)
       expect(await store.cleanup()).toBe(1)
       expect(await store.get(expiring.id)).toBeUndefined()
-      await store.change(touched.id, { to: 'parked', at: clock.now() })
+      await store.change(touched.id, { to: 'discarded', at: clock.now() })
       await clock.advance(29 * DAY_MS)
       const young = make.letter()
       await store.send(young)
       expect(await store.cleanup()).toBe(1)
-      expect(idsOf((await store.list()).letters)).toEqual(idsOf([touched, young]))
+      expect(idsOf((await store.list()).letters)).toEqual(idsOf([touched, dead, young]))
       expect(await store.cleanup(NOON + 31 * DAY_MS)).toBe(1)
-      expect(idsOf((await store.list()).letters)).toEqual([young.id])
+      expect(idsOf((await store.list()).letters)).toEqual(idsOf([dead, young]))
+      const told = (await store.audit.list()).entries.map(({ action, detail }) => [
+        action,
+        detail?.['byState'],
+      ])
+      expect(told).toEqual([
+        ['letters.expire', { discarded: 1 }],
+        ['letters.expire', { discarded: 1 }],
+        ['letters.expire', { dead: 1 }],
+      ])
       await store.close()
     })
   })

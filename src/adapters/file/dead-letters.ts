@@ -1,10 +1,12 @@
+import { changeLetter } from '../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { transition } from '../../core/dead-letter/state.ts'
+import { retentionRule } from '../../core/dead-letter/retention.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { integer, optional, text, that, withDefault } from '../../core/options/rules.ts'
+import { integer, optional, text, withDefault } from '../../core/options/rules.ts'
 import type {
   DeadLetterStore,
   LetterChange,
+  LetterCounts,
   LetterFilter,
   LetterPage,
   LetterQuery,
@@ -12,18 +14,25 @@ import type {
   LetterStats,
   TimelineSpan,
 } from '../../ports/dead-letters.ts'
-import { cleanUp } from './cleanup.ts'
+import { sumOf } from '../../ports/expiry.ts'
+import { type AuditDoor, auditDoor, FileAudit } from './audit.ts'
+import { expireLetters } from './cleanup.ts'
 import { type Files, realFiles } from './journal/files.ts'
 import { LogDoor } from './letters/log-door.ts'
 import { listLetters } from './letters/pages.ts'
 import { countLetters, timeLetters } from './letters/stats.ts'
-import { DEFAULT_RETENTION_MS, type JournalOptions, journalRules } from './options.ts'
+import { DEFAULT_RETENTION_MS, type JournalOptions, journalRules, journalSettings } from './options.ts'
 
 export interface FileDeadLettersOptions extends JournalOptions {
   /** Names the store in errors ['file']. */
   readonly name?: string | undefined
-  /** Letters that nothing has happened to for so long are removed by `cleanup` [30 days]. */
+  /** `cleanup` deletes decided letters, resolved or discarded, that were last changed so long ago [30 days]. */
   readonly retentionMs?: number | 'never' | undefined
+  /**
+   * The same for undecided letters: dead, quarantined or parked. Events that nobody dealt with are then deleted
+   * ['never'].
+   */
+  readonly expireUndecidedAfterMs?: number | 'never' | undefined
   /** Letters it takes; one more is refused [as many as fit on the disk]. */
   readonly capacity?: number | undefined
 }
@@ -31,10 +40,8 @@ export interface FileDeadLettersOptions extends JournalOptions {
 export const deadLetterRules = {
   ...journalRules,
   name: withDefault(text(), 'file'),
-  retentionMs: withDefault(
-    that(isRetention, "give milliseconds above 0, or 'never' to keep them for ever"),
-    DEFAULT_RETENTION_MS,
-  ),
+  retentionMs: withDefault(retentionRule, DEFAULT_RETENTION_MS),
+  expireUndecidedAfterMs: withDefault(retentionRule, 'never'),
   capacity: optional(integer({ min: 1 })),
 }
 
@@ -56,10 +63,19 @@ export function fileDeadLetters(options: FileDeadLettersOptions): FileDeadLetter
 export class FileDeadLetters implements DeadLetterStore {
   readonly #options: Resolved<typeof deadLetterRules>
   readonly #door: LogDoor
+  readonly #auditDoor: AuditDoor
+  readonly #audit: FileAudit
 
   constructor(options: Resolved<typeof deadLetterRules>, files: Files = realFiles) {
     this.#options = options
     this.#door = new LogDoor(options.name, options, files, options.capacity)
+    this.#auditDoor = auditDoor(journalSettings(options, files, 'audit'))
+    this.#audit = new FileAudit(this.#auditDoor)
+  }
+
+  /** What was done in this folder: what retention deletes is in it too. */
+  get audit(): FileAudit {
+    return this.#audit
   }
 
   /** For the groups of the same store, which follow from its letters. */
@@ -82,13 +98,8 @@ export class FileDeadLetters implements DeadLetterStore {
     return letter
   }
 
-  async change(id: string, { from, to, at, replayId }: LetterChange): Promise<DeadLetter | undefined> {
-    return await this.#door.write(log =>
-      log.change(id, letter => {
-        if (from !== undefined && letter.state !== from) return undefined
-        return transition(letter, to, at, replayId)
-      }),
-    )
+  async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
+    return await this.#door.write(log => log.change(id, letter => changeLetter(letter, change)))
   }
 
   async delete(id: string, seen?: LetterSeen): Promise<boolean> {
@@ -108,14 +119,14 @@ export class FileDeadLetters implements DeadLetterStore {
     return await timeLetters(log, filter, span)
   }
 
-  /**
-   * Removes letters that have expired or outlived the retention, and gives their space back. Answers how many went. It
-   * does nothing by itself: call it on a schedule.
-   */
+  /** As `expire`, and answers how many went in all. It does nothing by itself: call it on a schedule. */
   async cleanup(now: number = this.#options.clock.now()): Promise<number> {
-    const { retentionMs } = this.#options
-    const opened = await this.#door.read()
-    return await cleanUp(opened, now, retentionMs === 'never' ? Number.POSITIVE_INFINITY : retentionMs)
+    return sumOf(await this.expire(now))
+  }
+
+  /** Deletes letters that are past their retention, says so in the audit, and gives their space back. */
+  async expire(now: number): Promise<LetterCounts> {
+    return await expireLetters(await this.#door.read(), this.#audit, this.#options, now)
   }
 
   async usage(): Promise<FileUsage> {
@@ -127,9 +138,6 @@ export class FileDeadLetters implements DeadLetterStore {
 
   async close(): Promise<void> {
     await this.#door.close()
+    await this.#auditDoor.close()
   }
-}
-
-function isRetention(value: unknown): value is number | 'never' {
-  return value === 'never' || (typeof value === 'number' && Number.isFinite(value) && value > 0)
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Resolved } from '../../core/options/resolve.ts'
-import { callable, derived, integer, text, that, withDefault } from '../../core/options/rules.ts'
+import { derived, integer, listener, text, that, withDefault } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { clockRule, randomRule } from '../../ports/clock-rules.ts'
@@ -34,7 +34,7 @@ export const journalRules = {
   dir: derived(text(), dir => resolve(dir)),
   rotateBytes: withDefault(integer({ min: 1, max: MOST_ROTATE_BYTES }), DEFAULT_ROTATE_BYTES),
   codec: withDefault(that(isCodec, 'give what createSealing() returns'), plainCodec),
-  onDamage: withDefault(callable<(damage: Damage) => void>(), () => {}),
+  onDamage: withDefault(listener<(damage: Damage) => void>(), () => {}),
   clock: clockRule,
   random: randomRule,
 }

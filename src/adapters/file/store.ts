@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { resolveOptions } from '../../core/options/resolve.ts'
+import { sealedReplays } from '../../ports/sealed-replays.ts'
 import type { Store } from '../../ports/store.ts'
 import { StoreClosedError } from '../../ports/store-errors.ts'
-import { auditUser, FileAudit } from './audit.ts'
 import { deadLetterRules, FileDeadLetters, type FileDeadLettersOptions } from './dead-letters.ts'
 import { Door } from './door.ts'
 import { FileGroups } from './groups/groups.ts'
@@ -16,9 +16,6 @@ import { FileReplays } from './replays/replays.ts'
 import { FileSnapshots } from './snapshots/snapshots.ts'
 
 export type FileStoreOptions = FileDeadLettersOptions
-
-/** A page of the audit is read from the end of a file, so these are kept small. */
-const AUDIT_ROTATE_BYTES = 1_000_000
 
 export interface FileStore extends Store {
   readonly deadLetters: FileDeadLetters
@@ -43,20 +40,17 @@ export function fileStore(options: FileStoreOptions): FileStore {
     const book = new ReplayBook()
     return { book, journal: await openJournal(settings, book) }
   })
-  const audit = partDoor({ ...partOf('audit'), rotateBytes: AUDIT_ROTATE_BYTES }, async settings => {
-    return { journal: await openJournal(settings, auditUser) }
-  })
   const items = new ItemShelf(partOf('replays'))
   const snapshots = new FileSnapshots(partOf('snapshots'))
   return {
     url: `file:${dir}`,
     deadLetters,
     groups: new FileGroups(deadLetters.door, triage, clock),
-    replays: new FileReplays(replays, items, clock),
-    audit: new FileAudit(audit),
+    replays: sealedReplays(new FileReplays(replays, items, clock), resolved.codec.letters.texts),
+    audit: deadLetters.audit,
     snapshots,
     async close() {
-      for (const part of [deadLetters, triage, items, replays, audit, snapshots]) await part.close()
+      for (const part of [deadLetters, triage, items, replays, snapshots]) await part.close()
     },
   }
 }

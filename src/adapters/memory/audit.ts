@@ -10,14 +10,21 @@ export class MemoryAudit implements AuditLog {
   }
 
   async list(query?: AuditQuery): Promise<AuditPage> {
-    const { target, action, limit, cursor } = resolveAuditQuery(query)
+    const { target, action, limit, behind, cursorAt } = resolveAuditQuery(query, place =>
+      this.#readPlace(place),
+    )
     const entries: AuditEntry[] = []
-    let place = cursor === undefined ? this.#entries.length : readEntryNumber(cursor)
+    let place = behind ?? this.#entries.length
     while (place > 0 && entries.length < limit) {
       const entry = this.#entries[--place]!
       if ((target ?? entry.target) === entry.target && (action ?? entry.action) === entry.action)
         entries.push(entry)
     }
-    return { entries, cursor: place > 0 ? String(place) : undefined }
+    return { entries, cursor: place > 0 ? cursorAt(place) : undefined }
+  }
+
+  #readPlace(text: string): number | undefined {
+    const place = readEntryNumber(text)
+    return place !== undefined && place <= this.#entries.length ? place : undefined
   }
 }

@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
+import { withoutForeignReplay } from '../../core/event/replay-headers.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { integer, oneOf, text, withDefault } from '../../core/options/rules.ts'
 import type {
@@ -83,7 +84,7 @@ export class MemoryBroker implements Broker {
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
     this.#requireOpen()
-    for (const event of events) this.#channel(event.channel).add(event)
+    for (const event of events) this.#channel(event.channel).add(withoutForeignReplay(event))
   }
 
   /** What another program could have sent: a message that is no event. */

@@ -1,5 +1,5 @@
 import type { DeadLetter, Origin } from '../../core/dead-letter/letter.ts'
-import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import { replayOf } from '../../core/event/replay-headers.ts'
 import { OptionsError } from '../../core/options/faults.ts'
 import type { SubscribeOptions } from '../../ports/broker.ts'
 import { BrokerFullError } from '../../ports/broker-errors.ts'
@@ -15,6 +15,8 @@ export class Channel {
   readonly #clock: Clock
   readonly #origin: Origin
   readonly #queues = new Map<string, HandlerQueue>()
+  /** Replays for handlers that have never subscribed. */
+  readonly #awaiting = new Map<string, Message[]>()
   #backlog: Message[] = []
 
   constructor(broker: string, name: string, capacity: number, clock: Clock) {
@@ -36,9 +38,8 @@ export class Channel {
 
   add(message: Message): void {
     this.#requireRoom()
-    const target = 'id' in message ? message.headers[REPLAY_HEADERS.handler] : undefined
-    const alone = target === undefined ? undefined : this.#queues.get(target)
-    if (alone !== undefined) alone.add(message)
+    const target = 'id' in message ? replayOf(message)?.handler : undefined
+    if (target !== undefined) this.#addFor(target, message)
     else if (this.#queues.size === 0) this.#backlog.push(message)
     else for (const queue of this.#queues.values()) queue.add(message)
   }
@@ -52,17 +53,28 @@ export class Channel {
   }
 
   depth(handler: string): number {
-    return this.#queues.get(handler)?.size ?? this.#backlog.length
+    return (
+      this.#queues.get(handler)?.size ?? this.#backlog.length + (this.#awaiting.get(handler)?.length ?? 0)
+    )
   }
 
   *letters(): Iterable<DeadLetter> {
     for (const queue of this.#queues.values()) yield* queue.letters.values()
   }
 
+  /** A replay is for the handler that failed. The others would take it for an event that is not dead for them. */
+  #addFor(handler: string, replay: Message): void {
+    const queue = this.#queues.get(handler)
+    if (queue !== undefined) queue.add(replay)
+    else this.#awaiting.set(handler, [...(this.#awaiting.get(handler) ?? []), replay])
+  }
+
   #open(handler: string, ordering: 'none' | 'by-key'): HandlerQueue {
     const queue = new HandlerQueue(this.#name, this.#origin, ordering, this.#clock)
     for (const message of this.#backlog) queue.add(message)
     this.#backlog = []
+    for (const message of this.#awaiting.get(handler) ?? []) queue.add(message)
+    this.#awaiting.delete(handler)
     this.#queues.set(handler, queue)
     return queue
   }
@@ -70,6 +82,7 @@ export class Channel {
   /** Letters kept here take room as well. They are never refused: publishing stops first. */
   #requireRoom(): void {
     let fullest = this.#backlog.length
+    for (const { length } of this.#awaiting.values()) fullest = Math.max(fullest, length)
     for (const { size, letters } of this.#queues.values()) fullest = Math.max(fullest, size + letters.size)
     if (fullest >= this.#capacity) throw new BrokerFullError(this.#broker, this.#name, this.#capacity)
   }

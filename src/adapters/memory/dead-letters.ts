@@ -1,6 +1,10 @@
+import { changeLetter } from '../../core/dead-letter/change.ts'
+import { encodeLetter } from '../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../core/dead-letter/merge.ts'
-import { transition } from '../../core/dead-letter/state.ts'
+import { WIDEST_EVENT_LIMITS } from '../../core/event/limits.ts'
+import { isSurelyRight } from '../../core/event/payload-size.ts'
+import { isBytes } from '../../core/event/plain.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { integer, text, withDefault } from '../../core/options/rules.ts'
 import { DeadLettersClosedError, DeadLettersFullError } from '../../ports/dead-letter-errors.ts'
@@ -24,6 +28,13 @@ import {
 } from '../../ports/letter-query.ts'
 import { resolveTimeline, Timeline } from '../../ports/letter-timeline.ts'
 import { statsOf } from './letter-stats.ts'
+
+/** What every other store refuses is refused here too, or a test would find out in production. */
+function requireStorable(letter: DeadLetter): void {
+  const { payload } = letter.event
+  const { maxDepth, maxPayloadBytes } = WIDEST_EVENT_LIMITS
+  if (!isBytes(payload) && !isSurelyRight(payload, maxDepth, maxPayloadBytes)) encodeLetter(letter)
+}
 
 export const DEFAULT_LETTER_CAPACITY = 100_000
 
@@ -65,6 +76,7 @@ export class MemoryDeadLetters implements DeadLetterStore {
     if (existing === undefined && this.#letters.size >= this.#capacity) {
       throw new DeadLettersFullError(this.#name, this.#capacity)
     }
+    requireStorable(letter)
     this.#letters.set(letter.id, mergeLetter(existing, letter))
   }
 
@@ -85,12 +97,11 @@ export class MemoryDeadLetters implements DeadLetterStore {
     return this.#letters.get(id)
   }
 
-  async change(id: string, { from, to, at, replayId }: LetterChange): Promise<DeadLetter | undefined> {
+  async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
     this.#requireOpen()
     const letter = this.#letters.get(id)
-    if (letter === undefined || (from !== undefined && letter.state !== from)) return undefined
-    const changed = transition(letter, to, at, replayId)
-    this.#letters.set(id, changed)
+    const changed = letter && changeLetter(letter, change)
+    if (changed !== undefined) this.#letters.set(id, changed)
     return changed
   }
 

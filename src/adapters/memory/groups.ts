@@ -37,7 +37,7 @@ export class MemoryGroups implements Groups {
     const last = page.at(-1)
     return {
       groups: page,
-      cursor: last !== undefined && limit < groups.length ? groupCursor(last) : undefined,
+      cursor: last !== undefined && limit < groups.length ? groupCursor(last, query ?? {}) : undefined,
     }
   }
 

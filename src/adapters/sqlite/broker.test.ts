@@ -1,7 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { KeptSqliteFile } from '../../../test/support/sqlite-file.ts'
-import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { replayHeaders } from '../../core/event/replay-headers.ts'
 import type { Delivery, SubscribeOptions } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Inbox, idOf } from '../../testing/conformance/broker/world.ts'
@@ -52,12 +53,19 @@ async function beats(count: number, ...processes: readonly SqliteStore[]): Promi
   }
 }
 
+/** What is due by now, without letting time pass. */
+async function dueNow(of: SqliteStore, inbox: Inbox): Promise<Delivery> {
+  await of.broker.letGo('nobody', 'nothing')
+  expect(inbox.waiting).toBe(1)
+  return inbox.next()
+}
+
 function letterOf({ content }: Delivery, channel: string) {
   return make.letter({ event: content as never, channel })
 }
 
 describe('sqlite broker', () => {
-  it('E10: a letter that only the broker keeps is resolved when its event is handled after all', async () => {
+  it('E10, B14: a letter that only the broker keeps is resolved when its replay is handled, and by nothing else', async () => {
     const channel = uniqueName('orders')
     const inbox = await subscribe(store, channel)
     const event = make.event({ channel })
@@ -66,9 +74,17 @@ describe('sqlite broker', () => {
     const letter = letterOf(delivery, channel)
     await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: false })
     expect((await store.deadLetters.get(letter.id))?.state).toBe('dead')
-    await store.broker.publish([event])
-    await inbox.done(await inbox.next())
-    expect((await store.deadLetters.get(letter.id))?.state).toBe('resolved')
+    await store.deadLetters.change(letter.id, { to: 'replaying', at: clock.now(), replayId: 'replay-1' })
+    const stateAfter = async (again: LazaretEvent) => {
+      await store.broker.publish([again])
+      await inbox.done(await inbox.next())
+      return (await store.deadLetters.get(letter.id))?.state
+    }
+    expect(await stateAfter(event)).toBe('replaying')
+    const forged = replayHeaders(event, { letterId: letter.id, replayId: 'replay-2', handler: 'bill' })
+    expect(await stateAfter({ ...event, headers: forged })).toBe('replaying')
+    const headers = replayHeaders(event, { letterId: letter.id, replayId: 'replay-1', handler: 'bill' })
+    expect(await stateAfter({ ...event, headers })).toBe('resolved')
     await inbox.subscription.close()
   })
 
@@ -84,7 +100,7 @@ describe('sqlite broker', () => {
       const letter = letterOf(failed, channel)
       await inbox.subscription.settle(failed, { outcome: 'dead', letter, saved: false })
       await store.deadLetters.change(letter.id, { to: 'replaying', at: clock.now(), replayId: 'replay-1' })
-      const headers = { [REPLAY_HEADERS.letterId]: letter.id, [REPLAY_HEADERS.replayId]: 'replay-1' }
+      const headers = replayHeaders(event!, { letterId: letter.id, replayId: 'replay-1' })
       await store.broker.publish([{ ...event!, channel: other, headers }])
       const redirected = await there.next()
       if (end === 'resolved') await there.done(redirected)
@@ -122,19 +138,18 @@ describe('sqlite broker', () => {
   it('K8: a replay that is sent again while it is on its way changes nothing; its next attempt is another', async () => {
     const channel = uniqueName('orders')
     const inbox = await subscribe(store, channel)
-    const replayOf = (attempt: string) =>
-      make.event({
-        id: 'event-1',
-        channel,
-        headers: { [REPLAY_HEADERS.replayId]: 'replay-1', [REPLAY_HEADERS.replayAttempt]: attempt },
-      })
-    await store.broker.publish([replayOf('1')])
-    await store.broker.publish([replayOf('1')])
+    const event = make.event({ id: 'event-1', channel })
+    const replayOf = (attempt: number) => ({
+      ...event,
+      headers: replayHeaders(event, { replayId: 'replay-1', attempt }),
+    })
+    await store.broker.publish([replayOf(1)])
+    await store.broker.publish([replayOf(1)])
     const delivery = await inbox.next()
     await inbox.assertEmpty('it came twice')
-    await store.broker.publish([replayOf('2')])
+    await store.broker.publish([replayOf(2)])
     await inbox.done(delivery, await inbox.next())
-    await store.broker.publish([replayOf('1')])
+    await store.broker.publish([replayOf(1)])
     await inbox.done(await inbox.next())
     await inbox.subscription.close()
   })
@@ -241,6 +256,56 @@ describe('sqlite broker', () => {
     await there.done(delivery)
     await watching.subscription.close()
     await process.close()
+  })
+
+  it('B3: a retry comes when it is due, though the wall clock is set back meanwhile', async () => {
+    const channel = uniqueName('orders')
+    const inbox = await subscribe(store, channel)
+    await store.broker.publish(make.events(2, { channel }))
+    for (const waitMs of [5_000, 3_600_000]) {
+      const notBefore = clock.now() + waitMs
+      await inbox.subscription.settle(await inbox.next(), { outcome: 'retry', notBefore, ended: [] })
+    }
+    clock.jump(-10 * 60_000)
+    await clock.advance(4_900)
+    await inbox.assertEmpty('a retry came before its time')
+    await clock.advance(200)
+    await inbox.done(await dueNow(store, inbox))
+    await clock.advance(3_600_000 - 5_200)
+    await inbox.assertEmpty('a retry came before its time')
+    await clock.advance(200)
+    await inbox.done(await dueNow(store, inbox))
+    await inbox.subscription.close()
+  })
+
+  it('B3: a retry waits no longer than it was to, though the clock was set back before a restart', async () => {
+    const channel = uniqueName('orders')
+    const before = otherProcess()
+    const inbox = await subscribe(before, channel)
+    await before.broker.publish(make.events(1, { channel }))
+    const notBefore = clock.now() + 5_000
+    await inbox.subscription.settle(await inbox.next(), { outcome: 'retry', notBefore, ended: [] })
+    await before.close()
+    clock.jump(-10 * 60_000)
+    const after = otherProcess()
+    const again = await subscribe(after, channel)
+    await clock.advance(4_900)
+    await again.assertEmpty('a retry came before its time')
+    await clock.advance(200)
+    await again.done(await dueNow(after, again))
+    await after.close()
+  })
+
+  it('S8: a claim whose process died is free when its lease is over, though the clock was set back', async () => {
+    const key = uniqueName('key')
+    expect(await store.ledger.claim('bill', key, 60_000)).toMatchObject({ kind: 'claimed' })
+    clock.jump(-10 * 60_000)
+    const busy = await store.ledger.claim('bill', key, 1_000)
+    expect(busy).toEqual({ kind: 'busy', until: clock.now() + 60_000 })
+    await clock.advance(59_000)
+    expect(await store.ledger.claim('bill', key, 1_000)).toMatchObject({ kind: 'busy' })
+    await clock.advance(1_001)
+    expect(await store.ledger.claim('bill', key, 1_000)).toMatchObject({ kind: 'claimed' })
   })
 
   it('E21: a delivery whose start could not be written down comes again', async () => {

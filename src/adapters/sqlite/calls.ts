@@ -36,9 +36,9 @@ export interface FoundLetter {
  */
 export type SendAnswer = undefined | 'full' | 'group' | 'gone' | FoundLetter
 
-/** Five to an event: channel, id, key or null, body, and which replay sent it, or null. */
+/** Six to an event: channel, id, key or null, body, and of a replay: which sending it is, or null, and whom it is for, or null. */
 export type EventRows = readonly (string | null)[]
-export const EVENT_STRIDE = 5
+export const EVENT_STRIDE = 6
 
 /** Three to an item: position, status, JSON of all of it. */
 export type ItemRows = readonly (number | string)[]
@@ -187,6 +187,8 @@ export interface ReadCalls {
 /** Requests; none of them means that the thread shall end. */
 export interface Batch {
   readonly now: number
+  /** The same moment by a clock that nobody sets: what waits for its time goes by this one. */
+  readonly steadyNow: number
   readonly names: readonly string[]
   readonly args: readonly (readonly unknown[])[]
 }

@@ -1,4 +1,6 @@
 import { Door } from '../../ports/door.ts'
+import { openGroups } from '../../ports/sealed-groups.ts'
+import { sealedReplays } from '../../ports/sealed-replays.ts'
 import type { Store } from '../../ports/store.ts'
 import { SqliteAudit } from './client/audit.ts'
 import { SqliteBroker } from './client/broker.ts'
@@ -44,8 +46,8 @@ export function openSqlite(options: SqliteOptions): SqliteStore {
     broker,
     ledger,
     journal,
-    groups: new SqliteGroups(connection, door),
-    replays: new SqliteReplays(connection, door),
+    groups: openGroups(new SqliteGroups(connection, door), settings.codec.letters.texts),
+    replays: sealedReplays(new SqliteReplays(connection, door), settings.codec.letters.texts),
     audit: new SqliteAudit(connection, door),
     snapshots: new SqliteSnapshots(connection, door),
     async ready() {

@@ -48,7 +48,7 @@ export class FileGroups implements Groups {
     const last = shown.at(-1)
     return {
       groups: shown,
-      cursor: groups.length > limit && last !== undefined ? groupCursor(last) : undefined,
+      cursor: groups.length > limit && last !== undefined ? groupCursor(last, query ?? {}) : undefined,
     }
   }
 

@@ -31,7 +31,12 @@ export interface Files {
   mark(path: string): Promise<string>
 }
 
-const open = promisify(fs.open)
+/** Payloads are in them, so nobody but their owner may look. What is there already keeps the mode it has. */
+const FILE_MODE = 0o600
+const FOLDER_MODE = 0o700
+
+const openFile = promisify(fs.open)
+const open = (path: string, flags: number | string) => openFile(path, flags, FILE_MODE)
 const read = promisify(fs.read)
 const write = promisify(fs.write)
 const fstat = promisify(fs.fstat)
@@ -74,7 +79,7 @@ export const realFiles: Files = {
   link: fs.promises.link,
   rename: fs.promises.rename,
   remove: fs.promises.unlink,
-  makeFolder: path => fs.promises.mkdir(path, { recursive: true }),
+  makeFolder: path => fs.promises.mkdir(path, { recursive: true, mode: FOLDER_MODE }),
   removeFolder: fs.promises.rmdir,
   list: async path => (await unless('ENOENT', () => fs.promises.readdir(path))) ?? [],
   async mark(path) {

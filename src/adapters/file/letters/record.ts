@@ -30,8 +30,8 @@ export function letterOf({ text }: JournalRecord, codec: LetterCodec): DeadLette
 }
 
 /**
- * The letter as far as it can be seen without a key: whatever a codec hides is an event's payload and headers, which
- * neither the index nor a search looks at. Only a text that is no letter at all to the eye is decoded.
+ * The letter as far as it can be seen without a key: a codec hides texts, which the index does not look at. Only a text
+ * that is no letter at all to the eye is decoded.
  */
 export function glanceAt(record: JournalRecord, codec: LetterCodec): DeadLetter {
   const seen: unknown = JSON.parse(record.text)

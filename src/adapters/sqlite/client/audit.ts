@@ -20,13 +20,12 @@ export class SqliteAudit implements AuditLog {
 
   async list(query?: AuditQuery): Promise<AuditPage> {
     this.#door.requireOpen()
-    const { limit, cursor, ...wanted } = resolveAuditQuery(query)
-    const before = cursor === undefined ? undefined : readEntryNumber(cursor)
+    const { limit, behind: before, cursorAt, ...wanted } = resolveAuditQuery(query, readEntryNumber)
     const rows = await this.#connection.read('listAudit', wanted, limit + 1, before)
     const shown = rows.slice(0, limit)
     return {
       entries: shown.map(entryOf),
-      cursor: rows.length > limit ? String(shown.at(-1)?.seq) : undefined,
+      cursor: rows.length > limit ? cursorAt(shown.at(-1)!.seq) : undefined,
     }
   }
 }

@@ -76,6 +76,7 @@ export class SqliteBroker implements Broker, Counter {
     this.#settler = new Settler(connection, codec.letters)
     this.#rounds = new Rounds({
       clock,
+      steadyNow: connection.steadyNow,
       minPollMs: Math.min(MIN_POLL_MS, maxPollMs),
       maxPollMs,
       beatMs: leaseMs / 3,

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Clock } from '../../../ports/clock.ts'
+import { type Clock, steadyTime } from '../../../ports/clock.ts'
 import { type Answer, DELIVERY_STRIDE, type ReadCalls, type WriteCalls } from '../calls.ts'
 import { Thread } from './thread.ts'
 
@@ -27,6 +27,8 @@ export type DeliveryRow = readonly [
  */
 export class Connection {
   readonly options: ConnectionOptions
+  /** What retries wait by. */
+  readonly steadyNow: () => number
   readonly writer: Thread<WriteCalls>
   readonly #reader: Thread<ReadCalls>
   readonly #deliver = new Map<number, (row: DeliveryRow) => void>()
@@ -37,7 +39,9 @@ export class Connection {
   constructor(options: ConnectionOptions) {
     const { path, clock, busyTimeoutMs } = options
     this.options = options
-    this.writer = new Thread({ path, role: 'write', busyTimeoutMs }, clock, answer => this.#listen(answer))
+    this.steadyNow = steadyTime(clock)
+    const write = { path, role: 'write', busyTimeoutMs } as const
+    this.writer = new Thread(write, clock, this.steadyNow, answer => this.#listen(answer))
     this.#reader = new Thread({ path, role: 'read', busyTimeoutMs }, clock)
   }
 

@@ -1,5 +1,5 @@
+import { changeLetter } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { transition } from '../../../core/dead-letter/state.ts'
 import { DeadLettersClosedError, DeadLettersFullError } from '../../../ports/dead-letter-errors.ts'
 import type {
   DeadLetterStore,
@@ -71,13 +71,12 @@ export class SqliteDeadLetters implements DeadLetterStore {
     return found && this.#settings.codec.decode(found.body)
   }
 
-  async change(id: string, { to, at, from, replayId }: LetterChange): Promise<DeadLetter | undefined> {
+  async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
     this.#requireOpen()
     for (let found = await this.#connection.read('getLetter', id); found !== undefined; ) {
       const letter = this.#settings.codec.decode(found.body)
-      if (from !== undefined && letter.state !== from) return undefined
-      const changed = transition(letter, to, at, replayId)
-      if (changed === letter) return letter
+      const changed = changeLetter(letter, change)
+      if (changed === undefined || changed === letter) return changed
       const answer = await this.#saver.replace(changed, found.revision, this.#put)
       if (answer === undefined) return changed
       // Somebody else was faster: it is looked at again as it is now, if it is still there.

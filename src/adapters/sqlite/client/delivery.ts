@@ -1,9 +1,10 @@
 import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../core/dead-letter/caps.ts'
+import { type DeliveredReplay, deliveredReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { redirectedFrom } from '../../../core/event/replay-headers.ts'
 import type { Delivery, Undecodable } from '../../../ports/broker.ts'
-import type { EventCodec } from '../../../ports/letter-codec.ts'
+import type { EventCodec, TextCodec } from '../../../ports/letter-codec.ts'
+import { attemptsAtRest, readAttempts } from '../../../ports/sealed-attempts.ts'
 import type { OpenDelivery } from '../calls.ts'
 import type { DeliveryRow } from './connection.ts'
 
@@ -21,11 +22,12 @@ export class SqliteDelivery implements Delivery {
   readonly at: OpenDelivery
   /** The letter that the broker keeps of its event. */
   readonly letterId: string | undefined
-  /** The letter of another channel that a replay has redirected here. */
-  readonly redirectedFrom: string | undefined
+  /** What its event claims to be. */
+  readonly replay: DeliveredReplay | undefined
   /** Attempts that were begun here and have not ended. */
   #running = 0
   #historyNow: readonly AttemptRecord[]
+  readonly #texts: TextCodec | undefined
 
   constructor(origin: Origin, channel: string, row: DeliveryRow, codec: EventCodec) {
     const [subscription, owner, place, body, started, ended, history, letterId] = row
@@ -33,12 +35,13 @@ export class SqliteDelivery implements Delivery {
     this.content = read(body, codec)
     this.started = started
     this.ended = ended
-    this.history = history === null ? NO_ATTEMPTS : readHistory(history)
+    this.history = history === null ? NO_ATTEMPTS : readAttempts(JSON.parse(history), codec.texts)
     this.origin = origin
     this.at = [subscription, owner, place]
     this.letterId = letterId ?? undefined
-    this.redirectedFrom = 'raw' in this.content ? undefined : redirectedFrom(this.content.headers)
+    this.replay = deliveredReplay(this.content)
     this.#historyNow = this.history
+    this.#texts = codec.texts
   }
 
   /** 1 when the last attempt that was begun here has not ended. */
@@ -55,7 +58,7 @@ export class SqliteDelivery implements Delivery {
     if (ended.length === 0) return null
     this.#running -= ended.length
     this.#historyNow = keepFirstAndLatest([...this.#historyNow, ...ended], DEFAULT_MAX_ATTEMPTS_KEPT)
-    return JSON.stringify(this.#historyNow)
+    return JSON.stringify(attemptsAtRest(this.#historyNow, this.#texts))
   }
 }
 
@@ -68,16 +71,4 @@ function read(body: string | Uint8Array, codec: EventCodec): LazaretEvent | Unde
     const problem = error instanceof Error ? error.message : String(error)
     return { raw: new TextEncoder().encode(body), problem }
   }
-}
-
-/** An attempt has all of its fields, unset ones as undefined, which JSON leaves out. */
-function readHistory(text: string): readonly AttemptRecord[] {
-  const attempts: readonly AttemptRecord[] = JSON.parse(text)
-  return attempts.map(({ number, startedAt, endedAt, failure, delayMs }) => ({
-    number,
-    startedAt,
-    endedAt,
-    failure: failure && { ...failure, code: failure.code, stack: failure.stack },
-    delayMs,
-  }))
 }

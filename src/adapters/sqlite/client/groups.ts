@@ -22,7 +22,7 @@ export class SqliteGroups implements Groups {
     const groups = rows.slice(0, wanted.limit).map(row => this.#group(row))
     const last = groups.at(-1)
     const hasMore = rows.length > wanted.limit && last !== undefined
-    return { groups, cursor: hasMore ? groupCursor(last) : undefined }
+    return { groups, cursor: hasMore ? groupCursor(last, query ?? {}) : undefined }
   }
 
   async get(id: string): Promise<Group | undefined> {

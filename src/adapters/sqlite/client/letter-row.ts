@@ -1,6 +1,8 @@
 import { groupingOf } from '../../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterCodec } from '../../../ports/letter-codec.ts'
+import { searchedTexts } from '../../../ports/letter-query.ts'
+import { groupTextsAtRest } from '../../../ports/sealed-groups.ts'
 import type { LetterRow } from '../calls.ts'
 import { FIELD_END } from '../search-shape.ts'
 
@@ -26,7 +28,7 @@ export class LetterRows {
       cycle.lastFailedAt,
       endedCycles[0]?.firstFailedAt ?? cycle.firstFailedAt,
       letter.replays > 0 ? 1 : 0,
-      searchText(letter),
+      searchText(letter, this.#codec.texts !== undefined),
       this.#codec.encode(letter),
       this.#told.has(group) ? null : this.#tell(letter),
     ]
@@ -38,16 +40,16 @@ export class LetterRows {
   }
 
   #tell(letter: DeadLetter): string {
-    const { id, title, rule, basis } = groupingOf(letter)
+    const { id, title, rule, basis, search } = groupTextsAtRest(letter, this.#codec.texts)
     if (this.#told.size >= MOST_TOLD) this.#told.clear()
     this.#told.add(id)
-    return JSON.stringify([id, title, rule, basis, letter.cycle.category, `${title}\n${basis}`.toLowerCase()])
+    return JSON.stringify([id, title, rule, basis, letter.cycle.category, search.toLowerCase()])
   }
 }
 
 /** What a search looks through (ports/letter-query), each field apart from the next. */
-function searchText({ event, cycle: { failure } }: DeadLetter): string {
-  const fields = [failure?.name, failure?.message, failure?.code, event.id, event.key, event.type]
+function searchText(letter: DeadLetter, isSealed: boolean): string {
+  const fields = searchedTexts(letter, isSealed)
   const isClean = !fields.some(field => field?.includes(FIELD_END))
   return (isClean ? fields : fields.map(field => field && searchable(field)))
     .join(FIELD_END)

@@ -24,7 +24,13 @@ export class LetterSaver {
 
   /** `conclude` makes of the last answer what the caller wants to know. */
   save<T, R>(letter: DeadLetter, put: Put<T>, conclude: (answer: Exclude<T, Again>) => R): Promise<R> {
-    return put(this.#rows.of(letter), null).then(answer =>
+    let row: LetterRow
+    try {
+      row = this.#rows.of(letter)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    return put(row, null).then(answer =>
       isAgain(answer)
         ? this.#saveAgain(letter, put, answer).then(conclude)
         : conclude(answer as Exclude<T, Again>),

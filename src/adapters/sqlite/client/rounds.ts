@@ -2,6 +2,8 @@ import type { Cancel, Clock } from '../../../ports/clock.ts'
 
 export interface RoundsSettings {
   readonly clock: Clock
+  /** What due times are told by. */
+  readonly steadyNow: () => number
   readonly minPollMs: number
   readonly maxPollMs: number
   readonly beatMs: number
@@ -10,7 +12,7 @@ export interface RoundsSettings {
   beat(): Promise<void>
 }
 
-/** Longer than this nobody sleeps without a look at the clock, which may have been set meanwhile. */
+/** Caps a sleep: other processes may have changed what waits. */
 const LONGEST_SLEEP_MS = 60_000
 
 /**
@@ -52,9 +54,9 @@ export class Rounds {
     this.#dueAt = dueAt
     this.#cancelDue?.()
     if (dueAt === undefined) return
-    const { clock, poll } = this.#settings
+    const { clock, steadyNow, poll } = this.#settings
     // A timer may fire a little early; at least 1 ms keeps that from becoming a spin.
-    const delayMs = Math.min(LONGEST_SLEEP_MS, Math.max(1, dueAt - clock.now()))
+    const delayMs = Math.min(LONGEST_SLEEP_MS, Math.max(1, dueAt - steadyNow()))
     this.#cancelDue = clock.schedule(delayMs, () => {
       this.#dueAt = undefined
       poll().catch(() => {})

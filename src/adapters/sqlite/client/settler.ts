@@ -1,5 +1,5 @@
+import { changeLetter, type DeliveredReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { type LetterState, transition } from '../../../core/dead-letter/state.ts'
 import type { Settlement } from '../../../ports/broker.ts'
 import type { LetterCodec } from '../../../ports/letter-codec.ts'
 import type { LetterRow } from '../calls.ts'
@@ -31,9 +31,7 @@ export class Settler {
     const { at } = delivery
     switch (settlement.outcome) {
       case 'done':
-        return (delivery.letterId ?? delivery.redirectedFrom) === undefined
-          ? writer.call('done', at)
-          : this.#recover(delivery)
+        return delivery.replay === undefined ? writer.call('done', at) : this.#recover(delivery)
       case 'retry': {
         const { notBefore, ended } = settlement
         return writer.call('retry', at, notBefore, ended.length, delivery.withEnded(ended))
@@ -48,30 +46,30 @@ export class Settler {
     }
   }
 
-  async #bury({ at, redirectedFrom }: SqliteDelivery, letter: DeadLetter): Promise<boolean> {
-    if (redirectedFrom !== undefined)
-      await this.#become(redirectedFrom, 'dead', state => state === 'replaying')
+  async #bury(delivery: SqliteDelivery, letter: DeadLetter): Promise<boolean> {
+    const { at, replay } = delivery
+    if (replay?.isRedirected) await this.#endReplay(replay, replay.letterId, 'dead')
     const put = (row: LetterRow, revision: number | null) =>
       this.#connection.writer.call('dead', at, letter.id, row, revision)
     return this.#saver.save(letter, put, answer => answer === true)
   }
 
-  /** Its letter is kept here and by nobody else: so it is resolved here, before the event is acknowledged. */
-  async #recover({ at, letterId, redirectedFrom }: SqliteDelivery): Promise<boolean> {
-    if (letterId !== undefined) await this.#become(letterId, 'resolved', state => state !== 'resolved')
-    if (redirectedFrom !== undefined)
-      await this.#become(redirectedFrom, 'resolved', state => state === 'replaying')
+  /** Its letter may be kept here and by nobody else: so it is resolved here, before the event is acknowledged. */
+  async #recover(delivery: SqliteDelivery): Promise<boolean> {
+    const { at, letterId, replay } = delivery
+    if (replay !== undefined) await this.#endReplay(replay, replay.letterId ?? letterId, 'resolved')
     return this.#connection.writer.call('done', at)
   }
 
-  /** A letter that is gone, or not in a state that is meant, is left so. */
-  async #become(id: string, to: LetterState, isMeant: (state: LetterState) => boolean): Promise<void> {
+  /** A letter that is gone, or is not replaying under this delivery's replay, is left so. */
+  async #endReplay(replay: DeliveredReplay, id: string | undefined, to: 'resolved' | 'dead'): Promise<void> {
+    if (id === undefined) return
     const { writer, options } = this.#connection
     let found = await this.#connection.read('getLetter', id)
     while (found !== undefined) {
       const letter = this.#codec.decode(found.body)
-      if (!isMeant(letter.state)) return
-      const changed = transition(letter, to, options.clock.now())
+      const changed = changeLetter(letter, { to, at: options.clock.now(), under: replay.claim })
+      if (changed === undefined) return
       const answer = await this.#saver.replace(changed, found.revision, (row, revision) =>
         writer.call('sendLetter', row, revision, Number.MAX_SAFE_INTEGER),
       )

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Clock } from '../../../ports/clock.ts'
+import { type Clock, steadyTime } from '../../../ports/clock.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
 import type { Answer, Batch, Opening, ThreadData, Trouble } from '../calls.ts'
 import { SqliteError } from '../errors.ts'
@@ -30,6 +30,7 @@ export type Listener = (answer: Answer) => void
 export class Thread<C extends Calls<C>> {
   readonly #data: ThreadData
   readonly #clock: Clock
+  readonly #steadyNow: () => number
   readonly #listen: Listener
   #worker: Worker | undefined
   #isOpen = false
@@ -40,9 +41,15 @@ export class Thread<C extends Calls<C>> {
   #willPost = false
   #onIdle: (() => void)[] = []
 
-  constructor(data: ThreadData, clock: Clock, listen: Listener = () => {}) {
+  constructor(
+    data: ThreadData,
+    clock: Clock,
+    steadyNow: () => number = steadyTime(clock),
+    listen: Listener = () => {},
+  ) {
     this.#data = data
     this.#clock = clock
+    this.#steadyNow = steadyNow
     this.#listen = listen
   }
 
@@ -71,7 +78,7 @@ export class Thread<C extends Calls<C>> {
     if (worker === undefined) return
     const gone = new Promise(resolve => worker.once('exit', resolve))
     worker.ref()
-    this.#send({ now: 0, names: [], args: [] })
+    this.#send({ now: 0, steadyNow: 0, names: [], args: [] })
     await gone
   }
 
@@ -85,7 +92,8 @@ export class Thread<C extends Calls<C>> {
 
   #flush(): void {
     if (this.#names.length === 0) return
-    this.#send({ now: this.#clock.now(), names: this.#names, args: this.#args })
+    const now = this.#clock.now()
+    this.#send({ now, steadyNow: this.#steadyNow(), names: this.#names, args: this.#args })
     this.#names = []
     this.#args = []
   }

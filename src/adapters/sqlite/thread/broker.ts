@@ -36,8 +36,10 @@ export class BrokerTables implements Part {
   /** The channel that is full, if one is; what came before it is published. */
   publish(events: EventRows, capacity: number): string | undefined {
     for (let at = 0; at < events.length; at += EVENT_STRIDE) {
-      const [channel, id, key, body, replay] = events.slice(at, at + EVENT_STRIDE)
-      const handlers = this.#roster.ofChannel(channel!)
+      const [channel, id, key, body, replay, target] = events.slice(at, at + EVENT_STRIDE)
+      // A replay is for the handler that failed. For another one it would resolve an event that is dead there.
+      const handlers =
+        target === null ? this.#roster.ofChannel(channel!) : [this.#roster.named(channel!, target!)]
       if (handlers.some(handler => handler.depth >= capacity)) return channel!
       if (replay !== null && this.#queue.isOnItsWay(id!, replay!)) continue
       const seq = this.#counters.next('place')
@@ -81,14 +83,20 @@ export class BrokerTables implements Part {
   }
 
   /** To come again: at once behind what is ready, or at its time. */
-  putBack(at: OpenDelivery, due: number, now: number, change: (row: OpenRow) => Partial<OpenRow>): boolean {
+  putBack(
+    at: OpenDelivery,
+    delayMs: number,
+    steadyNow: number,
+    change: (row: OpenRow) => Partial<OpenRow>,
+  ): boolean {
     const row = this.#take(at)
     if (row === undefined) return false
     const changed = { ...row, ...change(row) }
-    if (due <= now) this.#queue.putBack(changed, this.#counters.next('place'))
+    if (delayMs <= 0) this.#queue.putBack(changed, this.#counters.next('place'))
     else {
-      this.#queue.putAside(changed, due)
-      this.desks.setDue(row.handler, due)
+      const wait = { due: steadyNow + delayMs, delay: delayMs }
+      this.#queue.putAside(changed, wait)
+      this.desks.setDue(row.handler, wait)
     }
     return true
   }

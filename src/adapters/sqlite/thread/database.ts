@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { ThreadData, Trouble } from '../calls.ts'
+import { makePrivate } from './private-file.ts'
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts'
 
 const BUSY = 5
@@ -18,6 +19,7 @@ export class UnusableFile extends Error {
 
 /** Opens the file for one of the two threads; the writing one makes it what this version needs. */
 export function openDatabase({ path, role, busyTimeoutMs }: ThreadData): DatabaseSync {
+  makePrivate(path)
   const db = new DatabaseSync(path)
   try {
     db.exec(`pragma busy_timeout = ${busyTimeoutMs}`)

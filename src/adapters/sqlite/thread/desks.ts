@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Counters } from './counters.ts'
-import type { ClaimedRow, OpenRow, Queue } from './queue.ts'
+import type { ClaimedRow, OpenRow, Queue, Wait } from './queue.ts'
 import { all } from './rows.ts'
 
 /** Of one subscription at a time, so that several share the work. */
@@ -12,8 +12,8 @@ export interface Desk {
   readonly subscriptions: Subscribed[]
   /** False when a look found nothing more and nobody has added anything since. */
   mayHaveReady: boolean
-  /** When the first waiting delivery is due; undefined when that has to be looked up. */
-  dueAt: number | undefined
+  /** The first waiting delivery; undefined when it has to be looked up. */
+  first: Wait | undefined
   turn: number
 }
 
@@ -42,6 +42,7 @@ export class Desks {
   readonly #due
   readonly #undue
   readonly #nextDue
+  readonly #bound
   #lastId = 0
   #credits: readonly (readonly [Subscribed, number])[] = []
 
@@ -59,20 +60,23 @@ export class Desks {
     this.#unready = db.prepare('delete from ready where handler = ? and place <= ?')
     this.#due = db.prepare('select * from waiting where handler = ? and due <= ? order by due, place limit ?')
     this.#undue = db.prepare('delete from waiting where handler = ? and due = ? and place = ?')
-    this.#nextDue = db.prepare('select due from waiting where handler = ? order by due limit 1')
+    this.#nextDue = db.prepare('select due, delay from waiting where handler = ? order by due limit 1')
+    this.#bound = db.prepare(
+      'update waiting set due = ?1 + delay where handler = ?2 and delay is not null and due > ?1 + delay',
+    )
   }
 
   /** When the first retry is due that a subscription here waits for. */
   get dueAt(): number | undefined {
     let earliest = Number.POSITIVE_INFINITY
-    for (const desk of this.#desks.values()) earliest = Math.min(earliest, this.#dueAt(desk))
+    for (const desk of this.#desks.values()) earliest = Math.min(earliest, this.#first(desk).due)
     return earliest === Number.POSITIVE_INFINITY ? undefined : earliest
   }
 
   open(owner: number, handler: number, prefetch: number): number {
     let desk = this.#desks.get(handler)
     if (desk === undefined) {
-      desk = { handler, subscriptions: [], mayHaveReady: true, dueAt: undefined, turn: 0 }
+      desk = { handler, subscriptions: [], mayHaveReady: true, first: undefined, turn: 0 }
       this.#desks.set(handler, desk)
     }
     const id = ++this.#lastId
@@ -116,22 +120,23 @@ export class Desks {
     if (desk !== undefined) desk.mayHaveReady = true
   }
 
-  setDue(handler: number, due: number): void {
+  setDue(handler: number, wait: Wait): void {
     const desk = this.#desks.get(handler)
-    if (desk?.dueAt !== undefined) desk.dueAt = Math.min(desk.dueAt, due)
+    if (desk?.first !== undefined && wait.due < desk.first.due) desk.first = wait
   }
 
   /** Others may have added anything. */
   lookAgain(): void {
     for (const desk of this.#desks.values()) {
       desk.mayHaveReady = true
-      desk.dueAt = undefined
+      desk.first = undefined
     }
   }
 
   hasWork(now: number): boolean {
     for (const desk of this.#desks.values()) {
-      if (this.#dueAt(desk) <= now) return true
+      const first = this.#first(desk)
+      if (first.due <= now || isTooFar(first, now)) return true
       if (desk.mayHaveReady && desk.subscriptions.some(hasRoom)) return true
     }
     return false
@@ -150,7 +155,8 @@ export class Desks {
   /** Hands over what is ready, as `give` is told. */
   serve(now: number, give: (subscription: Subscribed, row: ClaimedRow) => void): void {
     for (const desk of this.#desks.values()) {
-      if (this.#dueAt(desk) <= now) this.#promote(desk, now)
+      if (isTooFar(this.#first(desk), now)) this.#boundWaits(desk, now)
+      if (this.#first(desk).due <= now) this.#promote(desk, now)
       for (let tried = 0; desk.mayHaveReady && tried < desk.subscriptions.length; tried++) {
         const subscription = desk.subscriptions[desk.turn++ % desk.subscriptions.length]!
         if (!hasRoom(subscription)) continue
@@ -180,14 +186,25 @@ export class Desks {
       this.#undue.run(desk.handler, row.due, row.place)
       this.#queue.putBack(row, this.#counters.next('place'))
     }
-    desk.dueAt = undefined
+    desk.first = undefined
   }
 
-  #dueAt(desk: Desk): number {
-    desk.dueAt ??=
-      (this.#nextDue.get(desk.handler) as { due: number } | undefined)?.due ?? Number.POSITIVE_INFINITY
-    return desk.dueAt
+  /** Put aside before the clock was set back, or by a process that began before that: each waits as long as it was to. */
+  #boundWaits(desk: Desk, now: number): void {
+    this.#bound.run(now, desk.handler)
+    desk.first = undefined
   }
+
+  #first(desk: Desk): Wait {
+    desk.first ??= (this.#nextDue.get(desk.handler) as Wait | undefined) ?? NOTHING_WAITS
+    return desk.first
+  }
+}
+
+const NOTHING_WAITS: Wait = { due: Number.POSITIVE_INFINITY, delay: null }
+
+function isTooFar({ due, delay }: Wait, now: number): boolean {
+  return delay !== null && due > now + delay
 }
 
 function hasRoom({ isOn, credit }: Subscribed): boolean {

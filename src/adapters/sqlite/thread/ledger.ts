@@ -11,6 +11,8 @@ interface Entry {
   /** Null when it is done; then `until` is when that was. */
   readonly token: string | null
   readonly until: number
+  /** How long it was taken for; null in a row of a version that did not keep it. */
+  readonly lease: number | null
 }
 
 /**
@@ -21,6 +23,7 @@ export class LedgerTable {
   readonly #find
   readonly #put
   readonly #change
+  readonly #renew
   readonly #release
   readonly #forget
   readonly #behind
@@ -30,11 +33,15 @@ export class LedgerTable {
   constructor(db: DatabaseSync) {
     this.#find = db.prepare('select * from ledger where handler = ? and key = ?')
     this.#put = db.prepare(
-      `insert into ledger(handler, key, token, until) values(?, ?, ?, ?)
-       on conflict(handler, key) do update set token = excluded.token, until = excluded.until`,
+      `insert into ledger(handler, key, token, until, lease) values(?, ?, ?, ?, ?)
+       on conflict(handler, key)
+       do update set token = excluded.token, until = excluded.until, lease = excluded.lease`,
     )
     this.#change = db.prepare(
       'update ledger set token = ?, until = ? where handler = ? and key = ? and token = ?',
+    )
+    this.#renew = db.prepare(
+      'update ledger set until = ?, lease = ? where handler = ? and key = ? and token = ?',
     )
     this.#release = db.prepare('delete from ledger where handler = ? and key = ? and token = ?')
     this.#forget = db.prepare('delete from ledger where handler = ? and key = ? and token is null')
@@ -56,13 +63,21 @@ export class LedgerTable {
     const entry = this.#find.get(handler, key) as Entry | undefined
     if (entry !== undefined && entry.token === null && entry.until > now - retentionMs)
       return ['done', entry.until]
-    if (entry !== undefined && entry.token !== null && entry.until > now) return ['busy', entry.until]
-    this.#put.run(handler, key, token, now + leaseMs)
+    if (entry !== undefined && entry.token !== null && entry.until > now)
+      return ['busy', this.#bounded(entry, now)]
+    this.#put.run(handler, key, token, now + leaseMs, leaseMs)
     return null
   }
 
-  renew(handler: string, key: string, token: string, until: number): boolean {
-    return this.#change.run(token, until, handler, key, token).changes === 1
+  /** A lease that has more time left than it was taken for was taken before the clock was set back. */
+  #bounded({ handler, key, token, until, lease }: Entry, now: number): number {
+    if (lease === null || until <= now + lease) return until
+    this.#change.run(token, now + lease, handler, key, token)
+    return now + lease
+  }
+
+  renew(handler: string, key: string, token: string, leaseMs: number, now: number): boolean {
+    return this.#renew.run(now + leaseMs, leaseMs, handler, key, token).changes === 1
   }
 
   complete(handler: string, key: string, token: string, now: number): boolean {

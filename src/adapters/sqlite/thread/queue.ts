@@ -21,6 +21,13 @@ export interface ClaimedRow extends Omit<OpenRow, 'handler'> {
   readonly body: string | Uint8Array
 }
 
+/** When a delivery comes again, by the clock of the process that put it aside, and how long it was to wait then. */
+export interface Wait {
+  readonly due: number
+  /** Null in a row of a version that did not keep it. */
+  readonly delay: number | null
+}
+
 /** The way of deliveries through the tables; see schema. Whatever becomes ready is told to `onReady`. */
 export class Queue {
   readonly #roster: Roster
@@ -54,7 +61,8 @@ export class Queue {
       'insert into ready(handler, place, seq, started, ended, history, flags) values(?, ?, ?, ?, ?, ?, ?)',
     )
     this.#insertWaiting = db.prepare(
-      'insert into waiting(handler, due, place, seq, started, ended, history, flags) values(?, ?, ?, ?, ?, ?, ?, ?)',
+      `insert into waiting(handler, due, delay, place, seq, started, ended, history, flags)
+       values(?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#take = db.prepare('delete from open where place = ? and owner = ? returning *')
     this.#peek = db.prepare('select * from open where place = ? and owner = ?')
@@ -109,8 +117,8 @@ export class Queue {
     this.#onReady(handler)
   }
 
-  putAside({ handler, place, seq, started, ended, history, flags }: OpenRow, due: number): void {
-    this.#insertWaiting.run(handler, due, place, seq, started, ended, history, flags)
+  putAside({ handler, place, seq, started, ended, history, flags }: OpenRow, { due, delay }: Wait): void {
+    this.#insertWaiting.run(handler, due, delay, place, seq, started, ended, history, flags)
   }
 
   /** Done or dead. */

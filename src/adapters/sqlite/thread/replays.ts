@@ -12,6 +12,7 @@ export class ReplayTables {
   readonly #insert
   readonly #update
   readonly #lease
+  readonly #bound
   readonly #letGo
 
   constructor(db: DatabaseSync) {
@@ -28,7 +29,11 @@ export class ReplayTables {
       'update replays set state = ?, revision = revision + 1, body = ? where id = ? and revision = ?',
     )
     this.#lease = db.prepare(
-      'update replays set owner = ?, until = ? where id = ? and (owner is null or owner = ? or until <= ?)',
+      'update replays set owner = ?, until = ?, lease = ? where id = ? and (owner is null or owner = ? or until <= ?)',
+    )
+    // What has more time left than it was taken for was taken before the clock was set back.
+    this.#bound = db.prepare(
+      'update replays set until = ?1 + lease where id = ?2 and lease is not null and until > ?1 + lease',
     )
     this.#letGo = db.prepare('update replays set owner = null where id = ? and owner = ?')
   }
@@ -62,8 +67,9 @@ export class ReplayTables {
     return this.#update.run(state, body, id, revision).changes === 1
   }
 
-  lease(id: string, owner: string, until: number, now: number): boolean {
-    return this.#lease.run(owner, until, id, owner, now).changes === 1
+  lease(id: string, owner: string, leaseMs: number, now: number): boolean {
+    this.#bound.run(now, id)
+    return this.#lease.run(owner, now + leaseMs, leaseMs, id, owner, now).changes === 1
   }
 
   letGo(id: string, owner: string): void {

@@ -205,5 +205,12 @@ create table snapshots(
 ) without rowid;
 `
 
+/** How long each was to last when it was written: no clock that is set back makes it last longer. */
+const DELAYS = `
+alter table waiting add column delay integer;
+alter table ledger add column lease integer;
+alter table replays add column lease integer;
+`
+
 /** Forward only: what was released is never edited, and a change is one more step at the end. */
-export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + THE_REST, JOURNAL, SNAPSHOTS]
+export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + THE_REST, JOURNAL, SNAPSHOTS, DELAYS]

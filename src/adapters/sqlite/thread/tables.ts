@@ -10,6 +10,8 @@ export interface Tables {
   readonly broker: BrokerTables
   readonly owners: Owners
   now: number
+  /** The same moment by a clock that nobody sets: what waits for its time goes by this one. */
+  steadyNow: number
   /** Since it was last asked. */
   othersWrote: boolean
 }

@@ -63,6 +63,11 @@ function unlessEnd(batch: Batch): Batch | undefined {
   return isEnding ? undefined : batch
 }
 
-function requestsOf({ now, names, args }: Batch): readonly Request[] {
-  return names.map((name, index) => ({ now, name: name as keyof WriteCalls, args: args[index]! }))
+function requestsOf({ now, steadyNow, names, args }: Batch): readonly Request[] {
+  return names.map((name, index) => ({
+    now,
+    steadyNow,
+    name: name as keyof WriteCalls,
+    args: args[index]!,
+  }))
 }

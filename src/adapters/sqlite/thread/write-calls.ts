@@ -66,12 +66,14 @@ export function writeCalls(tables: Tables): WriteCalls {
     begin: (...args) => broker.begin(...args),
     done: at => broker.done(at),
     retry: (at, notBefore, ended, history) =>
-      broker.putBack(at, notBefore, tables.now, row => ({
+      broker.putBack(at, notBefore - tables.now, tables.steadyNow, row => ({
         ended: row.ended + ended,
         history: history ?? row.history,
       })),
     release: (at, notBefore, takenBack) =>
-      broker.putBack(at, notBefore, tables.now, row => ({ started: row.started - takenBack })),
+      broker.putBack(at, notBefore - tables.now, tables.steadyNow, row => ({
+        started: row.started - takenBack,
+      })),
     dead(at, letterId, row, revision) {
       if (!broker.isOpen(at)) return false
       // Letters are never refused for want of room: publishing stops first.
@@ -86,7 +88,7 @@ export function writeCalls(tables: Tables): WriteCalls {
     letGo: (...args) => broker.letGo(...args),
 
     claim: (...args) => ledger.claim(...args, tables.now),
-    renew: (handler, key, token, leaseMs) => ledger.renew(handler, key, token, tables.now + leaseMs),
+    renew: (handler, key, token, leaseMs) => ledger.renew(handler, key, token, leaseMs, tables.now),
     complete: (...args) => ledger.complete(...args, tables.now),
     releaseClaim: (...args) => ledger.release(...args),
     forget: (...args) => ledger.forget(...args),
@@ -95,7 +97,7 @@ export function writeCalls(tables: Tables): WriteCalls {
     createReplay: (...args) => replays.create(...args),
     updateReplay: (...args) => replays.update(...args),
     recordItems: (...args) => replays.record(...args),
-    leaseReplay: (id, owner, leaseMs) => replays.lease(id, owner, tables.now + leaseMs, tables.now),
+    leaseReplay: (id, owner, leaseMs) => replays.lease(id, owner, leaseMs, tables.now),
     letReplayGo: (...args) => replays.letGo(...args),
 
     appendAudit: entry => annals.append(entry),

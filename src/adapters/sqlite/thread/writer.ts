@@ -13,6 +13,7 @@ import { writeCalls } from './write-calls.ts'
 
 export interface Request {
   readonly now: number
+  readonly steadyNow: number
   readonly name: keyof WriteCalls
   readonly args: readonly unknown[]
 }
@@ -42,7 +43,7 @@ export class Writer {
     const broker = new BrokerTables(db, counters)
     const letters = new Letters(db, counters, facets, shelves)
     this.#parts = [shelves, facets, broker, counters]
-    this.#tables = { db, letters, broker, owners: new Owners(db), now: 0, othersWrote: false }
+    this.#tables = { db, letters, broker, owners: new Owners(db), now: 0, steadyNow: 0, othersWrote: false }
     this.#calls = writeCalls(this.#tables)
     this.#begin = db.prepare('begin immediate')
     this.#commit = db.prepare('commit')
@@ -77,7 +78,7 @@ export class Writer {
         requests.push(...added)
       }
       const deliveries: unknown[] = []
-      broker.desks.serve(this.#tables.now, (subscription, row) => {
+      broker.desks.serve(this.#tables.steadyNow, (subscription, row) => {
         const { place, body, started, ended, history, flags } = row
         const letter = flags === 0 ? null : broker.letterOf(row, subscription.desk.handler)
         deliveries.push(subscription.id, subscription.owner, place, body, started, ended, history, letter)
@@ -118,8 +119,9 @@ export class Writer {
     }
   }
 
-  #call({ now, name, args }: Request): unknown {
+  #call({ now, steadyNow, name, args }: Request): unknown {
     this.#tables.now = now
+    this.#tables.steadyNow = steadyNow
     return Reflect.apply(this.#calls[name], this.#calls, args)
   }
 
@@ -127,7 +129,7 @@ export class Writer {
   #needsTransaction(requests: readonly Request[]): boolean {
     if (requests.some(({ name }) => name !== 'poll')) return true
     this.#noticeOthers()
-    return this.#tables.broker.desks.hasWork(requests.at(-1)!.now)
+    return this.#tables.broker.desks.hasWork(requests.at(-1)!.steadyNow)
   }
 
   #noticeOthers(): void {

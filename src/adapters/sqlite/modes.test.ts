@@ -1,0 +1,33 @@
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { looseIn } from '../../../test/support/modes.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { openSqlite } from './index.ts'
+
+describe.skipIf(process.platform === 'win32')('a database file', () => {
+  it('P2: nobody but its owner may read it, its write-ahead log and its index', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'lazaret-modes-'))
+    const path = join(folder, 'a store.db')
+    const store = openSqlite({ path })
+    await store.deadLetters.send(createFactory().letter())
+    for (const name of [path, `${path}-wal`, `${path}-shm`])
+      expect((await stat(name)).mode & 0o777).toBe(0o600)
+    expect(await looseIn(folder)).toEqual([])
+    await store.close()
+    await rm(folder, { recursive: true })
+  })
+
+  it('P2: one that is there keeps its mode', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'lazaret-modes-'))
+    const path = join(folder, 'old.db')
+    await writeFile(path, '')
+    await chmod(path, 0o640)
+    const store = openSqlite({ path })
+    await store.ready()
+    expect((await stat(path)).mode & 0o777).toBe(0o640)
+    await store.close()
+    await rm(folder, { recursive: true })
+  })
+})
