@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
 import { die, make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
-import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import { REPLAY_HEADERS, replayHeaders } from '../../core/event/replay-headers.ts'
 import { systemClock } from '../../ports/system-clock.ts'
 import { createSealing } from '../../runtime/sealing/sealing.ts'
 import { eventOf, idOf } from '../../testing/conformance/broker/world.ts'
@@ -120,12 +120,8 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
       const codec = createSealing({ current: 'k1', keys: { k1: new Uint8Array(32) } })
       const outbox = world.process(kind === 'sealed' ? { codec } : {})
       const inbox = await world.subscribe(outbox, channel)
-      const headers = {
-        'x-trace': 'kept',
-        [REPLAY_HEADERS.replayed]: 'true',
-        [REPLAY_HEADERS.replayId]: 'replay-1',
-      }
-      const event = make.event({ channel, headers })
+      const first = make.event({ channel, headers: { 'x-trace': 'kept' } })
+      const event = { ...first, headers: replayHeaders(first, { replayId: 'replay-1' }) }
       await outbox.publish([event])
       await die(inbox, await inbox.next())
       await database!.pool.query(`select lazaret.outbox_replay($1, 0, 'ada')`, [event.id])
@@ -222,7 +218,7 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
       ['bill', 'failed', 1],
       ['ship', 'delivered', 0],
     ])
-    await outbox.publish([{ ...event!, headers: { [REPLAY_HEADERS.handler]: 'bill' } }])
+    await outbox.publish([{ ...event!, headers: replayHeaders(event!, { handler: 'bill' }) }])
     await bill.done(await bill.next())
     await ship.assertEmpty('a replay for another handler came here')
   })
@@ -242,7 +238,7 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
         await inbox.subscription.close()
         await database!.pool.query('delete from lazaret.outbox_handlers where handler = $1', [ship])
       }
-      const headers = { [REPLAY_HEADERS.replayId]: 'replay-1', [REPLAY_HEADERS.handler]: ship }
+      const headers = replayHeaders(event!, { replayId: 'replay-1', handler: ship })
       await outbox.publish([{ ...event!, headers }])
       await bill.assertEmpty('a replay for another handler came here')
       const later = await world.subscribe(outbox, channel, { handler: ship, ordering: 'by-key' })
@@ -289,7 +285,7 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
       inbox.subscription.pause()
       const replay = {
         ...event!,
-        headers: { [REPLAY_HEADERS.replayId]: 'replay-1', [REPLAY_HEADERS.replayAttempt]: '1' },
+        headers: replayHeaders(event!, { replayId: 'replay-1' }),
       }
       const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       const untilWaiting = (count: number) =>

@@ -1,3 +1,4 @@
+import { Pool } from 'pg'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../../test/services/postgres.ts'
 import { patience } from '../../../test/support/outbox-world.ts'
@@ -5,7 +6,7 @@ import { TestDatabase } from '../../../test/support/postgres.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
-import { openPostgres, postgresLedger } from './index.ts'
+import { openPostgres, postgresLedger, postgresOutbox } from './index.ts'
 
 const found = await findPostgres()
 const server = found.found ? await found.start() : undefined
@@ -46,6 +47,103 @@ describe.runIf(found.found)(`what a Postgres ledger forgets${why}`, () => {
     expect(await short.claim('bill', 'never-finished', 1)).toMatchObject({ kind: 'claimed' })
     expect(await ledger.claim('ship', 'kept', 1)).toMatchObject({ kind: 'done' })
     await short.close()
+  })
+})
+
+describe.runIf(found.found)(`a Postgres ledger whose connection is killed${why}`, () => {
+  /** A pool that runs a statement and then loses the connection before its answer. */
+  function losing(statement: RegExp) {
+    const { pool } = database!
+    let isLost = false
+    return {
+      connect: () => pool.connect(),
+      async query(text: string, values?: unknown[]) {
+        const result = await pool.query(text, values)
+        if (isLost || !statement.test(text)) return result
+        isLost = true
+        throw Object.assign(new Error('terminating connection'), { code: '57P01' })
+      },
+    }
+  }
+
+  it('S8: claims at once what it may have claimed before, and nobody else does', async () => {
+    const killed = postgresLedger({ pool: losing(/insert into lazaret.event_handled/) })
+    await expect(killed.claim('bill', 'a', 60_000)).rejects.toThrow('terminating connection')
+    expect(await ledger.claim('bill', 'a', 60_000)).toMatchObject({ kind: 'busy' })
+    const claim = await killed.claim('bill', 'a', 60_000)
+    expect(claim).toMatchObject({ kind: 'claimed' })
+    expect(await killed.claim('bill', 'a', 60_000)).toMatchObject({ kind: 'busy' })
+    expect(await killed.complete('bill', 'a', (claim as { token: string }).token)).toBe(true)
+    expect(await killed.claim('bill', 'a', 60_000)).toMatchObject({ kind: 'done' })
+  })
+
+  it.each([
+    ['release', /^delete from lazaret.event_handled where handler = .1 and/, 'claimed'],
+    ['complete', /handled_at = clock_timestamp/, 'done'],
+  ] as const)('S8: %s: the next claim does not wait for the lease', async (verb, statement, kind) => {
+    const killed = postgresLedger({ pool: losing(statement) })
+    const { token } = (await killed.claim('bill', 'b', 60_000)) as { token: string }
+    await expect(killed[verb]('bill', 'b', token)).rejects.toThrow('terminating connection')
+    expect(await killed.claim('bill', 'b', 60_000)).toMatchObject({ kind })
+  })
+
+  it('S8: a release that did not arrive does not hold up the next claim', async () => {
+    const { pool } = database!
+    let isDown = false
+    const query = async (text: string, values?: unknown[]) => {
+      if (isDown) throw Object.assign(new Error('terminating connection'), { code: '57P01' })
+      return pool.query(text, values)
+    }
+    const killed = postgresLedger({ pool: { connect: () => pool.connect(), query } })
+    const { token } = (await killed.claim('bill', 'c', 60_000)) as { token: string }
+    isDown = true
+    await expect(killed.release('bill', 'c', token)).rejects.toThrow('terminating connection')
+    isDown = false
+    expect(await killed.claim('bill', 'c', 60_000)).toMatchObject({ kind: 'claimed' })
+  })
+})
+
+describe.runIf(found.found)(`a pool of one connection${why}`, () => {
+  const options = { channel: 'orders', handler: 'bill', prefetch: 1, ordering: 'none' } as const
+
+  it('E21: is refused by a consumer with the remedy, and does to publish with', async () => {
+    const pool = new Pool({ connectionString: database!.url, max: 1 })
+    const outbox = postgresOutbox({ pool })
+    await outbox.publish([make.event({ channel: 'orders' })])
+    await expect(outbox.subscribe(options, () => {})).rejects.toThrow(
+      /postgres\.pool\.options\.max.*1.*give a pool of at least 2 connections/s,
+    )
+    await outbox.close()
+    await pool.end()
+  })
+
+  it('E21: is refused too when it does not tell its size', async () => {
+    const pool = new Pool({ connectionString: database!.url, max: 1 })
+    const untold = {
+      connect: () => pool.connect(),
+      query: (text: string, values?: unknown[]) => pool.query(text, values),
+    }
+    const outbox = postgresOutbox({ pool: untold, clock })
+    const refused = expect(outbox.subscribe(options, () => {})).rejects.toThrow(
+      'no second connection within 10 s',
+    )
+    await patience.eventually(async () => pool.waitingCount > 0, 'waiting for the second connection')
+    await clock.advance(10_000)
+    await refused
+    await outbox.close()
+    await pool.end()
+  })
+
+  it('E21: one that does not tell its size and is large enough is taken', async () => {
+    const { pool } = database!
+    const untold = {
+      connect: () => pool.connect(),
+      query: (text: string, values?: unknown[]) => pool.query(text, values),
+    }
+    const outbox = postgresOutbox({ pool: untold })
+    const subscription = await outbox.subscribe(options, () => {})
+    await subscription.close()
+    await outbox.close()
   })
 })
 

@@ -1,10 +1,10 @@
 import { type EventLimitsOptions, resolveEventLimits } from '../../core/event/limits.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
-  callable,
   derived,
   flag,
   integer,
+  listener,
   milliseconds,
   oneOf,
   optional,
@@ -80,7 +80,7 @@ const rules = {
   maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
   ledgerRetentionMs: withDefault(milliseconds({ min: 1 }), DEFAULT_LEDGER_RETENTION_MS),
   tracing: tracingRule,
-  onError: withDefault(callable<(error: unknown) => void>(), () => {}),
+  onError: withDefault(listener<(error: unknown) => void>(), () => {}),
 }
 
 export type PostgresSettings = Resolved<typeof rules>

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
 import { die, make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
-import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import { replayHeaders } from '../../core/event/replay-headers.ts'
 import type { Delivery } from '../../ports/broker.ts'
 import { systemClock } from '../../ports/system-clock.ts'
 import { eventOf, idOf } from '../../testing/conformance/broker/world.ts'
@@ -166,7 +166,7 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
       const letters = postgresDeadLetters({ pool: database!.pool })
       const { id } = (await letters.list({ channel })).letters[0]!
       await letters.change(id, { to: 'replaying', at: systemClock.now(), replayId: 'replay-1' })
-      const headers = { [REPLAY_HEADERS.letterId]: id, [REPLAY_HEADERS.replayId]: 'replay-1' }
+      const headers = replayHeaders(event!, { letterId: id, replayId: 'replay-1' })
       await outbox.publish([{ ...event!, channel: other, headers }])
       const delivery = await there.next()
       if (end === 'dead') await die(there, delivery)
@@ -176,6 +176,26 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
       else expect(idOf(await inbox.next())).toBe(next!.id)
     },
   )
+
+  it('S5, B14: psql replays a letter that an earlier replay had sent to another channel', async () => {
+    const [channel, other] = [uniqueName('orders'), uniqueName('mended')]
+    const outbox = world.process({ maxPollMs: 50 })
+    const inbox = await world.subscribe(outbox, channel)
+    const there = await world.subscribe(outbox, other)
+    const [event] = make.events(1, { channel })
+    await outbox.publish([event!])
+    await die(inbox, await inbox.next())
+    const letters = postgresDeadLetters({ pool: database!.pool })
+    const { id } = (await letters.list({ channel })).letters[0]!
+    await letters.change(id, { to: 'replaying', at: systemClock.now(), replayId: 'replay-1' })
+    const headers = replayHeaders(event!, { letterId: id, replayId: 'replay-1' })
+    await outbox.publish([{ ...event!, channel: other, headers }])
+    await die(there, await there.next())
+    await database!.pool.query(`select lazaret.outbox_replay($1, null, 'ada')`, [event!.id])
+    await there.done(await there.next())
+    const [second] = (await letters.list({ channel: other })).letters
+    expect(second).toMatchObject({ state: 'resolved' })
+  })
 
   it('S1: a deletion that was taken back is heard of when the row is deleted again', async () => {
     const channel = uniqueName('orders')
@@ -354,17 +374,17 @@ describe.runIf(found.found)(`processes that die${why}`, () => {
     const outbox = world.process()
     const inbox = await world.subscribe(outbox, channel)
     const [event] = make.events(1, { channel })
-    const replayOf = (attempt: string) => ({
+    const replayOf = (attempt: number) => ({
       ...event!,
-      headers: { [REPLAY_HEADERS.replayId]: 'replay-1', [REPLAY_HEADERS.replayAttempt]: attempt },
+      headers: replayHeaders(event!, { replayId: 'replay-1', attempt }),
     })
-    await outbox.publish([replayOf('1')])
-    await outbox.publish([replayOf('1')])
+    await outbox.publish([replayOf(1)])
+    await outbox.publish([replayOf(1)])
     const delivery = await inbox.next()
     await inbox.assertEmpty('it came twice')
-    await outbox.publish([replayOf('2')])
+    await outbox.publish([replayOf(2)])
     await inbox.done(delivery, await inbox.next())
-    await outbox.publish([replayOf('1')])
+    await outbox.publish([replayOf(1)])
     await inbox.done(await inbox.next())
   })
 })

@@ -1,5 +1,7 @@
 import { withoutCredentials } from '../../core/options/show.ts'
 import { Door } from '../../ports/door.ts'
+import { openGroups } from '../../ports/sealed-groups.ts'
+import { sealedReplays } from '../../ports/sealed-replays.ts'
 import type { Store } from '../../ports/store.ts'
 import { PostgresOutbox } from './broker/outbox.ts'
 import type { PgPool } from './client.ts'
@@ -87,8 +89,8 @@ function storeOf(settings: PostgresSettings, url: string, leave: () => Promise<v
     deadLetters,
     broker,
     ledger,
-    groups: new PostgresGroups(pool, clock, door),
-    replays: new PostgresReplays(pool, door),
+    groups: openGroups(new PostgresGroups(pool, clock, door), settings.codec.letters.texts),
+    replays: sealedReplays(new PostgresReplays(pool, door), settings.codec.letters.texts),
     audit: new PostgresAudit(pool, door),
     snapshots: new PostgresSnapshots(pool, door),
     ready: () => broker.ready(),

@@ -1,9 +1,10 @@
 import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../core/dead-letter/caps.ts'
+import { type DeliveredReplay, deliveredReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { redirectedFrom } from '../../../core/event/replay-headers.ts'
 import type { Delivery, Undecodable } from '../../../ports/broker.ts'
-import type { EventCodec } from '../../../ports/letter-codec.ts'
+import type { EventCodec, TextCodec } from '../../../ports/letter-codec.ts'
+import { attemptsAtRest, readAttempts } from '../../../ports/sealed-attempts.ts'
 import type { ClaimedRow } from './claiming.ts'
 import { readEvent } from './event-row.ts'
 
@@ -24,25 +25,27 @@ export class OutboxDelivery implements Delivery {
   readonly claim: number
   /** The letter that the broker, and nobody else, keeps of its event. */
   readonly keptLetterId: string | undefined
-  /** The letter of another channel that a replay has redirected here. */
-  readonly redirectedFrom: string | undefined
+  /** What its event claims to be. */
+  readonly replay: DeliveredReplay | undefined
   #begun = 0
   #ended = 0
   #historyNow: readonly AttemptRecord[]
+  readonly #texts: TextCodec | undefined
 
   constructor(row: ClaimedRow, owner: number, broker: string, codec: EventCodec) {
     this.channel = row.channel
     this.content = readEvent(row, codec)
     this.started = row.attempts
     this.ended = row.attemptsEnded
-    this.history = row.attemptLog === null ? NO_ATTEMPTS : readHistory(row.attemptLog)
+    this.history = row.attemptLog === null ? NO_ATTEMPTS : readAttempts(row.attemptLog, codec.texts)
     this.origin = { broker, queue: row.channel, offset: row.seq }
     this.seq = row.seq
     this.owner = owner
     this.claim = row.claim
     this.keptLetterId = row.letterKept ? (row.letterId ?? undefined) : undefined
-    this.redirectedFrom = 'raw' in this.content ? undefined : redirectedFrom(this.content.headers)
+    this.replay = deliveredReplay(this.content)
     this.#historyNow = this.history
+    this.#texts = codec.texts
   }
 
   begin(ended: readonly AttemptRecord[]): void {
@@ -75,19 +78,13 @@ export class OutboxDelivery implements Delivery {
     return this.started - this.ended
   }
 
+  /** Whether no text of an error is written in the clear. */
+  get isSealed(): boolean {
+    return this.#texts !== undefined
+  }
+
   /** Of all attempts that ended; null when none of them ended here. */
   get attemptLog(): string | null {
-    return this.#ended === 0 ? null : JSON.stringify(this.#historyNow)
+    return this.#ended === 0 ? null : JSON.stringify(attemptsAtRest(this.#historyNow, this.#texts))
   }
-}
-
-/** An attempt has all of its fields, unset ones as undefined, which JSON leaves out. */
-function readHistory(attempts: readonly AttemptRecord[]): readonly AttemptRecord[] {
-  return attempts.map(({ number, startedAt, endedAt, failure, delayMs }) => ({
-    number,
-    startedAt,
-    endedAt,
-    failure: failure && { ...failure, code: failure.code, stack: failure.stack },
-    delayMs,
-  }))
 }

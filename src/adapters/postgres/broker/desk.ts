@@ -1,8 +1,10 @@
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
-import type { Delivery, Settlement } from '../../../ports/broker.ts'
+import type { Delivery, Settlement, SubscriptionNews } from '../../../ports/broker.ts'
 import { BrokerClosedError, DeliveryLostError } from '../../../ports/broker-errors.ts'
+import { StallReporter } from '../../../ports/stall-reporter.ts'
 import { LetterTable } from '../letters/letter-table.ts'
 import type { PostgresSettings } from '../options.ts'
+import { requireAnother, requireSize } from '../pool-size.ts'
 import { adopt, enterHandler } from './channels.ts'
 import { Claimer } from './claimer.ts'
 import type { ClaimFor } from './claiming.ts'
@@ -62,19 +64,32 @@ export class Desk implements Counter {
     claimFor: ClaimFor,
     prefetch: number,
     deliver: (delivery: Delivery) => void,
+    tell?: (news: SubscriptionNews) => void,
   ): Promise<OutboxSubscription> {
     const { pool, name } = this.#settings
+    requireSize(pool, name)
     await enterHandler(pool, claimFor)
     // What it could not do now is done when there is time.
     await this.#past.prepare().catch(this.#tell)
     await this.#owner.id()
     // Without it polling finds what there is.
-    await this.#line.start().catch(this.#tell)
-    const subscription = new OutboxSubscription(claimFor, prefetch, this, deliver)
+    await this.#line.start().then(() => this.#requireAnother(), this.#tell)
+    const subscription = new OutboxSubscription(claimFor, prefetch, this, deliver, new StallReporter(tell))
     if (this.#isClosed) throw new BrokerClosedError(name)
     this.#subscriptions.add(subscription)
     this.#rounds.start()
     return subscription
+  }
+
+  /** With a pool that does not tell its size. */
+  async #requireAnother(): Promise<void> {
+    const { pool, name, clock } = this.#settings
+    try {
+      await requireAnother(pool, name, clock)
+    } catch (error) {
+      if (this.#subscriptions.size === 0) await this.#line.stop()
+      throw error
+    }
   }
 
   /** There may be something to claim in the channel. */

@@ -1,8 +1,13 @@
 import { encodeBase64 } from '../../../core/event/base64.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { eventFromJson } from '../../../core/event/json.ts'
+import { encodePayload, eventFromJson } from '../../../core/event/json.ts'
 import { isBytes } from '../../../core/event/plain.ts'
-import { REPLAY_HEADERS, withoutEarlierTrace } from '../../../core/event/replay-headers.ts'
+import {
+  REPLAY_HEADERS,
+  replayOf,
+  sendingOf,
+  withoutEarlierTrace,
+} from '../../../core/event/replay-headers.ts'
 import { hash128 } from '../../../core/hash.ts'
 import type { Undecodable } from '../../../ports/broker.ts'
 import { type EventCodec, plainCodec } from '../../../ports/letter-codec.ts'
@@ -69,9 +74,9 @@ export interface EventRecord {
 }
 
 export function eventRecord(event: LazaretEvent, codec: EventCodec): EventRecord {
-  const { id, channel, type, key, source, headers, idempotencyKey, occurredAt, expiresAt } = event
+  const { id, channel, type, key, source, idempotencyKey, occurredAt, expiresAt } = event
   const uuid = eventUuid(id)
-  const attempt = Number(headers[REPLAY_HEADERS.replayAttempt] ?? 0)
+  const replay = replayOf(event)
   return {
     id: uuid,
     foreignId: uuid === id ? undefined : id,
@@ -80,9 +85,9 @@ export function eventRecord(event: LazaretEvent, codec: EventCodec): EventRecord
     type,
     key,
     source,
-    handler: headers[REPLAY_HEADERS.handler],
-    replay: replayOf(event),
-    replays: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 0,
+    handler: replay?.handler,
+    replay: sendingOf(event),
+    replays: replay?.attempt ?? 0,
     payload: undefined,
     bytes: undefined,
     sealed: undefined,
@@ -97,7 +102,7 @@ function contentOf(event: LazaretEvent, codec: EventCodec): Partial<EventRecord>
   if (codec !== plainCodec.events) return { sealed: codec.encode(event) }
   const headers = writeHeaders(event.headers)
   if (isBytes(event.payload)) return { bytes: encodeBase64(event.payload), headers }
-  const payload = JSON.stringify(event.payload)
+  const payload = encodePayload(event)
   requireHoldable(event, payload)
   return { payload, headers }
 }
@@ -113,12 +118,6 @@ export function recordJson({ payload, headers, ...texts }: EventRecord): string 
   const envelope = JSON.stringify(texts)
   const content = payload === undefined ? '' : `"payload":${payload},`
   return `${envelope.slice(0, -1)},${content}"headers":${headers ?? '{}'}}`
-}
-
-/** Which replay of the event this is. A replay that is interrupted sends again what may be on its way already. */
-function replayOf({ headers }: LazaretEvent): string | undefined {
-  const id = headers[REPLAY_HEADERS.replayId]
-  return id === undefined ? undefined : `${id} ${headers[REPLAY_HEADERS.replayAttempt] ?? ''}`
 }
 
 /** What cannot be read is handed over as it is: it becomes a dead letter like everything else. */
@@ -143,7 +142,7 @@ function readPlain({ id, foreignId, payload, bytes, ...row }: EventRow): Lazaret
     occurredAt: Math.floor(row.occurredAt),
     expiresAt: row.expiresAt === null ? undefined : Math.floor(row.expiresAt),
     source: row.source ?? undefined,
-    headers: isReplayedBySql(row.headers) ? withoutEarlierTrace(row.headers) : row.headers,
+    headers: isReplayedBySql(eventId, row.headers) ? withoutEarlierTrace(row.headers) : row.headers,
     ...(bytes === null ? { payload } : { payloadBase64: bytes.replaceAll('\n', '') }),
   })
 }
@@ -151,13 +150,14 @@ function readPlain({ id, foreignId, payload, bytes, ...row }: EventRow): Lazaret
 /** A replay by SQL cannot open the seal: its headers lie beside it, and replace those of the replay before. */
 function readSealed({ headers }: EventRow, sealed: string, codec: EventCodec): LazaretEvent {
   const event = codec.decode(sealed)
-  if (headers[REPLAY_HEADERS.replayed] === undefined)
+  if (replayOf({ id: event.id, headers }) === undefined)
     return { ...event, headers: { ...event.headers, ...headers } }
   const { [REPLAY_HEADERS.replayId]: _, ...own } = event.headers
   return { ...event, headers: { ...withoutEarlierTrace(own), ...headers } }
 }
 
 /** Such a replay has no id. It leaves the headers of a traced replay before it, whose trace it is no part of. */
-function isReplayedBySql(headers: EventRow['headers'] | null): boolean {
-  return headers?.[REPLAY_HEADERS.replayed] !== undefined && headers[REPLAY_HEADERS.replayId] === undefined
+function isReplayedBySql(id: string, headers: EventRow['headers'] | null): boolean {
+  const replay = headers === null ? undefined : replayOf({ id, headers })
+  return replay !== undefined && replay.replayId === undefined
 }

@@ -1,4 +1,5 @@
 import { createEvent, type EventInput, type LazaretEvent } from '../../../core/event/event.ts'
+import { withoutForeignReplay, withoutForeignReplays } from '../../../core/event/replay-headers.ts'
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
 import { OptionsError } from '../../../core/options/faults.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
@@ -10,6 +11,7 @@ import type {
   Delivery,
   SubscribeOptions,
   Subscription,
+  SubscriptionNews,
 } from '../../../ports/broker.ts'
 import { BrokerClosedError } from '../../../ports/broker-errors.ts'
 import { publishIn } from '../../../ports/following.ts'
@@ -99,7 +101,7 @@ export class PostgresOutbox implements Broker {
     const inputs = Array.isArray(input) ? (input as readonly EventInput[]) : [input as EventInput]
     const { clock, limits, codec } = this.#settings
     const sources = { now: clock.now(), newId: this.#newId, limits }
-    let events: readonly LazaretEvent[] = inputs.map(each => createEvent(each, sources))
+    let events: readonly LazaretEvent[] = inputs.map(each => withoutForeignReplay(createEvent(each, sources)))
     const told = this.#notices.of(channelsOf(events))
     const write = (followed: readonly LazaretEvent[]) => {
       events = followed
@@ -115,13 +117,17 @@ export class PostgresOutbox implements Broker {
     const { pool, codec } = this.#settings
     const channels = channelsOf(events)
     const told = this.#notices.of(channels)
-    await this.#followed(events, followed =>
+    await this.#followed(withoutForeignReplays(events), followed =>
       publishEvents(pool, { events: followed, generation: 0, told }, codec.events),
     )
     for (const channel of channels) this.#desk.wakeChannel(channel)
   }
 
-  async subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription> {
+  async subscribe(
+    options: SubscribeOptions,
+    deliver: (delivery: Delivery) => void,
+    tell?: (news: SubscriptionNews) => void,
+  ): Promise<Subscription> {
     this.#requireOpen()
     const { channel, handler, prefetch, ordering } = resolveOptions('subscribe', subscribeRules, options)
     await this.ready()
@@ -131,7 +137,7 @@ export class PostgresOutbox implements Broker {
       isByKey: ordering === 'by-key',
       generation: this.#settings.generation,
     }
-    const subscription = await this.#desk.subscribe(claimFor, prefetch, deliver)
+    const subscription = await this.#desk.subscribe(claimFor, prefetch, deliver, tell)
     // By the next turn the caller has what this returns; a delivery before that could not be settled.
     void nextTurn().then(() => subscription.start())
     return subscription

@@ -1,3 +1,4 @@
+import type { DeliveredReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptFailure, AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Settlement } from '../../../ports/broker.ts'
 import type { Clock } from '../../../ports/clock.ts'
@@ -76,9 +77,9 @@ export class Settler {
   #settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
     switch (settlement.outcome) {
       case 'done':
-        return (delivery.keptLetterId ?? delivery.redirectedFrom) === undefined
+        return delivery.replay === undefined
           ? this.#done.add(delivery)
-          : this.#recover(delivery)
+          : this.#recover(delivery, delivery.replay)
       case 'retry':
         delivery.end(settlement.ended)
         return this.#back.add({
@@ -152,15 +153,16 @@ export class Settler {
     return deliveries.map(each => answers.get(each) ?? true)
   }
 
-  /** Its letter is kept here and by nobody else: so it is resolved here, in the transaction that settles the event. */
-  #recover(delivery: OutboxDelivery): Promise<boolean> {
+  /** Its letter may be kept here and by nobody else: so it is resolved here, in the transaction that settles the event. */
+  #recover(delivery: OutboxDelivery, replay: DeliveredReplay): Promise<boolean> {
     const { pool, letters, clock, delivered } = this.#parts
     return inTransaction(pool, 'settling an event as done', async client => {
       if (!(await lockOpen(client, delivery.seq, delivery.owner))) return false
-      const { seq, owner, attempts, keptLetterId, redirectedFrom } = delivery
-      if (keptLetterId !== undefined) await letters.resolve(client, keptLetterId, clock.now())
-      if (redirectedFrom !== undefined)
-        await letters.endReplay(client, redirectedFrom, 'resolved', clock.now())
+      const { seq, owner, attempts, keptLetterId } = delivery
+      const resolved = { to: 'resolved', at: clock.now(), under: replay.claim } as const
+      // SQL leaves the headers of an earlier replay, which may name a letter of another channel.
+      for (const id of new Set([keptLetterId, replay.letterId]))
+        if (id !== undefined) await letters.endReplay(client, id, resolved)
       await markDone(client, { seqs: [seq], owner, attempts }, delivered)
       return true
     })
@@ -169,11 +171,12 @@ export class Settler {
   #bury(delivery: OutboxDelivery, letter: DeadLetter, isSaved: boolean): Promise<boolean> {
     const { pool, letters, clock } = this.#parts
     const { cycle } = letter
+    const { replay } = delivery
     const row = {
       seq: delivery.seq,
       owner: delivery.owner,
       attempts: delivery.attempts,
-      error: cycle.failure === undefined ? null : errorText(cycle.failure),
+      error: cycle.failure === undefined ? null : errorText(cycle.failure, delivery.isSealed),
       firstFailedAt: cycle.firstFailedAt,
       letterId: letter.id,
       isKept: !isSaved,
@@ -182,8 +185,12 @@ export class Settler {
     return inTransaction(pool, 'settling an event as dead', async client => {
       if (!(await lockOpen(client, row.seq, row.owner))) return false
       await letters.save(client, letter)
-      if (delivery.redirectedFrom !== undefined)
-        await letters.endReplay(client, delivery.redirectedFrom, 'dead', clock.now())
+      if (replay?.isRedirected)
+        await letters.endReplay(client, replay.letterId!, {
+          to: 'dead',
+          at: clock.now(),
+          under: replay.claim,
+        })
       return markFailed(client, row)
     })
   }
@@ -203,13 +210,14 @@ function endedRow(delivery: OutboxDelivery, attempts: number, ended: readonly At
     attempts,
     ended: delivery.attemptsEnded,
     log: delivery.attemptLog,
-    error: last === undefined ? null : errorText(last),
+    error: last === undefined ? null : errorText(last, delivery.isSealed),
     firstFailedAt: failed[0]?.endedAt ?? null,
   }
 }
 
-function errorText({ name, message }: Pick<AttemptFailure, 'name' | 'message'>): string {
-  return fitted(holdable(`${name}: ${message}`))
+/** A message quotes the payload, so where events are sealed only the name is told. */
+function errorText({ name, message }: Pick<AttemptFailure, 'name' | 'message'>, isSealed: boolean): string {
+  return fitted(holdable(isSealed ? name : `${name}: ${message}`))
 }
 
 /** Heard by whoever waits for it, and by nobody if that comes later than other groups. */

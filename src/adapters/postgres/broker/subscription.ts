@@ -1,6 +1,7 @@
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import type { Delivery, Settlement, Subscription } from '../../../ports/broker.ts'
 import { DeliveryLostError } from '../../../ports/broker-errors.ts'
+import type { StallReporter } from '../../../ports/stall-reporter.ts'
 import type { ClaimFor } from './claiming.ts'
 import { OutboxDelivery } from './delivery.ts'
 
@@ -33,6 +34,9 @@ export class OutboxSubscription implements Subscription {
   readonly #prefetch: number
   readonly #counter: Counter
   readonly #deliver: (delivery: Delivery) => void
+  readonly #stalls: StallReporter
+  /** Claims in a row that have failed. */
+  #failures = 0
   readonly #open = new Set<OutboxDelivery>()
   #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
   /** Whether a claim may find something; a claim that got less than it asked for has found everything. */
@@ -47,7 +51,14 @@ export class OutboxSubscription implements Subscription {
   #onAllSettled: (() => void) | undefined
   #closing: Promise<void> | undefined
 
-  constructor(claimFor: ClaimFor, prefetch: number, counter: Counter, deliver: (delivery: Delivery) => void) {
+  constructor(
+    claimFor: ClaimFor,
+    prefetch: number,
+    counter: Counter,
+    deliver: (delivery: Delivery) => void,
+    stalls: StallReporter,
+  ) {
+    this.#stalls = stalls
     this.claimFor = claimFor
     this.#prefetch = prefetch
     this.#counter = counter
@@ -146,6 +157,8 @@ export class OutboxSubscription implements Subscription {
     }
     try {
       const deliveries = await this.#counter.claim(this.claimFor, limit, onFull)
+      this.#failures = 0
+      this.#stalls.recovered('deliveries')
       for (const delivery of deliveries) {
         this.#open.add(delivery)
         // What still comes while closing is given back with the rest.
@@ -154,6 +167,7 @@ export class OutboxSubscription implements Subscription {
       if (arriving === 0 && deliveries.length === limit) this.#mayHaveMore = true
       else if (deliveries.length === 0) this.#counter.ranDry(this.claimFor).catch(this.#tell)
     } catch (error) {
+      if (++this.#failures > 1) this.#stalls.stalled('deliveries', this, error as Error)
       // The next poll wakes it.
       this.#tell(error)
     }

@@ -1,5 +1,5 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
+import { replayOf } from '../../../core/event/replay-headers.ts'
 import type { EventCodec } from '../../../ports/letter-codec.ts'
 import { ask, inTransaction } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
@@ -99,7 +99,7 @@ const LOCK_FAILED = `select from lazaret.outbox
 
 /** Of two who replay one event at the same moment the second waits, and finds that it is on its way. */
 export async function publishEvents(pool: PgPool, written: Written, codec: EventCodec): Promise<void> {
-  const replays = written.events.filter(({ headers }) => headers[REPLAY_HEADERS.replayId] !== undefined)
+  const replays = written.events.filter(event => replayOf(event)?.replayId !== undefined)
   if (replays.length === 0) return writeEvents(pool, 'publish', written, codec)
   const doing = 'publishing replays'
   const ids = replays.map(({ id }) => eventUuid(id))

@@ -1,5 +1,5 @@
+import { changeLetter } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { transition } from '../../../core/dead-letter/state.ts'
 import { DeadLettersClosedError } from '../../../ports/dead-letter-errors.ts'
 import type {
   DeadLetterStore,
@@ -77,14 +77,17 @@ export class PostgresDeadLetters implements DeadLetterStore {
     return stored && this.#table.read(stored)
   }
 
-  async change(id: string, { to, at, from, replayId }: LetterChange): Promise<DeadLetter | undefined> {
+  async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
     this.#requireOpen()
     for (;;) {
       const stored = await this.#table.find(this.#pool, id)
       const letter = stored && this.#table.read(stored)
-      if (letter === undefined || (from !== undefined && letter.state !== from)) return undefined
-      const changed = transition(letter, to, at, replayId)
-      if (changed === letter || (await this.#table.replace(this.#pool, changed, stored!.revision)))
+      const changed = letter && changeLetter(letter, change)
+      if (
+        changed === undefined ||
+        changed === letter ||
+        (await this.#table.replace(this.#pool, changed, stored!.revision))
+      )
         return changed
     }
   }

@@ -35,7 +35,7 @@ export class PostgresGroups implements Groups {
     const groups = await this.#withChannels(found.slice(0, limit))
     const last = groups.at(-1)
     const hasMore = found.length > limit && last !== undefined
-    return { groups, cursor: hasMore ? groupCursor(last) : undefined }
+    return { groups, cursor: hasMore ? groupCursor(last, query ?? {}) : undefined }
   }
 
   async get(id: string): Promise<Group | undefined> {

@@ -2,6 +2,8 @@ import { groupingOf } from '../../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterState } from '../../../core/dead-letter/state.ts'
 import type { LetterCodec } from '../../../ports/letter-codec.ts'
+import { searchedTexts } from '../../../ports/letter-query.ts'
+import { groupTextsAtRest } from '../../../ports/sealed-groups.ts'
 import { asMs, holdable, holdableOrNull, timeParameter } from '../text.ts'
 
 /** Stands between the fields of a letter's search text, so that nothing is found across two of them. */
@@ -42,22 +44,23 @@ export const LETTER_PARAMETERS: readonly string[] = LETTER_COLUMNS.map((_, index
 export function letterValues(letter: DeadLetter, codec: LetterCodec): unknown[] {
   const { id, channel, handler, event, cycle, endedCycles, state, replays, replayId } = letter
   const { failure } = cycle
+  const isSealed = codec.texts !== undefined
   return [
     id,
     channel,
     handler,
     event.id,
     event.type,
-    event.key ?? null,
+    isSealed ? null : (event.key ?? null),
     cycle.reason,
     cycle.category,
     state,
     groupingOf(letter).id,
-    failure === undefined ? null : `${failure.name}: ${failure.message}`,
+    failure === undefined ? null : isSealed ? failure.name : `${failure.name}: ${failure.message}`,
     cycle.attemptCount,
     replays,
     replayId ?? null,
-    searchText(letter),
+    searchText(letter, isSealed),
     codec.encode(letter),
   ]
     .map(value => (typeof value === 'string' ? holdable(value) : value))
@@ -71,9 +74,9 @@ export function letterValues(letter: DeadLetter, codec: LetterCodec): unknown[] 
 }
 
 /** id, title, rule, basis, category and what is searched. */
-export function groupValues(letter: DeadLetter): string[] {
-  const { id, title, rule, basis } = groupingOf(letter)
-  return [id, title, rule, basis, letter.cycle.category, searchable(`${title}\n${basis}`)].map(holdable)
+export function groupValues(letter: DeadLetter, codec: LetterCodec): string[] {
+  const { id, title, rule, basis, search } = groupTextsAtRest(letter, codec.texts)
+  return [id, title, rule, basis, letter.cycle.category, searchable(search)].map(holdable)
 }
 
 /** What is selected of a letter. */
@@ -98,8 +101,8 @@ export function readLetter(stored: StoredLetter, codec: LetterCodec): DeadLetter
 }
 
 /** What a search looks through (ports/letter-query), each field apart from the next. */
-function searchText({ event, cycle: { failure } }: DeadLetter): string {
-  const fields = [failure?.name, failure?.message, failure?.code, event.id, event.key, event.type]
+function searchText(letter: DeadLetter, isSealed: boolean): string {
+  const fields = searchedTexts(letter, isSealed)
   return fields.map(field => holdableOrNull(field && searchable(field))).join(FIELD_END)
 }
 

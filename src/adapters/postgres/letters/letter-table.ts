@@ -1,6 +1,6 @@
+import { changeLetter, type LetterReplay } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
-import { canTransition, type LetterState, transition } from '../../../core/dead-letter/state.ts'
 import { DeadLettersFullError } from '../../../ports/dead-letter-errors.ts'
 import type { LetterCodec } from '../../../ports/letter-codec.ts'
 import { ask } from '../ask.ts'
@@ -37,6 +37,13 @@ const UPDATE = `${KNOWN_GROUP} update lazaret.dead_letters
   set (${COLUMNS}, revision) = (${LETTER_PARAMETERS.join(', ')}, revision + 1)
   where id = $1 and revision = $${NEXT}`
 
+/** What came of a replay. */
+export interface ReplayEnd {
+  readonly to: 'resolved' | 'dead'
+  readonly at: number
+  readonly under: LetterReplay
+}
+
 /**
  * Where letters come, change and go. What a letter becomes is decided here, where the codec is; that nobody changes it in
  * between is seen to by its revision: if somebody was faster, it is looked at again as it is by then.
@@ -67,14 +74,13 @@ export class LetterTable {
     }
   }
 
-  /** The event was handled after all. A letter that is gone, or at rest already, is left so. */
-  resolve(on: PgQueryable, id: string, at: number): Promise<void> {
-    return this.#become(on, id, 'resolved', at, state => canTransition(state, 'resolved'))
-  }
-
-  /** Its event was sent to another channel, and that came of it. A letter that is gone, or not replaying, is left so. */
-  endReplay(on: PgQueryable, id: string, to: 'resolved' | 'dead', at: number): Promise<void> {
-    return this.#become(on, id, to, at, state => state === 'replaying')
+  /** That came of what was sent. A letter that is gone, or is not replaying under that replay, is left so. */
+  async endReplay(on: PgQueryable, id: string, change: ReplayEnd): Promise<void> {
+    for (;;) {
+      const stored = await this.find(on, id)
+      const changed = stored && changeLetter(this.read(stored), change)
+      if (changed === undefined || (await this.replace(on, changed, stored!.revision))) return
+    }
   }
 
   async find(on: PgQueryable, id: string): Promise<StoredLetter | undefined> {
@@ -89,7 +95,7 @@ export class LetterTable {
 
   /** Whether it is in the place of the one that had the revision. */
   async replace(on: PgQueryable, letter: DeadLetter, revision: number): Promise<boolean> {
-    const values = [...letterValues(letter, this.#codec), revision, ...groupValues(letter)]
+    const values = [...letterValues(letter, this.#codec), revision, ...groupValues(letter, this.#codec)]
     const { rowCount } = await ask(on, 'changing a dead letter', UPDATE, values)
     return rowCount !== 0
   }
@@ -98,24 +104,9 @@ export class LetterTable {
     return readLetter(stored, this.#codec)
   }
 
-  async #become(
-    on: PgQueryable,
-    id: string,
-    to: LetterState,
-    at: number,
-    isMeant: (state: LetterState) => boolean,
-  ): Promise<void> {
-    for (;;) {
-      const stored = await this.find(on, id)
-      const letter = stored && this.read(stored)
-      if (letter === undefined || !isMeant(letter.state)) return
-      if (await this.replace(on, transition(letter, to, at), stored!.revision)) return
-    }
-  }
-
   async #insert(on: PgQueryable, letter: DeadLetter): Promise<boolean> {
     const statement = this.#isBounded ? INSERT_WITHIN : INSERT
-    const values = [...letterValues(letter, this.#codec), this.#capacity, ...groupValues(letter)]
+    const values = [...letterValues(letter, this.#codec), this.#capacity, ...groupValues(letter, this.#codec)]
     const { rowCount } = await ask(on, 'saving a dead letter', statement, values)
     return rowCount !== 0
   }

@@ -33,11 +33,11 @@ export class PostgresAudit implements AuditLog {
 
   async list(query?: AuditQuery): Promise<AuditPage> {
     this.#door.requireOpen()
-    const { limit, cursor, target, action } = resolveAuditQuery(query)
+    const { limit, behind, cursorAt, target, action } = resolveAuditQuery(query, readEntryNumber)
     const conditions = new Conditions(limit + 1)
     if (target !== undefined) conditions.add(holdable(target), parameter => `target = $${parameter}`)
     if (action !== undefined) conditions.add(holdable(action), parameter => `action = $${parameter}`)
-    if (cursor !== undefined) conditions.add(readEntryNumber(cursor), parameter => `seq < $${parameter}`)
+    if (behind !== undefined) conditions.add(behind, parameter => `seq < $${parameter}`)
     const { rows } = await ask(
       this.#pool,
       'reading the audit log',
@@ -48,7 +48,7 @@ export class PostgresAudit implements AuditLog {
     const shown = rows.slice(0, limit)
     return {
       entries: shown.map(entryOf),
-      cursor: rows.length > limit ? String(shown.at(-1).seq) : undefined,
+      cursor: rows.length > limit ? cursorAt(shown.at(-1).seq) : undefined,
     }
   }
 }

@@ -6,6 +6,7 @@ import { ask } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
 import type { PostgresSettings } from '../options.ts'
 import { asMs, holdable } from '../text.ts'
+import { OwnClaims } from './own-claims.ts'
 
 /** Handled so long ago that it counts as never handled. */
 const FORGOTTEN = (parameter: number) =>
@@ -15,7 +16,7 @@ const CLAIM = `insert into lazaret.event_handled as h (handler, idempotency_key,
   values ($1, $2, $3, clock_timestamp() + $4::float8 * interval '1 ms')
   on conflict (handler, idempotency_key) do update
     set token = excluded.token, lease_until = excluded.lease_until, handled_at = null
-    where (h.handled_at is null and h.lease_until <= clock_timestamp()) or ${FORGOTTEN(5)}`
+    where (h.handled_at is null and (h.lease_until <= clock_timestamp() or h.token = excluded.token)) or ${FORGOTTEN(5)}`
 
 const RECORD = `insert into lazaret.event_handled as h (handler, idempotency_key, handled_at)
   values ($1, $2, clock_timestamp())
@@ -43,6 +44,7 @@ export class PostgresLedger implements Ledger {
   readonly #retentionMs: number
   readonly #newToken: IdSource
   readonly #handlers = new Set<string>()
+  readonly #own = new OwnClaims()
   #calls = 0
   #sweeping: Promise<unknown> | undefined
   #isClosed = false
@@ -68,11 +70,11 @@ export class PostgresLedger implements Ledger {
   async claim(handler: string, key: string, leaseMs: number): Promise<Claim> {
     this.#requireOpen()
     this.#sweepNowAndThen(handler)
-    const token = this.#newToken(this.#clock.now())
+    const token = this.#own.tokenOf(handler, key) ?? this.#newToken(this.#clock.now())
     const pair = [holdable(handler), holdable(key)]
     for (;;) {
-      if (await this.#run('claiming an event', CLAIM, [...pair, token, leaseMs, this.#retentionMs]))
-        return { kind: 'claimed', token }
+      const claim = this.#run('claiming an event', CLAIM, [...pair, token, leaseMs, this.#retentionMs])
+      if (await this.#settled(claim, handler, key, token)) return { kind: 'claimed', token }
       const { rows } = await ask(
         this.#pool,
         'claiming an event',
@@ -96,19 +98,21 @@ export class PostgresLedger implements Ledger {
   }
 
   complete(handler: string, key: string, token: string): Promise<boolean> {
-    return this.#run(
+    const completed = this.#run(
       'completing a claim',
       `update lazaret.event_handled set token = null, lease_until = null, handled_at = clock_timestamp() where ${HELD}`,
       [holdable(handler), holdable(key), token],
     )
+    return this.#settled(completed, handler, key, token)
   }
 
   release(handler: string, key: string, token: string): Promise<boolean> {
-    return this.#run('releasing a claim', `delete from lazaret.event_handled where ${HELD}`, [
+    const released = this.#run('releasing a claim', `delete from lazaret.event_handled where ${HELD}`, [
       holdable(handler),
       holdable(key),
       token,
     ])
+    return this.#settled(released, handler, key, token)
   }
 
   async forget(handler: string, key: string): Promise<void> {
@@ -136,6 +140,18 @@ export class PostgresLedger implements Ledger {
       .finally(() => {
         this.#sweeping = undefined
       })
+  }
+
+  /** Whoever is told that it failed works on the event no more; what the database has of it is in doubt. */
+  async #settled(asked: Promise<boolean>, handler: string, key: string, token: string): Promise<boolean> {
+    try {
+      const answer = await asked
+      this.#own.isKnown(handler, key)
+      return answer
+    } catch (error) {
+      this.#own.isInDoubt(handler, key, token)
+      throw error
+    }
   }
 
   async #run(doing: string, statement: string, values: unknown[]): Promise<boolean> {

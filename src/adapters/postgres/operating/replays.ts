@@ -16,6 +16,8 @@ import { asTime, holdable, timeParameter } from '../text.ts'
 
 const DEFAULT_LIMIT = 100
 const WRITTEN_AT_ONCE = 1_000
+/** The column holds 32 bits. */
+const MAX_POSITION = 2 ** 31 - 1
 const CREATING = 'creating a replay'
 
 const INSERT_ITEMS = `insert into lazaret.replay_items (replay_id, position, status, body)
@@ -87,7 +89,7 @@ export class PostgresReplays implements Replays {
   async items(id: string, { status, after = -1, limit }: ItemQuery = {}): Promise<readonly ReplayItem[]> {
     const conditions = new Conditions(limit ?? null)
       .add(holdable(id), parameter => `replay_id = $${parameter}`)
-      .add(after, parameter => `position > $${parameter}`)
+      .add(Math.min(after, MAX_POSITION), parameter => `position > $${parameter}`)
     if (status !== undefined) conditions.add(status, parameter => `status = $${parameter}`)
     const { rows } = await ask(
       this.#open,
