@@ -62,9 +62,9 @@ describe.runIf(redis.found).each(WAYS)(`Redis %s${why}`, (way, options) => {
   storeConformance({
     test: tests,
     declares: { durable: true },
-    async setup() {
+    async setup({ retention }) {
       const prefix = uniqueName('store')
-      const open = () => openRedis({ ...options(), prefix })
+      const open = () => openRedis({ ...options(), prefix, ...retention?.real })
       return { store: open(), reopen: async () => open(), beside: async () => open() }
     },
   })

@@ -37,7 +37,11 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     const prefix = uniqueName('random')
     const random = seededRandom(7)
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!
-    const desks = [open({ prefix }), open({ prefix, retentionMs: 40 }), open({ prefix })]
+    const desks = [
+      open({ prefix }),
+      open({ prefix, retentionMs: 40, expireUndecidedAfterMs: 40 }),
+      open({ prefix }),
+    ]
     const letters = Array.from({ length: 40 }, () =>
       make.letter({
         event: make.event({ channel: pick(['orders', 'mails', 'constructor']), type: pick(['a', 'b']) }),
@@ -76,9 +80,45 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     expect(await faultsOf(server.url, prefix)).toEqual([])
   })
 
+  it('E13: undecided letters outlive the retention, those of an earlier version too, which gave them an expiry', async () => {
+    const prefix = uniqueName('undecided')
+    const store = open({ prefix, retentionMs: 5 })
+    const letters = Array.from({ length: 150 }, () => make.letter())
+    await Promise.all(letters.map(letter => store.deadLetters.send(letter)))
+    const [first, ...rest] = letters.map(({ id }) => ['0', id])
+    await server.node!.command('ZADD', `{${prefix}}:letters:expiry`, ...first!, ...rest.flat())
+    await patience.pass(10)
+    expect(await store.deadLetters.get(letters[0]!.id)).toEqual(letters[0])
+    expect(await store.deadLetters.cleanup()).toBe(0)
+    expect((await store.deadLetters.stats()).byState).toEqual({ dead: 150 })
+    expect(await server.node!.command('ZCARD', `{${prefix}}:letters:expiry`)).toBe(0)
+    const at = systemClock.now()
+    expect((await store.deadLetters.change(letters[0]!.id, { to: 'discarded', at }))?.state).toBe('discarded')
+    await patience.pass(10)
+    expect(await store.deadLetters.cleanup()).toBe(1)
+    expect(await faultsOf(server.url, prefix)).toEqual([])
+  })
+
+  it('E13: what goes while someone does something else is told to the audit once, when someone looks', async () => {
+    const prefix = uniqueName('told')
+    const store = open({ prefix, retentionMs: 20 })
+    const letters = Array.from({ length: 130 }, () => make.letter())
+    await Promise.all(letters.map(letter => store.deadLetters.send(letter)))
+    const at = systemClock.now()
+    for (const { id } of letters) await store.deadLetters.change(id, { to: 'discarded', at })
+    await patience.eventually(gone(store), 'all are gone')
+    const { entries } = await store.audit.list()
+    const deleted = entries.map(({ detail }) => Number(detail?.['letters']))
+    expect(deleted.reduce((sum, each) => sum + each, 0)).toBe(130)
+    expect(entries).toHaveLength(1)
+    expect(entries[0]).toMatchObject({ by: 'retention', action: 'letters.expire' })
+    expect(await store.deadLetters.cleanup()).toBe(0)
+    expect((await store.audit.list()).entries).toHaveLength(1)
+  })
+
   it('E11: a letter ends with its time, with everything that points to it, and is never counted after', async () => {
     const prefix = uniqueName('expiry')
-    const store = open({ prefix, retentionMs: 30 })
+    const store = open({ prefix, expireUndecidedAfterMs: 30 })
     for (let count = 0; count < 250; count++) await store.deadLetters.send(make.letter())
     const last = make.letter()
     await store.deadLetters.send(last)
@@ -87,7 +127,8 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     expect((await store.deadLetters.list()).letters).toEqual([])
     expect((await store.groups.list()).groups).toEqual([])
     expect(await faultsOf(server.url, prefix)).toEqual([])
-    expect(await server.node!.command('KEYS', `{${prefix}}:letters:*`)).toEqual([
+    expect(((await server.node!.command('KEYS', `{${prefix}}:letters:*`)) as string[]).sort()).toEqual([
+      `{${prefix}}:letters:expired`,
       `{${prefix}}:letters:version`,
     ])
   })
@@ -106,12 +147,13 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
       store.deadLetters.stats({ channel: staying[0]!.channel }),
     ])
     expect([page.letters.length, stats.count, orders.count]).toEqual([5, 5, 5])
+    expect(await store.deadLetters.cleanup()).toBe(350)
     expect(await store.deadLetters.cleanup()).toBe(0)
     expect(await faultsOf(server.url, prefix)).toEqual([])
   })
 
   it('E13: cleanup gives back what has expired while nobody called', async () => {
-    const store = open({ prefix: uniqueName('cleanup'), retentionMs: 300 })
+    const store = open({ prefix: uniqueName('cleanup'), expireUndecidedAfterMs: 300 })
     await Promise.all(Array.from({ length: 120 }, () => store.deadLetters.send(make.letter())))
     await patience.pass(320)
     expect(await store.deadLetters.cleanup()).toBe(120)
@@ -119,16 +161,21 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
 
   it('E11: a letter lives on from its last write as long as whoever saved it said, whoever changes it', async () => {
     const prefix = uniqueName('life')
-    const [service, desk] = [open({ prefix, retentionMs: 'never' }), open({ prefix, retentionMs: 1 })]
+    const [service, desk] = [
+      open({ prefix, retentionMs: 'never' }),
+      open({ prefix, retentionMs: 1, expireUndecidedAfterMs: 1 }),
+    ]
     const letter = make.letter()
     await service.deadLetters.send(letter)
-    await desk.deadLetters.change(letter.id, { to: 'parked', at: systemClock.now() })
-    await patience.pass(5)
-    expect((await desk.deadLetters.get(letter.id))?.state).toBe('parked')
+    for (const to of ['parked', 'discarded'] as const) {
+      await desk.deadLetters.change(letter.id, { to, at: systemClock.now() })
+      await patience.pass(5)
+      expect((await desk.deadLetters.get(letter.id))?.state).toBe(to)
+    }
   })
 
   it('K8: a letter that is being replayed does not end before its outcome can be known', async () => {
-    const store = open({ prefix: uniqueName('replaying'), retentionMs: 300 })
+    const store = open({ prefix: uniqueName('replaying'), retentionMs: 300, expireUndecidedAfterMs: 300 })
     const [replayed, other] = [make.letter(), make.letter()]
     await store.deadLetters.send(replayed)
     await store.deadLetters.send(other)

@@ -1,8 +1,9 @@
+import { DEFAULT_RETENTION_MS, retentionRule } from '../../core/dead-letter/retention.ts'
 import { OptionsError } from '../../core/options/faults.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
-  callable,
   integer,
+  listener,
   milliseconds,
   optional,
   text,
@@ -18,7 +19,8 @@ import { type AnyRedisClient, isRedisClient } from './client.ts'
 import { DEFAULT_PREFIX } from './keys.ts'
 
 const DAY_MS = 86_400_000
-export const DEFAULT_RETENTION_MS = 7 * DAY_MS
+
+export { DEFAULT_RETENTION_MS }
 export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
 export const DEFAULT_TIMEOUT_MS = 5_000
 export const DEFAULT_RECONNECT_BASE_MS = 50
@@ -59,14 +61,19 @@ export const connectionRules = {
   timeoutMs: withDefault(milliseconds({ min: 4 }), DEFAULT_TIMEOUT_MS),
   reconnectBaseMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_BASE_MS),
   reconnectMaxMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_MAX_MS),
-  onError: withDefault(callable<(error: unknown) => void>(), () => {}),
+  onError: withDefault(listener<(error: unknown) => void>(), () => {}),
 }
 
 export interface RedisOptions extends RedisConnectionOptions {
   /** How letters are written at rest [JSON]. */
   readonly codec?: Codec | undefined
-  /** How long a letter lives after it was last written, by the server's time, or 'never' [7 days]. */
+  /** How long a decided letter, resolved or discarded, is kept after its last write, by the server's time [7 days]. */
   readonly retentionMs?: number | 'never' | undefined
+  /**
+   * The same for undecided letters: dead, quarantined or parked. Events that nobody dealt with are then deleted
+   * ['never'].
+   */
+  readonly expireUndecidedAfterMs?: number | 'never' | undefined
   /** Letters it takes; one more is refused [no limit but the server's memory]. */
   readonly maxLetters?: number | undefined
   /** How long a done pair of the ledger stays done [7 days]. */
@@ -79,10 +86,8 @@ const rules = {
     that(isCodec, 'give a codec with letters and events, each with encode() and decode()'),
     plainCodec,
   ),
-  retentionMs: withDefault(
-    that(isRetention, "give a number of milliseconds above 0, or 'never'"),
-    DEFAULT_RETENTION_MS as number | 'never',
-  ),
+  retentionMs: withDefault(retentionRule, DEFAULT_RETENTION_MS),
+  expireUndecidedAfterMs: withDefault(retentionRule, 'never'),
   maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
   ledgerRetentionMs: withDefault(milliseconds({ min: 1 }), DEFAULT_LEDGER_RETENTION_MS),
 }
@@ -91,10 +96,6 @@ export type RedisSettings = Resolved<typeof rules>
 
 export function resolveRedis(subject: string, options: RedisOptions): RedisSettings {
   return placed(subject, resolveOptions(subject, rules, options))
-}
-
-function isRetention(value: unknown): value is number | 'never' {
-  return value === 'never' || (typeof value === 'number' && Number.isFinite(value) && value > 0)
 }
 
 function isCodec(value: unknown): value is Codec {
@@ -111,26 +112,14 @@ export function resolveConnection(subject: string, options: RedisConnectionOptio
 }
 
 /** For the options of every part: one server is named, and a URL that names a prefix counts where no other was given. */
-export function placed<T extends Pick<RedisConnectionSettings, 'url' | 'client' | 'prefix' | 'onError'>>(
+export function placed<T extends Pick<RedisConnectionSettings, 'url' | 'client' | 'prefix'>>(
   subject: string,
   settings: T,
 ): T {
   requireOneServer(subject, settings)
   const { url, prefix } = settings
   const said = url === undefined ? null : new URL(url).searchParams.get('prefix')
-  const onError = quietly(settings.onError)
-  return { ...settings, onError, prefix: prefix === DEFAULT_PREFIX && said ? said : prefix }
-}
-
-/** Whoever is to be told may have trouble of his own; what he is told of goes on all the same. */
-function quietly(onError: (error: unknown) => void): (error: unknown) => void {
-  return error => {
-    try {
-      onError(error)
-    } catch {
-      // Nobody is left who could be told.
-    }
-  }
+  return { ...settings, prefix: prefix === DEFAULT_PREFIX && said ? said : prefix }
 }
 
 function requireOneServer(

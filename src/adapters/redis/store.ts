@@ -1,5 +1,6 @@
 import { createIdSource } from '../../core/event/uuid.ts'
 import { Door } from '../../ports/door.ts'
+import { sealedReplays } from '../../ports/sealed-replays.ts'
 import type { Store } from '../../ports/store.ts'
 import { RedisConnection } from './connection.ts'
 import { keysOf } from './keys.ts'
@@ -38,7 +39,10 @@ export function openRedis(options: RedisOptions): RedisStore {
     deadLetters,
     ledger,
     groups: new RedisGroups(desk, clock, door),
-    replays: new RedisReplays(connection, keys, createIdSource(random), door),
+    replays: sealedReplays(
+      new RedisReplays(connection, keys, createIdSource(random), door),
+      settings.codec.letters.texts,
+    ),
     audit: new RedisAudit(connection, keys, door),
     snapshots: new RedisSnapshots(connection, keys, door),
     ready: async () => requireFit(await inspectServer(connection)),
@@ -89,11 +93,12 @@ function deskOf({ prefix, codec, maxLetters }: RedisSettings, connection: RedisC
 }
 
 function deadLettersOf(
-  { name, retentionMs }: RedisSettings,
+  { name, retentionMs, expireUndecidedAfterMs }: RedisSettings,
   desk: Desk,
   leave: () => Promise<void>,
 ): RedisDeadLetters {
-  return new RedisDeadLetters({ name, desk, retentionMs, leave })
+  const retention = { retentionMs, expireUndecidedAfterMs }
+  return new RedisDeadLetters({ name, desk, retention, leave })
 }
 
 function ledgerOf(

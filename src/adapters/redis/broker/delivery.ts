@@ -1,6 +1,6 @@
+import { type DeliveredReplay, deliveredReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
 import type { Delivery, Undecodable } from '../../../ports/broker.ts'
 import { addEnded, type Past } from './past.ts'
 import type { Side } from './places.ts'
@@ -47,9 +47,9 @@ export class StreamDelivery implements Delivery {
     this.#past = addEnded(this.#past, ended)
   }
 
-  /** The letter that a replay came from. */
-  get letterId(): string | undefined {
-    return 'raw' in this.content ? undefined : this.content.headers[REPLAY_HEADERS.letterId]
+  /** What its event claims to be. */
+  get replay(): DeliveredReplay | undefined {
+    return deliveredReplay(this.content)
   }
 
   /** With every attempt that has begun. */

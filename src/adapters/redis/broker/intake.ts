@@ -1,3 +1,4 @@
+import type { TextCodec } from '../../../ports/letter-codec.ts'
 import type { RedisConnection } from '../connection.ts'
 import { run } from '../script.ts'
 import { decode, decodeBytes } from './decode.ts'
@@ -82,14 +83,14 @@ export class Intake {
 
   #read(entry: Entry): StreamDelivery {
     const { settings, places } = this.#parts
-    const past = pastOf(entry)
+    const past = pastOf(entry, settings.codec.events.texts)
     const content = decode(entry.fields, places.channel, past.from, settings.codec.events)
     return new StreamDelivery(this.#place, entry.side, entry.id, past, content)
   }
 
   async #readBytes(entry: Entry): Promise<StreamDelivery> {
     const { on, settings, places } = this.#parts
-    const past = pastOf(entry)
+    const past = pastOf(entry, settings.codec.events.texts)
     const fields = await run(on, RAW, [places[entry.side]], [entry.id], { again: true })
     // Deleted since it was read: the texts are all that is left of it.
     if (fields.length === 0) return this.#read(entry)
@@ -98,8 +99,8 @@ export class Intake {
   }
 }
 
-function pastOf({ fields, id, side }: Entry) {
+function pastOf({ fields, id, side }: Entry, texts: TextCodec | undefined) {
   if (side === 'events') return noPast(id)
   const text = fieldOf(fields, PAST_FIELD)
-  return text === undefined ? noPast(id) : readPast(text, id)
+  return text === undefined ? noPast(id) : readPast(text, id, texts)
 }

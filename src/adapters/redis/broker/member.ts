@@ -119,7 +119,8 @@ export class Member {
     const lists = over.map(list => `${name} ${list}`)
     const args = [name, `${name} ${number}`, marks.join(','), String(lists.length), ...lists]
     for (const delivery of deliveries)
-      if (delivery.hasNotes) args.push(delivery.mark, writePast(delivery.pastBeforeThisAttempt))
+      if (delivery.hasNotes)
+        args.push(delivery.mark, writePast(delivery.pastBeforeThisAttempt, this.#settings.codec.events.texts))
     const isGone = () => this.#hasResigned || this.#name !== name
     const alive = await persist(this.#settings, isGone, () =>
       run(this.#on, BEGIN, [leases, running, notes], args, { again: true }),

@@ -1,5 +1,7 @@
 import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../core/dead-letter/caps.ts'
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
+import type { TextCodec } from '../../../ports/letter-codec.ts'
+import { attemptsAtRest, readAttempts } from '../../../ports/sealed-attempts.ts'
 
 /** What has happened to an event in this cycle. */
 export interface Past {
@@ -29,27 +31,20 @@ export function addEnded(past: Past, more: readonly AttemptRecord[]): Past {
   return { ...past, ended: past.ended + more.length, history }
 }
 
-export function writePast({ from, started, ended, history }: Past): string {
-  const text = history.length === 0 ? '' : ` ${JSON.stringify(history)}`
+export function writePast({ from, started, ended, history }: Past, texts: TextCodec | undefined): string {
+  const text = history.length === 0 ? '' : ` ${JSON.stringify(attemptsAtRest(history, texts))}`
   return `${from} ${started} ${ended}${text}`
 }
 
-export function readPast(text: string, id: string): Past {
+export function readPast(text: string, id: string, texts: TextCodec | undefined): Past {
   const [, from = id, started = '0', ended = '0', history = ''] = FORM.exec(text) ?? []
-  return { from, started: Number(started), ended: Number(ended), history: readHistory(history) }
+  return { from, started: Number(started), ended: Number(ended), history: readHistory(history, texts) }
 }
 
-/** An attempt has all of its fields, unset ones as undefined, which JSON leaves out. */
-function readHistory(text: string): readonly AttemptRecord[] {
+function readHistory(text: string, texts: TextCodec | undefined): readonly AttemptRecord[] {
   if (text === '') return NO_ATTEMPTS
   try {
-    return (JSON.parse(text) as AttemptRecord[]).map(({ number, startedAt, endedAt, failure, delayMs }) => ({
-      number,
-      startedAt,
-      endedAt,
-      failure: failure && { ...failure, code: failure.code, stack: failure.stack },
-      delayMs,
-    }))
+    return readAttempts(JSON.parse(text) as AttemptRecord[], texts)
   } catch {
     // Somebody else wrote it. The counts are what decisions rest on.
     return NO_ATTEMPTS

@@ -1,5 +1,5 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
+import { replayOf, withoutForeignReplay } from '../../../core/event/replay-headers.ts'
 import { BrokerFullError } from '../../../ports/broker-errors.ts'
 import type { RedisConnection } from '../connection.ts'
 import { keysOf } from '../keys.ts'
@@ -58,8 +58,9 @@ async function add(on: RedisConnection, settings: RedisStreamsSettings, batch: B
 function* gather({ prefix, codec }: RedisStreamsSettings, events: readonly LazaretEvent[]): Generator<Batch> {
   const open = new Map<string, Batch>()
   const streams = new Map<string, string>()
-  for (const event of events) {
-    const handler = event.headers[REPLAY_HEADERS.handler]
+  for (const given of events) {
+    const event = withoutForeignReplay(given)
+    const handler = replayOf(event)?.handler
     const { channel } = event
     let stream = handler === undefined ? streams.get(channel) : ownStream(keysOf(prefix, channel), handler)
     if (stream === undefined) {

@@ -24,6 +24,9 @@ export interface ReaderHooks {
   bury(holes: readonly Hole[]): Promise<void>
   /** The group is not there any more. */
   enter(): Promise<void>
+  /** Nothing can be read, for the second time in a row; and it can again. */
+  stalled(error: Error): void
+  recovered(): void
 }
 
 /**
@@ -38,6 +41,8 @@ export class Reader {
   readonly #hooks: ReaderHooks
   #mode: 'idle' | 'reading' | 'stopped' = 'idle'
   #isSure = true
+  /** Reads in a row that have failed. */
+  #failures = 0
   #wake: (() => void) | undefined
   #running: Promise<void> | undefined
 
@@ -93,9 +98,12 @@ export class Reader {
         if (!this.#isSure) await this.#lookThrough()
         else await this.#read()
         restMs = 0
+        this.#failures = 0
+        this.#hooks.recovered()
       } catch (error) {
         if (this.#isStopped()) return
         restMs = Math.min(LONGEST_REST_MS, Math.max(FIRST_REST_MS, restMs * 2))
+        if (++this.#failures > 1) this.#hooks.stalled(error as Error)
         await this.#troubled(error)
       }
     }

@@ -73,7 +73,7 @@ export class Returns {
       item.id,
       // What is no number is no delay either: the script would fail with the entry in its hands.
       String(item.delayMs > 0 ? Math.min(LONGEST_DELAY_MS, Math.ceil(item.delayMs)) : 0),
-      writePast(item.past),
+      writePast(item.past, this.#settings.codec.events.texts),
       absent.has(item) ? item.text() : '',
     ])
     return run(this.#on, RETURN, [events, own, waiting, notes], [handler, ...args])

@@ -1,6 +1,7 @@
 import { createClient } from 'redis'
 import { describe, expect, it } from 'vitest'
 import { redisStreamsWorld } from '../../../../test/support/redis-streams-world.ts'
+import { replayHeaders } from '../../../core/event/replay-headers.ts'
 import { BrokerFullError } from '../../../ports/broker-errors.ts'
 import { counts } from '../../../testing/conformance/broker/counting.ts'
 import { idOf, idsOf } from '../../../testing/conformance/broker/world.ts'
@@ -32,7 +33,8 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     const broker = open()
     const bill = await subscribe(broker, channel, { handler: 'bill' })
     const ship = await subscribe(broker, channel, { handler: 'ship' })
-    await broker.publish([make.event({ channel, headers: { 'x-replay-handler': 'ship' } })])
+    const event = make.event({ channel })
+    await broker.publish([{ ...event, headers: replayHeaders(event, { handler: 'ship' }) }])
     await ship.next()
     await bill.assertEmpty('it got a replay for another')
   })
@@ -182,7 +184,8 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     expect(await letters.get(letter.id)).toEqual(letter)
     await patience.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'it is done with')
     await letters.change(letter.id, { to: 'replaying', at: patience.now(), replayId: 'replay-1' })
-    const headers = { 'x-replay-handler': 'bill', 'x-letter-id': letter.id }
+    const replay = { handler: 'bill', letterId: letter.id, replayId: 'replay-1' }
+    const headers = replayHeaders(event!, replay)
     await broker.publish([{ ...event!, headers }])
     await inbox.done(await inbox.next())
     expect(await letters.get(letter.id)).toMatchObject({ state: 'resolved' })

@@ -8,8 +8,10 @@ import type {
   Delivery,
   SubscribeOptions,
   Subscription,
+  SubscriptionNews,
 } from '../../../ports/broker.ts'
 import { BrokerClosedError } from '../../../ports/broker-errors.ts'
+import { StallReporter } from '../../../ports/stall-reporter.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
 import { within } from '../../../ports/waiting.ts'
 import { RedisConnection } from '../connection.ts'
@@ -60,12 +62,17 @@ export class RedisStreams implements Broker {
   #closing: Promise<void> | undefined
 
   constructor(settings: RedisStreamsSettings) {
-    const { name, prefix, codec, maxLetters, retentionMs } = settings
+    const { name, prefix, codec, maxLetters, retentionMs, expireUndecidedAfterMs } = settings
     this.name = name
     this.#settings = settings
     this.#on = RedisConnection.of(settings, 'streams')
     const desk = new Desk(this.#on, keysOf(prefix), codec.letters, maxLetters)
-    this.#letters = new RedisDeadLetters({ name, desk, retentionMs, leave: async () => {} })
+    this.#letters = new RedisDeadLetters({
+      name,
+      desk,
+      retention: { retentionMs, expireUndecidedAfterMs },
+      leave: async () => {},
+    })
     this.#newName = createIdSource(settings.random)
   }
 
@@ -80,7 +87,11 @@ export class RedisStreams implements Broker {
     }
   }
 
-  async subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription> {
+  async subscribe(
+    options: SubscribeOptions,
+    deliver: (delivery: Delivery) => void,
+    tell?: (news: SubscriptionNews) => void,
+  ): Promise<Subscription> {
     this.#requireOpen()
     const { channel, handler, prefetch } = resolveOptions('subscribe', subscribeRules, options)
     const settings = this.#settings
@@ -90,6 +101,7 @@ export class RedisStreams implements Broker {
       prefetch,
       on: this.#on,
       letters: this.#letters,
+      stalls: new StallReporter(tell),
       newName: () => this.#newName(settings.clock.now()),
       left: (subscription: StreamSubscription) => this.#subscriptions.delete(subscription),
     }

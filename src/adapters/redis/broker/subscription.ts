@@ -1,9 +1,10 @@
+import type { LetterReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Delivery, Settlement, Subscription } from '../../../ports/broker.ts'
 import { DeliveryLostError } from '../../../ports/broker-errors.ts'
+import type { StallReporter } from '../../../ports/stall-reporter.ts'
 import { within } from '../../../ports/waiting.ts'
 import type { RedisConnection } from '../connection.ts'
-import { RedisError } from '../errors.ts'
 import type { RedisDeadLetters } from '../letters/dead-letters.ts'
 import { listOf, textOf } from '../replies.ts'
 import { run } from '../script.ts'
@@ -32,6 +33,7 @@ export interface SubscriptionParts {
   readonly on: RedisConnection
   /** Where letters are kept that nobody else has saved. */
   readonly letters: RedisDeadLetters
+  readonly stalls: StallReporter
   newName(): string
   left(subscription: StreamSubscription): void
 }
@@ -54,7 +56,7 @@ export class StreamSubscription implements Subscription {
   #closing: Promise<void> | undefined
 
   constructor(parts: SubscriptionParts, deliver: (delivery: Delivery) => void) {
-    const { settings, places, on, newName } = parts
+    const { settings, places, on, newName, stalls } = parts
     const isGivenUp = () => this.#isGivenUp
     this.#parts = parts
     this.#member = new Member(on, places, settings, newName, () => this.#lose())
@@ -72,6 +74,8 @@ export class StreamSubscription implements Subscription {
       giveBack: async entries => this.#giveBack(await this.#intake.read(entries)),
       bury: holes => this.#bury(holes),
       enter: () => this.#member.enter(),
+      stalled: error => stalls.stalled('deliveries', this, error),
+      recovered: () => stalls.recovered('deliveries'),
     })
     this.#rounds = new Rounds({
       clock: settings.clock,
@@ -105,10 +109,12 @@ export class StreamSubscription implements Subscription {
     if (!this.#holds(delivery)) return Promise.reject(this.#lost())
     this.#open.delete(delivery)
     switch (settlement.outcome) {
-      case 'done':
-        return delivery.letterId === undefined
+      case 'done': {
+        const { replay } = delivery
+        return replay?.letterId === undefined
           ? this.#acks.add(delivery)
-          : this.#track(delivery, this.#recover(delivery, delivery.letterId))
+          : this.#track(delivery, this.#recover(delivery, replay.letterId, replay.claim))
+      }
       case 'dead':
         return settlement.saved
           ? this.#acks.add(delivery)
@@ -149,13 +155,9 @@ export class StreamSubscription implements Subscription {
   }
 
   /** A replay was handled. Its letter is resolved here, if it is kept here and nobody has done it yet. */
-  async #recover(delivery: StreamDelivery, letterId: string): Promise<void> {
-    const resolved = { to: 'resolved', at: this.#parts.settings.clock.now() } as const
-    await this.#write(() =>
-      this.#parts.letters.change(letterId, resolved).catch((error: unknown) => {
-        if (error instanceof RedisError) throw error
-      }),
-    )
+  async #recover(delivery: StreamDelivery, letterId: string, under: LetterReplay): Promise<void> {
+    const resolved = { to: 'resolved', at: this.#parts.settings.clock.now(), under } as const
+    await this.#write(() => this.#parts.letters.change(letterId, resolved))
     this.#acks.add(delivery)
   }
 

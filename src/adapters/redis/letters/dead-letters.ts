@@ -1,11 +1,13 @@
+import { changeLetter } from '../../../core/dead-letter/change.ts'
 import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
-import { transition } from '../../../core/dead-letter/state.ts'
+import type { Retention } from '../../../core/dead-letter/retention.ts'
 import { DeadLettersClosedError, DeadLettersFullError } from '../../../ports/dead-letter-errors.ts'
 import type {
   DeadLetterStore,
   LetterChange,
+  LetterCounts,
   LetterFilter,
   LetterPage,
   LetterQuery,
@@ -13,13 +15,14 @@ import type {
   LetterStats,
   TimelineSpan,
 } from '../../../ports/dead-letters.ts'
+import { sumOf } from '../../../ports/expiry.ts'
 import { resolveLetterFilter, resolveLetterQuery } from '../../../ports/letter-query.ts'
 import { resolveTimeline } from '../../../ports/letter-timeline.ts'
 import { RedisError } from '../errors.ts'
-import type { Desk, Known, Life } from './desk.ts'
+import type { Desk, Known } from './desk.ts'
 import { countLetters, listLetters, timeLetters } from './looking.ts'
 import { measureLetters, type RedisUsage } from './memory.ts'
-import { deleteSeen, sweepDue } from './scripts.ts'
+import { deleteSeen, sweepDue, tellExpired } from './scripts.ts'
 
 const NO_MEMORY =
   'no memory is left on the server; raise its maxmemory, or discard, replay or expire what is kept there'
@@ -27,7 +30,7 @@ const NO_MEMORY =
 export interface DeadLettersSettings {
   readonly name: string
   readonly desk: Desk
-  readonly retentionMs: number | 'never'
+  readonly retention: Retention
   /** Closes what only these letters use. */
   readonly leave: () => Promise<void>
 }
@@ -39,15 +42,15 @@ export interface DeadLettersSettings {
 export class RedisDeadLetters implements DeadLetterStore {
   readonly #name: string
   readonly #desk: Desk
-  readonly #retention: Life
+  readonly #retention: Retention
   readonly #leave: () => Promise<void>
   readonly #underWay = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
-  constructor({ name, desk, retentionMs, leave }: DeadLettersSettings) {
+  constructor({ name, desk, retention, leave }: DeadLettersSettings) {
     this.#name = name
     this.#desk = desk
-    this.#retention = retentionMs
+    this.#retention = retention
     this.#leave = leave
   }
 
@@ -80,17 +83,19 @@ export class RedisDeadLetters implements DeadLetterStore {
     return this.#do(() => timeLetters(this.#desk, resolveTimeline(filter, span)))
   }
 
+  /** As `expire`, and answers how many went in all. */
+  async cleanup(): Promise<number> {
+    return sumOf(await this.expire())
+  }
+
   /**
-   * Takes out what has expired, and answers how many went. Every other call does a little of it, and none shows or counts
-   * what has expired; this gives its memory back when nobody calls.
+   * Takes out what is past its retention by the server's time, and tells the audit what went since it was last told. Every
+   * other call takes out a little, and none shows or counts what is due; this gives its memory back when nobody calls.
    */
-  cleanup(): Promise<number> {
+  expire(): Promise<LetterCounts> {
     return this.#do(async () => {
-      for (let all = 0; ; ) {
-        const { swept, isMore } = await this.#desk.ask(sweepDue, [])
-        all += swept
-        if (!isMore) return all
-      }
+      while (await this.#desk.ask(sweepDue, []));
+      return await this.#desk.run(tellExpired, [])
     })
   }
 
@@ -128,12 +133,11 @@ export class RedisDeadLetters implements DeadLetterStore {
     }
   }
 
-  async #change(id: string, { from, to, at, replayId }: LetterChange): Promise<DeadLetter | undefined> {
+  async #change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
     for (;;) {
       const known = await this.#desk.read(id)
-      if (known === undefined || (from !== undefined && known.letter.state !== from)) return undefined
-      const changed = transition(known.letter, to, at, replayId)
-      if (changed === known.letter) return changed
+      const changed = known && changeLetter(known.letter, change)
+      if (changed === undefined || changed === known?.letter) return changed
       if ((await this.#desk.save(changed, known, 'keep')).is === 'saved') return changed
     }
   }

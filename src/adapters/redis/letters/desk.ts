@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { Retention } from '../../../core/dead-letter/retention.ts'
 import type { LetterCodec } from '../../../ports/letter-codec.ts'
 import type { RedisArgument } from '../client.ts'
 import type { RedisConnection, SendOptions } from '../connection.ts'
@@ -13,8 +14,8 @@ export interface Known {
   readonly version: string
 }
 
-/** How long a letter lives from its last write on: so long, for ever, or as long as it was given when it came. */
-export type Life = number | 'never' | 'keep'
+/** How long a letter is kept from its last write on: so long, or as long as it was given when it came. */
+export type Life = Retention | 'keep'
 
 /** Asking again changes nothing: these may go twice when a connection breaks. */
 const REPEATABLE: SendOptions = { again: true }
@@ -58,6 +59,11 @@ export class Desk {
     return this.#codec.decode(body)
   }
 
+  /** A text that stands beside letters, as it was before it was sealed. */
+  openText(text: string): string {
+    return this.#codec.texts?.decode(text) ?? text
+  }
+
   /** Writes it where it was read, or where there was none. */
   save(letter: DeadLetter, from: Known | undefined, life: Life, options?: SendOptions): Promise<Saved> {
     const args = [
@@ -65,10 +71,17 @@ export class Desk {
       from?.version ?? '',
       this.#codec.encode(letter),
       String(this.maxLetters),
-      life === 'never' ? '' : String(life),
+      ...livesOf(life),
       letter.expiresAt === undefined ? '' : String(letter.expiresAt),
-      ...factsOf(letter),
+      ...factsOf(letter, this.#codec.texts),
     ]
     return this.run(save, args, options)
   }
+}
+
+/** Decided and undecided, as `save` reads them. */
+function livesOf(life: Life): readonly [decided: string, undecided: string] {
+  if (life === 'keep') return ['keep', '']
+  const lifeText = (ms: number | 'never') => (ms === 'never' ? '' : String(ms))
+  return [lifeText(life.retentionMs), lifeText(life.expireUndecidedAfterMs)]
 }

@@ -1,6 +1,7 @@
-import { groupingOf } from '../../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import type { ResolvedLetterFilter } from '../../../ports/letter-query.ts'
+import type { TextCodec } from '../../../ports/letter-codec.ts'
+import { type ResolvedLetterFilter, searchedTexts } from '../../../ports/letter-query.ts'
+import { groupTextsAtRest } from '../../../ports/sealed-groups.ts'
 
 /** What letters are indexed by: looking for it costs what is found, and for anything else what is looked at. */
 export type Facet = 'c' | 't' | 's' | 'g'
@@ -9,9 +10,9 @@ export type Facet = 'c' | 't' | 's' | 'g'
 const BETWEEN = '\u0000\u0001'
 
 /** What a script has to know of a letter, because it cannot look into it: it may be sealed. In the order `save` reads it. */
-export function factsOf(letter: DeadLetter): string[] {
+export function factsOf(letter: DeadLetter, texts: TextCodec | undefined): string[] {
   const { channel, handler, event, state, cycle, endedCycles, replays } = letter
-  const { id, title, rule, basis } = groupingOf(letter)
+  const { id, title, rule, basis } = groupTextsAtRest(letter, texts)
   return [
     channel,
     handler,
@@ -23,16 +24,15 @@ export function factsOf(letter: DeadLetter): string[] {
     String(cycle.lastFailedAt),
     String(endedCycles[0]?.firstFailedAt ?? cycle.firstFailedAt),
     replays > 0 ? '1' : '',
-    searchTextOf(letter),
+    searchTextOf(letter, texts !== undefined),
     title,
     rule,
     basis,
   ]
 }
 
-function searchTextOf({ event, cycle: { failure } }: DeadLetter): string {
-  const texts = [failure?.name, failure?.message, failure?.code, event.id, event.key, event.type]
-  return texts
+function searchTextOf(letter: DeadLetter, isSealed: boolean): string {
+  return searchedTexts(letter, isSealed)
     .filter(text => text !== undefined)
     .join(BETWEEN)
     .toLowerCase()

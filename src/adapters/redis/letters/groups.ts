@@ -52,7 +52,7 @@ export class RedisGroups implements Groups {
     const groups = found.slice(0, limit)
     const last = groups.at(-1)
     const hasMore = found.length > limit && last !== undefined
-    return { groups, cursor: hasMore ? groupCursor(last) : undefined }
+    return { groups, cursor: hasMore ? groupCursor(last, query ?? {}) : undefined }
   }
 
   async get(id: string): Promise<Group | undefined> {
@@ -80,9 +80,9 @@ export class RedisGroups implements Groups {
       .map(([field]) => field.slice(CHANNEL.length))
     return {
       id,
-      title: fields.get('title') ?? '',
+      title: this.#desk.openText(fields.get('title') ?? ''),
       rule: fields.get('rule') as Grouping['rule'],
-      basis: fields.get('basis') ?? '',
+      basis: this.#desk.openText(fields.get('basis') ?? ''),
       category: fields.get('category') as Category,
       channels: channels.slice(0, MOST_CHANNELS),
       count: number('count'),

@@ -1,24 +1,32 @@
+import { EXPIRE_ACTION, EXPIRE_TARGET, RETENTION } from '../../../ports/expiry.ts'
+
 // What the scripts of dead letters have in common. A letter is a hash of its text (b), the text it is searched by (q), and
 // what scripts know of it (m), packed, because a field of its own for each would take more room than the letter. Facts are
-// its version (v) and life (l), channel (c), handler (h), type (t), reason (r), category (y), state (s), group (g), the time
+// its version (v), how long it is kept once it is decided (l) and before (u), whether an undecided one has an expiry that
+// was asked for (x), channel (c), handler (h), type (t), reason (r), category (y), state (s), group (g), the time
 // of its last failure (at) and whether it was ever replayed (n). Beside it are
 //   all            every letter by the time of its last failure
 //   by:FACET:VALUE the same for the letters of a channel, type, state or group
-//   expiry         when each is to go
+//   expiry         when those are to go that may
+//   expired        how many of each state went since the audit was told, and since when
 //   counts         how many there are of each state, reason and channel
 //   groups         every group by the time it was last seen, below zero: of the same time the lesser id is first
 //   group:ID       what its letters add up to; first:ID their beginnings
 // All of them change in one script or not at all, and no key of them has an expiry of its own: Redis would take the letter
-// and leave what points to it. A letter that is due is taken out by the next script that runs, before it looks at anything.
+// and leave what points to it. A letter that is due is taken out by the next script that runs, before it looks at anything,
+// and is counted there; one entry of the audit tells of all that went in an hour, or until someone looks.
 
 /** So many letters that are due are taken out at most by one script. */
 const SWEPT_AT_ONCE = 100
+/** The longest time for which one entry of the audit tells what went. */
+const RUN_MS = 3_600_000
 
 export const LETTERS = `
 local root = KEYS[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local HELD = { dead = true, quarantined = true, parked = true }
+local DECIDED = { resolved = true, discarded = true }
 local INDEXED = { 'c', 't', 's', 'g' }
 
 local function keyOf(id) return root .. ':letter:' .. id end
@@ -68,15 +76,50 @@ local function remove(id)
   redis.call('DEL', keyOf(id))
 end
 
+-- Earlier versions gave every letter an expiry. An undecided one for which nobody asked for it loses it here, and stays.
+local function expire(id)
+  local facts = factsOf(id)
+  if facts and not DECIDED[facts.s] and facts.x ~= '1' then
+    redis.call('ZREM', root .. ':expiry', id)
+    return
+  end
+  remove(id)
+  if not facts then return end
+  redis.call('HINCRBY', root .. ':expired', facts.s, 1)
+  redis.call('HSETNX', root .. ':expired', 'since', string.format('%.0f', now))
+end
+
+-- One entry of the audit for what went since the last one. The audit is the stream beside the letters.
+local function tellExpired()
+  local kept = redis.call('HGETALL', root .. ':expired')
+  local byState, letters, counts = {}, 0, {}
+  for at = 1, #kept, 2 do
+    if kept[at] ~= 'since' then
+      byState[kept[at]] = tonumber(kept[at + 1])
+      letters = letters + tonumber(kept[at + 1])
+      counts[#counts + 1] = kept[at]
+      counts[#counts + 1] = kept[at + 1]
+    end
+  end
+  if letters == 0 then return counts end
+  local entry = { at = now, by = '${RETENTION}', action = '${EXPIRE_ACTION}', target = '${EXPIRE_TARGET}',
+    detail = { letters = letters, byState = byState } }
+  redis.call('XADD', string.sub(root, 1, -8) .. 'audit', '*', 'entry', cjson.encode(entry))
+  redis.call('DEL', root .. ':expired')
+  return counts
+end
+
 local function sweep()
   local due = redis.call('ZRANGEBYSCORE', root .. ':expiry', '-inf', now, 'LIMIT', 0, ${SWEPT_AT_ONCE + 1})
-  for at = 1, math.min(#due, ${SWEPT_AT_ONCE}) do remove(due[at]) end
+  for at = 1, math.min(#due, ${SWEPT_AT_ONCE}) do expire(due[at]) end
+  local since = redis.call('HGET', root .. ':expired', 'since')
+  if since and tonumber(since) <= now - ${RUN_MS} then tellExpired() end
   return #due > ${SWEPT_AT_ONCE}
 end
 
 local function removeIfDue(id)
   local at = redis.call('ZSCORE', root .. ':expiry', id)
-  if at and tonumber(at) <= now then remove(id) end
+  if at and tonumber(at) <= now then expire(id) end
 end
 `
 

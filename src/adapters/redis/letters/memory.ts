@@ -42,8 +42,8 @@ for _, slice in ipairs({ redis.call('ZRANGE', all, 0, 24), redis.call('ZREVRANGE
   end
 end
 pointing = redis.call('MEMORY', 'USAGE', all) / letters
--- By channel, type, state, group and the beginning of it, and when it is to go.
-local total = letters * (bytes / measured + pointing * (3 + #INDEXED))
+-- By channel, type, state, group and the beginning of it.
+local total = letters * (bytes / measured + pointing * (2 + #INDEXED))
 return { string.format('%.0f', total), info }
 `,
 )

@@ -1,3 +1,4 @@
+import type { LetterCounts } from '../../../ports/dead-letters.ts'
 import { listOf, numberOf, optionalTextOf, pairsOf, textOf } from '../replies.ts'
 import { type Script, script } from '../script.ts'
 import { LETTERS, PLACES } from './lua.ts'
@@ -12,7 +13,7 @@ export type Saved = { readonly is: 'saved' | 'full' | 'gone' } | ({ readonly is:
 
 /**
  * Writes a letter if it is still of the version it was made from ('' where there must be none), with everything that points
- * to it. A letter that goes on living keeps the length of its life unless another is given, and that begins anew.
+ * to it. A letter keeps the retention it was saved with unless another is given; its time begins anew with every write.
  */
 export const save: Script<Saved> = script(
   'saving a dead letter',
@@ -22,9 +23,9 @@ export const save: Script<Saved> = script(
   },
   LETTERS,
   `
-local id, expected, body, most, life, expiresAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local channel, handler, kind, reason, category, state, group = ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12], ARGV[13]
-local at, firstAt, replayed, search, title, rule, basis = ARGV[14], ARGV[15], ARGV[16], ARGV[17], ARGV[18], ARGV[19], ARGV[20]
+local id, expected, body, most, decidedLife, undecidedLife, expiresAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+local channel, handler, kind, reason, category, state, group = ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12], ARGV[13], ARGV[14]
+local at, firstAt, replayed, search, title, rule, basis = ARGV[15], ARGV[16], ARGV[17], ARGV[18], ARGV[19], ARGV[20], ARGV[21]
 sweep()
 removeIfDue(id)
 local key = keyOf(id)
@@ -35,10 +36,20 @@ if (known and known.v or '') ~= expected then
 end
 if expected == '' and redis.call('ZCARD', root .. ':all') >= tonumber(most) then return { 'full' } end
 if known then unindex(id, known) end
-if life == 'keep' then life = known.l end
+if decidedLife == 'keep' then decidedLife, undecidedLife = known.l, known.u or '' end
+
+-- A replaying letter never goes: its outcome has to find it.
+local goesAt = nil
+if state ~= 'replaying' then
+  local life = DECIDED[state] and decidedLife or undecidedLife
+  goesAt = life ~= '' and now + tonumber(life) or nil
+  local said = tonumber(expiresAt)
+  -- What is past its time when it comes was brought here knowingly: it is not thrown away on arrival.
+  if said and said > now and (not goesAt or said < goesAt) then goesAt = said end
+end
 
 local version = string.format('%.0f', redis.call('INCR', root .. ':version'))
-local facts = { v = version, l = life, c = channel, h = handler, t = kind, r = reason, y = category, s = state, g = group,
+local facts = { v = version, l = decidedLife, u = undecidedLife, x = goesAt and '1' or '', c = channel, h = handler, t = kind, r = reason, y = category, s = state, g = group,
   at = at, n = replayed }
 redis.call('HSET', key, 'b', body, 'q', search, 'm', cmsgpack.pack(facts))
 redis.call('ZADD', root .. ':all', at, id)
@@ -50,13 +61,6 @@ if redis.call('HEXISTS', info, 'title') == 0 then
 end
 tally(facts, 1)
 placeGroup(group)
-
-local goesAt = life ~= '' and now + tonumber(life) or nil
-local said = tonumber(expiresAt)
--- What is past its time when it comes was brought here knowingly: it is not thrown away on arrival.
-if said and said > now and (not goesAt or said < goesAt) then goesAt = said end
--- Whoever replays it must find it when the outcome is known.
-if goesAt and state == 'replaying' then goesAt = math.max(goesAt, now + 86400000) end
 if goesAt then redis.call('ZADD', root .. ':expiry', goesAt, id) end
 return { 'saved' }
 `,
@@ -94,18 +98,19 @@ return 1
 )
 
 /** Takes out letters that are due; true when there are more. */
-export const sweepDue: Script<{ readonly swept: number; readonly isMore: boolean }> = script(
+export const sweepDue: Script<boolean> = script(
   'sweeping expired dead letters',
-  reply => {
-    const [swept, more] = listOf(reply).map(numberOf)
-    return { swept: swept!, isMore: more === 1 }
-  },
+  reply => numberOf(reply) === 1,
   LETTERS,
-  `
-local before = redis.call('ZCARD', root .. ':all')
-local more = sweep()
-return { before - redis.call('ZCARD', root .. ':all'), more and 1 or 0 }
-`,
+  'return sweep() and 1 or 0',
+)
+
+/** Tells the audit how many letters of each state went since it was last told, and answers the same. */
+export const tellExpired: Script<LetterCounts> = script(
+  'telling the audit of expired dead letters',
+  reply => Object.fromEntries(pairsOf(reply).map(([state, count]) => [state, numberOf(count)])),
+  LETTERS,
+  'return tellExpired()',
 )
 
 export interface Totals {

@@ -1,10 +1,11 @@
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
 import { resolveAuditQuery } from '../../../ports/audit-query.ts'
 import type { Door } from '../../../ports/door.ts'
-import { cursorFault } from '../../../ports/page.ts'
 import type { RedisConnection } from '../connection.ts'
 import type { Keys } from '../keys.ts'
+import { tellExpired } from '../letters/scripts.ts'
 import { listOf, pairsOf, textOf } from '../replies.ts'
+import { run } from '../script.ts'
 
 /** Entries read at once while looking for those of a target or an action. */
 const READ_AT_ONCE = 500
@@ -18,11 +19,13 @@ interface Numbered {
 export class RedisAudit implements AuditLog {
   readonly #connection: RedisConnection
   readonly #key: string
+  readonly #letters: string
   readonly #door: Door
 
   constructor(connection: RedisConnection, keys: Keys, door: Door) {
     this.#connection = connection
     this.#key = keys.of('audit')
+    this.#letters = keys.of('letters')
     this.#door = door
   }
 
@@ -34,9 +37,14 @@ export class RedisAudit implements AuditLog {
 
   async list(query?: AuditQuery): Promise<AuditPage> {
     this.#door.requireOpen()
-    const { limit, cursor, target, action } = resolveAuditQuery(query)
+    const { limit, behind, cursorAt, target, action } = resolveAuditQuery(query, readEntryId)
+    // What went by itself is told now, so that whoever looks sees all of it.
+    if (behind === undefined) await run(this.#connection, tellExpired, [this.#letters])
     const found: Numbered[] = []
-    for (let before = readCursor(cursor); before !== undefined && found.length <= limit; ) {
+    for (
+      let before: string | undefined = behind === undefined ? '+' : `(${behind}`;
+      before !== undefined && found.length <= limit;
+    ) {
       const slice = await this.#slice(before)
       found.push(
         ...slice.filter(
@@ -49,7 +57,7 @@ export class RedisAudit implements AuditLog {
     const shown = found.slice(0, limit)
     return {
       entries: shown.map(({ entry }) => entry),
-      cursor: found.length > limit ? shown.at(-1)!.id : undefined,
+      cursor: found.length > limit ? cursorAt(shown.at(-1)!.id) : undefined,
     }
   }
 
@@ -63,8 +71,13 @@ export class RedisAudit implements AuditLog {
   }
 }
 
-function readCursor(cursor: string | undefined): string | undefined {
-  if (cursor === undefined) return '+'
-  if (/^\d{1,20}-\d{1,20}$/.test(cursor)) return `(${cursor}`
-  throw cursorFault(cursor)
+/** The server refuses an id of greater numbers. */
+const MAX_ID_NUMBER = 2n ** 64n - 1n
+
+function readEntryId(place: string): string | undefined {
+  const [, time, sequence] = /^(\d{1,20})-(\d{1,20})$/.exec(place) ?? []
+  if (time === undefined || BigInt(time) > MAX_ID_NUMBER || BigInt(sequence!) > MAX_ID_NUMBER)
+    return undefined
+  // The server refuses a search that ends before the first id there can be.
+  return BigInt(time) === 0n && BigInt(sequence!) === 0n ? undefined : place
 }
