@@ -1,5 +1,5 @@
 import type { LazaretEvent } from '../../core/event/event.ts'
-import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import { replayOf, withoutForeignReplay } from '../../core/event/replay-headers.ts'
 import { resolveOptions } from '../../core/options/resolve.ts'
 import { integer, oneOf, text } from '../../core/options/rules.ts'
 import type {
@@ -9,16 +9,18 @@ import type {
   QueueDepth,
   SubscribeOptions,
   Subscription,
+  SubscriptionNews,
 } from '../../ports/broker.ts'
 import { BrokerClosedError } from '../../ports/broker-errors.ts'
+import { StallReporter } from '../../ports/stall-reporter.ts'
 import { within } from '../../ports/waiting.ts'
 import type { Place } from './consume/delivery.ts'
 import { Intake } from './consume/intake.ts'
 import { LostDeliveries } from './consume/lost.ts'
 import { Settler } from './consume/settler.ts'
 import { RabbitmqSubscription } from './consume/subscription.ts'
-import { Tap } from './consume/tap.ts'
-import { TopologyError, UnroutableError } from './errors.ts'
+import { Tap, type TapListener } from './consume/tap.ts'
+import { ExchangeMissingError, TopologyError, UnroutableError } from './errors.ts'
 import type { Outgoing } from './link/batch.ts'
 import { Link } from './link/link.ts'
 import { Publisher } from './link/publisher.ts'
@@ -91,39 +93,43 @@ export class RabbitmqBroker implements Broker {
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
     this.#requireOpen()
-    const messages = events.map(event => this.#messageOf(event))
+    const messages = events.map(event => this.#messageOf(withoutForeignReplay(event)))
     this.#publishes.begin()
     try {
       for (const { route } of messages) {
         const declared = this.#declared(route)
         if (declared !== undefined) await declared
       }
-      const back = await this.#publisher.send(messages)
+      const back = await this.#send(messages)
       if (back.length > 0) await this.#sendWhereNobodyIs(back as readonly Message[])
     } finally {
       this.#publishes.end()
     }
   }
 
-  async subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription> {
+  async subscribe(
+    options: SubscribeOptions,
+    deliver: (delivery: Delivery) => void,
+    tell?: (news: SubscriptionNews) => void,
+  ): Promise<Subscription> {
     this.#requireOpen()
     const wanted = resolveOptions('subscribe', subscribeRules, options)
     const { channel, handler, prefetch } = wanted
     const queue = queueName(channel, handler)
     await this.#topology.queue(channel, handler)
-    const place = { broker: this.name, channel, queue }
+    const stalls = new StallReporter(tell)
+    const place = { broker: this.name, channel, queue, stalls }
     if (wanted.ordering === 'by-key') return await this.#subscribeInOrder(place, prefetch, deliver)
     const intake = new Intake(this.#settings, place, prefetch, deliver, this.#settler, this.#lost)
-    const tap = new Tap(this.#settings, this.#consuming, queue, prefetch, {
+    const listener: TapListener = {
       receive: (session, message, isSuspect) => intake.receive(session, message, isSuspect),
       suspectsWait: () => intake.suspectsWait(),
       lose: session => intake.lose(session),
       turned: () => intake.turned(),
-      restore: () => {
-        this.#topology.forget()
-        return this.#topology.queue(channel, handler)
-      },
-    })
+      restore: () => this.#topology.restore(),
+      bind: () => this.#topology.bind(channel, handler),
+    }
+    const tap = new Tap(this.#settings, this.#consuming, queue, prefetch, listener, stalls)
     try {
       await tap.open()
     } catch (error) {
@@ -175,10 +181,14 @@ export class RabbitmqBroker implements Broker {
     const { channel, queue } = place
     await this.#topology.order(channel, queue)
     const settler = this.#settler
-    const holder = new Holder(this.#publisher, settler, queue)
+    const holder = new Holder(this.#publisher, settler, queue, this.#settings.clock)
     const keeping = new LineKeeping(this.#settings, place, prefetch, deliver, holder, this.#lost)
     const links = { consuming: this.#consuming, publisher: this.#publisher }
-    const keeper = new Keeper(this.#settings, links, queue, prefetch + ORDER_WINDOW, keeping)
+    const restore = async () => {
+      await this.#topology.restore()
+      await this.#topology.order(channel, queue)
+    }
+    const keeper = new Keeper(this.#settings, links, queue, prefetch + ORDER_WINDOW, keeping, restore)
     const { clock } = this.#settings
     const parts = { name: this.name, clock, queue, keeping, keeper, holder, settler }
     const subscription = new OrderedSubscription(parts, ended => this.#subscriptions.delete(ended))
@@ -198,7 +208,7 @@ export class RabbitmqBroker implements Broker {
 
   /** A replay is for the queue that failed: the other handlers have handled the event already. */
   #routeOf(event: LazaretEvent): Route {
-    const handler = event.headers[REPLAY_HEADERS.handler]
+    const handler = replayOf(event)?.handler
     if (handler !== undefined) return { exchange: '', routingKey: queueName(event.channel, handler) }
     return this.#settings.route?.(event) ?? { exchange: event.channel, routingKey: event.type }
   }
@@ -210,14 +220,34 @@ export class RabbitmqBroker implements Broker {
     return this.#topology.exchange(exchange)
   }
 
-  /** Nobody has subscribed yet: the queue of the channel is made, so that what is published waits for the first. */
+  /** An exchange that somebody deleted is declared again, with the queues that are known here, and published to again. */
+  async #send(messages: readonly Message[]): Promise<readonly Outgoing[]> {
+    try {
+      return await this.#publisher.send(messages)
+    } catch (error) {
+      const { declare, route } = this.#settings
+      if (!(error instanceof ExchangeMissingError) || declare !== 'all' || route !== undefined) throw error
+    }
+    await this.#topology.restore()
+    for (const { route } of messages) await this.#declared(route)
+    return await this.#publisher.send(messages)
+  }
+
+  /**
+   * Nobody has subscribed yet: the queue of the channel is made, so that what is published waits for the first. A replay for a
+   * handler that is not there waits in the queue of that handler.
+   */
   async #sendWhereNobodyIs(messages: readonly Message[]): Promise<void> {
     const [first] = messages
     const { route, declare } = this.#settings
     if (declare !== 'all' || route !== undefined) throw unroutable(first!)
-    this.#topology.forget()
-    for (const { event } of messages)
-      await this.#topology.queue(event.channel, event.headers[REPLAY_HEADERS.handler] ?? event.channel)
+    await this.#topology.restore()
+    for (const { event } of messages) {
+      const handler = replayOf(event)?.handler
+      await (handler === undefined
+        ? this.#topology.queue(event.channel, event.channel)
+        : this.#topology.unboundQueue(event.channel, handler))
+    }
     const [back] = await this.#publisher.send(messages)
     if (back !== undefined) throw unroutable(back)
   }

@@ -45,6 +45,30 @@ export class UnroutableError extends LazaretError {
   }
 }
 
+/** Somebody deleted the exchange it was sent to. Nothing was kept. */
+export class ExchangeMissingError extends LazaretError {
+  override readonly name = 'ExchangeMissingError'
+
+  constructor(exchange: string, cause: unknown) {
+    super(
+      `exchange '${exchange}': is not there, so nothing was kept; declare it and its bindings again, or publish with \`declare: 'all'\``,
+      { code: 'LAZARET_BROKER_UNROUTABLE', retryable: true, cause },
+    )
+  }
+}
+
+/** Messages wait in the queue and the server hands none over, although it may. */
+export class NoDeliveriesError extends LazaretError {
+  override readonly name = 'NoDeliveriesError'
+
+  constructor(queue: string) {
+    super(
+      `queue '${queue}': messages wait and none is delivered; the channel is opened again. If this goes on, see whether the queue has a leader: rabbitmqctl list_queues name leader online`,
+      { code: 'LAZARET_BROKER_UNREACHABLE', retryable: true },
+    )
+  }
+}
+
 /** A queue holds as many as it may, and says no. What was published before it in one call stays published. */
 export class QueueFullError extends LazaretError {
   override readonly name = 'QueueFullError'

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { findRabbitmq } from '../../../../test/services/rabbitmq.ts'
 import { RabbitmqOutside } from '../../../../test/support/rabbitmq.ts'
-import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
+import { replayHeaders } from '../../../core/event/replay-headers.ts'
 import { PermanentError } from '../../../core/failure/signals.ts'
 import { systemRandom } from '../../../ports/system-clock.ts'
 import { createConsumer } from '../../../runtime/consumer/consumer.ts'
@@ -124,17 +124,9 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
         at: patience.now(),
         replayId: 'r-1',
       })
-      const headers = {
-        [REPLAY_HEADERS.replayed]: 'true',
-        [REPLAY_HEADERS.originalId]: letter!.event.id,
-        [REPLAY_HEADERS.letterId]: letter!.id,
-        [REPLAY_HEADERS.replayAttempt]: '1',
-        [REPLAY_HEADERS.handler]: letter!.handler,
-      }
-      await collector.send(
-        [{ ...letter!.event, headers: { ...letter!.event.headers, ...headers } }],
-        letter!.origin,
-      )
+      const { id: letterId, handler } = letter!
+      const headers = replayHeaders(letter!.event, { letterId, handler, replayId: 'r-1' })
+      await collector.send([{ ...letter!.event, headers }], letter!.origin)
       const [back] = await outside!.peek(queue)
       expect(back).toMatchObject({
         fields: { exchange, routingKey: 'order.paid' },
@@ -164,13 +156,8 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
     await patience.eventually(async () => (await store.stats()).count === 1, 'collecting')
     const [letter] = (await store.list()).letters
     await store.change(letter!.id, { to: 'replaying', at: patience.now(), replayId: 'r-1' })
-    const headers = {
-      [REPLAY_HEADERS.replayed]: 'true',
-      [REPLAY_HEADERS.originalId]: letter!.event.id,
-      [REPLAY_HEADERS.letterId]: letter!.id,
-      [REPLAY_HEADERS.replayAttempt]: '1',
-      [REPLAY_HEADERS.handler]: letter!.handler,
-    }
+    const { id: letterId, handler } = letter!
+    const headers = replayHeaders(letter!.event, { letterId, handler, replayId: 'r-1' })
     await collector.send([{ ...letter!.event, headers }], letter!.origin)
     await patience.eventually(async () => (await store.get(letter!.id))?.state === 'resolved', 'resolving')
     await rejectAll(queue, 1)
@@ -200,7 +187,7 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
     await patience.eventually(async () => (await store.stats()).count === 1, 'collecting')
     const [letter] = (await store.list()).letters
     expect(letter).toMatchObject({ event, handler: 'bill', origin: { collectedFrom: `${channel}.bill.dlq` } })
-    const headers = { ...event.headers, [REPLAY_HEADERS.handler]: 'bill' }
+    const headers = replayHeaders(event, { handler: 'bill' })
     await collector.send([{ ...event, headers }], letter!.origin)
     expect(await outside!.depth(`${channel}.bill`)).toBe(1)
     await collector.close()
@@ -274,6 +261,33 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
     expect(errors).toHaveLength(1)
     await collector.close()
     await patience.eventually(async () => (await outside!.depth(dlq)) === 0, 'acknowledging')
+  })
+
+  it('P2: messages with one message id and different bodies are letters of their own, each time they are found', async () => {
+    const { queue, exchange, dlq } = await shop()
+    const bodies = ['{"order":1}', '{"order":2}', '{"order":3}', '{"order":2}']
+    for (const body of bodies)
+      await outside!.publish(exchange, 'order.paid', Buffer.from(body), { messageId: 'same' })
+    await rejectAll(queue, bodies.length)
+    const { store, open } = collecting([dlq])
+    const collector = open()
+    collector.start(store)
+    await patience.eventually(async () => (await store.stats()).count === 3, 'collecting')
+    await patience.eventually(async () => (await outside!.depth(dlq)) === 0, 'acknowledging')
+    const { letters } = await store.list()
+    const payloads = letters.map(({ event }) => JSON.stringify(event.payload)).sort()
+    expect(payloads).toEqual(['{"order":1}', '{"order":2}', '{"order":3}'])
+    expect(letters.map(({ event }) => event.id).filter(id => id === 'same')).toHaveLength(1)
+
+    const second = letters.find(({ event }) => JSON.stringify(event.payload) === '{"order":2}')!
+    await store.change(second.id, { to: 'replaying', at: patience.now(), replayId: 'r-1' })
+    const { id: letterId, handler, event } = second
+    const headers = replayHeaders(event, { letterId, handler, replayId: 'r-1' })
+    await collector.send([{ ...event, headers }], second.origin)
+    await rejectAll(queue, 1)
+    await patience.eventually(async () => (await store.get(letterId))?.cycle.number === 1, 'failing again')
+    expect((await store.stats()).count).toBe(3)
+    await collector.close()
   })
 
   it('F3: a queue that is not there is told of once, and collected when it comes', async () => {

@@ -1,4 +1,4 @@
-import type { Origin } from '../../../core/dead-letter/letter.ts'
+import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { QueueDepth } from '../../../ports/broker.ts'
 import { BrokerClosedError } from '../../../ports/broker-errors.ts'
@@ -6,11 +6,13 @@ import type { Cancel } from '../../../ports/clock.ts'
 import type { Collector } from '../../../ports/collector.ts'
 import type { DeadLetterStore } from '../../../ports/dead-letters.ts'
 import { within } from '../../../ports/waiting.ts'
+import type { WayBack } from '../../../ports/way-back.ts'
 import { Link } from '../link/link.ts'
 import { Publisher } from '../link/publisher.ts'
 import { depthsOf } from '../topology/declare.ts'
 import { CLOSE_MS } from '../waiting.ts'
 import { Drain } from './drain.ts'
+import { unkeptHeaders } from './kept-headers.ts'
 import { type CollectorOptions, type CollectorSettings, resolveCollector } from './options.ts'
 import { peekAt } from './peek.ts'
 import { presumeHandled } from './presumed.ts'
@@ -82,6 +84,12 @@ class RabbitmqCollector implements Collector {
     if (this.#closing !== undefined) throw new BrokerClosedError(this.name)
     const { returnTo } = this.#settings
     for (const event of events) await this.#publisher.sendOne(returned(event, origin, returnTo))
+  }
+
+  /** A message that could not be sent back as it was is not sent back at all; to another channel it may go. */
+  wayBack({ origin }: Pick<DeadLetter, 'origin'>, to: string | undefined): WayBack {
+    const fault = to === undefined ? unkeptHeaders(origin) : undefined
+    return fault === undefined ? { kind: 'durable', via: this.name } : { kind: 'none', why: fault }
   }
 
   async depths(): Promise<readonly QueueDepth[]> {

@@ -11,10 +11,9 @@ import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
 import { MAX_TIME_MS } from '../../../core/event/uuid.ts'
 import type { AmqpMessage } from '../amqp.ts'
 import { decode } from '../wire/decode.ts'
-import { fitting, headersOf } from '../wire/foreign.ts'
+import { fitting } from '../wire/foreign.ts'
 import { isReserved, textOf } from '../wire/headers.ts'
 import type { Death } from './deaths.ts'
-import { tellsOfFault } from './faults.ts'
 import { collectedPayload } from './payload.ts'
 import type { Place } from './place.ts'
 
@@ -27,12 +26,13 @@ export function collectedEvent(
   place: Place,
   deaths: readonly Death[],
   failedAt: number,
+  texts: Readonly<Record<string, string>>,
 ): LazaretEvent {
   if (place.isOwn) {
     const content = decode(message, place.channel, {})
     if (!('raw' in content)) return content
   }
-  const event = foreign(message, place, deaths, failedAt)
+  const event = foreign(message, place, deaths, failedAt, texts)
   if (checkEvent(event, WIDEST_EVENT_LIMITS).length === 0) return event
   return { ...event, headers: {}, payload: new Uint8Array(message.content) }
 }
@@ -42,14 +42,11 @@ function foreign(
   { channel, routingKey }: Place,
   deaths: readonly Death[],
   failedAt: number,
+  texts: Readonly<Record<string, string>>,
 ): LazaretEvent {
   const { properties } = message
   const headers = properties.headers ?? {}
-  const isReplay = textOf(headers[REPLAY_HEADERS.replayed]) === 'true'
-  const id =
-    (isReplay ? fitting(textOf(headers[REPLAY_HEADERS.originalId]), MAX_ID_BYTES) : undefined) ??
-    fitting(properties.messageId, MAX_ID_BYTES) ??
-    madeId(message, deaths)
+  const id = fitting(properties.messageId, MAX_ID_BYTES) ?? madeId(message, deaths)
   return {
     v: 1,
     id,
@@ -60,7 +57,7 @@ function foreign(
     occurredAt: sentAt(properties.timestamp) ?? failedAt,
     expiresAt: undefined,
     source: undefined,
-    headers: Object.fromEntries(Object.entries(headersOf(headers)).filter(([name]) => !tellsOfFault(name))),
+    headers: texts,
     payload: collectedPayload(message),
   }
 }

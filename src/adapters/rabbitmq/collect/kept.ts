@@ -1,7 +1,6 @@
 import type { Origin } from '../../../core/dead-letter/letter.ts'
-import type { AmqpHeaders, AmqpProperties } from '../amqp.ts'
-import { isReserved } from '../wire/headers.ts'
-import { tellsOfFault } from './faults.ts'
+import type { AmqpProperties } from '../amqp.ts'
+import { restoredHeaders } from './kept-headers.ts'
 
 /** Properties of a message that an event has no place for. A replay gives them back. */
 const KEPT_TEXTS = [
@@ -15,8 +14,6 @@ const KEPT_TEXTS = [
 ] as const
 const KEPT_NUMBERS = ['priority', 'timestamp'] as const
 
-const MOST_NAMES_LENGTH = 4_000
-
 export function keptProperties(properties: AmqpProperties): Origin {
   const kept: Record<string, string | number> = {}
   for (const name of KEPT_TEXTS) {
@@ -27,26 +24,7 @@ export function keptProperties(properties: AmqpProperties): Origin {
     const value = properties[name]
     if (typeof value === 'number') kept[name] = value
   }
-  const typed = typedHeaders(properties.headers ?? {})
-  if (typed !== undefined) kept['typedHeaders'] = typed
   return kept
-}
-
-/**
- * The names of headers that are no texts. An event has them as JSON; the program may want its numbers and tables back. Only
- * names are kept: an origin is shown to everyone, and what headers say may be a secret.
- */
-function typedHeaders(headers: AmqpHeaders): string | undefined {
-  const names: string[] = []
-  for (const name in headers) {
-    const value = headers[name]
-    if (typeof value === 'string' || Buffer.isBuffer(value) || isReserved(name) || tellsOfFault(name))
-      continue
-    names.push(name)
-  }
-  if (names.length === 0) return undefined
-  const text = JSON.stringify(names)
-  return text.length > MOST_NAMES_LENGTH ? undefined : text
 }
 
 const PERSISTENT = 2
@@ -61,17 +39,5 @@ export function returnedProperties(
     const value = origin[name]
     if (value !== undefined) properties[name] = value
   }
-  return { ...properties, headers: withTypes(headers, origin['typedHeaders']), deliveryMode: PERSISTENT }
-}
-
-function withTypes(headers: Readonly<Record<string, string>>, names: unknown): AmqpHeaders {
-  if (typeof names !== 'string') return headers
-  const typed: Record<string, unknown> = { ...headers }
-  try {
-    for (const name of JSON.parse(names) as readonly string[])
-      if (Object.hasOwn(headers, name)) typed[name] = JSON.parse(headers[name]!)
-  } catch {
-    // Somebody changed them; as texts they are still there.
-  }
-  return typed
+  return { ...properties, headers: restoredHeaders(origin, headers), deliveryMode: PERSISTENT }
 }

@@ -1,9 +1,9 @@
 import { createLetter } from '../../../core/dead-letter/create.ts'
 import { letterId } from '../../../core/dead-letter/identity.ts'
-import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
+import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { type EventReplay, replayOf } from '../../../core/event/replay-headers.ts'
 import type { AmqpHeaders, AmqpMessage } from '../amqp.ts'
-import { countOf, textOf } from '../wire/headers.ts'
 import { readLetter } from '../wire/letter.ts'
 import { readPast } from '../wire/state.ts'
 import { type Death, readDeaths } from './deaths.ts'
@@ -11,6 +11,7 @@ import { collectedEvent } from './event.ts'
 import type { Failures } from './failures.ts'
 import { type Fault, readFault } from './faults.ts'
 import { keptProperties } from './kept.ts'
+import { type CollectedHeaders, collectedHeaders } from './kept-headers.ts'
 import { placeOf } from './place.ts'
 
 /** Where a message was found. */
@@ -51,9 +52,10 @@ function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: F
   const fault = readFault(headers)
   const place = placeOf(message, queue, deaths, fault)
   const times = [...deaths.map(({ at }) => at), fault?.at].filter(at => at !== undefined)
-  const event = collectedEvent(message, place, deaths, times[0] ?? now)
+  const collected = collectedHeaders(message.properties)
+  const event = collectedEvent(message, place, deaths, times[0] ?? now, collected.texts)
   const handler = place.handler
-  const replay = cycleOf(headers, () => letterId(event.channel, handler, event))
+  const replay = replayOfLetter(event, () => letterId(event.channel, handler, event))
   const letter = createLetter({
     event,
     handler,
@@ -70,10 +72,14 @@ function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: F
       collectedFrom: queue,
       ...(place.isOwn
         ? undefined
-        : { writtenBy: fault?.writtenBy ?? 'other', ...keptProperties(message.properties) }),
+        : {
+            writtenBy: fault?.writtenBy ?? 'other',
+            ...keptProperties(message.properties),
+            ...headerOrigin(collected, event),
+          }),
     },
-    replay,
-    replayId: replay === 0 ? undefined : textOf(headers[REPLAY_HEADERS.replayId]),
+    replay: replay?.attempt,
+    replayId: replay?.replayId,
     detail:
       deaths.length === 0 ? undefined : { deaths: deaths.map(death => ({ ...death, at: death.at ?? null })) },
   })
@@ -84,11 +90,16 @@ function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: F
   }
 }
 
+/** What could not be made an event of was kept without its headers. */
+function headerOrigin({ origin, texts }: CollectedHeaders, event: LazaretEvent): Origin {
+  const areLost = Object.keys(texts).length > 0 && Object.keys(event.headers).length === 0
+  return areLost ? { unkeptHeaders: 'its headers are not those of an event; send it again by hand' } : origin
+}
+
 /** Which replay of the letter this was. A replay that another queue got as well is none of that queue's letter. */
-function cycleOf(headers: AmqpHeaders, idOfThis: () => string): number {
-  const letter = textOf(headers[REPLAY_HEADERS.letterId])
-  if (letter === undefined || letter !== idOfThis()) return 0
-  return countOf(Number(textOf(headers[REPLAY_HEADERS.replayAttempt])))
+function replayOfLetter(event: LazaretEvent, idOfThis: () => string): EventReplay | undefined {
+  const replay = replayOf(event)
+  return replay?.letterId !== undefined && replay.letterId === idOfThis() ? replay : undefined
 }
 
 function attemptsOf(headers: AmqpHeaders, deaths: readonly Death[], fault: Fault | undefined): number {

@@ -1,8 +1,8 @@
 import { type Relations, type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import {
-  callable,
   integer,
   list,
+  listener,
   milliseconds,
   oneOf,
   optional,
@@ -59,7 +59,7 @@ const rules = {
   peekLimit: withDefault(integer({ min: 1, max: 100_000 }), DEFAULT_PEEK_LIMIT),
   lookEveryMs: withDefault(milliseconds({ min: 10 }), DEFAULT_LOOK_EVERY_MS),
   handledAfterMs: withDefault(milliseconds({ min: 10 }), DEFAULT_HANDLED_AFTER_MS),
-  onError: withDefault(callable<(error: unknown) => void>(), () => {}),
+  onError: withDefault(listener<(error: unknown) => void>(), () => {}),
 }
 
 const relations: Relations<typeof rules> = ({ queues, management }, fault) => {

@@ -1,3 +1,4 @@
+import { lastSendingOf } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { DeadLetterStore } from '../../../ports/dead-letters.ts'
 import type { CollectorSettings } from './options.ts'
@@ -26,6 +27,7 @@ export async function presumeHandled(
           from: 'replaying',
           to: 'resolved',
           at: connection.clock.now(),
+          under: lastSendingOf(letter),
           by: BY,
         })
       else open++

@@ -1,17 +1,22 @@
 import type { Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isBytes } from '../../../core/event/plain.ts'
-import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
+import { replayOf } from '../../../core/event/replay-headers.ts'
+import { HeadersTooLargeError } from '../errors.ts'
 import type { Outgoing } from '../link/batch.ts'
 import type { Route } from '../options.ts'
 import { queueName } from '../topology/names.ts'
 import { encodeEvent } from '../wire/encode.ts'
-import { leavingRoom } from '../wire/headers.ts'
+import { headerBytes } from '../wire/headers.ts'
 import { returnedProperties } from './kept.ts'
+import { MOST_RETURNED_BYTES } from './kept-headers.ts'
+
+/** With what a replay adds. */
+const MOST_SENT_BYTES = MOST_RETURNED_BYTES + 4_000
 
 /** The message of an event that goes back to where it came from, or, redirected, to the queue its channel names. */
 export function returned(event: LazaretEvent, origin: Origin, returnTo: 'exchange' | 'queue'): Outgoing {
-  const handler = event.headers[REPLAY_HEADERS.handler]
+  const handler = replayOf(event)?.handler
   const isOwn = origin['writtenBy'] === undefined
   if (isOwn) {
     const queue = handler === undefined ? event.channel : queueName(event.channel, handler)
@@ -20,7 +25,8 @@ export function returned(event: LazaretEvent, origin: Origin, returnTo: 'exchang
   return {
     route: handler === undefined ? { exchange: '', routingKey: event.channel } : wayBack(origin, returnTo),
     content: contentOf(event, origin),
-    properties: withRoom(returnedProperties(origin, event.headers)),
+    // Without an id of its own a message could not be told to be this replay, and not a message that copied its headers.
+    properties: requireRoom({ ...returnedProperties(origin, event.headers), messageId: event.id }),
   }
 }
 
@@ -40,6 +46,9 @@ function contentOf({ payload }: LazaretEvent, origin: Origin): Buffer {
   return Buffer.from(isText ? payload : JSON.stringify(payload))
 }
 
-function withRoom(properties: Outgoing['properties']): Outgoing['properties'] {
-  return { ...properties, headers: leavingRoom({ ...properties.headers }) }
+/** Nothing is left out in silence: what no frame takes is refused. */
+function requireRoom(properties: Outgoing['properties']): Outgoing['properties'] {
+  const bytes = headerBytes(properties.headers ?? {})
+  if (bytes > MOST_SENT_BYTES) throw new HeadersTooLargeError(bytes, MOST_SENT_BYTES)
+  return properties
 }

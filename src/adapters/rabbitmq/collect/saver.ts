@@ -3,8 +3,9 @@ import type { DeadLetterStore } from '../../../ports/dead-letters.ts'
 import { rest } from '../../../ports/waiting.ts'
 import type { AmqpMessage } from '../amqp.ts'
 import { NotCollectedError } from '../errors.ts'
+import { distinctLetter } from './distinct.ts'
 import { Failures } from './failures.ts'
-import { collect } from './letter.ts'
+import { type Collected, collect } from './letter.ts'
 import type { CollectorSettings } from './options.ts'
 
 const FIRST_REST_MS = 250
@@ -15,6 +16,8 @@ export class Saver {
   readonly #settings: CollectorSettings
   readonly #store: DeadLetterStore
   readonly #failures = new Failures()
+  /** The last of those that are being stored under an id. */
+  readonly #turns = new Map<string, Promise<void>>()
   /** Told once for as long as it lasts, not once for every letter. */
   #isFailing = false
 
@@ -25,19 +28,17 @@ export class Saver {
 
   /** True when it is durable; false when it is not wanted any more. */
   async save(message: AmqpMessage, queue: string, isWanted: () => boolean): Promise<boolean> {
-    const { connection, mode } = this.#settings
-    const { clock, name: broker } = connection
-    const { letter, isTimeKnown } = collect(message, {
+    const { clock, name: broker } = this.#settings.connection
+    const collected = collect(message, {
       broker,
       queue,
       now: clock.now(),
       failures: this.#failures,
     })
+    const { letter } = collected
     for (let restMs = FIRST_REST_MS; isWanted(); restMs = Math.min(LONGEST_REST_MS, restMs * 2)) {
       try {
-        // Seen before, and nothing says that it failed anew since: with a new time it would look as if it had.
-        const isOld = mode === 'peek' && !isTimeKnown && (await this.#store.get(letter.id)) !== undefined
-        if (!isOld) await this.#store.send(letter)
+        await this.#inTurn(letter.id, () => this.#saveOne(collected, message.content))
         this.#isFailing = false
         return true
       } catch (error) {
@@ -46,6 +47,26 @@ export class Saver {
       }
     }
     return false
+  }
+
+  async #saveOne({ letter, isTimeKnown }: Collected, content: Buffer): Promise<void> {
+    const stored = await this.#store.get(letter.id)
+    const distinct = distinctLetter(letter, stored, content)
+    // Seen before, and nothing says that it failed anew since: with a new time it would look as if it had.
+    const mayBeOld = this.#settings.mode === 'peek' && !isTimeKnown
+    const known = distinct === letter || !mayBeOld ? stored : await this.#store.get(distinct.id)
+    if (!(mayBeOld && known !== undefined)) await this.#store.send(distinct)
+  }
+
+  /** Of two with one id the second is looked up after the first is stored. */
+  async #inTurn(id: string, work: () => Promise<void>): Promise<void> {
+    const turn = (this.#turns.get(id) ?? Promise.resolve()).catch(() => {}).then(work)
+    this.#turns.set(id, turn)
+    try {
+      await turn
+    } finally {
+      if (this.#turns.get(id) === turn) this.#turns.delete(id)
+    }
   }
 
   #tell(error: unknown, { channel }: DeadLetter): void {

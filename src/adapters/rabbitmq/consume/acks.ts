@@ -22,6 +22,11 @@ export class Acks {
     this.#open.add(fields.deliveryTag)
   }
 
+  /** How many have come and are not settled. */
+  get open(): number {
+    return this.#open.size
+  }
+
   settled(message: AmqpMessage): void {
     this.#open.delete(message.fields.deliveryTag)
     this.#settled.push(message)

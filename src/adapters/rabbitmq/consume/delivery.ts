@@ -1,6 +1,7 @@
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Delivery, Undecodable } from '../../../ports/broker.ts'
+import type { StallReporter } from '../../../ports/stall-reporter.ts'
 import type { AmqpMessage } from '../amqp.ts'
 import { decode } from '../wire/decode.ts'
 import { addEnded, type Past, readOrigin, readPast } from '../wire/state.ts'
@@ -16,6 +17,8 @@ export class RabbitmqDelivery implements Delivery {
   readonly message: AmqpMessage
   /** The channel it came on: its tag means nothing on any other. */
   readonly session: Epoch
+  /** Told when the server does not take what becomes of it. */
+  readonly stalls: StallReporter
   /** It came from the suspects. */
   readonly isSuspect: boolean
   #past: Past
@@ -32,6 +35,7 @@ export class RabbitmqDelivery implements Delivery {
     this.history = past.history
     this.message = message
     this.session = session
+    this.stalls = place.stalls
     this.isSuspect = isSuspect
     this.#past = past
   }
@@ -80,4 +84,5 @@ export interface Place {
   readonly broker: string
   readonly channel: string
   readonly queue: string
+  readonly stalls: StallReporter
 }

@@ -5,7 +5,7 @@ import type { AmqpMessage } from '../amqp.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { IN_PROCESS_REST_MS } from '../topology/steps.ts'
 import { CLOSE_MS } from '../waiting.ts'
-import { addCrash, type Past, readNotBefore } from '../wire/state.ts'
+import { addCrash, type Past, readWaitMs } from '../wire/state.ts'
 import { type Place, RabbitmqDelivery } from './delivery.ts'
 import { Isolation } from './isolation.ts'
 import type { LostDeliveries } from './lost.ts'
@@ -96,11 +96,10 @@ export class Intake {
   receive(session: Session, message: AmqpMessage, isSuspect: boolean): void {
     const { delivery, isStray } = this.#read(session, message, isSuspect)
     const { past } = delivery
-    const notBefore = readNotBefore(message.properties.headers ?? {})
-    const waitMs = notBefore - this.#settings.clock.now()
+    const waitMs = readWaitMs(message.properties.headers ?? {}, this.#settings.clock.now())
     if (isStray && isSuspect) this.#moveAside(delivery, addCrash(past))
     else if (waitMs > IN_PROCESS_REST_MS)
-      void this.during(delivery, this.#settler.putBack(delivery, this.#place.queue, notBefore))
+      void this.during(delivery, this.#settler.putBack(delivery, this.#place.queue, waitMs))
     else if (!isSuspect && (isStray || past.isSuspected))
       this.#moveAside(delivery, { ...past, isSuspected: true })
     else if (waitMs > 0) this.#rest(delivery, waitMs)

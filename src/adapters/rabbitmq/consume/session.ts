@@ -24,6 +24,8 @@ export class Session implements Epoch {
   /** Why it was closed: the reply code of the server. */
   #code: unknown
   #isOpen = true
+  /** Called when the last of what came is settled, once it takes nothing more. */
+  #afterLast: (() => void) | undefined
   readonly #ended = Promise.withResolvers<void>()
 
   private constructor(channel: AmqpChannel) {
@@ -64,6 +66,11 @@ export class Session implements Epoch {
   /** Fails when one of them is not there. */
   async requireQueues(queue: string): Promise<void> {
     for (const name of [queue, suspectsQueue(queue)]) await this.#channel.checkQueue(name)
+  }
+
+  /** How many messages of the queue the server could hand over. */
+  async countReady(queue: string): Promise<number> {
+    return (await this.#channel.checkQueue(queue)).messageCount
   }
 
   /** How many suspects the server holds that nobody has in hand. */
@@ -107,7 +114,16 @@ export class Session implements Epoch {
   }
 
   settled(message: AmqpMessage): void {
-    if (this.#isOpen) this.acks.settled(message)
+    if (!this.#isOpen) return
+    this.acks.settled(message)
+    if (this.acks.open === 0) this.#afterLast?.()
+  }
+
+  /** Takes nothing more. What came can still be acknowledged; `afterLast` is told when all of it is. */
+  async retire(afterLast: () => void): Promise<void> {
+    await this.cancel().catch(() => {})
+    if (this.acks.open === 0) afterLast()
+    else this.#afterLast = afterLast
   }
 
   async close(): Promise<void> {

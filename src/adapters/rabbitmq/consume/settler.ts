@@ -1,7 +1,9 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { quarantines } from '../../../core/dead-letter/reason.ts'
+import type { StallPlace } from '../../../ports/broker.ts'
+import { monotonicNow } from '../../../ports/clock.ts'
 import { about, rest } from '../../../ports/waiting.ts'
-import { QueueFullError, UnroutableError } from '../errors.ts'
+import { ExchangeMissingError, QueueFullError, UnroutableError } from '../errors.ts'
 import { NoAnswer } from '../link/confirms.ts'
 import type { Publisher } from '../link/publisher.ts'
 import type { RabbitmqSettings, Route } from '../options.ts'
@@ -9,7 +11,7 @@ import { deadLetterExchange, quarantineKey, retryQueue, suspectsQueue } from '..
 import { IN_PROCESS_REST_MS, nextStep } from '../topology/steps.ts'
 import type { Topology } from '../topology/topology.ts'
 import { letterProperties } from '../wire/letter.ts'
-import { type Past, readNotBefore, withPast } from '../wire/state.ts'
+import { type Past, readWaitMs, type Wait, withPast } from '../wire/state.ts'
 import type { RabbitmqDelivery } from './delivery.ts'
 
 const FIRST_REST_MS = 100
@@ -35,14 +37,16 @@ export class Settler {
   }
 
   /** Waits in the queue of a step, or goes to the end of the queue when its time has come. */
-  putBack(delivery: RabbitmqDelivery, queue: string, notBefore: number): Promise<boolean> {
+  putBack(delivery: RabbitmqDelivery, queue: string, waitMs: number): Promise<boolean> {
     const { clock, retryStepsMs } = this.#settings
+    const dueAt = monotonicNow(clock) + waitMs
     let isFull = false
-    return this.persist(delivery, async () => {
-      const remainingMs = notBefore - clock.now()
+    return this.persist(delivery, 'settlements', async () => {
+      const remainingMs = Math.ceil(dueAt - monotonicNow(clock))
+      const notBefore = clock.now() + remainingMs
       if (remainingMs <= IN_PROCESS_REST_MS && !isFull) {
         try {
-          const later = remainingMs > 0 ? notBefore : undefined
+          const later = remainingMs > 0 ? { waitMs: remainingMs, notBefore } : undefined
           return await this.#send(delivery, delivery.past, toQueue(queue), later)
         } catch (error) {
           // Its own place in the queue is free once it waits elsewhere.
@@ -53,7 +57,9 @@ export class Settler {
       const stepMs = nextStep(this.#answering(queue, retryStepsMs), remainingMs)
       try {
         await this.#topology.retryStep(queue, stepMs)
-        await this.#send(delivery, delivery.past, toQueue(retryQueue(queue, stepMs)), notBefore)
+        // The server counts the step; the rest of the wait begins when the message is back.
+        const wait = { waitMs: Math.max(0, remainingMs - stepMs), notBefore }
+        await this.#send(delivery, delivery.past, toQueue(retryQueue(queue, stepMs)), wait)
       } catch (error) {
         if ((error as Error).cause instanceof NoAnswer)
           this.#silent.set(retryQueue(queue, stepMs), clock.now() + SILENT_MS)
@@ -64,10 +70,12 @@ export class Settler {
 
   /** To those that are handled alone. */
   suspect(delivery: RabbitmqDelivery, queue: string, past: Past): Promise<boolean> {
-    const notBefore = readNotBefore(delivery.message.properties.headers ?? {})
-    return this.persist(delivery, () =>
-      this.#send(delivery, past, toQueue(suspectsQueue(queue)), notBefore > 0 ? notBefore : undefined),
-    )
+    const { clock } = this.#settings
+    const waitMs = readWaitMs(delivery.message.properties.headers ?? {}, clock.now())
+    return this.persist(delivery, 'settlements', () => {
+      const wait = waitMs > 0 ? { waitMs, notBefore: clock.now() + waitMs } : undefined
+      return this.#send(delivery, past, toQueue(suspectsQueue(queue)), wait)
+    })
   }
 
   keepLetter(delivery: RabbitmqDelivery, queue: string, letter: DeadLetter): Promise<boolean> {
@@ -75,7 +83,7 @@ export class Settler {
     const { message, content, origin } = delivery
     // The letter tells of its attempts itself.
     const past = { ...delivery.past, history: [], isSuspected: false }
-    return this.persist(delivery, async () => {
+    return this.persist(delivery, 'letters', async () => {
       const isPoison = quarantines(reason)
       if (isPoison) await this.#topology.quarantine(queue, category)
       const routingKey = isPoison ? quarantineKey(queue, category) : queue
@@ -105,26 +113,38 @@ export class Settler {
     { message, origin }: RabbitmqDelivery,
     past: Past,
     route: Route,
-    notBefore: number | undefined,
+    wait: Wait | undefined,
   ): Promise<void> {
-    const properties = withPast(message, origin, past, notBefore)
+    const properties = withPast(message, origin, past, wait)
     return this.#publisher.sendOne({ route, content: message.content, properties })
   }
 
   /** Tries for as long as the delivery is ours; false when it is not any more, and will be handed over again. */
-  async persist({ session }: RabbitmqDelivery, work: () => Promise<void>): Promise<boolean> {
+  async persist(delivery: RabbitmqDelivery, place: StallPlace, work: () => Promise<void>): Promise<boolean> {
+    const { session, stalls } = delivery
     const { clock, random } = this.#settings
+    let tries = 0
     for (let restMs = FIRST_REST_MS; session.isOpen; restMs = Math.min(LONGEST_REST_MS, restMs * 2)) {
       try {
         await work()
+        if (tries > 0) stalls.recovered(place)
         return session.isOpen
       } catch (error) {
-        if (error instanceof UnroutableError) this.#topology.forget()
+        // Once is nothing: a channel that closed takes down what others send on it.
+        if (++tries > 1) stalls.stalled(place, delivery, error as Error)
+        await this.#restore(error)
         // Not all at once again: one that the server refuses takes those beside it down with its channel.
         await rest(clock, about(random, restMs))
       }
     }
+    stalls.gaveUp(place, delivery)
     return false
+  }
+
+  /** A queue or an exchange that was deleted is declared again, if declaring is ours to do. */
+  async #restore(error: unknown): Promise<void> {
+    if (!(error instanceof UnroutableError || error instanceof ExchangeMissingError)) return
+    await this.#topology.restore().catch(() => {})
   }
 }
 

@@ -77,7 +77,8 @@ export class RabbitmqSubscription implements Subscription {
       return this.#settler.keepLetter(delivery, this.#queue, settlement.letter)
     if (settlement.outcome === 'retry') delivery.recordEnds(settlement.ended)
     else delivery.takeBackStart()
-    return this.#settler.putBack(delivery, this.#queue, settlement.notBefore)
+    const waitMs = settlement.notBefore - this.#settings.clock.now()
+    return this.#settler.putBack(delivery, this.#queue, waitMs)
   }
 
   #lost(delivery: Delivery): Promise<void> {

@@ -1,9 +1,12 @@
 import type { Cancel } from '../../../ports/clock.ts'
+import type { StallReporter } from '../../../ports/stall-reporter.ts'
 import { about, rest, within } from '../../../ports/waiting.ts'
 import type { AmqpConnection, AmqpMessage } from '../amqp.ts'
+import { NoDeliveriesError, RabbitmqRefusedError } from '../errors.ts'
 import type { Link } from '../link/link.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { CLOSE_MS } from '../waiting.ts'
+import { Progress } from './progress.ts'
 import { type Flow, Session } from './session.ts'
 import { Watch } from './watch.ts'
 
@@ -17,10 +20,17 @@ export interface TapListener {
   turned(): void
   /** The queue is not there any more, or was never: sees to it that it is. */
   restore(): Promise<void>
+  /** Sees to it that the queue gets what is published, should somebody have deleted what it is bound to. */
+  bind(): Promise<void>
 }
 
 const FIRST_REST_MS = 100
 const LONGEST_REST_MS = 15_000
+const ACCESS_REFUSED = 403
+/** Every so many looks at which nothing has arrived, the queue is bound again. */
+const BIND_EVERY = 10
+/** A quorum queue puts back what was acknowledged right before its channel closed: it needs this long to note it. */
+const NOTE_MS = 300
 
 /**
  * Keeps a queue flowing: opens a channel on every new connection, consumes what it is turned to and cancels when it is
@@ -33,6 +43,16 @@ export class Tap {
   readonly #queue: string
   readonly #prefetch: number
   readonly #listener: TapListener
+  readonly #stalls: StallReporter
+  readonly #progress = new Progress()
+  /** Channels that take nothing more and are closed when what came on them is settled. */
+  readonly #retired = new Set<Session>()
+  #looks = 0
+  /** Deliveries over all channels, and how many there were at the last look. */
+  #arrivals = 0
+  #arrivalsAtLook = 0
+  /** Tries in a row that have failed. */
+  #failures = 0
   #stopListening: Cancel = () => {}
   #session: Session | undefined
   readonly #watch: Watch
@@ -47,13 +67,15 @@ export class Tap {
     queue: string,
     prefetch: number,
     listener: TapListener,
+    stalls: StallReporter,
   ) {
     this.#settings = settings
     this.#link = link
     this.#queue = queue
     this.#prefetch = prefetch
     this.#listener = listener
-    this.#watch = new Watch(settings.clock, () => this.#lookForSuspects())
+    this.#stalls = stalls
+    this.#watch = new Watch(settings.clock, () => this.#look())
   }
 
   /** The first time it fails instead of trying on: whoever starts wants to know. */
@@ -81,7 +103,8 @@ export class Tap {
     this.#wanted = 'closed'
     this.#watch.stop()
     this.#stopListening()
-    if (this.#session !== undefined) await within(this.#settings.clock, CLOSE_MS, this.#session.close())
+    const sessions = [...this.#retired, ...(this.#session === undefined ? [] : [this.#session])]
+    await within(this.#settings.clock, CLOSE_MS, Promise.all(sessions.map(session => session.close())))
   }
 
   #run(): Promise<void> {
@@ -95,9 +118,12 @@ export class Tap {
       try {
         await this.#step()
         this.#restMs = FIRST_REST_MS
-      } catch {
+        this.#failures = 0
+        this.#stalls.gaveUp('deliveries', this)
+      } catch (error) {
         // Off and without a connection there is nothing to be done; on, it is tried until it works.
         if (this.#wanted === 'none') break
+        if (++this.#failures > 1) this.#stalls.stalled('deliveries', this, this.#explain(error))
         await this.#rest()
       }
     }
@@ -130,6 +156,7 @@ export class Tap {
     if (this.#wanted !== wanted) return
     if (wanted === 'queue') this.#watch.start()
     await session.consume(wanted, this.#queue, this.#prefetch, (from, message, isSuspect) => {
+      this.#arrivals++
       if (message === null) this.#queueGone(from)
       else this.#listener.receive(from, message, isSuspect)
     })
@@ -137,6 +164,48 @@ export class Tap {
 
   #isClosed(): boolean {
     return this.#wanted === 'closed'
+  }
+
+  async #look(): Promise<void> {
+    await this.#lookForSuspects()
+    await this.#lookForProgress()
+  }
+
+  /** Nobody tells a consumer that the server has forgotten it; only that nothing comes shows it. */
+  async #lookForProgress(): Promise<void> {
+    const session = this.#session
+    if (!session?.isOpen || session.flow !== 'queue') return
+    if (this.#arrivals !== this.#arrivalsAtLook) this.#stalls.gaveUp('deliveries', this.#progress)
+    else if (++this.#looks % BIND_EVERY === 0) void this.#listener.bind().catch(() => {})
+    this.#arrivalsAtLook = this.#arrivals
+    const isStalled = await this.#progress.isStalled({
+      arrived: this.#arrivals,
+      hasFreePlaces: session.acks.open < this.#prefetch,
+      ready: () => session.countReady(this.#queue),
+    })
+    if (isStalled && this.#session === session) this.#reopen(session)
+  }
+
+  #reopen(session: Session): void {
+    this.#stalls.stalled('deliveries', this.#progress, new NoDeliveriesError(this.#queue))
+    this.#isQueueGone = true
+    this.#session = undefined
+    this.#retired.add(session)
+    void session.retire(() => void this.#closeRetired(session)).then(() => this.#run())
+  }
+
+  async #closeRetired(session: Session): Promise<void> {
+    session.acks.flush()
+    await rest(this.#settings.clock, NOTE_MS)
+    this.#retired.delete(session)
+    await session.close()
+  }
+
+  #explain(error: unknown): Error {
+    const { code, message } = error as Error & { readonly code?: unknown }
+    return code === ACCESS_REFUSED
+      ? new RabbitmqRefusedError(this.#link.server, message, error)
+      : (error as Error)
   }
 
   async #lookForSuspects(): Promise<void> {
@@ -147,6 +216,7 @@ export class Tap {
   async #openOn(connection: AmqpConnection): Promise<Session> {
     const session = await Session.open(connection, lost => {
       this.#isQueueGone ||= lost.missedItsQueue
+      this.#retired.delete(lost)
       this.#listener.lose(lost)
       if (this.#session === lost) void this.#run()
     })

@@ -59,7 +59,7 @@ function message(name: string, properties: Outgoing['properties'] = {}): Outgoin
 it('F1: what comes in one go is written in one go, and what only the client can write keeps its place', async () => {
   const { channel, confirms } = world()
   const told: string[] = []
-  for (const each of [message('a'), message('b'), message('c', { priority: 1 }), message('d')])
+  for (const each of [message('a'), message('b'), message('c', { expiration: '1000' }), message('d')])
     void confirms.send([each]).then(() => told.push(each.content.toString()))
   await nextTurn()
   expect(channel.written).toEqual(['together: a,b', 'alone: c', 'together: d'])

@@ -1,10 +1,13 @@
-import type { Cancel, Clock } from '../../../ports/clock.ts'
+import { type Cancel, type Clock, monotonicNow } from '../../../ports/clock.ts'
 import type { AmqpConfirmChannel, AmqpReturned } from '../amqp.ts'
 import { QueueFullError } from '../errors.ts'
 import type { Route } from '../options.ts'
 import { Batch, type Outgoing } from './batch.ts'
 import type { Gate } from './gate.ts'
 import { Writer } from './writer.ts'
+
+/** A channel that is refused lives at least so long, so that a full queue does not cost a channel per message. */
+const RETIRE_AFTER_MS = 1_000
 
 /** The connection is there, and its queue says nothing. */
 export class NoAnswer extends Error {
@@ -29,6 +32,11 @@ export class Confirms {
   /** When the server last spoke. */
   #movedAt = 0
   #isOpen = true
+  /** Its last batches are waited for, and others go another way. */
+  #isRetired = false
+  readonly #openedAt: number
+  /** Why the server closed it. */
+  #closedBy: Error | undefined
 
   constructor(channel: AmqpConfirmChannel, gate: Gate, clock: Clock, timeoutMs: number) {
     this.#channel = channel
@@ -36,15 +44,19 @@ export class Confirms {
     this.#gate = gate
     this.#clock = clock
     this.#timeoutMs = timeoutMs
+    this.#openedAt = monotonicNow(clock)
     channel.on('drain', () => gate.open('full'))
     channel.on('return', (message: AmqpReturned) => this.#noteReturned(message))
     // Told by the close that follows; without a listener it would end the process.
-    channel.on('error', () => {})
+    channel.on('error', (error: Error) => {
+      this.#closedBy = error
+    })
     channel.on('close', () => this.#end())
   }
 
+  /** Takes more. */
   get isOpen(): boolean {
-    return this.#isOpen
+    return this.#isOpen && !this.#isRetired
   }
 
   /** Resolves with those that no queue took, once all the others are durable. */
@@ -82,15 +94,26 @@ export class Confirms {
   #confirmed(message: Outgoing, batch: Batch, error: unknown): void {
     this.#movedAt = this.#clock.now()
     if (this.#returned.size > 0 && this.#takeReturned(message)) batch.unroutable.push(message)
-    if (error) this.#finish(batch, asRefusal(error as Error, message.route))
+    if (error) this.#refused(message, batch, error as Error)
     else if (--batch.left === 0) this.#finish(batch)
     else batch.movedAt = this.#movedAt
+  }
+
+  #refused({ route }: Outgoing, batch: Batch, error: Error): void {
+    if (!isRefusal(error)) {
+      this.#finish(batch, this.#closedBy ?? error)
+      return
+    }
+    // A queue that was full goes on refusing a channel that it has refused before, even when it has room again.
+    if (monotonicNow(this.#clock) - this.#openedAt > RETIRE_AFTER_MS) this.#isRetired = true
+    this.#finish(batch, new QueueFullError(route.exchange, route.routingKey, error))
   }
 
   #finish(batch: Batch, error?: Error): void {
     if (!this.#batches.delete(batch)) return
     batch.finish(error)
     if (this.#batches.size > 0) return
+    if (this.#isRetired) this.#abandon()
     this.#stopWatching?.()
     this.#stopWatching = undefined
   }
@@ -124,7 +147,7 @@ export class Confirms {
   #end(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
-    const error = new Error('the channel closed')
+    const error = this.#closedBy ?? new Error('the channel closed')
     for (const batch of [...this.#batches]) this.#finish(batch, error)
     this.#gate.open('full')
   }
@@ -145,8 +168,8 @@ export class Confirms {
 }
 
 /** The client tells a refusal from the end of the channel by its text alone. */
-function asRefusal(error: Error, { exchange, routingKey }: Route): Error {
-  return error.message === 'message nacked' ? new QueueFullError(exchange, routingKey, error) : error
+function isRefusal(error: Error): boolean {
+  return error.message === 'message nacked'
 }
 
 /** Also the client's, when it was closed without our being told. */

@@ -1,5 +1,6 @@
 import type { AmqpHeaders, AmqpProperties } from '../amqp.ts'
 import { LONGEST_SHORT_TEXT } from '../wire/reduced.ts'
+import { WireValue } from '../wire/table.ts'
 import type { Outgoing } from './batch.ts'
 
 // AMQP 0-9-1: a message is published as three frames, of its method, of its properties and of its body.
@@ -8,6 +9,7 @@ const HEADER_FRAME = 2
 const BODY_FRAME = 3
 const FRAME_END = 0xce
 const FRAME_HEAD_BYTES = 7
+const FRAME_END_BYTES = 1
 const CLASS_BASIC = 60
 const METHOD_PUBLISH = 40
 const MANDATORY = 1
@@ -15,12 +17,14 @@ const MANDATORY = 1
 const FIXED_BYTES = 256
 const HEADER_FIXED_BYTES = 16
 const MOST_BYTES_OF_A_CHARACTER = 3
+const MOST_PRIORITY = 255
 
 const HAS = {
   contentType: 1 << 15,
   contentEncoding: 1 << 14,
   headers: 1 << 13,
   deliveryMode: 1 << 12,
+  priority: 1 << 11,
   correlationId: 1 << 10,
   replyTo: 1 << 9,
   messageId: 1 << 7,
@@ -35,10 +39,25 @@ const HAS = {
  */
 export class Frames {
   readonly #bytes: Buffer
+  readonly #mostOfFrame: number
   #end = 0
 
-  constructor(capacity: number) {
+  /** No frame is larger than `frameMax`; a body that is takes several. */
+  constructor(capacity: number, frameMax = capacity) {
     this.#bytes = Buffer.allocUnsafe(capacity)
+    this.#mostOfFrame = frameMax - FRAME_HEAD_BYTES - FRAME_END_BYTES
+  }
+
+  /** One message for which there is no room elsewhere; undefined when its headers do not fit into a frame. */
+  static alone(channel: number, message: Outgoing, frameMax: number): Buffer | undefined {
+    const { route, content, properties } = message
+    const mostBytes = mostBytesOf(properties)
+    if (mostBytes === undefined) return undefined
+    const ofRoute = MOST_BYTES_OF_A_CHARACTER * (route.exchange.length + route.routingKey.length)
+    const bodyFrames = 1 + Math.ceil(content.length / (frameMax - FRAME_HEAD_BYTES - FRAME_END_BYTES))
+    const heads = bodyFrames * (FRAME_HEAD_BYTES + FRAME_END_BYTES)
+    const frames = new Frames(FIXED_BYTES + ofRoute + mostBytes + content.length + heads, frameMax)
+    return frames.add(channel, message) ? frames.take() : undefined
   }
 
   get isEmpty(): boolean {
@@ -84,24 +103,26 @@ export class Frames {
     this.#u16(0)
     this.#u64(content.length)
     if (!this.#properties(properties)) return false
+    if (this.#end - start - FRAME_HEAD_BYTES > this.#mostOfFrame) return false
     this.#close(start)
 
-    if (content.length === 0) return true
-    start = this.#open(BODY_FRAME, channel)
-    content.copy(this.#bytes, this.#end)
-    this.#end += content.length
-    this.#close(start)
+    for (let at = 0; at < content.length; at += this.#mostOfFrame) {
+      start = this.#open(BODY_FRAME, channel)
+      this.#end += content.copy(this.#bytes, this.#end, at, at + this.#mostOfFrame)
+      this.#close(start)
+    }
     return true
   }
 
   /** In the order of their flags. */
   #properties(properties: AmqpProperties): boolean {
-    const { contentType, contentEncoding, headers, deliveryMode } = properties
+    const { contentType, contentEncoding, headers, deliveryMode, priority } = properties
     const { correlationId, replyTo, messageId, timestamp, type, appId } = properties
     this.#u16(flagsOf(properties))
     if (!this.#shortIfAny(contentType) || !this.#shortIfAny(contentEncoding)) return false
     if (headers !== undefined && !this.#table(headers)) return false
     this.#u8(deliveryMode as number)
+    if (priority !== undefined) this.#u8(priority)
     if (!this.#shortIfAny(correlationId) || !this.#shortIfAny(replyTo)) return false
     if (!this.#shortIfAny(messageId)) return false
     if (timestamp !== undefined) this.#u64(timestamp)
@@ -116,6 +137,7 @@ export class Frames {
       if (value === undefined) continue
       if (!this.#short(name)) return false
       if (typeof value === 'string') this.#long(value)
+      else if (value instanceof WireValue) this.#end += value.bytes.copy(this.#bytes, this.#end)
       else if (typeof value === 'boolean') {
         this.#u8(T)
         this.#u8(value ? 1 : 0)
@@ -182,8 +204,9 @@ const I = 'I'.charCodeAt(0)
 
 function flagsOf(properties: AmqpProperties): number {
   const { contentType, contentEncoding, headers, correlationId, replyTo } = properties
-  const { messageId, timestamp, type, appId } = properties
+  const { messageId, timestamp, type, appId, priority } = properties
   return (
+    (priority === undefined ? 0 : HAS.priority) |
     HAS.deliveryMode |
     (contentType === undefined ? 0 : HAS.contentType) |
     (contentEncoding === undefined ? 0 : HAS.contentEncoding) |
@@ -202,7 +225,9 @@ function mostBytesOf(properties: AmqpProperties): number | undefined {
   const { contentType, contentEncoding, headers, deliveryMode, priority, expiration } = properties
   const { correlationId, replyTo, messageId, timestamp, type, appId, userId } = properties
   if (typeof deliveryMode !== 'number') return undefined
-  if (priority !== undefined || expiration !== undefined || userId !== undefined) return undefined
+  if (expiration !== undefined || userId !== undefined) return undefined
+  if (priority !== undefined && !(priority >= 0 && priority <= MOST_PRIORITY && Number.isInteger(priority)))
+    return undefined
   if (timestamp !== undefined && !(timestamp >= 0 && Number.isSafeInteger(timestamp))) return undefined
   const characters =
     lengthOf(contentType) +
@@ -222,6 +247,7 @@ function mostHeaderBytes(headers: AmqpHeaders): number | undefined {
     const value = headers[name]
     let characters = name.length
     if (typeof value === 'string') characters += value.length
+    else if (value instanceof WireValue) bytes += value.bytes.length
     else if (typeof value === 'number') {
       if ((value | 0) !== value) return undefined
     } else if (typeof value !== 'boolean' && value !== undefined) return undefined

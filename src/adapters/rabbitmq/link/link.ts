@@ -6,6 +6,7 @@ import { RabbitmqRefusedError, RabbitmqUnreachableError } from '../errors.ts'
 import { loadClient } from '../load-client.ts'
 import { type RabbitmqSettings, serverOf } from '../options.ts'
 import { gatherWrites } from './gather.ts'
+import { keepRawHeaders } from './raw-headers.ts'
 
 /**
  * - `idle`: nobody has asked for it yet, or the server refused us and trying again was left to the next who asks.
@@ -121,6 +122,7 @@ export class Link {
       return
     }
     gatherWrites(connection)
+    if (this.purpose === 'consuming') keepRawHeaders(connection)
     let problem: Error | undefined
     connection.on('error', (error: Error) => {
       problem = error

@@ -1,5 +1,11 @@
 import type { AmqpConnection } from '../amqp.ts'
-import { QueueFullError, RabbitmqUnreachableError, UnroutableError } from '../errors.ts'
+import {
+  ExchangeMissingError,
+  QueueFullError,
+  RabbitmqRefusedError,
+  RabbitmqUnreachableError,
+  UnroutableError,
+} from '../errors.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import type { Outgoing } from './batch.ts'
 import { requireOpen } from './closed-channel.ts'
@@ -8,6 +14,8 @@ import { Gate } from './gate.ts'
 import type { Link } from './link.ts'
 
 const MOST_WRITES_WAITING = 16
+const ACCESS_REFUSED = 403
+const NOT_FOUND = 404
 
 /**
  * Publishes and waits for the server's word. Messages are mandatory: one that no queue takes comes back, and is told of
@@ -34,6 +42,9 @@ export class Publisher {
       return await confirms.send(messages)
     } catch (error) {
       if (error instanceof QueueFullError) throw error
+      const { code, message } = error as { readonly code?: unknown; readonly message: string }
+      if (code === NOT_FOUND) throw new ExchangeMissingError(exchangeOf(messages, message), error)
+      if (code === ACCESS_REFUSED) throw new RabbitmqRefusedError(this.#link.server, message, error)
       throw this.#unconfirmed('the message was not confirmed', error)
     }
   }
@@ -89,4 +100,10 @@ export class Publisher {
     const why = cause instanceof Error ? `${problem}: ${cause.message}` : problem
     return new RabbitmqUnreachableError(this.#link.server, why, cause)
   }
+}
+
+/** The server names it in its own text; others that shared the channel were hit by it all the same. */
+function exchangeOf(messages: readonly Outgoing[], text: string): string {
+  const [, named] = /no exchange '([^']*)'/.exec(text) ?? []
+  return named ?? messages[0]!.route.exchange
 }

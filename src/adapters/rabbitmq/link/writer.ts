@@ -1,6 +1,9 @@
 import { nextTick } from 'node:process'
-import type { AmqpConfirmChannel, AmqpProperties } from '../amqp.ts'
+import type { AmqpConfirmChannel, AmqpHeaders, AmqpProperties } from '../amqp.ts'
+import { HeadersTooLargeError } from '../errors.ts'
+import { headerBytes } from '../wire/headers.ts'
 import { reduced } from '../wire/reduced.ts'
+import { WireValue } from '../wire/table.ts'
 import type { Outgoing } from './batch.ts'
 import { Frames } from './frames.ts'
 
@@ -36,8 +39,9 @@ export class Writer {
 
   publish(message: Outgoing, confirmed: (error: unknown) => void): void {
     const inner = this.#inner
-    if (inner === undefined || !this.#add(inner, message)) this.#publishAlone(message, confirmed)
-    else inner.pushConfirmCallback(confirmed)
+    if (inner !== undefined && (this.#add(inner, message) || this.#writeWhole(inner, message)))
+      inner.pushConfirmCallback(confirmed)
+    else this.#publishAlone(withoutWireValues(message), confirmed)
   }
 
   #add(inner: Inner, message: Outgoing): boolean {
@@ -49,6 +53,23 @@ export class Writer {
       return this.#add(inner, message)
     }
     if (wasEmpty) nextTick(() => this.#flush(inner))
+    return true
+  }
+
+  /** Headers that the client cannot write as they were, or not at all: it has 64 KiB for them, and the server takes a frame. */
+  #writeWhole({ connection, ch }: Inner, message: Outgoing): boolean {
+    const { headers } = message.properties
+    if (headers === undefined) return false
+    const bytes = headerBytes(headers)
+    if (bytes < CAPACITY / 2 && !hasWireValues(headers)) return false
+    const whole = Frames.alone(ch, message, connection.frameMax)
+    if (whole === undefined) {
+      if (bytes > CAPACITY) throw new HeadersTooLargeError(bytes, connection.frameMax)
+      return false
+    }
+    this.#flush({ connection, ch })
+    connection.sentSinceLastCheck = true
+    if (connection.channels[ch]?.buffer?.write(whole) === false) this.#full()
     return true
   }
 
@@ -64,7 +85,7 @@ export class Writer {
     if (!orReduced(publish, properties)) this.#full()
   }
 
-  #flush({ connection, ch }: Inner): void {
+  #flush({ connection, ch }: Pick<Inner, 'connection' | 'ch'>): void {
     if (this.#frames.isEmpty) return
     const bytes = this.#frames.take()
     connection.sentSinceLastCheck = true
@@ -81,6 +102,21 @@ function orReduced(publish: (properties: AmqpProperties) => boolean, properties:
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error
     return publish(reduced(properties))
   }
+}
+
+function hasWireValues(headers: AmqpHeaders): boolean {
+  return Object.values(headers).some(value => value instanceof WireValue)
+}
+
+/** For the client, which writes what it has read as well as it can. */
+function withoutWireValues(message: Outgoing): Outgoing {
+  const { headers } = message.properties
+  if (headers === undefined || !hasWireValues(headers)) return message
+  const decoded = Object.entries(headers).map(([name, value]) => [
+    name,
+    value instanceof WireValue ? value.decoded : value,
+  ])
+  return { ...message, properties: { ...message.properties, headers: Object.fromEntries(decoded) } }
 }
 
 function isInner(channel: unknown): channel is Inner {

@@ -1,3 +1,4 @@
+import { type Clock, monotonicNow } from '../../../ports/clock.ts'
 import type { RabbitmqDelivery } from '../consume/delivery.ts'
 import type { Settler } from '../consume/settler.ts'
 import type { Publisher } from '../link/publisher.ts'
@@ -11,18 +12,23 @@ export class Holder {
   readonly #publisher: Publisher
   readonly #settler: Settler
   readonly #queue: string
+  readonly #clock: Clock
 
-  constructor(publisher: Publisher, settler: Settler, queue: string) {
+  constructor(publisher: Publisher, settler: Settler, queue: string, clock: Clock) {
     this.#publisher = publisher
     this.#settler = settler
     this.#queue = queue
+    this.#clock = clock
   }
 
-  /** With its past, its place and the time it waits for. */
-  hold(delivery: RabbitmqDelivery, { place }: Entry, notBefore: number): Promise<boolean> {
+  /** With its past, its place and how long it waits. */
+  hold(delivery: RabbitmqDelivery, { place }: Entry, waitMs: number): Promise<boolean> {
     const { message, origin, past } = delivery
-    return this.#settler.persist(delivery, () => {
-      const properties = withPast(message, origin, past, notBefore > 0 ? notBefore : undefined)
+    const dueAt = monotonicNow(this.#clock) + waitMs
+    return this.#settler.persist(delivery, 'settlements', () => {
+      const restMs = Math.ceil(dueAt - monotonicNow(this.#clock))
+      const wait = restMs > 0 ? { waitMs: restMs, notBefore: this.#clock.now() + restMs } : undefined
+      const properties = withPast(message, origin, past, wait)
       const headers = { ...properties.headers, [OWN.place]: place }
       return this.#send(message.content, { ...properties, headers })
     })
@@ -31,7 +37,9 @@ export class Holder {
   /** That it is dead and holds its key. */
   mark(delivery: RabbitmqDelivery, { place, key, id }: Entry): Promise<boolean> {
     const headers = { [OWN.place]: place, [OWN.key]: key, [OWN.deadEvent]: id }
-    return this.#settler.persist(delivery, () => this.#send(Buffer.alloc(0), { headers, deliveryMode: 2 }))
+    return this.#settler.persist(delivery, 'settlements', () =>
+      this.#send(Buffer.alloc(0), { headers, deliveryMode: 2 }),
+    )
   }
 
   /** The same again: it is held for longer than the server allows. */

@@ -37,6 +37,8 @@ export class Keeper {
   readonly #queue: string
   readonly #window: number
   readonly #listener: KeeperListener
+  /** Declares again what somebody may have deleted. */
+  readonly #restore: () => Promise<void>
   #session: Session | undefined
   #token: AmqpMessage | undefined
   #isClosed = false
@@ -48,6 +50,7 @@ export class Keeper {
     queue: string,
     window: number,
     listener: KeeperListener,
+    restore: () => Promise<void>,
   ) {
     this.#settings = settings
     this.#link = links.consuming
@@ -55,6 +58,7 @@ export class Keeper {
     this.#queue = queue
     this.#window = window
     this.#listener = listener
+    this.#restore = restore
   }
 
   /** The first time it fails instead of trying on: whoever starts wants to know. */
@@ -109,8 +113,8 @@ export class Keeper {
       loaded = resolve
     })
     await session.listen(held, NO_LIMIT, message => {
-      if (message === null) return
-      if (isLoaded) this.#listener.held(session, message)
+      if (message === null) void this.#giveUp(session)
+      else if (isLoaded) this.#listener.held(session, message)
       else if (found.push(message) >= count) loaded()
     })
     if (count > found.length) await within(clock, LOAD_MS, loading)
@@ -118,7 +122,8 @@ export class Keeper {
     isLoaded = true
     this.#listener.own(session, found)
     await session.listen(this.#queue, this.#window, message => {
-      if (message !== null) this.#listener.receive(session, message)
+      if (message === null) void this.#giveUp(session)
+      else this.#listener.receive(session, message)
     })
   }
 
@@ -151,6 +156,7 @@ export class Keeper {
 
   async #tryToOpen(): Promise<boolean> {
     try {
+      await this.#restore()
       await this.open()
       return true
     } catch {

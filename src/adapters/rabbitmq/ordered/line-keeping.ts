@@ -1,11 +1,12 @@
 import type { Delivery } from '../../../ports/broker.ts'
+import { monotonicNow } from '../../../ports/clock.ts'
 import type { AmqpMessage } from '../amqp.ts'
 import { type Place, RabbitmqDelivery } from '../consume/delivery.ts'
 import type { LostDeliveries } from '../consume/lost.ts'
 import type { Session } from '../consume/session.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { countOf, OWN, textOf } from '../wire/headers.ts'
-import { readNotBefore } from '../wire/state.ts'
+import { readHeldWaitMs } from '../wire/state.ts'
 import type { Holder } from './holder.ts'
 import type { KeeperListener } from './keeper.ts'
 import { type Entry, Lines } from './lines.ts'
@@ -85,7 +86,7 @@ export class LineKeeping implements KeeperListener {
     else if (same !== undefined && message.fields.redelivered) session.settled(message)
     else {
       const { redelivered: isStray } = message.fields
-      this.#add({ ...entryOf(key, place, message), id: event?.id, delivery, isStray })
+      this.#add({ ...this.#entryOf(key, place, message), id: event?.id, delivery, isStray })
     }
   }
 
@@ -131,16 +132,17 @@ export class LineKeeping implements KeeperListener {
   /** The server does not let anything be held for too long: all that waits is written down anew. */
   renew(): void {
     for (const entry of this.#lines.all()) {
-      const { state, delivery, notBefore } = entry
+      const { state, delivery } = entry
       if (state === 'dead') void this.#holder.renew(entry).catch(() => {})
-      else if (state !== 'open' && delivery !== undefined) void this.#holder.hold(delivery, entry, notBefore)
+      else if (state !== 'open' && delivery !== undefined)
+        void this.#holder.hold(delivery, entry, this.#restMs(entry))
     }
   }
 
   #load(session: Session, place: number, message: AmqpMessage): void {
     const id = headerOf(message, OWN.deadEvent)
     const key = headerOf(message, OWN.key)
-    const entry = entryOf(keyless(place), place, message)
+    const entry = this.#entryOf(keyless(place), place, message)
     if (id !== undefined) this.#add({ ...entry, key: key ?? '', id, state: 'dead' })
     else {
       const delivery = this.#read(session, message, true)
@@ -165,23 +167,38 @@ export class LineKeeping implements KeeperListener {
     if (delivery === undefined) entry.state = 'dead'
     else {
       entry.state = 'waiting'
-      entry.notBefore = readNotBefore(message.properties.headers ?? {})
+      entry.dueAt = this.#dueAt(message)
       this.#wait(entry)
     }
     this.#lines.look(entry.key)
   }
 
   #wait(entry: Entry): void {
-    const { notBefore, delivery } = entry
+    const { delivery } = entry
     const ripe = () => {
       if (entry.delivery !== delivery || entry.state !== 'waiting') return
       entry.state = 'ready'
       this.#lines.look(entry.key)
       this.#pump()
     }
-    const waitMs = notBefore - this.#settings.clock.now()
+    const waitMs = this.#restMs(entry)
     if (waitMs <= 0) ripe()
     else this.#settings.clock.schedule(waitMs, ripe)
+  }
+
+  #entryOf(key: string, place: number, message: AmqpMessage): Entry {
+    const dueAt = this.#dueAt(message)
+    const state = dueAt > monotonicNow(this.#settings.clock) ? 'waiting' : 'ready'
+    return { key, id: undefined, place, state, delivery: undefined, message, dueAt, isStray: false }
+  }
+
+  #dueAt({ properties }: AmqpMessage): number {
+    const { clock } = this.#settings
+    return monotonicNow(clock) + readHeldWaitMs(properties.headers ?? {}, clock.now())
+  }
+
+  #restMs({ dueAt }: Entry): number {
+    return dueAt - monotonicNow(this.#settings.clock)
   }
 
   /** It takes the place where it died, and the mark of its death goes when it is written down there. */
@@ -234,10 +251,4 @@ const keyed = (key: string) => `key ${key}`
 
 function headerOf({ properties }: AmqpMessage, name: string): string | undefined {
   return textOf(properties.headers?.[name])
-}
-
-function entryOf(key: string, place: number, message: AmqpMessage): Entry {
-  const notBefore = readNotBefore(message.properties.headers ?? {})
-  const state = notBefore > 0 ? 'waiting' : 'ready'
-  return { key, id: undefined, place, state, delivery: undefined, message, notBefore, isStray: false }
 }

@@ -4,7 +4,7 @@ import { type Entry, Lines } from './lines.ts'
 
 function entry(key: string, place: number, state: Entry['state'] = 'ready'): Entry {
   const id = `${key}-${place}`
-  return { key, id, place, state, delivery: undefined, message: undefined, notBefore: 0, isStray: false }
+  return { key, id, place, state, delivery: undefined, message: undefined, dueAt: 0, isStray: false }
 }
 
 describe('the lines of keys', () => {

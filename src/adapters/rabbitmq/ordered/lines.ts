@@ -18,7 +18,8 @@ export interface Entry {
   delivery: RabbitmqDelivery | undefined
   /** What is to be acknowledged; undefined while a new copy is on its way. */
   message: AmqpMessage | undefined
-  notBefore: number
+  /** When its wait is over, by the clock that never steps. */
+  dueAt: number
   /** It came back unsettled: it runs alone, and its start is put on record before. */
   isStray: boolean
 }

@@ -69,7 +69,8 @@ export class OrderedSubscription implements Subscription {
       else own.takeBackStart()
       entry.state = 'waiting'
       entry.delivery = undefined
-      return this.#durably(own, this.#parts.holder.hold(own, entry, settlement.notBefore))
+      const waitMs = settlement.notBefore - this.#parts.clock.now()
+      return this.#durably(own, this.#parts.holder.hold(own, entry, waitMs))
     }
   }
 

@@ -1,5 +1,5 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { encodeEvent as toText } from '../../../core/event/json.ts'
+import { encodePayload } from '../../../core/event/json.ts'
 import { isBytes } from '../../../core/event/plain.ts'
 import { uuidv7Time } from '../../../core/event/uuid.ts'
 import type { AmqpProperties } from '../amqp.ts'
@@ -41,7 +41,7 @@ export function encodeEvent(event: LazaretEvent, exchange: string): Encoded {
   const hasHeaders = checkHeaderBytes(headers) > 0
   const bytes = isBytes(event.payload)
   return {
-    content: bytes ? Buffer.from(event.payload as Uint8Array) : Buffer.from(jsonOf(event)),
+    content: bytes ? Buffer.from(event.payload as Uint8Array) : Buffer.from(encodePayload(event)),
     properties: {
       messageId: event.id,
       type: event.type,
@@ -52,14 +52,4 @@ export function encodeEvent(event: LazaretEvent, exchange: string): Encoded {
       headers: hasHeaders ? headers : undefined,
     },
   }
-}
-
-function jsonOf(event: LazaretEvent): string {
-  try {
-    const text = JSON.stringify(event.payload)
-    if (text !== undefined) return text
-  } catch {
-    // Told in the words of the event below.
-  }
-  return toText(event)
 }

@@ -48,7 +48,7 @@ describe('messages of other programs', () => {
         message,
         readOrigin('rabbitmq', 'orders', message),
         { started: 1, ended: 1, history: [], isSuspected: false },
-        5,
+        { waitMs: 5, notBefore: 5 },
       ),
     }
     expect((read(again) as LazaretEvent).id).toBe(event.id)

@@ -1,5 +1,6 @@
 import type { AmqpHeaders } from '../amqp.ts'
 import { HeadersTooLargeError } from '../errors.ts'
+import { WireValue } from './table.ts'
 
 /** Every header of ours. Those of the event itself travel under their own names. */
 export const OWN = {
@@ -52,6 +53,7 @@ export function headerBytes(headers: AmqpHeaders): number {
 
 function valueBytes(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
+  if (value instanceof WireValue) return value.bytes.length
   if (Buffer.isBuffer(value)) return value.length
   if (typeof value !== 'object' || value === null) return 8
   return Object.entries(value).reduce((sum, [name, inner]) => sum + name.length + valueBytes(inner) + 8, 8)

@@ -2,6 +2,7 @@ import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../core/dea
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import { isPlainObject } from '../../../core/event/plain.ts'
 import type { AmqpHeaders, AmqpMessage, AmqpProperties } from '../amqp.ts'
+import { wireHeaders } from '../link/raw-headers.ts'
 import {
   countOf,
   headerBytes,
@@ -35,6 +36,7 @@ interface Carried {
   readonly ended?: unknown
   readonly isSuspected?: unknown
   readonly notBefore?: unknown
+  readonly waitMs?: unknown
   readonly history?: unknown
 }
 
@@ -101,8 +103,28 @@ export function readExchange(headers: AmqpHeaders): string | undefined {
   return typeof exchange === 'string' ? exchange : undefined
 }
 
-export function readNotBefore(headers: AmqpHeaders): number {
-  return timeOf(carriedBy(headers).notBefore) ?? 0
+/**
+ * How long a message is still to wait after it was handed over. The wait is told as a length, so that hosts whose clocks
+ * disagree agree on it, and a clock that is set back holds nothing up. Messages of older versions tell the time alone.
+ */
+export function readWaitMs(headers: AmqpHeaders, now: number): number {
+  const { waitMs } = carriedBy(headers)
+  return typeof waitMs === 'number' ? Math.max(0, waitMs) : untilNotBefore(headers, now)
+}
+
+/** The same for what waits in a process instead of a queue that expires: what has passed since it was written counts. */
+export function readHeldWaitMs(headers: AmqpHeaders, now: number): number {
+  return Math.min(readWaitMs(headers, now), untilNotBefore(headers, now))
+}
+
+function untilNotBefore(headers: AmqpHeaders, now: number): number {
+  return Math.max(0, (timeOf(carriedBy(headers).notBefore) ?? 0) - now)
+}
+
+/** What a message is to wait for: `waitMs` counts from its next handing-over, `notBefore` is the time as our clock has it. */
+export interface Wait {
+  readonly waitMs: number
+  readonly notBefore: number
 }
 
 /** The same message, to be published again: untouched but for what it carries of its past. */
@@ -110,9 +132,9 @@ export function withPast(
   message: AmqpMessage,
   origin: Origin,
   past: Past,
-  notBefore: number | undefined,
+  wait: Wait | undefined,
 ): AmqpProperties {
-  const { [OWN.past]: _, [OWN.place]: __, ...old } = cleaned(message.properties.headers ?? {})
+  const { [OWN.past]: _, [OWN.place]: __, ...old } = cleaned(message.properties)
   const headers = leavingRoom(old)
   const { started, ended, isSuspected } = past
   const { exchange = '', routingKey = '' } = origin
@@ -122,7 +144,8 @@ export function withPast(
     started,
     ended,
     isSuspected: isSuspected || undefined,
-    notBefore: notBefore === undefined ? undefined : timeText(notBefore),
+    waitMs: wait?.waitMs,
+    notBefore: wait === undefined ? undefined : timeText(wait.notBefore),
   }
   headers[OWN.past] = fittingText(carried, past.history, MAX_HEADER_BYTES - headerBytes(headers))
   // A time to live of its own would run anew with every step it waits in, and end it there. Who sent it first is not us,
@@ -145,13 +168,17 @@ const ROUTED = ['x-death', 'x-delivery-count', 'CC', 'BCC']
  * Without what the server wrote about our own retry steps: it would grow with every one of them. And without the other places
  * the message was sent to: they have it already.
  */
-function cleaned(headers: AmqpHeaders): Record<string, unknown> {
-  if (!ROUTED.some(name => headers[name] !== undefined)) return { ...headers }
-  const kept = Object.entries(headers).filter(
+function cleaned(properties: AmqpProperties): Record<string, unknown> {
+  const { headers = {} } = properties
+  const wire = wireHeaders(properties)
+  if (!ROUTED.some(name => headers[name] !== undefined)) return { ...wire }
+  const kept = Object.entries(wire).filter(
     ([name]) => !/^(?:x-(?:death|delivery-count|(?:first|last)-death-)|B?CC$)/.test(name),
   )
-  const deaths = Array.isArray(headers['x-death']) ? headers['x-death'].filter(isForeign) : []
-  return { ...Object.fromEntries(kept), ...(deaths.length === 0 ? undefined : { 'x-death': deaths }) }
+  const all = Array.isArray(headers['x-death']) ? headers['x-death'] : []
+  const deaths = all.filter(isForeign)
+  const told = deaths.length === all.length ? wire['x-death'] : deaths
+  return { ...Object.fromEntries(kept), ...(deaths.length === 0 ? undefined : { 'x-death': told }) }
 }
 
 function isForeign(death: unknown): boolean {

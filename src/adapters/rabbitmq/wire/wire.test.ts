@@ -66,7 +66,7 @@ describe('messages', () => {
     const origin = readOrigin('rabbitmq', 'orders', message)
     const again = messageOf(
       message.content,
-      withPast(message, origin, past, 1_700_000_000_000),
+      withPast(message, origin, past, { waitMs: 5, notBefore: 1_700_000_000_000 }),
       'orders.retry.5s',
     )
     expect(readPast(again.properties.headers ?? {})).toEqual(past)

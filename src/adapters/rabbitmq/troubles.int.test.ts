@@ -1,0 +1,41 @@
+import { afterAll, describe, it } from 'vitest'
+import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
+import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
+import { rabbitmqTroubles, USER } from '../../../test/support/rabbitmq-troubles.ts'
+import { troubleTests } from '../../testing/conformance/broker/troubles.ts'
+import { rabbitmq } from './index.ts'
+
+const found = await findRabbitmq()
+const isOwn = found.found && found.isPrivate
+const server = isOwn ? await found.start() : undefined
+const outside = server && (await RabbitmqOutside.at(server.url))
+if (server !== undefined) {
+  await server.node!.ctl('add_user', USER, USER)
+  await server.node!.ctl('set_permissions', USER, '.*', '.*', '.*')
+}
+afterAll(async () => {
+  await outside?.close()
+  await server?.close()
+})
+
+/** Of an election and of commands that start a machine of their own; the adapter itself takes a few seconds. */
+const PATIENCE_MS = 30_000
+
+describe.runIf(isOwn).each(['quorum', 'classic'] as const)(
+  `RabbitMQ broker in trouble, %s queues${isOwn ? '' : ' (skipped: no private server)'}`,
+  queueType => {
+    troubleTests({
+      test: Object.assign((name: string, run: () => Promise<void>) => it(name, run, 60_000), {
+        skip: it.skip,
+      }),
+      declares: { delay: true, keyOrder: true, deadLetters: true, durable: true },
+      troubles: isOwn ? rabbitmqTroubles(server!.node!, outside!) : [],
+      async setup() {
+        const url = new URL(server!.url)
+        url.username = USER
+        url.password = USER
+        return { broker: rabbitmq({ url: url.href, queueType }), patienceMs: PATIENCE_MS }
+      },
+    })
+  },
+)
