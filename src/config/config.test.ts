@@ -84,6 +84,7 @@ server:
     expect(DEFAULT_CONFIG).toMatchObject({
       cleanup: { cron: '0 2 * * *' },
       retention: undefined,
+      expireUndecidedAfter: undefined,
       automaticReplay: undefined,
       store: undefined,
     })
@@ -91,7 +92,9 @@ server:
   })
 
   it('K9: never is said, not left out', () => {
-    expect(parse('retention: never').retention).toBeUndefined()
+    expect(parse('retention: never').retention).toBe('never')
+    expect(parse('expireUndecidedAfter: never').expireUndecidedAfter).toBe('never')
+    expect(parse('expireUndecidedAfter: 90d').expireUndecidedAfter).toBe(90 * 86_400_000)
     expect(parse('cleanup: off').cleanup).toBeUndefined()
     expect(parse('automaticReplay: off').automaticReplay).toBeUndefined()
   })
@@ -234,6 +237,12 @@ server:
     ])
     expect(faults.join()).not.toContain('hunter2')
     expect(faultsOf('notify: { targets: {} }')[0]).toContain('give one target at least')
+  })
+
+  it('F7: a server with names that others reach it by needs tokens', () => {
+    expect(faultsOf('server:\n  allowedHosts: [dlq.example.com]')).toEqual([
+      'lazaret.yaml:2: server.allowedHosts: got an array of 1; give tokens as well, because without tokens everyone is admin, or leave allowedHosts out',
+    ])
   })
 
   it('F7: the key to write with is one of those given', () => {

@@ -49,13 +49,13 @@ export const duration: Rule<number> = derived(
   text => span(text)!,
 )
 
-/** The same, or undefined for `never`. */
-export const durationOrNever: Rule<number | undefined> = derived(
+/** The same, or `never`. */
+export const durationOrNever: Rule<number | 'never'> = derived(
   that(
     (value): value is string => value === 'never' || (typeof value === 'string' && span(value) !== undefined),
     "give a duration above 0 such as '30d', or 'never'",
   ),
-  span,
+  text => span(text) ?? 'never',
 )
 
 /** No time at all is no duration: what shall not be is left out. */

@@ -119,12 +119,14 @@ function orOff<T>(rule: Rule<T>): Rule<T | undefined> {
 
 const rules = {
   store: optional(storeUrl),
+  brokerName: optional(text({ maxLength: 100 })),
   spill: optional(fileUrl),
   masks,
   sealing: optional(sealing),
   caps: coerced(letterCapsRule),
-  // Nothing is deleted by itself until someone says how long letters are kept.
+  // Without a word each store keeps decided letters for its own time, and undecided ones for ever.
   retention: optional(durationOrNever),
+  expireUndecidedAfter: optional(durationOrNever),
   replay,
   automaticReplay: optional(automaticReplay),
   cleanup,

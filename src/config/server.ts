@@ -1,4 +1,5 @@
 import { prefixRule } from '../core/metrics/prefix.ts'
+import { HOSTS_NEED_TOKENS, isLoopback } from '../core/options/loopback.ts'
 import { group } from '../core/options/resolve.ts'
 import { flag, integer, list, number, oneOf, optional, text, that } from '../core/options/rules.ts'
 import { entries, numeric, storeUrl, truth } from './rules.ts'
@@ -27,6 +28,12 @@ export const serverRule = group(
     readOnly: optional(truth(flag())),
     needsApproval: optional(truth(flag())),
     allowedHosts: optional(list(text({ maxLength: 253 }))),
+    streams: optional(
+      group({
+        perToken: optional(numeric(integer({ min: 1, max: 100_000 }))),
+        total: optional(numeric(integer({ min: 1, max: 100_000 }))),
+      }),
+    ),
     metricsPrefix: optional(prefixRule),
     rateLimit: optional(
       group({
@@ -35,7 +42,8 @@ export const serverRule = group(
       }),
     ),
   },
-  ({ tokens: given = [], needsApproval, stores }, fault) => {
+  ({ tokens: given = [], needsApproval, stores, allowedHosts = [] }, fault) => {
+    if (given.length === 0 && !allowedHosts.every(isLoopback)) fault('allowedHosts', HOSTS_NEED_TOKENS)
     if (new Set(given.map(({ name }) => name)).size < given.length)
       fault('tokens', 'give every token a name of its own')
     if (needsApproval && given.length < 2)

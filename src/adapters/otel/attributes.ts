@@ -1,11 +1,12 @@
 // The names of the semantic conventions for messaging (1.45), and our own beside them.
 import { type Attributes, type Span, SpanStatusCode } from '@opentelemetry/api'
 import { capText } from '../../core/dead-letter/caps.ts'
+import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { reasonText } from '../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
-import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import { replayOf } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 
 export const MESSAGING = {
@@ -40,18 +41,17 @@ const ERROR_TYPE = 'error.type'
 const MOST_MESSAGE_BYTES = 1_024
 
 /** What tells an event apart, without anything of its payload. */
-export function eventAttributes({ id, type, headers }: LazaretEvent): Attributes {
-  return { [MESSAGING.messageId]: id, [OWN.eventType]: type, ...replayAttributes(headers) }
+export function eventAttributes(event: LazaretEvent): Attributes {
+  return { [MESSAGING.messageId]: event.id, [OWN.eventType]: event.type, ...replayAttributes(event) }
 }
 
 /** Samplers are told of these when a span begins: one may want to keep every replay. */
-export function replayAttributes(headers: LazaretEvent['headers']): Attributes {
-  const number = headers[REPLAY_HEADERS.replayAttempt]
-  if (number === undefined) return {}
-  const replayId = headers[REPLAY_HEADERS.replayId]
-  const letterId = headers[REPLAY_HEADERS.letterId]
+export function replayAttributes(event: LazaretEvent): Attributes {
+  const replay = replayOf(event)
+  if (replay === undefined) return {}
+  const { attempt, replayId, letterId } = replay
   return {
-    [OWN.replay]: Number(number),
+    [OWN.replay]: attempt,
     ...(replayId === undefined ? {} : { [OWN.replayId]: replayId }),
     ...(letterId === undefined ? {} : { [OWN.letterId]: letterId }),
   }
@@ -70,14 +70,14 @@ export function tellFailure(span: Span, failure: Failure, masks: Masks): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message: told })
 }
 
-export function tellDeath(span: Span, { id, cycle }: DeadLetter, masks: Masks): void {
+export function tellDeath(span: Span, { id, cycle, event }: DeadLetter, masks: Masks): void {
   const { reason, category, attemptCount, failure } = cycle
   span.setAttributes({
     [OWN.letterId]: id,
     [OWN.reason]: reason,
     [OWN.category]: category,
     [OWN.attempts]: attemptCount,
-    [ERROR_TYPE]: failure === undefined ? reason : masks.maskText(failure.name),
+    [ERROR_TYPE]: failure === undefined ? reason : masksOfEvent(event, masks).maskText(failure.name),
     ...(failure === undefined ? {} : { [OWN.fingerprint]: failure.fingerprint.id }),
   })
   span.setStatus({ code: SpanStatusCode.ERROR, message: reasonText(reason) })

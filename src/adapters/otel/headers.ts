@@ -1,6 +1,6 @@
 import { createTraceState, type SpanContext } from '@opentelemetry/api'
 import type { LazaretEvent } from '../../core/event/event.ts'
-import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
+import { REPLAY_HEADERS, replayOf } from '../../core/event/replay-headers.ts'
 import {
   formatTraceparent,
   parseTraceparent,
@@ -37,11 +37,11 @@ export function withContext(headers: Headers | undefined, at: SpanContext): Head
   return { ...rest, [TRACEPARENT]: formatTraceparent(at), ...own }
 }
 
-export function isReplay(headers: Headers): boolean {
-  return headers[REPLAY_HEADERS.replayed] !== undefined
+export function isReplay(event: LazaretEvent): boolean {
+  return replayOf(event) !== undefined
 }
 
 /** A replay that has no trace of its own yet: what it tells of is the one it repeats, and it is no part of that. */
-export function repeats(headers: Headers): boolean {
-  return isReplay(headers) && headers[REPLAY_HEADERS.originalTraceparent] === undefined
+export function repeats(event: LazaretEvent): boolean {
+  return isReplay(event) && event.headers[REPLAY_HEADERS.originalTraceparent] === undefined
 }

@@ -60,7 +60,7 @@ export function beginPublish(
     {
       kind: isContextUsed ? SpanKind.PRODUCER : SpanKind.CLIENT,
       links: linksOf(outgoing.map(({ known }) => known)),
-      attributes: isReplayed && events.length === 1 ? replayAttributes(events[0]!.headers) : {},
+      attributes: isReplayed && events.length === 1 ? replayAttributes(events[0]!) : {},
     },
     parent,
   )
@@ -81,7 +81,7 @@ export function linksOf(contexts: readonly (SpanContext | undefined)[]): Link[] 
 
 function outgoingOf(event: LazaretEvent): Outgoing {
   const { headers } = event
-  return repeats(headers)
+  return repeats(event)
     ? { event, repeats: true, known: originalIn(headers) }
     : { event, repeats: false, known: contextIn(headers) }
 }

@@ -1,5 +1,7 @@
 import { context, type Span, trace } from '@opentelemetry/api'
+import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { Step } from '../../ports/tracing.ts'
 import { OWN, tellFailure } from './attributes.ts'
@@ -8,10 +10,13 @@ import { OWN, tellFailure } from './attributes.ts'
 export class SpanStep implements Step {
   readonly span: Span
   readonly #masks: Masks
+  /** What the step is about, if it is one event: an error may quote what is masked in it. */
+  readonly #event: LazaretEvent | undefined
 
-  constructor(span: Span, masks: Masks) {
+  constructor(span: Span, masks: Masks, event?: LazaretEvent) {
     this.span = span
     this.#masks = masks
+    this.#event = event
   }
 
   run(work: () => void): void {
@@ -19,7 +24,8 @@ export class SpanStep implements Step {
   }
 
   end(failure?: Failure): void {
-    if (failure !== undefined && this.span.isRecording()) tellFailure(this.span, failure, this.#masks)
+    if (failure !== undefined && this.span.isRecording())
+      tellFailure(this.span, failure, masksOfEvent(this.#event, this.#masks))
     this.span.end()
   }
 

@@ -56,15 +56,16 @@ class OtelTracing implements Tracing {
   follow(event: LazaretEvent, at: Station): Trail {
     const { headers } = event
     const header = headers[TRACEPARENT]
-    if (!this.#asksAlways && header !== undefined && looksUnsampled(header) && !repeats(headers))
+    if (!this.#asksAlways && header !== undefined && looksUnsampled(header) && !repeats(event))
       return new PassingTrail(headers)
-    const isAgain = isReplay(headers)
-    const current = repeats(headers) ? undefined : contextIn(headers)
+    const isAgain = isReplay(event)
+    const current = repeats(event) ? undefined : contextIn(headers)
     return new SpanTrail(this.#planOf(at), {
+      event,
       parent: current && trace.setSpanContext(ROOT_CONTEXT, current),
       links: isAgain ? linksOf([originalIn(headers)]) : [],
       attributes: () => eventAttributes(event),
-      forSampler: isAgain ? replayAttributes(headers) : NOTHING,
+      forSampler: isAgain ? replayAttributes(event) : NOTHING,
     })
   }
 
@@ -130,12 +131,13 @@ interface KeptContexts {
 function keptContexts(batch: readonly LazaretEvent[]): KeptContexts {
   const all: SpanContext[] = []
   let first: SpanContext | undefined
-  for (const { headers } of batch) {
+  for (const event of batch) {
+    const { headers } = event
     const header = headers[TRACEPARENT]
     if (header === undefined || looksUnsampled(header)) continue
     const at = contextIn(headers)
     if (at === undefined || !isSampled(at)) continue
-    if (!repeats(headers)) first ??= at
+    if (!repeats(event)) first ??= at
     if (all.push(at) >= MOST_LINKS) break
   }
   return { first, all }

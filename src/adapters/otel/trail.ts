@@ -8,8 +8,10 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
+import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { EndedAttempt, Step, Trail } from '../../ports/tracing.ts'
 import { OWN, tellDeath, tellFailure } from './attributes.ts'
@@ -32,6 +34,8 @@ export interface SpanPlan {
 
 /** What is known of the one event or call. */
 export interface Followed {
+  /** Undefined for a call. */
+  readonly event?: LazaretEvent
   /** Undefined: nobody said which trace it belongs to, so its first attempt begins one. */
   readonly parent: Context | undefined
   readonly links: Link[]
@@ -58,14 +62,14 @@ export class SpanTrail implements Trail {
     this.#parent ??= trace.setSpan(ROOT_CONTEXT, span)
     if (span.isRecording()) span.setAttribute(OWN.attempt, number)
     if (previous?.endedAt !== undefined) this.#waited(previous.endedAt, startedAt, previous.delayMs, number)
-    return new SpanStep(span, this.#plan.masks)
+    return new SpanStep(span, this.#plan.masks, this.#followed.event)
   }
 
   failed(number: number, startedAt: number, endedAt: number, failure: Failure): void {
     const span = this.#start(this.#plan.attempt, startedAt)
     if (span.isRecording()) {
       span.setAttribute(OWN.attempt, number)
-      tellFailure(span, failure, this.#plan.masks)
+      tellFailure(span, failure, masksOfEvent(this.#followed.event, this.#plan.masks))
     }
     span.end(Math.max(startedAt, endedAt))
   }

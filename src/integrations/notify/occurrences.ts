@@ -1,6 +1,7 @@
 import type { AlertFacts, AlertKind, AlertSeverity, Occurrence } from '../../core/alert/alert.ts'
 import type { AlertInput } from '../../core/alert/board.ts'
 import { spanText } from '../../core/alert/span-text.ts'
+import { groupingForDisplay } from '../../core/dead-letter/event-masks.ts'
 import { type FailedEvent, failedEvent } from '../../core/dead-letter/failed-event.ts'
 import { type Grouping, groupingOf } from '../../core/dead-letter/group.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
@@ -94,7 +95,9 @@ export class Occurrences {
     const became = isPoison ? 'quarantined as poison' : 'given up on'
     const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
     return {
-      title: this.#title(`${isPoison ? 'Poison' : 'Dead letters'} in ${channel}: ${grouping.title}`),
+      title: this.#title(
+        `${isPoison ? 'Poison' : 'Dead letters'} in ${channel}: ${groupingForDisplay(letter, this.#masks).title}`,
+      ),
       summary: this.#text(
         `Event ${eventId} (${type}) was ${became} by ${handler} after ${tries}: ${lastError ?? failed.reason}`,
       ),

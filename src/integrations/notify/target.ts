@@ -1,6 +1,7 @@
 import { alertOf } from '../../core/alert/document.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Sink, WriteResult } from '../../ports/sink.ts'
+import { rejectedItems } from '../../ports/sink-answer.ts'
 import { release, retain } from '../../runtime/share.ts'
 
 /** More than there are alerts open at once; those that were heard of last. */
@@ -21,16 +22,17 @@ export function targetSink(sink: Sink, taken: () => void): Sink {
   ): Promise<WriteResult> {
     const places = [...batch.keys()].filter(place => !isLate(batch[place]!, latest))
     if (places.length === 0) return undefined
-    const result = await sink.write(
+    const answer = await sink.write(
       places.map(place => batch[place]!),
       context,
     )
-    const refused = new Set(result?.rejected.map(({ index }) => index))
+    const rejected = rejectedItems('of a notifier', answer, places.length)
+    const refused = new Set(rejected.map(({ index }) => index))
     const delivered = places.filter((_, index) => !refused.has(index))
     for (const place of delivered) note(batch[place]!, latest)
     if (delivered.length > 0) taken()
-    if (result === undefined || refused.size === 0) return undefined
-    return { rejected: result.rejected.map(({ index, error }) => ({ index: places[index]!, error })) }
+    if (rejected.length === 0) return undefined
+    return { rejected: rejected.map(({ index, error }) => ({ index: places[index]!, error })) }
   }
 
   return {
