@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { changed } from '../../test/support/conformance.ts'
 import { everythingIn, serverWorld } from '../../test/support/server-world.ts'
+import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 
 describe('deciding about letters', () => {
@@ -60,6 +62,45 @@ describe('deciding about letters', () => {
     expect(done.body).toEqual({ deleted: 2 })
     expect((await store.deadLetters.stats()).byChannel).toEqual({ orders: 1 })
     expect(await audited()).toEqual(['local letters.purge channel mails'])
+  })
+
+  it('F8: a purge deletes no letter that came after it was counted, though it failed long before', async () => {
+    const base = serverWorld()
+    const { clock, store, make } = base
+    await base.bury(make.letter(), make.letter())
+    const arrived: string[] = []
+    const arrive = async () => {
+      const at = clock.now() - 3_600_000
+      const letter = make.letter({ at, attempts: [make.attempt(1, { startedAt: at, endedAt: at })] })
+      arrived.push(letter.id)
+      await store.deadLetters.send(letter)
+    }
+    const late = (name: 'stats' | 'delete') =>
+      serverWorld({
+        clock,
+        stores: {
+          ...store,
+          deadLetters: changed<DeadLetterStore>(store.deadLetters, whole => ({
+            stats: async filter => {
+              const stats = await whole.stats(filter)
+              if (name === 'stats') await arrive()
+              return stats
+            },
+            delete: async (id, seen) => {
+              if (name === 'delete') await arrive()
+              return whole.delete(id, seen)
+            },
+          })),
+        },
+      })
+    const purge = { filter: {}, expectedCount: 2, reason: 'old' }
+    const counted = await late('stats').tell('/api/v1/dead-letters/purge', purge)
+    expect([counted.status, counted.body.detail]).toEqual([409, '3 letters match, not 2; look again first.'])
+    await store.deadLetters.delete(arrived.pop()!)
+    const deleting = await late('delete').tell('/api/v1/dead-letters/purge', purge)
+    expect([deleting.status, deleting.body]).toEqual([200, { deleted: 2 }])
+    const left = (await store.deadLetters.list()).letters.map(({ id }) => id)
+    expect(left.sort()).toEqual(arrived.sort())
   })
 })
 

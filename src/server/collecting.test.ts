@@ -112,7 +112,7 @@ describe('a server that collects', () => {
     const elsewhere: LazaretEvent[] = []
     const target = waysBack([], { send: async events => void elsewhere.push(...events) })
     await expect(target!.send([], collected)).rejects.toThrow(
-      "letters of broker 'rabbitmq', found in 'orders.dlq': nothing here can send them; configure a collector named 'rabbitmq'",
+      "it came from broker 'rabbitmq', found in 'orders.dlq', and nothing here can send to 'rabbitmq'; configure a collector named 'rabbitmq'",
     )
     expect(elsewhere).toEqual([])
   })

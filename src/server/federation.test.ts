@@ -220,7 +220,11 @@ describe('a store that is down', () => {
     const { status, headers, body } = await world.tell('/api/v1/dead-letters/purge', purge)
     expect([status, headers.get('x-lazaret-partial'), body]).toEqual([200, 'shop', { deleted: 1, faults }])
     expect((await stores.office.deadLetters.stats()).count).toBe(0)
-    expect((await stores.office.audit.list()).entries).toMatchObject([{ detail: { deleted: 1 } }])
+    expect((await stores.office.audit.list()).entries).toMatchObject([{ detail: { letters: 1 } }])
+    expect((await stores.shop.audit.list()).entries).toMatchObject([
+      { action: 'letters.purge.failed', detail: { deleted: 0, problem: 'postgres://***@db is read-only' } },
+      { action: 'letters.purge', detail: { letters: 1 } },
+    ])
     const none = await world.tell('/api/v1/dead-letters/purge', { ...purge, expectedCount: 1 })
     expect([none.status, none.body.detail]).toEqual([
       503,

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs'
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { createIdSource } from '../core/event/uuid.ts'
 import { DEFAULT_WATCH } from '../core/watch/options.ts'
+import type { WayBack } from '../ports/way-back.ts'
+import type { Surroundings } from '../replay/plan.ts'
+import { wayBackThrough } from '../replay/target.ts'
 import { toBroker, waysBack } from '../replay/ways-back.ts'
 import { Callers } from './auth/callers.ts'
 import { Pace } from './auth/pace.ts'
@@ -9,15 +13,19 @@ import { Hosts } from './http/hosts.ts'
 import { openApi } from './http/openapi.ts'
 import { Live } from './live/live.ts'
 import { lookAt } from './live/look.ts'
+import { StreamPlaces } from './live/places.ts'
 import { Metering } from './metering.ts'
 import { isStore, resolveServer, type ServerOptions } from './options.ts'
 import type { Room } from './room.ts'
 import { ROUTES } from './routes/index.ts'
+import { SearchAccess } from './search/access.ts'
+import { ShownGroups } from './search/group-texts.ts'
 import { Consumers } from './stores/consumers.ts'
 import { Depths } from './stores/depths.ts'
 import { Federation, type NamedStore } from './stores/federation.ts'
 import { Figures } from './stores/figures.ts'
 import { LetterGauges } from './stores/letter-gauges.ts'
+import { Probe } from './stores/probe.ts'
 import { Queues } from './watch/queues.ts'
 import { startWatching } from './watch/start.ts'
 import { Watched } from './watch/watched.ts'
@@ -42,12 +50,13 @@ export function furnish(options: ServerOptions): Room {
   const sources = sourcesOf(given)
   const watched = new Watched(sources.stores, given.watch === 'off' ? DEFAULT_WATCH : given.watch, clock)
   const metering = meteringOf(given, sources)
-  const live = new Live(clock, () => lookAt(room))
+  const live = new Live(clock, () => lookAt(room), new StreamPlaces(given.streams))
   const replaying = replayingOf(given, sources, metering)
   const log = new ServerLog(given.logger)
   const onChange = () => live.touch('replays', 'letters', 'groups')
   const runner = new ReplayRunner({ ...replaying, log, onChange })
   const version = versionOfPackage()
+  const door = doorOf(given)
   const starts = [
     () => startSchedules(given, replaying),
     () => startCollecting(given.collectors, sources.stores, clock, log),
@@ -55,15 +64,17 @@ export function furnish(options: ServerOptions): Room {
   ]
   const room: Room = {
     ...sources,
-    ...doorOf(given),
-    ...waysOutOf(given),
+    ...door,
     figures: new Figures(clock),
+    probe: new Probe(sources.stores, clock),
+    searches: new SearchAccess(given.masks, door.permissions, clock),
+    shownGroups: new ShownGroups(given.masks, clock),
     metering,
     watched,
     live,
     runner,
     background: new Background(runner, clock, () => startAll(starts)),
-    around: replaying.around,
+    aroundOf: replaying.aroundOf,
     targetOf: replaying.targetOf,
     masks: given.masks,
     clock,
@@ -102,8 +113,10 @@ function doorOf({ allowedHosts, tokens, readOnly, rateLimit }: Given) {
 }
 
 function settingsOf(given: Given): Room['settings'] {
-  const { readOnly, needsApproval, replayDefaults, retentionMs, degradedAt } = given
-  return { readOnly, needsApproval, replayDefaults, retentionMs, degradedAt }
+  const { readOnly, needsApproval, replayDefaults, degradedAt } = given
+  const { retentionMs, expireUndecidedAfterMs } = given
+  const retention = { retentionMs, expireUndecidedAfterMs }
+  return { readOnly, needsApproval, replayDefaults, retention, degradedAt }
 }
 
 function meteringOf(given: Given, { stores, consumers }: Sources): Metering {
@@ -113,20 +126,11 @@ function meteringOf(given: Given, { stores, consumers }: Sources): Metering {
   return new Metering({ metrics, prefix, sources, clock })
 }
 
-/** What can be sent at all. */
-function waysOutOf(given: Given): Pick<Room, 'collects' | 'sendsUnbrokered'> {
-  const names = new Set(collectorsOf(given).map(({ name }) => name))
-  return {
-    collects: broker => broker !== undefined && names.has(broker),
-    sendsUnbrokered: given.replayTarget !== undefined,
-  }
-}
-
 /** What replays need, be they run by hand or on a schedule. */
 function replayingOf(given: Given, { stores, consumers }: Sources, { observer }: Metering) {
   const { clock, random, schemas, replayTarget, tracing, onError } = given
   const newId = createIdSource(random)
-  const around: Room['around'] = {
+  const around: Surroundings = {
     clock,
     newId,
     schemaOf: channel => (Object.hasOwn(schemas, channel) ? schemas[channel] : undefined),
@@ -135,8 +139,18 @@ function replayingOf(given: Given, { stores, consumers }: Sources, { observer }:
   const collectors = collectorsOf(given)
   const targetOf: Room['targetOf'] = ({ store: { broker } }) =>
     waysBack(collectors, broker === undefined ? replayTarget : toBroker(broker, replayTarget))
+  const aroundOf: Room['aroundOf'] = named => {
+    const target = targetOf(named)
+    const wayBack = (letter: DeadLetter, to: string | undefined): WayBack =>
+      target === undefined ? nothingSends(named) : wayBackThrough(target, letter, to)
+    return { ...around, wayBack }
+  }
   const owner = `server ${newId(clock.now()).slice(-12)}`
-  return { stores, around, owner, targetOf, observer, tracing, onError }
+  return { stores, around, aroundOf, owner, targetOf, observer, tracing, onError }
+}
+
+function nothingSends({ store: { url } }: NamedStore): WayBack {
+  return { kind: 'none', why: `${url} is no broker, so nothing can be sent from here` }
 }
 
 /** Starts to watch the channels of every store; the function returned ends it. */

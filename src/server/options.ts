@@ -1,11 +1,13 @@
 import { DEFAULT_MASKS, type Masks } from '../core/dead-letter/masks.ts'
+import { DEFAULT_RETENTION_MS, retentionRule } from '../core/dead-letter/retention.ts'
 import { prefixRule } from '../core/metrics/prefix.ts'
+import { HOSTS_NEED_TOKENS, isLoopback } from '../core/options/loopback.ts'
 import { group, resolveOptions } from '../core/options/resolve.ts'
 import {
-  callable,
   flag,
   integer,
   list,
+  listener,
   milliseconds,
   number,
   oneOf,
@@ -27,7 +29,7 @@ import type { StandardSchema } from '../ports/schema.ts'
 import type { Store } from '../ports/store.ts'
 import type { Tracing } from '../ports/tracing.ts'
 import type { PlanRequest } from '../replay/plan-options.ts'
-import type { ReplayTarget } from '../replay/runner.ts'
+import type { ReplayTarget } from '../replay/target.ts'
 import type { Consumer } from '../runtime/consumer/consumer.ts'
 import { DEFAULT_DEGRADED_AT } from '../runtime/consumer/health.ts'
 import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
@@ -35,6 +37,7 @@ import type { LiveMetrics } from '../runtime/metrics/create-metrics.ts'
 import type { TokenOptions } from './auth/callers.ts'
 import type { PaceOptions } from './auth/pace.ts'
 import type { DemoControl } from './demo-control.ts'
+import { DEFAULT_STREAMS_PER_TOKEN, DEFAULT_STREAMS_TOTAL, type StreamLimits } from './live/places.ts'
 import type { ScheduleOptions } from './work/schedules.ts'
 
 export interface CollectingInto {
@@ -81,8 +84,15 @@ export interface ServerOptions {
   readonly schemas?: Readonly<Record<string, StandardSchema>> | undefined
   /** For each token [100 a second, 400 at once]. */
   readonly rateLimit?: PaceOptions | undefined
-  /** How long letters are kept [for ever]. */
-  readonly retentionMs?: number | undefined
+  /** How many streams of changes may be open at once. One more is refused with 429. */
+  readonly streams?: StreamLimits | undefined
+  /**
+   * How long clean-up keeps decided letters, resolved or discarded, after their last change [7 days]. Stores with a
+   * retention of their own, file and Redis, apply that.
+   */
+  readonly retentionMs?: number | 'never' | undefined
+  /** The same for undecided letters: dead, quarantined or parked. Events that nobody dealt with are then deleted ['never']. */
+  readonly expireUndecidedAfterMs?: number | 'never' | undefined
   /** Replays by itself, on a schedule [off]. */
   readonly automaticReplay?: ScheduleOptions['automaticReplay']
   /** When letters past their time are deleted, as a cron pattern in UTC [never]. */
@@ -94,7 +104,10 @@ export interface ServerOptions {
   readonly watch?: WatchOptions | 'off' | undefined
   /** From so many waiting letters on, health is degraded [100]. */
   readonly degradedAt?: number | undefined
-  /** The names it goes by beside those of the loopback and the one it listens on. */
+  /**
+   * The names it goes by beside those of the loopback and the one it listens on. They need tokens: others reach the
+   * server by them, and without tokens everyone is admin.
+   */
   readonly allowedHosts?: readonly string[] | undefined
   /** The folder of the console's files [the one of this package], or 'none'. */
   readonly consoleDir?: string | URL | undefined
@@ -161,7 +174,15 @@ const rules = {
     }),
     DEFAULT_PACE,
   ),
-  retentionMs: optional(milliseconds({ min: 1 })),
+  streams: withDefault(
+    group({
+      perToken: withDefault(integer({ min: 1, max: 100_000 }), DEFAULT_STREAMS_PER_TOKEN),
+      total: withDefault(integer({ min: 1, max: 100_000 }), DEFAULT_STREAMS_TOTAL),
+    }),
+    { perToken: DEFAULT_STREAMS_PER_TOKEN, total: DEFAULT_STREAMS_TOTAL },
+  ),
+  retentionMs: withDefault(retentionRule, DEFAULT_RETENTION_MS),
+  expireUndecidedAfterMs: withDefault(retentionRule, 'never'),
   automaticReplay: optional(
     group({
       cron: text(),
@@ -184,13 +205,15 @@ const rules = {
   }),
   tracing: tracingRule,
   logger: optional(that(isLogger, 'give a logger with debug(), info(), warn(), error()')),
-  onError: withDefault(callable<(error: unknown) => void>(), () => {}),
+  onError: withDefault(listener<(error: unknown) => void>(), () => {}),
   clock: clockRule,
   random: randomRule,
 }
 
 export function resolveServer(input: ServerOptions) {
-  return resolveOptions('server', rules, input, ({ tokens, needsApproval, stores, collectors }, fault) => {
+  return resolveOptions('server', rules, input, (given, fault) => {
+    const { tokens, needsApproval, stores, collectors, allowedHosts } = given
+    if (tokens.length === 0 && !allowedHosts.every(isLoopback)) fault('allowedHosts', HOSTS_NEED_TOKENS)
     const names = tokens.map(({ name }) => name)
     if (new Set(names).size < names.length) fault('tokens', 'give every token a name of its own')
     if (needsApproval && tokens.length < 2)

@@ -114,7 +114,7 @@ describe('looking at groups', () => {
 
 describe('looking at everything', () => {
   it('F8: the overview has the numbers a person on call needs', async () => {
-    const { ask, bury, make, clock } = serverWorld({ retentionMs: 30 * 86_400_000 })
+    const { ask, bury, make, clock } = serverWorld({ expireUndecidedAfterMs: 30 * 86_400_000 })
     await bury(make.letter(), make.letter({ reason: 'poison' }))
     await clock.advance(61 * 60_000)
     await bury(make.letter())

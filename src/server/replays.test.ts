@@ -151,6 +151,32 @@ describe('a replay over HTTP', () => {
     expect(wrong.after).toBeUndefined()
   })
 
+  it('B18: letters that nothing here can send are skipped with the reason, and stay dead', async () => {
+    const { tell, ask, bury, make } = serverWorld()
+    const [ofRabbit, ofSink] = await bury(
+      make.letter({ handler: 'loki', origin: {} }),
+      make.letter({ origin: { broker: 'rabbitmq', queue: 'orders' } }),
+    )
+    const { body } = await tell('/api/v1/replays', { filter: {}, reason: 'mended' })
+    expect(body.findings).toEqual({ skip_unreachable: 2 })
+    const { findings } = (await ask(`/api/v1/replays/${body.id}/findings`)).body
+    expect(findings).toMatchObject([
+      {
+        decision: 'skip_unreachable',
+        count: 2,
+        whys: expect.arrayContaining([
+          { count: 1, why: expect.stringContaining("it came from broker 'rabbitmq'") },
+          { count: 1, why: expect.stringContaining('it came from no broker') },
+        ]),
+      },
+    ])
+    for (const letter of [ofRabbit, ofSink])
+      expect((await ask(`/api/v1/dead-letters/${letter!.id}`)).body).toMatchObject({
+        state: 'dead',
+        destination: { obstacle: expect.stringContaining('it came from') },
+      })
+  })
+
   it('B13: an edited payload goes out and the letter keeps the original', async () => {
     const { tell, ask, bury, make, clock, store, server } = await shop()
     const [letter] = await bury(make.letter())

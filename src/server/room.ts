@@ -1,7 +1,8 @@
 import type { Masks } from '../core/dead-letter/masks.ts'
+import type { Retention } from '../core/dead-letter/retention.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Surroundings } from '../replay/plan.ts'
-import type { ReplayTarget } from '../replay/runner.ts'
+import type { ReplayTarget } from '../replay/target.ts'
 import type { Callers } from './auth/callers.ts'
 import type { Pace } from './auth/pace.ts'
 import type { Permissions } from './auth/permissions.ts'
@@ -10,10 +11,13 @@ import type { Hosts } from './http/hosts.ts'
 import type { Live } from './live/live.ts'
 import type { Metering } from './metering.ts'
 import type { ReplayDefaults } from './options.ts'
+import type { SearchAccess } from './search/access.ts'
+import type { ShownGroups } from './search/group-texts.ts'
 import type { Consumers } from './stores/consumers.ts'
 import type { Depths } from './stores/depths.ts'
 import type { Federation, NamedStore } from './stores/federation.ts'
 import type { Figures } from './stores/figures.ts'
+import type { Probe } from './stores/probe.ts'
 import type { Watched } from './watch/watched.ts'
 import type { Background } from './work/background.ts'
 import type { ReplayRunner } from './work/replay-runner.ts'
@@ -26,6 +30,9 @@ export interface Room {
   readonly pace: Pace
   readonly stores: Federation
   readonly figures: Figures
+  readonly probe: Probe
+  readonly searches: SearchAccess
+  readonly shownGroups: ShownGroups
   readonly consumers: Consumers
   readonly depths: Depths
   readonly metering: Metering
@@ -33,7 +40,6 @@ export interface Room {
   readonly live: Live
   readonly runner: ReplayRunner
   readonly background: Background
-  readonly around: Surroundings
   readonly masks: Masks
   readonly clock: Clock
   readonly demo: DemoControl | undefined
@@ -44,15 +50,13 @@ export interface Room {
     readonly readOnly: boolean
     readonly needsApproval: boolean
     readonly replayDefaults: ReplayDefaults
-    readonly retentionMs: number | undefined
+    readonly retention: Retention
     readonly degradedAt: number
   }
   /** Where a store's replays are sent; undefined when nothing here can send them. */
   targetOf(named: NamedStore): ReplayTarget | undefined
-  /** Whether a collector of this name runs here. */
-  collects(broker: string | undefined): boolean
-  /** Whether letters that came from no broker have a way back of their own. */
-  readonly sendsUnbrokered: boolean
+  /** What a plan for letters of a store is made with. */
+  aroundOf(named: NamedStore): Surroundings
   /** What nobody foresaw, for whoever runs the server. */
   onError(error: unknown): void
 }

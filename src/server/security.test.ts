@@ -6,8 +6,9 @@ const DISCARD = { reason: 'x' }
 
 describe('the door', () => {
   it('F8: a name that is not the server’s own is turned away: DNS rebinding', async () => {
-    const { ask } = serverWorld({ allowedHosts: ['dlq.example.com'] })
-    const status = async (host: string) => (await ask('/api/v1/me', { headers: { host } })).status
+    const { ask } = serverWorld({ allowedHosts: ['dlq.example.com'], tokens: PEOPLE })
+    const status = async (host: string) =>
+      (await ask('/api/v1/me', { headers: { host }, token: secretOf('vic') })).status
     for (const host of [
       '127.0.0.1:4600',
       'localhost',
@@ -28,6 +29,17 @@ describe('the door', () => {
       '::',
     ])
       expect(await status(host), host).toBe(421)
+  })
+
+  it('F8: a name that others reach the server by needs tokens, or whoever uses it would be admin', () => {
+    for (const allowedHosts of [['dlq.example.com'], ['localhost', '10.0.0.5'], ['0.0.0.0']])
+      expect(() => serverWorld({ allowedHosts })).toThrow(
+        'allowedHosts: got an array of ' +
+          `${allowedHosts.length}; give tokens as well, because without tokens everyone is admin, or leave allowedHosts out`,
+      )
+    expect(() => serverWorld({ allowedHosts: ['dlq.example.com'], tokens: PEOPLE })).not.toThrow()
+    expect(() => serverWorld({ allowedHosts: ['localhost', '127.0.0.1', 'a.localhost'] })).not.toThrow()
+    expect(() => serverWorld({ allowedHosts: [] })).not.toThrow()
   })
 
   it('F8: a change from another site is refused, whatever it claims', async () => {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { HOME, type ServerWorld, serverWorld } from '../../test/support/server-world.ts'
+import {
+  HOME,
+  PEOPLE,
+  type ServerWorld,
+  secretOf,
+  serverWorld,
+  tokenOf,
+} from '../../test/support/server-world.ts'
 
 interface Message {
   readonly id?: string
@@ -139,6 +146,35 @@ describe('the stream', () => {
     const before = looks
     await world.clock.advance(10_000)
     expect(looks).toBe(before)
+  })
+
+  it('F8: one token opens so many streams and no more; another token still can', async () => {
+    const world = serverWorld({ tokens: PEOPLE })
+    const as = (name: string) => ({ authorization: `Bearer ${secretOf(name)}` })
+    const streams = []
+    for (let opened = 0; opened < 20; opened++) streams.push(await open(world, as('vic')))
+    const refused = await world.ask('/api/v1/stream', { token: secretOf('vic') })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10'])
+    expect(refused.body.detail).toBe(
+      'vic has 20 open streams, which is the most for one token. Close one, or retry in 10 s.',
+    )
+    const other = await open(world, as('ola'))
+    expect(other.response.status).toBe(200)
+    await streams[0]!.reader.cancel()
+    expect((await open(world, as('vic'))).response.status).toBe(200)
+    await world.server.close()
+  })
+
+  it('F8: all tokens together open so many streams and no more', async () => {
+    const tokens = Array.from({ length: 12 }, (_, index) => tokenOf(`t${index}`, 'viewer'))
+    const world = serverWorld({ tokens })
+    const statuses = []
+    for (const { name } of tokens)
+      for (let opened = 0; opened < 18; opened++)
+        statuses.push((await open(world, { authorization: `Bearer ${secretOf(name)}` })).response.status)
+    expect(statuses.filter(status => status === 200)).toHaveLength(200)
+    expect(statuses.slice(200).every(status => status === 429)).toBe(true)
+    await world.server.close()
   })
 
   it('F8: ends when the server closes, and is not opened again', async () => {

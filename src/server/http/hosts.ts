@@ -1,19 +1,9 @@
 import { isIP } from 'node:net'
+import { bareHost as bare, isLoopback } from '../../core/options/loopback.ts'
 import { ProblemError } from './problem.ts'
 
 const WILDCARDS = ['0.0.0.0', '::']
 const SAFE_METHODS = ['GET', 'HEAD']
-
-/** Whether only this machine can reach it. */
-export function isLoopback(host: string): boolean {
-  const name = bare(host)
-  return (
-    name === 'localhost' ||
-    name.endsWith('.localhost') ||
-    name === '::1' ||
-    (isIP(name) === 4 && name.startsWith('127.'))
-  )
-}
 
 /**
  * The names the server goes by. A page of another site can make its own name point to this machine (DNS rebinding),
@@ -77,11 +67,4 @@ function hostOf(request: Request): string {
 
 function withoutPort(host: string): string {
   return host.replace(/:\d*$/, '')
-}
-
-function bare(host: string): string {
-  return host
-    .toLowerCase()
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '')
 }

@@ -2,6 +2,7 @@ import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { OverviewNumbers } from '../schema/overview.ts'
 import { type Topic, topic } from '../schema/stream.ts'
 import { iso } from '../views/times.ts'
+import type { StreamPlaces } from './places.ts'
 import { Reader } from './reader.ts'
 
 /** What has changed is told at most twice a second, whatever happens. */
@@ -23,6 +24,7 @@ export interface Look {
 export class Live {
   readonly #clock: Clock
   readonly #look: () => Promise<Look>
+  readonly #places: StreamPlaces
   readonly #readers = new Set<Reader>()
   readonly #pending = new Set<Topic>()
   readonly #encoder = new TextEncoder()
@@ -35,18 +37,26 @@ export class Live {
   #isWatching = false
   #isClosed = false
 
-  constructor(clock: Clock, look: () => Promise<Look>) {
+  constructor(clock: Clock, look: () => Promise<Look>, places: StreamPlaces) {
     this.#clock = clock
     this.#look = look
+    this.#places = places
   }
 
   get readers(): number {
     return this.#readers.size
   }
 
-  /** `isBack`: it read before and missed something, so everything may have changed. */
-  open(isBack: boolean): Response {
-    const reader = new Reader(each => this.#readers.delete(each))
+  /**
+   * `isBack`: it read before and missed something, so everything may have changed. Refused when the caller, or all of
+   * them together, have as many streams open as they may.
+   */
+  open(caller: string, isBack: boolean): Response {
+    const givePlaceBack = this.#places.take(caller)
+    const reader = new Reader(each => {
+      this.#readers.delete(each)
+      givePlaceBack()
+    })
     this.#readers.add(reader)
     reader.say(this.#encoder.encode(`retry: ${RETRY_MS}\n\n`))
     if (isBack) reader.say(this.#message('change', { topics: topic.options, at: iso(this.#clock.now()) }))

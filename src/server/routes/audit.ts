@@ -1,3 +1,5 @@
+import { tellsSearch } from '../../operations/filter-words.ts'
+import { decodeCursor, encodeCursor, type Listing } from '../../ports/cursor.ts'
 import { ProblemError } from '../http/problem.ts'
 import { API, route } from '../http/route.ts'
 import { auditPage, auditQuery } from '../schema/audit.ts'
@@ -15,8 +17,14 @@ export const auditRoutes = [
     about: 'Who did what to what, newest first.',
     query: auditQuery,
     answer: auditPage,
-    async handle({ room, query: { store, limit, cursor, target, action } }) {
-      const places = cursor === undefined ? undefined : readCursor(cursor)
+    async handle({ room, caller, query: { store, limit, cursor, target, action } }) {
+      const mayReveal = room.searches.mayReveal(caller)
+      // Who could look for a target with a guess in it would learn whether somebody had searched for that.
+      if (target !== undefined && tellsSearch(target) && !mayReveal) return { entries: [] }
+      const listing: Listing = { name: 'audit of all stores', filter: [target, action] }
+      const isKnown = (name: string) => room.stores.all.some(each => each.name === name)
+      const places =
+        cursor === undefined ? undefined : decodeCursor(listing, cursor, text => readPlaces(text, isKnown))
       const asked = room.stores
         .chosen(store)
         .filter(({ name }) => places === undefined || Object.hasOwn(places, name))
@@ -46,25 +54,26 @@ export const auditRoutes = [
       const down = gathered.faults.map(fault => [fault.store, places?.[fault.store] ?? null] as const)
       const left = more.length === 0 && merged.length === 0 ? [] : [...more, ...down]
       return {
-        entries: merged.map(({ from, entry }) => auditView(from.name, entry)),
-        cursor: left.length === 0 ? undefined : writeCursor(Object.fromEntries(left)),
+        entries: merged.map(({ from, entry }) => auditView(from.name, entry, mayReveal)),
+        cursor: left.length === 0 ? undefined : encodeCursor(listing, writePlaces(Object.fromEntries(left))),
         ...partly(gathered.faults),
       }
     },
   }),
 ]
 
-function writeCursor(places: Places): string {
+function writePlaces(places: Places): string {
   return Buffer.from(JSON.stringify(places)).toString('base64url')
 }
 
-function readCursor(cursor: string): Places {
+function readPlaces(text: string, isKnown: (store: string) => boolean): Places | undefined {
   try {
-    const places = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as Places
+    const places = JSON.parse(Buffer.from(text, 'base64url').toString()) as Places
     const isPlace = (place: unknown) => place === null || typeof place === 'string'
-    if (typeof places === 'object' && places !== null && Object.values(places).every(isPlace)) return places
+    if (typeof places !== 'object' || places === null) return undefined
+    const isRight = Object.keys(places).every(isKnown) && Object.values(places).every(isPlace)
+    return isRight ? places : undefined
   } catch {
-    // Falls through to the same answer.
+    return undefined
   }
-  throw new ProblemError('invalid-request', 'Give the cursor of the page before.')
 }

@@ -1,5 +1,5 @@
+import { decodeCursor, encodeCursor } from '../../ports/cursor.ts'
 import type { Group } from '../../ports/groups.ts'
-import { ProblemError } from '../http/problem.ts'
 import type { Room } from '../room.ts'
 import type { GroupPage, GroupSort } from '../schema/groups.ts'
 import type { NamedStore } from '../stores/federation.ts'
@@ -43,8 +43,9 @@ export async function pageOfGroups(
   const page = ranked.slice(0, limit)
   const last = page.at(-1)
   const sparklines = await Promise.all(page.map(each => room.figures.sparkline(each, each.group.id)))
+  const texts = await Promise.all(page.map(each => room.shownGroups.textsOf(each, each.group)))
   return {
-    groups: page.map(({ name, group }, index) => groupView(name, group, sparklines[index]!, room.masks)),
+    groups: page.map(({ name, group }, index) => groupView(name, group, sparklines[index]!, texts[index]!)),
     cursor: ranked.length > page.length && last !== undefined ? writeCursor(last, sort) : undefined,
   }
 }
@@ -91,20 +92,20 @@ function compare(a: Pick<Ranked, 'rank' | 'tie'>, b: Pick<Ranked, 'rank' | 'tie'
 }
 
 function writeCursor({ rank, tie }: Ranked, sort: GroupSort): string {
-  return Buffer.from(JSON.stringify([sort, rank, tie])).toString('base64url')
+  const place = Buffer.from(JSON.stringify([rank, tie])).toString('base64url')
+  return encodeCursor({ name: 'groups of all stores', filter: sort }, place)
 }
 
 function readCursor(cursor: string, sort: GroupSort): Pick<Ranked, 'rank' | 'tie'> {
+  return decodeCursor({ name: 'groups of all stores', filter: sort }, cursor, readPlace)
+}
+
+function readPlace(place: string): Pick<Ranked, 'rank' | 'tie'> | undefined {
   try {
-    const [of, rank, tie] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [
-      string,
-      number[],
-      string,
-    ]
-    if (of === sort && Array.isArray(rank) && rank.every(Number.isFinite) && typeof tie === 'string')
-      return { rank, tie }
+    const [rank, tie] = JSON.parse(Buffer.from(place, 'base64url').toString()) as [number[], string]
+    const isPlace = Array.isArray(rank) && rank.every(Number.isFinite) && typeof tie === 'string'
+    return isPlace ? { rank, tie } : undefined
   } catch {
-    // Falls through to the same answer.
+    return undefined
   }
-  throw new ProblemError('invalid-request', 'Give the cursor of the page before, with the same sort.')
 }

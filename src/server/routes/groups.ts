@@ -1,3 +1,4 @@
+import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { triageGroup } from '../../operations/triage.ts'
@@ -36,12 +37,15 @@ export const groupRoutes = [
     about: 'Dead letters by cause.',
     query: groupQuery,
     answer: groupPage,
-    async handle({ room, query }) {
+    async handle({ room, caller, query }) {
       const { state, channel, search, store, sort, limit, cursor } = query
-      const gathered = await room.stores.each(
-        named => room.figures.groups(named, { state, channel, search }),
-        store,
-      )
+      const isMasked = search !== undefined && !room.searches.mayReveal(caller)
+      const gathered = await room.stores.each(async named => {
+        if (isMasked)
+          return room.shownGroups.search(named, await room.figures.groups(named, { state, channel }), search)
+        if (search !== undefined) await room.searches.audit(named, caller, 'groups.search', search)
+        return room.figures.groups(named, { state, channel, search })
+      }, store)
       const page = await pageOfGroups(room, gathered.found, { sort, limit, cursor })
       return { ...page, ...partly(gathered.faults) }
     },
@@ -53,11 +57,12 @@ export const groupRoutes = [
     params: oneId,
     query: whichStore,
     answer: groupDetail,
-    async handle({ room, params, query }) {
+    async handle({ room, caller, params, query }) {
       const { value: group, ...named } = await findGroup(room, params.id, query.store)
       const { name, store } = named
-      const [sparkline, sample, audit, replays] = await Promise.all([
+      const [sparkline, texts, sample, audit, replays] = await Promise.all([
         room.figures.sparkline(named, group.id),
+        room.shownGroups.textsOf(named, group),
         store.deadLetters.list({ group: group.id, limit: SAMPLED }),
         store.audit.list({ target: group.id, limit: AUDIT_SHOWN }),
         store.replays.list({ limit: REPLAYS_LOOKED_AT }),
@@ -67,12 +72,12 @@ export const groupRoutes = [
         .slice(0, REPLAYS_SHOWN)
       const counts = await Promise.all(touching.map(({ id }) => store.replays.counts(id)))
       return {
-        ...groupView(name, group, sparkline, room.masks),
+        ...groupView(name, group, sparkline, texts),
         commonValues: commonValues(sample.letters, room.masks),
         sampled: sample.letters.length,
         sampleLetterId: sample.letters[0]?.id,
         replays: touching.map((replay, index) => replaySummary(name, replay, counts[index]!)),
-        audit: audit.entries.map(entry => auditView(name, entry)),
+        audit: audit.entries.map(entry => auditView(name, entry, room.searches.mayReveal(caller))),
       }
     },
   }),
@@ -93,7 +98,8 @@ export const groupRoutes = [
       const group = await triageGroup(named.store, before.id, change)
       if (group === undefined) throw notFound('group', params.id)
       announce(room, 'groups')
-      return groupView(named.name, group, await room.figures.sparkline(named, group.id), room.masks)
+      const texts = await room.shownGroups.textsOf(named, group)
+      return groupView(named.name, group, await room.figures.sparkline(named, group.id), texts)
     },
   }),
 ]
@@ -112,15 +118,16 @@ function touches({ id, selectedBy }: Replay, group: string, sample: readonly Dea
 
 function commonValues(letters: readonly DeadLetter[], masks: Masks): CommonValue[] {
   return commonValue.shape.field.options.flatMap(field => {
-    const values = letters.flatMap(letter => fieldOf(letter, field) ?? [])
+    // Counted as they are shown: how often each value occurs tells nothing about what is masked then.
+    const values = letters.flatMap(letter => {
+      const value = fieldOf(letter, field)
+      return value === undefined ? [] : [masksOfEvent(letter.event, masks).maskText(value)]
+    })
     if (values.length === 0) return []
     const counts = new Map<string, number>()
     for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
     const ranked = [...counts].sort(([, a], [, b]) => b - a).slice(0, VALUES_SHOWN)
-    const shown = ranked.map(([value, count]) => ({
-      value: masks.maskText(value),
-      share: count / letters.length,
-    }))
+    const shown = ranked.map(([value, count]) => ({ value, share: count / letters.length }))
     return [{ field, values: shown }]
   })
 }

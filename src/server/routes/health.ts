@@ -1,7 +1,5 @@
-import type { LetterStats } from '../../ports/dead-letters.ts'
 import { healthReport } from '../../runtime/consumer/health.ts'
 import { route } from '../http/route.ts'
-import type { Room } from '../room.ts'
 import { alive, type ConsumerHealth, consumerHealth, ready } from '../schema/health.ts'
 import { WAITING_STATES } from '../stores/waiting.ts'
 import { isoOr } from '../views/times.ts'
@@ -23,7 +21,7 @@ export const healthRoutes = [
     answer: ready,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
     async handle({ room }) {
-      const { down } = await lookAt(room)
+      const { down } = await room.probe.look()
       return {
         status: down.length === 0 ? ('UP' as const) : ('DOWN' as const),
         stores: room.stores.all.map(({ name }) => ({ name, up: !down.includes(name) })),
@@ -39,7 +37,7 @@ export const healthRoutes = [
     answer: consumerHealth,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
     async handle({ room }): Promise<ConsumerHealth> {
-      const [{ stats, down }, queues] = await Promise.all([lookAt(room), room.depths.look()])
+      const [{ stats, down }, queues] = await Promise.all([room.probe.look(), room.depths.look()])
       const held = stats.flatMap(({ byState }) => WAITING_STATES.map(state => byState[state] ?? 0))
       const channels = room.consumers.all().map(({ health }) => health)
       const dlqSize = held.reduce((sum, count) => sum + count, queues.total)
@@ -50,24 +48,16 @@ export const healthRoutes = [
         status: report.status === 'UP' && down.length + queues.down.length > 0 ? 'DEGRADED' : report.status,
         ...(down.length === 0 ? {} : { storesDown: [...down] }),
         ...(queues.down.length === 0 ? {} : { brokersDown: [...queues.down] }),
-        channels: report.channels.map(({ lastProcessedAt, paused, ...rest }) => ({
+        channels: report.channels.map(({ lastProcessedAt, paused, userFunctions, stalls, ...rest }) => ({
           ...rest,
           lastProcessedAt: isoOr(lastProcessedAt),
           paused: [...paused],
+          // Not the error's text: it may quote a payload, and anybody may ask here.
+          userFunctionFailures: userFunctions.failures,
+          // Not the problem in words either: it names servers and queues.
+          ...(stalls === undefined ? {} : { stalled: stalls.map(({ place }) => place) }),
         })),
       }
     },
   }),
 ]
-
-/** Whoever reaches the server may ask, so nothing is told of a store that is down but its name. */
-async function lookAt({ stores }: Room): Promise<{
-  readonly stats: readonly LetterStats[]
-  readonly down: readonly string[]
-}> {
-  const asked = stores.each(({ store }) => store.deadLetters.stats())
-  return asked.then(
-    ({ found, faults }) => ({ stats: found.map(({ value }) => value), down: faults.map(each => each.store) }),
-    () => ({ stats: [], down: stores.all.map(({ name }) => name) }),
-  )
-}

@@ -3,7 +3,13 @@ import { eventToJson } from '../../core/event/json.ts'
 import { isBytes } from '../../core/event/plain.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import { discardLetter, reopenLetter } from '../../operations/decide.ts'
-import { purgeLetters } from '../../operations/purge.ts'
+import {
+  failedUntil,
+  freezePurge,
+  type Purge,
+  type PurgeRequest,
+  purgeLetters,
+} from '../../operations/purge.ts'
 import { notFound, ProblemError } from '../http/problem.ts'
 import { API, type Asked, route } from '../http/route.ts'
 import type { Json, StoreFault } from '../schema/common.ts'
@@ -88,9 +94,10 @@ export const letterChangeRoutes = [
     answer: purged,
     async handle({ room, caller, body }) {
       const { expectedCount, reason } = body
-      const filter = filterInside(body.filter)
+      // What is counted now is what is deleted: letters that come later are not among them.
+      const request = { filter: filterInside(body.filter), isExpiredOnly: false, at: room.clock.now() }
       const { found, faults } = await room.stores.each(
-        ({ store }) => store.deadLetters.stats(filter),
+        ({ store }) => store.deadLetters.stats(failedUntil(request)),
         body.store,
       )
       const [down] = faults
@@ -100,20 +107,22 @@ export const letterChangeRoutes = [
           `${down.store} does not answer (${down.problem}); nothing was deleted.`,
         )
       const count = found.reduce((sum, { value }) => sum + value.count, 0)
-      if (count !== expectedCount)
-        throw new ProblemError('conflict', `${count} letters match, not ${expectedCount}; look again first.`)
+      requireCount(count, expectedCount)
       if (count > MOST_PURGED)
         throw new ProblemError('unprocessable', `That is more than ${MOST_PURGED}; use lazaret dlq purge.`)
-      const at = room.clock.now()
+      const purges = await freezeAll(found, request)
+      requireCount(
+        purges.reduce((sum, { purge }) => sum + purge.frozen.letters.size, 0),
+        expectedCount,
+      )
       let deleted = 0
       const failed: StoreFault[] = []
-      for (const { name, store } of found) {
+      for (const { name, store, purge } of purges) {
         let here = 0
         const onProgress = async (soFar: number) => {
           here = soFar
         }
         try {
-          const purge = { filter, isExpiredOnly: false, at }
           await purgeLetters(store, purge, caller.name, { note: reason, onProgress })
         } catch (error) {
           failed.push({ store: name, problem: withoutCredentials((error as Error).message) })
@@ -131,6 +140,26 @@ export const letterChangeRoutes = [
     },
   }),
 ]
+
+function requireCount(count: number, expectedCount: number): void {
+  if (count !== expectedCount)
+    throw new ProblemError('conflict', `${count} letters match, not ${expectedCount}; look again first.`)
+}
+
+async function freezeAll(
+  stores: readonly NamedStore[],
+  request: PurgeRequest,
+): Promise<readonly (NamedStore & { readonly purge: Purge })[]> {
+  const purges: (NamedStore & { readonly purge: Purge })[] = []
+  for (const { name, store } of stores)
+    try {
+      purges.push({ name, store, purge: await freezePurge(store, request) })
+    } catch (error) {
+      const problem = withoutCredentials((error as Error).message)
+      throw new ProblemError('unavailable', `${name} does not answer (${problem}); nothing was deleted.`)
+    }
+  return purges
+}
 
 async function decide(
   { room, caller, params, query, body }: AskedWhy,

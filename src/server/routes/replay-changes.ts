@@ -11,6 +11,7 @@ import {
 import { judge, planReplay } from '../../replay/plan.ts'
 import { resolvePlan } from '../../replay/plan-options.ts'
 import { payloadOf } from '../../replay/resend.ts'
+import type { Caller } from '../auth/callers.ts'
 import { ProblemError } from '../http/problem.ts'
 import { API, route } from '../http/route.ts'
 import type { Room } from '../room.ts'
@@ -27,10 +28,10 @@ import {
 } from '../schema/replays.ts'
 import type { NamedStore } from '../stores/federation.ts'
 import { filterInside } from '../views/filter.ts'
-import { hiddenInPayload, hideIn } from '../views/hidden.ts'
+import { masksOfResend } from '../views/hidden.ts'
 import { patchedView, payloadView } from '../views/patched.ts'
 import { announce } from './announce.ts'
-import { oneId } from './letters.ts'
+import { auditSearch, oneId } from './letters.ts'
 import { mayNow, replayStory } from './replay-story.ts'
 import { findReplay, onlyStore } from './replays.ts'
 
@@ -49,6 +50,7 @@ export const replayChangeRoutes = [
     answer: replaySchema,
     status: () => 201,
     async handle({ room, caller, body }) {
+      requireNoMaskedTest(room, caller, body.patch)
       const { named, sample, selected } = await select(room, body)
       if (sample.length === 0)
         throw new ProblemError('unprocessable', 'No letter matches, so there is nothing to plan.')
@@ -61,7 +63,8 @@ export const replayChangeRoutes = [
         by: caller.name,
         needsApproval: room.settings.needsApproval || body.needsApproval === true,
       }
-      const replay = await planReplay(named.store, request, room.around)
+      await auditTests(room, caller, named, body)
+      const replay = await planReplay(named.store, request, room.aroundOf(named))
       announce(room, 'replays')
       return replayStory(room, caller, named, replay)
     },
@@ -73,8 +76,10 @@ export const replayChangeRoutes = [
     action: 'replay.plan',
     body: previewBody,
     answer: preview,
-    async handle({ room, body }) {
+    async handle({ room, caller, body }) {
+      requireNoMaskedTest(room, caller, body.patch)
       const { named, sample } = await select(room, body)
+      await auditSearch(room, caller, named, body.filter === undefined ? {} : filterInside(body.filter))
       const samples = await Promise.all(sample.map(letter => sampleOf(room, named, letter, body)))
       return { samples }
     },
@@ -110,6 +115,29 @@ function steering(
       return replayStory(room, caller, named, replay)
     },
   })
+}
+
+/** Whether a test holds says what is there: without the right to reveal, nobody is told that of what may be masked. */
+function requireNoMaskedTest({ searches }: Room, caller: Caller, patch: PlanBody['patch']): void {
+  if (searches.mayReveal(caller) || !patch?.some(({ op }) => op === 'test')) return
+  throw new ProblemError(
+    'forbidden',
+    'The patch has a test operation, which tells what is masked. Leave it out, or use a token that may reveal payloads.',
+  )
+}
+
+/** A plan with tests tells of each letter whether they hold, so it is audited like a look at the payload. */
+async function auditTests(
+  { masks, clock }: Room,
+  caller: Caller,
+  { store }: NamedStore,
+  { patch, ids, reason }: PlanBody,
+): Promise<void> {
+  const paths = (patch ?? []).flatMap(({ op, path }) => (op === 'test' ? [path] : []))
+  if (paths.length === 0 || masks.hidesNothing === true) return
+  const target = ids?.length === 1 ? ids[0]! : 'dead letters'
+  const detail = { paths, reason }
+  await store.audit.append({ at: clock.now(), by: caller.name, action: 'payload.test', target, detail })
 }
 
 /** The letters that are meant: what a plan is asked for with, and a few of them. */
@@ -151,22 +179,28 @@ async function select(
 
 async function sampleOf(
   room: Room,
-  { name }: NamedStore,
+  named: NamedStore,
   letter: DeadLetter,
   { patch, to }: Pick<PlanBody, 'patch' | 'to'>,
 ): Promise<Preview['samples'][number]> {
   const { masks } = room
   const { payload } = letter.event
-  const tell = (text: string) => hideIn(text, hiddenInPayload(payload, masks), masks)
-  const shown = { letterId: letter.id, store: name, before: payloadView(payload, masks) }
+  const ofTexts = masksOfResend(letter, patch, masks)
+  const shown = { letterId: letter.id, store: named.name, before: payloadView(payload, masks) }
   try {
     const after = patch === undefined ? shown.before : patchedView(payload, patch, masks)
     // Where it does not fit, this says which operation it is.
     payloadOf(letter, { patch })
     const asked = resolvePlan({ ...room.settings.replayDefaults, reason: 'a look', by: 'nobody', to, patch })
-    const { decision, why } = await judge(letter, asked, room.around, room.clock.now())
-    return { ...shown, after, fault: decision === 'skip_schema' && why !== undefined ? tell(why) : undefined }
+    // What is wrong with the payload, also where nothing can send it.
+    const around = { ...room.aroundOf(named), wayBack: undefined }
+    const { decision, why } = await judge(letter, asked, around, room.clock.now())
+    return {
+      ...shown,
+      after,
+      fault: decision === 'skip_schema' && why !== undefined ? ofTexts.maskText(why) : undefined,
+    }
   } catch (error) {
-    return { ...shown, fault: tell((error as Error).message) }
+    return { ...shown, fault: ofTexts.maskText((error as Error).message) }
   }
 }

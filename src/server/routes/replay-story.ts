@@ -1,3 +1,4 @@
+import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Replay } from '../../ports/replays.ts'
 import type { Caller } from '../auth/callers.ts'
 import type { Room } from '../room.ts'
@@ -30,7 +31,8 @@ export async function replayStory(
 ): Promise<ReplayOutside> {
   const { name, store } = named
   const counts = await store.replays.counts(replay.id)
-  const { filter, ids } = replay.selectedBy
+  const selectedBy = room.searches.mayReveal(caller) ? replay.selectedBy : withoutSearch(replay.selectedBy)
+  const { filter, ids } = selectedBy
   const patch = patchView(replay, room.masks)
   return {
     ...replaySummary(name, replay, counts),
@@ -50,11 +52,17 @@ export async function replayStory(
       replay,
       counts.failed_same_cause + counts.failed_new_cause,
     ),
-    command: planCommand(replay, store.url, patch),
+    command: planCommand({ ...replay, selectedBy }, store.url, patch),
     can: Object.fromEntries(
       replayVerb.options.map(verb => [verb, mayNow(room, caller, named, replay, verb)]),
     ) as Record<ReplayVerb, Permission>,
   }
+}
+
+/** What was searched for may be what is masked, and the count says that it is there. */
+function withoutSearch(selectedBy: Replay['selectedBy']): Replay['selectedBy'] {
+  const { filter } = selectedBy
+  return filter?.search === undefined ? selectedBy : { ...selectedBy, filter: { ...filter, search: MASK } }
 }
 
 /** Whether the one who asks may do it now, and if not, why. */

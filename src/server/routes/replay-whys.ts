@@ -1,18 +1,20 @@
+import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Replay, ReplayItem } from '../../ports/replays.ts'
 import type { Room } from '../room.ts'
 import type { NamedStore } from '../stores/federation.ts'
-import { hiddenInPatch, hiddenInPayload, hideIn } from '../views/hidden.ts'
+import { masksOfResend } from '../views/hidden.ts'
 
 const WHYS_SHOWN = 5
 
 /** Says why the gates decided as they did about an item, as it may be shown. */
 export function whyTeller({ masks }: Room, { store }: Pick<NamedStore, 'store'>, { patch }: Replay) {
-  const written = hiddenInPatch(patch, masks)
   return async ({ why, decision, letterId }: ReplayItem): Promise<string | undefined> => {
     // Only a schema speaks of what is in the payload.
     if (why === undefined || decision !== 'skip_schema') return why && masks.maskText(why)
     const letter = await store.deadLetters.get(letterId)
-    return hideIn(why, [...written, ...hiddenInPayload(letter?.event.payload, masks)], masks)
+    // Without the letter nobody knows what of it is masked.
+    if (letter === undefined && masks.hidesNothing !== true) return MASK
+    return masksOfResend(letter, patch, masks).maskText(why)
   }
 }
 

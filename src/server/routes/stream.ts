@@ -8,10 +8,10 @@ export const streamRoutes = [
     about: 'Server-sent events: `change` says what to ask for again, `overview` has the small numbers.',
     answer: changeEvent,
     media: 'text/event-stream',
-    handle: ({ room, request }) =>
+    handle: ({ room, caller, request }) =>
       // Hono asks the same of HEAD and drops the body: no stream is opened for that.
       request.method === 'HEAD'
         ? new Response(null, { headers: { 'content-type': 'text/event-stream' } })
-        : room.live.open(request.headers.has('last-event-id')),
+        : room.live.open(caller.name, request.headers.has('last-event-id')),
   }),
 ]

@@ -5,8 +5,8 @@ import { channelWatch } from './watch.ts'
 export const breakerState = z.enum(['closed', 'open', 'half-open', 'forced-open', 'forced-closed', 'off'])
 export type BreakerState = z.infer<typeof breakerState>
 
-/** `breaker`: the dependency is sick. `store`: letters cannot be saved. `hand`: someone asked for it. */
-export const pauseReason = z.enum(['breaker', 'store', 'hand'])
+/** `breaker`: the dependency is sick. `store`: letters cannot be saved. `ledger`: it does not answer. `hand`: by a person. */
+export const pauseReason = z.enum(['breaker', 'store', 'ledger', 'hand'])
 export type PauseReason = z.infer<typeof pauseReason>
 
 /** A consumer that runs in the server's own process. */

@@ -13,6 +13,7 @@ export type Ready = z.infer<typeof ready>
 export const consumerHealth = z.object({
   status: z.enum(['UP', 'DEGRADED', 'DOWN']),
   breakerState: z.enum(['CLOSED', 'HALF_OPEN', 'OPEN']),
+  /** Queues are counted every 2 seconds, stores every second: a letter that was just collected may be counted twice. */
   dlqSize: count,
   lastProcessedAt: time.nullable(),
   failureRate: share,
@@ -26,7 +27,14 @@ export const consumerHealth = z.object({
       active: count,
       waiting: count,
       retrying: count,
+      late: count,
       paused: z.array(pauseReason),
+      /** How often a function among the options failed, so that its fallback was taken. */
+      userFunctionFailures: count,
+      /** Settlements that threw or that the broker did not take. */
+      settlementFailures: count,
+      /** Where the broker holds it up. Present only when it does. */
+      stalled: z.array(z.enum(['deliveries', 'settlements', 'letters'])).optional(),
     }),
   ),
   /** The stores that do not answer, whose letters are not in dlqSize. Present only when there are some. */

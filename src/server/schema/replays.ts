@@ -20,6 +20,7 @@ export const replayDecision = z.enum([
   'skip_downstream',
   'skip_unapproved',
   'skip_state',
+  'skip_unreachable',
 ])
 export type ReplayDecision = z.infer<typeof replayDecision>
 
@@ -177,10 +178,13 @@ export const replayItem = z.object({
 })
 export type ReplayItem = z.infer<typeof replayItem>
 
+/** A position is a whole number of 32 bits in every store. */
+const MAX_POSITION = 2 ** 31 - 1
+
 export const itemQuery = z.strictObject({
   status: itemStatus.optional(),
   /** Positions behind this one. */
-  after: z.coerce.number().int().min(-1).optional(),
+  after: z.coerce.number().int().min(-1).max(MAX_POSITION).optional(),
   limit: limit(500, 100),
 })
 

@@ -6,7 +6,7 @@ import { iso, isoOr } from '../views/times.ts'
 import { isOpen } from './consumers.ts'
 import type { Gathered } from './federation.ts'
 import { addSeries } from './figures.ts'
-import { oldestOf, WAITING_STATES, waitingStats } from './waiting.ts'
+import { countOf, oldestOf, WAITING_STATES, waitingStats } from './waiting.ts'
 
 const DAY_MS = 86_400_000
 const MINUTES_SHOWN = 60
@@ -26,16 +26,16 @@ export async function gatherNumbers(room: Room): Promise<Gathered<StoreNumbers>>
   const { figures, settings, clock } = room
   return room.stores.each(async named => {
     const { deadLetters, replays } = named.store
-    const { retentionMs } = settings
+    const { expireUndecidedAfterMs } = settings.retention
     const [stats, waiting, inflow, groups, running, expiring] = await Promise.all([
       deadLetters.stats(),
       waitingStats(deadLetters),
       figures.inflow(named, {}),
       figures.groups(named),
       replays.list({ state: 'running', limit: MOST_RUNNING }),
-      retentionMs === undefined
+      expireUndecidedAfterMs === 'never'
         ? undefined
-        : deadLetters.stats({ before: clock.now() + 2 * DAY_MS - retentionMs }),
+        : waitingStats(deadLetters, { before: clock.now() + 2 * DAY_MS - expireUndecidedAfterMs }),
     ])
     const counts = await Promise.all(running.map(({ id }) => replays.counts(id)))
     const recovered = counts.reduce((sum, each) => sum + each.recovered, 0)
@@ -46,7 +46,7 @@ export async function gatherNumbers(room: Room): Promise<Gathered<StoreNumbers>>
       inflow,
       groups,
       replays: { running: running.length, recovered, ended: recovered + again },
-      expiring: expiring?.count,
+      expiring: expiring && countOf(expiring),
     }
   })
 }
@@ -93,6 +93,9 @@ export function addNumbers(room: Room, { found }: Gathered<StoreNumbers>): Overv
       recovered: sum(({ replays }) => replays.recovered),
       ended: sum(({ replays }) => replays.ended),
     },
-    expiring48h: room.settings.retentionMs === undefined ? undefined : sum(each => each.expiring ?? 0),
+    expiring48h:
+      room.settings.retention.expireUndecidedAfterMs === 'never'
+        ? undefined
+        : sum(each => each.expiring ?? 0),
   }
 }

@@ -1,3 +1,4 @@
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 
 /** So many letters are looked through for a text to the last one. */
@@ -18,15 +19,22 @@ export async function statsOf(
   const among = await letters.stats(rest)
   if (among.count <= MOST_LOOKED_THROUGH) return letters.stats(filter)
   const page = await letters.list({ ...filter, limit: MOST_FOUND })
-  const times = page.letters.map(({ cycle }) => cycle.lastFailedAt)
-  const isAll = page.cursor === undefined
+  return countLetters(page.letters, page.cursor === undefined)
+}
+
+/** The figures of letters, newest first. `isAll`: there are no more of them. */
+export function countLetters(
+  letters: readonly DeadLetter[],
+  isAll: boolean,
+): LetterStats & { readonly atLeast?: boolean } {
+  const times = letters.map(({ cycle }) => cycle.lastFailedAt)
   return {
-    count: page.letters.length,
+    count: letters.length,
     oldestAt: isAll ? times.at(-1) : undefined,
     newestAt: times[0],
-    byState: countBy(page.letters.map(({ state }) => state)),
-    byReason: countBy(page.letters.map(({ cycle }) => cycle.reason)),
-    byChannel: countBy(page.letters.map(({ channel }) => channel)),
+    byState: countBy(letters.map(({ state }) => state)),
+    byReason: countBy(letters.map(({ cycle }) => cycle.reason)),
+    byChannel: countBy(letters.map(({ channel }) => channel)),
     ...(isAll ? {} : { atLeast: true }),
   }
 }

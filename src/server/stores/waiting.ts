@@ -14,6 +14,10 @@ export function waitingStats(
   return Promise.all(WAITING_STATES.map(state => letters.stats({ ...filter, state })))
 }
 
+export function countOf(stats: readonly LetterStats[]): number {
+  return stats.reduce((sum, { count }) => sum + count, 0)
+}
+
 /** When the letter that waits longest last failed. */
 export function oldestOf(stats: readonly LetterStats[]): number | undefined {
   const times = stats.flatMap(({ oldestAt }) => oldestAt ?? [])

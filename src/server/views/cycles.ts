@@ -5,7 +5,7 @@ import { reasonText } from '../../core/dead-letter/reason.ts'
 import type { Attempt, Cycle as CycleOutside, Failure } from '../schema/letters.ts'
 import { iso, isoOr } from './times.ts'
 
-/** Oldest first, the current one last. */
+/** Oldest first, the current one last. `masks` are those for texts about the letter's event. */
 export function cyclesView(letter: DeadLetter, masks: Masks): CycleOutside[] {
   return allCycles(letter).map(cycle => cycleView(cycle, masks))
 }
@@ -44,7 +44,7 @@ function failureView(failure: AttemptFailure, masks: Masks): Failure {
   return {
     name: masks.maskText(name),
     message: masks.maskText(message),
-    code,
+    code: code === undefined ? undefined : masks.maskText(code),
     category,
     fingerprint,
     stack: stack === undefined ? undefined : masks.maskText(stack),

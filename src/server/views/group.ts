@@ -1,19 +1,20 @@
-import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { GroupTexts } from '../../operations/mask-group.ts'
 import type { Group } from '../../ports/groups.ts'
 import type { Group as GroupOutside } from '../schema/groups.ts'
-import { groupingView } from './letter.ts'
 import { iso, isoOr } from './times.ts'
 
-/** The sparkline's last hour is the rate. */
+/** The sparkline's last hour is the rate. `texts` are those of the group as they may be shown. */
 export function groupView(
   store: string,
   group: Group,
   sparkline: readonly number[],
-  masks: Masks,
+  texts: GroupTexts,
 ): GroupOutside {
   const { category, channels, count, waiting, replayed, recovered, state, regressed, triage, notes } = group
   return {
-    ...groupingView(group, masks),
+    id: group.id,
+    rule: group.rule,
+    ...texts,
     store,
     category,
     channels: [...channels],

@@ -1,3 +1,4 @@
+import { groupingForDisplay, masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import { groupingOf } from '../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
@@ -5,13 +6,14 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import { reasonText } from '../../core/dead-letter/reason.ts'
 import { traceContextOf } from '../../core/event/trace-context.ts'
 import type { Json } from '../schema/common.ts'
-import type { Grouping, LetterDetail, LetterEvent, LetterSummary } from '../schema/letters.ts'
+import type { LetterDetail, LetterEvent, LetterSummary } from '../schema/letters.ts'
 import { cyclesView } from './cycles.ts'
 import { iso, isoOr } from './times.ts'
 
 export function letterSummary(store: string, letter: DeadLetter, masks: Masks): LetterSummary {
   const { id, channel, handler, state, event, cycle, replays, replayId, release, host } = letter
   const { failure } = cycle
+  const own = masksOfEvent(event, masks)
   return {
     id,
     store,
@@ -23,11 +25,11 @@ export function letterSummary(store: string, letter: DeadLetter, masks: Masks): 
     group: groupingOf(letter).id,
     eventId: event.id,
     type: event.type,
-    key: event.key === undefined ? undefined : masks.maskText(event.key),
+    key: event.key === undefined ? undefined : own.maskText(event.key),
     failure: failure && {
-      name: masks.maskText(failure.name),
-      message: masks.maskText(failure.message),
-      code: failure.code,
+      name: own.maskText(failure.name),
+      message: own.maskText(failure.message),
+      code: failure.code === undefined ? undefined : own.maskText(failure.code),
     },
     attempts: cycle.attemptCount,
     replays,
@@ -49,35 +51,33 @@ export function letterStory(
   masks: Masks,
 ): Omit<LetterDetail, 'destination' | 'audit'> {
   const { event, origin, detail, job, droppedCycles, cycle } = letter
+  const own = masksOfEvent(event, masks)
   return {
     ...letterSummary(store, letter, masks),
     reasonText: reasonText(cycle.reason),
-    grouping: groupingView(groupingOf(letter), masks),
-    event: eventView(letter, masks),
-    origin: originView(origin, masks),
-    detail: detail && (maskForDisplay(detail, { ...masks, paths: [] }) as Record<string, Json>),
+    grouping: groupingForDisplay(letter, masks),
+    event: eventView(letter, masks, own),
+    origin: originView(origin, own),
+    detail: detail && (maskForDisplay(detail, { ...own, paths: [] }) as Record<string, Json>),
     job,
-    cycles: cyclesView(letter, masks),
+    cycles: cyclesView(letter, own),
     droppedCycles,
     traceId: traceContextOf(event)?.traceId,
   }
 }
 
-/** A title and a basis are made of error messages, so they are masked like them. */
-export function groupingView({ id, title, rule, basis }: Grouping, masks: Masks): Grouping {
-  return { id, title: masks.maskText(title), rule, basis: masks.maskText(basis) }
-}
-
-function eventView({ event }: DeadLetter, masks: Masks): LetterEvent {
+/** `own` are the masks for texts about the event: a key may be a value that is masked in the payload. */
+function eventView({ event }: DeadLetter, masks: Masks, own: Masks): LetterEvent {
   const { id, type, channel, idempotencyKey, occurredAt, expiresAt } = event
   const masked = maskForDisplay(event, masks) as Readonly<Record<string, Json>>
-  const text = (name: 'key' | 'source') => (event[name] === undefined ? undefined : String(masked[name]))
+  const text = (name: 'key' | 'source') =>
+    event[name] === undefined ? undefined : own.maskText(String(masked[name]))
   return {
     id,
     type,
     channel,
     key: text('key'),
-    idempotencyKey: masks.maskText(idempotencyKey),
+    idempotencyKey: own.maskText(idempotencyKey),
     occurredAt: iso(occurredAt),
     expiresAt: isoOr(expiresAt),
     source: text('source'),

@@ -13,19 +13,26 @@ it('E13, K9: letters past their time are deleted at the time of cleaning up, and
     retentionMs: 30 * DAY_MS,
     cleanup: { cron: '0 2 * * *' },
   })
-  await base.bury(base.make.letter({ channel: 'old' }))
+  const discard = async (channel: string) => {
+    const [letter] = (await store.deadLetters.list({ channel })).letters
+    await store.deadLetters.change(letter!.id, { to: 'discarded', at: clock.now() })
+  }
+  await base.bury(base.make.letter({ channel: 'old' }), base.make.letter({ channel: 'undecided' }))
   await base.bury(base.make.letter({ channel: 'brief', expiresAt: clock.now() + 1_000 }))
+  await discard('old')
   await ask('/healthz')
   await clock.advance(DAY_MS)
-  expect((await store.deadLetters.stats()).byChannel).toEqual({ old: 1 })
+  expect((await store.deadLetters.stats()).byChannel).toEqual({ old: 1, undecided: 1 })
   await clock.advance(29 * DAY_MS)
   await base.bury(base.make.letter({ channel: 'new' }))
+  await discard('new')
   await clock.advance(DAY_MS)
-  expect((await store.deadLetters.stats()).byChannel).toEqual({ new: 1 })
+  expect((await store.deadLetters.stats()).byChannel).toEqual({ undecided: 1, new: 1 })
   expect(await base.audited()).toEqual([
-    expect.stringMatching(/^cleanup letters\.purge before 2026-01-01T02/),
-    'cleanup letters.purge expired, all letters',
+    'retention letters.expire letters past their retention',
+    'retention letters.expire letters past their retention',
   ])
+  expect((await ask('/metrics')).text).toContain('lazaret_dlq_expired_total{state="discarded"} 1')
   await server.close()
   expect(clock.pending).toBe(0)
 })

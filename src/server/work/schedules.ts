@@ -1,18 +1,19 @@
-import { purgeLetters } from '../../operations/purge.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Retention } from '../../core/dead-letter/retention.ts'
+import { applyRetention } from '../../operations/retention.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Tracing } from '../../ports/tracing.ts'
 import { type AutomaticReplayOptions, onSchedule, replayAutomatically } from '../../replay/automatic.ts'
 import type { Surroundings } from '../../replay/plan.ts'
-import type { ReplayTarget } from '../../replay/runner.ts'
+import type { ReplayTarget } from '../../replay/target.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
 
 /** What is done by itself, at the times of a cron pattern in UTC. */
-export interface ScheduleOptions {
+export interface ScheduleOptions extends Retention {
   readonly automaticReplay?: Pick<AutomaticReplayOptions, 'cron' | 'batchSize' | 'maxAgeMs'> | undefined
+  /** A person approves what a schedule plans. */
+  readonly needsApproval?: boolean | undefined
   readonly cleanup?: { readonly cron: string } | undefined
-  readonly retentionMs?: number | undefined
 }
 
 interface Around {
@@ -39,7 +40,7 @@ export function startSchedules(options: ScheduleOptions, around: Around): () => 
 
 function startOf(
   named: NamedStore,
-  { automaticReplay, cleanup, retentionMs }: ScheduleOptions,
+  { automaticReplay, needsApproval, cleanup, retentionMs, expireUndecidedAfterMs }: ScheduleOptions,
   { around, owner, targetOf, observer, tracing, onError }: Around,
   signal: AbortSignal,
 ): () => Promise<void> {
@@ -48,33 +49,21 @@ function startOf(
   const endReplay =
     automaticReplay === undefined || target === undefined
       ? undefined
-      : replayAutomatically({ ...automaticReplay, store, target, around, owner, observer, tracing, onError })
+      : replayAutomatically({
+          ...automaticReplay,
+          ...{ needsApproval, store, target, around, owner, observer, tracing, onError },
+        })
+  const cleanUp = async (from: Store) => {
+    const retention = { retentionMs, expireUndecidedAfterMs }
+    await applyRetention(from, retention, around.clock.now(), { signal, observer })
+  }
   const cleaning =
     cleanup &&
     onSchedule(cleanup.cron, { around, onError, turn: { ledger: store.ledger, what: CLEANER } }, signal, () =>
-      cleanUp(store, around.clock, retentionMs, signal),
+      cleanUp(store),
     )
   return async () => {
     await endReplay?.()
     await cleaning
   }
-}
-
-/** Letters past their own time to live, and those that last failed longer ago than letters are kept. */
-async function cleanUp(
-  store: Store,
-  clock: Clock,
-  retentionMs: number | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  const own = store.deadLetters as { cleanup?(now: number): Promise<number> }
-  const at = clock.now()
-  if (own.cleanup !== undefined) {
-    await own.cleanup(at)
-    return
-  }
-  await purgeLetters(store, { filter: {}, isExpiredOnly: true, at }, CLEANER, { signal })
-  if (retentionMs === undefined) return
-  const filter = { before: at - retentionMs }
-  await purgeLetters(store, { filter, isExpiredOnly: false, at }, CLEANER, { signal })
 }

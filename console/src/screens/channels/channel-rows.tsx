@@ -44,6 +44,7 @@ export function ChannelRows({ channel }: { channel: Channel }) {
 const PAUSES = {
   breaker: 'its breaker is open',
   store: 'letters cannot be saved',
+  ledger: 'the ledger does not answer',
   hand: 'paused by hand',
 } as const
 

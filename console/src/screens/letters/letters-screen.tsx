@@ -67,6 +67,12 @@ function Letters({
   stats: LetterStats | undefined
 }) {
   const selection = useSelection(page.letters)
+  if (page.letters.length === 0 && page.cursor !== undefined)
+    return (
+      <Panel>
+        <Empty title="No match so far">The search continues with older letters.</Empty>
+      </Panel>
+    )
   if (page.letters.length === 0)
     return (
       <Panel>

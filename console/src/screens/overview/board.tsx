@@ -54,7 +54,7 @@ export function Board({ overview }: { overview: Overview }) {
         href="/letters"
         isLoud={(expiring48h ?? 0) > 0}
       >
-        {expiring48h === undefined ? 'letters are kept for ever' : 'letters that will be deleted'}
+        {expiring48h === undefined ? 'undecided letters are kept' : 'undecided letters to be deleted'}
       </Reading>
       <Reading name="Stores up" value={whole(up)} href="/settings" isLoud={up < stores.length}>
         of {whole(stores.length)}

@@ -16,6 +16,12 @@ const GATES: readonly { decision: ReplayDecision; gate: string; says: string; gl
     glyph: 'pause',
   },
   {
+    decision: 'skip_unreachable',
+    gate: 'Way back',
+    says: 'nothing here can send them',
+    glyph: 'back',
+  },
+  {
     decision: 'skip_unapproved',
     gate: 'Quarantine',
     says: 'poison: edit them, or allow them once the cause is mended',

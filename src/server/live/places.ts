@@ -1,0 +1,51 @@
+import { ProblemError } from '../http/problem.ts'
+
+export interface StreamLimits {
+  /** Open streams of one token, or of everyone where there are no tokens [20]. */
+  readonly perToken?: number | undefined
+  /** Open streams in all [200]. */
+  readonly total?: number | undefined
+}
+
+export const DEFAULT_STREAMS_PER_TOKEN = 20
+export const DEFAULT_STREAMS_TOTAL = 200
+const RETRY_AFTER_S = 10
+
+/** Bounds the streams that are open at once: each costs memory and a write for every change. */
+export class StreamPlaces {
+  readonly #perToken: number
+  readonly #total: number
+  readonly #taken = new Map<string, number>()
+  #all = 0
+
+  constructor({ perToken = DEFAULT_STREAMS_PER_TOKEN, total = DEFAULT_STREAMS_TOTAL }: StreamLimits) {
+    this.#perToken = perToken
+    this.#total = total
+  }
+
+  /** Takes a place or refuses with 429. The function returned gives the place back; calling it twice is safe. */
+  take(caller: string): () => void {
+    const own = this.#taken.get(caller) ?? 0
+    if (own >= this.#perToken)
+      throw tooMany(`${caller} has ${own} open streams, which is the most for one token.`)
+    if (this.#all >= this.#total)
+      throw tooMany(`The server has ${this.#all} open streams, which is the most it takes.`)
+    this.#taken.set(caller, own + 1)
+    this.#all++
+    let isTaken = true
+    return () => {
+      if (!isTaken) return
+      isTaken = false
+      this.#all--
+      const left = this.#taken.get(caller)! - 1
+      if (left === 0) this.#taken.delete(caller)
+      else this.#taken.set(caller, left)
+    }
+  }
+}
+
+function tooMany(problem: string): ProblemError {
+  return new ProblemError('too-many-requests', `${problem} Close one, or retry in ${RETRY_AFTER_S} s.`, {
+    headers: { 'retry-after': String(RETRY_AFTER_S) },
+  })
+}

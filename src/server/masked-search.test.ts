@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest'
+import { PEOPLE, type Question, secretOf, serverWorld } from '../../test/support/server-world.ts'
+import { memoryStore } from '../adapters/memory/store.ts'
+import { createMasks } from '../core/dead-letter/masks.ts'
+
+import type { StandardSchema } from '../ports/schema.ts'
+import type { Store } from '../ports/store.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+
+const VIEWER = { token: secretOf('vic') }
+const OPERATOR = { token: secretOf('ola') }
+const PASSWORD = 'hunter2'
+const CARD = 'kx-4711-q'
+const HEADER = 'tok-9zq8'
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789-'
+const masks = createMasks({ paths: ['payload.card.number', 'key'] })
+
+async function world(options: Parameters<typeof serverWorld>[0] = {}) {
+  const base = serverWorld({
+    tokens: PEOPLE,
+    masks,
+    rateLimit: { perSecond: 1_000_000, burst: 1_000_000 },
+    ...options,
+  })
+  const event = base.make.event({
+    key: CARD,
+    headers: { authorization: HEADER },
+    payload: { password: PASSWORD, card: { number: CARD }, amount: 3 },
+  })
+  const error = new Error(`user ann: login with ${PASSWORD} and ${HEADER} refused for ${CARD}`)
+  const plain = base.make.letter({ error: new Error('the stock is empty') })
+  await base.bury(plain, base.make.letter({ event, error }))
+  return base
+}
+
+type Probe = (guess: string) => Promise<unknown>
+
+/** Extends what is known of a secret as long as one character answers otherwise than the rest. */
+async function recover(probe: Probe): Promise<string> {
+  let known = ''
+  for (let length = 0; length < 12; length++) {
+    const answers = new Map<string, string[]>()
+    for (const character of ALPHABET) {
+      const answer = JSON.stringify(await probe(known + character))
+      answers.set(answer, [...(answers.get(answer) ?? []), character])
+    }
+    const odd = [...answers.values()].sort((a, b) => a.length - b.length)[0]!
+    if (answers.size === 1) return known
+    known += odd[0]!
+  }
+  return known
+}
+
+describe('a viewer who searches for what is masked', () => {
+  const pages: [string, string][] = [
+    ['letters', '/api/v1/dead-letters?search='],
+    ['a page of one letter', '/api/v1/dead-letters?limit=1&search='],
+    ['figures', '/api/v1/dead-letters/stats?search='],
+    ['groups', '/api/v1/groups?search='],
+    ['groups, by rate', '/api/v1/groups?sort=rate&limit=1&search='],
+  ]
+  const secrets: [string, string][] = [
+    ['the payload', 'login with '],
+    ['a header', 'hunter2 and '],
+    ['the key', 'refused for '],
+  ]
+  for (const [where, path] of pages)
+    for (const [what, before] of secrets)
+      it(`P2: learns nothing of ${what} from ${where}`, async () => {
+        const { ask } = await world()
+        const look = async (guess: string) => {
+          const { status, body } = await ask(path + encodeURIComponent(before + guess), VIEWER)
+          expect(status).toBe(200)
+          return body
+        }
+        expect(await recover(look)).toBe('')
+      })
+
+  it('P2: learns nothing of a key that is masked by its path', async () => {
+    const { ask } = await world()
+    const look = async (guess: string) => (await ask(`/api/v1/dead-letters?search=${guess}`, VIEWER)).body
+    const [own, other] = [await look(CARD), await look('qqqqqqqq')]
+    expect(own).toEqual(other)
+    expect((await look('stock')).letters).toHaveLength(1)
+  })
+
+  it('P2: finds what is shown, in the masked form of the same letter too', async () => {
+    const { ask } = await world()
+    const found = async (search: string) =>
+      (await ask(`/api/v1/dead-letters?search=${encodeURIComponent(search)}`, VIEWER)).body.letters
+    const [letter] = await found('LOGIN with ***')
+    expect(letter.failure.message).toBe('user ann: login with *** and *** refused for ***')
+    expect(letter.key).toBe('***')
+    expect(await found('user ann')).toHaveLength(1)
+    expect(await found(letter.eventId)).toHaveLength(1)
+    const groups = (await ask('/api/v1/groups?search=user%20ann', VIEWER)).body.groups
+    expect(groups).toHaveLength(1)
+    expect(groups[0].title).toBe('Error: user ann: login with *** and *** refused for ***')
+  })
+
+  it('P2: sees the secret on no page', async () => {
+    const { ask } = await world()
+    const [letter] = (await ask('/api/v1/dead-letters', VIEWER)).body.letters
+    const paths = [
+      '/api/v1/dead-letters',
+      `/api/v1/dead-letters/${letter.id}`,
+      '/api/v1/groups',
+      `/api/v1/groups/${letter.group}`,
+      '/api/v1/overview',
+      '/api/v1/channels',
+      '/api/v1/audit',
+      '/metrics',
+    ]
+    for (const path of paths) {
+      const { status, text } = await ask(path, VIEWER)
+      expect(status).toBe(200)
+      expect(text, path).not.toMatch(/hunter|kx-|4711|tok-|9zq8/)
+    }
+  })
+
+  it('P2: pages through more letters than one request looks at, in two stores, and misses none', async () => {
+    const clock = new FakeClock()
+    const stores = { one: memoryStore({ clock }), two: memoryStore({ clock }) }
+    const { ask, make } = serverWorld({ tokens: PEOPLE, masks, stores, clock })
+    const send = async (store: Store, index: number, isWanted: boolean) => {
+      const letter = make.letter({ error: new Error(isWanted ? 'the wanted one' : 'another one') })
+      const at = letter.cycle.lastFailedAt + index
+      await store.deadLetters.send({ ...letter, cycle: { ...letter.cycle, lastFailedAt: at } })
+    }
+    for (let index = 0; index < 2_100; index++) await send(stores.one, index, index % 600 === 0)
+    for (let index = 0; index < 30; index++) await send(stores.two, index * 100, index % 10 === 0)
+    const figures = (await ask('/api/v1/dead-letters/stats?search=wanted', VIEWER)).body
+    expect(figures).toMatchObject({ count: 6, atLeast: true })
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const path = `/api/v1/dead-letters?limit=2&search=wanted${cursor === undefined ? '' : `&cursor=${cursor}`}`
+      const { status, body } = await ask(path, VIEWER)
+      expect(status).toBe(200)
+      expect(body.letters.length).toBeLessThanOrEqual(2)
+      seen.push(...body.letters.map((letter: { lastFailedAt: string }) => letter.lastFailedAt))
+      cursor = body.cursor
+    } while (cursor !== undefined)
+    expect(seen).toHaveLength(7)
+    expect(seen).toEqual(seen.toSorted().toReversed())
+    const forged = await ask('/api/v1/dead-letters?search=wanted&cursor=nonsense', VIEWER)
+    expect(forged.status).toBe(400)
+  })
+
+  it('P2, B13: learns nothing from the test operation of a plan', async () => {
+    const { ask, tell, bury } = await world()
+    const [letter] = await bury()
+    const patch = (value: string) => [{ op: 'test', path: '/password', value }]
+    const asked = (value: string) => ({ ids: [letter!.id], reason: 'x', patch: patch(value) })
+    for (const path of ['/api/v1/replays', '/api/v1/replays/preview'])
+      expect((await tell(path, asked(PASSWORD), VIEWER)).status).toBe(403)
+    const answers = []
+    for (const value of [PASSWORD, 'other']) {
+      const { body } = await tell('/api/v1/replays', asked(value), OPERATOR)
+      const items = await ask(`/api/v1/replays/${body.id}/items`, VIEWER)
+      const shown = await ask(`/api/v1/replays/${body.id}`, VIEWER)
+      expect(items.text + shown.text).not.toContain(PASSWORD)
+      answers.push(shown.body.patch)
+    }
+    expect(answers[0]).toEqual(answers[1])
+    const { body } = await ask('/api/v1/audit?action=payload.test', VIEWER)
+    expect(body.entries).toMatchObject([
+      { by: 'ola', detail: { paths: ['/password'] } },
+      { by: 'ola', detail: { paths: ['/password'] } },
+    ])
+  })
+
+  it('P2: what a schema says of a header or key is masked too', async () => {
+    const schema = {
+      '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: `bad ${CARD}` }] }) },
+    } as StandardSchema
+    const { ask } = await world({ schemas: { orders: schema } })
+    const [letter] = (await ask('/api/v1/dead-letters', VIEWER)).body.letters
+    const { body } = await ask(`/api/v1/dead-letters/${letter.id}`, VIEWER)
+    expect(body.destination.obstacle).toBe('bad ***')
+  })
+})
+
+describe('a search with the right to reveal', () => {
+  const search = (text: string, question: Question) => ({
+    path: `/api/v1/dead-letters?search=${encodeURIComponent(text)}`,
+    question,
+  })
+
+  it('P2: finds what is masked, and is in the audit once, however often it is repeated', async () => {
+    const { ask } = await world()
+    const { path, question } = search(PASSWORD, OPERATOR)
+    for (let round = 0; round < 5; round++) expect((await ask(path, question)).body.letters).toHaveLength(1)
+    await ask(`/api/v1/groups?search=${PASSWORD}`, OPERATOR)
+    const { entries } = (await ask('/api/v1/audit', OPERATOR)).body
+    expect(entries).toMatchObject([
+      { by: 'ola', action: 'groups.search', detail: { search: PASSWORD } },
+      { by: 'ola', action: 'letters.search', detail: { search: PASSWORD } },
+    ])
+    const seen = (await ask('/api/v1/audit', VIEWER)).body.entries
+    expect(seen[0].detail).toEqual({ search: '***' })
+  })
+
+  it('P2: what a replay was selected by is shown to those who may reveal it', async () => {
+    const { ask, tell } = await world()
+    const asked = { filter: { search: PASSWORD }, reason: 'x' }
+    const { body } = await tell('/api/v1/replays', asked, OPERATOR)
+    expect(body.selectedBy.filter.search).toBe(PASSWORD)
+    const seen = await ask(`/api/v1/replays/${body.id}`, VIEWER)
+    expect(seen.body.selectedBy.filter).toEqual({ search: '***' })
+    expect(seen.text).not.toContain(PASSWORD)
+  })
+
+  it('P2: what a purge was searched by is in no target, and is shown to those who may reveal it', async () => {
+    const { ask, tell } = await world()
+    const purge = { filter: { search: PASSWORD, state: 'dead' }, expectedCount: 1, reason: 'x' }
+    expect((await tell('/api/v1/dead-letters/purge', purge, { token: secretOf('ada') })).status).toBe(200)
+    const path = '/api/v1/audit?action=letters.purge'
+    const [shown] = (await ask(path, OPERATOR)).body.entries
+    expect(shown).toMatchObject({ target: 'state dead, by a search', detail: { search: PASSWORD } })
+    const seen = await ask(path, VIEWER)
+    expect(seen.body.entries[0].detail).toMatchObject({ search: '***', letters: 1 })
+    expect(seen.text).not.toContain(PASSWORD)
+  })
+
+  it('P2: a search in a target that an earlier version wrote is not shown, nor found by its text', async () => {
+    const { ask, store, clock } = await world()
+    for (const [action, target] of [
+      ['letters.purge', `expired, state dead, search ${PASSWORD}`],
+      ['letters.purge.partial', `search ${PASSWORD}, channel a`],
+      ['letters.export', `search ${PASSWORD}`],
+      ['payload.reveal', `channel a, search ${PASSWORD}`],
+    ] as const)
+      await store.audit.append({ at: clock.now(), by: 'ola', action, target })
+    const seen = await ask('/api/v1/audit', VIEWER)
+    expect(seen.text).not.toContain(PASSWORD)
+    expect(seen.body.entries.map(({ target }: { target: string }) => target)).toEqual([
+      'channel a, search ***',
+      'search ***',
+      'search ***',
+      'expired, state dead, search ***',
+    ])
+    const target = encodeURIComponent(`search ${PASSWORD}`)
+    expect((await ask(`/api/v1/audit?target=${target}`, VIEWER)).body.entries).toEqual([])
+    expect((await ask(`/api/v1/audit?target=${target}`, OPERATOR)).body.entries).toHaveLength(1)
+  })
+
+  it('P2: with masks that hide nothing everyone searches the store, and nothing is audited', async () => {
+    const { ask, audited } = await world({ masks: createMasks({ defaults: false }) })
+    const { path, question } = search(PASSWORD, VIEWER)
+    expect((await ask(path, question)).body.letters).toHaveLength(1)
+    expect(await audited()).toEqual([])
+  })
+})

@@ -1,0 +1,51 @@
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Caller } from '../auth/callers.ts'
+import type { Permissions } from '../auth/permissions.ts'
+import type { NamedStore } from '../stores/federation.ts'
+
+/** A console asks again with every change; the same search of the same person is written down once in so long. */
+const AUDIT_EVERY_MS = 10 * 60_000
+const MOST_REMEMBERED = 1_000
+
+export type SearchAction = 'letters.search' | 'groups.search'
+
+/**
+ * Who may search what is masked: who may reveal it. Everyone else searches what they are shown, because a search tells
+ * whether a text is there, and with that, character by character, what is there.
+ */
+export class SearchAccess {
+  readonly #masks: Masks
+  readonly #permissions: Permissions
+  readonly #clock: Clock
+  readonly #audited = new Map<string, number>()
+
+  constructor(masks: Masks, permissions: Permissions, clock: Clock) {
+    this.#masks = masks
+    this.#permissions = permissions
+    this.#clock = clock
+  }
+
+  /** Whether the caller may know of what is masked. */
+  mayReveal(caller: Caller): boolean {
+    return this.#masks.hidesNothing === true || this.#permissions.of(caller, 'letter.reveal').allowed
+  }
+
+  /** Is in the audit before it is answered, like a look at a payload. Nothing is audited where nothing is masked. */
+  async audit(
+    { name, store }: NamedStore,
+    caller: Caller,
+    action: SearchAction,
+    search: string,
+  ): Promise<void> {
+    if (this.#masks.hidesNothing === true) return
+    const now = this.#clock.now()
+    const key = JSON.stringify([name, caller.name, action, search])
+    const before = this.#audited.get(key)
+    if (before !== undefined && before <= now && now < before + AUDIT_EVERY_MS) return
+    const target = action === 'letters.search' ? 'dead letters' : 'groups'
+    await store.audit.append({ at: now, by: caller.name, action, target, detail: { search } })
+    if (this.#audited.size >= MOST_REMEMBERED) this.#audited.clear()
+    this.#audited.set(key, now)
+  }
+}

@@ -1,0 +1,79 @@
+import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
+import {
+  type LetterPlace,
+  placeOf,
+  readCursor,
+  resolveLetterFilter,
+  writeCursor,
+} from '../../ports/letter-query.ts'
+import { countLetters } from '../stores/search-stats.ts'
+
+/** So many letters one request looks at, whatever it finds; then it answers where to go on. */
+const MOST_LOOKED_AT = 2_000
+const READ_AT_ONCE = 200
+
+/** Letters that were found, and how far was looked. */
+export interface MaskedPage {
+  readonly letters: readonly DeadLetter[]
+  /** The last letter that was looked at; undefined when there are no more. */
+  readonly lookedUntil: LetterPlace | undefined
+}
+
+interface Search {
+  readonly filter: LetterFilter
+  readonly masks: Masks
+}
+
+/**
+ * The letters whose masked text has what is searched. The store's own search is not used: which letters it finds, and
+ * how long that takes, depends on what is masked. What is looked at here depends on nothing but what is shown.
+ */
+export async function listMasked(
+  store: Pick<DeadLetterStore, 'list'>,
+  { filter, masks }: Search,
+  { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
+): Promise<MaskedPage> {
+  const { search = '', ...rest } = filter
+  const wanted = search.toLowerCase()
+  const visible = resolveLetterFilter(rest)
+  let place = cursor === undefined ? undefined : readCursor(cursor, resolveLetterFilter(filter))
+  const letters: DeadLetter[] = []
+  for (let looked = 0; looked < MOST_LOOKED_AT; ) {
+    const page = await store.list({
+      ...rest,
+      limit: READ_AT_ONCE,
+      cursor: place === undefined ? undefined : writeCursor(place, visible),
+    })
+    for (const letter of page.letters) {
+      looked++
+      place = placeOf(letter)
+      if (tellsMasked(letter, wanted, masks) && letters.push(letter) === limit)
+        return { letters, lookedUntil: place }
+    }
+    if (page.cursor === undefined) return { letters, lookedUntil: undefined }
+  }
+  return { letters, lookedUntil: place }
+}
+
+/** The figures of those letters, as far as one request looks. */
+export async function statsMasked(
+  store: Pick<DeadLetterStore, 'list'>,
+  search: Search,
+): Promise<LetterStats & { readonly atLeast?: boolean }> {
+  const { letters, lookedUntil } = await listMasked(store, search, {
+    limit: MOST_LOOKED_AT,
+    cursor: undefined,
+  })
+  return countLetters(letters, lookedUntil === undefined)
+}
+
+/** What a search looks through (ports/letter-query), each as it is shown. */
+function tellsMasked({ event, cycle: { failure } }: DeadLetter, lowerCased: string, masks: Masks): boolean {
+  const own = masksOfEvent(event, masks)
+  const texts = [failure?.name, failure?.message, failure?.code, event.key]
+  const shown = texts.map(text => (text === undefined ? '' : own.maskText(text)))
+  return [...shown, event.id, event.type].some(text => text.toLowerCase().includes(lowerCased))
+}
