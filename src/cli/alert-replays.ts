@@ -17,6 +17,7 @@ export function alertReplays(notifier: AlertNotifier, deadLetters: DeadLetterSto
     start() {},
     async stop() {},
     send: (events, origin) => target.send(events, origin),
+    wayBack: (letter, to) => target.wayBack(letter, to),
     async depths() {
       return []
     },

@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config/config.ts'
+import type { Retention } from '../core/dead-letter/retention.ts'
 import { withoutCredentials } from '../core/options/show.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Codec } from '../ports/letter-codec.ts'
@@ -119,19 +120,29 @@ async function codecOf({ sealing }: Config): Promise<Codec | undefined> {
   return createSealing(sealing)
 }
 
-/** Without a word in the config nothing is ever too old. */
 async function openFile(
   dir: string,
   codec: Codec | undefined,
   { clock, config }: OpenOptions,
 ): Promise<Store> {
   const { fileStore } = await import('../adapters/file/index.ts')
-  return fileStore({ dir, codec, clock, retentionMs: config.retention ?? 'never' })
+  return fileStore({ dir, codec, clock, ...retentionOf(config) })
 }
 
-async function openDatabase(path: string, codec: Codec | undefined, { clock }: OpenOptions): Promise<Store> {
+function retentionOf({ retention, expireUndecidedAfter }: Config): Partial<Retention> {
+  return {
+    ...(retention === undefined ? {} : { retentionMs: retention }),
+    ...(expireUndecidedAfter === undefined ? {} : { expireUndecidedAfterMs: expireUndecidedAfter }),
+  }
+}
+
+async function openDatabase(
+  path: string,
+  codec: Codec | undefined,
+  { clock, config }: OpenOptions,
+): Promise<Store> {
   const { openSqlite } = await import('../adapters/sqlite/index.ts')
-  const store = openSqlite({ path, codec, clock })
+  const store = openSqlite({ path, codec, clock, name: config.brokerName })
   try {
     await store.ready()
   } catch (error) {
@@ -142,9 +153,13 @@ async function openDatabase(path: string, codec: Codec | undefined, { clock }: O
 }
 
 /** Its schema is made by whoever may do that, with `outbox migrate`, and never by looking. */
-async function openServer(url: string, codec: Codec | undefined, { clock }: OpenOptions): Promise<Store> {
+async function openServer(
+  url: string,
+  codec: Codec | undefined,
+  { clock, config }: OpenOptions,
+): Promise<Store> {
   const { connectPostgres } = await import('../adapters/postgres/index.ts')
-  const store = await connectPostgres(url, { codec, clock })
+  const store = await connectPostgres(url, { codec, clock, name: config.brokerName })
   try {
     await store.ready()
   } catch (error) {
@@ -161,5 +176,5 @@ async function openRedisServer(
   { clock, config }: OpenOptions,
 ): Promise<Store> {
   const { connectRedis } = await import('../adapters/redis/index.ts')
-  return connectRedis(url, { codec, clock, retentionMs: config.retention ?? 'never' })
+  return connectRedis(url, { codec, clock, name: config.brokerName, ...retentionOf(config) })
 }

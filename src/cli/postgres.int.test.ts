@@ -126,6 +126,6 @@ describe.runIf(found.found)(`a Postgres store on the command line${why}`, () => 
     const exported = await lazaret('', 'dlq', 'export', '--config', sealed)
     expect(sortedLines(exported.out)).toEqual([...LINES].sort())
     const stored = await database!.rows<{ body: string }>('select body from lazaret.dead_letters')
-    expect(stored.every(({ body }) => body.includes('"sealed":"1.k1.'))).toBe(true)
+    expect(stored.every(({ body }) => body.includes('"sealed":"2.k1.'))).toBe(true)
   })
 })

@@ -33,9 +33,9 @@ describe.runIf(found.found)(`the command line on Redis${why}`, () => {
     expect((await back('', 'dlq', 'export')).out).toBe(exported.out)
   })
 
-  it('K9: what the config says of retention is how long letters live there', async () => {
+  it('K9: what the config says of undecided letters is how long they live there', async () => {
     const store = anew()
-    await writeFile(join(folder, 'lazaret.yaml'), `store: ${store}\nretention: 200ms`)
+    await writeFile(join(folder, 'lazaret.yaml'), `store: ${store}\nexpireUndecidedAfter: 200ms`)
     const { lazaretWith: typed } = cliWorld(folder)
     await typed({ input: LINES[0]! }, 'dlq', 'import')
     await expect

@@ -47,6 +47,20 @@ describe('replay start', () => {
   })
 })
 
+describe('replay plan', () => {
+  it.each([
+    ['', { skip_unreachable: 1 }],
+    ['brokerName: shop\n', { replay: 1 }],
+  ])('B18: the config tells what services call the broker of the store: %j', async (config, findings) => {
+    await writeFile(join(folder, 'lazaret.yaml'), config)
+    const lazaret = on('sqlite:./lazaret.db')
+    const letter = createFactory().letter({ origin: { broker: 'shop', queue: 'orders' } })
+    await lazaret(encodeLetter(letter), 'dlq', 'import')
+    const { json } = await lazaret('', 'replay', 'plan', '--reason', 'r', '--max-age', '9999d', '--json')
+    expect(json[0].findings).toEqual(findings)
+  })
+})
+
 describe.each(['file:./letters', 'sqlite:./lazaret.db'])('with a key in the config, on %s', url => {
   const key = (fill: number) => Buffer.alloc(32, fill).toString('base64')
   const config = (...ids: readonly string[]) =>

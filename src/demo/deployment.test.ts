@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type DemoWorld, demoWorld } from '../../test/support/demo-world.ts'
+import { ledgerName } from '../ports/ledger.ts'
 
 let world: DemoWorld
 beforeEach(async () => {
@@ -23,8 +24,9 @@ describe('a release that goes out while events come in', () => {
     const payments = published.filter(({ channel }) => channel === 'payments')
     expect(payments.length).toBeGreaterThanOrEqual(40)
     expect(charge).toHaveBeenCalledTimes(payments.length)
+    const name = ledgerName('payments', 'take-payment')
     for (const { idempotencyKey } of payments) {
-      const { kind } = await store.ledger.claim('take-payment', idempotencyKey, 1)
+      const { kind } = await store.ledger.claim(name, idempotencyKey, 1)
       expect(kind).toBe('done')
     }
   })

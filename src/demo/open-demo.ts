@@ -1,7 +1,7 @@
 import type { Random } from '../core/random.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
-import type { ReplayTarget } from '../replay/runner.ts'
+import type { ReplayTarget } from '../replay/target.ts'
 import { combineObservers } from '../runtime/combine-observers.ts'
 import type { Consumer } from '../runtime/consumer/consumer.ts'
 import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'

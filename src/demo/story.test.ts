@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type DemoWorld, demoWorld } from '../../test/support/demo-world.ts'
+import { ledgerName } from '../ports/ledger.ts'
 import { MILESTONES } from './milestones.ts'
 
 const MINUTE_MS = 60_000
@@ -108,7 +109,8 @@ describe('the first minute of the demo', () => {
     )
     expect(published.length).toBeGreaterThan(400)
     for (const { id, channel, idempotencyKey } of published) {
-      const { kind } = await store.ledger.claim(handlers.get(channel)!, idempotencyKey, 1)
+      const name = ledgerName(channel, handlers.get(channel))
+      const { kind } = await store.ledger.claim(name, idempotencyKey, 1)
       expect([kind, waiting.has(id)], `${channel} ${id}`).toEqual(
         kind === 'done' ? ['done', false] : ['claimed', true],
       )

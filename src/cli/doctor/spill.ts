@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts'
 import { readStoreUrl } from '../open-store.ts'
 import { counted } from '../print/fields.ts'
 import { type Check, failWith, ok, warn } from './check.ts'
+import { checkPermissions } from './permissions.ts'
 
 /** Letters in the spill are safe, and nobody sees them: their store was down, or its service has not run since. */
 export async function checkSpill({ spill }: Config, folder: string): Promise<Check[]> {
@@ -16,9 +17,11 @@ export async function checkSpill({ spill }: Config, folder: string): Promise<Che
     const waiting = fileSpill({ dir: address.path })
     try {
       const size = await waiting.size()
-      if (size === 0) return [ok('spill', `${spill} is empty`)]
+      const loose = await checkPermissions(address, 'spill modes')
+      const warnings = loose.filter(({ status }) => status !== 'ok')
+      if (size === 0) return [ok('spill', `${spill} is empty`), ...warnings]
       const remedy = 'see that the store is well; a running service moves them there by itself'
-      return [warn('spill', `${counted(size, 'letter')} in ${spill}`, remedy)]
+      return [warn('spill', `${counted(size, 'letter')} in ${spill}`, remedy), ...warnings]
     } finally {
       await waiting.close()
     }

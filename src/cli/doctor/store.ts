@@ -1,5 +1,5 @@
 import { isHeld, type LetterState } from '../../core/dead-letter/state.ts'
-import { countPurge } from '../../operations/purge.ts'
+import { countPurge, freezePurge } from '../../operations/purge.ts'
 import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Store } from '../../ports/store.ts'
 import { counted, sizeText } from '../print/fields.ts'
@@ -53,7 +53,7 @@ const MOST_LOOKED_AT = 20_000
 export async function checkExpired(store: Store, now: number): Promise<Check[]> {
   try {
     if ((await store.deadLetters.stats()).count > MOST_LOOKED_AT) return []
-    const counts = await countPurge(store, { filter: {}, isExpiredOnly: true, at: now })
+    const counts = countPurge(await freezePurge(store, { filter: {}, isExpiredOnly: true, at: now }))
     const expired = [...counts.values()].reduce((sum, count) => sum + count, 0)
     if (expired === 0) return [ok('retention', 'no letter is past its time to live')]
     const found = `${counted(expired, 'letter')} past the time to live`

@@ -1,6 +1,6 @@
 import { letterToJson } from '../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { maskLetter } from '../../core/dead-letter/mask.ts'
+import { maskLetter } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 
 /** What belongs to the user is shown as it is: a number in a payload is no time of ours, whatever it is called. */

@@ -1,5 +1,5 @@
 import { allCycles } from '../../core/dead-letter/cycles.ts'
-import { groupingOf } from '../../core/dead-letter/group.ts'
+import { groupingForDisplay, masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { AttemptRecord, Cycle, DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
@@ -20,10 +20,11 @@ export interface StoryOptions {
 
 /** The whole story of a letter, for a person: what, where, why, every attempt of every cycle, and the payload. */
 export function letterStory(letter: DeadLetter, options: StoryOptions): string {
-  const { masks, now, paint } = options
+  const { now, paint } = options
   const { event, cycle, origin } = letter
+  const masks = masksOfEvent(event, options.masks)
   const say = (text: string) => safeText(masks.maskText(text))
-  const grouping = groupingOf(letter)
+  const grouping = groupingForDisplay(letter, options.masks)
   const replays =
     letter.replays === 0
       ? '0'
@@ -40,7 +41,7 @@ export function letterStory(letter: DeadLetter, options: StoryOptions): string {
         ['origin', origins.length === 0 ? undefined : say(origins.join(', '))],
         ['reason', `${safeText(cycle.reason)}: ${reasonText(cycle.reason)}`],
         ['failure', cycle.failure === undefined ? undefined : failureText(cycle.failure, say)],
-        ['group', `${grouping.id}  by ${grouping.rule}: ${say(grouping.basis)}`],
+        ['group', `${grouping.id}  by ${grouping.rule}: ${safeText(grouping.basis)}`],
         ['failed', isoAndRelative(cycle.lastFailedAt, now)],
         ['replays', replays],
         ['expires', letter.expiresAt === undefined ? 'never' : isoAndRelative(letter.expiresAt, now)],
@@ -51,7 +52,7 @@ export function letterStory(letter: DeadLetter, options: StoryOptions): string {
       ],
       paint,
     ),
-    ...cyclesOf(letter).map(each => cycleText(each, options)),
+    ...cyclesOf(letter).map(each => cycleText(each, { ...options, masks })),
     ...payloadText(letter, options),
   ].join('')
 }

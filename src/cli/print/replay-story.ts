@@ -16,11 +16,14 @@ export interface ReplayStoryOptions {
 const GATES: Readonly<Record<ReplayDecision, string>> = {
   replay: 'will be sent',
   skip_state: 'skipped: their state does not allow it',
+  skip_unreachable: 'skipped: nothing here can send them',
   skip_unapproved: 'skipped: quarantined',
   skip_schema: 'skipped: the payload does not fit',
   skip_expired: 'skipped: too old',
   skip_downstream: 'skipped: their consumer is not well',
 }
+
+const REASONS_TOLD = 5
 
 /** What was planned, what the gates say, and what has come of it. */
 export function replayStory(
@@ -72,14 +75,28 @@ export function replayStory(
   ].join('')
 }
 
-/** What the gates decided, each with the reason of one of the letters it holds for. */
+/** What the gates decided, each with its reasons; the gates are asked again before each letter is sent. */
 function findingLines({ findings, count }: Replay, skipped: readonly ReplayItem[], masks: Masks): string[] {
   if (count === 0) return ['  no letters were selected\n']
-  return Object.entries(findings).map(([decision, letters]) => {
-    const why = skipped.find(item => item.decision === decision)?.why
-    const example = why === undefined ? '' : ` (${safeText(masks.maskText(why))})`
-    return `  ${counted(letters, 'letter')} ${GATES[decision as ReplayDecision] ?? decision}${example}\n`
+  const later = new Map<string, number>()
+  for (const { decision } of skipped)
+    if (findings[decision] === undefined) later.set(decision, (later.get(decision) ?? 0) + 1)
+  return [...Object.entries(findings), ...later].map(([decision, letters]) => {
+    const says = GATES[decision as ReplayDecision] ?? decision
+    return `  ${counted(letters, 'letter')} ${says}${reasons(decision, skipped, masks)}\n`
   })
+}
+
+/** One reason behind the line, several below it. */
+function reasons(decision: string, skipped: readonly ReplayItem[], masks: Masks): string {
+  const whys = new Map<string, number>()
+  for (const item of skipped)
+    if (item.decision === decision && item.why !== undefined)
+      whys.set(item.why, (whys.get(item.why) ?? 0) + 1)
+  const told = [...whys].toSorted(([, a], [, b]) => b - a).slice(0, REASONS_TOLD)
+  const say = (why: string) => safeText(masks.maskText(why))
+  if (told.length <= 1) return told.map(([why]) => ` (${say(why)})`).join('')
+  return told.map(([why, times]) => `\n    ${times} × ${say(why)}`).join('')
 }
 
 function outcomes(counts: ReplayCounts): [string, string][] {

@@ -1,6 +1,6 @@
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { filterInWords } from '../../operations/filter-words.ts'
+import { auditedFilter } from '../../operations/filter-words.ts'
 import type { Context } from '../command.ts'
 import { type exportFlags, filterOf } from '../flags/letters.ts'
 import { type ExitCode, FailedError } from '../io.ts'
@@ -16,13 +16,13 @@ const OWNER_ONLY = 0o600
 export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<ExitCode> {
   return withStore(io, flags, async ({ store, by }) => {
     const filter = filterOf(flags)
-    const detail = { to: flags.out ?? 'stdout' }
+    const { target, detail } = auditedFilter(filter)
     await store.audit.append({
       at: io.clock.now(),
       by,
       action: 'letters.export',
-      target: filterInWords(filter),
-      detail,
+      target,
+      detail: { ...detail, to: flags.out ?? 'stdout' },
     })
     const out = flags.out === undefined ? undefined : await openWhole(resolve(io.cwd, flags.out), flags.out)
     const progress = new Progress(io, undefined)
@@ -53,7 +53,9 @@ export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<E
 /** A file that is there whole or not at all: it gets its name when everything is in it. */
 async function openWhole(path: string, named: string) {
   const unfinished = `${path}.part`
-  const file = await open(unfinished, 'w', OWNER_ONLY).catch((error: NodeJS.ErrnoException) => {
+  // A file that someone left there would keep its own mode and owner.
+  await rm(unfinished, { force: true }).catch(() => {})
+  const file = await open(unfinished, 'wx', OWNER_ONLY).catch((error: NodeJS.ErrnoException) => {
     throw new FailedError(
       `${named} cannot be written (${error.code}); see that its folder is there and yours to write`,
     )

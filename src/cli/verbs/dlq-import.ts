@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
+import { audited } from '../../ports/audited.ts'
 import type { Context } from '../command.ts'
 import type { importFlags } from '../flags/letters.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
@@ -26,10 +27,22 @@ export async function dlqImport({ io, args, flags }: Context<typeof importFlags>
       let imported = 0
       let refused = 0
       let broken: ImportBrokenError | undefined
+      const entry = {
+        at: io.clock.now(),
+        by,
+        action: 'letters.import',
+        target: named === '-' ? 'stdin' : named,
+      }
+      const importAll = () =>
+        importLines(store.deadLetters, linesOf(bytes), refuse, async count => {
+          imported = count
+          await progress.show(count)
+        })
       try {
-        const report = await importLines(store.deadLetters, linesOf(bytes), refuse, count =>
-          progress.show(count),
-        )
+        const report = await audited(store.audit, entry, importAll, {
+          outcome: each => ({ imported: each.imported, refused: each.refused }),
+          progress: () => ({ imported }),
+        })
         imported = report.imported
         refused = report.refused
       } catch (error) {
@@ -39,12 +52,6 @@ export async function dlqImport({ io, args, flags }: Context<typeof importFlags>
       } finally {
         await progress.clear()
       }
-      const audited = {
-        action: 'letters.import',
-        target: named === '-' ? 'stdin' : named,
-        detail: { imported },
-      }
-      if (imported > 0) await store.audit.append({ at: io.clock.now(), by, ...audited })
       const summary = `imported ${counted(imported, 'dead letter')}${refused === 0 ? '' : `, refused ${counted(refused, 'line')}`}`
       await io.stdout.write(flags.json ? jsonLine({ imported, refused }) : `${summary}\n`)
       if (broken !== undefined) await io.stderr.write(`lazaret: ${safeText(broken.message)}\n`)

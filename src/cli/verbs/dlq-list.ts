@@ -1,6 +1,7 @@
+import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
-import { filterInWords } from '../../operations/filter-words.ts'
+import { auditedFilter } from '../../operations/filter-words.ts'
 import type { Context } from '../command.ts'
 import { filterOf, type listFlags } from '../flags/letters.ts'
 import type { ExitCode, Io } from '../io.ts'
@@ -19,7 +20,7 @@ export function dlqList({ io, flags }: Context<typeof listFlags>): Promise<ExitC
   return withStore(io, flags, async session => {
     const filter = filterOf(flags)
     const reveals = flags.reveal === true
-    if (reveals) await revealing(session, filterInWords(filter))
+    if (reveals) await revealing(session, auditedFilter(filter))
     const toText = flags.json
       ? (letters: readonly DeadLetter[]) =>
           letters.map(letter => jsonLine(letterOutside(letter, reveals ? 'reveal' : session.masks))).join('')
@@ -55,7 +56,11 @@ function letterTable(io: Io, masks: Masks): (letters: readonly DeadLetter[]) => 
       // A person asks how long ago, a program when.
       cell: ({ cycle }) => (isTerminal ? relative(cycle.lastFailedAt, now) : iso(cycle.lastFailedAt)),
     },
-    { title: 'ERROR', cell: letter => safeText(masks.maskText(errorOf(letter))), shrinksTo: 24 },
+    {
+      title: 'ERROR',
+      cell: letter => safeText(masksOfEvent(letter.event, masks).maskText(errorOf(letter))),
+      shrinksTo: 24,
+    },
   ]
   const table = new Table(columns, paintFor(io.stdout, io.env), io.stdout.columns)
   return letters => table.page(letters)

@@ -1,5 +1,5 @@
 import { filterInWords } from '../../operations/filter-words.ts'
-import { countPurge, type Purge, purgeLetters } from '../../operations/purge.ts'
+import { countPurge, freezePurge, purgeLetters } from '../../operations/purge.ts'
 import type { Context } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { filterOf, type purgeFlags } from '../flags/letters.ts'
@@ -12,8 +12,9 @@ import { withStore } from '../session.ts'
 export function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promise<ExitCode> {
   return withStore(io, flags, async ({ store, by }) => {
     const filter = filterOf(flags)
-    const purge: Purge = { filter, isExpiredOnly: flags.expired === true, at: io.clock.now() }
-    const counts = await countPurge(store, purge)
+    const request = { filter, isExpiredOnly: flags.expired === true, at: io.clock.now() }
+    const purge = await freezePurge(store, request)
+    const counts = countPurge(purge)
     const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
     const done = async (deleted: number): Promise<void> =>
       io.stdout.write(
@@ -38,6 +39,7 @@ export function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promise<Exi
     })
     await progress.clear()
     await done(deleted)
+    if (purge.frozen.isCut) await io.stderr.write('there are more; run it again for the rest\n')
     return signal.aborted && deleted < total ? 3 : 0
   })
 }

@@ -12,7 +12,7 @@ export function dlqShow({ io, args, flags }: Context<typeof showFlags>): Promise
   return withStore(io, flags, async session => {
     const letter = await findLetter(session.store, args[0]!)
     const reveals = flags.reveal === true
-    if (reveals) await revealing(session, letter.id)
+    if (reveals) await revealing(session, { target: letter.id })
     const text = flags.json
       ? jsonLine(letterOutside(letter, reveals ? 'reveal' : session.masks))
       : letterStory(letter, {

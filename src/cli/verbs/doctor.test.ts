@@ -1,13 +1,17 @@
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cliWorld } from '../../../test/support/cli.ts'
 import { fileSpill } from '../../adapters/file/index.ts'
+import { DEFAULT_CONFIG } from '../../config/config.ts'
 import { encodeLetter } from '../../core/dead-letter/json.ts'
 import { systemClock } from '../../ports/system-clock.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { checkNode } from '../doctor/machine.ts'
+import { openStore } from '../open-store.ts'
+
+const OPEN = { config: DEFAULT_CONFIG, creates: 'if-missing', clock: systemClock } as const
 
 let folder: string
 beforeEach(async () => {
@@ -137,4 +141,33 @@ describe('doctor on a folder of letters', () => {
     await spill.close()
     expect((await lazaret('doctor')).out).toContain('warn  spill      1 letter in file:./spill')
   })
+
+  it.skipIf(process.platform === 'win32')(
+    'P2: warns of files that others may read, with the line that mends it',
+    async () => {
+      const { lazaretWith } = cliWorld(folder)
+      const found = async (...words: string[]) => {
+        const { json } = await lazaretWith({ openStore }, 'doctor', '--json', ...words)
+        return json[0].checks.find((check: { name: string }) => check.name === 'modes')
+      }
+      const [path, dir] = [join(folder, 'my store.db'), join(folder, 'letters')]
+      await (await openStore(`sqlite:${path}`, { ...OPEN, folder })).close()
+      const made = await openStore(`file:${dir}`, { ...OPEN, folder })
+      await made.deadLetters.send(createFactory().letter())
+      await made.close()
+      expect(await found('--store', `sqlite:${path}`)).toMatchObject({ status: 'ok' })
+      expect(await found('--store', `file:${dir}`)).toMatchObject({ status: 'ok' })
+      await chmod(path, 0o644)
+      await chmod(dir, 0o755)
+      expect(await found('--store', `sqlite:${path}`)).toMatchObject({
+        status: 'warn',
+        found: `others on this machine may read ${path}`,
+        remedy: `chmod 600 '${path}'`,
+      })
+      expect(await found('--store', `file:${dir}`)).toMatchObject({
+        status: 'warn',
+        remedy: `chmod -R go-rwx ${dir}`,
+      })
+    },
+  )
 })

@@ -8,6 +8,7 @@ import { type Check, failWith, ok } from '../doctor/check.ts'
 import { checkHearing } from '../doctor/hearing.ts'
 import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine.ts'
 import { checkNotify } from '../doctor/notify.ts'
+import { checkPermissions } from '../doctor/permissions.ts'
 import { checkRedis } from '../doctor/redis.ts'
 import { checkSpill } from '../doctor/spill.ts'
 import { checkDamage, checkExpired, checkLetters } from '../doctor/store.ts'
@@ -46,7 +47,11 @@ export async function doctor({ io, flags }: Context<typeof doctorFlags>): Promis
     ...(await checkNotify(loaded.config, io.clock)),
   )
   if (address !== undefined && 'path' in address) {
-    checks.push(await checkAccess('access', address.path), await checkDisk(dirname(address.path)))
+    checks.push(
+      await checkAccess('access', address.path),
+      ...(await checkPermissions(address)),
+      await checkDisk(dirname(address.path)),
+    )
   }
   checks.push(...checkHearing(loaded.config), await checkClock(io, address, newestAt))
   await print(io, checks, flags.json)

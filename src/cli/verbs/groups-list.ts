@@ -1,4 +1,5 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
+import { maskGroup } from '../../operations/mask-group.ts'
 import type { Group } from '../../ports/groups.ts'
 import type { Context } from '../command.ts'
 import type { groupListFlags } from '../flags/groups.ts'
@@ -25,7 +26,8 @@ export function groupsList({ io, flags }: Context<typeof groupListFlags>): Promi
     let isEmpty = true
     do {
       const page = await store.groups.list({ state, channel, search, limit: Math.min(left, PAGE), cursor })
-      if (page.groups.length > 0) await io.stdout.write(toText(page.groups))
+      const shown = await Promise.all(page.groups.map(group => maskGroup(store.deadLetters, group, masks)))
+      if (shown.length > 0) await io.stdout.write(toText(shown))
       isEmpty &&= page.groups.length === 0
       left -= page.groups.length
       cursor = page.cursor

@@ -1,3 +1,4 @@
+import { maskGroup } from '../../operations/mask-group.ts'
 import type { Group } from '../../ports/groups.ts'
 import type { Context } from '../command.ts'
 import { findGroup } from '../find.ts'
@@ -16,10 +17,11 @@ export function groupsShow({ io, args, flags }: Context<typeof groupShowFlags>):
 }
 
 export async function showGroup(
-  { io, masks }: Session,
-  group: Group,
+  { io, masks, store }: Session,
+  found: Group,
   asJson: boolean | undefined,
 ): Promise<void> {
+  const group = await maskGroup(store.deadLetters, found, masks)
   const text = asJson
     ? jsonLine(groupOutside(group, masks))
     : groupStory(group, masks, io.clock.now(), paintFor(io.stdout, io.env))

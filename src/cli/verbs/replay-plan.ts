@@ -12,6 +12,7 @@ import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
 import { jsonLine, outside } from '../print/json.ts'
 import { replayStory } from '../print/replay-story.ts'
 import { paintFor } from '../print/style.ts'
+import { openRoutes } from '../replay-target.ts'
 import { withStore } from '../session.ts'
 
 export async function replayPlan({ io, args, flags }: Context<typeof planFlags>): Promise<ExitCode> {
@@ -25,12 +26,14 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
   if (args.length > 0 && Object.keys(filter).length > 0)
     throw new UsageError('replay plan: give ids or filters, not both')
   const patch = flags.patch === undefined ? undefined : await readPatch(io, flags.patch)
-  return withStore(io, flags, async ({ store, config, masks, by }) => {
+  return withStore(io, flags, async session => {
+    const { store, config, masks, by } = session
     const ids =
       args.length === 0
         ? undefined
         : await Promise.all(args.map(async typed => (await findLetter(store, typed)).id))
     const { stages, perSecond, haltRefailRatio, maxAge, needsApproval } = config.replay
+    const routes = await openRoutes(session)
     const replay = await planReplay(
       store,
       {
@@ -47,8 +50,8 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         allowQuarantined: flags['allow-quarantined'],
         needsApproval: flags['needs-approval'] ?? needsApproval,
       },
-      surroundings(io),
-    )
+      { ...surroundings(io), wayBack: routes.wayBack },
+    ).finally(() => routes.close())
     if (flags.json) {
       await io.stdout.write(jsonLine(outside(replay)))
       return 0

@@ -2,15 +2,15 @@ import { hostname } from 'node:os'
 import { createIdSource } from '../../core/event/uuid.ts'
 import type { Replay, ReplayCounts } from '../../ports/replays.ts'
 import { pauseReplay, resumeReplay, startReplay } from '../../replay/control.ts'
-import { type ReplayTarget, runReplay } from '../../replay/runner.ts'
-import { waysBack } from '../../replay/ways-back.ts'
-import { openCollectors } from '../collectors.ts'
+import { runReplay } from '../../replay/runner.ts'
+import type { ReplayTarget } from '../../replay/target.ts'
 import type { Context } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { findReplay } from '../find.ts'
 import type { runFlags } from '../flags/replay.ts'
-import { type ExitCode, FailedError, type Io } from '../io.ts'
+import type { ExitCode, Io } from '../io.ts'
 import { Progress } from '../print/progress.ts'
+import { openRoutes } from '../replay-target.ts'
 import { type Session, withStore } from '../session.ts'
 import { surroundings } from './replay-plan.ts'
 import { showReplay } from './replay-show.ts'
@@ -34,11 +34,8 @@ function runInForeground(
   return withStore(io, flags, async session => {
     const { store, by } = session
     const replay = await findReplay(store, args[0]!)
-    const collectors = await openCollectors(session.config, io, () => {})
-    const target = waysBack(
-      collectors.map(({ collector }) => collector),
-      targetOf(session, collectors.length > 0),
-    )
+    const routes = await openRoutes(session)
+    const target = routes.target()
     const { waiting } = await store.replays.counts(replay.id)
     if (waiting > LARGE_REPLAY && !(await confirm(io, question(replay, waiting), flags.yes))) {
       await io.stderr.write('nothing was sent\n')
@@ -47,26 +44,17 @@ function runInForeground(
     // A replay that runs already has lost its runner, or is refused because it has one.
     if (replay.state !== 'running') await begin(store, replay.id, { by, why: flags.note, clock: io.clock })
     try {
-      const ended = await runHere(session, target!, replay)
+      const ended = await runHere(session, target, replay)
       await showReplay(session, ended, flags.json)
       return exitCode(ended, await store.replays.counts(replay.id))
     } finally {
-      for (const { collector } of collectors) await collector.close()
+      await routes.close()
     }
   })
 }
 
 function question({ stages, perSecond, reason }: Replay, waiting: number): string {
   return `Send ${waiting} letters again (${reason}), in stages of ${stages.join(', ')} at ${perSecond} per second?`
-}
-
-/** Replayed events go back to the broker they came from: a store that is one knows it, and so does a collector. */
-function targetOf({ store: { broker, url } }: Session, isCollecting: boolean): ReplayTarget | undefined {
-  if (broker !== undefined) return { send: events => broker.publish(events) }
-  if (isCollecting) return undefined
-  throw new FailedError(
-    `${url} keeps letters but is no broker to send them to; import them where their consumer reads: lazaret dlq export --store ${url} | lazaret dlq import --store sqlite:FILE`,
-  )
 }
 
 async function runHere(

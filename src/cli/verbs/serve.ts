@@ -32,6 +32,7 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
       masks: config.masks,
       replayDefaults: { stages, perSecond, haltRefailRatio, maxAgeMs: maxAge },
       retentionMs: config.retention,
+      expireUndecidedAfterMs: config.expireUndecidedAfter,
       automaticReplay: automaticReplay && { ...automaticReplay, maxAgeMs: automaticReplay.maxAge },
       cleanup: config.cleanup,
       watch: config.watch,

@@ -1,0 +1,61 @@
+import { lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { StoreAddress } from '../open-store.ts'
+import { counted } from '../print/fields.ts'
+import { type Check, failWith, ok, warn } from './check.ts'
+
+/** The bits of a mode that are for others than the owner. */
+const OTHERS = 0o077
+/** Looking at more takes too long; what is found in so many is enough to act on. */
+const MOST_LOOKED_AT = 10_000
+
+/** Stores hold payloads. Files that are made now are for their owner alone; those of earlier versions may not be. */
+export async function checkPermissions(
+  address: Extract<StoreAddress, { path: string }>,
+  name = 'modes',
+): Promise<Check[]> {
+  // Windows has no such modes.
+  if (process.platform === 'win32') return []
+  try {
+    const found = await modeOf(address.path)
+    if (found === undefined) return []
+    const isFolder = found.isDirectory
+    const paths = isFolder ? await within(address.path) : filesOf(address.path)
+    const loose: string[] = []
+    for (const path of paths) if (((await modeOf(path))?.mode ?? 0) & OTHERS) loose.push(path)
+    if (loose.length === 0) return [ok(name, `only the owner may read ${address.path}`)]
+    const what =
+      loose.length === 1 ? loose[0]! : `${counted(loose.length, 'file or folder')} of ${address.path}`
+    const remedy = isFolder
+      ? `chmod -R go-rwx ${quoted(address.path)}`
+      : `chmod 600 ${loose.map(quoted).join(' ')}`
+    return [warn(name, `others on this machine may read ${what}`, remedy)]
+  } catch (error) {
+    return [failWith(name, error, 'see that you may look at it')]
+  }
+}
+
+async function within(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder, { recursive: true })
+  return [folder, ...names.slice(0, MOST_LOOKED_AT).map(name => join(folder, name))]
+}
+
+function filesOf(path: string): readonly string[] {
+  return [path, `${path}-wal`, `${path}-shm`]
+}
+
+/** Undefined: it is not there, or has gone meanwhile. */
+async function modeOf(path: string): Promise<{ mode: number; isDirectory: boolean } | undefined> {
+  try {
+    const found = await lstat(path)
+    // The mode of a link says nothing.
+    return found.isSymbolicLink() ? undefined : { mode: found.mode, isDirectory: found.isDirectory() }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}
