@@ -9,13 +9,15 @@ export {
 } from './core/breaker/options.ts'
 export type { BreakerMode, BreakerState } from './core/breaker/state.ts'
 export type { LetterCapsOptions } from './core/dead-letter/caps.ts'
+export { changeLetter, type LetterReplay } from './core/dead-letter/change.ts'
 export { type FailedEvent, failedEvent } from './core/dead-letter/failed-event.ts'
 export type { FilterSubject, SaveFilterOptions, SavePattern } from './core/dead-letter/filter.ts'
 export type { Grouping, Triage, TriageState } from './core/dead-letter/group.ts'
 export { letterId } from './core/dead-letter/identity.ts'
 export { decodeLetter, encodeLetter } from './core/dead-letter/json.ts'
 export type { AttemptRecord, Cycle, DeadLetter, Origin } from './core/dead-letter/letter.ts'
-export { maskForDisplay, maskLetter } from './core/dead-letter/mask.ts'
+export { maskForDisplay } from './core/dead-letter/mask.ts'
+export { maskLetter } from './core/dead-letter/mask-letter.ts'
 export { createMasks, type MaskOptions, type Masks } from './core/dead-letter/masks.ts'
 export { mergeLetter } from './core/dead-letter/merge.ts'
 export type { Reason } from './core/dead-letter/reason.ts'
@@ -62,8 +64,10 @@ export type {
   Delivery,
   QueueDepth,
   Settlement,
+  StallPlace,
   SubscribeOptions,
   Subscription,
+  SubscriptionNews,
   Undecodable,
 } from './ports/broker.ts'
 export { BrokerClosedError, BrokerFullError, DeliveryLostError } from './ports/broker-errors.ts'
@@ -85,8 +89,8 @@ export type {
 export type { Group, GroupNote, GroupPage, GroupQuery, Groups, TriageChange } from './ports/groups.ts'
 export type { Journal, JournalContents, JournalEntry } from './ports/journal.ts'
 export { JournalEntryError, JournalFullError } from './ports/journal-errors.ts'
-export type { Claim, Ledger } from './ports/ledger.ts'
-export type { Codec, EventCodec, LetterCodec } from './ports/letter-codec.ts'
+export { type Claim, type Ledger, ledgerName } from './ports/ledger.ts'
+export type { Codec, EventCodec, LetterCodec, TextCodec } from './ports/letter-codec.ts'
 export type { LogFields, Logger, LogLevel } from './ports/logger.ts'
 export type { GaugeReading, HistogramSample, MetricFamily, Metrics, NumberSample } from './ports/metrics.ts'
 export type { ChannelNotice, Notice, Notifier } from './ports/notifier.ts'
@@ -98,6 +102,7 @@ export type {
   PauseReason,
   ProcessedOutcome,
   ReplayOutcome,
+  UserFunction,
 } from './ports/observer.ts'
 export type {
   ItemQuery,
@@ -115,10 +120,12 @@ export type { StandardSchema } from './ports/schema.ts'
 export type { LimitMember, SharedLimit, TurnsAnswer } from './ports/shared-limit.ts'
 export { LimitClosedError } from './ports/shared-limit-errors.ts'
 export type { BatchShape, RejectedItem, Sink, WriteResult } from './ports/sink.ts'
+export { SinkAnswerError } from './ports/sink-answer.ts'
 export type { ChannelSnapshot, ErrorShare, SnapshotQuery, Snapshots } from './ports/snapshots.ts'
 export type { Store } from './ports/store.ts'
 export { ReplayExistsError, StoreClosedError } from './ports/store-errors.ts'
 export type { EndedAttempt, Protected, Publishing, Station, Step, Tracing, Trail } from './ports/tracing.ts'
+export type { WayBack } from './ports/way-back.ts'
 export {
   approveReplay,
   type Command,
@@ -131,8 +138,9 @@ export { ReplayRefusedError } from './replay/errors.ts'
 export { applyPatch, PatchError } from './replay/json-patch.ts'
 export { planReplay, type Surroundings } from './replay/plan.ts'
 export type { PlanRequest } from './replay/plan-options.ts'
-export { type ReplayTarget, type RunOptions as ReplayRunOptions, runReplay } from './replay/runner.ts'
+export { type RunOptions as ReplayRunOptions, runReplay } from './replay/runner.ts'
 export { sinkReplays } from './replay/sink-replays.ts'
+export type { ReplayTarget } from './replay/target.ts'
 export type { AttemptContext } from './runtime/attempt-context.ts'
 export { type Breaker, type BreakerSnapshot, createBreaker } from './runtime/breaker.ts'
 export { ClosedError } from './runtime/closed-error.ts'
@@ -141,8 +149,9 @@ export { type Consumer, createConsumer } from './runtime/consumer/consumer.ts'
 export type { ConsumerOptions } from './runtime/consumer/consumer-options.ts'
 export type { HandlerContext } from './runtime/consumer/handler-context.ts'
 export { type ConsumerHealth, type HealthReport, healthReport } from './runtime/consumer/health.ts'
+export type { MessageFacts } from './runtime/consumer/message-facts.ts'
+export type { Stall } from './runtime/consumer/stalls.ts'
 export {
-  type MessageFacts,
   type WithDeadLettersOptions,
   type WrappedHandler,
   withDeadLetters,
@@ -174,8 +183,14 @@ export { createMetrics, type LiveMetrics, type MetricsOptions } from './runtime/
 export type { GaugeSource, WatchSource } from './runtime/metrics/watched.ts'
 export { createRelay } from './runtime/relay/relay.ts'
 export type { HandOver, RelayOptions } from './runtime/relay/relay-options.ts'
-export { type Resilient, type RunOptions, resilient } from './runtime/resilient/resilient.ts'
+export {
+  type Resilient,
+  type ResilientHealth,
+  type RunOptions,
+  resilient,
+} from './runtime/resilient/resilient.ts'
 export type { ResilientOptions } from './runtime/resilient/resilient-options.ts'
 export { createSealing, SealError, type SealingOptions } from './runtime/sealing/sealing.ts'
 export { TimeoutError } from './runtime/timeout-error.ts'
 export { tracedBroker } from './runtime/traced-broker.ts'
+export type { UserFunctionHealth } from './runtime/user-functions/user-faults.ts'

@@ -1,6 +1,8 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
-import { TransitionError } from '../core/dead-letter/state.ts'
+import { TransitionError, transition } from '../core/dead-letter/state.ts'
+import type { AuditEntry } from '../ports/audit.ts'
+import { audited } from '../ports/audited.ts'
 import type { ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 
@@ -25,11 +27,17 @@ export async function discardLetter(
   id: string,
   decision: Decision,
 ): Promise<DeadLetter | undefined> {
-  const letter = await store.deadLetters.change(id, { to: 'discarded', at: decision.at, by: decision.by })
+  const { at, by } = decision
+  const letter = await store.deadLetters.get(id)
   if (letter === undefined) return undefined
-  await store.broker?.letGo(letter.channel, letter.event.id, letter.handler)
-  await append(store, 'letter.discard', id, decision)
-  return letter
+  // What is refused anyway is no change, and is not told as one.
+  transition(letter, 'discarded', at)
+  return await audited(store.audit, entryOf('letter.discard', id, decision), async () => {
+    const discarded = await store.deadLetters.change(id, { to: 'discarded', at, by })
+    if (discarded !== undefined)
+      await store.broker?.letGo(discarded.channel, discarded.event.id, discarded.handler)
+    return discarded
+  })
 }
 
 /**
@@ -46,14 +54,10 @@ export async function reopenLetter(
   if (state === 'replaying') await requireReplayOver(store, letter)
   else if (!REOPENED.includes(state))
     throw new TransitionError(letter, 'dead', `cannot be reopened; what is ${REOPENED.join(' or ')} can be`)
-  const reopened = await store.deadLetters.change(id, {
-    to: 'dead',
-    from: state,
-    at: decision.at,
-    by: decision.by,
-  })
-  if (reopened !== undefined) await append(store, 'letter.reopen', id, decision)
-  return reopened
+  const { at, by } = decision
+  return await audited(store.audit, entryOf('letter.reopen', id, decision), () =>
+    store.deadLetters.change(id, { to: 'dead', from: state, at, by }),
+  )
 }
 
 async function requireReplayOver({ replays }: Store, letter: DeadLetter): Promise<void> {
@@ -63,11 +67,6 @@ async function requireReplayOver({ replays }: Store, letter: DeadLetter): Promis
   throw new TransitionError(letter, 'dead', why)
 }
 
-async function append(
-  store: Store,
-  action: string,
-  target: string,
-  { at, by, note }: Decision,
-): Promise<void> {
-  await store.audit.append({ at, by, action, target, ...(note === undefined ? {} : { detail: { note } }) })
+function entryOf(action: string, target: string, { at, by, note }: Decision): AuditEntry {
+  return { at, by, action, target, ...(note === undefined ? {} : { detail: { note } }) }
 }

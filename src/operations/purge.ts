@@ -1,41 +1,49 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
-import { isHeld, type LetterState } from '../core/dead-letter/state.ts'
+import type { LetterState } from '../core/dead-letter/state.ts'
+import { audited } from '../ports/audited.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
 import type { Store } from '../ports/store.ts'
-import { filterInWords } from './filter-words.ts'
-import { walk } from './walk.ts'
+import { auditedFilter } from './filter-words.ts'
+import { countStates, deleteFrozen, type FrozenLetters, freeze } from './freeze.ts'
 
-/** Deletions under way at once: enough to fill a store's transaction, few enough to stop soon. */
-const BATCH = 100
-
-/** What is to be deleted. It is frozen at a time: what fails later is not in it. */
-export interface Purge {
+/** What is to be deleted. */
+export interface PurgeRequest {
   readonly filter: LetterFilter
   readonly isExpiredOnly: boolean
+  /** The time of asking: letters that fail later are not meant. */
   readonly at: number
 }
 
+/** The letters that a purge will delete, and no others. */
+export interface Purge {
+  readonly request: PurgeRequest
+  readonly frozen: FrozenLetters
+}
+
+/** The first step: which letters there are. What is counted, shown and deleted afterwards is this. */
+export async function freezePurge(store: Store, request: PurgeRequest, signal?: AbortSignal): Promise<Purge> {
+  const frozen = await freeze(store, failedUntil(request), letter => isMeant(letter, request), signal)
+  return { request, frozen }
+}
+
+/** The filter of what a purge can mean, for counting it quickly. */
+export function failedUntil({ filter, at }: PurgeRequest): LetterFilter {
+  const justNow = at + 1
+  return { ...filter, before: Math.min(filter.before ?? justNow, justNow) }
+}
+
 /** How many of them there are, by state. */
-export async function countPurge(store: Store, purge: Purge): Promise<ReadonlyMap<LetterState, number>> {
-  if (!purge.isExpiredOnly) {
-    const { byState } = await store.deadLetters.stats(frozen(purge))
-    return new Map(Object.entries(byState) as [LetterState, number][])
-  }
-  const counts = new Map<LetterState, number>()
-  for await (const page of walk(store.deadLetters, frozen(purge))) {
-    for (const { state } of page.filter(letter => isMeant(letter, purge)))
-      counts.set(state, (counts.get(state) ?? 0) + 1)
-  }
-  return counts
+export function countPurge({ frozen }: Purge): ReadonlyMap<LetterState, number> {
+  return countStates(frozen)
 }
 
 /**
- * Deletes them in bounded batches and answers how many went. Events of the same key that wait behind a deleted one go
- * on. An abort ends it after the batch under way.
+ * Deletes them and answers how many went. The audit is told before the first goes, and once more if not all of them do:
+ * because it was stopped, failed, or because some have changed since they were counted.
  */
 export async function purgeLetters(
   store: Store,
-  purge: Purge,
+  { request, frozen }: Purge,
   by: string,
   around: {
     readonly signal?: AbortSignal
@@ -45,38 +53,38 @@ export async function purgeLetters(
   } = {},
 ): Promise<number> {
   const { signal, note, onProgress } = around
+  const count = frozen.letters.size
+  if (count === 0) return 0
   let deleted = 0
-  try {
-    for await (const page of walk(store.deadLetters, frozen(purge), BATCH)) {
-      if (signal?.aborted) break
-      const meant = page.filter(letter => isMeant(letter, purge))
-      const gone = await Promise.all(meant.map(letter => deleteOne(store, letter)))
-      deleted += gone.filter(Boolean).length
-      await onProgress?.(deleted)
-    }
-  } finally {
-    if (deleted > 0) {
-      const target = `${purge.isExpiredOnly ? 'expired, ' : ''}${filterInWords(purge.filter)}`
-      const detail = { deleted, ...(note === undefined ? {} : { note }) }
-      await store.audit.append({ at: purge.at, by, action: 'letters.purge', target, detail })
-    }
+  const { target, detail: searched } = auditedFilter(request.filter)
+  const entry = {
+    at: request.at,
+    by,
+    action: 'letters.purge',
+    target: `${request.isExpiredOnly ? 'expired, ' : ''}${target}`,
+    detail: {
+      letters: count,
+      byState: Object.fromEntries(countStates(frozen)),
+      ...searched,
+      ...(note === undefined ? {} : { note }),
+    },
   }
-  return deleted
+  const purge = async () => {
+    await deleteFrozen(store, frozen, {
+      signal,
+      onDeleted: () => {
+        deleted++
+      },
+      onBatch: async () => onProgress?.(deleted),
+    })
+    return deleted
+  }
+  return await audited(store.audit, entry, purge, {
+    progress: () => ({ deleted }),
+    shortfall: gone => (gone === count ? undefined : { deleted: gone }),
+  })
 }
 
-/** As it was looked at: one that has failed anew since is no longer meant, and may be all there is of its event. */
-async function deleteOne(store: Store, letter: DeadLetter): Promise<boolean> {
-  const { id, channel, handler, event, state, cycle } = letter
-  const isGone = await store.deadLetters.delete(id, { state, lastFailedAt: cycle.lastFailedAt })
-  if (isGone && isHeld(state)) await store.broker?.letGo(channel, event.id, handler)
-  return isGone
-}
-
-function frozen({ filter, at }: Purge): LetterFilter {
-  const justNow = at + 1
-  return { ...filter, before: Math.min(filter.before ?? justNow, justNow) }
-}
-
-function isMeant({ expiresAt }: DeadLetter, { isExpiredOnly, at }: Purge): boolean {
+function isMeant({ expiresAt }: DeadLetter, { isExpiredOnly, at }: PurgeRequest): boolean {
   return !isExpiredOnly || (expiresAt !== undefined && expiresAt <= at)
 }

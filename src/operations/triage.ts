@@ -1,5 +1,6 @@
 import type { TriageState } from '../core/dead-letter/group.ts'
 import type { JsonValue } from '../core/event/event.ts'
+import { audited } from '../ports/audited.ts'
 import type { Group, TriageChange } from '../ports/groups.ts'
 import type { Store } from '../ports/store.ts'
 
@@ -16,17 +17,16 @@ export async function triageGroup(
   id: string,
   change: TriageChange,
 ): Promise<Group | undefined> {
-  const group = await store.groups.change(id, change)
-  if (group === undefined) return undefined
+  if ((await store.groups.get(id)) === undefined) return undefined
   const { at, by, state, owner, link, note, mutedUntil } = change
   const said = { owner, link, note, mutedUntil: mutedUntil && new Date(mutedUntil).toISOString() }
   const detail = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
-  await store.audit.append({
+  const entry = {
     at,
     by,
     action: state === undefined ? 'group.edit' : ACTIONS[state],
     target: id,
     detail: detail as Readonly<Record<string, JsonValue>>,
-  })
-  return group
+  }
+  return await audited(store.audit, entry, () => store.groups.change(id, change))
 }

@@ -1,4 +1,4 @@
-export type { BrokerConformance } from './conformance/broker/suite.ts'
+export type { BrokerConformance, BrokerTrouble, TroubledPlace } from './conformance/broker/suite.ts'
 export type { BrokerFixture } from './conformance/broker/world.ts'
 export { brokerConformance } from './conformance/broker.ts'
 export type {

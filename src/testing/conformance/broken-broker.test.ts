@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { changed, failing } from '../../../test/support/conformance.ts'
 import { type MemoryBroker, memoryBroker } from '../../adapters/memory/broker.ts'
+import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { Broker, Delivery, Settlement, SubscribeOptions, Subscription } from '../../ports/broker.ts'
 import { FakeClock, settle } from '../fake-clock.ts'
 import { brokerConformance } from './broker.ts'
@@ -104,6 +105,19 @@ const BREAKS: readonly Break[] = [
     what: 'drops letters that nobody else keeps',
     caughtBy: 'K10: dead, its letter saved nowhere else',
     broken: broker => settling(broker, (_, settlement) => ({ ...settlement, saved: true })),
+  },
+  {
+    what: 'hands replays to every handler',
+    caughtBy: 'B14: a replay for one handler reaches that handler alone',
+    broken: broker => ({
+      publish: events =>
+        broker.publish(
+          events.map(event => {
+            const { [REPLAY_HEADERS.handler]: _, ...headers } = event.headers
+            return { ...event, headers }
+          }),
+        ),
+    }),
   },
   {
     what: 'keeps no order',

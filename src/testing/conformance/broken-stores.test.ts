@@ -1,28 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { changed, failing } from '../../../test/support/conformance.ts'
-import {
-  memoryDeadLetters,
-  memoryLedger,
-  memorySink,
-  memorySpill,
-  memoryStore,
-} from '../../adapters/memory/index.ts'
+import { memoryDeadLetters, memoryLedger, memorySink, memorySpill } from '../../adapters/memory/index.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import type { AuditLog } from '../../ports/audit.ts'
 import type { DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
-import type { Groups } from '../../ports/groups.ts'
 import type { Ledger } from '../../ports/ledger.ts'
-import type { Replays } from '../../ports/replays.ts'
 import type { Sink } from '../../ports/sink.ts'
-import type { Snapshots } from '../../ports/snapshots.ts'
-import type { Store } from '../../ports/store.ts'
 import { recordingDeadLetters } from '../dead-letters.ts'
 import { FakeClock, settle } from '../fake-clock.ts'
 import { deadLetterStoreConformance } from './dead-letters.ts'
 import { ledgerConformance } from './ledger.ts'
 import { sinkConformance } from './sink.ts'
 import { spillConformance } from './spill.ts'
-import { storeConformance } from './store.ts'
 
 /** What is broken, the test that must see it, and how it is done. */
 type Break<T> = readonly [what: string, caughtBy: string, broken: (whole: T) => Partial<T>]
@@ -36,6 +24,19 @@ const STORES: readonly Break<DeadLetterStore>[] = [
         await store.delete(letter.id)
         await store.send(letter)
       },
+    }),
+  ],
+  [
+    'lets every replay resolve a letter',
+    'B14: a replaying letter becomes resolved by its own event',
+    store => ({ change: (id, { under: _, ...change }) => store.change(id, change) }),
+  ],
+  [
+    'does not look at the letter and its replay together',
+    'B14: a replaying letter becomes resolved by its own event',
+    store => ({
+      change: (id, { under, ...change }) =>
+        store.change(id, { ...change, from: under === undefined ? change.from : 'replaying' }),
     }),
   ],
   [
@@ -204,109 +205,6 @@ const SINKS: readonly Break<Sink>[] = [
   ],
 ]
 
-const WHOLE_STORES: readonly Break<Store>[] = [
-  [
-    'shows each page of groups the other way round',
-    'F8: pages show every group once',
-    ({ groups }) => ({
-      groups: changed<Groups>(groups, whole => ({
-        list: async query => {
-          const page = await whole.list(query)
-          return { ...page, groups: page.groups.toReversed() }
-        },
-      })),
-    }),
-  ],
-  [
-    'forgets notes',
-    'F8: triage and notes are kept',
-    ({ groups }) => ({
-      groups: changed<Groups>(groups, whole => ({
-        change: (id, { note: _, ...change }) => whole.change(id, change),
-      })),
-    }),
-  ],
-  [
-    'takes any revision for the latest',
-    'B11: of all who update',
-    ({ replays }) => ({
-      replays: changed<Replays>(replays, whole => ({
-        update: async replay => whole.update((await whole.get(replay.id)) ?? replay),
-      })),
-    }),
-  ],
-  [
-    'gives a replay to everybody',
-    'B11: one runner at a time',
-    ({ replays }) => ({ replays: changed<Replays>(replays, () => ({ lease: async () => true })) }),
-  ],
-  [
-    'puts a replay in the place of another',
-    'K8: a replay and all its items',
-    ({ replays }) => ({
-      replays: changed<Replays>(replays, whole => ({
-        create: (replay, items) => whole.create(replay, items).catch(() => {}),
-      })),
-    }),
-  ],
-  [
-    'tells what was done oldest first',
-    'B13: what was done is listed newest first',
-    ({ audit }) => ({
-      audit: changed<AuditLog>(audit, whole => ({
-        list: async query => {
-          const page = await whole.list(query)
-          return { ...page, entries: page.entries.toReversed() }
-        },
-      })),
-    }),
-  ],
-  [
-    'keeps the first snapshot of a moment',
-    'K7: a channel has one snapshot of one moment',
-    ({ snapshots }) => ({
-      snapshots: changed<Snapshots>(snapshots, whole => ({
-        append: async taken => {
-          const known = (await whole.list({ perChannel: 10_000 })).map(({ channel, at }) => channel + at)
-          await whole.append(taken.filter(({ channel, at }) => !known.includes(channel + at)))
-        },
-      })),
-    }),
-  ],
-  [
-    'shows the newest snapshots of all channels together',
-    'K7: a list is of a channel',
-    ({ snapshots }) => ({
-      snapshots: changed<Snapshots>(snapshots, whole => ({
-        list: async query => (await whole.list(query)).slice(0, query?.perChannel ?? 10),
-      })),
-    }),
-  ],
-  [
-    'purges a portion of the snapshots',
-    'K7: a thousand channels',
-    ({ snapshots }) => ({
-      snapshots: changed<Snapshots>(snapshots, whole => ({
-        purge: async before => {
-          const spared = (await whole.list({ before })).slice(2_000)
-          const purged = await whole.purge(before)
-          await whole.append(spared)
-          return purged - spared.length
-        },
-      })),
-    }),
-  ],
-  [
-    'keeps names of channels as UTF-8',
-    'K7: any name is a channel',
-    ({ snapshots }) => ({
-      snapshots: changed<Snapshots>(snapshots, whole => ({
-        append: taken => whole.append(taken.map(each => ({ ...each, channel: each.channel.toWellFormed() }))),
-      })),
-    }),
-  ],
-]
-
 describe('the suites of the stores and the sink', () => {
   it.each(STORES)('P1: catch a dead-letter store that %s', async (_, caughtBy, broken) => {
     const failed = await failing(test => {
@@ -330,20 +228,6 @@ describe('the suites of the stores and the sink', () => {
         setup: async () => {
           const driven = new FakeClock()
           return { clock: driven, ledger: changed<Ledger>(memoryLedger({ clock: driven }), broken) }
-        },
-      })
-    }, caughtBy)
-    expect(failed).toHaveLength(1)
-  })
-
-  it.each(WHOLE_STORES)('F8: catch a store that %s', async (_, caughtBy, broken) => {
-    const failed = await failing(test => {
-      storeConformance({
-        test,
-        declares: { durable: false },
-        setup: async () => {
-          const driven = new FakeClock()
-          return { clock: driven, store: changed<Store>(memoryStore({ clock: driven }), broken) }
         },
       })
     }, caughtBy)

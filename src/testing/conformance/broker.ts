@@ -2,8 +2,10 @@ import { closingTests, durabilityTests } from './broker/closing.ts'
 import { countingTests } from './broker/counting.ts'
 import { deliveringTests, undecodableTests } from './broker/delivering.ts'
 import { orderingTests } from './broker/ordering.ts'
+import { replayingTests } from './broker/replaying.ts'
 import { delayTests, keptLetterTests, settlingTests } from './broker/settling.ts'
 import type { BrokerConformance } from './broker/suite.ts'
+import { troubleTests } from './broker/troubles.ts'
 
 /** Every sentence of the broker port's contract, as tests. */
 export function brokerConformance(suite: BrokerConformance): void {
@@ -14,6 +16,8 @@ export function brokerConformance(suite: BrokerConformance): void {
   keptLetterTests(suite)
   countingTests(suite)
   orderingTests(suite)
+  replayingTests(suite)
   closingTests(suite)
   durabilityTests(suite)
+  troubleTests(suite)
 }

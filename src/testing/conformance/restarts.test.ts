@@ -6,6 +6,7 @@ import {
   memorySink,
   memorySpill,
 } from '../../adapters/memory/index.ts'
+import { encodeEvent } from '../../core/event/json.ts'
 import type { Broker, Subscription } from '../../ports/broker.ts'
 import { BrokerClosedError } from '../../ports/broker-errors.ts'
 import { DeadLettersClosedError } from '../../ports/dead-letter-errors.ts'
@@ -128,6 +129,8 @@ function connected(memory: Broker): Broker {
     capabilities: { ...memory.capabilities, durable: true },
     async publish(events) {
       requireOpen()
+      // As one whose events go over a wire.
+      for (const event of events) encodeEvent(event)
       await memory.publish(events)
     },
     async subscribe(options, deliver) {

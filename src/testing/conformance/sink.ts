@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { LazaretEvent } from '../../core/event/event.ts'
-import type { Sink } from '../../ports/sink.ts'
+import type { RejectedItem, Sink } from '../../ports/sink.ts'
+import { rejectedItems } from '../../ports/sink-answer.ts'
 import { freshFactory, Patience, type TestFunction, type Timing, testUnless } from './harness.ts'
 
 /** What an adapter gives the suite for each test: a sink, and its far side to look at and to make sick. */
@@ -143,9 +144,9 @@ export function sinkConformance({ test, setup, declares, many = MANY }: SinkConf
     async (fixture, events) => {
       const batch = events(4)
       fixture.refuse!([batch[1]!.id, batch[3]!.id])
-      const result = await fixture.sink.write(batch, { signal: never() })
-      assert.deepEqual(result?.rejected.map(item => item.index).sort(), [1, 3])
-      assert(result?.rejected.every(item => item.error !== undefined))
+      const rejected = rejectedBy(await fixture.sink.write(batch, { signal: never() }), batch.length)
+      assert.deepEqual(rejected.map(item => item.index).sort(), [1, 3])
+      assert(rejected.every(item => item.error !== undefined))
       assert.deepEqual(await fixture.received(), idsOf([batch[0]!, batch[2]!]))
     },
   )
@@ -159,6 +160,11 @@ function idsOf(events: readonly LazaretEvent[]): string[] {
   return events.map(event => event.id)
 }
 
-function assertAllTaken(result: Awaited<ReturnType<Sink['write']>>): void {
-  assert.deepEqual(result?.rejected ?? [], [])
+function assertAllTaken(answer: unknown): void {
+  assert.deepEqual(rejectedBy(answer, Number.MAX_SAFE_INTEGER), [])
+}
+
+/** Read as a lane reads it: an answer that a lane would not understand fails the test. */
+function rejectedBy(answer: unknown, batchSize: number): readonly RejectedItem[] {
+  return rejectedItems('under test', answer, batchSize)
 }

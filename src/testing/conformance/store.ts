@@ -1,6 +1,8 @@
 import { auditTests } from './store/audit.ts'
+import { cursorTests } from './store/cursors.ts'
 import { groupTests } from './store/groups.ts'
 import { replayTests } from './store/replays.ts'
+import { retentionTests } from './store/retention.ts'
 import { snapshotTests } from './store/snapshots.ts'
 import { inStoreWorld, type StoreConformance } from './store/suite.ts'
 
@@ -9,7 +11,9 @@ export function storeConformance(suite: StoreConformance): void {
   groupTests(suite)
   replayTests(suite)
   auditTests(suite)
+  cursorTests(suite)
   snapshotTests(suite)
+  retentionTests(suite)
   inStoreWorld(suite)('F8: closing twice is safe', async ({ store }) => {
     await store.close()
     await store.close()

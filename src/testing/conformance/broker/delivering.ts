@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import type { LazaretError } from '../../../core/failure/errors.ts'
+import { unwritablePayloads } from '../unwritable.ts'
 import { type BrokerConformance, inWorld } from './suite.ts'
 import { eventOf, idOf, idsOf } from './world.ts'
 
 /** What is published arrives: whole, in order, at everyone it is for, and never more at once than asked for. */
 export function deliveringTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
+  // Without a wire or a disk, events are kept as they are and nothing has to be written.
+  const itDurable = inWorld(suite, suite.declares.durable ? undefined : 'declares durable: false')
 
   it('says of itself what it declares', async ({ broker }) => {
     assert.deepEqual({ ...broker.capabilities }, { ...suite.declares })
@@ -34,6 +38,26 @@ export function deliveringTests(suite: BrokerConformance): void {
     assert.deepEqual(deliveries.map(eventOf), events)
     assert(deliveries.every(delivery => delivery.channel === world.channel))
   })
+
+  itDurable(
+    'publish: an event that JSON cannot write is refused for good, and the next one arrives',
+    async world => {
+      const inbox = await world.subscribe()
+      for (const [what, payload] of Object.entries(unwritablePayloads())) {
+        const event = { ...world.make.event({ channel: world.channel }), payload }
+        const error = await Promise.resolve()
+          .then(() => world.broker.publish([event]))
+          .then(
+            () => undefined,
+            (error: unknown) => error as LazaretError,
+          )
+        assert.equal(error?.code, 'LAZARET_EVENT_INVALID', what)
+        assert.equal(error?.retryable, false, what)
+      }
+      const [good] = await world.publish(1)
+      assert.equal(idOf(await inbox.next()), good!.id)
+    },
+  )
 
   it('B8: on its first delivery an event has no attempts behind it', async world => {
     const inbox = await world.subscribe()

@@ -1,4 +1,4 @@
-import type { BrokerCapabilities } from '../../../ports/broker.ts'
+import type { BrokerCapabilities, StallPlace } from '../../../ports/broker.ts'
 import { type TestFunction, testUnless } from '../harness.ts'
 import { type BrokerFixture, World } from './world.ts'
 
@@ -12,6 +12,32 @@ export interface BrokerConformance {
   readonly canPublishRaw?: boolean | undefined
   /** The fixture has `keptLetters`: the broker's own dead letters can be looked at. */
   readonly canReadLetters?: boolean | undefined
+  /** What can go wrong behind this broker. */
+  readonly troubles?: readonly BrokerTrouble[] | undefined
+}
+
+/**
+ * Something that goes wrong behind a broker: what it uses is deleted, filled or forbidden on the server, while events flow.
+ * Each adapter names those that it can have.
+ */
+export interface BrokerTrouble {
+  readonly name: string
+  /** Makes it so, without the adapter. The channel and handler are those that events flow through. */
+  cause(place: TroubledPlace): Promise<void>
+  /** `heals`: the broker repairs it by itself. `recovers`: it works again after `undo`. */
+  readonly expect: 'heals' | 'recovers'
+  undo?(place: TroubledPlace): Promise<void>
+  /** What the subscriber is told of while it lasts; undefined when it may be repaired before anybody need be told. */
+  readonly tells?: StallPlace | undefined
+  /** Events that were published before it are lost with what was deleted, and nobody can bring them back. */
+  readonly losesEvents?: boolean | undefined
+  /** Publishing is refused while it lasts, with an error that says what to do. */
+  readonly refusesPublishing?: boolean | undefined
+}
+
+export interface TroubledPlace {
+  readonly channel: string
+  readonly handler: string
 }
 
 /** Defines a test that runs in a world of its own, which is taken down whatever happens in it. */

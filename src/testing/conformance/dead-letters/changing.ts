@@ -71,6 +71,43 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     )
   })
 
+  for (const to of ['resolved', 'dead'] as const) {
+    it(`B14: a replaying letter becomes ${to} by its own event under its replay, and by nothing else`, async world => {
+      const letter = world.make.letter()
+      const at = world.patience.now() + 1_000
+      await world.send(letter)
+      const sent = { eventId: letter.event.id, replayId: 'replay-1', attempt: 1 }
+      const change = (under: typeof sent | (Omit<typeof sent, 'replayId'> & { replayId: undefined })) =>
+        world.store.change(letter.id, { to, at, under })
+      assert.equal(await change(sent), undefined, 'it is not replaying')
+      const replaying = await world.store.change(letter.id, { to: 'replaying', at, replayId: 'replay-1' })
+      const forged = [
+        { ...sent, eventId: 'another-event' },
+        { ...sent, replayId: 'replay-2' },
+        { ...sent, replayId: undefined },
+        { ...sent, attempt: 2 },
+      ]
+      for (const under of forged) assert.equal(await change(under), undefined, JSON.stringify(under))
+      assert.deepEqual(await world.store.get(letter.id), replaying)
+      assert.equal((await change(sent))?.state, to)
+      assert.equal(await change(sent), undefined, 'it was told before')
+    })
+  }
+
+  it('B14: a letter that SQL replays has no replay id; one that names an id is another', async world => {
+    const letter = world.make.letter()
+    const at = world.patience.now() + 1_000
+    await world.send(letter)
+    await world.store.change(letter.id, { to: 'replaying', at })
+    const sent = { eventId: letter.event.id, replayId: undefined, attempt: 1 }
+    const named = { ...sent, replayId: 'replay-1' }
+    assert.equal(await world.store.change(letter.id, { to: 'resolved', at, under: named }), undefined)
+    assert.equal(
+      (await world.store.change(letter.id, { to: 'resolved', at, under: sent }))?.state,
+      'resolved',
+    )
+  })
+
   it('E9: a changed letter is found by its new state and counted there', async world => {
     const letter = world.make.letter()
     await world.send(letter)

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { allCycles } from '../../../core/dead-letter/cycles.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
+import type { LazaretError } from '../../../core/failure/errors.ts'
 import { seededRandom } from '../../seeded-random.ts'
+import { unwritablePayloads } from '../unwritable.ts'
 import { fullLetter } from './samples.ts'
 import { type DeadLetterStoreConformance, idsOf, inLetterWorld, type LetterWorld } from './suite.ts'
 
@@ -22,6 +24,31 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     const letter = world.make.letter({ event: world.make.event({ payload }) })
     await world.send(letter)
     assert.deepEqual((await world.store.get(letter.id))?.event.payload, payload)
+  })
+
+  it('P2 B16: of a payload that JSON cannot write, what can be kept is kept and marked', async world => {
+    for (const [what, payload] of Object.entries(unwritablePayloads())) {
+      const letter = world.make.letter({ event: { ...world.make.event(), payload } })
+      await world.send(letter)
+      assert.deepEqual(await world.store.get(letter.id), letter, what)
+      assert.equal(typeof letter.detail?.['notReplayable'], 'string', what)
+      assert(JSON.stringify(letter.event.payload).length < 100_000, what)
+    }
+  })
+
+  it('P1: a letter that nobody made storable is refused for good, and the store goes on', async world => {
+    for (const [what, payload] of Object.entries(unwritablePayloads())) {
+      const letter = world.make.letter()
+      const unwritable = { ...letter, event: { ...letter.event, payload } }
+      const error = await world.store.send(unwritable).then(
+        () => undefined,
+        (error: unknown) => error as LazaretError,
+      )
+      assert.equal(error?.code, 'LAZARET_LETTER_INVALID', what)
+      assert.equal(error?.retryable, false, what)
+      await world.send(letter)
+      assert.deepEqual(await world.store.get(letter.id), letter, what)
+    }
   })
 
   it('P1: sending the same letter again changes nothing', async world => {
@@ -56,6 +83,31 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
       [0],
     )
     assert.equal((await world.store.stats()).count, 1)
+  })
+
+  it('B14: a failure under another replay than its own leaves a letter replaying, and is kept', async world => {
+    const event = world.make.event()
+    const start = world.patience.now()
+    const told = (replay: number, replayId: string | undefined, at: number) =>
+      world.make.letter({
+        event,
+        replay,
+        replayId,
+        at,
+        attempts: [world.make.attempt(1, { startedAt: at, endedAt: at })],
+      })
+    const first = told(0, undefined, start)
+    await world.send(first)
+    await world.store.change(first.id, { to: 'replaying', at: start + 1, replayId: 'replay-1' })
+    await world.send(told(1, 'forged', start + 2_000), told(99, 'forged', start + 3_000))
+    const replaying = await world.store.get(first.id)
+    assert.deepEqual(
+      [replaying?.state, replaying?.replays, replaying?.cycle.number, replaying?.cycle.lastFailedAt],
+      ['replaying', 1, 0, start + 3_000],
+    )
+    await world.send(told(1, 'replay-1', start + 4_000))
+    const back = await world.store.get(first.id)
+    assert.deepEqual([back?.state, back?.replays, back?.cycle.number], ['dead', 1, 1])
   })
 
   it('B7: told late, twice and out of order, a letter is what merging makes of it', async world => {

@@ -63,6 +63,8 @@ export function replayTests(suite: StoreConformance): void {
     assert.deepEqual(await replays.items('one', { status: 'sent' }), sent)
     assert.deepEqual(await replays.items('one', { status: 'sent', after: 1 }), [sent[1]])
     assert.deepEqual(await replays.items('one', { limit: 1, after: 2 }), [sent[1]])
+    for (const beyond of [2 ** 31, Number.MAX_SAFE_INTEGER])
+      assert.deepEqual(await replays.items('one', { after: beyond }), [])
     const { waiting, sent: under, recovered } = await replays.counts('one')
     assert.deepEqual([waiting, under, recovered], [3, 2, 0])
   })
@@ -111,7 +113,7 @@ export function replayTests(suite: StoreConformance): void {
 
   itDurable('B11: a replay and all its items survive a restart', async world => {
     await world.store.replays.create(replayOf('one'), itemsOf(20))
-    const sent = { ...itemsOf(8)[7]!, status: 'sent', sentAt: 5 } as const
+    const sent = { ...itemsOf(8)[7]!, status: 'sent', sentAt: 5, handedOn: 'durable' } as const
     await world.store.replays.record('one', [sent])
     const { replays } = await world.restart()
     assert.deepEqual(await replays.get('one'), replayOf('one'))

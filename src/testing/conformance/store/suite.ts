@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { Retention } from '../../../core/dead-letter/retention.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Factory } from '../../factories.ts'
 import { freshFactory, Patience, type TestFunction, type Timing, testUnless } from '../harness.ts'
@@ -15,11 +16,22 @@ export interface StoreFixture extends Timing {
 
 export interface StoreConformance {
   readonly test: TestFunction
-  readonly setup: () => Promise<StoreFixture>
+  /** With `retention`, a store that keeps letters so long, if it has a retention of its own: one for each kind of time. */
+  readonly setup: (options: StoreSetup) => Promise<StoreFixture>
   readonly declares: {
     /** What is in it survives the end of the process; the fixture has `reopen`. */
     readonly durable: boolean
   }
+}
+
+export interface StoreSetup {
+  readonly retention?: RetentionOfTest | undefined
+}
+
+/** Real time is short for a test, driven time is not. */
+export interface RetentionOfTest {
+  readonly driven: Retention
+  readonly real: Retention
 }
 
 /** One test's view of a store. */
@@ -35,6 +47,11 @@ export class StoreWorld {
     this.store = fixture.store
     this.patience = new Patience(fixture)
     this.make = freshFactory(this.patience)
+  }
+
+  /** Of the two, the one for the time that this world has. */
+  retention({ driven, real }: RetentionOfTest): Retention {
+    return this.fixture.clock === undefined ? real : driven
   }
 
   letterAt(at: number, error: Error, channel = 'orders'): DeadLetter {
@@ -69,11 +86,15 @@ export class StoreWorld {
 
 export type InStoreWorld = (name: string, run: (world: StoreWorld) => Promise<void>) => void
 
-export function inStoreWorld({ test, setup }: StoreConformance, skipBecause?: string): InStoreWorld {
+export function inStoreWorld(
+  { test, setup }: StoreConformance,
+  skipBecause?: string,
+  retention?: RetentionOfTest,
+): InStoreWorld {
   const define = testUnless(test, skipBecause)
   return (name, run) =>
     define(name, async () => {
-      const world = new StoreWorld(await setup())
+      const world = new StoreWorld(await setup({ retention }))
       try {
         await run(world)
       } finally {

@@ -1,0 +1,34 @@
+import { groupingForDisplay } from '../core/dead-letter/event-masks.ts'
+import { MASK } from '../core/dead-letter/mask-text.ts'
+import type { Masks } from '../core/dead-letter/masks.ts'
+import type { DeadLetterStore } from '../ports/dead-letters.ts'
+import type { Group } from '../ports/groups.ts'
+
+/** What of a group is made of an error's text. */
+export type GroupTexts = Pick<Group, 'title' | 'basis'>
+
+/**
+ * The texts of a group as they may be shown. They quote an error, and which of its words are masked only a letter
+ * tells: so they are made anew of the newest letter of the group. Without any letter nothing of them is shown.
+ */
+export async function maskGroupTexts(
+  letters: Pick<DeadLetterStore, 'list'>,
+  { id, title, basis, rule }: Pick<Group, 'id' | 'title' | 'basis' | 'rule'>,
+  masks: Masks,
+): Promise<GroupTexts> {
+  // A reason and a handler are no text of an error.
+  if (masks.hidesNothing === true || rule === 'reason')
+    return { title: masks.maskText(title), basis: masks.maskText(basis) }
+  const [newest] = (await letters.list({ group: id, limit: 1 })).letters
+  if (newest === undefined) return { title: MASK, basis: MASK }
+  const shown = groupingForDisplay(newest, masks)
+  return { title: shown.title, basis: shown.basis }
+}
+
+export async function maskGroup(
+  letters: Pick<DeadLetterStore, 'list'>,
+  group: Group,
+  masks: Masks,
+): Promise<Group> {
+  return { ...group, ...(await maskGroupTexts(letters, group, masks)) }
+}

@@ -1,0 +1,51 @@
+import { isPastRetention, type Retention } from '../core/dead-letter/retention.ts'
+import type { LetterState } from '../core/dead-letter/state.ts'
+import { audited } from '../ports/audited.ts'
+import type { LetterCounts } from '../ports/dead-letters.ts'
+import { expiryEntry, sumOf } from '../ports/expiry.ts'
+import type { Observer } from '../ports/observer.ts'
+import type { Store } from '../ports/store.ts'
+import { countStates, deleteFrozen, freeze } from './freeze.ts'
+
+/**
+ * Deletes the letters that are past their retention, and answers how many of which state went. One entry in the audit tells
+ * of a run that deletes anything. A store that keeps a retention of its own is left to apply it.
+ */
+export async function applyRetention(
+  store: Store,
+  retention: Retention,
+  at: number,
+  around: { readonly signal?: AbortSignal | undefined; readonly observer?: Observer | undefined } = {},
+): Promise<LetterCounts> {
+  const expired =
+    store.deadLetters.expire === undefined
+      ? await expireFrozen(store, retention, at, around.signal)
+      : await store.deadLetters.expire(at)
+  const count = sumOf(expired)
+  if (count > 0) around.observer?.lettersExpired?.({ store: store.url, count, byState: expired })
+  return expired
+}
+
+async function expireFrozen(
+  store: Store,
+  retention: Retention,
+  at: number,
+  signal: AbortSignal | undefined,
+): Promise<LetterCounts> {
+  const frozen = await freeze(store, {}, letter => isPastRetention(letter, retention, at), signal)
+  if (frozen.letters.size === 0) return {}
+  const gone = new Map<LetterState, number>()
+  const entry = expiryEntry(at, Object.fromEntries(countStates(frozen)))
+  const told = () => ({ deleted: sumOf(Object.fromEntries(gone)) })
+  const expire = async (): Promise<LetterCounts> => {
+    await deleteFrozen(store, frozen, {
+      signal,
+      onDeleted: state => gone.set(state, (gone.get(state) ?? 0) + 1),
+    })
+    return Object.fromEntries(gone)
+  }
+  return await audited(store.audit, entry, expire, {
+    progress: told,
+    shortfall: counts => (sumOf(counts) === frozen.letters.size ? undefined : told()),
+  })
+}

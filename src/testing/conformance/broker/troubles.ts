@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import type { Delivery, Settlement, Subscription, SubscriptionNews } from '../../../ports/broker.ts'
+import { type BrokerConformance, type BrokerTrouble, inWorld } from './suite.ts'
+import { idOf, type World } from './world.ts'
+
+const HANDLER = 'bill'
+const BEFORE = 20
+const AFTER = 30
+/** Of each four events one is retried once and one dies; the others are done. */
+const KINDS = 4
+
+/** What is deleted, filled or forbidden on the server while events flow is noticed, told and repaired. */
+export function troubleTests(suite: BrokerConformance): void {
+  const { troubles = [] } = suite
+  const it = inWorld(suite, troubles.length === 0 ? 'the suite names no troubles' : undefined)
+  for (const trouble of troubles)
+    it(`B7: ${trouble.name} while events flow: ${sentence(trouble)}`, async world => {
+      const flow = await Flow.start(world, suite)
+      const early = await flow.publish(BEFORE)
+      await flow.handled(trouble.losesEvents ? early.slice(0, BEFORE / 2) : early)
+      await flow.during(trouble.cause({ channel: world.channel, handler: HANDLER }))
+      if (trouble.tells !== undefined || trouble.refusesPublishing) await flow.untilNoticed(trouble)
+      await flow.during(trouble.undo?.({ channel: world.channel, handler: HANDLER }) ?? Promise.resolve())
+      await flow.untilPublished()
+      const late = await flow.publish(AFTER)
+      await flow.handled(late)
+      if (!trouble.losesEvents) await flow.handled(flow.accepted)
+      await world.patience.eventually(
+        () => flow.stalled.size === 0,
+        'the subscriber hears that it works again',
+      )
+      await flow.stop()
+    })
+}
+
+function sentence({ expect, tells, refusesPublishing }: BrokerTrouble): string {
+  const told = tells === undefined ? '' : `the subscriber is told of its ${tells}, and `
+  const refused = refusesPublishing ? 'publishing is refused with a remedy, and ' : ''
+  return `${told}${refused}${expect === 'heals' ? 'it heals by itself' : 'it goes on when that is undone'}`
+}
+
+/** Events that are published, and a subscriber that settles them in every way. */
+class Flow {
+  readonly #world: World
+  readonly #keepsLetters: boolean
+  /** Of those that the broker took. */
+  readonly accepted: LazaretEvent[] = []
+  readonly stalled = new Map<string, Error>()
+  readonly #told = new Set<string>()
+  readonly #ended = new Set<string>()
+  readonly #retried = new Set<string>()
+  #subscription: Subscription | undefined
+
+  private constructor(world: World, { declares }: BrokerConformance) {
+    this.#world = world
+    this.#keepsLetters = declares.deadLetters
+  }
+
+  static async start(world: World, suite: BrokerConformance): Promise<Flow> {
+    const flow = new Flow(world, suite)
+    const options = { channel: world.channel, handler: HANDLER, prefetch: 10, ordering: 'none' } as const
+    flow.#subscription = await world.broker.subscribe(
+      options,
+      delivery => void flow.#settle(delivery),
+      news => flow.#hear(news),
+    )
+    return flow
+  }
+
+  async publish(count: number): Promise<LazaretEvent[]> {
+    const events = this.#world.events(count)
+    for (const event of events) {
+      await this.#world.broker.publish([event])
+      this.accepted.push(event)
+    }
+    return events
+  }
+
+  async handled(events: readonly LazaretEvent[]): Promise<void> {
+    const left = () => events.filter(({ id }) => !this.#ended.has(id)).length
+    await this.#world.patience.eventually(
+      () => left() === 0,
+      `of ${events.length} events each is handled or a letter`,
+    )
+  }
+
+  /** Events go on being published while something is done to the server; some are refused. */
+  async during(work: Promise<void>): Promise<void> {
+    let isOver = false
+    const ended = work.finally(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      await this.#tryToPublish()
+      await this.#world.patience.quiet()
+    }
+    await ended
+  }
+
+  async untilNoticed({ tells, refusesPublishing }: BrokerTrouble): Promise<void> {
+    let refusal: (Error & { readonly code?: unknown }) | undefined
+    await this.#world.patience.eventually(async () => {
+      refusal = (await this.#tryToPublish()) ?? refusal
+      return (tells === undefined || this.#told.has(tells)) && (!refusesPublishing || refusal !== undefined)
+    }, 'it is noticed')
+    if (!refusesPublishing) return
+    assert.match(String(refusal?.code), /^LAZARET_/, 'the refusal has a code')
+    assert.match(refusal?.message ?? '', /; /, 'the refusal names its subject and a remedy')
+  }
+
+  async untilPublished(): Promise<void> {
+    await this.#world.patience.eventually(
+      async () => (await this.#tryToPublish()) === undefined,
+      'publishing works again',
+    )
+  }
+
+  async stop(): Promise<void> {
+    await this.#subscription?.close()
+  }
+
+  async #tryToPublish(): Promise<Error | undefined> {
+    try {
+      await this.publish(1)
+      return undefined
+    } catch (error) {
+      return error as Error
+    }
+  }
+
+  async #settle(delivery: Delivery): Promise<void> {
+    const id = idOf(delivery)
+    const settlement = this.#settlementOf(delivery, id)
+    try {
+      await this.#subscription!.begin(delivery, [])
+      await this.#subscription!.settle(delivery, settlement)
+      if (settlement.outcome === 'retry') this.#retried.add(id)
+      else this.#ended.add(id)
+    } catch {
+      // The broker hands it over again.
+    }
+  }
+
+  #settlementOf(delivery: Delivery, id: string): Settlement {
+    const kind = Number.parseInt(id.slice(-1), 16) % KINDS
+    if (kind === 0 && !this.#retried.has(id)) return { outcome: 'retry', notBefore: 0, ended: [] }
+    if (kind === 1 && this.#keepsLetters)
+      return { outcome: 'dead', letter: this.#world.letterOf(delivery), saved: false }
+    return { outcome: 'done' }
+  }
+
+  #hear(news: SubscriptionNews): void {
+    if (news.state === 'recovered') this.stalled.delete(news.place)
+    else {
+      this.stalled.set(news.place, news.error)
+      this.#told.add(news.place)
+    }
+  }
+}
