@@ -9,7 +9,7 @@ import type {
   Subscription,
 } from '../src/ports/broker.ts'
 import { DeliveryLostError } from '../src/ports/broker-errors.ts'
-import { type EventName, nameOf, replayOf } from './names.ts'
+import { type EventName, nameOf, replayIdOf, replayOf } from './names.ts'
 import { FateError, type Process } from './process.ts'
 
 /** A process's connection to the broker of the world. */
@@ -43,9 +43,11 @@ export class Connection implements Broker {
   }
 
   async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
-    await this.#process.cross('broker', 'letGo', () =>
-      this.#process.scene.broker.letGo(channel, eventId, handler),
-    )
+    const { broker, journal } = this.#process.scene
+    await this.#process.cross('broker', 'letGo', () => {
+      journal.note({ what: 'letGo', event: eventId, channel, handler })
+      return broker.letGo(channel, eventId, handler)
+    })
   }
 
   async close(): Promise<void> {
@@ -193,9 +195,10 @@ export class Line implements Subscription {
     if (!this.#process.isAlive || inner !== this.#inner) return
     const { journal } = this.#process.scene
     this.#numbers.set(delivery, this.#process.scene.nextNumber())
-    const { started, ended } = delivery
-    journal.note({ what: 'handedOver', ...this.#about(delivery), started, ended })
-    this.#deliver(delivery)
+    const { started, ended, content } = delivery
+    const replayId = replayIdOf(content)
+    journal.note({ what: 'handedOver', ...this.#about(delivery), started, ended, replayId })
+    this.#process.guard(() => this.#deliver(delivery))
   }
 
   #about(delivery: Delivery) {

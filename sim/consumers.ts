@@ -3,6 +3,7 @@ import { DeliveryLostError } from '../src/ports/broker-errors.ts'
 import type { Observer } from '../src/ports/observer.ts'
 import type { StandardSchema } from '../src/ports/schema.ts'
 import { type Consumer, createConsumer } from '../src/runtime/consumer/consumer.ts'
+import { BrokenFunctions } from './broken-functions.ts'
 import type { Connection } from './connection.ts'
 import { handlerOf } from './handler.ts'
 import { FateError, type Process } from './process.ts'
@@ -24,22 +25,31 @@ export function createConsumers(
   const { plan } = process.scene
   const ledger = new LedgerClient(process)
   return plans.map(handler => {
-    const { name, hasSchema, hasFilter, breaker, ...policies } = handler
+    const { name, hasSchema, hasFilter, breaker, retry, ...policies } = handler
+    const functions = new BrokenFunctions(process, name)
+    const { classify, notifier } = functions
+    const schema = functions.schema(hasSchema === 'no' ? undefined : schemaOf(hasSchema))
+    const filter = functions.filter(
+      hasFilter
+        ? { saveIf: ({ event, retryCount }) => keeps(process, name, event.id, retryCount) }
+        : undefined,
+    )
     return createConsumer({
       ...policies,
+      retry: { ...retry, backoff: functions.backoff(retry.backoff) },
       ...(plan.letters === 'broker' ? {} : letters),
       name,
       broker,
       clock: process,
-      random,
+      random: functions.random(random),
       host: process.name,
       breaker: breaker === 'off' ? 'off' : new WatchedBreaker(process, name, breaker),
-      handle: handlerOf(process, handler),
-      observer: observerOf(process, name),
-      ...(hasSchema === 'no' ? {} : { schema: schemaOf(hasSchema) }),
-      ...(hasFilter
-        ? { filter: { saveIf: ({ event, retryCount }) => keeps(process, name, event.id, retryCount) } }
-        : {}),
+      handle: handlerOf(process, handler, functions),
+      observer: functions.observer(observerOf(process, name)),
+      classify,
+      ...(schema === undefined ? {} : { schema }),
+      ...(filter === undefined ? {} : { filter }),
+      ...(notifier === undefined ? {} : { notifier }),
       ...(plan.hasLedger ? { ledger } : {}),
     })
   })

@@ -21,7 +21,7 @@ export function drawHandlers(chance: Chance): readonly HandlerPlan[] {
   return handlers
 }
 
-function drawHandler(chance: Chance, channel: string, name: string): HandlerPlan {
+export function drawHandler(chance: Chance, channel: string, name: string): HandlerPlan {
   const concurrency = chance.pick([1, 1, 2, 3, 5, 10])
   const poison = {
     repeats: chance.int(2, 4),
@@ -102,6 +102,7 @@ export function drawEvents(chance: Chance, handlers: readonly HandlerPlan[], sto
       publishMs: chance.int(0, spanMs),
       lifeMs: nature === 'stale' ? chance.pick([1, 500, 5_000]) : undefined,
       unworthy: chance.maybe(0.3),
+      isPlanned: true,
     })
   }
   return events.sort((a, b) => a.publishMs - b.publishMs)

@@ -1,6 +1,7 @@
 import type { LazaretEvent } from '../src/core/event/event.ts'
 import { PermanentError, TransientError } from '../src/core/failure/signals.ts'
 import type { RejectedItem, Sink, WriteResult } from '../src/ports/sink.ts'
+import { BrokenFunctions } from './broken-functions.ts'
 import type { Process } from './process.ts'
 import type { SinkPlan } from './world.ts'
 
@@ -9,12 +10,14 @@ export class FarSink implements Sink {
   readonly probe?: () => Promise<void>
   readonly #process: Process
   readonly #plan: SinkPlan
+  readonly #functions: BrokenFunctions
   readonly #buffered: () => number
   #inFlight = 0
 
   constructor(process: Process, plan: SinkPlan, buffered: () => number) {
     this.#process = process
     this.#plan = plan
+    this.#functions = new BrokenFunctions(process, plan.name)
     this.#buffered = buffered
     if (plan.hasProbe) this.probe = async () => process.cross('sink', 'probe', () => {})
   }
@@ -46,16 +49,25 @@ export class FarSink implements Sink {
     try {
       await this.#process.breathe(scene.faults.workMs())
       const rejected = this.#rejected(batch)
+      const isGarbled = rejected.length > 0 && this.#functions.breaks('sink-answer')
       const taken = events.filter((_, index) => !rejected.some(item => item.index === index))
       await this.#process.cross('sink', 'write', () => {
         scene.journal.note({ what: 'written', ...about, events: taken })
       })
+      if (isGarbled) return this.#garbled(events, rejected)
       if (this.#process.isAlive && !signal.aborted)
         scene.journal.note({ what: 'acknowledged', ...about, events: taken })
       return { rejected }
     } finally {
       end()
     }
+  }
+
+  /** An answer that says which items were rejected, in a shape that no contract knows. */
+  #garbled(events: readonly string[], rejected: readonly RejectedItem[]): WriteResult {
+    const items = rejected.map(({ index, error }) => ({ id: events[index], error }))
+    const outside = rejected.map(({ error }) => ({ index: events.length, error }))
+    return { rejected: this.#process.scene.extraChance.pick<unknown>([items, outside, null]) } as WriteResult
   }
 
   async close(): Promise<void> {}

@@ -56,6 +56,11 @@ export type Misdeed =
   | 'slow'
   | 'crash'
   | 'crash-after'
+  /** It ignores its signal and ends after its deadline. Only in worlds with extras. */
+  | 'late-success'
+  | 'late-failure'
+  /** It throws a value that cannot be looked at. Only in worlds with extras. */
+  | 'hostile'
 
 export interface Weather {
   readonly rates: { readonly [P in Port]: { readonly [K in FaultKind]?: number } }

@@ -1,7 +1,9 @@
 import type { LazaretEvent } from '../src/core/event/event.ts'
 import { PermanentError, RetryAfterError, TransientError } from '../src/core/failure/signals.ts'
 import type { HandlerContext } from '../src/runtime/consumer/handler-context.ts'
+import { type BrokenFunctions, hostileValue } from './broken-functions.ts'
 import type { Misdeed } from './faults.ts'
+import { followUpOf } from './follow-ups.ts'
 import type { Note } from './journal.ts'
 import { never, type Process } from './process.ts'
 import type { HandlerPlan, Nature } from './world.ts'
@@ -20,7 +22,7 @@ export const PERMANENT_KINDS: readonly string[] = ['permanent', 'schema']
 type Handle = (event: LazaretEvent, context: HandlerContext) => unknown
 
 /** The handler of one consumer of one incarnation: it works, fails, hangs or kills, and writes down what it did. */
-export function handlerOf(process: Process, plan: HandlerPlan): Handle {
+export function handlerOf(process: Process, plan: HandlerPlan, functions: BrokenFunctions): Handle {
   let running = 0
   return (event, context) => {
     if (!process.isAlive) return never()
@@ -52,7 +54,9 @@ export function handlerOf(process: Process, plan: HandlerPlan): Handle {
       process,
       signal: context.signal,
       timeoutMs: plan.timeoutMs,
+      lateMs: process.scene.plan.extras.lateShare === 0 ? 0 : lateMs(process, plan),
       effect: () => note({ what: 'effect', ...about, key: event.idempotencyKey }),
+      followUp: followUpOf(process, event, about.run),
       returned: () => {
         stop()
         note({ what: 'returned', ...about })
@@ -67,10 +71,11 @@ export function handlerOf(process: Process, plan: HandlerPlan): Handle {
         process.crash()
       },
     }
-    const nature = process.scene.plan.events.get(event.id)?.nature ?? 'fine'
-    const misdeed = BY_NATURE[nature] ?? faults.misdeed()
+    const eventPlan = process.scene.plan.events.get(event.id)
+    const nature = eventPlan?.fates?.[handler] ?? eventPlan?.nature ?? 'fine'
+    const misdeed = BY_NATURE[nature] ?? faults.misdeed() ?? functions.misdeed()
     const workMs = faults.workMs()
-    if (workMs === 0 && misdeed === undefined) {
+    if (workMs === 0 && misdeed === undefined && run.followUp === undefined) {
       // Not every handler is async.
       run.effect()
       run.returned()
@@ -84,7 +89,9 @@ interface Run {
   readonly process: Process
   readonly signal: AbortSignal
   readonly timeoutMs: number
+  readonly lateMs: number
   effect(): void
+  readonly followUp: (() => void | Promise<void>) | undefined
   returned(): void
   fail(kind: Misdeed): never
   kill(): void
@@ -96,6 +103,11 @@ async function work(run: Run, misdeed: Misdeed | undefined, workMs: number): Pro
   switch (misdeed) {
     case undefined:
       run.effect()
+      try {
+        await run.followUp?.()
+      } catch {
+        return run.fail('transient')
+      }
       return run.returned()
     case 'hang':
       await aborted(signal)
@@ -104,6 +116,13 @@ async function work(run: Run, misdeed: Misdeed | undefined, workMs: number): Pro
       await process.breathe(2 * timeoutMs + 100)
       run.effect()
       return run.returned()
+    case 'late-success':
+      await process.breathe(run.lateMs)
+      run.effect()
+      return run.returned()
+    case 'late-failure':
+      await process.breathe(run.lateMs)
+      return run.fail('late-failure')
     case 'slow':
       run.effect()
       await process.breathe(timeoutMs + 200)
@@ -118,6 +137,11 @@ async function work(run: Run, misdeed: Misdeed | undefined, workMs: number): Pro
     default:
       return run.fail(misdeed)
   }
+}
+
+/** From just after its deadline to long after its lease. */
+function lateMs({ scene }: Process, { timeoutMs }: HandlerPlan): number {
+  return timeoutMs + scene.extraChance.pick([1, timeoutMs, 4 * timeoutMs, 15_000])
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -142,6 +166,8 @@ function errorOf(kind: Misdeed, run: number, delayMs: number): unknown {
       return Object.assign(new Error(message), { issues: [{ message }] })
     case 'odd':
       return undefined
+    case 'hostile':
+      return hostileValue()
     default:
       return new TypeError(message)
   }

@@ -1,7 +1,10 @@
 import type { BreakerMode } from '../src/core/breaker/state.ts'
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
+import type { LetterState } from '../src/core/dead-letter/state.ts'
 import type { Settlement } from '../src/ports/broker.ts'
+import type { UserFunction } from './extras.ts'
 import type { FaultKind, Port } from './faults.ts'
+import { nameOf } from './names.ts'
 
 /**
  * What really happened in a world, told by the world and not by the code under test: by the servers, by the membranes
@@ -19,8 +22,17 @@ export type Note =
       readonly channel: string
       readonly replay: number
       readonly to?: string
+      /** The event whose handler published it. */
+      readonly follows?: string
+      /** A stranger published it, with headers that only a replay should set. */
+      readonly isForged?: boolean
     }
-  | (OfDelivery & { readonly what: 'handedOver'; readonly started: number; readonly ended: number })
+  | (OfDelivery & {
+      readonly what: 'handedOver'
+      readonly started: number
+      readonly ended: number
+      readonly replayId: string | undefined
+    })
   /** `askedAt`: when the consumer made up its mind to attempt it. */
   | (OfDelivery & { readonly what: 'begun'; readonly askedAt: number })
   | (OfDelivery & { readonly what: 'settling'; readonly outcome: Settlement['outcome'] })
@@ -81,7 +93,33 @@ export type Note =
       readonly where: 'store' | 'spill'
       readonly letter: DeadLetter
     }
-  | { readonly what: 'letGo'; readonly event: string; readonly channel: string }
+  /** `replayId`: the one the letter had before. */
+  | {
+      readonly what: 'changed'
+      readonly by: string
+      readonly event: string
+      readonly handler: string
+      readonly from: LetterState
+      readonly to: LetterState
+      readonly replayId: string | undefined
+    }
+  /** The cleanup deleted a letter. */
+  | {
+      readonly what: 'deleted'
+      readonly letter: string
+      readonly event: string
+      readonly handler: string
+      readonly state: LetterState
+    }
+  /** A function that the user handed in broke. */
+  | (OfConsumer & { readonly what: 'broke'; readonly function: UserFunction })
+  /** By the operator for every handler, or by a consumer for its own. */
+  | {
+      readonly what: 'letGo'
+      readonly event: string
+      readonly channel: string
+      readonly handler?: string | undefined
+    }
   | { readonly what: 'machineStarted' | 'machineCrashed' | 'machineClosing'; readonly machine: string }
   | ({ readonly what: 'machineClosed'; readonly machine: string } & Leftovers)
   | {
@@ -157,4 +195,11 @@ export class Journal {
     if (only !== undefined && others.length === 0) return (this.#byName.get(only) ?? []) as FactOf<W>[]
     return this.facts.filter((fact): fact is FactOf<W> => names.includes(fact.what))
   }
+}
+
+/** That a letter came into another state, and by whom. */
+export function noteChange(journal: Journal, by: string, before: DeadLetter, after: DeadLetter): void {
+  if (before.state === after.state) return
+  const { event, handler, state: from, replayId } = before
+  journal.note({ what: 'changed', by, event: nameOf(event), handler, from, to: after.state, replayId })
 }

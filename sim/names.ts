@@ -12,6 +12,16 @@ export function nameOf(content: LazaretEvent | Undecodable): EventName {
   return content.payload instanceof Uint8Array ? Buffer.from(content.payload).toString() : content.id
 }
 
+/** The rule, said once more: an event is a replay only if its headers name its own id. */
 export function replayOf(content: LazaretEvent | Undecodable): number {
-  return 'raw' in content ? 0 : Number(content.headers[REPLAY_HEADERS.replayAttempt] ?? 0)
+  return Number(ownHeader(content, REPLAY_HEADERS.replayAttempt) ?? 0)
+}
+
+export function replayIdOf(content: LazaretEvent | Undecodable): string | undefined {
+  return ownHeader(content, REPLAY_HEADERS.replayId)
+}
+
+function ownHeader(content: LazaretEvent | Undecodable, name: string): string | undefined {
+  if ('raw' in content || content.headers[REPLAY_HEADERS.originalId] !== content.id) return undefined
+  return content.headers[name]
 }

@@ -1,6 +1,8 @@
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
-import { REPLAY_HEADERS } from '../src/core/event/replay-headers.ts'
+import type { Replay } from '../src/ports/replays.ts'
+import { replayEvent } from '../src/replay/resend.ts'
 import { Chance } from './chance.ts'
+import { noteChange } from './journal.ts'
 import type { Machine } from './machine.ts'
 import type { Scene } from './scene.ts'
 
@@ -10,6 +12,7 @@ export class Operator {
   readonly discarded: DeadLetter[] = []
   readonly #scene: Scene
   readonly #chance: Chance
+  #replays = 0
 
   constructor(scene: Scene) {
     this.#scene = scene
@@ -26,18 +29,19 @@ export class Operator {
       const isFit = state === 'dead' || (state === 'quarantined' && this.#chance.maybe(0.3))
       const isOurs = plan.events.has(letter.event.id)
       if (!isFit || !isOurs || this.#chance.maybe(0.3)) continue
-      const replaying = await store.change(letter.id, { from: state, to: 'replaying', at: clock.now() })
+      const replayId = `r${++this.#replays}`
+      const replaying = await store.change(letter.id, {
+        from: state,
+        to: 'replaying',
+        at: clock.now(),
+        replayId,
+      })
       if (replaying === undefined) continue
       const { event, replays } = replaying
+      noteChange(journal, 'operator', letter, replaying)
       journal.note({ what: 'published', event: event.id, channel, replay: replays, to: handler })
-      const headers = {
-        ...event.headers,
-        [REPLAY_HEADERS.replayed]: 'true',
-        [REPLAY_HEADERS.replayId]: `r${replays}`,
-        [REPLAY_HEADERS.replayAttempt]: String(replays),
-        [REPLAY_HEADERS.handler]: handler,
-      }
-      await broker.publish([{ ...event, headers }])
+      // Of a replay no more is looked at than how it sends.
+      await broker.publish([replayEvent(replaying, { id: replayId } as Replay, replays)])
     }
   }
 
@@ -46,11 +50,13 @@ export class Operator {
     const { plan, store, clock, journal } = this.#scene
     if (plan.letters !== 'store') return
     const { letters } = await store.list({ channel: 'events', state: 'dead' })
-    for (const { id, event } of letters) {
+    for (const dead of letters) {
+      const { id, event } = dead
       const machine = machineOf(event.id)
       if (machine?.isUp !== true || this.#chance.maybe(0.5)) continue
       const letter = await store.change(id, { from: 'dead', to: 'replaying', at: clock.now() })
       if (letter === undefined) continue
+      noteChange(journal, 'operator', dead, letter)
       journal.note({ what: 'resent', event: event.id, sink: letter.handler })
       void machine.resend(letter)
     }
@@ -64,8 +70,10 @@ export class Operator {
     )
     const dead = new Map<string, string>()
     for (const fact of journal.of('settled', 'letGo')) {
-      if (fact.what === 'letGo') dead.delete(fact.event)
-      else if (fact.outcome === 'dead' && ordered.has(fact.handler)) {
+      if (fact.what === 'letGo') {
+        // What a consumer let go of may be dead for another handler.
+        if (fact.handler === undefined) dead.delete(fact.event)
+      } else if (fact.outcome === 'dead' && ordered.has(fact.handler)) {
         const event = plan.events.get(fact.event)
         if (event !== undefined && event.nature !== 'garbled') dead.set(fact.event, event.channel)
       }

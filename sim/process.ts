@@ -49,7 +49,7 @@ export class Process implements Clock {
     }
     const cancel = this.#later(delayMs + lateMs, () => {
       close()
-      task()
+      this.guard(() => task())
     })
     return () => {
       close()
@@ -63,6 +63,17 @@ export class Process implements Clock {
       if (ms === 0 && this.isAlive) resolve()
       else if (Number.isFinite(ms)) this.#later(ms, resolve)
     })
+  }
+
+  /** The code under test is called from outside. What it throws there nobody catches: it would take the process down. */
+  guard(call: () => void): void {
+    try {
+      call()
+    } catch (error) {
+      const told = `nobody caught: ${String(error)}`
+      this.scene.journal.note({ what: 'mistake', consumer: this.name, handler: '', error: told })
+      this.crash()
+    }
   }
 
   /** A call to the outside. Where fate lets it pass at once it is as synchronous as the effect itself. */

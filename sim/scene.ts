@@ -1,13 +1,16 @@
 import type { MemoryBroker } from '../src/adapters/memory/broker.ts'
 import type { MemoryDeadLetters } from '../src/adapters/memory/dead-letters.ts'
 import type { MemoryLedger } from '../src/adapters/memory/ledger.ts'
+import type { LazaretEvent } from '../src/core/event/event.ts'
+import type { Chance } from './chance.ts'
 import type { WorldClock } from './clock.ts'
 import type { Faults } from './faults.ts'
 import type { Journal } from './journal.ts'
-import type { Plan } from './world.ts'
+import type { Nature, Plan } from './world.ts'
 
 /** What all processes of a world have in common: its time, its servers, its faults, and the journal of it all. */
 export interface Scene {
+  /** Its events grow: `addEvent`. */
   readonly plan: Plan
   readonly clock: WorldClock
   readonly journal: Journal
@@ -15,6 +18,10 @@ export interface Scene {
   readonly broker: MemoryBroker
   readonly store: MemoryDeadLetters
   readonly ledger: MemoryLedger
+  /** For what only some worlds have; see `Extras`. */
+  readonly extraChance: Chance
+  /** An event that somebody other than the producer sends for the first time. */
+  addEvent(event: LazaretEvent, nature: Nature): void
   /** Numbers for handings-over and runs. */
   nextNumber(): number
 }

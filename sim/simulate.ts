@@ -1,9 +1,11 @@
 import { memoryBroker } from '../src/adapters/memory/broker.ts'
 import { memoryDeadLetters } from '../src/adapters/memory/dead-letters.ts'
 import { memoryLedger } from '../src/adapters/memory/ledger.ts'
+import type { LazaretEvent } from '../src/core/event/event.ts'
 import { Chance } from './chance.ts'
 import { checkAll } from './checkers/all.ts'
 import type { Ended, Violation } from './checkers/checker.ts'
+import { startCleanup } from './cleanup.ts'
 import { WorldClock } from './clock.ts'
 import type { Deed } from './draw-faults.ts'
 import { Faults } from './faults.ts'
@@ -12,7 +14,8 @@ import { Machine } from './machine.ts'
 import { Operator } from './operator.ts'
 import { Producer } from './producer.ts'
 import type { Scene } from './scene.ts'
-import { drawPlan } from './world.ts'
+import { Stranger } from './stranger.ts'
+import { drawPlan, type EventPlan, type Nature } from './world.ts'
 
 /**
  * A world that has not come to rest by then never will; its clock may have been set back meanwhile. The slowest that is
@@ -47,7 +50,10 @@ export async function simulate(seed: number): Promise<Outcome> {
 }
 
 async function run(seed: number): Promise<Outcome> {
-  const plan = drawPlan(seed)
+  const drawn = drawPlan(seed)
+  const events = new Map(drawn.events)
+  const plan = { ...drawn, events }
+  const added = new Map<string, LazaretEvent>()
   const clock = new WorldClock()
   const elapsed = () => clock.elapsedMs
   let numbers = 0
@@ -59,9 +65,14 @@ async function run(seed: number): Promise<Outcome> {
     broker: memoryBroker({ clock }),
     store: memoryDeadLetters(),
     ledger: memoryLedger({ clock, random: new Chance(seed, 7).random }),
+    extraChance: new Chance(seed, 10),
+    addEvent: (event, nature) => {
+      added.set(event.id, event)
+      events.set(event.id, addedPlan(event, nature, elapsed()))
+    },
     nextNumber: () => ++numbers,
   }
-  const world = new World(scene)
+  const world = new World(scene, added)
   await world.open()
   await clock.advance(plan.stormMs)
   world.calmDown()
@@ -77,18 +88,40 @@ async function run(seed: number): Promise<Outcome> {
   }
 }
 
+function addedPlan(
+  { id, channel, key, idempotencyKey }: LazaretEvent,
+  nature: Nature,
+  publishMs: number,
+): EventPlan {
+  return {
+    name: id,
+    channel,
+    nature,
+    key,
+    idempotencyKey,
+    publishMs,
+    lifeMs: undefined,
+    unworthy: false,
+    isPlanned: false,
+  }
+}
+
 class World {
   readonly #scene: Scene
+  readonly #added: ReadonlyMap<string, LazaretEvent>
   readonly #machines: readonly Machine[]
   readonly #producer: Producer
   readonly #operator: Operator
   #hasResent = false
+  #endCleanup: () => Promise<void> = async () => {}
 
-  constructor(scene: Scene) {
+  constructor(scene: Scene, added: ReadonlyMap<string, LazaretEvent>) {
     this.#scene = scene
+    this.#added = added
     this.#machines = scene.plan.machines.map(machine => new Machine(machine, scene))
     this.#producer = new Producer(scene)
     this.#operator = new Operator(scene)
+    new Stranger(scene)
   }
 
   async open(): Promise<void> {
@@ -98,9 +131,11 @@ class World {
       const subscription = await broker.subscribe({ channel, handler, prefetch: 1, ordering }, () => {})
       await subscription.close()
     }
+    this.#endCleanup = startCleanup(this.#scene)
     for (const machine of this.#machines) clock.schedule(faults.delayMs(50), () => machine.boot())
     for (const track of plan.tracks.values())
       clock.schedule(track.atMs, () => this.#machine(track.machine).track(track))
+    for (const atMs of plan.extras.replaysAtMs) clock.schedule(atMs, () => void this.#operator.replay())
     for (const deed of plan.deeds) clock.schedule(deed.atMs, () => this.#do(deed))
   }
 
@@ -138,6 +173,7 @@ class World {
     const closing = Promise.all(this.#machines.map(machine => machine.close({ thenBoot: false })))
     await clock.advance(120_000)
     await Promise.race([closing, Promise.resolve()])
+    void this.#endCleanup()
     const depths = Object.fromEntries(
       plan.handlers.map(({ channel, name }) => [name, broker.depth(channel, name)]),
     )
@@ -148,7 +184,7 @@ class World {
     return {
       plan,
       journal,
-      sent: this.#producer.sent,
+      sent: new Map([...this.#producer.sent, ...this.#added]),
       letters: [...letters, ...kept],
       spilled: await this.#spilled(),
       journals: Object.fromEntries(this.#machines.map(({ name, disk }) => [name, disk.journal.size])),

@@ -13,6 +13,7 @@ import type {
   TimelineSpan,
 } from '../src/ports/dead-letters.ts'
 import type { Claim, Ledger } from '../src/ports/ledger.ts'
+import { noteChange } from './journal.ts'
 import type { Process } from './process.ts'
 
 /** A process's client of the dead-letter store of the world: the writing side only. */
@@ -41,7 +42,13 @@ export class LetterQueueClient implements DeadLetterQueue {
 /** The same with the operating side, of which a consumer needs `change`. */
 export class LetterStoreClient extends LetterQueueClient implements DeadLetterStore {
   async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
-    return this.process.cross('store', 'change', () => this.process.scene.store.change(id, change))
+    return this.process.cross('store', 'change', async () => {
+      const { store, journal } = this.process.scene
+      // Both look at the store at once: nothing comes between them.
+      const [before, after] = await Promise.all([store.get(id), store.change(id, change)])
+      if (before !== undefined && after !== undefined) noteChange(journal, this.process.name, before, after)
+      return after
+    })
   }
 
   list(query?: LetterQuery): Promise<LetterPage> {
@@ -123,39 +130,43 @@ export class LedgerClient implements Ledger {
     this.#process = process
   }
 
-  async claim(handler: string, key: string, leaseMs: number): Promise<Claim> {
+  async claim(name: string, key: string, leaseMs: number): Promise<Claim> {
     const askedAt = this.#process.scene.clock.elapsedMs
     return this.#process.cross('ledger', 'claim', async () => {
-      const claim = await this.#process.scene.ledger.claim(handler, key, leaseMs)
-      const consumer = `${this.#process.name}/${handler}`
+      const claim = await this.#process.scene.ledger.claim(name, key, leaseMs)
+      const { handler, consumer } = this.#owner(name)
       this.#process.scene.journal.note({ what: 'claimed', consumer, handler, key, answer: claim.kind })
       if (claim.kind === 'claimed') this.#process.claimed(handler, key, askedAt)
       return claim
     })
   }
 
-  async renew(handler: string, key: string, token: string, leaseMs: number): Promise<boolean> {
+  async renew(name: string, key: string, token: string, leaseMs: number): Promise<boolean> {
     return this.#process.cross('ledger', 'renew', () =>
-      this.#process.scene.ledger.renew(handler, key, token, leaseMs),
+      this.#process.scene.ledger.renew(name, key, token, leaseMs),
     )
   }
 
-  async complete(handler: string, key: string, token: string): Promise<boolean> {
+  async complete(name: string, key: string, token: string): Promise<boolean> {
     return this.#process.cross('ledger', 'complete', async () => {
-      const took = await this.#process.scene.ledger.complete(handler, key, token)
-      const consumer = `${this.#process.name}/${handler}`
-      this.#process.scene.journal.note({ what: 'completed', consumer, handler, key, took })
+      const took = await this.#process.scene.ledger.complete(name, key, token)
+      this.#process.scene.journal.note({ what: 'completed', ...this.#owner(name), key, took })
       return took
     })
   }
 
-  async release(handler: string, key: string, token: string): Promise<boolean> {
+  async release(name: string, key: string, token: string): Promise<boolean> {
     return this.#process.cross('ledger', 'release', async () => {
-      const took = await this.#process.scene.ledger.release(handler, key, token)
-      const consumer = `${this.#process.name}/${handler}`
-      if (took) this.#process.scene.journal.note({ what: 'released', consumer, handler, key })
+      const took = await this.#process.scene.ledger.release(name, key, token)
+      if (took) this.#process.scene.journal.note({ what: 'released', ...this.#owner(name), key })
       return took
     })
+  }
+
+  /** The consumer that a name in the ledger stands for: the last part of it is the handler. */
+  #owner(name: string): { readonly handler: string; readonly consumer: string } {
+    const handler = name.slice(name.lastIndexOf('/') + 1)
+    return { handler, consumer: `${this.#process.name}/${handler}` }
   }
 
   async forget(handler: string, key: string): Promise<void> {

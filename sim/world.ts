@@ -4,8 +4,10 @@ import type { Backoff } from '../src/core/retry/backoff.ts'
 import type { BudgetOptions } from '../src/core/retry/budget.ts'
 import { Chance } from './chance.ts'
 import { drawEmitter, drawTracks } from './draw-emitters.ts'
+import { drawExtras, withFates } from './draw-extras.ts'
 import { type Deed, drawDeeds, drawWeather } from './draw-faults.ts'
 import { drawEvents, drawHandlers } from './draw-world.ts'
+import type { Extras } from './extras.ts'
 import type { Weather } from './faults.ts'
 
 /**
@@ -35,6 +37,10 @@ export interface EventPlan {
   readonly lifeMs: number | undefined
   /** The filter of handlers that have one does not keep its letter. */
   readonly unworthy: boolean
+  /** Published by the producer, and not by a handler or a stranger. */
+  readonly isPlanned: boolean
+  /** What it is by nature to a certain handler, where that differs. */
+  readonly fates?: { readonly [handler: string]: Nature }
 }
 
 /** A handler: consumers in several processes share its queue. */
@@ -115,18 +121,25 @@ export interface Plan {
   readonly brokerDelays: boolean
   readonly weather: Weather
   readonly deeds: readonly Deed[]
+  readonly extras: Extras
 }
 
 export function drawPlan(seed: number): Plan {
   const chance = new Chance(seed, 1)
   const stormMs = chance.pick([5_000, 20_000, 60_000])
-  const handlers = drawHandlers(chance)
+  const base = drawHandlers(chance)
+  const extraChance = new Chance(seed, 9)
+  const extras = drawExtras(extraChance, base, stormMs)
+  const handlers = [...base, ...extras.handlers]
   const machineCount = chance.int(1, 3)
   const emitting = new Chance(seed, 8)
   const machines = Array.from({ length: machineCount }, (_, index) => ({
     name: `m${index + 1}`,
     // The first runs them all, so that no handler is without a consumer.
-    handlers: index === 0 ? handlers : handlers.filter(() => chance.maybe(0.7)),
+    handlers:
+      index === 0
+        ? handlers
+        : [...base.filter(() => chance.maybe(0.7)), ...extras.handlers.filter(() => extraChance.maybe(0.7))],
     emitter: emitting.maybe(0.25) ? drawEmitter(emitting) : undefined,
   })).filter(machine => machine.handlers.length > 0)
   const letters = chance.pick(['store', 'store', 'store', 'queue', 'broker'] as const)
@@ -135,7 +148,12 @@ export function drawPlan(seed: number): Plan {
     stormMs,
     handlers,
     machines,
-    events: new Map(drawEvents(chance, handlers, stormMs).map(event => [event.name, event])),
+    events: new Map(
+      withFates(extraChance, drawEvents(chance, base, stormMs), extras.handlers).map(event => [
+        event.name,
+        event,
+      ]),
+    ),
     tracks: new Map(drawTracks(emitting, machines, stormMs).map(track => [track.name, track])),
     hasLedger: chance.maybe(0.5),
     letters,
@@ -143,5 +161,6 @@ export function drawPlan(seed: number): Plan {
     brokerDelays: chance.maybe(0.85),
     weather: drawWeather(new Chance(seed, 2), stormMs, handlers),
     deeds: drawDeeds(new Chance(seed, 3), stormMs, machines),
+    extras,
   }
 }

@@ -34,8 +34,12 @@ describe(`${WORLDS} simulated worlds`, () => {
       'claimed',
       'letGo',
       'told',
+      'broke',
     ] as const)
       expect(count(what), what).toBeGreaterThan(50)
+    const published = outcomes.flatMap(({ journal }) => journal.of('published'))
+    expect(published.filter(({ follows }) => follows !== undefined).length).toBeGreaterThan(50)
+    expect(published.filter(({ isForged }) => isForged === true).length).toBeGreaterThan(20)
     const spilled = outcomes.flatMap(({ journal }) =>
       journal.of('saved').filter(({ where }) => where === 'spill'),
     )
@@ -84,6 +88,18 @@ describe(`${WORLDS} simulated worlds`, () => {
 
   it('E17: have a true outcome for every tracked event and sink, within the bounds of each lane', () => {
     expect(against('sinks', 'lanes')).toEqual([])
+  })
+
+  it('E21: lose no event that a handler publishes, whatever headers it copies', () => {
+    expect(against('follow-ups')).toEqual([])
+  })
+
+  it('change no letter except by its own event, its replay or a person', () => {
+    expect(against('authority')).toEqual([])
+  })
+
+  it('S8: never run two attempts of one event and handler at once', () => {
+    expect(against('overlap')).toEqual([])
   })
 
   it('leave nothing behind when they are closed', () => {

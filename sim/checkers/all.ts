@@ -1,12 +1,15 @@
 import { attempts } from './attempts.ts'
+import { authority } from './authority.ts'
 import { books } from './books.ts'
 import { breaker } from './breaker.ts'
 import type { Checker, Ended, Violation } from './checker.ts'
+import { followUps } from './follow-ups.ts'
 import { lanes } from './lanes.ts'
 import { leftovers } from './leftovers.ts'
 import { letters } from './letters.ts'
 import { once } from './once.ts'
 import { order } from './order.ts'
+import { overlap } from './overlap.ts'
 import { pace } from './pace.ts'
 import { places } from './places.ts'
 import { poison } from './poison.ts'
@@ -29,6 +32,9 @@ const CHECKERS: { readonly [name: string]: Checker } = {
   sinks,
   lanes,
   leftovers,
+  'follow-ups': followUps,
+  authority,
+  overlap,
 }
 
 export function checkAll(ended: Ended): readonly Violation[] {

@@ -33,8 +33,12 @@ function* attemptsOf(
   const counts = new Map<string, number>()
   for (const { events } of writes) for (const event of events) counts.set(event, (counts.get(event) ?? 0) + 1)
   for (const [event, count] of counts) {
-    const lives =
-      1 + (ended.letters.find(each => each.event.id === event && each.handler === sink.name)?.replays ?? 0)
+    // A resolved letter may be gone by now.
+    const resent = ended.journal
+      .of('resent')
+      .filter(fact => fact.event === event && fact.sink === sink.name).length
+    const letter = ended.letters.find(each => each.event.id === event && each.handler === sink.name)
+    const lives = 1 + Math.max(letter?.replays ?? 0, resent)
     if (count > sink.retry.attempts * lives) yield `${consumer} wrote ${event} ${count} times`
   }
 }

@@ -33,7 +33,11 @@ function* leftBy({ journal }: Ended, closed: FactOf<'machineClosed'>): Iterable<
   const most = isTroubled ? allowedMs : graceMs + UNTROUBLED_MS
   if (tookMs > most) yield `${machine} took ${tookMs} ms to close; ${most} are allowed`
   if (faults.some(({ kind }) => kind === 'hang')) return
-  if (timers > 0) yield `${machine} closed and left ${timers} timers`
+  // A notifier that never answers is a call that hangs, too.
+  const isNotifying = journal
+    .of('broke')
+    .some(fact => fact.function === 'notifier' && fact.consumer.startsWith(`${machine}/`))
+  if (timers > 0 && !isNotifying) yield `${machine} closed and left ${timers} timers`
   if (active + waiting > 0) yield `${machine} closed with ${active} active and ${waiting} waiting`
 }
 

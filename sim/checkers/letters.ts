@@ -1,5 +1,9 @@
 import type { Cycle, DeadLetter } from '../../src/core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../src/core/event/event.ts'
+import { withoutReplayHeaders } from '../../src/core/event/replay-headers.ts'
+import type { UserFunction } from '../extras.ts'
 import { PERMANENT_KINDS } from '../handler.ts'
+import type { Journal } from '../journal.ts'
 import { nameOf } from '../names.ts'
 import type { HandlerPlan } from '../world.ts'
 import { type Ended, groupBy } from './checker.ts'
@@ -25,17 +29,28 @@ export function* letters(ended: Ended): Iterable<string> {
 
 function* ofEvent({ sent }: Ended, { event }: DeadLetter): Iterable<string> {
   const original = sent.get(nameOf(event))
-  if (event.type !== 'undecodable' && JSON.stringify(event) !== JSON.stringify(original))
+  if (event.type === 'undecodable') return
+  // What marks a replay belongs to the sending and not to the event.
+  const plain = (each: LazaretEvent) =>
+    JSON.stringify({ ...each, headers: withoutReplayHeaders(each.headers) })
+  if (original === undefined || plain(event) !== plain(original))
     yield `its event is not the one that was sent: ${JSON.stringify(event)}`
 }
 
-function* ofCycles({ journal, plan }: Ended, { id, endedCycles, cycle }: DeadLetter): Iterable<string> {
+function* ofCycles(
+  { journal, plan }: Ended,
+  { id, event, endedCycles, cycle }: DeadLetter,
+): Iterable<string> {
   const cycles = [...endedCycles, cycle]
   const told = cycles.map(({ number }) => number)
+  // What failed before it was deleted is not in it any more.
+  if (journal.of('deleted').some(({ letter }) => letter === id)) return
   // A life in which the event was handled is not in the letter; all that ended badly are, in their order.
   const saved = journal.of('saved').filter(({ letter }) => letter.id === id)
   const ended = new Set(saved.map(({ letter }) => letter.cycle.number))
-  const expected = plan.letters === 'broker' ? [0] : [...ended].sort((a, b) => a - b)
+  // A letter of the broker is never replayed; only a stranger can number its cycle.
+  const ofBroker = isForged(journal, event) ? told : [0]
+  const expected = plan.letters === 'broker' ? ofBroker : [...ended].sort((a, b) => a - b)
   if (told.join() !== expected.join()) yield `its cycles are ${told}; ${expected} ended badly`
   for (const { attempts, attemptCount, firstFailedAt, lastFailedAt } of cycles) {
     if (attempts.length > attemptCount) yield `${attempts.length} attempts are told of ${attemptCount}`
@@ -44,6 +59,10 @@ function* ofCycles({ journal, plan }: Ended, { id, endedCycles, cycle }: DeadLet
     if (firstFailedAt > lastFailedAt && journal.of('jumped').length === 0)
       yield 'it failed last before it failed first'
   }
+}
+
+function isForged(journal: Journal, event: LazaretEvent): boolean {
+  return journal.of('published').some(fact => fact.isForged === true && fact.event === nameOf(event))
 }
 
 function* ofReason(ended: Ended, handler: HandlerPlan, letter: DeadLetter): Iterable<string> {
@@ -88,18 +107,26 @@ function unborne(ended: Ended, handler: HandlerPlan, letter: DeadLetter, cycle: 
     case 'breaker_open':
       return whenOpen === 'dead-letter' ? undefined : 'an open breaker makes no letters here'
     case 'retry_limited':
-      return mayBury(retryLimit, cycle) ? undefined : 'no limit does that'
+      return mayBury(retryLimit, cycle) || isForged(ended.journal, letter.event)
+        ? undefined
+        : 'no limit does that'
+    case 'still_running':
+      return cycle.failure?.code === 'LAZARET_TIMEOUT' ? undefined : 'no attempt timed out'
     case 'retry_budget':
       return budget === undefined ? 'there is no budget' : undefined
     case 'expired':
       return nature === 'stale' && letter.updatedAt >= letter.event.expiresAt! ? undefined : 'it was in time'
     case 'schema':
-      return nature === 'misshapen' ? undefined : 'it fits its schema'
+      return nature === 'misshapen' || breaks(ended, 'schema') ? undefined : 'it fits its schema'
     case 'undecodable':
       return nature === 'garbled' ? undefined : 'it can be read'
     default:
       return 'nothing here has that reason'
   }
+}
+
+function breaks({ plan }: Ended, name: UserFunction): boolean {
+  return plan.extras.broken?.functions.includes(name) ?? false
 }
 
 /** Two copies count their attempts each for itself, and in one letter they cover each other. */
@@ -123,29 +150,40 @@ function mostAlike({ attempts }: Cycle): number {
 }
 
 /** Handings-over in which an attempt was begun and of which the broker never heard an end. */
-function unended({ journal }: Ended, { handler, event }: DeadLetter, { number }: Cycle): number {
+function unended({ journal }: Ended, { id, handler, event }: DeadLetter, { number }: Cycle): number {
   const name = nameOf(event)
-  const mine = journal
-    .of('begun', 'settled')
-    .filter(fact => fact.handler === handler && fact.event === name && fact.replay === number)
-  const begun = new Set(mine.filter(({ what }) => what === 'begun').map(({ delivery }) => delivery))
-  for (const fact of mine) if (fact.what === 'settled') begun.delete(fact.delivery)
-  return begun.size
+  const mine = journal.of('begun', 'settled').filter(fact => fact.handler === handler && fact.event === name)
+  const settled = new Set(mine.filter(({ what }) => what === 'settled').map(({ delivery }) => delivery))
+  const open = mine.filter(({ delivery }) => !settled.has(delivery))
+  const deliveries = (facts: typeof open) => new Set(facts.map(({ delivery }) => delivery)).size
+  // Which life of its event a stranger's copy counts as is for nobody to say.
+  if (isForged(journal, event)) return deliveries(open)
+  // A replay that comes back after its letter was deleted begins a new letter: the store knows of no life before.
+  if (number === 0 && journal.of('deleted').some(({ letter }) => letter === id))
+    return Math.max(0, ...[...groupBy(open, 'replay').values()].map(deliveries))
+  return deliveries(open.filter(({ replay }) => replay === number))
 }
 
 /** Published once, handed over only where it was settled too: then every failure must be told, in its order. */
-function* ofStory({ journal }: Ended, { handler, event, cycle }: DeadLetter, who: string): Iterable<string> {
+function* ofStory(ended: Ended, { handler, event, cycle }: DeadLetter, who: string): Iterable<string> {
+  const { journal } = ended
   const name = nameOf(event)
   if (journal.of('published').filter(fact => fact.event === name).length !== 1) return
+  // An async schema is part of the attempt, which can end before the handler begins.
+  const { hasSchema } = ended.plan.handlers.find(each => each.name === handler)!
+  const isMisshapen = ended.plan.events.get(name)?.nature === 'misshapen'
+  if (breaks(ended, 'schema') || (hasSchema === 'async' && isMisshapen)) return
   const isMine = (fact: { readonly event: string; readonly handler: string }) =>
     fact.event === name && fact.handler === handler
   const given = groupBy(journal.of('handedOver', 'settled').filter(isMine), 'delivery')
   if ([...given.values()].some(({ length }) => length !== 2)) return
   if (journal.of('aborted').some(isMine)) return
+  // An async schema refuses inside an attempt, before the handler could throw anything.
+  if (cycle.reason === 'schema') return
   const failures = journal.of('threw').filter(isMine)
   const told = cycle.attempts.map(({ failure }) => failure?.message ?? '')
   const isTold = failures.every(
-    ({ kind, run }, index) => kind === 'odd' || told[index] === `${kind} in run ${run}`,
+    ({ kind, run }, index) => kind === 'odd' || kind === 'hostile' || told[index] === `${kind} in run ${run}`,
   )
   if (told.length !== failures.length || !isTold)
     yield `${who}: it tells of [${told.join(', ')}], but it failed with [${failures.map(({ kind, run }) => `${kind} in run ${run}`).join(', ')}]`

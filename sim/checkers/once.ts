@@ -95,6 +95,8 @@ function isInterrupted({ consumer, run, key }: FactOf<'effect'>, facts: readonly
       case 'machineCrashed':
         return fact.machine === machine
       case 'aborted':
+      // What it did after its effect failed, such as publishing the next event.
+      case 'threw':
         return fact.run === run
       case 'completed':
         return !fact.took && fact.consumer === consumer && fact.key === key

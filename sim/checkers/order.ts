@@ -25,8 +25,9 @@ export function* order({ plan, journal }: Ended): Iterable<string> {
         seen.add(fact.event)
         const key = keyOf(fact.event)
         if (key !== undefined) unresolved.set(key, [...(unresolved.get(key) ?? []), fact.event])
-      } else if (fact.what === 'letGo' && dead.has(fact.event)) resolve(fact.event)
-      else if (fact.what === 'settled' && fact.handler === name) {
+      } else if (fact.what === 'letGo' && dead.has(fact.event)) {
+        if ((fact.handler ?? name) === name) resolve(fact.event)
+      } else if (fact.what === 'settled' && fact.handler === name) {
         if (fact.outcome === 'done') resolve(fact.event)
         if (fact.outcome === 'dead') dead.add(fact.event)
       } else if (fact.what === 'begun' && fact.handler === name) {

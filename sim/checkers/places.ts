@@ -27,8 +27,10 @@ export function* places(ended: Ended): Iterable<string> {
       const letter = ended.letters.findLast(
         each => each.handler === handler.name && nameOf(each.event) === name,
       )
-      const copies = (published.get(name) ?? []).filter(({ to = handler.name }) => to === handler.name)
-      yield* placesOf(ended, handler, { name, copies, ends, letter })
+      const all = published.get(name) ?? []
+      const copies = all.filter(({ to = handler.name }) => to === handler.name)
+      const isForOthers = copies.length === 0 && all.length > 0
+      yield* placesOf(ended, handler, { name, copies, ends, letter, isForOthers })
     }
   }
 }
@@ -38,19 +40,25 @@ interface Subject {
   readonly copies: readonly FactOf<'published'>[]
   readonly ends: readonly FactOf<'settled'>[]
   readonly letter: DeadLetter | undefined
+  /** It was published, and each time for another handler alone. */
+  readonly isForOthers: boolean
 }
 
 function* placesOf(ended: Ended, handler: HandlerPlan, subject: Subject): Iterable<string> {
-  const { name, copies, ends, letter } = subject
+  const { name, copies, ends, letter, isForOthers } = subject
   const who = `${name} at ${handler.name}`
-  if (copies.length === 0) yield `${who} was never published`
+  // What a stranger sends as a replay is for one handler only.
+  if (copies.length === 0 && !isForOthers) yield `${who} was never published`
   if (ends.length !== copies.length)
     yield `${who} was published ${copies.length} times and ended ${ends.length} times`
   const done = ends.filter(({ outcome }) => outcome === 'done')
   const dead = ends.filter(({ outcome }) => outcome === 'dead')
   // A letter that only the broker keeps goes when another copy of its event is handled after all.
   const isSuperseded = dead.every(({ saved }) => !saved) && ends.at(-1)?.outcome === 'done'
-  if (dead.length > 0 && letter === undefined && !isSuperseded)
+  const isOver = ended.journal
+    .of('deleted')
+    .some(fact => fact.event === name && fact.handler === handler.name && !isHeld(fact.state))
+  if (dead.length > 0 && letter === undefined && !isSuperseded && !isOver)
     yield `${who} is lost: given up on, and there is no letter`
   if (letter === undefined) return
   if (letter.state === 'resolved' && done.length === 0 && !wasHandled(ended, handler, name))
@@ -59,7 +67,9 @@ function* placesOf(ended: Ended, handler: HandlerPlan, subject: Subject): Iterab
   const wasInterrupted = hadInterruptedBurial(ended, handler, name)
   const isRepeated = new Set(copies.map(({ replay }) => replay)).size < copies.length
   const isNewer = done.every(({ replay }) => replay < letter.cycle.number)
-  if (!wasInterrupted && !isRepeated && !isNewer)
+  // A stranger's copy may be handled while the letter is dead: the letter then stays for a person to decide.
+  const isForged = copies.some(copy => copy.isForged === true)
+  if (!wasInterrupted && !isRepeated && !isNewer && !isForged)
     yield `${who} is in two places: done, and a letter that is ${letter.state}`
 }
 

@@ -33,19 +33,20 @@ function* outcomeOf(
     fact.handler === sink.name && fact.events.includes(event)
   const written = journal.of('written').filter(holds)
   const acknowledged = journal.of('acknowledged').filter(holds)
-  const letter = letters.find(
-    each => each.event.id === event && (each.handler === sink.name || each.handler === '*'),
-  )
+  const isOfSink = (each: { readonly handler: string }) => each.handler === sink.name || each.handler === '*'
+  const letter = letters.find(each => each.event.id === event && isOfSink(each))
+  // The authority checker sees to it that no undecided letter is deleted.
+  const wasLetter =
+    letter !== undefined || journal.of('deleted').some(fact => fact.event === event && isOfSink(fact))
   const isForgone = journal.of('forgone').some(isMine)
   const told = journal.of('told').find(isMine)?.outcome
 
   if (told === 'delivered' && written.length === 0) yield `${who} was told to be delivered and was not`
-  if (told === 'dead_lettered' && letter === undefined) yield `${who} was told to be a letter and is none`
+  if (told === 'dead_lettered' && !wasLetter) yield `${who} was told to be a letter and is none`
   if (told === 'dropped' && !isForgone) yield `${who} was told to be dropped, and nobody counted it`
   if (told === undefined && !hasCrashed) yield `${who}: nobody was ever told what became of it`
   const isPromised = !hasCrashed || journal.of('journaled').some(fact => fact.event === event)
-  if (isPromised && written.length === 0 && letter === undefined && !isForgone)
-    yield `${who} is lost (told: ${told})`
+  if (isPromised && written.length === 0 && !wasLetter && !isForgone) yield `${who} is lost (told: ${told})`
 
   // Both only if the sink took it and that was not heard, or if a later process found it in the journal.
   const isUnheard = written.some(({ write }) => !acknowledged.some(heard => heard.write === write))
@@ -55,8 +56,7 @@ function* outcomeOf(
   if (letter !== undefined && isHeld(letter.state) && written.length > 0 && !isUnheard && !isRecovered)
     yield `${who} was written, its process knew it, and yet it is a letter that is ${letter.state}`
   const heardHere = acknowledged.filter(({ consumer }) => consumer === `${by}/${sink.name}`).length
-  if (heardHere > 1 && letter === undefined)
-    yield `${who} was written ${heardHere} times by ${by}, which had known it`
+  if (heardHere > 1 && !wasLetter) yield `${who} was written ${heardHere} times by ${by}, which had known it`
 }
 
 export function sinksOf({ plan }: Ended, process: string): readonly SinkPlan[] {

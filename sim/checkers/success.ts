@@ -2,23 +2,35 @@ import type { Ended } from './checker.ts'
 
 /**
  * No event is settled as done unless, in that very process, its handler succeeded, the ledger said that it is done, or
- * a rule dropped it. And the ledger says so only of what has succeeded.
+ * a rule dropped it. And the ledger says so only of what has succeeded. One success settles one delivery. A late one also
+ * settles a copy of the event that waits for the run meanwhile: its own delivery may still be on its way to a letter.
  */
 export function* success({ journal, plan }: Ended): Iterable<string> {
   /** By consumer and event: how often there was a reason to settle as done. */
   const reasons = new Map<string, number>()
   const succeeded = new Set<string>()
-  const add = (consumer: string, event: string, count: number) => {
+  const open = new Map<string, number>()
+  const lateRuns = new Set<number>()
+  const count = (counts: Map<string, number>, consumer: string, event: string, by: number) => {
     const id = `${consumer} ${event}`
-    reasons.set(id, (reasons.get(id) ?? 0) + count)
+    counts.set(id, (counts.get(id) ?? 0) + by)
   }
+  const add = (consumer: string, event: string, by: number) => count(reasons, consumer, event, by)
   const keyOf = (event: string) => plan.events.get(event)?.idempotencyKey ?? event
   for (const fact of journal.facts) {
     switch (fact.what) {
-      case 'returned':
-        add(fact.consumer, fact.event, 1)
+      case 'handedOver':
+        count(open, fact.consumer, fact.event, 1)
+        break
+      case 'aborted':
+        lateRuns.add(fact.run)
+        break
+      case 'returned': {
+        const waiting = lateRuns.has(fact.run) ? (open.get(`${fact.consumer} ${fact.event}`) ?? 0) : 1
+        add(fact.consumer, fact.event, Math.max(1, waiting))
         succeeded.add(`${fact.consumer} ${keyOf(fact.event)}`)
         break
+      }
       case 'dropped':
         add(fact.consumer, fact.event, 1)
         break
@@ -32,6 +44,7 @@ export function* success({ journal, plan }: Ended): Iterable<string> {
           yield `${fact.consumer} completed ${fact.key} in the ledger before its handler succeeded`
         break
       case 'settled': {
+        count(open, fact.consumer, fact.event, -1)
         if (fact.outcome !== 'done') break
         if ((reasons.get(`${fact.consumer} ${fact.event}`) ?? 0) < 1)
           yield `${fact.consumer} settled ${fact.event} as done without a success`

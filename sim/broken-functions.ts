@@ -1,0 +1,149 @@
+import type { SaveFilterOptions } from '../src/core/dead-letter/filter.ts'
+import type { FailureRule } from '../src/core/failure/failure-rule.ts'
+import type { Random } from '../src/core/random.ts'
+import type { Backoff } from '../src/core/retry/backoff.ts'
+import type { Notifier } from '../src/ports/notifier.ts'
+import type { Observer } from '../src/ports/observer.ts'
+import type { StandardSchema } from '../src/ports/schema.ts'
+import type { UserFunction } from './extras.ts'
+import type { Misdeed } from './faults.ts'
+import { never, type Process } from './process.ts'
+
+const OBSERVED = [
+  'attemptFailed',
+  'retryScheduled',
+  'gaveUp',
+  'eventProcessed',
+  'letterSaved',
+  'handlerEnded',
+  'settlementFailed',
+  'replayOutcome',
+] as const
+
+/**
+ * Functions that a user hands to one consumer, and that break while there are faults: they throw, and those that may be
+ * async also reject or never answer.
+ */
+export class BrokenFunctions {
+  readonly #process: Process
+  readonly #who: { readonly consumer: string; readonly handler: string }
+
+  constructor(process: Process, handler: string) {
+    this.#process = process
+    this.#who = { consumer: `${process.name}/${handler}`, handler }
+  }
+
+  has(name: UserFunction): boolean {
+    return this.#process.scene.plan.extras.broken?.functions.includes(name) ?? false
+  }
+
+  /** Whether it breaks this time. */
+  breaks(name: UserFunction): boolean {
+    const { plan, faults, extraChance, journal } = this.#process.scene
+    const { broken } = plan.extras
+    if (broken === undefined || faults.isCalm || !this.has(name) || !extraChance.maybe(broken.rate))
+      return false
+    faults.count++
+    if (this.#process.isAlive) journal.note({ what: 'broke', ...this.#who, function: name })
+    return true
+  }
+
+  /** What a handler does only in worlds with extras. */
+  misdeed(): Misdeed | undefined {
+    const { plan, faults, extraChance } = this.#process.scene
+    const { lateShare } = plan.extras
+    if (lateShare > 0 && !faults.isCalm && extraChance.maybe(lateShare)) {
+      faults.count++
+      return extraChance.maybe(0.5) ? 'late-success' : 'late-failure'
+    }
+    return this.breaks('thrown') ? 'hostile' : undefined
+  }
+
+  backoff(given: Backoff): Backoff {
+    if (!this.has('backoff')) return given
+    return {
+      ...given,
+      delayMs: (retry, previousDelayMs, random) => {
+        if (this.breaks('backoff')) throw new Error('the backoff broke')
+        return given.delayMs(retry, previousDelayMs, random)
+      },
+    }
+  }
+
+  random(given: Random): Random {
+    if (!this.has('random')) return given
+    return () => {
+      if (this.breaks('random')) throw new Error('the random source broke')
+      return given()
+    }
+  }
+
+  filter(given: SaveFilterOptions | undefined): SaveFilterOptions | undefined {
+    if (!this.has('filter')) return given
+    return {
+      ...given,
+      saveIf: letter => {
+        if (this.breaks('filter')) throw new Error('the filter broke')
+        return given?.saveIf?.(letter) ?? true
+      },
+    }
+  }
+
+  observer(given: Observer): Observer {
+    if (!this.has('observer')) return given
+    const broken: { [name: string]: (event: never) => unknown } = {}
+    const functions: { readonly [name: string]: ((event: never) => unknown) | undefined } = given
+    for (const name of new Set([...OBSERVED, ...Object.keys(given)]))
+      broken[name] = event => {
+        functions[name]?.(event)
+        return this.breaks('observer') ? this.#end('the observer broke', undefined) : undefined
+      }
+    return broken as Observer
+  }
+
+  schema(given: StandardSchema | undefined): StandardSchema | undefined {
+    if (!this.has('schema')) return given
+    return {
+      '~standard': {
+        version: 1,
+        vendor: 'sim',
+        validate: value => {
+          if (this.breaks('schema')) return this.#end('the schema broke', { value })
+          return given === undefined ? { value } : given['~standard'].validate(value)
+        },
+      },
+    }
+  }
+
+  get classify(): readonly FailureRule[] {
+    if (!this.has('classify')) return []
+    const when = (): boolean => {
+      if (this.breaks('classify')) throw new Error('the rule broke')
+      return false
+    }
+    return [{ when, retryable: true }]
+  }
+
+  get notifier(): Notifier | undefined {
+    if (!this.has('notifier')) return undefined
+    const notify = async (): Promise<void> => {
+      if (this.breaks('notifier')) await this.#end('the notifier broke', undefined)
+    }
+    return { notify, close: async () => {} } as Notifier
+  }
+
+  /** It throws, rejects, or never answers. */
+  #end<T>(message: string, _type: T): Promise<T> {
+    const way = this.#process.scene.extraChance.int(1, 3)
+    if (way === 1) throw new Error(message)
+    return way === 2 ? Promise.reject(new Error(message)) : never()
+  }
+}
+
+/** A thrown value that cannot be looked at. */
+export function hostileValue(): unknown {
+  const refuse = () => {
+    throw new Error('this value cannot be looked at')
+  }
+  return new Proxy({}, { get: refuse, getPrototypeOf: refuse, has: refuse, ownKeys: refuse })
+}

@@ -1,0 +1,65 @@
+import type { FactOf } from '../journal.ts'
+import type { Ended } from './checker.ts'
+
+/**
+ * A letter comes into another state only by a person, or by its own event: an event with its id, handled by its handler in
+ * the process that changed the letter, under the very replay that the letter is in. Only a run that had made its event a
+ * letter by ending too late may resolve that letter without a replay. That a stranger or another event says so counts for
+ * nothing. Nor does age: the cleanup deletes what is resolved or discarded, and nothing else.
+ */
+export function* authority({ plan, journal }: Ended): Iterable<string> {
+  const keys = new Map([...plan.events].map(([name, { idempotencyKey }]) => [name, idempotencyKey]))
+  const resent = new Set<string>()
+  /** By consumer and event: the replays that it was handed over under. */
+  const replays = new Map<string, Set<string>>()
+  /** By consumer and event, or by consumer and idempotency key: it was handled here, or the ledger says so. */
+  const handled = new Set<string>()
+  /** Runs whose time was over, and by consumer and event those of them that succeeded in the end. */
+  const aborted = new Set<number>()
+  const handledLate = new Set<string>()
+  for (const fact of journal.facts) {
+    switch (fact.what) {
+      case 'resent':
+        resent.add(`${fact.sink} ${fact.event}`)
+        break
+      case 'handedOver': {
+        const id = `${fact.consumer} ${fact.event}`
+        if (fact.replayId !== undefined) replays.set(id, (replays.get(id) ?? new Set()).add(fact.replayId))
+        break
+      }
+      case 'aborted':
+        aborted.add(fact.run)
+        break
+      case 'returned':
+        handled.add(`${fact.consumer} ${fact.event}`)
+        if (aborted.has(fact.run)) handledLate.add(`${fact.consumer} ${fact.event}`)
+        break
+      case 'claimed':
+        if (fact.answer === 'done') handled.add(`${fact.consumer} ${fact.key}`)
+        break
+      case 'deleted':
+        if (fact.state !== 'resolved' && fact.state !== 'discarded')
+          yield `the cleanup deleted the letter of ${fact.event} at ${fact.handler}, which was ${fact.state}`
+        break
+      case 'changed': {
+        if (fact.by === 'operator') break
+        const id = `${fact.by}/${fact.handler} ${fact.event}`
+        const key = `${fact.by}/${fact.handler} ${keys.get(fact.event)}`
+        const isOfSink = resent.has(`${fact.handler} ${fact.event}`)
+        const isItsReplay = fact.replayId !== undefined && replays.get(id)?.has(fact.replayId) === true
+        const wasHandled = handled.has(id) || handled.has(key)
+        // A late copy of its first life may have taken the letter back from the replay that then succeeded.
+        if (fact.to === 'resolved' && (handledLate.has(id) || (isItsReplay && wasHandled))) break
+        if (fact.from !== 'replaying') yield `${told(fact)}, though no replay of it was under way`
+        else if (!isOfSink && !isItsReplay)
+          yield `${told(fact)}, and was not given its event under that replay`
+        else if (!isOfSink && fact.to === 'resolved')
+          yield `${told(fact)}, and nobody there handled its event`
+      }
+    }
+  }
+}
+
+function told({ by, event, handler, from, to }: FactOf<'changed'>): string {
+  return `${by} changed the letter of ${event} at ${handler} from ${from} to ${to}`
+}

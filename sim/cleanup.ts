@@ -1,0 +1,54 @@
+import { MemoryAudit } from '../src/adapters/memory/audit.ts'
+import type { DeadLetterStore } from '../src/ports/dead-letters.ts'
+import type { Store } from '../src/ports/store.ts'
+import type { Surroundings } from '../src/replay/plan.ts'
+import type { Federation } from '../src/server/stores/federation.ts'
+import { startSchedules } from '../src/server/work/schedules.ts'
+import { nameOf } from './names.ts'
+import type { Scene } from './scene.ts'
+
+/** Every 15 seconds. */
+const CRON = '*/15 * * * * *'
+
+/** The cleanup that the server runs by itself where letters are kept for so long and no longer. The function returned ends it. */
+export function startCleanup(scene: Scene): () => Promise<void> {
+  const { retentionMs } = scene.plan.extras
+  if (retentionMs === undefined) return async () => {}
+  const store = { deadLetters: watched(scene), audit: new MemoryAudit() } as Partial<Store> as Store
+  const error = (reason: unknown) =>
+    scene.journal.note({ what: 'mistake', consumer: 'cleanup', handler: '', error: String(reason) })
+  return startSchedules(
+    { cleanup: { cron: CRON }, retentionMs, expireUndecidedAfterMs: 'never' },
+    {
+      // Of what is around it, the cleanup uses the clock and the stores.
+      stores: { all: [{ name: 'world', store }] } as Partial<Federation> as Federation,
+      around: { clock: scene.clock } as Partial<Surroundings> as Surroundings,
+      owner: 'server',
+      targetOf: () => undefined,
+      tracing: undefined,
+      onError: error,
+    },
+  )
+}
+
+/** The store of the world, with a note of every letter that is deleted. */
+function watched({ store, journal }: Scene): DeadLetterStore {
+  return {
+    send: letter => store.send(letter),
+    list: query => store.list(query),
+    get: id => store.get(id),
+    change: (id, change) => store.change(id, change),
+    stats: filter => store.stats(filter),
+    timeline: (filter, span) => store.timeline(filter, span),
+    close: async () => {},
+    delete: async (id, seen) => {
+      // Both look at the store at once: nothing comes between them.
+      const [letter, isGone] = await Promise.all([store.get(id), store.delete(id, seen)])
+      if (isGone && letter !== undefined) {
+        const { event, handler, state } = letter
+        journal.note({ what: 'deleted', letter: id, event: nameOf(event), handler, state })
+      }
+      return isGone
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import type { Chance } from './chance.ts'
+import { drawHandler } from './draw-world.ts'
+import {
+  type Extras,
+  type FollowUpPlan,
+  type ForgeryKind,
+  type ForgeryPlan,
+  NO_EXTRAS,
+  type UserFunction,
+} from './extras.ts'
+import type { EventPlan, HandlerPlan, Nature } from './world.ts'
+
+/** The share of worlds that have any extras, and of those the share that has each of them. */
+const HAS_EXTRAS = 0.4
+const HAS_EACH = 0.3
+const MOST_HANDLERS = 4
+const EXTRA_NAMES = ['bill', 'stock', 'report']
+
+const FORGERIES: readonly ForgeryKind[] = ['names-letter', 'copies-event', 'half-filled', 'names-itself']
+const FUNCTIONS: readonly UserFunction[] = [
+  'backoff',
+  'random',
+  'classify',
+  'filter',
+  'observer',
+  'schema',
+  'notifier',
+  'sink-answer',
+  'thrown',
+]
+/** Natures that concern the handler alone: the same event can have another one at another handler. */
+const FATES: readonly Nature[] = ['fine', 'fine', 'hopeless', 'stubborn', 'sickly']
+
+export function drawExtras(chance: Chance, base: readonly HandlerPlan[], stormMs: number): Extras {
+  if (!chance.maybe(HAS_EXTRAS)) return NO_EXTRAS
+  const handlers = chance.maybe(HAS_EACH) ? drawMoreHandlers(chance, base) : []
+  return {
+    handlers,
+    followUps: chance.maybe(HAS_EACH) ? drawFollowUps(chance, base) : undefined,
+    lateShare: chance.maybe(HAS_EACH) ? chance.pick([0.1, 0.3, 0.6]) : 0,
+    forgeries: chance.maybe(HAS_EACH) ? drawForgeries(chance, stormMs) : [],
+    replaysAtMs: Array.from({ length: chance.int(0, 3) }, () => chance.int(stormMs / 4, stormMs)),
+    retentionMs: chance.maybe(HAS_EACH) ? chance.pick([1_000, 20_000]) : undefined,
+    broken: chance.maybe(HAS_EACH)
+      ? {
+          functions: FUNCTIONS.filter(() => chance.maybe(0.3)),
+          rate: chance.pick([0.1, 0.3, 1]),
+        }
+      : undefined,
+  }
+}
+
+function drawMoreHandlers(chance: Chance, base: readonly HandlerPlan[]): readonly HandlerPlan[] {
+  const channel = chance.pick(base).channel
+  const there = base.filter(each => each.channel === channel).length
+  return EXTRA_NAMES.slice(0, chance.int(1, MOST_HANDLERS - there)).map(name =>
+    drawHandler(chance, channel, name),
+  )
+}
+
+function drawFollowUps(chance: Chance, base: readonly HandlerPlan[]): FollowUpPlan {
+  return {
+    to: chance.pick(base).channel,
+    share: chance.pick([0.3, 1]),
+    natures: chance.maybe(0.5) ? ['fine'] : FATES,
+  }
+}
+
+/** Most of them in the second half, when there are letters to forge replays of. */
+function drawForgeries(chance: Chance, stormMs: number): readonly ForgeryPlan[] {
+  return Array.from({ length: chance.int(1, 4) }, () => ({
+    kind: chance.pick(FORGERIES),
+    atMs: chance.maybe(0.7) ? chance.int(stormMs / 2, stormMs) : chance.int(0, stormMs),
+  }))
+}
+
+/** An extra handler can fail on an event that the others can handle, and the other way round. */
+export function withFates(
+  chance: Chance,
+  events: readonly EventPlan[],
+  extra: readonly HandlerPlan[],
+): readonly EventPlan[] {
+  if (extra.length === 0) return events
+  return events.map(event => {
+    const own = extra.filter(({ channel }) => channel === event.channel)
+    return { ...event, fates: Object.fromEntries(own.map(({ name }) => [name, chance.pick(FATES)])) }
+  })
+}

@@ -1,0 +1,44 @@
+import { createEvent, type LazaretEvent } from '../src/core/event/event.ts'
+import { createIdSource } from '../src/core/event/uuid.ts'
+import type { Process } from './process.ts'
+
+/**
+ * What many handlers do when they have done their work: publish the next event and hand on all headers, so that a trace or
+ * a tenant goes on. Each run publishes an event of its own. Follow-ups have no follow-ups.
+ */
+export function followUpOf(
+  process: Process,
+  event: LazaretEvent,
+  run: number,
+): (() => void | Promise<void>) | undefined {
+  const { plan, extraChance, clock } = process.scene
+  const { followUps } = plan.extras
+  if (followUps === undefined || plan.events.get(event.id)?.isPlanned !== true) return undefined
+  if (!extraChance.maybe(followUps.share)) return undefined
+  const name = `${event.id}+${run}`
+  const nature = extraChance.pick(followUps.natures)
+  return () =>
+    process.cross('broker', 'publish', () => {
+      const { scene } = process
+      const next = createEvent(
+        {
+          id: name,
+          type: name,
+          channel: followUps.to,
+          key: event.key,
+          headers: event.headers,
+          payload: { order: name },
+        },
+        { now: clock.now(), newId: createIdSource(extraChance.random) },
+      )
+      scene.addEvent(next, nature)
+      scene.journal.note({
+        what: 'published',
+        event: name,
+        channel: followUps.to,
+        replay: 0,
+        follows: event.id,
+      })
+      return scene.broker.publish([next])
+    })
+}

@@ -1,0 +1,116 @@
+import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
+import { createEvent, type LazaretEvent } from '../src/core/event/event.ts'
+import { REPLAY_HEADERS } from '../src/core/event/replay-headers.ts'
+import { createIdSource } from '../src/core/event/uuid.ts'
+import type { ForgeryPlan } from './extras.ts'
+import { replayOf } from './names.ts'
+import type { Scene } from './scene.ts'
+
+type Headers = Readonly<Record<string, string>>
+
+const NOBODY = 'nobody'
+
+/**
+ * Publishes with headers that only a replay should set. The event itself is as good as any other and has to be handled; no
+ * letter may change because of it.
+ */
+export class Stranger {
+  readonly #scene: Scene
+  #count = 0
+
+  constructor(scene: Scene) {
+    this.#scene = scene
+    for (const forgery of scene.plan.extras.forgeries)
+      scene.clock.schedule(forgery.atMs, () => void this.#forge(forgery))
+  }
+
+  async #forge({ kind }: ForgeryPlan): Promise<void> {
+    const { plan, store, faults, extraChance: chance, journal } = this.#scene
+    faults.count++
+    journal.note({ what: 'deed', told: `a stranger forges: ${kind}` })
+    const { letters } = await store.list()
+    const ours = letters.filter(({ event }) => plan.events.has(event.id))
+    const letter = ours.length === 0 ? undefined : chance.pick(ours)
+    const handler = chance.pick(plan.handlers)
+    if (kind === 'copies-event') {
+      if (letter !== undefined) this.#publish(this.#copyOf(letter), letter.handler)
+    } else if (kind === 'names-letter') {
+      if (letter !== undefined) this.#publish(this.#newEvent(letter.channel, this.#claiming(letter)))
+    } else if (kind === 'half-filled') this.#publish(this.#newEvent(handler.channel, this.#halfFilled()))
+    else {
+      const name = this.#nextName()
+      const headers = { ...replayHeaders(1, handler.name), [REPLAY_HEADERS.originalId]: name }
+      this.#publish(this.#newEvent(handler.channel, headers, name), handler.name)
+    }
+  }
+
+  #copyOf({ event, handler, replays, id }: DeadLetter): LazaretEvent {
+    const { extraChance: chance } = this.#scene
+    const attempt = chance.pick([1, replays, replays + 1, 99].filter(number => number > 0))
+    const headers = {
+      ...event.headers,
+      ...replayHeaders(attempt, handler),
+      [REPLAY_HEADERS.originalId]: event.id,
+      [REPLAY_HEADERS.letterId]: id,
+    }
+    return { ...event, headers }
+  }
+
+  #claiming({ id, handler, event }: DeadLetter): Headers {
+    const { extraChance: chance } = this.#scene
+    return {
+      ...(chance.maybe(0.5) ? replayHeaders(1, handler) : { [REPLAY_HEADERS.replayAttempt]: '1' }),
+      ...(chance.maybe(0.5) ? { [REPLAY_HEADERS.originalId]: event.id } : {}),
+      [REPLAY_HEADERS.letterId]: id,
+    }
+  }
+
+  #halfFilled(): Headers {
+    const { extraChance: chance, plan } = this.#scene
+    const all = {
+      ...replayHeaders(
+        chance.pick([1, 3, 99]),
+        chance.pick([NOBODY, ...plan.handlers.map(({ name }) => name)]),
+      ),
+      [REPLAY_HEADERS.originalId]: 'e1',
+      [REPLAY_HEADERS.letterId]: 'a-letter-that-does-not-exist',
+    }
+    return Object.fromEntries(Object.entries(all).filter(() => chance.maybe(0.6)))
+  }
+
+  #newEvent(channel: string, headers: Headers, name = this.#nextName()): LazaretEvent {
+    const { clock, extraChance: chance } = this.#scene
+    return createEvent(
+      { id: name, type: name, channel, headers, payload: { order: name } },
+      { now: clock.now(), newId: createIdSource(chance.random) },
+    )
+  }
+
+  #nextName(): string {
+    return `s${++this.#count}`
+  }
+
+  /** `to`: the one handler that gets it, because its headers are a replay's in every respect but the replay's id. */
+  #publish(event: LazaretEvent, to?: string): void {
+    const { broker, journal, plan } = this.#scene
+    if (!plan.events.has(event.id)) this.#scene.addEvent(event, 'fine')
+    journal.note({
+      what: 'published',
+      event: event.id,
+      channel: event.channel,
+      replay: replayOf(event),
+      isForged: true,
+      ...(to === undefined ? {} : { to }),
+    })
+    void broker.publish([event])
+  }
+}
+
+function replayHeaders(attempt: number, handler: string): Headers {
+  return {
+    [REPLAY_HEADERS.replayed]: 'true',
+    [REPLAY_HEADERS.replayId]: 'forged',
+    [REPLAY_HEADERS.replayAttempt]: String(attempt),
+    [REPLAY_HEADERS.handler]: handler,
+  }
+}
