@@ -9,6 +9,7 @@ const SHARING = ['core', 'ports', 'runtime', 'replay', 'config'].map(room => `sr
 export default defineConfig({
   test: {
     globalSetup: 'test/services/prepare.ts',
+    setupFiles: ['test/fuzz/seed.ts'],
     testTimeout: 20_000,
     env: { ...COMPILE_CACHE_ENV, LAZARET_TEST_POSTGRES_UNSYNCED: '1' },
     // Half of the time of the slow ones is waiting for a server; by itself it would leave a core idle.

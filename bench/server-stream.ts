@@ -36,7 +36,11 @@ function readInThread({ port, count }: { readonly port: number; readonly count: 
 async function run(): Promise<void> {
   const store = memoryStore({})
   const make = createFactory({ clock: systemClock, random: systemRandom })
-  const server = createServer({ stores: store, consoleDir: 'none' })
+  const server = createServer({
+    stores: store,
+    consoleDir: 'none',
+    streams: { perToken: readers, total: readers },
+  })
   const { port } = await server.listen({ port: 0 })
   const file = fileURLToPath(import.meta.url)
   const worker = new Worker(file, { workerData: { port, count: readers }, argv: [] })

@@ -17,7 +17,9 @@ beforeAll(async () => {
   const factory = createFactory({ clock })
   const lines = Array.from({ length: LETTERS }, () => {
     clock.jump(1)
-    return `${encodeLetter(factory.letter({ event: factory.event({ payload: 'x'.repeat(500) }) }))}\n`
+    const event = factory.event({ payload: 'x'.repeat(500) })
+    // As a consumer of the SQLite store writes them: a letter of no broker could not go back to one.
+    return `${encodeLetter(factory.letter({ event, origin: { broker: 'sqlite' } }))}\n`
   })
   await writeFile(join(folder, 'letters.jsonl'), lines.join(''))
   const imports = ['sqlite:./lazaret.db', 'file:./letters'].map(

@@ -16,7 +16,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   replay: ['core', 'ports', 'runtime'],
   adapters: ['core', 'ports'],
   integrations: ['core', 'ports', 'runtime'],
-  testing: ['core', 'ports', 'runtime', 'adapters'],
+  testing: ['core', 'ports', 'runtime', 'operations', 'adapters'],
   config: ['core', 'ports', 'runtime', 'replay'],
   server: ['core', 'ports', 'runtime', 'operations', 'replay'],
   demo: ['core', 'ports', 'runtime', 'operations', 'replay', 'adapters', 'testing', 'server'],

@@ -1,6 +1,6 @@
 import { rabbitmqCollector } from '../../src/adapters/rabbitmq/index.ts'
 import { openSqlite } from '../../src/adapters/sqlite/index.ts'
-import type { DeadLetterStore } from '../../src/ports/dead-letters.ts'
+import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import { systemClock } from '../../src/ports/system-clock.ts'
 
 // A process of its own that collects one queue into a database: told by its arguments, it says on stdout how many
@@ -11,21 +11,21 @@ const EVERY = 100
 const store = openSqlite({ path })
 await store.ready()
 const { deadLetters } = store
+const send = deadLetters.send.bind(deadLetters)
 let saved = 0
 let firstAt: number | undefined
-const counting: Pick<DeadLetterStore, 'send' | 'list' | 'change'> = {
-  list: query => deadLetters.list(query),
-  change: (id, change) => deadLetters.change(id, change),
-  async send(letter) {
+// Everything else is the store's own, so that the collector may ask it whatever it likes.
+const counting = Object.assign(deadLetters, {
+  async send(letter: DeadLetter) {
     firstAt ??= systemClock.now()
-    await deadLetters.send(letter)
+    await send(letter)
     if (++saved % EVERY === 0) process.stdout.write(`${saved} ${systemClock.now() - firstAt}\n`)
   },
-}
+})
 const collector = rabbitmqCollector({
   url,
   queues: [queue],
   onError: error => process.stderr.write(`${error}\n`),
 })
-collector.start(counting as DeadLetterStore)
+collector.start(counting)
 process.on('SIGTERM', () => void collector.close().then(() => store.close()))

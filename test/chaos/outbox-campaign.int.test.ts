@@ -9,7 +9,7 @@ const server = isOurs ? await found.start() : undefined
 afterAll(async () => await server?.close())
 const why = found.found ? ' (skipped: the server is not ours to stop)' : ` (skipped: ${found.why})`
 
-/** The short form of `npm run chaos:outbox`; docs/reliability.md has the report of the long one. */
+/** The short form of `npm run chaos:outbox`; docs/campaigns.md has the report of the long one. */
 describe.runIf(isOurs)(`a campaign of troubles on the outbox${isOurs ? '' : why}`, () => {
   it('E21, S8, B9: relays are killed or freeze, Postgres crashes, connections are cut: each event ends once, its effect too, keys in order', {
     timeout: 120_000,

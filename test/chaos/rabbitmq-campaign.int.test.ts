@@ -10,7 +10,7 @@ afterAll(async () => await server?.close())
 const why = found.found ? ' (skipped: the server is not ours to kill)' : ` (skipped: ${found.why})`
 const TIMEOUT_MS = 180_000
 
-/** Short forms of `npm run chaos:rabbitmq`; docs/reliability.md has the report of the long one. */
+/** Short forms of `npm run chaos:rabbitmq`; docs/campaigns.md has the report of the long one. */
 describe.runIf(isOurs)(`a campaign of troubles${isOurs ? '' : why}`, () => {
   it('E21: kills, cuts and a restart of the server: every message ends once, handled or dead', {
     timeout: TIMEOUT_MS,

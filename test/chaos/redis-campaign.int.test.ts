@@ -9,7 +9,7 @@ const server = isOurs ? await found.start() : undefined
 afterAll(async () => await server?.close())
 const why = found.found ? ' (skipped: the server is not ours to stop)' : ` (skipped: ${found.why})`
 
-/** The short form of `npm run chaos:redis`; docs/reliability.md has the report of the long one. */
+/** The short form of `npm run chaos:redis`; docs/campaigns.md has the report of the long one. */
 describe.runIf(isOurs)(`a campaign of troubles on Redis Streams${isOurs ? '' : why}`, () => {
   it('E21, B8: consumers are killed or hang, the server crashes or stands still, connections are cut: each event is handled or dead', {
     timeout: 120_000,

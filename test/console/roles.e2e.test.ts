@@ -13,7 +13,9 @@ const planner = tokenFor('olaf', 'operator')
 const approver = tokenFor('ada', 'operator')
 
 const { letter } = createFactory({ clock: systemClock })
-const LETTERS = [letter(), letter(), letter()]
+// As a consumer of the memory store writes them: a letter of no broker could not go back to one.
+const origin = { broker: 'memory' }
+const LETTERS = [letter({ origin }), letter({ origin }), letter({ origin })]
 
 let browser: Browser
 let server: ConsoleServer

@@ -8,6 +8,7 @@ import { parseConfig } from '../../src/config/config.ts'
 import { DEFAULT_GRACE_MS } from '../../src/runtime/consumer/consumer-options.ts'
 import { DEFAULT_CLOSE_GRACE_MS } from '../../src/runtime/dispatcher/dispatcher-options.ts'
 import { amtool, findAlertmanager } from '../services/alertmanager.ts'
+import { type Found, missing } from '../services/debian.ts'
 import { findPrometheus, promtool, tell } from '../services/prometheus.ts'
 import { inFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
@@ -103,6 +104,11 @@ describe.skipIf(why !== '')(`the configs of what watches${why}`, () => {
   })
 })
 
+/** Part of the system itself, so it is not installed for a test. */
+const systemd: Found = existsSync('/usr/bin/systemd-analyze')
+  ? { found: true }
+  : missing('systemd-analyze', 'it comes with: apt-get install systemd')
+
 describe('the unit file', () => {
   const [unit = ''] = blocks('systemd.md', 'ini')
   const [, ...theirs] = blocks('systemd.md', 'ini')
@@ -115,7 +121,7 @@ describe('the unit file', () => {
     }
   })
 
-  it.skipIf(!existsSync('/usr/bin/systemd-analyze'))('F7: systemd finds nothing wrong with it', async () => {
+  it.skipIf(!systemd.found)('F7: systemd finds nothing wrong with it', async () => {
     await inFolder(async dir => {
       const file = join(dir, 'lazaret.service')
       await writeFile(

@@ -6,17 +6,30 @@ const INSTALL_MS = 600_000
 /** Another installation may be under way on the machine. */
 const WAIT_FOR_OTHERS = ['-o', 'DPkg::Lock::Timeout=300']
 
+export interface Missing {
+  readonly found: false
+  readonly why: string
+}
+
 /** Whether something that tests need is there; if not, why. */
-export type Found = { readonly found: true } | { readonly found: false; readonly why: string }
+export type Found = { readonly found: true } | Missing
 
 /**
  * Looks for what a Debian package brings, and installs it where that can be done without asking. Without it the tests
  * that need it are skipped with the reason, except in CI, where that is a failure.
  */
-export async function findPackage(name: string, isThere: () => Promise<boolean>): Promise<Found> {
+export async function findPackage(
+  name: string,
+  isThere: () => Promise<boolean>,
+  installPackage: (name: string) => Promise<string> = install,
+): Promise<Found> {
   if (await isThere()) return { found: true }
-  const why = await install(name)
-  if (await isThere()) return { found: true }
+  const why = await installPackage(name)
+  return (await isThere()) ? { found: true } : missing(name, why)
+}
+
+/** What tests need is not there: they are skipped with the reason, except in CI, where a skip would hide a hole. */
+export function missing(name: string, why: string): Missing {
   if (process.env['CI'] === 'true') throw new Error(`${name} is needed in CI: ${why}`)
   return { found: false, why }
 }

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
-import { findPackage } from './debian.ts'
+import { findPackage, missing } from './debian.ts'
 import { PostgresNode } from './postgres-node.ts'
 
 const run = promisify(execFile)
@@ -53,8 +53,7 @@ export async function findNewestPostgres(): Promise<Postgres> {
     return { found: true, isPrivate: true, start: () => startOwn(dirname(postgres)) }
   } catch (error) {
     const why = error instanceof Error ? error.message.split('\n')[0] : error
-    if (process.env['CI'] === 'true') throw new Error(`${name} is needed in CI: ${why}`)
-    return { found: false, why: `${name} does not run here: ${why}` }
+    return missing(name, `it does not run here: ${why}`)
   }
 }
 

@@ -4,9 +4,10 @@ import { openStore } from '../../src/cli/open-store.ts'
 import { run } from '../../src/cli/run.ts'
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import type { Store } from '../../src/ports/store.ts'
-import { createFactory, type Factory } from '../../src/testing/factories.ts'
+import type { Factory } from '../../src/testing/factories.ts'
 import { FakeClock } from '../../src/testing/fake-clock.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
+import { factoryOf } from './memory-letters.ts'
 
 export interface Ran {
   readonly code: ExitCode
@@ -40,7 +41,7 @@ export interface CliWorld {
 export function cliWorld(cwd = '/nowhere'): CliWorld {
   const clock = new FakeClock()
   const store = memoryStore({ clock })
-  const factory = createFactory({ clock })
+  const factory = factoryOf(clock)
   const kept: Store = { ...store, close: async () => {} }
 
   async function lazaretWith(given: RunWith, ...argv: readonly string[]): Promise<Ran> {

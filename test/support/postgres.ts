@@ -1,7 +1,10 @@
 import { Pool } from 'pg'
 import { migratePostgres } from '../../src/adapters/postgres/index.ts'
-import { uniqueName } from '../../src/testing/conformance/harness.ts'
+import { Patience, uniqueName } from '../../src/testing/conformance/harness.ts'
 import type { PostgresService } from '../services/postgres.ts'
+
+/** Clients that never disconnect are a fault of their test, and hold up its end for no longer. */
+const patience = new Patience({ patienceMs: 5_000 })
 
 /** A database of its own on a server for tests. */
 export class TestDatabase {
@@ -47,16 +50,31 @@ export class TestDatabase {
     await this.pool.query(`truncate ${tables.map(({ name }) => `lazaret.${name}`).join(', ')} cascade`)
   }
 
+  /**
+   * A pool has ended before its connections have. Dropping the database, or stopping its server, under one of them is an error
+   * that nobody listens to any more, so the end of all connections is awaited first.
+   */
   async close(): Promise<void> {
     await this.pool.end()
+    await patience
+      .eventually(() => this.#isUnused(), `all clients of ${this.#name} disconnect`)
+      .catch(() => {})
     await onServer(this.#server, `drop database if exists ${this.#name} with (force)`).catch(() => {})
+  }
+
+  async #isUnused(): Promise<boolean> {
+    const others = await onServer(
+      this.#server,
+      `select from pg_stat_activity where datname = '${this.#name}' limit 1`,
+    ).catch(() => [])
+    return others.length === 0
   }
 }
 
-async function onServer(server: PostgresService, statement: string): Promise<void> {
+async function onServer(server: PostgresService, statement: string): Promise<unknown[]> {
   const pool = new Pool({ connectionString: server.url, max: 1 })
   try {
-    await pool.query(statement)
+    return (await pool.query(statement)).rows
   } finally {
     await pool.end()
   }

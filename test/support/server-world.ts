@@ -7,9 +7,10 @@ import type { TokenOptions } from '../../src/server/auth/callers.ts'
 import { createServer, type LazaretServer, type ServerOptions } from '../../src/server/index.ts'
 import { ROUTES } from '../../src/server/routes/index.ts'
 import { problem } from '../../src/server/schema/index.ts'
-import { createFactory, type Factory } from '../../src/testing/factories.ts'
+import type { Factory } from '../../src/testing/factories.ts'
 import { FakeClock } from '../../src/testing/fake-clock.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
+import { factoryOf } from './memory-letters.ts'
 
 export const HOME = 'http://127.0.0.1:4600'
 
@@ -63,7 +64,7 @@ export function serverWorld(options: Partial<ServerOptions> = {}): ServerWorld {
   return {
     clock,
     store,
-    make: createFactory({ clock }),
+    make: factoryOf(clock),
     server,
     errors,
     ask,

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { memoryDeadLetters } from '../../src/adapters/memory/index.ts'
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import type { LazaretEvent } from '../../src/core/event/event.ts'
-import { REPLAY_HEADERS } from '../../src/core/event/replay-headers.ts'
+import { replayHeaders } from '../../src/core/event/replay-headers.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
 import type { ConsumerOptions } from '../../src/runtime/consumer/consumer-options.ts'
@@ -107,13 +107,8 @@ describe.runIf(postgres.found.found)(`a trace in Postgres${postgres.why}`, () =>
         return row?.status === 'failed' && row.failure_history.length === times - 1
       }, `failure ${times}`)
     await failed(1)
-    const replay = {
-      [REPLAY_HEADERS.replayed]: 'true',
-      [REPLAY_HEADERS.replayId]: 'r1',
-      [REPLAY_HEADERS.replayAttempt]: '1',
-      [REPLAY_HEADERS.handler]: 'bill',
-    }
-    await outbox.publish([{ ...event, headers: { ...event.headers, ...replay } }])
+    const headers = replayHeaders(event, { replayId: 'r1', handler: 'bill' })
+    await outbox.publish([{ ...event, headers }])
     await failed(2)
     await pool.query(`select lazaret.outbox_replay($1, null, 'ada')`, [event.id])
     await patience.eventually(() => seen.length === 3, 'the replay by SQL')

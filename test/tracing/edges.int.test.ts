@@ -3,7 +3,7 @@ import { AlwaysOnSampler, ParentBasedSampler } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { memoryBroker, memoryDeadLetters, memorySink } from '../../src/adapters/memory/index.ts'
 import type { LazaretEvent } from '../../src/core/event/event.ts'
-import { REPLAY_HEADERS } from '../../src/core/event/replay-headers.ts'
+import { replayHeaders } from '../../src/core/event/replay-headers.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import type { Tracing } from '../../src/ports/tracing.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
@@ -20,7 +20,7 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SENDER = '00f067aa0ba902b7'
 const SAMPLED = `00-${TRACE}-${SENDER}-01`
 const UNSAMPLED = `00-${TRACE}-${SENDER}-00`
-const REPLAYED = { [REPLAY_HEADERS.replayed]: 'true', [REPLAY_HEADERS.replayAttempt]: '1' }
+const replayed = (event: LazaretEvent) => ({ ...event, headers: replayHeaders(event, {}) })
 const patience = new Patience({})
 
 /** Who publishes knows nothing of traces. */
@@ -166,7 +166,7 @@ describe('tracing at its edges', () => {
       handle: async () => resolve(trace.getActiveSpan()?.spanContext().traceId),
     })
     await consumer.start()
-    await broker.publish([order({ traceparent: SAMPLED, ...REPLAYED })])
+    await broker.publish([replayed(order({ traceparent: SAMPLED }))])
     const traceId = await traceOfHandler
     await consumer.close()
     const [attempt, ...others] = await world.spans()
@@ -185,7 +185,7 @@ describe('tracing at its edges', () => {
     const sink = memorySink()
     const deadLetters = memoryDeadLetters()
     const events = createDispatcher({ sinks: { loki: sink }, deadLetters, tracing: world.tracing })
-    const event = order({ traceparent: SAMPLED, ...REPLAYED })
+    const event = replayed(order({ traceparent: SAMPLED }))
     await events.resend({ ...createFactory().letter({ event }), handler: 'loki' })
     await events.close()
     const [write, ...others] = await world.spans()

@@ -18,7 +18,7 @@ const SURFACE = `
   retry_queue_size{name} retry_dropped_total{name,reason} retry_batches_total{name} breaker_state{name}
   breaker_opened_total{name} breaker_closed_total{name} breaker_rejected_total{name}
   dlq_saved_total{channel,reason} dlq_replayed_total{channel} dlq_replay_failed_total{channel}
-  dlq_filtered_total{channel} dlq_write_errors_total{channel} dlq_size{channel} dlq_oldest_age_seconds{channel}
+  dlq_filtered_total{channel} dlq_write_errors_total{channel} dlq_expired_total{state} dlq_size{channel} dlq_oldest_age_seconds{channel}
   attempts_before_dlq{channel} rate_limiter_limited_total{type} rate_limiter_dlq_saved_total{type}
   rate_limiter_dropped_total{type} tracking_failures_swallowed_total{error_class,context}
   tracked_in_job_total{job} dlq_from_job_total{job,reason} health_checks_total{name,result}
@@ -157,15 +157,19 @@ describe('E20/K6/P4: after the story', () => {
     expect([...atTheEnd.scrape.keys()].toSorted()).toEqual(promised.map(name => `lazaret_${name}`).toSorted())
   })
 
-  it.each(SURFACE)('$name has something to say, with the labels $labels', ({ name, labels }) => {
-    const samples = [...found(atTheEnd, name).samples]
-    const isCounted = !(name in GAUGES)
-    expect(samples.some(([, value]) => (isCounted ? value > 0 : Number.isFinite(value)))).toBe(true)
-    for (const [sample] of samples) {
-      const own = [...sample.matchAll(/(\w+)="/g)].map(([, label]) => label).filter(label => label !== 'le')
-      expect(own.toSorted(), sample).toEqual(labels.toSorted())
-    }
-  })
+  // The story is over long before retention deletes anything; src/server/work/schedules.test.ts sees it counted.
+  it.each(SURFACE.filter(({ name }) => name !== 'dlq_expired_total'))(
+    '$name has something to say, with the labels $labels',
+    ({ name, labels }) => {
+      const samples = [...found(atTheEnd, name).samples]
+      const isCounted = !(name in GAUGES)
+      expect(samples.some(([, value]) => (isCounted ? value > 0 : Number.isFinite(value)))).toBe(true)
+      for (const [sample] of samples) {
+        const own = [...sample.matchAll(/(\w+)="/g)].map(([, label]) => label).filter(label => label !== 'le')
+        expect(own.toSorted(), sample).toEqual(labels.toSorted())
+      }
+    },
+  )
 
   it('the log itself tells what happened: what sinks took, and what is in the store', async () => {
     const { dispatcher, letters } = await stands()

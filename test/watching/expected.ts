@@ -20,6 +20,7 @@ export const WATCHED = [
   ...['eventProcessed', 'handlerEnded', 'retryScheduled', 'retrySucceeded', 'gaveUp', 'retryAllowed'],
   ...['retryLimited', 'eventDropped', 'retryBatchReleased', 'breakerChanged', 'breakerRejected'],
   ...['letterSaved', 'letterSpilled', 'replaySent', 'replayOutcome', 'letterFiltered', 'letterWriteFailed'],
+  ...['lettersExpired'],
   ...['eventLimited', 'trackingFailureSwallowed', 'trackedInJob', 'healthChecked', 'batchWritten'],
   ...['undelivered', 'poisonQuarantined'],
 ] as (keyof Observations)[]
@@ -99,6 +100,16 @@ export const COUNTERS: Readonly<Record<string, (log: EventLog) => readonly Value
         .map(({ channel }) => ({ channel })),
     ),
   dlq_filtered_total: log => tally(log.all('letterFiltered').map(({ channel }) => ({ channel }))),
+  dlq_expired_total: log =>
+    tally(
+      log
+        .all('lettersExpired')
+        .flatMap(({ byState }) =>
+          Object.entries(byState).flatMap(([state, count]) =>
+            Array.from({ length: count }, () => ({ state })),
+          ),
+        ),
+    ),
   dlq_write_errors_total: log => tally(log.all('letterWriteFailed').map(({ channel }) => ({ channel }))),
   rate_limiter_limited_total: log => tally(log.all('eventLimited').map(({ type }) => ({ type }))),
   rate_limiter_dlq_saved_total: log => tally(limited(log, 'saved')),

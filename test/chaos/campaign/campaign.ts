@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { withAdmin } from '../../../src/adapters/rabbitmq/admin.ts'
@@ -13,6 +11,7 @@ import { ChaosProxy } from '../proxy.ts'
 import { countUp, type Findings } from './count.ts'
 import { drawKinds, drawMoments, type Moment } from './draw.ts'
 import { Effects } from './effects.ts'
+import { inOwnFolder } from './folder.ts'
 import { Lives } from './lives.ts'
 import { pause, until } from './pause.ts'
 import { type CampaignOptions, SHARES, type Trouble } from './plan.ts'
@@ -34,16 +33,16 @@ export async function runCampaign(
   node: RabbitmqNode,
   tell: (line: string) => void = () => {},
 ): Promise<CampaignResult> {
-  const folder = await mkdtemp(join(tmpdir(), 'lazaret-campaign-'))
-  const campaign = await Campaign.prepare(options, node, folder)
-  try {
-    const startedAt = systemClock.now()
-    const findings = await campaign.run(tell)
-    return { options, findings, tookMs: systemClock.now() - startedAt }
-  } finally {
-    await campaign.close()
-    await rm(folder, { recursive: true, force: true })
-  }
+  return await inOwnFolder(async folder => {
+    const campaign = await Campaign.prepare(options, node, folder)
+    try {
+      const startedAt = systemClock.now()
+      const findings = await campaign.run(tell)
+      return { options, findings, tookMs: systemClock.now() - startedAt }
+    } finally {
+      await campaign.close()
+    }
+  })
 }
 
 class Campaign {

@@ -1,8 +1,7 @@
 import { withAdmin } from '../../../src/adapters/rabbitmq/admin.ts'
-import { CATEGORIES } from '../../../src/adapters/rabbitmq/topology/plan.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
-import { RabbitmqOutside } from '../../support/rabbitmq.ts'
 import type { Effects } from './effects.ts'
+import { lettersOnRabbitmq } from './letters.ts'
 import type { Kind } from './plan.ts'
 import { CHANNEL } from './settings.ts'
 import { type Verdict, verdictOn } from './verdict.ts'
@@ -28,7 +27,7 @@ export async function countUp(
   effects: Effects,
   outcomes: ReadonlyMap<string, number>,
 ): Promise<Findings> {
-  const letters = await lettersAt(url)
+  const letters = await lettersOnRabbitmq(url, CHANNEL)
   const dead = new Set(letters)
   const { ready = 0, waiting, suspects } = await withAdmin({ url }, admin => admin.status(CHANNEL))
   const kindOf = (event: LazaretEvent) => (event.payload as { kind: Kind }).kind
@@ -43,15 +42,4 @@ export async function countUp(
     ranAgain: unexplained,
     publishedAgain: 0,
   }
-}
-
-/** The id of every letter, quarantined ones included. */
-async function lettersAt(url: string): Promise<string[]> {
-  const outside = await RabbitmqOutside.at(url)
-  const queues = [`${CHANNEL}.dlq`, ...CATEGORIES.map(category => `${CHANNEL}.dlq.quarantine.${category}`)]
-  const ids: string[] = []
-  for (const queue of queues)
-    for (const { properties } of await outside.peek(queue)) ids.push(properties.messageId ?? '')
-  await outside.close()
-  return ids
 }

@@ -1,10 +1,9 @@
 import type { CampaignResult } from './campaign.ts'
 import type { Findings } from './count.ts'
-import { drawKinds } from './draw.ts'
-import { type Kind, SHARES } from './plan.ts'
+import { SHARES } from './plan.ts'
+import { countKinds, type Rules, row, ruleRows, violated } from './rules.ts'
 
-/** What must be zero, and what it means when it is not. */
-const RULES: readonly (readonly [keyof Findings, string])[] = [
+const RULES: Rules<Findings> = [
   ['lost', 'messages lost'],
   ['both', 'messages handled and in the dead-letter queue'],
   ['impossible', 'messages handled that fail always'],
@@ -13,22 +12,20 @@ const RULES: readonly (readonly [keyof Findings, string])[] = [
 ]
 
 export function violationsOf({ findings }: CampaignResult): string[] {
-  return RULES.filter(([name]) => findings[name] > 0).map(([name, text]) => `${findings[name]} ${text}`)
+  return violated(RULES, findings)
 }
 
 /** The report as it is printed and kept: Markdown. */
 export function reportOf(result: CampaignResult): string[] {
   const { options, findings, tookMs } = result
   const { seed, messages, queueType, troubles } = options
-  const kinds = new Map<Kind, number>()
-  for (const kind of drawKinds(options, SHARES)) kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
-  const row = (what: string, value: string | number) => `| ${what} | ${value} |`
+  const count = countKinds(options, SHARES)
   return [
     `| ${messages} messages, ${queueType} queues, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
     '| --- | ---: |',
-    row('that fail twice and then succeed', kinds.get('transient') ?? 0),
-    row('that fail for good', kinds.get('permanent') ?? 0),
-    row('poison', kinds.get('poison') ?? 0),
+    row('that fail twice and then succeed', count('transient')),
+    row('that fail for good', count('permanent')),
+    row('poison', count('poison')),
     row('consumer killed (SIGKILL)', troubles.kill),
     row('all connections cut', troubles.cut),
     row('server killed (SIGKILL) and restarted', troubles.restart),
@@ -36,7 +33,7 @@ export function reportOf(result: CampaignResult): string[] {
     row('server stopped (SIGSTOP) for 4 s', troubles.freeze),
     row('**handled**', findings.handled),
     row('**in the dead-letter queue**', findings.dead),
-    ...RULES.map(([name, text]) => row(`**${text}**`, findings[name])),
+    ...ruleRows(RULES, findings),
     row('deliveries of handled messages, turned away by the ledger', findings.skipped),
     row(
       'handlers killed between effect and ledger, turned away by the effect’s own transaction',

@@ -1,10 +1,9 @@
-import { drawKinds } from '../campaign/draw.ts'
+import { countKinds, type Rules, row, ruleRows, violated } from '../campaign/rules.ts'
 import type { CampaignResult } from './campaign.ts'
 import type { Findings } from './count.ts'
-import { type Kind, LEASE_MS, LONGER_THAN_A_LEASE_MS, SHARES } from './plan.ts'
+import { LEASE_MS, LONGER_THAN_A_LEASE_MS, SHARES } from './plan.ts'
 
-/** What must be zero, and what it means when it is not. */
-const RULES: readonly (readonly [keyof Findings, string])[] = [
+const RULES: Rules<Findings> = [
   ['lost', 'events neither delivered nor failed'],
   ['withoutEffect', 'events delivered that the far side never had'],
   ['twice', 'effects that happened twice'],
@@ -16,22 +15,20 @@ const RULES: readonly (readonly [keyof Findings, string])[] = [
 ]
 
 export function violationsOf({ findings }: CampaignResult): string[] {
-  return RULES.filter(([name]) => findings[name] > 0).map(([name, text]) => `${findings[name]} ${text}`)
+  return violated(RULES, findings)
 }
 
 /** The report as it is printed and kept: Markdown. */
 export function reportOf(result: CampaignResult): string[] {
   const { options, findings, tookMs, turnedAway, enqueuedAgain, foundCommitted } = result
   const { seed, messages, relays, troubles } = options
-  const kinds = new Map<Kind, number>()
-  for (const kind of drawKinds(options, SHARES)) kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
-  const row = (what: string, value: string | number) => `| ${what} | ${value} |`
+  const count = countKinds(options, SHARES)
   return [
     `| ${messages} events, ${relays} relays, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
     '| --- | ---: |',
-    row('that fail twice and then succeed', kinds.get('transient') ?? 0),
-    row('that fail for good', kinds.get('permanent') ?? 0),
-    row('that fail until they are replayed', kinds.get('mended') ?? 0),
+    row('that fail twice and then succeed', count('transient')),
+    row('that fail for good', count('permanent')),
+    row('that fail until they are replayed', count('mended')),
     row('relay killed (SIGKILL)', troubles.kill),
     row('Postgres stopped in immediate mode and restarted', troubles.restart),
     row(
@@ -42,7 +39,7 @@ export function reportOf(result: CampaignResult): string[] {
     row('all connections cut', troubles.cut),
     row('**delivered**', findings.delivered),
     row('**failed**', findings.failed),
-    ...RULES.map(([name, text]) => row(`**${text}**`, findings[name])),
+    ...ruleRows(RULES, findings),
     row('ended cycles in the history of what was replayed', findings.replayed),
     row('handlings of what the far side had, turned away by the ledger', turnedAway),
     row('transactions of 100 events that the server’s end took with it', enqueuedAgain - foundCommitted),

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { redisStreams } from '../../../src/adapters/redis/index.ts'
@@ -11,6 +9,7 @@ import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import type { RedisNode } from '../../services/redis-node.ts'
 import { drawKinds, drawMoments } from '../campaign/draw.ts'
 import { Effects } from '../campaign/effects.ts'
+import { inOwnFolder } from '../campaign/folder.ts'
 import { Lives } from '../campaign/lives.ts'
 import { pause, until } from '../campaign/pause.ts'
 import { Publisher } from '../campaign/publisher.ts'
@@ -35,14 +34,14 @@ export async function runCampaign(
   node: RedisNode,
   tell: (line: string) => void = () => {},
 ): Promise<CampaignResult> {
-  const folder = await mkdtemp(join(tmpdir(), 'lazaret-campaign-'))
-  const campaign = new Campaign(options, node, folder)
-  try {
-    return await campaign.run(tell)
-  } finally {
-    await campaign.close()
-    await rm(folder, { recursive: true, force: true })
-  }
+  return await inOwnFolder(async folder => {
+    const campaign = new Campaign(options, node, folder)
+    try {
+      return await campaign.run(tell)
+    } finally {
+      await campaign.close()
+    }
+  })
 }
 
 class Campaign {

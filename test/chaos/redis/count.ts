@@ -1,6 +1,7 @@
 import { redisDeadLetters, redisStreams } from '../../../src/adapters/redis/index.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
 import type { Effects } from '../campaign/effects.ts'
+import { lettersIn } from '../campaign/letters.ts'
 import { type Verdict, verdictOn } from '../campaign/verdict.ts'
 import { CHANNEL, type Kind } from './plan.ts'
 
@@ -18,9 +19,10 @@ export async function countUp(
   effects: Effects,
 ): Promise<Findings> {
   const canBeHandled = (event: LazaretEvent) => (event.payload as { kind: Kind }).kind !== 'permanent'
+  const letters = await lettersIn(redisDeadLetters({ url }), CHANNEL)
   const { afterKill, unexplained } = effects.repeats()
   return {
-    ...verdictOn(events, effects.ids(), await lettersAt(url), canBeHandled),
+    ...verdictOn(events, effects.ids(), new Set(letters), canBeHandled),
     left: await depthAt(url),
     ranAgain: afterKill + unexplained,
   }
@@ -32,21 +34,5 @@ async function depthAt(url: string): Promise<number> {
     return await broker.depth(CHANNEL, CHANNEL)
   } finally {
     await broker.close()
-  }
-}
-
-async function lettersAt(url: string): Promise<ReadonlySet<string>> {
-  const store = redisDeadLetters({ url })
-  const ids = new Set<string>()
-  let cursor: string | undefined
-  try {
-    do {
-      const page = await store.list({ channel: CHANNEL, limit: 100, cursor })
-      for (const { event } of page.letters) ids.add(event.id)
-      cursor = page.cursor
-    } while (cursor !== undefined)
-    return ids
-  } finally {
-    await store.close()
   }
 }

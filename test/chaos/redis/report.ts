@@ -1,10 +1,9 @@
-import { drawKinds } from '../campaign/draw.ts'
+import { countKinds, type Rules, row, ruleRows, violated } from '../campaign/rules.ts'
 import type { CampaignResult } from './campaign.ts'
 import type { Findings } from './count.ts'
-import { type Kind, LEASE_MS, LONGER_THAN_A_LEASE_MS, SHARES } from './plan.ts'
+import { LEASE_MS, LONGER_THAN_A_LEASE_MS, SHARES } from './plan.ts'
 
-/** What must be zero, and what it means when it is not. */
-const RULES: readonly (readonly [keyof Findings, string])[] = [
+const RULES: Rules<Findings> = [
   ['lost', 'events lost'],
   ['both', 'events handled and dead'],
   ['impossible', 'events handled that fail always'],
@@ -13,22 +12,20 @@ const RULES: readonly (readonly [keyof Findings, string])[] = [
 ]
 
 export function violationsOf({ findings }: CampaignResult): string[] {
-  return RULES.filter(([name]) => findings[name] > 0).map(([name, text]) => `${findings[name]} ${text}`)
+  return violated(RULES, findings)
 }
 
 /** The report as it is printed and kept: Markdown. */
 export function reportOf(result: CampaignResult): string[] {
   const { options, findings, tookMs, skipped, publishedAgain } = result
   const { seed, messages, consumers, troubles } = options
-  const kinds = new Map<Kind, number>()
-  for (const kind of drawKinds(options, SHARES)) kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
-  const row = (what: string, value: string | number) => `| ${what} | ${value} |`
+  const count = countKinds(options, SHARES)
   const stillFor = `for ${seconds(LONGER_THAN_A_LEASE_MS)} while leases last ${seconds(LEASE_MS)}`
   return [
     `| ${messages} events, ${consumers} consumers, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
     '| --- | ---: |',
-    row('that fail twice and then succeed', kinds.get('transient') ?? 0),
-    row('that fail for good', kinds.get('permanent') ?? 0),
+    row('that fail twice and then succeed', count('transient')),
+    row('that fail for good', count('permanent')),
     row('consumer killed (SIGKILL)', troubles.kill),
     row(`consumer stopped (SIGSTOP) ${stillFor}`, troubles.hang),
     row('server killed (SIGKILL) and restarted', troubles.restart),
@@ -36,7 +33,7 @@ export function reportOf(result: CampaignResult): string[] {
     row('all connections cut', troubles.cut),
     row('**handled**', findings.handled),
     row('**dead letters**', findings.dead),
-    ...RULES.map(([name, text]) => row(`**${text}**`, findings[name])),
+    ...ruleRows(RULES, findings),
     row('deliveries of handled events, turned away by the ledger', skipped),
     row('handlers that ran again, turned away by the effect’s own transaction', findings.ranAgain),
     row('batches of 100 published again', publishedAgain),

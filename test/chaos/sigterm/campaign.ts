@@ -1,0 +1,154 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { LazaretEvent } from '../../../src/core/event/event.ts'
+import type { Random } from '../../../src/core/random.ts'
+import { systemClock } from '../../../src/ports/system-clock.ts'
+import { createFactory } from '../../../src/testing/factories.ts'
+import { seededRandom } from '../../../src/testing/seeded-random.ts'
+import { drawKinds, drawMoments } from '../campaign/draw.ts'
+import { inOwnFolder } from '../campaign/folder.ts'
+import { Lives } from '../campaign/lives.ts'
+import { until } from '../campaign/pause.ts'
+import { Publisher } from '../campaign/publisher.ts'
+import { countUp, type Findings } from './count.ts'
+import { HandlerRuns } from './handler-runs.ts'
+import { type BrokerPlace, placeAt } from './place.ts'
+import { type CampaignOptions, CHANNEL, LEASE_MS, SHARES, type Trouble } from './plan.ts'
+
+const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
+const STALL_MS = 60_000
+/** Longer than any run, and than a delivery waits for a claim that was left to its lease. */
+const QUIET_MS = LEASE_MS + 500
+/** How often the consumers may begin again for what the last of them gave back. */
+const LAST_ROUNDS = 5
+
+export interface CampaignResult {
+  readonly options: CampaignOptions
+  readonly findings: Findings & {
+    /** Processes that a SIGTERM ended with anything but the exit code 0. */
+    readonly failedEnds: number
+  }
+  readonly tookMs: number
+  /** Deliveries that a closing consumer gave back. */
+  readonly released: number
+  /** Deliveries of what was handled before, turned away by the ledger. */
+  readonly skipped: number
+}
+
+/** Events flow while consumers get SIGTERM after SIGTERM; then it is counted what became of each. */
+export function runCampaign(
+  options: CampaignOptions,
+  /** Of the RabbitMQ server. Without one the events are in a SQLite file. */
+  url: string | undefined,
+  tell: (line: string) => void = () => {},
+): Promise<CampaignResult> {
+  return inOwnFolder(async folder => {
+    const campaign = new Campaign(options, url ?? folder, folder)
+    try {
+      return await campaign.run(tell)
+    } finally {
+      await campaign.close()
+    }
+  })
+}
+
+class Campaign {
+  readonly #options: CampaignOptions
+  readonly #place: BrokerPlace
+  readonly #runs: HandlerRuns
+  readonly #consumers: readonly Lives[]
+  readonly #publisher: Publisher
+  readonly #events: readonly LazaretEvent[]
+  readonly #random: Random
+
+  constructor(options: CampaignOptions, where: string, folder: string) {
+    this.#options = options
+    this.#place = placeAt(where)
+    this.#runs = new HandlerRuns(join(folder, 'runs.db'))
+    this.#consumers = Array.from(
+      { length: options.consumers },
+      (_, index) => new Lives(SCRIPT, where, folder, String(index)),
+    )
+    this.#publisher = new Publisher(this.#place.open())
+    this.#random = seededRandom(options.seed + 3)
+    const make = createFactory({ clock: systemClock, random: seededRandom(options.seed + 2) })
+    this.#events = drawKinds(options, SHARES).map(kind => make.event({ channel: CHANNEL, payload: { kind } }))
+  }
+
+  async run(tell: (line: string) => void): Promise<CampaignResult> {
+    await this.#place.prepare()
+    await Promise.all(this.#consumers.map(consumer => consumer.begin()))
+    const startedAt = systemClock.now()
+    const publishing = this.#publisher.publish(this.#events, () => this.#runs.handled)
+    for (const { trouble, at } of drawMoments(this.#options, this.#options.troubles)) {
+      await until(
+        () => this.#runs.handled >= at,
+        () => `${at} events handled`,
+        STALL_MS,
+      )
+      tell(`${this.#runs.handled} handled: ${trouble}`)
+      await this.#bring(trouble)
+    }
+    await publishing
+    tell('no more signals; waiting for the rest')
+    const findings = await this.#finish(tell)
+    return {
+      options: this.#options,
+      findings: { ...findings, failedEnds: this.#sum(({ failedEnds }) => failedEnds) },
+      tookMs: systemClock.now() - startedAt,
+      released: this.#sum(({ outcomes }) => outcomes.get('released') ?? 0),
+      skipped: this.#sum(({ outcomes }) => outcomes.get('skipped') ?? 0),
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#consumers.map(consumer => consumer.end('SIGKILL')))
+    await this.#publisher.close()
+    this.#runs.close()
+  }
+
+  async #bring(trouble: Trouble): Promise<void> {
+    if (trouble === 'all') {
+      await Promise.all(this.#consumers.map(consumer => consumer.end().then(() => consumer.begin())))
+      return
+    }
+    const consumer = this.#consumers[Math.floor(this.#random() * this.#consumers.length)]!
+    if (trouble === 'two') await consumer.endWithTwoSignals()
+    else await consumer.end()
+    if (trouble === 'starting') await consumer.endWhileStarting()
+    await consumer.begin()
+  }
+
+  /**
+   * A broker does not tell of events in the hands of a consumer, so those are seen only when it has ended. What it gave back
+   * then is for consumers that begin again.
+   */
+  async #finish(tell: (line: string) => void): Promise<Findings> {
+    for (let round = 1; ; round++) {
+      const isDrained = await this.#drained()
+      if (!isDrained) tell('the channel was not drained')
+      await Promise.all(this.#consumers.map(consumer => consumer.end()))
+      const findings = await countUp(this.#place, this.#events, this.#runs)
+      if (!isDrained || findings.left === 0 || round === LAST_ROUNDS) return findings
+      tell(`${findings.left} given back by the last consumers: they begin again`)
+      await Promise.all(this.#consumers.map(consumer => consumer.begin()))
+    }
+  }
+
+  /** Every event is at its end, and nothing but letters is left. What is lost by then is lost for good: the report says so. */
+  #drained(): Promise<boolean> {
+    const isOver = async () => {
+      const { lost, left } = await countUp(this.#place, this.#events, this.#runs)
+      // An event whose effect outlived the grace time runs again, in the hands of a consumer, and shall end.
+      return lost === 0 && left === 0 && systemClock.now() - this.#runs.changedAt > QUIET_MS
+    }
+    return until(isOver, () => 'every event at its end', STALL_MS).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  #sum(of: (consumer: Lives) => number): number {
+    return this.#consumers.reduce((total, consumer) => total + of(consumer), 0)
+  }
+}

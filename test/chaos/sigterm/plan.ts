@@ -1,0 +1,60 @@
+import type { Size } from '../campaign/draw.ts'
+
+export interface CampaignOptions extends Size {
+  readonly broker: 'rabbitmq' | 'sqlite'
+  readonly consumers: number
+  /** How often each thing happens. */
+  readonly troubles: Readonly<Record<Trouble, number>>
+}
+
+/**
+ * - `one`: one of the consumers gets a SIGTERM; when it has ended, another begins in its place.
+ * - `two`: the same, and a second SIGTERM comes while it closes.
+ * - `starting`: the same as `one`, and the consumer in its place gets a SIGTERM while it starts.
+ * - `all`: all consumers get a SIGTERM at once, and others begin in their places.
+ */
+export type Trouble = 'one' | 'two' | 'starting' | 'all'
+
+/**
+ * What a handler makes of an event.
+ * - `fine`: takes up to a tenth of a second.
+ * - `slow`: can outlive the grace time, and then heeds its signal and has no effect.
+ * - `deaf`: can outlive the grace time, ignores its signal and goes on.
+ * - `late`: ignores its signal and ends after its timeout, while it still has its place.
+ * - `overdue`: the same, and ends when its place is long given to others.
+ * - `transient`: fails twice and then succeeds.
+ * - `permanent`: fails with a permanent error.
+ * - `hopeless`: fails at each attempt.
+ */
+export type Kind = 'fine' | keyof typeof SHARES
+
+export const SHARES = {
+  slow: 0.04,
+  deaf: 0.04,
+  late: 0.02,
+  overdue: 0.02,
+  transient: 0.05,
+  permanent: 0.02,
+  hopeless: 0.02,
+} as const
+
+export const CHANNEL = 'campaign'
+export const ATTEMPTS = 6
+/** Shorter than the timeout, so that an attempt can outlive it. */
+export const GRACE_MS = 500
+export const TIMEOUT_MS = 1_000
+export const LATE_MS = 600
+/** A claim whose process has ended without releasing it is left to its lease. */
+export const LEASE_MS = 3_000
+
+/** How long the handler takes, the longest of the fine ones. */
+export const TAKES_MS: Readonly<Record<Kind, number>> = {
+  fine: 100,
+  slow: 800,
+  deaf: 800,
+  late: 1_300,
+  overdue: 2_200,
+  transient: 40,
+  permanent: 40,
+  hopeless: 40,
+}

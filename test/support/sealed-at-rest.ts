@@ -1,0 +1,90 @@
+import { expect } from 'vitest'
+import type { Broker, Delivery } from '../../src/ports/broker.ts'
+import type { Store } from '../../src/ports/store.ts'
+import { planReplay } from '../../src/replay/plan.ts'
+import { createSealing } from '../../src/runtime/sealing/sealing.ts'
+import { createFactory } from '../../src/testing/factories.ts'
+import { FakeClock } from '../../src/testing/fake-clock.ts'
+
+export const SEALING = createSealing({ current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } })
+/** Matches what none of the bytes at rest may contain: payload, header, key, error, patch, search, schema finding. */
+export const SECRETS = /hunter2|cust-4711|tok-9zq8|new-secret|sought-it|told-it/i
+
+/** Puts secrets into every place of a store that may hold one, and sees that they come back as they were. */
+export async function fillWithSecrets(store: Store): Promise<void> {
+  const clock = new FakeClock()
+  const make = createFactory({ clock })
+  const event = make.event({
+    key: 'cust-4711',
+    headers: { authorization: 'tok-9zq8' },
+    payload: { password: 'hunter2' },
+  })
+  const error = Object.assign(new Error('login with hunter2 of cust-4711 refused, sought-it'), {
+    name: 'LoginError',
+  })
+  const letter = make.letter({ event, error })
+  await store.deadLetters.send(letter)
+  const stored = await store.deadLetters.get(letter.id)
+  expect(stored?.cycle.failure?.message).toBe(error.message)
+  expect(stored?.event.key).toBe('cust-4711')
+  const [group] = (await store.groups.list({ search: 'loginerror' })).groups
+  expect(group?.title).toBe(`LoginError: ${error.message}`)
+  expect((await store.groups.get(group!.id))?.basis).not.toMatch(/^sealed/)
+  expect((await store.deadLetters.list({ search: 'LoginError' })).letters).toHaveLength(1)
+  const patch = [
+    { op: 'replace', path: '/password', value: 'new-secret' },
+    { op: 'add', path: '/more', value: { deep: ['new-secret'] } },
+  ] as const
+  const schema = {
+    '~standard': {
+      version: 1 as const,
+      vendor: 'test',
+      validate: () => ({ issues: [{ message: 'told-it' }] }),
+    },
+  }
+  const around = { clock, newId: () => '01999999-0000-7000-8000-000000000001', schemaOf: () => schema }
+  const planned = await planReplay(store, { ids: [letter.id], patch, reason: 'x', by: 'ann' }, around)
+  expect((await store.replays.get(planned.id))?.patch).toEqual(patch)
+  expect((await store.replays.list()).map(replay => replay.patch)).toEqual([patch])
+  expect(await store.replays.items(planned.id)).toMatchObject([{ decision: 'skip_schema', why: 'told-it' }])
+  const found = { ...around, newId: () => '01999999-0000-7000-8000-000000000002' }
+  const asked = { filter: { search: 'SOUGHT-it' }, reason: 'x', by: 'ann' }
+  const { id } = await planReplay(store, asked, found)
+  const replay = await store.replays.get(id)
+  expect(replay?.selectedBy.filter?.search).toBe('SOUGHT-it')
+  expect((await store.replays.update({ ...replay!, state: 'cancelled' }))?.selectedBy.filter?.search).toBe(
+    'SOUGHT-it',
+  )
+}
+
+/** Lets an event fail and wait for its retry, with what is kept of the attempt. It comes back as it was. */
+export async function retryWithSecrets(broker: Broker): Promise<void> {
+  const make = createFactory()
+  const event = make.event({ channel: 'sealed', payload: { password: 'hunter2' } })
+  const failure = {
+    name: 'E',
+    message: 'hunter2',
+    code: undefined,
+    category: 'unknown',
+    fingerprint: 'f',
+  } as const
+  const ended = make.attempt(1, { failure: { ...failure, stack: 'at hunter2' } })
+  const seen: Delivery[] = []
+  let tell = () => {}
+  const isBack = new Promise<void>(resolve => {
+    tell = resolve
+  })
+  const options = { channel: 'sealed', handler: 'h', prefetch: 1, ordering: 'none' } as const
+  const subscription = await broker.subscribe(options, delivery => {
+    seen.push(delivery)
+    if (seen.length > 1) tell()
+    else void retry(delivery)
+  })
+  async function retry(delivery: Delivery): Promise<void> {
+    await subscription.begin(delivery, [])
+    await subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended: [ended] })
+  }
+  await broker.publish([event])
+  await isBack
+  expect(seen[1]?.history).toMatchObject([{ failure: { message: 'hunter2', stack: 'at hunter2' } }])
+}
