@@ -52,6 +52,12 @@ export const deadLetters: Dashboard = {
         'cps',
         rate('lazaret_dlq_filtered_total', CHANNEL, 'channel', '{{channel}}'),
       ),
+      lines(
+        'Deleted by retention',
+        'Letters past their time, by the state they were in. Only resolved and discarded ones, unless you asked for more.',
+        'cps',
+        rate('lazaret_dlq_expired_total', HERE, 'state', '{{state}}'),
+      ),
     ],
     [
       lines(
