@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { isHeld, type LetterState } from '../core/dead-letter/state.ts'
 import type { LetterFilter, LetterSeen } from '../ports/dead-letters.ts'
@@ -42,6 +43,17 @@ export function countStates({ letters }: FrozenLetters): ReadonlyMap<LetterState
   const counts = new Map<LetterState, number>()
   for (const { state } of letters.values()) counts.set(state, (counts.get(state) ?? 0) + 1)
   return counts
+}
+
+/**
+ * A digest of the letters of one or more stores, by store name: equal only for the same letters in the same states. It
+ * lets a person confirm in a later request what an earlier one showed, without the server remembering it.
+ */
+export function digestFrozen(stores: ReadonlyMap<string, FrozenLetters>): string {
+  const lines = [...stores].flatMap(([name, { letters }]) =>
+    [...letters].map(([id, { state, lastFailedAt }]) => JSON.stringify([name, id, state, lastFailedAt])),
+  )
+  return createHash('sha256').update(lines.sort().join('\n')).digest('hex')
 }
 
 export interface DeleteOptions {

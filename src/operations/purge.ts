@@ -10,7 +10,7 @@ import { countStates, deleteFrozen, type FrozenLetters, freeze } from './freeze.
 export interface PurgeRequest {
   readonly filter: LetterFilter
   readonly isExpiredOnly: boolean
-  /** The time of asking: letters that fail later are not meant. */
+  /** The cut-off, which is when the letters were counted: letters that fail later are not meant. */
   readonly at: number
 }
 
@@ -47,18 +47,20 @@ export async function purgeLetters(
   by: string,
   around: {
     readonly signal?: AbortSignal
+    /** When it is done, for the audit [the cut-off]. */
+    readonly at?: number
     /** Why, for the audit. */
     readonly note?: string
     onProgress?(deleted: number): Promise<void>
   } = {},
 ): Promise<number> {
-  const { signal, note, onProgress } = around
+  const { signal, at = request.at, note, onProgress } = around
   const count = frozen.letters.size
   if (count === 0) return 0
   let deleted = 0
   const { target, detail: searched } = auditedFilter(request.filter)
   const entry = {
-    at: request.at,
+    at,
     by,
     action: 'letters.purge',
     target: `${request.isExpiredOnly ? 'expired, ' : ''}${target}`,

@@ -50,24 +50,94 @@ describe('deciding about letters', () => {
     expect((await tell(`${path}/reveal`, { reason: 'look' })).body).toMatchObject({ payloadBase64: 'AP8H' })
   })
 
-  it('F8: a purge deletes what it was asked to if there are as many as expected', async () => {
-    const { tell, bury, make, store, audited } = serverWorld()
+  const PURGE = '/api/v1/dead-letters/purge'
+
+  it('F8: a purge deletes what its preview counted, and nothing when the numbers differ', async () => {
+    const { tell, bury, make, store, audited, clock } = serverWorld()
     await bury(make.letter({ channel: 'mails' }), make.letter({ channel: 'mails' }), make.letter())
     const filter = { channel: 'mails' }
-    const wrong = await tell('/api/v1/dead-letters/purge', { filter, expectedCount: 3, reason: 'old' })
+    const { count, byState, until, digest } = (await tell(`${PURGE}/preview`, { filter })).body
+    expect({ count, byState, until }).toEqual({
+      count: 2,
+      byState: { dead: 2 },
+      until: new Date(clock.now()).toISOString(),
+    })
+    expect(await audited()).toEqual([])
+    const purge = { filter, expectedCount: 2, until, digest, reason: 'old' }
+    const wrong = await tell(PURGE, { ...purge, expectedCount: 3 })
     expect(wrong.status).toBe(409)
     expect(wrong.body.detail).toContain('2 letters match, not 3')
     expect((await store.deadLetters.stats()).count).toBe(3)
-    const done = await tell('/api/v1/dead-letters/purge', { filter, expectedCount: 2, reason: 'old' })
+    const done = await tell(PURGE, purge)
     expect(done.body).toEqual({ deleted: 2 })
     expect((await store.deadLetters.stats()).byChannel).toEqual({ orders: 1 })
     expect(await audited()).toEqual(['local letters.purge channel mails'])
+  })
+
+  it('F8: a purge deletes no other letters than those previewed, even if there are as many', async () => {
+    const { tell, bury, make, store, audited } = serverWorld()
+    const [first, second] = await bury(make.letter(), make.letter())
+    const preview = (await tell(`${PURGE}/preview`, { filter: {} })).body
+    const purge = {
+      filter: {},
+      expectedCount: 2,
+      until: preview.until,
+      digest: preview.digest,
+      reason: 'old',
+    }
+    const refused = async () => {
+      const { status, body } = await tell(PURGE, purge)
+      expect(body.detail).toMatch(/have changed since .* Nothing was deleted\. Preview the purge again/)
+      return status
+    }
+    // Another one takes the place of the second: as many letters, and as old.
+    await store.deadLetters.delete(second!.id)
+    const at = second!.cycle.lastFailedAt
+    const other = make.letter({ at, attempts: [make.attempt(1, { startedAt: at, endedAt: at })] })
+    await store.deadLetters.send(other)
+    expect(await refused()).toBe(409)
+    await store.deadLetters.delete(other.id)
+    await store.deadLetters.send(second!)
+    // The same letter in another state is not the one that was shown.
+    await store.deadLetters.change(first!.id, { to: 'discarded', at: 0 })
+    expect(await refused()).toBe(409)
+    await store.deadLetters.change(first!.id, { to: 'dead', at: 0 })
+    expect((await store.deadLetters.stats()).count).toBe(2)
+    expect(await audited()).toEqual([])
+    expect((await tell(PURGE, purge)).body).toEqual({ deleted: 2 })
+  })
+
+  it('F8: a letter that fails after the preview stays, and does not stop the purge', async () => {
+    const { tell, bury, make, store, clock } = serverWorld()
+    await bury(make.letter())
+    const { until, digest } = (await tell(`${PURGE}/preview`, { filter: {} })).body
+    await clock.advance(60_000)
+    const at = clock.now()
+    const [later] = await bury(
+      make.letter({ at, attempts: [make.attempt(1, { startedAt: at, endedAt: at })] }),
+    )
+    const done = await tell(PURGE, { filter: {}, expectedCount: 1, until, digest, reason: 'old' })
+    expect(done.body).toEqual({ deleted: 1 })
+    expect((await store.deadLetters.list()).letters.map(({ id }) => id)).toEqual([later!.id])
+    const [entry] = (await store.audit.list({ action: 'letters.purge' })).entries
+    expect(entry!.at).toBe(clock.now())
+  })
+
+  it('F8: a purge without a preview is refused with what to do', async () => {
+    const { tell, bury, make, store } = serverWorld()
+    await bury(make.letter())
+    const { status, body } = await tell(PURGE, { filter: {}, expectedCount: 1, reason: 'old' })
+    expect(status).toBe(400)
+    expect(body.faults.map(({ path }: { path: string }) => path)).toEqual(['body.until', 'body.digest'])
+    for (const { remedy } of body.faults) expect(remedy).toContain('POST /api/v1/dead-letters/purge/preview')
+    expect((await store.deadLetters.stats()).count).toBe(1)
   })
 
   it('F8: a purge deletes no letter that came after it was counted, though it failed long before', async () => {
     const base = serverWorld()
     const { clock, store, make } = base
     await base.bury(make.letter(), make.letter())
+    const { until, digest } = (await base.tell(`${PURGE}/preview`, { filter: {} })).body
     const arrived: string[] = []
     const arrive = async () => {
       const at = clock.now() - 3_600_000
@@ -93,11 +163,12 @@ describe('deciding about letters', () => {
           })),
         },
       })
-    const purge = { filter: {}, expectedCount: 2, reason: 'old' }
-    const counted = await late('stats').tell('/api/v1/dead-letters/purge', purge)
-    expect([counted.status, counted.body.detail]).toEqual([409, '3 letters match, not 2; look again first.'])
+    const purge = { filter: {}, expectedCount: 2, until, digest, reason: 'old' }
+    const counted = await late('stats').tell(PURGE, purge)
+    expect(counted.status).toBe(409)
+    expect(counted.body.detail).toContain('3 letters match, not 2')
     await store.deadLetters.delete(arrived.pop()!)
-    const deleting = await late('delete').tell('/api/v1/dead-letters/purge', purge)
+    const deleting = await late('delete').tell(PURGE, purge)
     expect([deleting.status, deleting.body]).toEqual([200, { deleted: 2 }])
     const left = (await store.deadLetters.list()).letters.map(({ id }) => id)
     expect(left.sort()).toEqual(arrived.sort())

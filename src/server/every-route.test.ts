@@ -21,7 +21,14 @@ interface Operation {
 const BODIES: Readonly<Record<string, unknown>> = {
   '/api/v1/groups/{id}': { state: 'resolved', note: 'x' },
   '/api/v1/channels/{channel}/breaker': { handler: 'bill', to: 'open', reason: 'x' },
-  '/api/v1/dead-letters/purge': { filter: {}, expectedCount: 2, reason: 'x' },
+  '/api/v1/dead-letters/purge': {
+    filter: {},
+    expectedCount: 2,
+    until: '2026-01-01T00:00:00Z',
+    digest: '0'.repeat(64),
+    reason: 'x',
+  },
+  '/api/v1/dead-letters/purge/preview': { filter: {} },
   '/api/v1/replays': { filter: {}, reason: 'x' },
   '/api/v1/replays/preview': { filter: {} },
   '/api/v1/demo/{action}': {},

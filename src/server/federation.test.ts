@@ -216,8 +216,12 @@ describe('a store that is down', () => {
     }
     const faults = [{ store: 'shop', problem: 'postgres://***@db is read-only' }]
     const world = serverWorld({ stores: { shop: failing(stores.shop), office: stores.office }, clock })
-    const purge = { filter: {}, expectedCount: 2, reason: 'old' }
-    const { status, headers, body } = await world.tell('/api/v1/dead-letters/purge', purge)
+    const path = '/api/v1/dead-letters/purge'
+    const previewed = async () => {
+      const { count, until, digest } = (await world.tell(`${path}/preview`, { filter: {} })).body
+      return { filter: {}, expectedCount: count, until, digest, reason: 'old' }
+    }
+    const { status, headers, body } = await world.tell(path, await previewed())
     expect([status, headers.get('x-lazaret-partial'), body]).toEqual([200, 'shop', { deleted: 1, faults }])
     expect((await stores.office.deadLetters.stats()).count).toBe(0)
     expect((await stores.office.audit.list()).entries).toMatchObject([{ detail: { letters: 1 } }])
@@ -225,10 +229,10 @@ describe('a store that is down', () => {
       { action: 'letters.purge.failed', detail: { deleted: 0, problem: 'postgres://***@db is read-only' } },
       { action: 'letters.purge', detail: { letters: 1 } },
     ])
-    const none = await world.tell('/api/v1/dead-letters/purge', { ...purge, expectedCount: 1 })
+    const none = await world.tell(path, await previewed())
     expect([none.status, none.body.detail]).toEqual([
       503,
-      'shop did not delete them (postgres://***@db is read-only); count again before the next try.',
+      'shop did not delete them (postgres://***@db is read-only); preview the purge again before the next try.',
     ])
   })
 

@@ -213,8 +213,13 @@ describe('a search with the right to reveal', () => {
 
   it('P2: what a purge was searched by is in no target, and is shown to those who may reveal it', async () => {
     const { ask, tell } = await world()
-    const purge = { filter: { search: PASSWORD, state: 'dead' }, expectedCount: 1, reason: 'x' }
-    expect((await tell('/api/v1/dead-letters/purge', purge, { token: secretOf('ada') })).status).toBe(200)
+    const admin = { token: secretOf('ada') }
+    const filter = { search: PASSWORD, state: 'dead' }
+    const { until, digest } = (await tell('/api/v1/dead-letters/purge/preview', { filter }, admin)).body
+    const searched = (await ask('/api/v1/audit?action=letters.search', OPERATOR)).body.entries
+    expect(searched).toMatchObject([{ by: 'ada', detail: { search: PASSWORD } }])
+    const purge = { filter, expectedCount: 1, until, digest, reason: 'x' }
+    expect((await tell('/api/v1/dead-letters/purge', purge, admin)).status).toBe(200)
     const path = '/api/v1/audit?action=letters.purge'
     const [shown] = (await ask(path, OPERATOR)).body.entries
     expect(shown).toMatchObject({ target: 'state dead, by a search', detail: { search: PASSWORD } })

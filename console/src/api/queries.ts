@@ -17,6 +17,8 @@ import type {
   Overview,
   Preview,
   PreviewBody,
+  PurgePreview,
+  PurgePreviewBody,
   Replay,
   ReplayList,
 } from './types.ts'
@@ -69,6 +71,17 @@ export function usePreview(body: PreviewBody, enabled: boolean) {
     queryFn: () => send<Preview>('POST', '/replays/preview', body),
     enabled,
     staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  })
+}
+
+/** What a purge would delete. It is asked anew for each dialog: an older answer would only be refused. */
+export function usePurgePreview(body: PurgePreviewBody) {
+  return useQuery({
+    queryKey: ['preview', 'purge', body],
+    queryFn: () => send<PurgePreview>('POST', '/dead-letters/purge/preview', body),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
     retry: false,
   })
 }

@@ -37,6 +37,9 @@ export const decideFlags = { note: word('TEXT', 'why, for the audit'), by: BY, .
 export const purgeFlags = {
   ...filterFlags,
   expired: onOff('only those whose time to live is over'),
+  preview: onOff('show what would be deleted, with its cut-off and digest; delete nothing'),
+  until: time('the cut-off of a preview: letters that failed later stay', 'past'),
+  digest: word('DIGEST', 'the digest of a preview: delete nothing if other letters match by now'),
   yes: YES,
   by: BY,
   ...storeFlags,

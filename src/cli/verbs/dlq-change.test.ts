@@ -164,6 +164,42 @@ describe('dlq purge', () => {
     expect((await store.deadLetters.stats()).count).toBe(1)
   })
 
+  it('F8: --preview tells what would go, and --until with --digest deletes that or nothing', async () => {
+    const { lazaret, bury, factory, clock, store, audited } = cliWorld()
+    const [first] = await bury(factory.letter(), factory.letter())
+    const { code, json } = await lazaret('dlq', 'purge', '--preview', '--json')
+    expect({ code, json }).toMatchObject({ code: 0, json: [{ count: 2, byState: { dead: 2 } }] })
+    expect(await audited()).toEqual([])
+    const { until, digest } = json[0] as { until: string; digest: string }
+    const told = await lazaret('dlq', 'purge', '--preview')
+    expect(told.out).toContain(`--until ${until} --digest ${digest}`)
+    const purge = () => lazaret('dlq', 'purge', '--until', until, '--digest', digest, '--yes')
+
+    await clock.advance(60_000)
+    await store.deadLetters.change(first!.id, { to: 'discarded', at: clock.now() })
+    const changed = await purge()
+    expect(changed).toMatchObject({ code: 1, out: '' })
+    expect(changed.err).toContain('Nothing was deleted. Preview the purge again with --preview')
+    await store.deadLetters.delete(first!.id)
+    expect((await purge()).code).toBe(1)
+    expect((await store.deadLetters.stats()).count).toBe(1)
+
+    await store.deadLetters.send(first!)
+    const at = clock.now()
+    const later = factory.letter({ at, attempts: [factory.attempt(1, { startedAt: at, endedAt: at })] })
+    await bury(later)
+    expect(await purge()).toMatchObject({ code: 0, out: 'deleted 2 dead letters\n' })
+    expect((await store.deadLetters.list()).letters.map(({ id }) => id)).toEqual([later.id])
+  })
+
+  it('F8: --until and --digest belong together', async () => {
+    const { lazaret } = cliWorld()
+    expect(await lazaret('dlq', 'purge', '--until', '1h', '--yes')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('Give --until and --digest together'),
+    })
+  })
+
   it('F8: Ctrl-C ends it after the batch under way: done in part', async () => {
     const { lazaretWith, store } = await withResolved()
     const stop = new AbortController()

@@ -1,21 +1,30 @@
 import { filterInWords } from '../../operations/filter-words.ts'
-import { countPurge, freezePurge, purgeLetters } from '../../operations/purge.ts'
+import { digestFrozen } from '../../operations/freeze.ts'
+import { countPurge, freezePurge, type Purge, purgeLetters } from '../../operations/purge.ts'
 import type { Context } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { filterOf, type purgeFlags } from '../flags/letters.ts'
-import type { ExitCode } from '../io.ts'
+import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
 import { counted } from '../print/fields.ts'
 import { jsonLine } from '../print/json.ts'
 import { Progress } from '../print/progress.ts'
 import { withStore } from '../session.ts'
 
-export function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promise<ExitCode> {
+export async function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promise<ExitCode> {
+  if ((flags.until === undefined) !== (flags.digest === undefined))
+    throw new UsageError('Give --until and --digest together, as dlq purge --preview printed them')
   return withStore(io, flags, async ({ store, by }) => {
     const filter = filterOf(flags)
-    const request = { filter, isExpiredOnly: flags.expired === true, at: io.clock.now() }
+    const now = io.clock.now()
+    const request = { filter, isExpiredOnly: flags.expired === true, at: flags.until ?? now }
     const purge = await freezePurge(store, request)
     const counts = countPurge(purge)
     const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+    if (flags.preview) return showPreview(io, flags.json, purge)
+    if (flags.digest !== undefined && flags.digest !== digestOf(purge))
+      throw new FailedError(
+        `The letters that match have changed since ${new Date(request.at).toISOString()}. Nothing was deleted. Preview the purge again with --preview`,
+      )
     const done = async (deleted: number): Promise<void> =>
       io.stdout.write(
         flags.json ? jsonLine({ deleted, of: total }) : `deleted ${counted(deleted, 'dead letter')}\n`,
@@ -35,6 +44,7 @@ export function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promise<Exi
     const signal = io.interrupted
     const deleted = await purgeLetters(store, purge, by, {
       signal,
+      at: now,
       onProgress: count => progress.show(count),
     })
     await progress.clear()
@@ -42,4 +52,26 @@ export function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promise<Exi
     if (purge.frozen.isCut) await io.stderr.write('there are more; run it again for the rest\n')
     return signal.aborted && deleted < total ? 3 : 0
   })
+}
+
+async function showPreview(io: Io, isJson: boolean | undefined, purge: Purge): Promise<ExitCode> {
+  const count = purge.frozen.letters.size
+  const byState = Object.fromEntries(countPurge(purge))
+  const until = new Date(purge.request.at).toISOString()
+  const digest = digestOf(purge)
+  if (isJson) await io.stdout.write(jsonLine({ count, byState, until, digest }))
+  else {
+    const states = Object.entries(byState).map(([state, many]) => `${many} ${state}`)
+    const which = [filterInWords(purge.request.filter), ...states].join(', ')
+    await io.stdout.write(
+      `would delete ${counted(count, 'dead letter')} (${which})\n` +
+        `to delete exactly these, repeat the filters with --until ${until} --digest ${digest}\n`,
+    )
+  }
+  return 0
+}
+
+/** The command line works on one store, which needs no name here. */
+function digestOf({ frozen }: Purge): string {
+  return digestFrozen(new Map([['', frozen]]))
 }

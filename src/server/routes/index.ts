@@ -9,6 +9,7 @@ import { letterChangeRoutes } from './letter-changes.ts'
 import { letterRoutes } from './letters.ts'
 import { metricsRoutes } from './metrics.ts'
 import { overviewRoutes } from './overview.ts'
+import { purgeRoutes } from './purge.ts'
 import { replayChangeRoutes } from './replay-changes.ts'
 import { replayRoutes } from './replays.ts'
 import { streamRoutes } from './stream.ts'
@@ -33,6 +34,7 @@ export const ROUTES: readonly Route[] = [
   ...trendRoutes,
   ...letterRoutes,
   ...letterChangeRoutes,
+  ...purgeRoutes,
   ...groupRoutes,
   ...replayChangeRoutes,
   ...replayRoutes,

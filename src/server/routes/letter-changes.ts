@@ -1,36 +1,23 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { eventToJson } from '../../core/event/json.ts'
 import { isBytes } from '../../core/event/plain.ts'
-import { withoutCredentials } from '../../core/options/show.ts'
 import { discardLetter, reopenLetter } from '../../operations/decide.ts'
-import {
-  failedUntil,
-  freezePurge,
-  type Purge,
-  type PurgeRequest,
-  purgeLetters,
-} from '../../operations/purge.ts'
-import { notFound, ProblemError } from '../http/problem.ts'
+import { notFound } from '../http/problem.ts'
 import { API, type Asked, route } from '../http/route.ts'
-import type { Json, StoreFault } from '../schema/common.ts'
+import type { Json } from '../schema/common.ts'
 import {
   letterSummary as letterSummarySchema,
-  purgeBody,
-  purged,
   type ReasonBody,
   reasonBody,
   revealedLetter,
 } from '../schema/letters.ts'
-import { type NamedStore, partly } from '../stores/federation.ts'
-import { filterInside } from '../views/filter.ts'
+import type { NamedStore } from '../stores/federation.ts'
 import { letterSummary } from '../views/letter.ts'
 import { iso } from '../views/times.ts'
 import { announce } from './announce.ts'
 import { findLetter, oneId, whichStore } from './letters.ts'
 
 const LETTER = `${API}/dead-letters/:id`
-/** More would keep a request waiting for minutes. */
-const MOST_PURGED = 100_000
 
 type AskedWhy = Asked<{ id: string }, { store?: string | undefined }, ReasonBody>
 
@@ -85,81 +72,7 @@ export const letterChangeRoutes = [
     answer: letterSummarySchema,
     handle: asked => decide(asked, ({ store }, letter, decision) => reopenLetter(store, letter, decision)),
   }),
-  route({
-    method: 'POST',
-    path: `${API}/dead-letters/purge`,
-    about: 'Deletes letters for good, if there are as many as expected.',
-    action: 'letters.purge',
-    body: purgeBody,
-    answer: purged,
-    async handle({ room, caller, body }) {
-      const { expectedCount, reason } = body
-      // What is counted now is what is deleted: letters that come later are not among them.
-      const request = { filter: filterInside(body.filter), isExpiredOnly: false, at: room.clock.now() }
-      const { found, faults } = await room.stores.each(
-        ({ store }) => store.deadLetters.stats(failedUntil(request)),
-        body.store,
-      )
-      const [down] = faults
-      if (down !== undefined)
-        throw new ProblemError(
-          'unavailable',
-          `${down.store} does not answer (${down.problem}); nothing was deleted.`,
-        )
-      const count = found.reduce((sum, { value }) => sum + value.count, 0)
-      requireCount(count, expectedCount)
-      if (count > MOST_PURGED)
-        throw new ProblemError('unprocessable', `That is more than ${MOST_PURGED}; use lazaret dlq purge.`)
-      const purges = await freezeAll(found, request)
-      requireCount(
-        purges.reduce((sum, { purge }) => sum + purge.frozen.letters.size, 0),
-        expectedCount,
-      )
-      let deleted = 0
-      const failed: StoreFault[] = []
-      for (const { name, store, purge } of purges) {
-        let here = 0
-        const onProgress = async (soFar: number) => {
-          here = soFar
-        }
-        try {
-          await purgeLetters(store, purge, caller.name, { note: reason, onProgress })
-        } catch (error) {
-          failed.push({ store: name, problem: withoutCredentials((error as Error).message) })
-        }
-        deleted += here
-      }
-      announce(room, 'letters', 'groups')
-      const [first] = failed
-      if (first !== undefined && deleted === 0)
-        throw new ProblemError(
-          'unavailable',
-          `${first.store} did not delete them (${first.problem}); count again before the next try.`,
-        )
-      return { deleted, ...partly(failed) }
-    },
-  }),
 ]
-
-function requireCount(count: number, expectedCount: number): void {
-  if (count !== expectedCount)
-    throw new ProblemError('conflict', `${count} letters match, not ${expectedCount}; look again first.`)
-}
-
-async function freezeAll(
-  stores: readonly NamedStore[],
-  request: PurgeRequest,
-): Promise<readonly (NamedStore & { readonly purge: Purge })[]> {
-  const purges: (NamedStore & { readonly purge: Purge })[] = []
-  for (const { name, store } of stores)
-    try {
-      purges.push({ name, store, purge: await freezePurge(store, request) })
-    } catch (error) {
-      const problem = withoutCredentials((error as Error).message)
-      throw new ProblemError('unavailable', `${name} does not answer (${problem}); nothing was deleted.`)
-    }
-  return purges
-}
 
 async function decide(
   { room, caller, params, query, body }: AskedWhy,

@@ -191,11 +191,30 @@ export const revealedLetter = z.object({
 })
 export type RevealedLetter = z.infer<typeof revealedLetter>
 
+const PREVIEW_FIRST = 'Ask POST /api/v1/dead-letters/purge/preview and send what it answers here'
+
+export const purgePreviewBody = z.strictObject({ filter: letterFilter, store: storeName.optional() })
+export type PurgePreviewBody = z.infer<typeof purgePreviewBody>
+
+/** The letters that a purge would delete now. */
+export const purgePreview = z.object({
+  count,
+  byState: z.partialRecord(letterState, count),
+  /** When they were counted. Letters that fail later are not among them. */
+  until: time,
+  /** Of which letters there are, and of their states. */
+  digest: z.string(),
+})
+export type PurgePreview = z.infer<typeof purgePreview>
+
 export const purgeBody = z.strictObject({
-  filter: letterFilter,
-  store: storeName.optional(),
-  /** As the stats said: when it is another number by now, nothing is deleted. */
+  ...purgePreviewBody.shape,
+  /** As the preview counted. When it is another number by now, nothing is deleted. */
   expectedCount: count,
+  /** As the preview answered. */
+  until: z.iso.datetime({ offset: true, error: PREVIEW_FIRST }),
+  /** As the preview answered. When other letters match by now, or in other states, nothing is deleted. */
+  digest: z.string({ error: PREVIEW_FIRST }).max(200),
   reason,
 })
 export type PurgeBody = z.infer<typeof purgeBody>

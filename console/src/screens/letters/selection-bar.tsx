@@ -1,13 +1,10 @@
 import { useState } from 'react'
-import { purge, useChange } from '../../api/actions.ts'
-import type { LetterPage, PurgeBody } from '../../api/types.ts'
-import { now } from '../../lib/browser-clock.ts'
-import { type FilterTexts, filterForServer, filterInWords, planUrl } from '../../lib/letter-filters.ts'
+import type { LetterPage } from '../../api/types.ts'
+import { type FilterTexts, planUrl } from '../../lib/letter-filters.ts'
 import { counted } from '../../lib/numbers.ts'
-import { plainText } from '../../lib/plain-text.ts'
 import { both, useCan } from '../../lib/use-can.ts'
 import { Button, LinkButton } from '../../ui/buttons.tsx'
-import { AskReason } from '../../ui/dialog.tsx'
+import { PurgeDialog } from './purge-dialog.tsx'
 
 interface SelectionBarProps {
   readonly page: LetterPage
@@ -45,30 +42,13 @@ export function SelectionBar({ page, selected, texts, matching }: SelectionBarPr
 function Purge({ texts, matching }: { texts: FilterTexts; matching: number | undefined }) {
   const can = useCan('letters.purge')
   const [isAsking, setAsking] = useState(false)
-  const change = useChange((body: PurgeBody) => purge(body))
   const hasAny = { allowed: (matching ?? 0) > 0, why: 'No letter matches.' }
   return (
     <>
       <Button look="danger" may={both(can, hasAny)} onPress={() => setAsking(true)}>
         Purge all matching…
       </Button>
-      {isAsking && matching !== undefined && (
-        <AskReason
-          title={`Delete ${counted(matching, 'letter')} for good`}
-          verb={`Delete ${counted(matching, 'letter')}`}
-          danger
-          onClose={() => setAsking(false)}
-          onAnswer={reason =>
-            change.mutateAsync({ filter: filterForServer(texts, now()), expectedCount: matching, reason })
-          }
-        >
-          <p>
-            Every letter of the selection goes, on all pages:{' '}
-            <strong>{plainText(filterInWords(texts))}</strong>. Their events cannot be replayed afterwards.
-          </p>
-          <p>If their number has changed meanwhile, nothing is deleted.</p>
-        </AskReason>
-      )}
+      {isAsking && <PurgeDialog texts={texts} onClose={() => setAsking(false)} />}
     </>
   )
 }

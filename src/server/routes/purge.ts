@@ -1,0 +1,151 @@
+import { withoutCredentials } from '../../core/options/show.ts'
+import { countStates, digestFrozen } from '../../operations/freeze.ts'
+import {
+  failedUntil,
+  freezePurge,
+  type Purge,
+  type PurgeRequest,
+  purgeLetters,
+} from '../../operations/purge.ts'
+import type { Caller } from '../auth/callers.ts'
+import { ProblemError } from '../http/problem.ts'
+import { API, route } from '../http/route.ts'
+import type { Room } from '../room.ts'
+import type { StoreFault } from '../schema/common.ts'
+import {
+  type PurgePreviewBody,
+  purgeBody,
+  purged,
+  purgePreview,
+  purgePreviewBody,
+} from '../schema/letters.ts'
+import { type NamedStore, partly } from '../stores/federation.ts'
+import { filterInside } from '../views/filter.ts'
+import { iso } from '../views/times.ts'
+import { announce } from './announce.ts'
+import { auditSearch } from './letters.ts'
+
+const PURGE = `${API}/dead-letters/purge`
+/** More would keep a request waiting for minutes. */
+const MOST_PURGED = 100_000
+const PREVIEW_AGAIN = `Nothing was deleted. Preview the purge again with POST ${PURGE}/preview.`
+
+/**
+ * A purge takes two requests: a person sees in the preview what would go, and the purge deletes exactly that or nothing.
+ * The server keeps nothing in between, so that any of several servers can answer the second request: the client brings
+ * back the cut-off and the digest, and the server freezes the same selection again and compares.
+ */
+export const purgeRoutes = [
+  route({
+    method: 'POST',
+    path: `${PURGE}/preview`,
+    about: 'Counts the letters that a purge would delete. The purge needs the cut-off and digest it answers.',
+    action: 'letters.purge',
+    body: purgePreviewBody,
+    answer: purgePreview,
+    async handle({ room, caller, body }) {
+      const at = room.clock.now()
+      const purges = await freezeAll(room, caller, body, at)
+      const byState: Record<string, number> = {}
+      for (const { purge } of purges)
+        for (const [state, count] of countStates(purge.frozen)) byState[state] = (byState[state] ?? 0) + count
+      return { count: countAll(purges), byState, until: iso(at), digest: digestOf(purges) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: PURGE,
+    about: 'Deletes the letters of a preview for good, if they are the same by now.',
+    action: 'letters.purge',
+    body: purgeBody,
+    answer: purged,
+    async handle({ room, caller, body }) {
+      const { expectedCount, until, digest, reason } = body
+      // The letters frozen now are the letters deleted: letters that come later are not among them.
+      const purges = await freezeAll(room, caller, body, Date.parse(until), expectedCount)
+      requireCount(countAll(purges), expectedCount)
+      if (digestOf(purges) !== digest)
+        throw new ProblemError(
+          'conflict',
+          `The letters that match have changed since ${until}. ${PREVIEW_AGAIN}`,
+        )
+      let deleted = 0
+      const failed: StoreFault[] = []
+      for (const { name, store, purge } of purges) {
+        let here = 0
+        const onProgress = async (soFar: number) => {
+          here = soFar
+        }
+        try {
+          await purgeLetters(store, purge, caller.name, { at: room.clock.now(), note: reason, onProgress })
+        } catch (error) {
+          failed.push({ store: name, problem: withoutCredentials((error as Error).message) })
+        }
+        deleted += here
+      }
+      announce(room, 'letters', 'groups')
+      const [first] = failed
+      if (first !== undefined && deleted === 0)
+        throw new ProblemError(
+          'unavailable',
+          `${first.store} did not delete them (${first.problem}); preview the purge again before the next try.`,
+        )
+      return { deleted, ...partly(failed) }
+    },
+  }),
+]
+
+interface StorePurge extends NamedStore {
+  readonly purge: Purge
+}
+
+/** Freezes the selection in every store. Counting first is quick, and keeps a selection that is too large out of memory. */
+async function freezeAll(
+  room: Room,
+  caller: Caller,
+  body: PurgePreviewBody,
+  at: number,
+  expectedCount?: number,
+): Promise<readonly StorePurge[]> {
+  const request: PurgeRequest = { filter: filterInside(body.filter), isExpiredOnly: false, at }
+  const { found, faults } = await room.stores.each(async named => {
+    // A purge is in the audit with its search; a preview is not, and its count tells of masked text.
+    if (expectedCount === undefined) await auditSearch(room, caller, named, request.filter)
+    return named.store.deadLetters.stats(failedUntil(request))
+  }, body.store)
+  const [down] = faults
+  if (down !== undefined) throw storeDown(down.store, down.problem)
+  const count = found.reduce((sum, { value }) => sum + value.count, 0)
+  if (expectedCount !== undefined) requireCount(count, expectedCount)
+  if (count > MOST_PURGED)
+    throw new ProblemError(
+      'unprocessable',
+      `${count} letters match, more than ${MOST_PURGED}; use lazaret dlq purge.`,
+    )
+  const purges: StorePurge[] = []
+  for (const { name, store } of found)
+    try {
+      purges.push({ name, store, purge: await freezePurge(store, request) })
+    } catch (error) {
+      throw storeDown(name, withoutCredentials((error as Error).message))
+    }
+  return purges
+}
+
+function countAll(purges: readonly StorePurge[]): number {
+  return purges.reduce((sum, { purge }) => sum + purge.frozen.letters.size, 0)
+}
+
+function digestOf(purges: readonly StorePurge[]): string {
+  return digestFrozen(new Map(purges.map(({ name, purge }) => [name, purge.frozen])))
+}
+
+function requireCount(count: number, expectedCount: number): void {
+  if (count === expectedCount) return
+  const matching = count === 1 ? '1 letter matches' : `${count} letters match`
+  throw new ProblemError('conflict', `${matching}, not ${expectedCount}. ${PREVIEW_AGAIN}`)
+}
+
+function storeDown(name: string, problem: string): ProblemError {
+  return new ProblemError('unavailable', `${name} does not answer (${problem}); nothing was deleted.`)
+}
