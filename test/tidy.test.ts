@@ -132,6 +132,21 @@ describe('the house is tidy', () => {
     expect(broken).toEqual([])
   })
 
+  it('every npm script that the code or a page names exists', () => {
+    const scripts = Object.keys(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).scripts)
+    const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...markdownBelow('docs')]
+    const texts = [
+      ...everything,
+      ...pages.map(path => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),
+    ]
+    const unknown = texts.flatMap(({ path, text }) =>
+      [...text.matchAll(/\bnpm run ([a-z]+(?:[:-][a-z]+)*)/g)]
+        .filter(([, script]) => !scripts.includes(script!))
+        .map(([, script]) => `${path}: npm run ${script}`),
+    )
+    expect(unknown).toEqual([])
+  })
+
   it('no test is held back', () => {
     const held = everything.filter(file => isTest(file) && /\.(only|todo)\(/.test(file.text))
     expect(held.filter(file => !file.path.endsWith('tidy.test.ts')).map(file => file.path)).toEqual([])

@@ -12,7 +12,7 @@ export function expectFreshConsole(): void {
   const built = timeOf(join(BUILT_CONSOLE, 'index.html'))
   const changed = SOURCES.map(path => newestBelow(join(ROOT, path))).find(({ at }) => at > built)
   if (changed !== undefined)
-    throw new Error(`dist/console is older than ${changed.path}; build it first: npm run build:console`)
+    throw new Error(`dist/console is older than ${changed.path}; build it first: npm run build`)
 }
 
 function newestBelow(path: string): { readonly path: string; readonly at: number } {
