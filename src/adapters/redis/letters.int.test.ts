@@ -5,7 +5,7 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { LETTER_STATES } from '../../core/dead-letter/state.ts'
 import { plainCodec } from '../../ports/letter-codec.ts'
 import { systemClock } from '../../ports/system-clock.ts'
-import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
+import { beforeTime, Patience, uniqueName } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { openRedis, type RedisOptions, type RedisStore } from './index.ts'
@@ -134,12 +134,14 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
   })
 
   it('E11: of many that end at once none is shown or counted, though one script sweeps only some', async () => {
-    const prefix = uniqueName('many')
-    const expiresAt = systemClock.now() + 2_000
-    const store = open({ prefix, retentionMs: 'never' })
-    const ending = Array.from({ length: 350 }, () => ({ ...make.letter(), expiresAt }))
     const staying = Array.from({ length: 5 }, () => make.letter())
-    await Promise.all([...ending, ...staying].map(letter => store.deadLetters.send(letter)))
+    const [{ store, prefix }, expiresAt] = await beforeTime(1_000, async endsAt => {
+      const prefix = uniqueName('many')
+      const store = open({ prefix, retentionMs: 'never' })
+      const ending = Array.from({ length: 350 }, () => ({ ...make.letter(), expiresAt: endsAt }))
+      await Promise.all([...ending, ...staying].map(letter => store.deadLetters.send(letter)))
+      return { store, prefix }
+    })
     await patience.pass(Math.max(0, expiresAt - systemClock.now()) + 1)
     const [page, stats, orders] = await Promise.all([
       store.deadLetters.list({ limit: 1_000 }),
@@ -175,11 +177,15 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
   })
 
   it('K8: a letter that is being replayed does not end before its outcome can be known', async () => {
-    const store = open({ prefix: uniqueName('replaying'), retentionMs: 300, expireUndecidedAfterMs: 300 })
     const [replayed, other] = [make.letter(), make.letter()]
-    await store.deadLetters.send(replayed)
-    await store.deadLetters.send(other)
-    await store.deadLetters.change(replayed.id, { to: 'replaying', at: systemClock.now() })
+    const [store] = await beforeTime(300, async (_, lifeMs) => {
+      const prefix = uniqueName('replaying')
+      const store = open({ prefix, retentionMs: lifeMs, expireUndecidedAfterMs: lifeMs })
+      await store.deadLetters.send(replayed)
+      await store.deadLetters.send(other)
+      await store.deadLetters.change(replayed.id, { to: 'replaying', at: systemClock.now() })
+      return store
+    })
     await patience.eventually(async () => (await store.deadLetters.get(other.id)) === undefined, 'one ends')
     await patience.pass(10)
     expect((await store.deadLetters.get(replayed.id))?.state).toBe('replaying')

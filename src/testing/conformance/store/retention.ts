@@ -3,7 +3,7 @@ import type { Retention } from '../../../core/dead-letter/retention.ts'
 import { LETTER_STATES, type LetterState } from '../../../core/dead-letter/state.ts'
 import { applyRetention } from '../../../operations/retention.ts'
 import { EXPIRE_ACTION } from '../../../ports/expiry.ts'
-import { inStoreWorld, type StoreConformance, type StoreWorld } from './suite.ts'
+import { type StoreConformance, StoreWorld } from './suite.ts'
 
 /** How a letter that is new comes to each state. */
 const WAYS: Readonly<Record<LetterState, readonly LetterState[]>> = {
@@ -35,77 +35,133 @@ async function expiries({ store }: StoreWorld) {
   return (await store.audit.list({ action: EXPIRE_ACTION })).entries.map(({ by, detail }) => ({ by, detail }))
 }
 
+/** A letter's time to live in a test by real time. Where the machine is too slow for one, the test runs again with the next. */
+const REAL_MS = [300, 5_000]
+const DRIVEN_MS = 60_000
+
+class TooSlow extends Error {}
+
+/** One test's view of a store that deletes letters `lifeMs` after something. */
+class RetentionWorld {
+  readonly world: StoreWorld
+  readonly lifeMs: number
+  readonly #retention: Retention
+
+  constructor(world: StoreWorld, lifeMs: number, retention: Retention) {
+    this.world = world
+    this.lifeMs = lifeMs
+    this.#retention = retention
+  }
+
+  async apply(): Promise<void> {
+    await applyRetention(this.world.store, this.#retention, this.world.patience.now())
+  }
+
+  async outlive(): Promise<void> {
+    await this.world.patience.pass(this.lifeMs + 50)
+    await this.apply()
+  }
+
+  /** Does what has to be done before a letter's time is over. Rejects with TooSlow where it was not done in time. */
+  async inTime(work: () => Promise<void>): Promise<void> {
+    const { patience } = this.world
+    const startedAt = patience.now()
+    try {
+      await work()
+    } finally {
+      // biome-ignore lint/correctness/noUnsafeFinally: what else went wrong followed from it
+      if (patience.now() - startedAt >= this.lifeMs) throw new TooSlow(`not done in ${this.lifeMs} ms`)
+    }
+  }
+}
+
 /** What core/dead-letter/retention promises, of every store and by whatever means it deletes. */
 export function retentionTests(suite: StoreConformance): void {
-  const inWorldWith = (make: (delayMs: number) => Retention) => {
-    const retentions = { driven: make(60_000), real: make(300) }
-    const it = inStoreWorld(suite, undefined, retentions)
-    return (name: string, run: (world: StoreWorld, apply: () => Promise<unknown>) => Promise<void>) =>
-      it(name, world => {
-        const retention = world.retention(retentions)
-        return run(world, () => applyRetention(world.store, retention, world.patience.now()))
+  const inWorldWith =
+    (make: (lifeMs: number) => Retention) =>
+    (name: string, run: (world: RetentionWorld) => Promise<void>): void => {
+      suite.test(name, async () => {
+        for (const lifeMs of REAL_MS) {
+          const isLast = lifeMs === REAL_MS.at(-1)
+          const tooSlow = await inLife(lifeMs, make, run).catch(error => {
+            if (isLast || !(error instanceof TooSlow)) throw error
+            return true
+          })
+          if (tooSlow !== true) return
+        }
       })
+    }
+  async function inLife(
+    realMs: number,
+    make: (lifeMs: number) => Retention,
+    run: (world: RetentionWorld) => Promise<void>,
+  ): Promise<void> {
+    const retention = { driven: make(DRIVEN_MS), real: make(realMs) }
+    const world = new StoreWorld(await suite.setup({ retention }))
+    const lifeMs = world.fixture.clock === undefined ? realMs : DRIVEN_MS
+    try {
+      await run(new RetentionWorld(world, lifeMs, world.retention(retention)))
+    } finally {
+      await world.close()
+    }
   }
-  const itKeeps = inWorldWith(delayMs => ({ retentionMs: delayMs, expireUndecidedAfterMs: 'never' }))
-  const itAsks = inWorldWith(delayMs => ({ retentionMs: 'never', expireUndecidedAfterMs: delayMs }))
+  const itKeeps = inWorldWith(lifeMs => ({ retentionMs: lifeMs, expireUndecidedAfterMs: 'never' }))
+  const itAsks = inWorldWith(lifeMs => ({ retentionMs: 'never', expireUndecidedAfterMs: lifeMs }))
   const itNever = inWorldWith(() => ({ retentionMs: 'never', expireUndecidedAfterMs: 'never' }))
   const UNDECIDED = ['dead', 'parked', 'quarantined', 'replaying']
 
   itKeeps(
     'E13, K9: retention deletes decided letters alone, and the audit has one entry for it',
-    async (world, apply) => {
-      await bringAll(world)
-      await apply()
-      assert.deepEqual(await left(world), [...LETTER_STATES].sort(), 'nothing goes before its time')
-      assert.deepEqual(await expiries(world), [])
-      await world.patience.pass(world.patience.delayMs + 50)
-      await apply()
+    async of => {
+      const { world } = of
+      await of.inTime(async () => {
+        await bringAll(world)
+        await of.apply()
+        assert.deepEqual(await left(world), [...LETTER_STATES].sort(), 'nothing goes before its time')
+        assert.deepEqual(await expiries(world), [])
+      })
+      await of.outlive()
       assert.deepEqual(await left(world), UNDECIDED)
       const byState = { resolved: 1, discarded: 1 }
       assert.deepEqual(await expiries(world), [{ by: 'retention', detail: { letters: 2, byState } }])
-      await apply()
+      await of.apply()
       assert.equal((await expiries(world)).length, 1, 'a run that deletes nothing is not told of')
     },
   )
 
-  itKeeps(
-    'E13: a letter whose decision is taken back is undecided again, and stays',
-    async (world, apply) => {
-      const id = await bring(world, 'discarded')
-      await world.store.deadLetters.change(id, { to: 'dead', at: world.patience.now() })
-      await world.patience.pass(world.patience.delayMs + 50)
-      await apply()
-      assert.equal((await world.store.deadLetters.get(id))?.state, 'dead')
-      await world.store.deadLetters.change(id, { to: 'discarded', at: world.patience.now() })
-      await apply()
-      assert.equal((await world.store.deadLetters.get(id))?.state, 'discarded', 'its time begins anew')
-      await world.patience.pass(world.patience.delayMs + 50)
-      await apply()
-      assert.equal(await world.store.deadLetters.get(id), undefined)
-    },
-  )
+  itKeeps('E13: a letter whose decision is taken back is undecided again, and stays', async of => {
+    const { world } = of
+    const letters = world.store.deadLetters
+    let id = ''
+    await of.inTime(async () => {
+      id = await bring(world, 'discarded')
+      await letters.change(id, { to: 'dead', at: world.patience.now() })
+    })
+    await of.outlive()
+    assert.equal((await letters.get(id))?.state, 'dead')
+    await of.inTime(async () => {
+      await letters.change(id, { to: 'discarded', at: world.patience.now() })
+      await of.apply()
+      assert.equal((await letters.get(id))?.state, 'discarded', 'its time begins anew')
+    })
+    await of.outlive()
+    assert.equal(await letters.get(id), undefined)
+  })
 
-  itAsks(
-    'K9: undecided letters expire where that was asked for, and a replaying one never',
-    async (world, apply) => {
-      await bringAll(world)
-      await world.patience.pass(world.patience.delayMs + 50)
-      await apply()
-      assert.deepEqual(await left(world), ['discarded', 'replaying', 'resolved'])
-      const byState = { dead: 1, quarantined: 1, parked: 1 }
-      assert.deepEqual(await expiries(world), [{ by: 'retention', detail: { letters: 3, byState } }])
-    },
-  )
+  itAsks('K9: undecided letters expire where that was asked for, and a replaying one never', async of => {
+    await of.inTime(() => bringAll(of.world))
+    await of.outlive()
+    assert.deepEqual(await left(of.world), ['discarded', 'replaying', 'resolved'])
+    const byState = { dead: 1, quarantined: 1, parked: 1 }
+    assert.deepEqual(await expiries(of.world), [{ by: 'retention', detail: { letters: 3, byState } }])
+  })
 
-  itNever(
-    'R2: a time to live of its own ends a letter, but not while it is replaying',
-    async (world, apply) => {
-      await bringAll(world, world.patience.now() + world.patience.delayMs)
-      await bring(world, 'dead')
-      await world.patience.pass(world.patience.delayMs + 50)
-      await apply()
-      assert.deepEqual(await left(world), ['dead', 'replaying'])
-      assert.equal((await world.store.deadLetters.stats()).count, 2)
-    },
-  )
+  itNever('R2: a time to live of its own ends a letter, but not while it is replaying', async of => {
+    const { world } = of
+    await of.inTime(() => bringAll(world, world.patience.now() + of.lifeMs))
+    await bring(world, 'dead')
+    await of.outlive()
+    assert.deepEqual(await left(world), ['dead', 'replaying'])
+    assert.equal((await world.store.deadLetters.stats()).count, 2)
+  })
 }

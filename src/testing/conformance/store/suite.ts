@@ -86,15 +86,11 @@ export class StoreWorld {
 
 export type InStoreWorld = (name: string, run: (world: StoreWorld) => Promise<void>) => void
 
-export function inStoreWorld(
-  { test, setup }: StoreConformance,
-  skipBecause?: string,
-  retention?: RetentionOfTest,
-): InStoreWorld {
+export function inStoreWorld({ test, setup }: StoreConformance, skipBecause?: string): InStoreWorld {
   const define = testUnless(test, skipBecause)
   return (name, run) =>
     define(name, async () => {
-      const world = new StoreWorld(await setup({ retention }))
+      const world = new StoreWorld(await setup({}))
       try {
         await run(world)
       } finally {
