@@ -1,7 +1,8 @@
-import { appendFileSync, writeSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
+import { sayLine } from '../support/say.ts'
 import { pause } from './campaign/pause.ts'
 import { QUICK } from './campaign/settings.ts'
 
@@ -18,7 +19,7 @@ const consumer = createConsumer<{ n: number; kind: string }>({
   prefetch: 10,
   breaker: 'off',
   retry: { attempts: 10, backoff: fixed({ delayMs: 150 }) },
-  observer: { eventProcessed: ({ outcome }) => writeSync(1, `${outcome}\n`) },
+  observer: { eventProcessed: ({ outcome }) => sayLine(outcome) },
   async handle({ key, payload: { n, kind } }, { attempt }) {
     await pause(HANDLER_MS)
     if (kind === 'deadly') process.kill(process.pid, 'SIGKILL')
@@ -27,5 +28,5 @@ const consumer = createConsumer<{ n: number; kind: string }>({
   },
 })
 await consumer.start()
-writeSync(1, 'started\n')
+sayLine('started')
 process.on('SIGTERM', () => void consumer.close())

@@ -14,7 +14,10 @@ export function killAfter(child: Child, lines: number): Promise<string> {
   })
 }
 
-export function outputOf(child: Child, onOutput: (output: string) => void = () => {}): Promise<string> {
+export function outputOf(
+  child: Pick<ChildProcessByStdio<null, Readable, Readable | null>, 'stdout' | 'on'>,
+  onOutput: (output: string) => void = () => {},
+): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = ''
     child.stdout.setEncoding('utf8')
@@ -25,6 +28,26 @@ export function outputOf(child: Child, onOutput: (output: string) => void = () =
     child.on('error', reject)
     child.on('close', () => resolve(output))
   })
+}
+
+/** What it has said by its end. Rejects where it does not end by itself, and with 0. */
+export async function outputToEnd(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
+  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+    errors += piece
+  })
+  const ended = new Promise<unknown>(resolve => {
+    child.on('close', (code, signal) => resolve(code ?? signal))
+  })
+  const output = await outputOf(child)
+  const how = await ended
+  if (how !== 0) throw new Error(`ended with ${how}: ${errors}\n${output.slice(-500)}`)
+  return output
 }
 
 export function idsAfter(what: string, lines: readonly string[]): string[] {

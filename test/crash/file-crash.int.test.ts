@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { fileDeadLetters } from '../../src/adapters/file/index.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { EIO, ENOSPC, type Fault, findFiu, withFaults } from '../services/fiu.ts'
 import { inFolder } from '../support/folder.ts'
-import { outputOf } from './child.ts'
+import { outputToEnd } from './child.ts'
 import { crashFileStore } from './file-crash.ts'
 import { readTold, violations } from './told.ts'
 
@@ -62,9 +61,8 @@ describe.skipIf(!fiu.found)(`a disk that fails${fiu.found ? '' : ` (skipped: ${f
       timeout,
     }, async () => {
       await inFolder(async dir => {
-        const [command, ...args] = withFaults(faults, [process.execPath, WRITER, dir, String(LETTERS)])
-        const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-        const output = await outputOf(child)
+        const { command, args, env } = withFaults(faults, [process.execPath, WRITER, dir, String(LETTERS)])
+        const output = await outputToEnd(command, args, env)
         const told = readTold(output)
         expect(output).toMatch(/closed\n$/)
         expect(told.failures.length).toBeGreaterThan(0)

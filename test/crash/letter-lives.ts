@@ -1,8 +1,8 @@
-import { writeSync } from 'node:fs'
 import { LazaretError } from '../../src/core/failure/errors.ts'
 import type { DeadLetterStore } from '../../src/ports/dead-letters.ts'
 import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
 import { createFactory } from '../../src/testing/factories.ts'
+import { sayLine } from '../support/say.ts'
 
 const make = createFactory({ clock: systemClock, random: systemRandom })
 
@@ -20,7 +20,7 @@ export async function liveLetters(store: DeadLetterStore, count: number, inFligh
 }
 
 export function say(...words: string[]): void {
-  writeSync(1, `${words.join(' ')}\n`)
+  sayLine(words.join(' '))
 }
 
 /** One letter's life: sent, and then mostly changed or deleted. */

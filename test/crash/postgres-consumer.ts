@@ -1,11 +1,11 @@
 // A process that consumes a channel of an outbox in order of its keys until it is killed. Each event has one effect,
 // recorded in the transaction that makes it; one in ten attempts fails. It says when an effect is made.
-import { writeSync } from 'node:fs'
 import { connectPostgres } from '../../src/adapters/postgres/index.ts'
 import { createPool } from '../../src/adapters/postgres/store.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import { systemRandom } from '../../src/ports/system-clock.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
+import { sayLine } from '../support/say.ts'
 
 const [url = ''] = process.argv.slice(2)
 const store = await connectPostgres(url, { leaseMs: 300, maxPollMs: 50 })
@@ -34,7 +34,7 @@ const consumer = createConsumer({
       tx.release(true)
       throw error
     }
-    writeSync(1, `effect ${id}\n`)
+    sayLine(`effect ${id}`)
   },
 })
 await consumer.start()

@@ -1,11 +1,11 @@
 // A process that runs a replay until it has ended, and says what it then is. `aheadMs` sets its clock forward, so that
 // it need not wait until the lease of a runner that was killed is over.
-import { writeSync } from 'node:fs'
 import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import { createIdSource } from '../../src/core/event/uuid.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
 import { runReplay } from '../../src/replay/runner.ts'
+import { sayLine } from '../support/say.ts'
 
 const [path = '', id = '', aheadMs = '0'] = process.argv.slice(2)
 const clock: Clock = {
@@ -18,5 +18,5 @@ const replay = await runReplay(store, id, {
   around: { clock, newId: createIdSource(systemRandom) },
   owner: `runner ${process.pid}`,
 })
-writeSync(1, `ended ${replay.state}\n`)
+sayLine(`ended ${replay.state}`)
 await store.close()

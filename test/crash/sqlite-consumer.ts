@@ -1,16 +1,16 @@
 // A process that consumes a channel of a database until it is killed or told to stop. It says when a handler runs, and
 // when its event is acknowledged.
-import { writeSync } from 'node:fs'
 import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import type { Observer } from '../../src/ports/observer.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
+import { sayLine } from '../support/say.ts'
 
 const [path = '', leaseMs = '200'] = process.argv.slice(2)
 
 const store = openSqlite({ path, leaseMs: Number(leaseMs), maxPollMs: 10 })
 
 function say(...words: string[]): void {
-  writeSync(1, `${words.join(' ')}\n`)
+  sayLine(words.join(' '))
 }
 
 const observer: Observer = {

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -6,7 +5,7 @@ import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { EIO, ENOSPC, type Fault, findFiu, withFaults } from '../services/fiu.ts'
 import { inFolder } from '../support/folder.ts'
-import { idsAfter, outputOf } from './child.ts'
+import { idsAfter, outputOf, outputToEnd } from './child.ts'
 import { crashConsuming, crashWriting, lostOrRepeated, publish, startConsumer } from './sqlite-crash.ts'
 import { readTold, violations } from './told.ts'
 
@@ -88,8 +87,8 @@ describe.skipIf(!fiu.found)(`a disk that fails${fiu.found ? '' : ` (skipped: ${f
         const before = openSqlite({ path })
         await before.ready()
         await before.close()
-        const [command, ...args] = withFaults(faults, [process.execPath, WRITER, path, String(LETTERS)])
-        const output = await outputOf(spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] }))
+        const { command, args, env } = withFaults(faults, [process.execPath, WRITER, path, String(LETTERS)])
+        const output = await outputToEnd(command, args, env)
         const told = readTold(output)
         expect(output).toMatch(/closed\n$/)
         expect(told.failures.length).toBeGreaterThan(0)

@@ -19,16 +19,28 @@ export function findFiu(): Promise<Found> {
   return findPackage('fiu-utils', isThere)
 }
 
-/** The command that runs another one with these faults. */
+const FAULTS_ENV = 'LAZARET_TEST_FAULTS'
+
+/** How to start a process that has these faults from its `beginFaults()` on. */
 export function withFaults(
   faults: readonly Fault[],
   command: readonly string[],
-): readonly [string, ...string[]] {
+): { readonly command: string; readonly args: readonly string[]; readonly env: NodeJS.ProcessEnv } {
   const controls = faults.flatMap(({ name, probability, errno }) => [
     '-c',
     `enable_random name=${name},probability=${probability}${errno === undefined ? '' : `,failinfo=${errno}`}`,
   ])
-  return ['fiu-run', '-x', ...controls, ...command]
+  return {
+    command: 'fiu-run',
+    args: ['-x', ...command],
+    env: { ...process.env, [FAULTS_ENV]: JSON.stringify(controls) },
+  }
+}
+
+/** Called by the process itself once its code is loaded: Node reads its own files from the disk as well. */
+export async function beginFaults(): Promise<void> {
+  const controls = process.env[FAULTS_ENV]
+  if (controls !== undefined) await run('fiu-ctrl', [...JSON.parse(controls), String(process.pid)])
 }
 
 async function isThere(): Promise<boolean> {

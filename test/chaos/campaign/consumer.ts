@@ -1,4 +1,3 @@
-import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { rabbitmq } from '../../../src/adapters/rabbitmq/index.ts'
 import { sqliteLedger } from '../../../src/adapters/sqlite/index.ts'
@@ -6,6 +5,7 @@ import { PermanentError } from '../../../src/core/failure/signals.ts'
 import { fixed } from '../../../src/core/retry/fixed.ts'
 import { systemClock } from '../../../src/ports/system-clock.ts'
 import { createConsumer } from '../../../src/runtime/consumer/consumer.ts'
+import { sayLine } from '../../support/say.ts'
 import { Effects } from './effects.ts'
 import type { Kind } from './plan.ts'
 import { CHANNEL, QUICK } from './settings.ts'
@@ -27,7 +27,7 @@ const consumer = createConsumer<{ kind: Kind }>({
   ledger: sqliteLedger({ path: join(folder, 'ledger.db') }),
   timeoutMs: 3_000,
   leaseMs: 5_000,
-  observer: { eventProcessed: ({ outcome }) => writeSync(1, `${outcome}\n`) },
+  observer: { eventProcessed: ({ outcome }) => sayLine(outcome) },
   async handle({ id, payload: { kind } }, { attempt }) {
     await new Promise<void>(resolve => systemClock.schedule(HANDLER_MS, resolve))
     if (kind === 'transient' && attempt <= TRANSIENT_FAILURES)
@@ -38,5 +38,5 @@ const consumer = createConsumer<{ kind: Kind }>({
   },
 })
 await consumer.start()
-writeSync(1, 'started\n')
+sayLine('started')
 process.on('SIGTERM', () => void consumer.close().then(() => effects.close()))

@@ -1,4 +1,3 @@
-import { writeSync } from 'node:fs'
 import { Pool } from 'pg'
 import { openPostgres } from '../../../src/adapters/postgres/index.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
@@ -6,6 +5,7 @@ import { PermanentError } from '../../../src/core/failure/signals.ts'
 import { fixed } from '../../../src/core/retry/fixed.ts'
 import type { HandlerContext } from '../../../src/runtime/consumer/handler-context.ts'
 import { createRelay } from '../../../src/runtime/relay/relay.ts'
+import { sayLine } from '../../support/say.ts'
 import { FREE, type Kind, LEASE_MS, ORDERED, RELAY } from './plan.ts'
 
 // One of the relays of a campaign, in a process of its own. The far side is a table; that it has an event is written with
@@ -43,7 +43,7 @@ async function take(event: LazaretEvent, { attempt, replay }: HandlerContext): P
       ])
     await tx.query('commit')
     tx.release()
-    if (!isFirst) writeSync(1, 'turned away\n')
+    if (!isFirst) sayLine('turned away')
   } catch (error) {
     tx.release(true)
     throw error
@@ -65,5 +65,5 @@ const relays = [ORDERED, FREE].map(channel =>
   }),
 )
 for (const relay of relays) await relay.start()
-writeSync(1, 'started\n')
+sayLine('started')
 process.on('SIGTERM', () => void Promise.all(relays.map(relay => relay.close())).then(() => pool.end()))

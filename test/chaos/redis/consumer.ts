@@ -1,10 +1,10 @@
-import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { redisLedger, redisStreams } from '../../../src/adapters/redis/index.ts'
 import { PermanentError } from '../../../src/core/failure/signals.ts'
 import { fixed } from '../../../src/core/retry/fixed.ts'
 import { systemClock } from '../../../src/ports/system-clock.ts'
 import { createConsumer } from '../../../src/runtime/consumer/consumer.ts'
+import { sayLine } from '../../support/say.ts'
 import { Effects } from '../campaign/effects.ts'
 import { CHANNEL, type Kind, QUICK } from './plan.ts'
 
@@ -26,7 +26,7 @@ const consumer = createConsumer<{ kind: Kind }>({
   ledger: redisLedger({ url, timeoutMs, reconnectMaxMs }),
   timeoutMs: 3_000,
   leaseMs: 4_000,
-  observer: { eventProcessed: ({ outcome }) => writeSync(1, `${outcome}\n`) },
+  observer: { eventProcessed: ({ outcome }) => sayLine(outcome) },
   async handle({ id, payload: { kind } }, { attempt }) {
     await new Promise<void>(resolve => systemClock.schedule(HANDLER_MS, resolve))
     if (kind === 'transient' && attempt <= TRANSIENT_FAILURES)
@@ -36,5 +36,5 @@ const consumer = createConsumer<{ kind: Kind }>({
   },
 })
 await consumer.start()
-writeSync(1, 'started\n')
+sayLine('started')
 process.on('SIGTERM', () => void consumer.close().then(() => effects.close()))

@@ -1,4 +1,3 @@
-import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqliteLedger } from '../../../src/adapters/sqlite/index.ts'
 import { PermanentError } from '../../../src/core/failure/signals.ts'
@@ -6,6 +5,7 @@ import { exponential } from '../../../src/core/retry/exponential.ts'
 import { systemClock } from '../../../src/ports/system-clock.ts'
 import { createConsumer } from '../../../src/runtime/consumer/consumer.ts'
 import { sleep } from '../../../src/runtime/sleep.ts'
+import { sayLine } from '../../support/say.ts'
 import { HandlerRuns } from './handler-runs.ts'
 import { placeAt } from './place.ts'
 import { ATTEMPTS, CHANNEL, GRACE_MS, type Kind, LATE_MS, LEASE_MS, TAKES_MS, TIMEOUT_MS } from './plan.ts'
@@ -64,7 +64,7 @@ await consumer.start()
 say('started')
 
 function say(line: string): void {
-  writeSync(1, `${line}\n`)
+  sayLine(line)
 }
 
 function isGraceOver(): boolean {
