@@ -90,6 +90,48 @@ describe('a server that collects', () => {
     await server.close()
   })
 
+  it('F6: a letter is counted once while it is collected, whenever the probes come', async () => {
+    const collector = new FakeCollector()
+    collector.depth = 1
+    const { ask, clock, make, store, server } = serverWorld({ collectors: [{ collector }] })
+    const dlqSize = async () => (await ask('/healthz/consumer')).body.dlqSize
+    const collect = async () => {
+      await store.deadLetters.send(make.letter({ origin: collected }))
+      collector.depth = 0
+    }
+    expect(await dlqSize()).toBe(1)
+    await collect()
+    for (let round = 0; round < 5; round++) {
+      await clock.advance(500)
+      expect(await dlqSize()).toBe(1)
+    }
+    // A probe that asks the stores alone leaves no figures behind that are older than those of the queues.
+    collector.depth = 1
+    await clock.advance(1_500)
+    await ask('/readyz')
+    await collect()
+    await clock.advance(500)
+    expect(await dlqSize()).toBe(2)
+    await server.close()
+  })
+
+  it('F6: a broker that does not answer is asked once at a time', async () => {
+    const collector = new FakeCollector()
+    let asked = 0
+    collector.depths = () => {
+      asked++
+      return new Promise(() => {})
+    }
+    const { ask, clock, server } = serverWorld({ collectors: [{ collector }] })
+    const answers = [ask('/healthz/consumer')]
+    await clock.advance(1_500)
+    answers.push(ask('/healthz/consumer'))
+    await clock.advance(1_500)
+    for (const { body } of await Promise.all(answers)) expect(body.brokersDown).toEqual(['rabbitmq'])
+    expect(asked).toBe(1)
+    await server.close()
+  })
+
   it('K8: a replay of a collected letter goes to its collector with its origin, and nowhere else', async () => {
     const collector = new FakeCollector()
     const { ask, tell, bury, make, clock, server } = serverWorld({ collectors: [{ collector }] })

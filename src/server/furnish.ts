@@ -66,7 +66,7 @@ export function furnish(options: ServerOptions): Room {
     ...sources,
     ...door,
     figures: new Figures(clock),
-    probe: new Probe(sources.stores, clock),
+    probe: new Probe(sources.stores, sources.depths, clock),
     searches: new SearchAccess(given.masks, door.permissions, clock),
     shownGroups: new ShownGroups(given.masks, clock),
     metering,

@@ -21,7 +21,7 @@ export const healthRoutes = [
     answer: ready,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
     async handle({ room }) {
-      const { down } = await room.probe.look()
+      const { down } = await room.probe.lookAtStores()
       return {
         status: down.length === 0 ? ('UP' as const) : ('DOWN' as const),
         stores: room.stores.all.map(({ name }) => ({ name, up: !down.includes(name) })),
@@ -37,7 +37,8 @@ export const healthRoutes = [
     answer: consumerHealth,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
     async handle({ room }): Promise<ConsumerHealth> {
-      const [{ stats, down }, queues] = await Promise.all([room.probe.look(), room.depths.look()])
+      const { stores, queues } = await room.probe.lookAtLetters()
+      const { stats, down } = stores
       const held = stats.flatMap(({ byState }) => WAITING_STATES.map(state => byState[state] ?? 0))
       const channels = room.consumers.all().map(({ health }) => health)
       const dlqSize = held.reduce((sum, count) => sum + count, queues.total)

@@ -4,7 +4,7 @@ import type { Collector } from '../../ports/collector.ts'
 import type { Consumers } from './consumers.ts'
 import { Memo } from './memo.ts'
 
-/** Probes come often; a server is asked no more often than this. */
+/** The snapshots of several stores are taken one after the other, and share an answer. */
 const KEPT_MS = 2_000
 /** Who does not answer for so long counts as down. */
 const PATIENCE_MS = 3_000
@@ -45,17 +45,19 @@ export class Depths {
     this.#memo = new Memo(clock)
   }
 
+  /** As of a moment ago. */
   look(): Promise<DeadLetterDepths> {
-    return this.#memo.get('depths', KEPT_MS, () => this.#look())
+    return this.#memo.get('depths', KEPT_MS, () => this.ask())
   }
 
-  async #look(): Promise<DeadLetterDepths> {
+  /** As of now. It never rejects: a broker that does not answer in time is named in `down`. */
+  async ask(): Promise<DeadLetterDepths> {
     const asked = [
-      ...this.#collectors.map(each => this.#ask({ broker: each.name, channel: undefined }, each.depths())),
+      ...this.#collectors.map(each => this.#askOne({ broker: each.name, channel: undefined }, each.depths())),
       ...this.#consumers
         .all()
         .map(({ consumer, health: { channel } }) =>
-          this.#ask({ broker: consumer.brokerName, channel }, consumer.deadLetterDepths()),
+          this.#askOne({ broker: consumer.brokerName, channel }, consumer.deadLetterDepths()),
         ),
     ]
     const answers = await Promise.all(asked)
@@ -69,7 +71,7 @@ export class Depths {
     return { total: queues.reduce((sum, { depth }) => sum + depth, 0), queues, down: [...new Set(down)] }
   }
 
-  #ask(who: Pick<Answer, 'broker' | 'channel'>, depths: Promise<readonly QueueDepth[]>): Promise<Answer> {
+  #askOne(who: Pick<Answer, 'broker' | 'channel'>, depths: Promise<readonly QueueDepth[]>): Promise<Answer> {
     return new Promise(resolve => {
       const cancel = this.#clock.schedule(PATIENCE_MS, () => resolve({ ...who, queues: undefined }))
       const answer = (queues: readonly QueueDepth[] | undefined) => {

@@ -1,6 +1,8 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { LetterStats } from '../../ports/dead-letters.ts'
+import type { DeadLetterDepths, Depths } from './depths.ts'
 import type { Federation } from './federation.ts'
+import { SharedAnswer } from './shared-answer.ts'
 
 const PROBE_EVERY_MS = 1_000
 
@@ -10,44 +12,47 @@ export interface StoreProbe {
   readonly down: readonly string[]
 }
 
+/** The letters in stores and the messages in dead-letter queues, both of one moment. */
+export interface LetterProbe {
+  readonly stores: StoreProbe
+  readonly queues: DeadLetterDepths
+}
+
 /**
- * Asks every store whether it answers, at most once a second and never twice at once, however many ask: whoever reaches
- * the server may ask without a token. An answer that takes longer than a second is shared by all who wait for it; the
- * federation bounds how long that is.
+ * Answers probes of whoever reaches the server, without a token. However many ask, the stores and brokers are asked never
+ * twice at once, and each kind of probe asks them at most once a second.
  */
 export class Probe {
-  readonly #stores: Federation
-  readonly #clock: Clock
-  #latest: { readonly at: number; readonly answer: Promise<StoreProbe>; isPending: boolean } | undefined
+  readonly #stores: SharedAnswer<StoreProbe>
+  readonly #letters: SharedAnswer<LetterProbe>
 
-  constructor(stores: Federation, clock: Clock) {
-    this.#stores = stores
-    this.#clock = clock
-  }
-
-  look(): Promise<StoreProbe> {
-    const now = this.#clock.now()
-    const latest = this.#latest
-    // A clock that was set back must not keep an answer for longer than a second.
-    const isFresh = latest !== undefined && now >= latest.at && now < latest.at + PROBE_EVERY_MS
-    if (latest !== undefined && (latest.isPending || isFresh)) return latest.answer
-    const next = { at: now, answer: this.#ask(), isPending: true }
-    this.#latest = next
-    void next.answer.then(() => {
-      next.isPending = false
+  constructor(stores: Federation, depths: Depths, clock: Clock) {
+    this.#stores = new SharedAnswer(clock, PROBE_EVERY_MS, () => askStores(stores))
+    this.#letters = new SharedAnswer(clock, PROBE_EVERY_MS, async () => {
+      // A collector moves letters from queues to stores. Figures of two moments would count one twice, or not at all.
+      const [found, queues] = await Promise.all([this.#stores.getNow(), depths.ask()])
+      return { stores: found, queues }
     })
-    return next.answer
   }
 
-  #ask(): Promise<StoreProbe> {
-    return this.#stores
-      .each(({ store }) => store.deadLetters.stats())
-      .then(
-        ({ found, faults }) => ({
-          stats: found.map(({ value }) => value),
-          down: faults.map(each => each.store),
-        }),
-        () => ({ stats: [], down: this.#stores.all.map(({ name }) => name) }),
-      )
+  /** Whether the stores answer. It waits for no broker. */
+  lookAtStores(): Promise<StoreProbe> {
+    return this.#stores.get()
   }
+
+  lookAtLetters(): Promise<LetterProbe> {
+    return this.#letters.get()
+  }
+}
+
+function askStores(stores: Federation): Promise<StoreProbe> {
+  return stores
+    .each(({ store }) => store.deadLetters.stats())
+    .then(
+      ({ found, faults }) => ({
+        stats: found.map(({ value }) => value),
+        down: faults.map(each => each.store),
+      }),
+      () => ({ stats: [], down: stores.all.map(({ name }) => name) }),
+    )
 }
