@@ -21,6 +21,7 @@ export type Note =
       readonly event: string
       readonly channel: string
       readonly replay: number
+      readonly replayId?: string
       readonly to?: string
       /** The event whose handler published it. */
       readonly follows?: string
@@ -92,6 +93,8 @@ export type Note =
       readonly by: string
       readonly where: 'store' | 'spill'
       readonly letter: DeadLetter
+      /** What the store made of the letter that it had, if that came into another state. */
+      readonly became?: StateChange
     }
   /** `replayId`: the one the letter had before. */
   | {
@@ -132,6 +135,14 @@ export type Note =
   | { readonly what: 'deed'; readonly told: string }
   | { readonly what: 'jumped'; readonly ms: number }
   | { readonly what: 'calm' }
+
+interface StateChange {
+  /** Undefined: the store did not have the letter. */
+  readonly from: LetterState | undefined
+  readonly to: LetterState
+  /** The one that the letter had before. */
+  readonly replayId: string | undefined
+}
 
 interface OfConsumer {
   readonly consumer: string
@@ -202,4 +213,13 @@ export function noteChange(journal: Journal, by: string, before: DeadLetter, aft
   if (before.state === after.state) return
   const { event, handler, state: from, replayId } = before
   journal.note({ what: 'changed', by, event: nameOf(event), handler, from, to: after.state, replayId })
+}
+
+/** The same for a letter that was saved. */
+export function stateChange(
+  before: DeadLetter | undefined,
+  after: DeadLetter | undefined,
+): { readonly became?: StateChange } {
+  if (after === undefined || before?.state === after.state) return {}
+  return { became: { from: before?.state, to: after.state, replayId: before?.replayId } }
 }

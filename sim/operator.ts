@@ -39,7 +39,7 @@ export class Operator {
       if (replaying === undefined) continue
       const { event, replays } = replaying
       noteChange(journal, 'operator', letter, replaying)
-      journal.note({ what: 'published', event: event.id, channel, replay: replays, to: handler })
+      journal.note({ what: 'published', event: event.id, channel, replay: replays, replayId, to: handler })
       // Of a replay no more is looked at than how it sends.
       await broker.publish([replayEvent(replaying, { id: replayId } as Replay, replays)])
     }

@@ -13,8 +13,8 @@ import type {
   TimelineSpan,
 } from '../src/ports/dead-letters.ts'
 import type { Claim, Ledger } from '../src/ports/ledger.ts'
-import { noteChange } from './journal.ts'
-import type { Process } from './process.ts'
+import { noteChange, stateChange } from './journal.ts'
+import { FateError, type Process } from './process.ts'
 
 /** A process's client of the dead-letter store of the world: the writing side only. */
 export class LetterQueueClient implements DeadLetterQueue {
@@ -29,8 +29,14 @@ export class LetterQueueClient implements DeadLetterQueue {
     if (this.#isClosed) throw new DeadLettersClosedError('world')
     await this.process.cross('store', 'send', async () => {
       const { store, journal } = this.process.scene
-      await store.send(letter)
-      journal.note({ what: 'saved', by: this.process.name, where: 'store', letter })
+      // All three look at the store at once: nothing comes between them.
+      const [before, , after] = await Promise.all([
+        store.get(letter.id),
+        store.send(letter),
+        store.get(letter.id),
+      ])
+      const became = stateChange(before, after)
+      journal.note({ what: 'saved', by: this.process.name, where: 'store', letter, ...became })
     })
   }
 
@@ -55,8 +61,11 @@ export class LetterStoreClient extends LetterQueueClient implements DeadLetterSt
     return this.process.scene.store.list(query)
   }
 
-  get(id: string): Promise<DeadLetter | undefined> {
-    return this.process.scene.store.get(id)
+  /** A store that is down cannot be read either. No chance is drawn for it, so worlds stay as they were. */
+  async get(id: string): Promise<DeadLetter | undefined> {
+    const { store, faults } = this.process.scene
+    if (faults.isSpell('store-down')) throw new FateError('refused')
+    return store.get(id)
   }
 
   delete(id: string): Promise<boolean> {

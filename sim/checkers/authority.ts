@@ -1,15 +1,20 @@
 import type { FactOf } from '../journal.ts'
+import { nameOf } from '../names.ts'
 import type { Ended } from './checker.ts'
 
 /**
  * A letter comes into another state only by a person, or by its own event: an event with its id, handled by its handler in
  * the process that changed the letter, under the very replay that the letter is in. Only a run that had made its event a
  * letter by ending too late may resolve that letter without a replay. That a stranger or another event says so counts for
- * nothing. Nor does age: the cleanup deletes what is resolved or discarded, and nothing else.
+ * nothing, also when it fails: what is saved of it takes no letter back from a replay and parks none. Nor does age: the cleanup
+ * deletes what is resolved or discarded, and nothing else.
  */
 export function* authority({ plan, journal }: Ended): Iterable<string> {
   const keys = new Map([...plan.events].map(([name, { idempotencyKey }]) => [name, idempotencyKey]))
   const resent = new Set<string>()
+  /** By handler, event and replay: what the operator sent, and what some consumer of the handler was given. */
+  const sent = new Set<string>()
+  const given = new Set<string>()
   /** By consumer and event: the replays that it was handed over under. */
   const replays = new Map<string, Set<string>>()
   /** By consumer and event, or by consumer and idempotency key: it was handled here, or the ledger says so. */
@@ -24,7 +29,26 @@ export function* authority({ plan, journal }: Ended): Iterable<string> {
         break
       case 'handedOver': {
         const id = `${fact.consumer} ${fact.event}`
+        given.add(`${fact.handler} ${fact.event} ${fact.replayId}`)
         if (fact.replayId !== undefined) replays.set(id, (replays.get(id) ?? new Set()).add(fact.replayId))
+        break
+      }
+      case 'published':
+        if (fact.replayId !== undefined) sent.add(`${fact.to} ${fact.event} ${fact.replayId}`)
+        break
+      case 'saved': {
+        const { became, letter, by } = fact
+        const event = nameOf(letter.event)
+        // Only in a store does anybody replay letters. Sinks are asked by the operator, and nobody else can ask them.
+        if (became === undefined || plan.letters !== 'store' || resent.has(`${letter.handler} ${event}`))
+          break
+        const { from, to, replayId } = became
+        const claimed = `${letter.handler} ${event} ${letter.cycle.replayId}`
+        const saved = `what ${by} saved of ${event} at ${letter.handler}`
+        if (from === 'replaying' && !(letter.cycle.replayId === replayId && given.has(claimed)))
+          yield `${saved} changed its letter from replaying to ${to}, and was not of the replay ${replayId}`
+        else if (to === 'parked' && !sent.has(claimed))
+          yield `${saved} parked its letter, which was ${from}, and no replay had sent it`
         break
       }
       case 'aborted':
@@ -47,10 +71,11 @@ export function* authority({ plan, journal }: Ended): Iterable<string> {
         const key = `${fact.by}/${fact.handler} ${keys.get(fact.event)}`
         const isOfSink = resent.has(`${fact.handler} ${fact.event}`)
         const isItsReplay = fact.replayId !== undefined && replays.get(id)?.has(fact.replayId) === true
+        const isReplaying = fact.from === 'replaying'
         const wasHandled = handled.has(id) || handled.has(key)
-        // A late copy of its first life may have taken the letter back from the replay that then succeeded.
-        if (fact.to === 'resolved' && (handledLate.has(id) || (isItsReplay && wasHandled))) break
-        if (fact.from !== 'replaying') yield `${told(fact)}, though no replay of it was under way`
+        if (fact.to === 'resolved' && (handledLate.has(id) || (isItsReplay && wasHandled && isReplaying)))
+          break
+        if (!isReplaying) yield `${told(fact)}, though no replay of it was under way`
         else if (!isOfSink && !isItsReplay)
           yield `${told(fact)}, and was not given its event under that replay`
         else if (!isOfSink && fact.to === 'resolved')

@@ -1,4 +1,5 @@
 import type { Cycle, DeadLetter } from '../../src/core/dead-letter/letter.ts'
+import { isVerified } from '../../src/core/dead-letter/verify.ts'
 import type { LazaretEvent } from '../../src/core/event/event.ts'
 import { withoutReplayHeaders } from '../../src/core/event/replay-headers.ts'
 import type { UserFunction } from '../extras.ts'
@@ -46,7 +47,8 @@ function* ofCycles(
   // What failed before it was deleted is not in it any more.
   if (journal.of('deleted').some(({ letter }) => letter === id)) return
   // A life in which the event was handled is not in the letter; all that ended badly are, in their order.
-  const saved = journal.of('saved').filter(({ letter }) => letter.id === id)
+  // A spill keeps what an event claims to be; what it is, the store is told when it gets the letter.
+  const saved = journal.of('saved').filter(({ letter }) => letter.id === id && isVerified(letter))
   const ended = new Set(saved.map(({ letter }) => letter.cycle.number))
   // A letter of the broker is never replayed; only a stranger can number its cycle.
   const ofBroker = isForged(journal, event) ? told : [0]

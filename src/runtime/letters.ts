@@ -1,9 +1,10 @@
 import type { SaveFilter } from '../core/dead-letter/filter.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import { isVerified, verified } from '../core/dead-letter/verify.ts'
 import { LazaretError } from '../core/failure/errors.ts'
 import type { Failure } from '../core/failure/failure.ts'
 import type { Cancel, Clock } from '../ports/clock.ts'
-import type { DeadLetterQueue, Spill } from '../ports/dead-letters.ts'
+import type { DeadLetterQueue, DeadLetterStore, Spill } from '../ports/dead-letters.ts'
 import type { LetterKept, Observer } from '../ports/observer.ts'
 import { observe } from './observe.ts'
 import { type Resilient, resilient } from './resilient/resilient.ts'
@@ -47,7 +48,8 @@ export class LetterBox {
   constructor(setup: LetterBoxSetup) {
     this.#setup = setup
     const { deadLetters, clock, spill } = setup
-    const send = (letter: DeadLetter) => deadLetters.send(letter)
+    const send = (letter: DeadLetter) =>
+      isVerified(letter) ? deadLetters.send(letter) : sendVerified(deadLetters, letter)
     const limits = { name: 'dead-letter store', clock, timeoutMs: SAVE_TIMEOUT_MS }
     this.#send = resilient(send, {
       ...limits,
@@ -150,6 +152,18 @@ export class LetterBox {
       this.#scheduleDrain(DRAIN_EVERY_MS)
     }
   }
+}
+
+/**
+ * Whether an event is the replay that it says it is, only its letter can tell. What was spilled while that could not be read
+ * is checked now that it can. A queue cannot be read at all: it gets what it is told.
+ */
+async function sendVerified(
+  deadLetters: DeadLetterQueue | DeadLetterStore,
+  letter: DeadLetter,
+): Promise<void> {
+  if (!('get' in deadLetters)) return deadLetters.send(letter)
+  for (const each of await verified(letter, id => deadLetters.get(id))) await deadLetters.send(each)
 }
 
 function kept(letter: DeadLetter, { again }: LetterCircumstances): LetterKept {

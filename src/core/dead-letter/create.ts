@@ -26,6 +26,8 @@ export interface LetterInput {
   readonly replay?: number | undefined
   readonly replayId?: string | undefined
   readonly replayedBy?: string | undefined
+  /** Nobody could check that the event is this replay. */
+  readonly isUnverified?: boolean | undefined
   readonly expiresAt?: number | undefined
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
   readonly job?: string | undefined
@@ -64,6 +66,7 @@ export function createLetter(input: LetterInput, settings: LetterSettings = {}):
       replayId: input.replayId,
       replayedBy: input.replayedBy,
       endedAt: undefined,
+      ...(input.isUnverified ? { isUnverified: true } : {}),
     },
     endedCycles: [],
     droppedCycles: 0,

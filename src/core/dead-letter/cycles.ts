@@ -76,6 +76,7 @@ function mergeCycle(existing: Cycle, incoming: Cycle, caps: LetterCaps): Cycle {
     replayId: existing.replayId ?? incoming.replayId,
     replayedBy: existing.replayedBy ?? incoming.replayedBy,
     endedAt: existing.endedAt ?? incoming.endedAt,
+    ...(existing.isUnverified || incoming.isUnverified ? { isUnverified: true } : {}),
   }
 }
 

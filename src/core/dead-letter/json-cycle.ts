@@ -21,7 +21,12 @@ export function readCycle(value: unknown, path: string, faults: Faults): Cycle {
     replayId: reader.optionalText('replayId'),
     replayedBy: reader.optionalText('replayedBy'),
     endedAt: reader.optionalNumber('endedAt'),
+    ...(reader.optional('isUnverified', isTrue, 'give true, or leave it out') ? { isUnverified: true } : {}),
   }
+}
+
+function isTrue(value: unknown): value is true {
+  return value === true
 }
 
 function readAttempt(value: unknown, path: string, faults: Faults): AttemptRecord {

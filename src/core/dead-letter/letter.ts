@@ -47,6 +47,11 @@ export interface Cycle {
   /** The replay that began this cycle, and who ran it. */
   readonly replayId?: string | undefined
   readonly replayedBy?: string | undefined
+  /**
+   * The event says that it is this replay, and the letter could not be read to check that. Only letters in a spill say so: it
+   * is checked before their store gets them.
+   */
+  readonly isUnverified?: true | undefined
   /** When the next cycle began to fail; undefined for the current one. */
   readonly endedAt?: number | undefined
 }

@@ -126,6 +126,24 @@ describe('saving a letter again', () => {
     expect(mergeLetter(transition(replaying, 'resolved', 400), news).state).toBe('dead')
   })
 
+  it('B14: a failure that is not of its replay joins the history of a replaying letter, which stays so', () => {
+    const replaying = transition(letterOf({ at: 100 }), 'replaying', 200, 'r1')
+    for (const other of [
+      letterOf({ at: 300 }),
+      letterOf({ at: 300, reason: 'poison' }),
+      letterOf({ at: 300, replay: 1, replayId: 'forged' }),
+      letterOf({ at: 300, replay: 1 }),
+      letterOf({ at: 300, replay: 99, replayId: 'r1' }),
+    ]) {
+      const merged = mergeLetter(replaying, other)
+      expect(merged).toMatchObject({ state: 'replaying', replays: 1, replayId: 'r1' })
+      expect(merged.cycle).toMatchObject({ number: 0, lastFailedAt: 300, reason: other.cycle.reason })
+      expect(transition(merged, 'resolved', 400).state).toBe('resolved')
+      const own = letterOf({ at: 400, replay: 1, replayId: 'r1' })
+      expect(mergeLetter(merged, own)).toMatchObject({ state: 'dead', cycle: { number: 1 } })
+    }
+  })
+
   it('K5: of two tellings of one failure the one that calls it poison counts, whichever comes first', () => {
     const exhausted = { ...letterOf({ reason: 'attempts_exhausted' }), updatedAt: 900 }
     const poison = letterOf({ reason: 'poison' })

@@ -12,7 +12,8 @@ import { detailWith, notReplayable } from './storable-event.ts'
  *
  * - A higher cycle becomes the current one; the old one joins the ended cycles.
  * - The same cycle is told again: attempts are united, the later failure is believed.
- * - While the letter is replaying, only what its replay sent takes it back.
+ * - While the letter is replaying, only what its replay sent takes it back. Any other failure of its event, such as that of
+ *   a late copy or of a forged replay, joins the history, and the letter stays replaying.
  * - A lower cycle is a late duplicate: it fills its place in the history if that is empty. Only when it tells of a
  *   failure after the letter was closed does it open it again, because then the event has failed anew.
  */
@@ -103,9 +104,9 @@ function mergedUpdate(existing: DeadLetter, incoming: DeadLetter): number {
 
 function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
   const ahead = incoming.cycle.number - existing.cycle.number
-  // A late telling of a replay before the one that it is replaying under.
-  if (existing.state === 'replaying' && incoming.cycle.number > 0 && incoming.cycle.number < existing.replays)
-    return existing.state
+  // Of its first life, or of a replay before the one that it is replaying under.
+  const isOfBefore = existing.state === 'replaying' && incoming.cycle.number < existing.replays
+  if (isOfBefore && (isHeld(incoming.state) || incoming.cycle.number > 0)) return existing.state
   if (ahead > 0) return incoming.state
   if (ahead < 0) {
     const isClosed = existing.state === 'resolved' || existing.state === 'discarded'

@@ -1,8 +1,9 @@
-import { claimOf, isSentBy } from '../../core/dead-letter/change.ts'
+import { claimOf } from '../../core/dead-letter/change.ts'
 import { createLetter } from '../../core/dead-letter/create.ts'
 import { letterId } from '../../core/dead-letter/identity.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
+import { isKnownReplay } from '../../core/dead-letter/verify.ts'
 import type { EventReplay } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { Settlement } from '../../ports/broker.ts'
@@ -21,6 +22,11 @@ export interface Cause {
   readonly reason: Reason
   readonly failure?: Failure | undefined
   readonly thrown?: unknown
+}
+
+interface CheckedReplay extends EventReplay {
+  /** The letter could not be read. */
+  readonly isUnverified?: true
 }
 
 /** Gives events up, and brings letters to rest whose events were handled after all. */
@@ -57,7 +63,7 @@ export class Burial {
    */
   async bury(work: Work, cause: Cause, startedAt: number, run?: LateRun): Promise<Next> {
     const { box } = this.#host
-    const replay = work.replayed && (await this.#knownReplay(work))
+    const replay = work.replayed && (await this.#checkedReplay(work))
     if (run?.hasSucceeded) {
       run.hasSettled = true
       return this.handled(work, startedAt)
@@ -158,21 +164,19 @@ export class Burial {
   }
 
   /**
-   * The replay that the event is, if its letter was sent by it last, or may have been before: an older replay that comes back
-   * must not take the letter from the one under way. Whoever can publish can claim to be the hundredth replay; the letter of
-   * such an event would be parked at once. While the store does not answer the event is believed.
+   * The replay that the event is, if its letter knows of it. Whoever can publish can claim to be the hundredth replay; the
+   * letter of such an event would be parked at once. While the store does not answer nobody can tell: then the letter says so,
+   * and the claim is checked before the store gets it.
    */
-  async #knownReplay(work: Work): Promise<EventReplay | undefined> {
+  async #checkedReplay(work: Work): Promise<CheckedReplay | undefined> {
     const { replayed, event } = work
     const get = this.#get
     if (replayed === undefined || get === undefined) return replayed
     try {
       const letter = await get(this.#letterOf(work, replayed))
-      if (letter === undefined || letter.event.id !== event.id) return undefined
-      const isOlder = replayed.attempt < letter.replays
-      return isOlder || isSentBy(letter, claimOf(event, replayed)) ? replayed : undefined
+      return isKnownReplay(letter, claimOf(event, replayed)) ? replayed : undefined
     } catch {
-      return replayed
+      return { ...replayed, isUnverified: true }
     }
   }
 
@@ -182,7 +186,7 @@ export class Burial {
     return handler === undefined && named !== undefined ? named : letterId(channel, name, event)
   }
 
-  #write(work: Work, { reason, failure }: Cause, replay: EventReplay | undefined): DeadLetter {
+  #write(work: Work, { reason, failure }: Cause, replay: CheckedReplay | undefined): DeadLetter {
     const { name, channel, caps, clock, release, host } = this.#policy
     return createLetter(
       {
@@ -197,6 +201,7 @@ export class Burial {
         origin: work.delivery.origin,
         replay: replay?.attempt,
         replayId: replay?.replayId,
+        isUnverified: replay?.isUnverified,
         release,
         host,
       },
@@ -206,13 +211,13 @@ export class Burial {
 
   #tell(work: Work, letter: DeadLetter): void {
     const { channel, name, observer, notifier, trails } = this.#policy
-    const { reason } = letter.cycle
+    const { reason, number, isUnverified } = letter.cycle
     trails?.dead(work, letter)
     if (isPoison(letter) && observer.poisonQuarantined) {
       const by = reason === 'poison' ? 'repeats' : 'crashes'
       observe(observer, 'poisonQuarantined', { channel, name, by, letter })
     }
-    if (letter.cycle.number > 0 && observer.replayOutcome)
+    if (number > 0 && !isUnverified && observer.replayOutcome)
       observe(observer, 'replayOutcome', { channel, letterId: letter.id, outcome: 'failed_again' })
     if (notifier !== undefined) void tellOfLetter(notifier, letter, this.#policy)
   }

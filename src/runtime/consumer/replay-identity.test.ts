@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { refused, consumerWorld as world } from '../../../test/support/consumer-world.ts'
 import { memoryDeadLetters } from '../../adapters/memory/index.ts'
+import { memorySpill } from '../../adapters/memory/spill.ts'
 import { letterId } from '../../core/dead-letter/identity.ts'
 import { replayHeaders } from '../../core/event/replay-headers.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
@@ -80,9 +81,13 @@ describe('replay headers that somebody else wrote', () => {
     replayHeaders({ id, idempotencyKey: id, headers: {} }, replay)
 
   /** One letter of the event `a` in the state that is asked for. */
-  async function shopWithLetter(state: 'dead' | 'replaying') {
+  async function shopWithLetter(
+    state: 'dead' | 'replaying',
+    options: Partial<Parameters<typeof world>[0]> = {},
+  ) {
     const line = { isDown: true }
     const shop = world({
+      ...options,
       name: 'bill',
       retry: { attempts: 1 },
       handle: async ({ id }) => {
@@ -97,6 +102,8 @@ describe('replay headers that somebody else wrote', () => {
     const at = shop.clock.now()
     if (state === 'replaying')
       await shop.deadLetters.change(letter!.id, { to: 'replaying', at, replayId: 'r1' })
+    // What fails from now on fails later than anything that is known of the letter.
+    await shop.clock.advance(1_000)
     return { shop, line, letter: (await shop.letters())[0]! }
   }
 
@@ -136,6 +143,86 @@ describe('replay headers that somebody else wrote', () => {
       await shop.consumer.close()
     },
   )
+
+  it.each([
+    ['a forged replay', { replayId: 'guessed', attempt: 1 }, 'resolved'],
+    ['a forged replay', { replayId: 'guessed', attempt: 1 }, 'dead'],
+    ['a forged later replay', { replayId: 'guessed', attempt: 99 }, 'resolved'],
+    ['a plain copy', undefined, 'resolved'],
+    ['a plain copy', undefined, 'dead'],
+  ] as const)(
+    'B14: after %s (%o) of its event has failed, a replaying letter is %s by its own replay',
+    async (_, claim, state) => {
+      const { shop, line, letter } = await shopWithLetter('replaying')
+      const sent = { letterId: letter.id, handler: 'bill' }
+      await shop.publish({
+        id: 'a',
+        payload: 'copy',
+        ...(claim && { headers: forged('a', { ...sent, ...claim }) }),
+      })
+      await shop.clock.advance(1_000)
+      const [between] = await shop.letters()
+      expect(between).toMatchObject({ state: 'replaying', replays: 1, replayId: 'r1', cycle: { number: 0 } })
+      expect(between!.cycle.lastFailedAt).toBeGreaterThan(letter.updatedAt)
+      line.isDown = state === 'dead'
+      await shop.publish({ id: 'a', headers: forged('a', { ...sent, replayId: 'r1', attempt: 1 }) })
+      await shop.clock.advance(1_000)
+      const number = state === 'dead' ? 1 : 0
+      expect(await shop.letters()).toMatchObject([{ state, replays: 1, cycle: { number } }])
+      await shop.consumer.close()
+    },
+  )
+
+  it.each([
+    ['dead', { replayId: 'guessed', attempt: 99 }, { state: 'dead', replays: 0, cycle: { number: 0 } }],
+    ['dead', { replayId: 'r1', attempt: 1 }, { state: 'dead', replays: 0, cycle: { number: 0 } }],
+    [
+      'replaying',
+      { replayId: 'guessed', attempt: 99 },
+      { state: 'replaying', replays: 1, cycle: { number: 0 } },
+    ],
+    [
+      'replaying',
+      { replayId: 'guessed', attempt: 1 },
+      { state: 'replaying', replays: 1, cycle: { number: 0 } },
+    ],
+    ['replaying', { replayId: 'r1', attempt: 1 }, { state: 'dead', replays: 1, cycle: { number: 1 } }],
+  ] as const)(
+    'B14, B7: a claim that could not be checked while the store was down is checked when it is back: %s, %o',
+    async (state, claim, expected) => {
+      const { shop, letter } = await shopWithLetter(state, { spill: memorySpill() })
+      const { deadLetters, clock } = shop
+      const { get, send } = deadLetters
+      deadLetters.get = () => Promise.reject(refused())
+      deadLetters.send = () => Promise.reject(refused())
+      const headers = forged('a', { letterId: letter.id, handler: 'bill', ...claim })
+      await shop.publish({ id: 'a', headers })
+      await clock.advance(1_000)
+      expect(shop.recorder.of('letterSpilled')).toHaveLength(1)
+      Object.assign(deadLetters, { get, send })
+      await clock.advance(60_000)
+      expect(shop.recorder.of('spillDrained')).toHaveLength(1)
+      const [after] = await shop.letters()
+      expect(after).toMatchObject(expected)
+      expect(after!.cycle.lastFailedAt).toBeGreaterThan(letter.updatedAt)
+      await shop.consumer.close()
+    },
+  )
+
+  it('B14, B7: an event without a letter that claims to be a replay is dead, not parked, also if the store was down', async () => {
+    const { shop } = await shopWithLetter('dead', { spill: memorySpill() })
+    const { deadLetters, clock } = shop
+    const { get, send } = deadLetters
+    deadLetters.get = () => Promise.reject(refused())
+    deadLetters.send = () => Promise.reject(refused())
+    await shop.publish({ id: 'b', headers: forged('b', { replayId: 'r9', attempt: 99, handler: 'bill' }) })
+    await clock.advance(1_000)
+    Object.assign(deadLetters, { get, send })
+    await clock.advance(60_000)
+    const stored = await deadLetters.get(letterId('orders', 'bill', { id: 'b' }))
+    expect(stored).toMatchObject({ state: 'dead', replays: 0, cycle: { number: 0 } })
+    await shop.consumer.close()
+  })
 
   it.each([
     ['fails', true, 'dead'],

@@ -80,6 +80,15 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
     assert.deepEqual([...new Set(numbers)].sort(), [0, 1, 2])
   })
 
+  it('B14: what nobody could check of a letter is still marked so', async ({ spill, make, target }) => {
+    const letter = make.letter({ replay: 1, replayId: 'replay-1', isUnverified: true })
+    await spill.send(letter)
+    await spill.send(letter)
+    await spill.drain(target)
+    assert.deepEqual(target.all, [letter])
+    assert.equal(target.all[0]?.cycle.isUnverified, true)
+  })
+
   it('B7: it stops at the first letter that is refused, and goes on from there the next time', async ({
     spill,
     make,

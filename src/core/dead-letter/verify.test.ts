@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import type { LazaretEvent } from '../event/event.ts'
+import { replayHeaders } from '../event/replay-headers.ts'
+import { createLetter, type LetterInput } from './create.ts'
+import { decodeLetter, encodeLetter } from './json.ts'
+import { mergeLetter } from './merge.ts'
+import { transition } from './state.ts'
+import { isVerified, verified } from './verify.ts'
+
+const event: LazaretEvent = {
+  v: 1,
+  id: 'e1',
+  type: 'order.paid',
+  channel: 'orders',
+  idempotencyKey: 'e1',
+  occurredAt: 1,
+  headers: {},
+  payload: 'original',
+}
+const letterOf = (input: Partial<LetterInput> = {}) =>
+  createLetter({ event, handler: 'mailer', reason: 'permanent', at: 100, ...input })
+const claimed = (replay: number, replayId: string, at = 300) =>
+  letterOf({ replay, replayId, at, isUnverified: true })
+const replaying = transition(letterOf(), 'replaying', 200, 'r1')
+const known = (letter = replaying) => Promise.resolve(letter)
+
+describe('a letter whose replay nobody could check', () => {
+  it('B14: says so, also after it was stored', () => {
+    expect(isVerified(letterOf({ replay: 1 }))).toBe(true)
+    expect(isVerified(claimed(1, 'r1'))).toBe(false)
+    expect(decodeLetter(encodeLetter(claimed(1, 'r1'))).cycle).toStrictEqual(claimed(1, 'r1').cycle)
+  })
+
+  it('B14: is the next cycle of a letter that knows the replay', async () => {
+    expect(await verified(claimed(1, 'r1'), () => known())).toStrictEqual([
+      letterOf({ replay: 1, replayId: 'r1', at: 300 }),
+    ])
+  })
+
+  it.each([
+    ['another replay id', claimed(1, 'forged')],
+    ['a replay that has not begun', claimed(99, 'r1')],
+  ])('B14: is the failure of the plain event when it claims %s', async (_, letter) => {
+    expect(await verified(letter, () => known())).toStrictEqual([letterOf({ at: 300 })])
+    expect(await verified(letter, () => Promise.resolve(undefined))).toStrictEqual([letterOf({ at: 300 })])
+  })
+
+  it('B7, B14: each cycle that a spill put together is judged on its own', async () => {
+    const second = transition({ ...replaying, state: 'dead' }, 'replaying', 250, 'r2')
+    const spilled = [
+      letterOf({ at: 100 }),
+      claimed(1, 'r1', 240),
+      claimed(2, 'r2', 300),
+      claimed(9, 'x', 400),
+    ]
+    const together = spilled.slice(1).reduce((known, each) => mergeLetter(known, each), spilled[0]!)
+    const told = await verified(together, () => known(second))
+    expect(told.map(({ cycle, replays, state }) => [cycle.number, replays, state])).toEqual([
+      [0, 0, 'dead'],
+      [1, 1, 'dead'],
+      [2, 2, 'dead'],
+      [0, 0, 'dead'],
+    ])
+    expect(told.every(isVerified)).toBe(true)
+    const merged = told.reduce((known, each) => mergeLetter(known, each), second)
+    expect(merged).toMatchObject({ state: 'dead', replays: 2, cycle: { number: 2, replayId: 'r2' } })
+  })
+
+  it('B14: of a redirected replay, the letter that it came from tells', async () => {
+    const origin = letterOf()
+    const headers = replayHeaders(event, { attempt: 1, replayId: 'r1', letterId: origin.id })
+    const redirected = { ...event, channel: 'refunds', headers }
+    const letter = letterOf({ event: redirected, replay: 1, replayId: 'r1', isUnverified: true })
+    const asked: string[] = []
+    const [told] = await verified(letter, id => {
+      asked.push(id)
+      return known()
+    })
+    expect(asked).toEqual([origin.id])
+    expect(told).toMatchObject({ id: letter.id, cycle: { number: 1 } })
+  })
+})
