@@ -37,4 +37,14 @@ describe('storable events', () => {
       { numRuns: 300 },
     )
   })
+
+  it.each([
+    ['that ends with a separator once it is cut', `${'a'.repeat(119)}, b`, 'a'.repeat(119)],
+    ['that is no text', Object.create(null), 'unknown'],
+  ])('P2: a channel %s gets a name that a store takes', (_, channel, expected) => {
+    const given = { v: 1, id: 'a', type: 'b', channel, headers: {}, payload: 1n }
+    const { event } = storableEvent(given as never)
+    expect(event.channel).toBe(expected)
+    expect(checkEvent(event, WIDEST_EVENT_LIMITS)).toEqual([])
+  })
 })

@@ -48,10 +48,12 @@ export function storableEvent(event: LazaretEvent): StorableEvent {
 function checkedChannel(event: LazaretEvent): LazaretEvent {
   const isWrong = checkEvent({ ...PROBE, channel: event.channel }).length > 0
   if (!isWrong) return event
-  const channel = String(event.channel)
+  const given: unknown = event.channel
+  const channel = (typeof given === 'string' ? given : '')
     .replace(/[^A-Za-z0-9]+/g, '-')
+    .slice(0, MAX_CHANNEL_BYTES)
     .replace(/^-+|-+$/g, '')
-  return { ...event, channel: channel.slice(0, MAX_CHANNEL_BYTES) || 'unknown' }
+  return { ...event, channel: channel || 'unknown' }
 }
 
 function repaired(event: LazaretEvent): StorableEvent {
