@@ -92,6 +92,12 @@ async function filled(): Promise<ServerWorld> {
   return world
 }
 
+/** A search with the right to see payloads is written to the audit, and that is all a question may write. */
+async function withoutSearches({ store }: ServerWorld): Promise<unknown> {
+  const { entries, ...rest } = await everythingIn(store)
+  return { ...rest, entries: entries.filter(({ action }) => !action.endsWith('.search')) }
+}
+
 describe('whatever is asked', () => {
   it.each(
     ROUTES.filter(({ media }) => media === undefined).map(
@@ -116,7 +122,7 @@ describe('whatever is asked', () => {
       { numRuns: 60 },
     )
     expect(world.errors).toEqual([])
-    expect(await everythingIn(world.store)).toEqual(before)
+    expect(await withoutSearches(world)).toEqual(before)
   })
 
   it('F8: any path and method is answered too', async () => {
