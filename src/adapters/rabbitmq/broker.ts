@@ -119,7 +119,7 @@ export class RabbitmqBroker implements Broker {
     await this.#topology.queue(channel, handler)
     const stalls = new StallReporter(tell)
     const place = { broker: this.name, channel, queue, stalls }
-    if (wanted.ordering === 'by-key') return await this.#subscribeInOrder(place, prefetch, deliver)
+    if (wanted.ordering === 'by-key') return await this.#subscribeInOrder(place, wanted, deliver)
     const intake = new Intake(this.#settings, place, prefetch, deliver, this.#settler, this.#lost)
     const listener: TapListener = {
       receive: (session, message, isSuspect) => intake.receive(session, message, isSuspect),
@@ -175,7 +175,7 @@ export class RabbitmqBroker implements Broker {
 
   async #subscribeInOrder(
     place: Place,
-    prefetch: number,
+    { handler, prefetch }: SubscribeOptions,
     deliver: (delivery: Delivery) => void,
   ): Promise<Subscription> {
     const { channel, queue } = place
@@ -183,12 +183,17 @@ export class RabbitmqBroker implements Broker {
     const settler = this.#settler
     const holder = new Holder(this.#publisher, settler, queue, this.#settings.clock)
     const keeping = new LineKeeping(this.#settings, place, prefetch, deliver, holder, this.#lost)
-    const links = { consuming: this.#consuming, publisher: this.#publisher }
-    const restore = async () => {
-      await this.#topology.restore()
-      await this.#topology.order(channel, queue)
+    const keeperParts = {
+      link: this.#consuming,
+      publisher: this.#publisher,
+      stalls: place.stalls,
+      restore: async () => {
+        await this.#topology.restore()
+        await this.#topology.order(channel, queue)
+      },
+      bind: () => this.#topology.bind(channel, handler),
     }
-    const keeper = new Keeper(this.#settings, links, queue, prefetch + ORDER_WINDOW, keeping, restore)
+    const keeper = new Keeper(this.#settings, keeperParts, queue, prefetch + ORDER_WINDOW, keeping)
     const { clock } = this.#settings
     const parts = { name: this.name, clock, queue, keeping, keeper, holder, settler }
     const subscription = new OrderedSubscription(parts, ended => this.#subscriptions.delete(ended))

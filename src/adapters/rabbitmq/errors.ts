@@ -26,6 +26,14 @@ export class RabbitmqRefusedError extends LazaretError {
   }
 }
 
+const ACCESS_REFUSED = 403
+
+/** What a channel failed with; when the server does not let us do it, with the remedy. */
+export function explainRefusal(server: string, error: unknown): Error {
+  const { code, message } = error as Error & { readonly code?: unknown }
+  return code === ACCESS_REFUSED ? new RabbitmqRefusedError(server, message, error) : (error as Error)
+}
+
 /** There is no queue behind the place it was sent to: RabbitMQ would have dropped it in silence. */
 export class UnroutableError extends LazaretError {
   override readonly name = 'UnroutableError'

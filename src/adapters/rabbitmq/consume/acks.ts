@@ -1,5 +1,6 @@
 import { nextTurn } from '../../../ports/system-clock.ts'
 import type { AmqpChannel, AmqpMessage } from '../amqp.ts'
+import type { PrefetchWindow } from './prefetch-window.ts'
 
 /**
  * Acknowledges what was settled in one turn of the event loop together: everything below the oldest open delivery with
@@ -7,8 +8,8 @@ import type { AmqpChannel, AmqpMessage } from '../amqp.ts'
  */
 export class Acks {
   readonly #channel: AmqpChannel
-  /** In order of arrival, which is the order of tags. */
-  readonly #open = new Set<number>()
+  /** In order of arrival, which is the order of tags, each with the prefetch window that it takes a place of. */
+  readonly #open = new Map<number, PrefetchWindow | undefined>()
   #settled: AmqpMessage[] = []
   #willFlush = false
   /** How many were sent, so that whoever closes knows whether there is something to wait for. */
@@ -18,8 +19,9 @@ export class Acks {
     this.#channel = channel
   }
 
-  arrived({ fields }: AmqpMessage): void {
-    this.#open.add(fields.deliveryTag)
+  arrived({ fields }: AmqpMessage, window?: PrefetchWindow): void {
+    this.#open.set(fields.deliveryTag, window)
+    if (window !== undefined) window.open++
   }
 
   /** How many have come and are not settled. */
@@ -28,7 +30,10 @@ export class Acks {
   }
 
   settled(message: AmqpMessage): void {
-    this.#open.delete(message.fields.deliveryTag)
+    const tag = message.fields.deliveryTag
+    const window = this.#open.get(tag)
+    if (window !== undefined) window.open--
+    this.#open.delete(tag)
     this.#settled.push(message)
     if (this.#willFlush) return
     this.#willFlush = true
@@ -40,7 +45,7 @@ export class Acks {
     const settled = this.#settled
     if (settled.length === 0) return
     this.#settled = []
-    const [oldestOpen = Number.POSITIVE_INFINITY] = this.#open
+    const [oldestOpen = Number.POSITIVE_INFINITY] = this.#open.keys()
     let upTo: AmqpMessage | undefined
     const single: AmqpMessage[] = []
     for (const message of settled) {

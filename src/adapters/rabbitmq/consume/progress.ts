@@ -5,12 +5,21 @@ const MOST_LOOKS = 60
 /** What one look at a queue and its consumer shows. */
 export interface Look {
   /** Deliveries so far. */
-  readonly arrived: number
+  arrived(): number
   /** The server may hand over more. */
-  readonly hasFreePlaces: boolean
+  readonly hasRoom: boolean
   /** Messages that wait in the queue for a consumer. */
   ready(): Promise<number>
 }
+
+/**
+ * - `moving`: something has arrived since the last look.
+ * - `full`: the server may not hand over more before something is settled.
+ * - `empty`: nothing waits in the queue.
+ * - `waiting`: messages wait and none arrives, which may be chance.
+ * - `stalled`: it is not chance any more; the channel should be opened anew.
+ */
+export type Finding = 'moving' | 'full' | 'empty' | 'waiting' | 'stalled'
 
 /**
  * Finds out that a server hands nothing over although it could. A queue that was deleted and declared again may lose its consumers
@@ -22,26 +31,26 @@ export class Progress {
   #idleLooks = 0
   #looksNeeded = FIRST_LOOKS
 
-  /** True when the channel should be opened anew. */
-  async isStalled(look: Look): Promise<boolean> {
-    const { arrived, hasFreePlaces } = look
-    if (arrived !== this.#arrived) {
-      this.#arrived = arrived
-      this.moved()
-      return false
-    }
-    if (!hasFreePlaces || (await look.ready()) === 0) {
+  async look({ arrived, hasRoom, ready }: Look): Promise<Finding> {
+    if (this.#hasMoved(arrived())) return 'moving'
+    const isEmpty = hasRoom && (await ready()) === 0
+    // The answer comes behind what was on its way, such as a large message.
+    if (this.#hasMoved(arrived())) return 'moving'
+    if (!hasRoom || isEmpty) {
       this.#idleLooks = 0
-      return false
+      return isEmpty ? 'empty' : 'full'
     }
-    if (++this.#idleLooks < this.#looksNeeded) return false
+    if (++this.#idleLooks < this.#looksNeeded) return 'waiting'
     this.#idleLooks = 0
     this.#looksNeeded = Math.min(MOST_LOOKS, this.#looksNeeded * 2)
-    return true
+    return 'stalled'
   }
 
-  moved(): void {
+  #hasMoved(arrived: number): boolean {
+    if (arrived === this.#arrived) return false
+    this.#arrived = arrived
     this.#idleLooks = 0
     this.#looksNeeded = FIRST_LOOKS
+    return true
   }
 }

@@ -3,6 +3,7 @@ import { requireOpen } from '../link/closed-channel.ts'
 import { suspectsQueue } from '../topology/names.ts'
 import { Acks } from './acks.ts'
 import type { Epoch } from './delivery.ts'
+import { PrefetchWindow } from './prefetch-window.ts'
 
 /** AMQP counts it in 16 bits. */
 const MOST_PREFETCH = 65_535
@@ -21,6 +22,7 @@ export class Session implements Epoch {
   readonly #channel: AmqpChannel
   #flow: Flow = 'none'
   #tags: readonly string[] = []
+  #window: PrefetchWindow | undefined
   /** Why it was closed: the reply code of the server. */
   #code: unknown
   #isOpen = true
@@ -63,6 +65,11 @@ export class Session implements Epoch {
     return this.#flow
   }
 
+  /** The server may hand over more of what flows. */
+  get hasRoom(): boolean {
+    return this.#window?.hasRoom === true
+  }
+
   /** Fails when one of them is not there. */
   async requireQueues(queue: string): Promise<void> {
     for (const name of [queue, suspectsQueue(queue)]) await this.#channel.checkQueue(name)
@@ -86,8 +93,10 @@ export class Session implements Epoch {
     receive: (session: Session, message: AmqpMessage | null, isSuspect: boolean) => void,
   ): Promise<void> {
     await this.cancel()
-    if (flow === 'queue') await this.listen(queue, prefetch, message => receive(this, message, false))
-    else await this.listen(suspectsQueue(queue), ONE_AT_A_TIME, message => receive(this, message, true))
+    this.#window =
+      flow === 'queue'
+        ? await this.listen(queue, prefetch, message => receive(this, message, false))
+        : await this.listen(suspectsQueue(queue), ONE_AT_A_TIME, message => receive(this, message, true))
     this.#flow = flow
   }
 
@@ -99,18 +108,21 @@ export class Session implements Epoch {
     this.#flow = 'none'
   }
 
-  /** A prefetch of 0 sets no limit. */
+  /** A prefetch of 0 sets no limit. Answers how much of it is taken. */
   async listen(
     queue: string,
     prefetch: number,
     receive: (message: AmqpMessage | null) => void,
-  ): Promise<void> {
-    await this.#channel.prefetch(Math.min(prefetch, MOST_PREFETCH))
+  ): Promise<PrefetchWindow> {
+    const limit = Math.min(prefetch, MOST_PREFETCH)
+    const window = new PrefetchWindow(limit === 0 ? undefined : limit)
+    await this.#channel.prefetch(limit)
     const { consumerTag } = await this.#channel.consume(queue, message => {
-      if (message !== null) this.acks.arrived(message)
+      if (message !== null) this.acks.arrived(message, window)
       receive(message)
     })
     this.#tags = [...this.#tags, consumerTag]
+    return window
   }
 
   settled(message: AmqpMessage): void {

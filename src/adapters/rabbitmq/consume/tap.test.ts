@@ -113,3 +113,34 @@ it('B7: when opening anew does not help, it is done less and less often', async 
   expect(news).toHaveLength(1)
   await tap.close()
 })
+
+it('B7: it is told that the stall is over when others have taken what waited', async () => {
+  const { clock, channels, news, tap } = await tapOn(10)
+  await clock.advance(5_000)
+  channels[1]!.ready = 0
+  await clock.advance(1_000)
+  expect(news.map(({ state }) => state)).toEqual(['stalled', 'recovered'])
+  await tap.close()
+})
+
+it('B7: what the server delivers while it is asked how much waits counts as delivered', async () => {
+  const { clock, channels, news, tap } = await tapOn(10)
+  const [channel] = channels
+  let asked = 0
+  channel!.checkQueue = async queue => {
+    if (queue.endsWith('.suspects')) return { messageCount: 0 }
+    if (++asked === 3) channel!.deliver(1)
+    return { messageCount: 5 }
+  }
+  await clock.advance(5_000)
+  expect([channels.length, news]).toEqual([1, []])
+  await tap.close()
+})
+
+it('B7: nothing is opened anew while as many are taken as AMQP can count, though more were wanted', async () => {
+  const { clock, channels, news, tap } = await tapOn(100_000)
+  for (let tag = 1; tag <= 65_535; tag++) channels[0]!.deliver(tag)
+  await clock.advance(60_000)
+  expect([channels.length, news]).toEqual([1, []])
+  await tap.close()
+})

@@ -2,11 +2,11 @@ import type { Cancel } from '../../../ports/clock.ts'
 import type { StallReporter } from '../../../ports/stall-reporter.ts'
 import { about, rest, within } from '../../../ports/waiting.ts'
 import type { AmqpConnection, AmqpMessage } from '../amqp.ts'
-import { NoDeliveriesError, RabbitmqRefusedError } from '../errors.ts'
+import { explainRefusal } from '../errors.ts'
 import type { Link } from '../link/link.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { CLOSE_MS } from '../waiting.ts'
-import { Progress } from './progress.ts'
+import { DeliveryWatch } from './delivery-watch.ts'
 import { type Flow, Session } from './session.ts'
 import { Watch } from './watch.ts'
 
@@ -26,9 +26,6 @@ export interface TapListener {
 
 const FIRST_REST_MS = 100
 const LONGEST_REST_MS = 15_000
-const ACCESS_REFUSED = 403
-/** Every so many looks at which nothing has arrived, the queue is bound again. */
-const BIND_EVERY = 10
 /** A quorum queue puts back what was acknowledged right before its channel closed: it needs this long to note it. */
 const NOTE_MS = 300
 
@@ -44,13 +41,9 @@ export class Tap {
   readonly #prefetch: number
   readonly #listener: TapListener
   readonly #stalls: StallReporter
-  readonly #progress = new Progress()
+  readonly #deliveries: DeliveryWatch
   /** Channels that take nothing more and are closed when what came on them is settled. */
   readonly #retired = new Set<Session>()
-  #looks = 0
-  /** Deliveries over all channels, and how many there were at the last look. */
-  #arrivals = 0
-  #arrivalsAtLook = 0
   /** Tries in a row that have failed. */
   #failures = 0
   #stopListening: Cancel = () => {}
@@ -75,6 +68,7 @@ export class Tap {
     this.#prefetch = prefetch
     this.#listener = listener
     this.#stalls = stalls
+    this.#deliveries = new DeliveryWatch(queue, stalls, () => listener.bind())
     this.#watch = new Watch(settings.clock, () => this.#look())
   }
 
@@ -123,7 +117,7 @@ export class Tap {
       } catch (error) {
         // Off and without a connection there is nothing to be done; on, it is tried until it works.
         if (this.#wanted === 'none') break
-        if (++this.#failures > 1) this.#stalls.stalled('deliveries', this, this.#explain(error))
+        if (++this.#failures > 1) this.#tellOf(error)
         await this.#rest()
       }
     }
@@ -156,7 +150,7 @@ export class Tap {
     if (this.#wanted !== wanted) return
     if (wanted === 'queue') this.#watch.start()
     await session.consume(wanted, this.#queue, this.#prefetch, (from, message, isSuspect) => {
-      this.#arrivals++
+      if (!isSuspect) this.#deliveries.arrived()
       if (message === null) this.#queueGone(from)
       else this.#listener.receive(from, message, isSuspect)
     })
@@ -171,23 +165,15 @@ export class Tap {
     await this.#lookForProgress()
   }
 
-  /** Nobody tells a consumer that the server has forgotten it; only that nothing comes shows it. */
   async #lookForProgress(): Promise<void> {
     const session = this.#session
     if (!session?.isOpen || session.flow !== 'queue') return
-    if (this.#arrivals !== this.#arrivalsAtLook) this.#stalls.gaveUp('deliveries', this.#progress)
-    else if (++this.#looks % BIND_EVERY === 0) void this.#listener.bind().catch(() => {})
-    this.#arrivalsAtLook = this.#arrivals
-    const isStalled = await this.#progress.isStalled({
-      arrived: this.#arrivals,
-      hasFreePlaces: session.acks.open < this.#prefetch,
-      ready: () => session.countReady(this.#queue),
-    })
+    const isStalled = await this.#deliveries.isStalled(session)
     if (isStalled && this.#session === session) this.#reopen(session)
   }
 
   #reopen(session: Session): void {
-    this.#stalls.stalled('deliveries', this.#progress, new NoDeliveriesError(this.#queue))
+    this.#deliveries.tell()
     this.#isQueueGone = true
     this.#session = undefined
     this.#retired.add(session)
@@ -201,11 +187,8 @@ export class Tap {
     await session.close()
   }
 
-  #explain(error: unknown): Error {
-    const { code, message } = error as Error & { readonly code?: unknown }
-    return code === ACCESS_REFUSED
-      ? new RabbitmqRefusedError(this.#link.server, message, error)
-      : (error as Error)
+  #tellOf(error: unknown): void {
+    this.#stalls.stalled('deliveries', this, explainRefusal(this.#link.server, error))
   }
 
   async #lookForSuspects(): Promise<void> {

@@ -26,6 +26,8 @@ export class LineKeeping implements KeeperListener {
   readonly #lines = new Lines()
   readonly #open = new Map<Delivery, Entry>()
   #session: Session | undefined
+  /** Called when the last that is open is settled; nothing is handed over before the next owning. */
+  #drained: (() => void) | undefined
   #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
 
   constructor(
@@ -46,6 +48,7 @@ export class LineKeeping implements KeeperListener {
 
   own(session: Session, held: readonly AmqpMessage[]): void {
     this.#session = session
+    this.#drained = undefined
     const newest = new Map<number, AmqpMessage>()
     for (const message of held) {
       if (headerOf(message, OWN.letGo) !== undefined) continue
@@ -88,6 +91,13 @@ export class LineKeeping implements KeeperListener {
       const { redelivered: isStray } = message.fields
       this.#add({ ...this.#entryOf(key, place, message), id: event?.id, delivery, isStray })
     }
+  }
+
+  drain(): Promise<void> {
+    return new Promise(resolve => {
+      this.#drained = resolve
+      this.#pump()
+    })
   }
 
   lose(session: Session): void {
@@ -227,6 +237,10 @@ export class LineKeeping implements KeeperListener {
   }
 
   #pump(): void {
+    if (this.#drained !== undefined) {
+      if (this.#open.size === 0) this.#drained()
+      return
+    }
     while (this.#mode === 'running' && this.#open.size < this.#prefetch) {
       const entry = this.#lines.ready
       if (entry?.delivery === undefined || !this.#mayRun(entry)) return
