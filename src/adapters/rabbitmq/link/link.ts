@@ -5,6 +5,7 @@ import type { AmqpConnection } from '../amqp.ts'
 import { RabbitmqRefusedError, RabbitmqUnreachableError } from '../errors.ts'
 import { loadClient } from '../load-client.ts'
 import { type RabbitmqSettings, serverOf } from '../options.ts'
+import { requireAnswers } from './answers.ts'
 import { gatherWrites } from './gather.ts'
 import { keepRawHeaders } from './raw-headers.ts'
 
@@ -123,6 +124,7 @@ export class Link {
     }
     gatherWrites(connection)
     if (this.purpose === 'consuming') keepRawHeaders(connection)
+    else requireAnswers(connection, this.#settings.clock, this.#settings.confirmTimeoutMs)
     let problem: Error | undefined
     connection.on('error', (error: Error) => {
       problem = error
