@@ -1,5 +1,6 @@
 import { afterAll, afterEach } from 'vitest'
 import { type PostgresOptions, postgresOutbox } from '../../src/adapters/postgres/index.ts'
+import { replayOf } from '../../src/core/event/replay-headers.ts'
 import type { Delivery, SubscribeOptions } from '../../src/ports/broker.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
@@ -65,11 +66,16 @@ export class OutboxWorld {
   }
 }
 
+/** Settles a delivery as dead, with the letter that a consumer would write: under the replay that the event is. */
 export async function die(inbox: Inbox, delivery: Delivery, saved = false): Promise<void> {
+  const { content, channel } = delivery
+  const replay = 'raw' in content ? undefined : replayOf(content)
   const letter = make.letter({
-    event: delivery.content as never,
-    channel: delivery.channel,
+    event: content as never,
+    channel,
     attempts: [make.attempt(1)],
+    replay: replay?.attempt,
+    replayId: replay?.replayId,
   })
   await inbox.subscription.begin(delivery, [])
   await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved })

@@ -6,7 +6,7 @@ import { type LetterState, transition } from './state.ts'
 /** One sending of a letter's event by a replay. */
 export interface LetterReplay {
   readonly eventId: string
-  /** Undefined when SQL sent it: such a replay has no id. */
+  /** Undefined when SQL sent it before schema version 3 of Postgres. */
   readonly replayId: string | undefined
   readonly attempt: number
 }

@@ -32,7 +32,7 @@ const MARKS: ReadonlySet<string> = new Set([
 export interface EventReplay {
   /** 1 is the first replay of the event. */
   readonly attempt: number
-  /** Undefined when SQL replayed the event: such a replay has no id. */
+  /** Undefined when SQL replayed the event before schema version 3 of Postgres. */
   readonly replayId: string | undefined
   readonly letterId: string | undefined
   /** The only handler that the replay is for; undefined when it was redirected to another channel. */

@@ -61,6 +61,7 @@ export const letterSummary = z.object({
   failure: failure.pick({ name: true, message: true, code: true }).optional(),
   attempts: count,
   replays: count,
+  /** One that begins with `sql-` is of `outbox_replay` in Postgres: no replay is kept for it. */
   replayId: z.string().optional(),
   firstFailedAt: time,
   lastFailedAt: time,

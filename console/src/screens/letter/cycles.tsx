@@ -1,12 +1,11 @@
-import { Link } from 'wouter'
 import type { Cycle, LetterDetail } from '../../api/types.ts'
 import { cycleDifferences } from '../../lib/cycle-differences.ts'
 import { counted } from '../../lib/numbers.ts'
-import { replayPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { DiffView } from '../../ui/diff-view.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Moment } from '../../ui/time.tsx'
+import { ReplayLink } from './replay-link.tsx'
 import { Timeline } from './timeline.tsx'
 
 /** Every life of the event, the latest first, each told by what changed since the one before. */
@@ -34,7 +33,7 @@ function OneCycle({ cycle, before }: { cycle: Cycle; before: Cycle | undefined }
         <span className="small quiet foreign">
           {cycle.replayId && (
             <>
-              <Link href={replayPath(cycle.replayId)}>the replay</Link>
+              <ReplayLink id={cycle.replayId}>the replay</ReplayLink>
               {cycle.replayedBy && ` by ${plainText(cycle.replayedBy)}`} ·{' '}
             </>
           )}

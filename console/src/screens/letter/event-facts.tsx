@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { LetterDetail } from '../../api/types.ts'
-import { groupPath, replayPath } from '../../lib/paths.ts'
+import { groupPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { traceAddress, usePreference } from '../../lib/preferences.ts'
 import { traceUrl } from '../../lib/trace-url.ts'
@@ -9,6 +9,7 @@ import { useIsFederated } from '../../lib/use-can.ts'
 import { Copy } from '../../ui/copy.tsx'
 import { Facts, Panel } from '../../ui/page.tsx'
 import { Moment } from '../../ui/time.tsx'
+import { ReplayLink } from './replay-link.tsx'
 
 export function EventFacts({ letter }: { letter: LetterDetail }) {
   const isFederated = useIsFederated()
@@ -50,7 +51,7 @@ export function EventFacts({ letter }: { letter: LetterDetail }) {
             ['release', letter.release && plainText(letter.release)],
             ['host', letter.host && plainText(letter.host)],
             ['job', letter.job && plainText(letter.job)],
-            ['last replay', letter.replayId && <Link href={replayPath(letter.replayId)}>look at it</Link>],
+            ['last replay', letter.replayId && <ReplayLink id={letter.replayId}>look at it</ReplayLink>],
             ...Object.entries(letter.origin).map(
               ([name, value]) => [name, plainText(String(value))] as const,
             ),

@@ -142,7 +142,7 @@ function readPlain({ id, foreignId, payload, bytes, ...row }: EventRow): Lazaret
     occurredAt: Math.floor(row.occurredAt),
     expiresAt: row.expiresAt === null ? undefined : Math.floor(row.expiresAt),
     source: row.source ?? undefined,
-    headers: isReplayedBySql(eventId, row.headers) ? withoutEarlierTrace(row.headers) : row.headers,
+    headers: isReplayedWithoutId(eventId, row.headers) ? withoutEarlierTrace(row.headers) : row.headers,
     ...(bytes === null ? { payload } : { payloadBase64: bytes.replaceAll('\n', '') }),
   })
 }
@@ -156,8 +156,11 @@ function readSealed({ headers }: EventRow, sealed: string, codec: EventCodec): L
   return { ...event, headers: { ...withoutEarlierTrace(own), ...headers } }
 }
 
-/** Such a replay has no id. It leaves the headers of a traced replay before it, whose trace it is no part of. */
-function isReplayedBySql(id: string, headers: EventRow['headers'] | null): boolean {
+/**
+ * Replayed by SQL before schema version 3: such a replay has no id, and leaves the headers of a traced replay before it,
+ * whose trace it is no part of.
+ */
+function isReplayedWithoutId(id: string, headers: EventRow['headers'] | null): boolean {
   const replay = headers === null ? undefined : replayOf({ id, headers })
   return replay !== undefined && replay.replayId === undefined
 }

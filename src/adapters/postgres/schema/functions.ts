@@ -31,6 +31,7 @@ $$;
  * Replays in place whatever failed of an event. All of it is one statement's work on rows that are failed: of two who
  * call it at the same moment the second waits for the first, finds nothing failed any more and does nothing. A row keeps
  * its place in the order of its key; had it been let go, later ones may have overtaken it, so it goes to the end.
+ * Version 3 replaces it: see replay-function.ts.
  */
 const REPLAY = `
 create function lazaret.outbox_replay(p_event_id uuid, p_new_generation bigint, p_replayed_by text)

@@ -3,6 +3,7 @@ import { DELIVERED } from './delivered.ts'
 import { FUNCTIONS } from './functions.ts'
 import { LETTERS, OPERATING } from './letters.ts'
 import { OUTBOX } from './outbox.ts'
+import { REPLAY_WITH_ID } from './replay-function.ts'
 import { SNAPSHOTS } from './snapshots.ts'
 
 export interface Migration {
@@ -26,6 +27,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'snapshots of channels',
     worksWith: 1,
     sql: `${SNAPSHOTS}${SNAPSHOT_COMMENTS}\n`,
+  },
+  {
+    version: 3,
+    name: 'an id for replays by SQL',
+    worksWith: 1,
+    sql: `${REPLAY_WITH_ID}\n`,
   },
 ]
 
