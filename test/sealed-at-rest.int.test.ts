@@ -5,7 +5,13 @@ import { openRedis, redisStreams } from '../src/adapters/redis/index.ts'
 import { findPostgres } from './services/postgres.ts'
 import { findRedis } from './services/redis.ts'
 import { TestDatabase } from './support/postgres.ts'
-import { fillWithSecrets, retryWithSecrets, SEALING, SECRETS } from './support/sealed-at-rest.ts'
+import {
+  auditSecrets,
+  fillWithSecrets,
+  retryWithSecrets,
+  SEALING,
+  SECRETS,
+} from './support/sealed-at-rest.ts'
 
 const postgres = await findPostgres()
 const postgresServer = postgres.found ? await postgres.start() : undefined
@@ -22,6 +28,7 @@ describe.runIf(postgres.found)('a sealed Postgres store', () => {
   it('B13: has no text of a payload, key, error, patch or search in any table', async () => {
     const store = openPostgres({ pool: database!.pool, codec: SEALING })
     await fillWithSecrets(store)
+    await auditSecrets(store)
     await retryWithSecrets(store.broker)
     const tables = ['outbox', 'dead_letters', 'groups', 'replays', 'replay_items', 'audit']
     for (const table of tables) {
@@ -37,6 +44,7 @@ describe.runIf(redis.found)('a sealed Redis store', () => {
   it('B13: has no text of a payload, key, error, patch or search in any key', async () => {
     const store = openRedis({ url: redisServer!.url, codec: SEALING, prefix: 'sealed' })
     await fillWithSecrets(store)
+    await auditSecrets(store)
     const broker = redisStreams({ url: redisServer!.url, codec: SEALING, prefix: 'sealed' })
     await retryWithSecrets(broker)
     const port = new URL(redisServer!.url).port

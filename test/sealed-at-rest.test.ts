@@ -7,7 +7,13 @@ import { fileStore } from '../src/adapters/file/index.ts'
 import { openSqlite } from '../src/adapters/sqlite/index.ts'
 import type { Codec } from '../src/ports/letter-codec.ts'
 import type { Store } from '../src/ports/store.ts'
-import { fillWithSecrets, retryWithSecrets, SEALING, SECRETS } from './support/sealed-at-rest.ts'
+import {
+  auditSecrets,
+  fillWithSecrets,
+  retryWithSecrets,
+  SEALING,
+  SECRETS,
+} from './support/sealed-at-rest.ts'
 
 const STORES: Record<string, (dir: string, codec?: Codec) => Store> = {
   sqlite: (dir, codec) => openSqlite({ path: join(dir, 'a.db'), codec }),
@@ -28,6 +34,7 @@ describe('a sealed store', () => {
       try {
         const store = open(dir, SEALING)
         await fillWithSecrets(store)
+        await auditSecrets(store)
         if (store.broker !== undefined) await retryWithSecrets(store.broker)
         expect(bytesIn(dir)).not.toMatch(SECRETS)
         await store.close()
@@ -42,6 +49,7 @@ describe('a sealed store', () => {
       try {
         const before = open(dir)
         await fillWithSecrets(before)
+        await auditSecrets(before)
         const [letter] = (await before.deadLetters.list()).letters
         await before.close()
         const sealed = open(dir, SEALING)
@@ -51,6 +59,8 @@ describe('a sealed store', () => {
           { value: 'new-secret' },
           { value: { deep: ['new-secret'] } },
         ])
+        const [searched] = (await sealed.audit.list({ action: 'letters.search' })).entries
+        expect(searched?.detail).toEqual({ search: 'hunter2', letters: 1 })
         await sealed.close()
       } finally {
         await rm(dir, { recursive: true, force: true })

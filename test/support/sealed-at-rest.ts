@@ -57,6 +57,16 @@ export async function fillWithSecrets(store: Store): Promise<void> {
   )
 }
 
+/** Writes audit entries as a search and a purge do, and sees that they come back as they were. */
+export async function auditSecrets(store: Store): Promise<void> {
+  const entry = { at: 5, by: 'ann', action: 'letters.search', target: 'dead letters' }
+  await store.audit.append({ ...entry, detail: { search: 'hunter2', letters: 1 } })
+  await store.audit.append({ ...entry, at: 6, action: 'letters.purge', detail: { letters: 1 } })
+  const { entries } = await store.audit.list()
+  const told = entries.filter(({ by, action }) => by === 'ann' && action.startsWith('letters.'))
+  expect(told.map(({ detail }) => detail)).toEqual([{ letters: 1 }, { search: 'hunter2', letters: 1 }])
+}
+
 /** Lets an event fail and wait for its retry, with what is kept of the attempt. It comes back as it was. */
 export async function retryWithSecrets(broker: Broker): Promise<void> {
   const make = createFactory()

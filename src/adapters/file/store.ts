@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { resolveOptions } from '../../core/options/resolve.ts'
+import { sealedAudit } from '../../ports/sealed-audit.ts'
 import { sealedReplays } from '../../ports/sealed-replays.ts'
 import type { Store } from '../../ports/store.ts'
 import { StoreClosedError } from '../../ports/store-errors.ts'
@@ -47,7 +48,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     deadLetters,
     groups: new FileGroups(deadLetters.door, triage, clock),
     replays: sealedReplays(new FileReplays(replays, items, clock), resolved.codec.letters.texts),
-    audit: deadLetters.audit,
+    audit: sealedAudit(deadLetters.audit, resolved.codec.letters.texts),
     snapshots,
     async close() {
       for (const part of [deadLetters, triage, items, replays, snapshots]) await part.close()

@@ -1,5 +1,6 @@
 import { withoutCredentials } from '../../core/options/show.ts'
 import { Door } from '../../ports/door.ts'
+import { sealedAudit } from '../../ports/sealed-audit.ts'
 import { openGroups } from '../../ports/sealed-groups.ts'
 import { sealedReplays } from '../../ports/sealed-replays.ts'
 import type { Store } from '../../ports/store.ts'
@@ -91,7 +92,7 @@ function storeOf(settings: PostgresSettings, url: string, leave: () => Promise<v
     ledger,
     groups: openGroups(new PostgresGroups(pool, clock, door), settings.codec.letters.texts),
     replays: sealedReplays(new PostgresReplays(pool, door), settings.codec.letters.texts),
-    audit: new PostgresAudit(pool, door),
+    audit: sealedAudit(new PostgresAudit(pool, door), settings.codec.letters.texts),
     snapshots: new PostgresSnapshots(pool, door),
     ready: () => broker.ready(),
     close() {

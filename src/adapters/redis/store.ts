@@ -1,5 +1,6 @@
 import { createIdSource } from '../../core/event/uuid.ts'
 import { Door } from '../../ports/door.ts'
+import { sealedAudit } from '../../ports/sealed-audit.ts'
 import { sealedReplays } from '../../ports/sealed-replays.ts'
 import type { Store } from '../../ports/store.ts'
 import { RedisConnection } from './connection.ts'
@@ -43,7 +44,7 @@ export function openRedis(options: RedisOptions): RedisStore {
       new RedisReplays(connection, keys, createIdSource(random), door),
       settings.codec.letters.texts,
     ),
-    audit: new RedisAudit(connection, keys, door),
+    audit: sealedAudit(new RedisAudit(connection, keys, door), settings.codec.letters.texts),
     snapshots: new RedisSnapshots(connection, keys, door),
     ready: async () => requireFit(await inspectServer(connection)),
     inspect: () => inspectServer(connection),

@@ -1,4 +1,5 @@
 import { Door } from '../../ports/door.ts'
+import { sealedAudit } from '../../ports/sealed-audit.ts'
 import { openGroups } from '../../ports/sealed-groups.ts'
 import { sealedReplays } from '../../ports/sealed-replays.ts'
 import type { Store } from '../../ports/store.ts'
@@ -48,7 +49,7 @@ export function openSqlite(options: SqliteOptions): SqliteStore {
     journal,
     groups: openGroups(new SqliteGroups(connection, door), settings.codec.letters.texts),
     replays: sealedReplays(new SqliteReplays(connection, door), settings.codec.letters.texts),
-    audit: new SqliteAudit(connection, door),
+    audit: sealedAudit(new SqliteAudit(connection, door), settings.codec.letters.texts),
     snapshots: new SqliteSnapshots(connection, door),
     async ready() {
       await connection.open()
