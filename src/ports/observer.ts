@@ -79,7 +79,7 @@ export interface Observations {
   }
   /**
    * A run of a consumer's handler outlived its timeout. `running`: it has had its extra time too, and its place goes to
-   * another event while it runs on. `succeeded`: its event is handled after all. `failed`: told only after `running`.
+   * another event while it runs on, or its consumer has closed and it runs on all the same. `succeeded`: its event is handled after all. `failed`: told only after `running`.
    */
   lateRun: {
     readonly channel: string

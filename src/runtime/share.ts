@@ -16,6 +16,11 @@ export function isSame(one: object, other: object): boolean {
   return (originals.get(one) ?? one) === (originals.get(other) ?? other)
 }
 
+/** Whether somebody still uses it. What nobody uses is closed, or was never opened. */
+export function isInUse(resource: Closeable): boolean {
+  return (users.get(originals.get(resource) ?? resource) ?? 0) > 0
+}
+
 /** Says that one more uses it. */
 export function retain(resource: Closeable): void {
   const original = originals.get(resource) ?? resource

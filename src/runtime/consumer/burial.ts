@@ -12,6 +12,7 @@ import { isPoison, tellOfLetter } from '../letter-notices.ts'
 import { SAVE_TIMEOUT_MS } from '../letters.ts'
 import { observe } from '../observe.ts'
 import { type Resilient, resilient } from '../resilient/resilient.ts'
+import { type Closeable, isInUse } from '../share.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import type { LateRun } from './late-run.ts'
 import type { Host, Next, Settling } from './settling.ts'
@@ -80,6 +81,7 @@ export class Burial {
     }
     if (run !== undefined) {
       run.letterId = letter.id
+      run.burial = this
       // It succeeded while the letter was being saved.
       if (run.hasSucceeded && (await this.resolveLate(run))) {
         run.hasSettled = true
@@ -128,14 +130,14 @@ export class Burial {
   }
 
   /**
-   * The handler succeeded after its event had become a letter. A letter that has left `dead` or `quarantined` is in the hands
+   * The handler succeeded after its event had become a letter. A closed consumer changes it only in a store that others use. A letter that has left `dead` or `quarantined` is in the hands
    * of a person or a replay, and stays as it is; so does one in a place that cannot change letters. Answers whether it is
    * resolved now.
    */
   async resolveLate(run: LateRun): Promise<boolean> {
     const { letterId: id } = run
     const change = this.#change
-    if (change === undefined || id === undefined) return false
+    if (change === undefined || id === undefined || !this.#mayUse(this.#policy.deadLetters)) return false
     for (const from of ['dead', 'quarantined'] as const) {
       const resolved = { to: 'resolved', from, at: this.#policy.clock.now() } as const
       const changed = await change(id, resolved).catch(() => undefined)
@@ -149,8 +151,12 @@ export class Burial {
 
   /** Later events of the key wait for a dead one until somebody says that it is resolved. */
   async #unblockKey({ event }: Work): Promise<void> {
-    const { channel, name } = this.#policy
-    await this.#letGo(channel, event.id, name).catch(() => {})
+    const { channel, name, broker } = this.#policy
+    if (this.#mayUse(broker)) await this.#letGo(channel, event.id, name).catch(() => {})
+  }
+
+  #mayUse(resource: Closeable | undefined): boolean {
+    return resource !== undefined && (!this.#host.closing.aborted || isInUse(resource))
   }
 
   /** An event that was redirected here left its letter under another name: it is told that the replay failed. */

@@ -6,6 +6,7 @@ import { AttemptContext } from '../attempt-context.ts'
 import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
 import { observe } from '../observe.ts'
 import { type Resilient, resilient } from '../resilient/resilient.ts'
+import { isInUse } from '../share.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import type { Work } from './work.ts'
 
@@ -33,6 +34,7 @@ export class Claims {
   readonly #lane: DeadlineLane
   readonly #tokens = new WeakMap<Work, string>()
   readonly #renewals = new Map<Work, Renewal>()
+  #isClosed = false
   readonly #complete: Resilient<[key: string, token: string], boolean>
 
   constructor(ledger: Ledger, policy: ConsumerPolicy) {
@@ -75,25 +77,36 @@ export class Claims {
   async complete(work: Work): Promise<void> {
     if (this.#renewals.size > 0) await this.#stopRenewing(work)
     const token = this.#take(work)
-    if (token !== undefined) await this.#complete(work.event.idempotencyKey, token).catch(() => false)
+    if (token === undefined || this.#isOver) return
+    const { idempotencyKey: key } = work.event
+    // Nobody waits for a closed consumer: it asks once.
+    const completed = this.#isClosed
+      ? this.#ask('complete', () => this.#ledger.complete(this.#name, key, token))
+      : this.#complete(key, token)
+    await completed.catch(() => false)
   }
 
   /** A claim that cannot be released runs out by itself. */
   async release(work: Work): Promise<void> {
     if (this.#renewals.size > 0) await this.#stopRenewing(work)
     const token = this.#take(work)
-    if (token !== undefined) await this.#release(work.event.idempotencyKey, token)
+    if (token !== undefined && !this.#isOver) await this.#release(work.event.idempotencyKey, token)
   }
 
-  /** Leaves the claim to its lease: its handler runs on, and nobody waits for it any more. */
+  /** Leaves the claim to its lease: its handler runs on after its consumer. It can still be completed or released. */
   abandon(work: Work): void {
     void this.#stopRenewing(work)
-    this.#tokens.delete(work)
   }
 
   /** The consumer is closed: no claim is renewed any more. */
   close(): void {
+    this.#isClosed = true
     for (const work of this.#renewals.keys()) this.abandon(work)
+  }
+
+  /** A closed consumer uses its ledger only while somebody else keeps it open. */
+  get #isOver(): boolean {
+    return this.#isClosed && !isInUse(this.#ledger)
   }
 
   #renewNow(work: Work, renewal: Renewal): void {

@@ -36,12 +36,20 @@ export class Failing {
   }
 
   tell(work: Work, startedAt: number, thrown: unknown, step: Step | undefined): Told {
-    const { name, breaker, clock, observer, classify: rules, caps } = this.#policy
-    const at = clock.now()
-    const failure = classify(thrown, { rules, now: at, stack: caps.keepStack })
+    const { name, breaker, observer } = this.#policy
+    const told = this.untold(work, startedAt, thrown)
+    const { at, failure } = told
     if (step !== undefined) endStep(step, failure)
     if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt: work.started, failure })
     settleBreaker(breaker, work, saysDependencyIsSick(failure) ? 'failure' : 'ignored', at)
+    return told
+  }
+
+  /** The same for an attempt that did not fail, and of which nobody is told: its consumer closed. */
+  untold(work: Work, startedAt: number, thrown: unknown): Told {
+    const { clock, classify: rules, caps } = this.#policy
+    const at = clock.now()
+    const failure = classify(thrown, { rules, now: at, stack: caps.keepStack })
     return { thrown, failure, attempt: work.started, startedAt, at }
   }
 

@@ -11,7 +11,7 @@ import type { ConsumerPolicy } from './consumer-options.ts'
 import { Failing } from './failing.ts'
 import { HandlerContext } from './handler-context.ts'
 import { LateRun } from './late-run.ts'
-import { LateRuns } from './late-runs.ts'
+import { type InterruptedRun, LateRuns } from './late-runs.ts'
 import { type Runs, runsOf } from './runs.ts'
 import { type Host, type Next, Settling } from './settling.ts'
 import { SchemaRefusal, validateThen } from './validating.ts'
@@ -86,6 +86,7 @@ export class Handling {
   /** The consumer is closed: the claims of handlers that run on are left to their leases. */
   close(): void {
     this.#claims?.close()
+    this.#late.close()
   }
 
   /** Answers at once where nothing has to be waited for. */
@@ -216,7 +217,7 @@ export class Handling {
     }
     if (isInstance(end.thrown, ShuttingDown)) {
       if (step !== undefined) quietly(() => step.takenBack())
-      return this.#interrupted(work, attempt)
+      return this.#interrupted(work, { attempt, told: this.#failing.untold(work, startedAt, end.thrown) })
     }
     const refusal = isInstance(end.thrown, SchemaRefusal) ? end.thrown.refusal : undefined
     const told = this.#failing.tell(work, startedAt, refusal?.thrown ?? end.thrown, step)
@@ -257,10 +258,10 @@ export class Handling {
   }
 
   /** The grace time was over before the handler was: the start is taken back, so closing costs no attempt. */
-  async #interrupted(work: Work, attempt?: Attempt<HandlerContext>): Promise<Next> {
+  async #interrupted(work: Work, run?: InterruptedRun): Promise<Next> {
     const now = this.#policy.clock.now()
     settleBreaker(this.#policy.breaker, work, 'ignored', now)
-    if (attempt !== undefined) await this.#late.aborted(work, attempt)
+    if (run !== undefined) await this.#late.aborted(work, run)
     else {
       await this.#claims?.release(work)
       this.#runs.end(work.event.id)

@@ -23,7 +23,7 @@ export interface ConsumerHealth {
   readonly waiting: number
   /** Of those that wait, the retries between two attempts. What waits in the broker is not in hand. */
   readonly retrying: number
-  /** Handler runs that have outlived their timeout and go on. */
+  /** Handler runs that have outlived their timeout, or their consumer in this process, and go on. */
   readonly late: number
   readonly paused: readonly PauseReason[]
   /** The functions among the options: how often their fallback was taken. */

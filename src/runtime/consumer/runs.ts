@@ -9,12 +9,14 @@ const MOST_REMEMBERED = 1_000
 /**
  * The events that one handler of one channel runs for in this process, by event id. At most one run of an event is under
  * way at a time: a second delivery of it waits for the end of the first. A run that outlived its attempt stays here until
- * it really ends.
+ * it really ends, also when its consumer is closed meanwhile. One that never ends keeps its entry as long as the broker object lives.
  */
 export class Runs {
   readonly #runs = new Map<string, Work | LateRun>()
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #succeeded = new Map<string, LateRun>()
+  /** Late runs whose consumers have closed. */
+  orphans = 0
 
   /** What the event has to wait for, or what became of it. */
   get(id: string): Work | LateRun | undefined {
