@@ -1,7 +1,12 @@
+import { StallReporter } from '../../../ports/stall-reporter.ts'
 import { rest, within } from '../../../ports/waiting.ts'
 import type { AmqpChannel, AmqpConnection, AmqpMessage } from '../amqp.ts'
 import { Acks } from '../consume/acks.ts'
+import { DeliveryWatch } from '../consume/delivery-watch.ts'
+import { PrefetchWindow } from '../consume/prefetch-window.ts'
+import { Watch } from '../consume/watch.ts'
 import { NotCollectedError } from '../errors.ts'
+import { requireOpen } from '../link/closed-channel.ts'
 import type { Link } from '../link/link.ts'
 import { CLOSE_MS } from '../waiting.ts'
 import type { CollectorSettings } from './options.ts'
@@ -17,8 +22,10 @@ const NOT_FOUND = 404
 interface Stay {
   readonly channel: AmqpChannel
   readonly acks: Acks
+  readonly window: PrefetchWindow
   readonly ended: Promise<void>
   isOpen: boolean
+  isConsuming: boolean
 }
 
 /**
@@ -32,6 +39,8 @@ export class Drain {
   readonly #saver: Saver
   readonly #running: Promise<void>
   readonly #saving = new Set<Promise<unknown>>()
+  readonly #deliveries: DeliveryWatch
+  readonly #watch: Watch
   #stay: Stay | undefined
   #isClosed = false
   /** Told once for as long as it lasts. */
@@ -43,18 +52,24 @@ export class Drain {
     this.#settings = settings
     this.#link = link
     this.#saver = saver
+    const stalls = new StallReporter(news => {
+      if (news.state === 'stalled') settings.onError(this.#notCollected(news.error))
+    })
+    this.#deliveries = new DeliveryWatch(queue, stalls)
+    this.#watch = new Watch(settings.connection.clock, () => this.#look())
     this.#running = this.#run()
   }
 
   /** Nothing that came is still to be saved, and what comes next will come. A queue that is not there holds nothing. */
   get isCaughtUp(): boolean {
-    const isLookedAt = this.#stay?.isOpen === true || this.#problem?.code === NOT_FOUND
+    const isLookedAt = (this.#stay?.isOpen && this.#stay.isConsuming) || this.#problem?.code === NOT_FOUND
     return isLookedAt && this.#saving.size === 0
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.#watch.stop()
     this.#wake()
     const { clock } = this.#settings.connection
     const stay = this.#stay
@@ -76,10 +91,12 @@ export class Drain {
         const stay = await this.#open(await this.#link.get(connection.connectTimeoutMs))
         this.#problem = undefined
         restMs = FIRST_REST_MS
+        if (!this.#isClosed) this.#watch.start()
         await stay.ended
       } catch (error) {
         this.#tell(error as Error)
       }
+      this.#watch.stop()
       if (!this.#isClosed) await this.#rest(restMs)
       restMs = Math.min(LONGEST_REST_MS, restMs * 2)
     }
@@ -87,27 +104,53 @@ export class Drain {
 
   async #open(connection: AmqpConnection): Promise<Stay> {
     const channel = await connection.createChannel()
+    requireOpen(channel)
     const ended = Promise.withResolvers<void>()
-    const stay: Stay = { channel, acks: new Acks(channel), ended: ended.promise, isOpen: true }
+    const stay: Stay = {
+      channel,
+      acks: new Acks(channel),
+      window: new PrefetchWindow(this.#settings.prefetch),
+      ended: ended.promise,
+      isOpen: true,
+      isConsuming: false,
+    }
     // Told by the close that follows; without a listener it would end the process.
     channel.on('error', () => {})
     channel.on('close', () => {
       stay.isOpen = false
       ended.resolve()
     })
-    await channel.prefetch(this.#settings.prefetch)
-    await channel.consume(this.queue, message => this.#receive(stay, message), { consumerTag: this.queue })
+    // Before anything is consumed: whoever closes meanwhile closes this channel too.
     this.#stay = stay
+    if (this.#isClosed) await channel.close()
+    else {
+      await channel.prefetch(this.#settings.prefetch)
+      await channel.consume(this.queue, message => this.#receive(stay, message), { consumerTag: this.queue })
+      stay.isConsuming = true
+    }
     return stay
   }
 
+  /** What is being saved comes again on the next channel, and is the same letter. */
+  async #look(): Promise<void> {
+    const stay = this.#stay
+    if (!stay?.isOpen) return
+    const { channel, window } = stay
+    const countReady = async (queue: string) => (await channel.checkQueue(queue)).messageCount
+    const isStalled = await this.#deliveries.isStalled({ hasRoom: window.hasRoom, countReady })
+    if (!isStalled || this.#isClosed) return
+    this.#deliveries.tell()
+    await channel.close()
+  }
+
   #receive(stay: Stay, message: AmqpMessage | null): void {
+    this.#deliveries.arrived()
     // Somebody deleted the queue.
     if (message === null) {
       void stay.channel.close().catch(() => {})
       return
     }
-    stay.acks.arrived(message)
+    stay.acks.arrived(message, stay.window)
     const saving = this.#save(stay, message).finally(() => this.#saving.delete(saving))
     this.#saving.add(saving)
   }
@@ -125,7 +168,11 @@ export class Drain {
   #tell(problem: Error): void {
     const isNews = this.#problem === undefined && !this.#isClosed
     this.#problem = problem
-    if (isNews) this.#settings.onError(new NotCollectedError(`collecting queue '${this.queue}'`, problem))
+    if (isNews) this.#settings.onError(this.#notCollected(problem))
+  }
+
+  #notCollected(problem: Error): NotCollectedError {
+    return new NotCollectedError(`collecting queue '${this.queue}'`, problem)
   }
 
   #rest(ms: number): Promise<void> {
