@@ -63,7 +63,7 @@ describe('lazaret demo', () => {
     'shows everything by itself, and leaves nothing behind when it is interrupted',
     async () => {
       await inFolder(async folder => {
-        // Scenes have set times: at a faster pace a busy machine gets to some of them too late.
+        // A pace that a busy machine can follow. Scenes that need others wait for them.
         demo = startDemo(folder, { args: ['--seed', '3'], pace: 4 })
         const { url, seed, store } = await demo.told
         expect(seed).toBe(3)

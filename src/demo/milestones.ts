@@ -1,7 +1,7 @@
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Observer } from '../ports/observer.ts'
-import type { Replay } from '../ports/replays.ts'
+import type { Replay, ReplayState } from '../ports/replays.ts'
 
 export const MILESTONES = [
   'orders',
@@ -25,6 +25,8 @@ export type Milestone = (typeof MILESTONES)[number]
 /** So many letters of the broken release are enough to be seen. */
 const ENOUGH_LETTERS = 3
 
+const OVER: readonly ReplayState[] = ['halted', 'finished', 'cancelled']
+
 /**
  * What has happened in the shop so far, as far as it is worth seeing. It is told by what is observed, not by what the
  * story meant to do: what a person brings about counts just the same.
@@ -32,12 +34,23 @@ const ENOUGH_LETTERS = 3
 export class Milestones {
   readonly #reached = new Set<Milestone>()
   readonly #replayEnded: () => void
+  readonly #changed: () => void
   #brokenLetters = 0
+  /** Whether a replay has halted or ended, however it did. */
+  isReplayOver = false
   /** The group of the letters that the broken release left, once there is one. */
   brokenGroup: string | undefined
 
-  constructor({ replayEnded }: { readonly replayEnded: () => void }) {
+  constructor({
+    replayEnded,
+    changed,
+  }: {
+    readonly replayEnded: () => void
+    /** Told whenever there is something new here. */
+    readonly changed: () => void
+  }) {
     this.#replayEnded = replayEnded
+    this.#changed = changed
   }
 
   has(milestone: Milestone): boolean {
@@ -45,7 +58,9 @@ export class Milestones {
   }
 
   reach(milestone: Milestone): void {
+    if (this.#reached.has(milestone)) return
     this.#reached.add(milestone)
+    this.#changed()
   }
 
   /** Hand this to every consumer. */
@@ -90,5 +105,8 @@ export class Milestones {
   lookAt({ state }: Replay, recovered: number): void {
     if (state === 'halted') this.reach('replay-halts')
     if (state === 'finished' && recovered > 0) this.reach('replay-recovers')
+    if (this.isReplayOver || !OVER.includes(state)) return
+    this.isReplayOver = true
+    this.#changed()
   }
 }

@@ -20,6 +20,17 @@ describe('the first minute of the demo', () => {
     },
   )
 
+  it('B11: a scene waits for what it needs: a replay for letters that are saved late', async () => {
+    world = await demoWorld(3, { paymentLettersAt: 45_000 })
+    const { clock, story } = world
+    await clock.advance(44_000)
+    expect(story.shop.payments.release).toBe('2.4.0')
+    expect(story.milestones.has('fix')).toBe(false)
+    await clock.advance(2 * MINUTE_MS)
+    expect(MILESTONES.filter(milestone => !story.milestones.has(milestone))).toEqual([])
+    expect(world.troubles).toEqual([])
+  })
+
   it('B4: every cause is one group, told by its place in the code', async () => {
     world = await demoWorld()
     await world.clock.advance(MINUTE_MS)

@@ -52,7 +52,22 @@ const SCENES = {
 type Scene = keyof typeof SCENES
 
 /**
- * The director of the demo: opens the shop and lets things happen to it at set times. All that it does comes from a
+ * What a scene needs to have been seen before. On a slow machine it is not there at the set time, and the scene waits for
+ * it. A scene whose need never comes, because a person did something else, is not played.
+ */
+const NEEDS: { readonly [S in Scene]?: (seen: Milestones) => boolean } = {
+  analyticsIsWell: seen => seen.has('sink-sick'),
+  warehouseIsWell: seen => seen.has('breaker-opens'),
+  replayTooSoon: seen => seen.has('broken-release'),
+  fixPayments: seen => seen.isReplayOver,
+  replayAfterFix: seen => seen.has('fix'),
+}
+/** A scene that had to wait leaves so long to be seen to the one before, and to the payments under way. */
+const PAUSE_MS = 2_000
+
+/**
+ * The director of the demo: opens the shop and lets things happen to it at set times, or later, once what they need has
+ * happened. All that it does comes from a
  * clock and a seed, so a story repeats. Once a person has laid hands on the releases or on the warehouse, the
  * director leaves that to them.
  */
@@ -68,6 +83,8 @@ export class Story {
   readonly #ending = new AbortController()
   readonly #timers = new Set<Cancel>()
   readonly #running = new Set<Promise<void>>()
+  /** Scenes whose time has come, but not what they need; with their set time. */
+  readonly #waiting = new Map<Scene, number>()
   readonly #inOtherHands = new Set<'release' | 'weather' | 'analytics'>()
   #willLook = false
   #isReplaying = false
@@ -76,7 +93,10 @@ export class Story {
     const { store, clock, seed, observer: watching = {} } = options
     this.#options = options
     this.startedAt = clock.now()
-    this.milestones = new Milestones({ replayEnded: () => this.#lookAtReplaysSoon() })
+    this.milestones = new Milestones({
+      replayEnded: () => this.#lookAtReplaysSoon(),
+      changed: () => this.#playWaiting(),
+    })
     const observer = combineObservers(this.milestones.observer, watching)
     const emittingObserver = combineObservers(this.milestones.emittingObserver, watching)
     this.shop = openShop({ store, clock, seed, observer, emittingObserver })
@@ -95,7 +115,7 @@ export class Story {
     this.#visitors.start()
     for (const [scene, afterMs] of Object.entries(SCENES)) {
       const at = this.startedAt + afterMs
-      this.#later(at - this.#options.clock.now(), () => this.#play(scene as Scene, at))
+      this.#later(at - this.#options.clock.now(), () => this.#playOrWait(scene as Scene, at))
     }
   }
 
@@ -151,6 +171,20 @@ export class Story {
   async writeDown(action: string, by: string): Promise<void> {
     const { store, clock } = this.#options
     await store.audit.append({ at: clock.now(), by, action, target: 'shop' })
+  }
+
+  async #playOrWait(scene: Scene, at: number): Promise<void> {
+    if (NEEDS[scene]?.(this.milestones) ?? true) await this.#play(scene, at)
+    else this.#waiting.set(scene, at)
+  }
+
+  #playWaiting(): void {
+    if (this.#ending.signal.aborted) return
+    for (const [scene, at] of this.#waiting) {
+      if (!NEEDS[scene]?.(this.milestones)) continue
+      this.#waiting.delete(scene)
+      this.#later(PAUSE_MS, () => this.#play(scene, at))
+    }
   }
 
   async #play(scene: Scene, at: number): Promise<void> {

@@ -16,10 +16,20 @@ export interface DemoWorld {
   close(): Promise<void>
 }
 
-/** The demo's story in memory, on a clock that the test drives. */
-export async function demoWorld(seed = 1): Promise<DemoWorld> {
+/** The demo's story in memory, on a clock that the test drives. Letters of payments may be saved only from a time on. */
+export async function demoWorld(
+  seed = 1,
+  { paymentLettersAt = 0 }: { readonly paymentLettersAt?: number } = {},
+): Promise<DemoWorld> {
   const clock = new FakeClock()
   const store = memoryStore({ clock }) as ShopStore
+  const savedFrom = clock.now() + paymentLettersAt
+  const send = store.deadLetters.send.bind(store.deadLetters)
+  store.deadLetters.send = async letter => {
+    const waitMs = letter.channel === 'payments' ? savedFrom - clock.now() : 0
+    if (waitMs > 0) await new Promise<void>(resolve => void clock.schedule(waitMs, resolve))
+    await send(letter)
+  }
   const published: LazaretEvent[] = []
   const publish = store.broker.publish.bind(store.broker)
   store.broker.publish = async events => {
