@@ -64,6 +64,9 @@ function isBelieved(existing: Cycle, incoming: Cycle): boolean {
 function mergeCycle(existing: Cycle, incoming: Cycle, caps: LetterCaps): Cycle {
   const believed = isBelieved(existing, incoming) ? incoming : existing
   const attempts = mergeAttempts(existing.attempts, incoming.attempts)
+  // Which replay it was, the telling says that was checked, if one of them was.
+  const [known, other] =
+    existing.isUnverified && !incoming.isUnverified ? [incoming, existing] : [existing, incoming]
   return {
     number: existing.number,
     reason: believed.reason,
@@ -73,10 +76,10 @@ function mergeCycle(existing: Cycle, incoming: Cycle, caps: LetterCaps): Cycle {
     attemptCount: Math.max(existing.attemptCount, incoming.attemptCount, attempts.length),
     firstFailedAt: Math.min(existing.firstFailedAt, incoming.firstFailedAt),
     lastFailedAt: believed.lastFailedAt,
-    replayId: existing.replayId ?? incoming.replayId,
+    replayId: known.replayId ?? other.replayId,
     replayedBy: existing.replayedBy ?? incoming.replayedBy,
     endedAt: existing.endedAt ?? incoming.endedAt,
-    ...(existing.isUnverified || incoming.isUnverified ? { isUnverified: true } : {}),
+    ...(known.isUnverified ? { isUnverified: true } : {}),
   }
 }
 

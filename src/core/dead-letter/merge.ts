@@ -41,7 +41,7 @@ function merged(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): D
     state: mergedState(existing, incoming),
     ...cycles,
     replays: Math.max(existing.replays, incoming.replays, cycles.cycle.number),
-    replayId: existing.replayId ?? incoming.replayId,
+    replayId: existing.cycle.isUnverified ? cycles.cycle.replayId : (existing.replayId ?? incoming.replayId),
     createdAt: Math.min(existing.createdAt, incoming.createdAt),
     updatedAt: mergedUpdate(existing, incoming),
     expiresAt: newer.expiresAt,

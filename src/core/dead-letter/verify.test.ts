@@ -66,6 +66,18 @@ describe('a letter whose replay nobody could check', () => {
     expect(merged).toMatchObject({ state: 'dead', replays: 2, cycle: { number: 2, replayId: 'r2' } })
   })
 
+  it('B14: a forged claim beside the real replay does not hide it, whichever comes first', async () => {
+    const real = letterOf({ replay: 1, replayId: 'r1', at: 400 })
+    for (const [first, second] of [
+      [claimed(1, 'forged'), real],
+      [real, claimed(1, 'forged')],
+    ] as const)
+      expect(mergeLetter(replaying, mergeLetter(first, second))).toMatchObject({
+        state: 'dead',
+        cycle: { number: 1, replayId: 'r1' },
+      })
+  })
+
   it('B14: of a redirected replay, the letter that it came from tells', async () => {
     const origin = letterOf()
     const headers = replayHeaders(event, { attempt: 1, replayId: 'r1', letterId: origin.id })
