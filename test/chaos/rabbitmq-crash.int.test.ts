@@ -23,6 +23,12 @@ afterEach(() => {
   for (const child of children) child.kill('SIGKILL')
 })
 
+/**
+ * A suspect is in our hands beside a neighbour that has run for more than 5 s, as on a machine that stands still for so
+ * long. Should the neighbour kill the process then, the suspect is charged with that death too.
+ */
+const threeOrMore = expect.toSatisfy((attempts: number) => attempts >= 3)
+
 class Told {
   readonly handled = new Set<string>()
   letters = 0
@@ -74,12 +80,12 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
         expect({ state, ...cycle }).toMatchObject({
           state: 'quarantined',
           reason: 'crash_loop',
-          attemptCount: 3,
+          attemptCount: threeOrMore,
         })
       const [message] = await outside.peek(`${channel}.dlq.quarantine.unknown`)
       expect(message?.properties.headers).toMatchObject({
         'lazaret-reason': 'crash_loop',
-        'lazaret-attempts': 3,
+        'lazaret-attempts': threeOrMore,
       })
       expect(await outside.depth(`${channel}.dlq`)).toBe(0)
       expect(await outside.depth(channel)).toBe(0)
