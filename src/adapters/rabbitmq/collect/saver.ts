@@ -55,7 +55,15 @@ export class Saver {
     // Seen before, and nothing says that it failed anew since: with a new time it would look as if it had.
     const mayBeOld = this.#settings.mode === 'peek' && !isTimeKnown
     const known = distinct === letter || !mayBeOld ? stored : await this.#store.get(distinct.id)
-    if (!(mayBeOld && known !== undefined)) await this.#store.send(distinct)
+    if (mayBeOld && known !== undefined) return
+    await this.#store.send(distinct)
+    if (stored === undefined) await this.#sendIfTaken(letter, content)
+  }
+
+  /** Another collector may have stored another message under the same id meanwhile: the first of them keeps it. */
+  async #sendIfTaken(letter: DeadLetter, content: Buffer): Promise<void> {
+    const distinct = distinctLetter(letter, await this.#store.get(letter.id), content)
+    if (distinct !== letter) await this.#store.send(distinct)
   }
 
   /** Of two with one id the second is looked up after the first is stored. */
