@@ -2,6 +2,9 @@ import { keepFirstAndLatest, type LetterCaps } from './caps.ts'
 import type { AttemptRecord, Cycle, DeadLetter } from './letter.ts'
 import { quarantines } from './reason.ts'
 
+/** Of an unverified cycle. Whoever forges more of them can only crowd out others that nobody could check. */
+const MOST_CLAIMS = 100
+
 interface Cycles {
   readonly cycle: Cycle
   readonly endedCycles: readonly Cycle[]
@@ -67,6 +70,8 @@ function mergeCycle(existing: Cycle, incoming: Cycle, caps: LetterCaps): Cycle {
   // Which replay it was, the telling says that was checked, if one of them was.
   const [known, other] =
     existing.isUnverified && !incoming.isUnverified ? [incoming, existing] : [existing, incoming]
+  const replayId = known.replayId ?? other.replayId
+  const otherReplayIds = otherClaims(existing, incoming, replayId)
   return {
     number: existing.number,
     reason: believed.reason,
@@ -76,11 +81,20 @@ function mergeCycle(existing: Cycle, incoming: Cycle, caps: LetterCaps): Cycle {
     attemptCount: Math.max(existing.attemptCount, incoming.attemptCount, attempts.length),
     firstFailedAt: Math.min(existing.firstFailedAt, incoming.firstFailedAt),
     lastFailedAt: believed.lastFailedAt,
-    replayId: known.replayId ?? other.replayId,
+    replayId,
     replayedBy: existing.replayedBy ?? incoming.replayedBy,
     endedAt: existing.endedAt ?? incoming.endedAt,
     ...(known.isUnverified ? { isUnverified: true } : {}),
+    ...(known.isUnverified && otherReplayIds.length > 0 ? { otherReplayIds } : {}),
   }
+}
+
+/** Both are claims that nobody could check: whichever is the real one must not be lost behind the other. */
+function otherClaims(existing: Cycle, incoming: Cycle, replayId: string | undefined): readonly string[] {
+  const { otherReplayIds = [] } = existing
+  const all = [...otherReplayIds, existing.replayId, ...(incoming.otherReplayIds ?? []), incoming.replayId]
+  const others = new Set(all.filter(id => id !== undefined && id !== replayId) as readonly string[])
+  return [...others].slice(-MOST_CLAIMS)
 }
 
 function mergeAttempts(

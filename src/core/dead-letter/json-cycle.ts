@@ -21,8 +21,18 @@ export function readCycle(value: unknown, path: string, faults: Faults): Cycle {
     replayId: reader.optionalText('replayId'),
     replayedBy: reader.optionalText('replayedBy'),
     endedAt: reader.optionalNumber('endedAt'),
-    ...(reader.optional('isUnverified', isTrue, 'give true, or leave it out') ? { isUnverified: true } : {}),
+    ...readUnverified(reader),
   }
+}
+
+function readUnverified(reader: Reader): Pick<Cycle, 'isUnverified' | 'otherReplayIds'> {
+  if (!reader.optional('isUnverified', isTrue, 'give true, or leave it out')) return {}
+  const otherReplayIds = reader.optional('otherReplayIds', areTexts, 'give a list of texts, or leave it out')
+  return { isUnverified: true, ...(otherReplayIds === undefined ? {} : { otherReplayIds }) }
+}
+
+function areTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(each => typeof each === 'string')
 }
 
 function isTrue(value: unknown): value is true {

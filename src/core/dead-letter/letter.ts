@@ -52,6 +52,8 @@ export interface Cycle {
    * is checked before their store gets them.
    */
   readonly isUnverified?: true | undefined
+  /** Other replays that failures of an unverified cycle say they are of: at most one of them is the real one. */
+  readonly otherReplayIds?: readonly string[] | undefined
   /** When the next cycle began to fail; undefined for the current one. */
   readonly endedAt?: number | undefined
 }

@@ -45,6 +45,22 @@ describe('a letter whose replay nobody could check', () => {
     expect(await verified(letter, () => Promise.resolve(undefined))).toStrictEqual([letterOf({ at: 300 })])
   })
 
+  it.each([
+    ['before', [claimed(1, 'forged', 240), claimed(1, 'r1', 300)]],
+    ['after', [claimed(1, 'r1', 300), claimed(1, 'forged', 340)]],
+    ['before and after', [claimed(1, 'x', 240), claimed(1, 'r1', 300), claimed(1, 'y', 340)]],
+  ])(
+    'B14: is its replay, though a spill heard of a forged one of the same number %s it',
+    async (_, spilled) => {
+      const together = spilled.reduce((known, each) => mergeLetter(known, each))
+      expect(decodeLetter(encodeLetter(together))).toEqual(together)
+      const [told, ...more] = await verified(together, () => known())
+      expect([told?.cycle.number, told?.cycle.replayId, more]).toEqual([1, 'r1', []])
+      expect(isVerified(told!)).toBe(true)
+      expect(mergeLetter(replaying, told!).state).toBe('dead')
+    },
+  )
+
   it('B7, B14: each cycle that a spill put together is judged on its own', async () => {
     const second = transition({ ...replaying, state: 'dead' }, 'replaying', 250, 'r2')
     const spilled = [

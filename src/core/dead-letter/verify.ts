@@ -32,14 +32,26 @@ export async function verified(
   const found = await known(other ?? letter.id)
   // A spill makes one letter of all that it is told of an event. Each cycle has to be judged on its own.
   return allCycles(letter).map(cycle => {
-    const { number: attempt, replayId } = cycle
-    const isKnown =
-      !cycle.isUnverified || isKnownReplay(found, { eventId: letter.event.id, replayId, attempt })
-    return toldAlone(letter, isKnown ? cycle : { ...cycle, number: 0, replayId: undefined })
+    if (!cycle.isUnverified) return toldAlone(letter, cycle)
+    const claim = knownClaim(found, letter.event.id, cycle)
+    return toldAlone(letter, { ...cycle, ...(claim ?? { number: 0, replayId: undefined }) })
   })
 }
 
-function toldAlone(letter: DeadLetter, { isUnverified: _, ...cycle }: Cycle): DeadLetter {
+/** Of all replays that a cycle says it is of, the one that the letter knows; rather the one that it was sent by last. */
+function knownClaim(
+  letter: DeadLetter | undefined,
+  eventId: string,
+  { number: attempt, replayId, otherReplayIds = [] }: Cycle,
+): Pick<Cycle, 'number' | 'replayId'> | undefined {
+  const claims = [replayId, ...otherReplayIds].map(each => ({ eventId, replayId: each, attempt }))
+  const known = claims.filter(claim => isKnownReplay(letter, claim))
+  const real = known.find(claim => letter !== undefined && isSentBy(letter, claim)) ?? known[0]
+  return real && { number: attempt, replayId: real.replayId }
+}
+
+function toldAlone(letter: DeadLetter, told: Cycle): DeadLetter {
+  const { isUnverified: _, otherReplayIds: __, ...cycle } = told
   const { number, reason, lastFailedAt, replayId } = cycle
   const isLast = lastFailedAt >= letter.cycle.lastFailedAt
   return {
