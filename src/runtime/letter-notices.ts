@@ -4,8 +4,8 @@ import type { Clock } from '../ports/clock.ts'
 import type { Notifier } from '../ports/notifier.ts'
 import type { LetterKept, Observer } from '../ports/observer.ts'
 import { within } from '../ports/waiting.ts'
+import { TimeoutError } from './attempt/timeout-error.ts'
 import { observe } from './observe.ts'
-import { TimeoutError } from './timeout-error.ts'
 import type { UserFaults } from './user-functions/user-faults.ts'
 
 /** A notifier that has not answered after so long is not waited for, and the notice counts as failed. */

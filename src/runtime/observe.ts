@@ -1,5 +1,5 @@
 import type { Observations, Observer } from '../ports/observer.ts'
-import { isPromiseLike } from './attempt.ts'
+import { isPromiseLike } from './attempt/attempt.ts'
 import { noteObserverFault } from './user-functions/observer-faults.ts'
 
 /**

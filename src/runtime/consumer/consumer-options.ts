@@ -21,10 +21,10 @@ import {
   that,
   withDefault,
 } from '../../core/options/rules.ts'
-import { type PoisonOptions, type PoisonPolicy, poisonRule } from '../../core/poison/options.ts'
+import { type PoisonOptions, poisonRule } from '../../core/poison/options.ts'
 import type { Random } from '../../core/random.ts'
 import { type BudgetOptions, budgetRule } from '../../core/retry/budget.ts'
-import { type RetryOptions, type RetryPolicy, retryRule } from '../../core/retry/policy.ts'
+import { type RetryOptions, retryRule } from '../../core/retry/policy.ts'
 import { RETRY_PRESETS } from '../../core/retry/presets.ts'
 import type { Broker } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -36,6 +36,7 @@ import type { Observer } from '../../ports/observer.ts'
 import type { StandardSchema } from '../../ports/schema.ts'
 import { systemClock, systemRandom } from '../../ports/system-clock.ts'
 import type { Tracing } from '../../ports/tracing.ts'
+import type { AttemptPolicy } from '../attempt/after-failure.ts'
 import { Breaker } from '../breaker.ts'
 import { type RetryLimitOptions, retryLimitRule } from '../limit-options.ts'
 import { RetryBudget, RetryLimiter } from '../limiters.ts'
@@ -154,20 +155,15 @@ const relations: Relations<typeof rules> = (options, fault) => {
     fault('leaseMs', `give more than timeoutMs (${timeoutMs}), or an attempt outlives its claim`)
 }
 
-export interface ConsumerPolicy {
+export interface ConsumerPolicy extends AttemptPolicy {
   readonly broker: Broker
   readonly channel: string
-  readonly name: string
   readonly handle: ConsumerOptions['handle']
   readonly schema: StandardSchema | undefined
-  readonly retry: RetryPolicy
   /** Of any category: with so many begun, none is left whatever the next failure is. */
   readonly mostAttempts: number
-  readonly breaker: Breaker | undefined
   readonly whenOpen: 'pause' | 'retry-later' | 'dead-letter'
   readonly retryLimit: RetryLimiter | undefined
-  readonly budget: RetryBudget | undefined
-  readonly poison: PoisonPolicy
   readonly timeoutMs: number
   readonly lateMs: number
   readonly concurrency: number
@@ -180,15 +176,12 @@ export interface ConsumerPolicy {
   readonly spill: Spill | undefined
   readonly filter: SaveFilter
   readonly caps: LetterCaps
-  readonly classify: readonly FailureRule[]
   readonly notifier: Notifier | undefined
-  readonly observer: Observer
   readonly trails: Trails | undefined
   readonly release: string | undefined
   readonly host: string
   readonly graceMs: number
   readonly clock: Clock
-  readonly random: Random
   readonly faults: UserFaults
 }
 

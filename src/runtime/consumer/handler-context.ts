@@ -1,6 +1,6 @@
 import { runIn } from '../../ports/following.ts'
 import type { Step } from '../../ports/tracing.ts'
-import { AttemptContext } from '../attempt-context.ts'
+import { AttemptContext } from '../attempt/attempt-context.ts'
 
 /** Does the work where what it begins belongs to the attempt. */
 export let inTrace: <T>(context: HandlerContext, work: () => T) => T

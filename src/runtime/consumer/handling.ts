@@ -1,8 +1,9 @@
-import { classify } from '../../core/failure/classify.ts'
 import { isInstance } from '../../core/failure/thrown.ts'
 import { endStep, quietly, runIn } from '../../ports/following.ts'
-import { Attempt } from '../attempt.ts'
-import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
+import { understand } from '../attempt/after-failure.ts'
+import { Attempt } from '../attempt/attempt.ts'
+import { type DeadlineLane, deadlinesOf } from '../attempt/deadlines.ts'
+import { tellAllowed, tellLimited } from '../attempt/retry-turn.ts'
 import type { LimitedTurn } from '../fleet/fleet-turns.ts'
 import { observe } from '../observe.ts'
 import { Burial } from './burial.ts'
@@ -16,7 +17,7 @@ import { type Runs, runsOf } from './runs.ts'
 import { type Host, type Next, Settling } from './settling.ts'
 import { SchemaRefusal, validateThen } from './validating.ts'
 import { type Refusal, vet } from './vet.ts'
-import { settleBreaker, type Work } from './work.ts'
+import { type Work, withdraw } from './work.ts'
 
 /** A delivery whose handling threw is given back for so long. */
 const BROKEN_REST_MS = 5_000
@@ -116,7 +117,7 @@ export class Handling {
       work.vetted = true
       return this.#enter(work, now)
     }
-    const failure = classify(refusal.thrown, { rules: this.#policy.classify, now })
+    const failure = understand(this.#policy, refusal.thrown, now)
     return this.#burial.bury(work, { ...refusal, failure }, now)
   }
 
@@ -127,7 +128,7 @@ export class Handling {
       const next = this.#takeTurn(work, now)
       if (next !== undefined) return next
     }
-    if (work.started > 0) this.#tellAllowed()
+    if (work.started > 0 && this.#policy.retryLimit !== undefined) tellAllowed(this.#policy)
     // A turn is for now. Kept while the breaker is open, turns would add up and all be used at once.
     work.hasTurn = false
     if (breaker !== undefined) {
@@ -175,7 +176,7 @@ export class Handling {
   /** Gives back a delivery whose handling threw, after a rest: at once it would probably throw again. */
   async giveBackBroken(work: Work): Promise<Next> {
     const run = this.#runs.get(work.event.id)
-    settleBreaker(this.#policy.breaker, work, 'ignored', this.#policy.clock.now())
+    withdraw(this.#policy.breaker, work, this.#policy.clock.now())
     // The claim of a handler that runs on belongs to its run.
     if (!(run instanceof LateRun && run.work === work)) await this.#claims?.release(work)
     if (run === work) this.#runs.end(work.event.id)
@@ -193,7 +194,7 @@ export class Handling {
         startedAt = clock.now()
       }
     } catch (error) {
-      settleBreaker(breaker, work, 'ignored', clock.now())
+      withdraw(breaker, work, clock.now())
       await this.#claims?.release(work)
       this.#runs.end(work.event.id)
       return this.#settling.lost(error)
@@ -241,8 +242,7 @@ export class Handling {
   }
 
   #succeeded(work: Work, startedAt: number, endedAt: number | undefined): Next | Promise<Next> {
-    const { epoch } = work
-    work.epoch = undefined
+    const epoch = work.takeEpoch()
     if (epoch !== undefined) this.#policy.breaker?.succeeded(epoch)
     if (this.#claims !== undefined || work.replay > 0) return this.#writeDown(work, startedAt)
     this.#runs.end(work.event.id)
@@ -260,7 +260,7 @@ export class Handling {
   /** The grace time was over before the handler was: the start is taken back, so closing costs no attempt. */
   async #interrupted(work: Work, run?: InterruptedRun): Promise<Next> {
     const now = this.#policy.clock.now()
-    settleBreaker(this.#policy.breaker, work, 'ignored', now)
+    withdraw(this.#policy.breaker, work, now)
     if (run !== undefined) await this.#late.aborted(work, run)
     else {
       await this.#claims?.release(work)
@@ -278,17 +278,10 @@ export class Handling {
     return turn.action === 'pending' ? { do: 'hear', turn } : this.limited(work, turn, now)
   }
 
-  /** Its turn has come, at once or after a wait. */
-  #tellAllowed(): void {
-    const { name, observer, retryLimit } = this.#policy
-    if (retryLimit !== undefined && observer.retryAllowed) observe(observer, 'retryAllowed', { name })
-  }
-
   /** The retry limit has no turn for it now. */
   limited(work: Work, turn: LimitedTurn, now: number): Next | Promise<Next> {
     const { name, observer } = this.#policy
-    const action = turn.action === 'wait' ? 'delay' : turn.action
-    if (observer.retryLimited) observe(observer, 'retryLimited', { name, action })
+    tellLimited(this.#policy, turn.action)
     if (turn.action === 'wait') {
       work.hasTurn = true
       return { do: 'wait', delayMs: Math.max(0, turn.until - now) }
@@ -316,7 +309,7 @@ export class Handling {
     if (claim.kind !== 'unknown') this.#host.ledgerAnswered()
     if (claim.kind === 'claimed') return this.#attempt(work, now)
     this.#runs.end(work.event.id)
-    settleBreaker(breaker, work, 'ignored', now)
+    withdraw(breaker, work, now)
     if (claim.kind === 'unknown') return { do: 'ask-ledger-later' }
     if (claim.kind === 'busy') return this.#settling.giveBack(work, Math.max(now, claim.until))
     if (work.replay > 0 && !(await this.#burial.resolve(work, 'skipped')))

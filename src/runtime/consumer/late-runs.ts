@@ -1,5 +1,5 @@
-import type { Attempt, AttemptEnd } from '../attempt.ts'
-import { lateEnd } from '../late-end.ts'
+import type { Attempt, AttemptEnd } from '../attempt/attempt.ts'
+import { lateEnd } from '../attempt/late-end.ts'
 import { observe } from '../observe.ts'
 import type { Burial } from './burial.ts'
 import type { Claims } from './claims.ts'

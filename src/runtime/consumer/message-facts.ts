@@ -1,7 +1,7 @@
 import type { Origin } from '../../core/dead-letter/letter.ts'
 import { isPlainObject } from '../../core/event/plain.ts'
 import { unusable } from '../../core/options/unusable.ts'
-import { isPromiseLike } from '../attempt.ts'
+import { isPromiseLike } from '../attempt/attempt.ts'
 import type { UserFaults } from '../user-functions/user-faults.ts'
 
 /** What of another client's message becomes an event. What is left out is made up. */

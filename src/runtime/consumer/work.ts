@@ -1,4 +1,3 @@
-import type { BreakerOutcome } from '../../core/breaker/breaker.ts'
 import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { type EventReplay, replayOf } from '../../core/event/replay-headers.ts'
@@ -7,7 +6,7 @@ import { hash128 } from '../../core/hash.ts'
 import type { CycleHistory } from '../../core/poison/poison.ts'
 import type { Delivery, Undecodable } from '../../ports/broker.ts'
 import type { Trail } from '../../ports/tracing.ts'
-import type { Attempt } from '../attempt.ts'
+import type { Attempt } from '../attempt/attempt.ts'
 import type { Breaker } from '../breaker.ts'
 import type { HandlerContext } from './handler-context.ts'
 import type { Refusal } from './vet.ts'
@@ -80,6 +79,13 @@ export class Work {
     return unrecorded
   }
 
+  /** The breaker is told how an attempt went at most once: it counts the probes that are under way. */
+  takeEpoch(): number | undefined {
+    const { epoch } = this
+    this.epoch = undefined
+    return epoch
+  }
+
   /** What the poison decision looks at, with the failure that has just happened if there is one. */
   cycleHistory(latest?: { readonly failure: Failure; readonly at: number }): CycleHistory {
     const attempts = this.history.flatMap(({ failure, endedAt, startedAt }) =>
@@ -91,16 +97,10 @@ export class Work {
   }
 }
 
-/** Tells the breaker how the attempt went that it admitted, at most once: it counts the probes that are under way. */
-export function settleBreaker(
-  breaker: Breaker | undefined,
-  work: Work,
-  outcome: BreakerOutcome,
-  now: number,
-): void {
-  const { epoch } = work
-  work.epoch = undefined
-  if (epoch !== undefined) breaker?.settle(epoch, outcome, now)
+/** The attempt that the breaker admitted says nothing about the dependency. */
+export function withdraw(breaker: Breaker | undefined, work: Work, now: number): void {
+  const epoch = work.takeEpoch()
+  if (epoch !== undefined) breaker?.settle(epoch, 'ignored', now)
 }
 
 function failed(fingerprint: string, category: Failure['category'], at: number) {

@@ -1,10 +1,10 @@
 import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
-import { Attempt, type AttemptEnd } from '../attempt.ts'
-import { AttemptContext } from '../attempt-context.ts'
+import { Attempt, type AttemptEnd } from '../attempt/attempt.ts'
+import { AttemptContext } from '../attempt/attempt-context.ts'
+import { type DeadlineLane, deadlinesOf } from '../attempt/deadlines.ts'
 import type { Breaker } from '../breaker.ts'
-import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
 import { observe } from '../observe.ts'
 
 export const DEFAULT_CHECK_EVERY_MS = 10_000

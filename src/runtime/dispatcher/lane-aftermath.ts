@@ -1,12 +1,9 @@
 import { summariseFailure } from '../../core/dead-letter/create.ts'
 import type { AttemptFailure } from '../../core/dead-letter/letter.ts'
-import { classify } from '../../core/failure/classify.ts'
 import { type Failure, saysDependencyIsSick } from '../../core/failure/failure.ts'
-import { isInstance } from '../../core/failure/thrown.ts'
-import { decideRetry } from '../../core/retry/decide.ts'
 import type { RejectedItem } from '../../ports/sink.ts'
+import { decideNext, settleFailed, tellFailed, tellTimedOut, understand } from '../attempt/after-failure.ts'
 import { observe } from '../observe.ts'
-import { TimeoutError } from '../timeout-error.ts'
 import type { Flight, WriteEnd } from './lane-flight.ts'
 import type { Item, Trouble } from './lane-item.ts'
 import type { LanePolicy } from './lane-policy.ts'
@@ -65,14 +62,10 @@ export class Aftermath {
 
   #failed(flight: Flight, thrown: unknown, now: number): void {
     const { items, startedAt, epoch } = flight
-    const { breaker, name, observer } = this.#policy
     const blow = this.#blow(thrown, now, this.#policy.random())
     flight.ended(blow.failure)
-    breaker?.settle(epoch, saysDependencyIsSick(blow.failure) ? 'failure' : 'ignored', now)
-    if (observer.timedOut && isInstance(thrown, TimeoutError)) {
-      const attempt = (items[0]?.trouble?.attempts ?? 0) + 1
-      observe(observer, 'timedOut', { name, attempt, timeoutMs: thrown.timeoutMs })
-    }
+    settleFailed(this.#policy, epoch, blow.failure, now)
+    tellTimedOut(this.#policy, (items[0]?.trouble?.attempts ?? 0) + 1, thrown)
     for (const item of items) this.#struck(item, blow, startedAt, now)
   }
 
@@ -93,9 +86,8 @@ export class Aftermath {
   }
 
   #blow(thrown: unknown, now: number, chance: number): Blow {
-    const { classify: rules, caps } = this.#policy
-    const failure = classify(thrown, { rules, now, stack: caps.keepStack })
-    return { thrown, failure, summary: summariseFailure(failure, caps), chance }
+    const failure = understand(this.#policy, thrown, now)
+    return { thrown, failure, summary: summariseFailure(failure, this.#policy.caps), chance }
   }
 
   /** Its write has timed out and was counted so, and has taken it all the same. */
@@ -120,30 +112,23 @@ export class Aftermath {
   }
 
   #struck(item: Item, blow: Blow, startedAt: number, now: number): void {
-    const { name, retry, observer, caps } = this.#policy
+    const { caps } = this.#policy
     const { failure, summary, chance, thrown } = blow
     item.trouble ??= newTrouble(blow, startedAt)
     const { trouble } = item
     const attempt = ++trouble.attempts
     trouble.failure = failure
     trouble.thrown = thrown
-    if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
-    const elapsedMs = now - trouble.firstStartedAt
-    const { previousDelayMs } = trouble
-    const decision = decideRetry(retry, { failure, attempt, elapsedMs, previousDelayMs }, () => chance)
-    const delayMs = decision.action === 'retry' ? decision.delayMs : undefined
+    tellFailed(this.#policy, attempt, failure)
+    const { firstStartedAt, previousDelayMs } = trouble
+    const history = { attempt, firstStartedAt, previousDelayMs }
+    const next = decideNext(this.#policy, history, failure, now, () => chance)
+    const delayMs = next.do === 'retry' ? next.delayMs : undefined
     trouble.records.push({ number: attempt, startedAt, endedAt: now, failure: summary, delayMs })
     if (trouble.records.length > caps.maxAttempts) trouble.records.splice(1, 1)
-    if (decision.action === 'give-up') {
-      this.#lane.gaveUp(item, inTrouble(trouble, decision.reason))
-      return
-    }
-    trouble.previousDelayMs = decision.delayMs
-    if (observer.retryScheduled) {
-      const { delayMs, delayFrom } = decision
-      observe(observer, 'retryScheduled', { name, attempt: attempt + 1, delayMs, delayFrom })
-    }
-    this.#lane.retry(item, now + decision.delayMs)
+    trouble.previousDelayMs = delayMs ?? 0
+    if (next.do === 'retry') this.#lane.retry(item, next.at)
+    else this.#lane.gaveUp(item, inTrouble(trouble, next.because))
   }
 }
 

@@ -3,9 +3,11 @@ import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
 import { group, type Resolved } from '../../core/options/resolve.ts'
 import { integer, milliseconds, oneOf, optional, type Rule, withDefault } from '../../core/options/rules.ts'
+import { type BudgetOptions, budgetRule } from '../../core/retry/budget.ts'
 import { type RetryOptions, retryRule } from '../../core/retry/policy.ts'
 import { Breaker } from '../breaker.ts'
 import { type RetryLimitOptions, retryLimitRule } from '../limit-options.ts'
+import { RetryBudget } from '../limiters.ts'
 import { type LiveOr, liveOr, orOff } from '../option-rules.ts'
 
 /** What can be set for all sinks of a dispatcher, and differently for each of them. */
@@ -17,6 +19,8 @@ export interface LaneOptions {
   readonly whenOpen?: 'dead-letter' | 'wait' | undefined
   /** Paces retries, and what waited behind an open breaker. It counts events, not batches. */
   readonly retryLimit?: RetryLimitOptions | 'off' | undefined
+  /** Caps the share of writes that are retries [none]. It counts events, not batches. */
+  readonly budget?: BudgetOptions | RetryBudget | undefined
   /** For each write. */
   readonly timeoutMs?: number | undefined
   /**
@@ -76,6 +80,7 @@ export const laneRules = {
   breaker: orOff(liveOr<Breaker, BreakerPolicy>(Breaker, breakerRule('producer'))),
   whenOpen: withDefault(oneOf('dead-letter', 'wait'), 'dead-letter'),
   retryLimit: orOff(retryLimitRule),
+  budget: optional(liveOr(RetryBudget, budgetRule)),
   timeoutMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_WRITE_TIMEOUT_MS),
   lateMs: optional(milliseconds({ max: DAY_MS })),
   batch: group(batchRules),

@@ -1,16 +1,15 @@
 import type { LetterCaps } from '../../core/dead-letter/caps.ts'
-import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import type { RetryLimitPolicy } from '../../core/limit/options.ts'
 import type { Random } from '../../core/random.ts'
-import type { RetryPolicy } from '../../core/retry/policy.ts'
 import { RETRY_PRESETS } from '../../core/retry/presets.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
 import type { Tracing } from '../../ports/tracing.ts'
+import type { AttemptPolicy } from '../attempt/after-failure.ts'
+import { type DeadlineLane, deadlinesOf } from '../attempt/deadlines.ts'
 import { Breaker } from '../breaker.ts'
-import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
-import { RetryLimiter } from '../limiters.ts'
+import { RetryBudget, RetryLimiter } from '../limiters.ts'
 import { defaultLateMs, made } from '../option-rules.ts'
 import { guardRandom, guardRetry, guardRules } from '../user-functions/guards.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
@@ -29,11 +28,9 @@ export interface LaneSurroundings {
 }
 
 /** Everything a lane needs to know. */
-export interface LanePolicy extends LaneSurroundings {
-  readonly name: string
+export interface LanePolicy extends LaneSurroundings, AttemptPolicy {
+  readonly caps: LetterCaps
   readonly sink: Sink
-  readonly retry: RetryPolicy
-  readonly breaker: Breaker | undefined
   readonly whenOpen: 'dead-letter' | 'wait'
   readonly retryLimit: RetryLimitPolicy | undefined
   readonly retryLimiter: RetryLimiter | undefined
@@ -43,7 +40,6 @@ export interface LanePolicy extends LaneSurroundings {
   readonly batch: BatchPolicy
   readonly buffer: BufferPolicy
   readonly concurrency: number
-  readonly classify: readonly FailureRule[]
   readonly faults: UserFaults
 }
 
@@ -55,13 +51,16 @@ export function lanePolicy(
 ): LanePolicy {
   const { clock, observer, random } = surroundings
   const faults = new UserFaults({ name, clock, observer }, observeAsOwn)
-  const { breaker, retryLimit, timeoutMs } = settings
+  const { breaker, retryLimit, timeoutMs, budget } = settings
   return {
     ...settings,
     ...surroundings,
     name,
     sink,
     faults,
+    // What a sink refuses is in no broker that would hand it over again.
+    poison: 'off',
+    budget: budget && made(budget, policy => new RetryBudget(policy)),
     retry: guardRetry(settings.retry, RETRY_PRESETS.producer.backoff, faults),
     classify: guardRules(settings.classify, faults),
     random: guardRandom(random, faults),

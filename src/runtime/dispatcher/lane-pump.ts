@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Cancel } from '../../ports/clock.ts'
+import { tellAllowed, tellLimited } from '../attempt/retry-turn.ts'
 import { observe } from '../observe.ts'
 import { Batch, Fresh } from './batch.ts'
 import { Aftermath, type AfterWrite, inTrouble } from './lane-aftermath.ts'
@@ -120,15 +121,13 @@ export class LanePump implements AfterWrite, RetryGate {
   }
 
   limited(item: Item, action: 'delay' | 'drop' | 'dead-letter'): void {
-    const { name, observer } = this.#policy
-    if (observer.retryLimited) observe(observer, 'retryLimited', { name, action })
+    tellLimited(this.#policy, action)
     if (action === 'drop') this.#exits.dropped(item, inTrouble(item.trouble, 'retry_limited'))
     else if (action === 'dead-letter') this.#exits.gaveUp(item, inTrouble(item.trouble, 'retry_limited'))
   }
 
   allowed(): void {
-    const { name, observer } = this.#policy
-    if (observer.retryAllowed) observe(observer, 'retryAllowed', { name })
+    tellAllowed(this.#policy)
   }
 
   /** A retry is asked for at the door. What only waited behind the breaker was let in there and is no retry yet. */
@@ -164,10 +163,18 @@ export class LanePump implements AfterWrite, RetryGate {
       this.#policy.breaker?.settle(epoch, 'ignored', now)
       return false
     }
+    this.#countCalls(items, now)
     const flight = new Flight(this.#policy, { items, retries, epoch, startedAt: now })
     this.#flights.add(flight)
     void flight.write().then(end => this.#ended(flight, end))
     return true
+  }
+
+  /** Each event counts as one call, at its first attempt. */
+  #countCalls(items: readonly Item[], now: number): void {
+    const { budget } = this.#policy
+    if (budget === undefined) return
+    for (const { trouble } of items) if (trouble === undefined) budget.recordCall(now)
   }
 
   #isFreshDue(now: number): boolean {

@@ -1,7 +1,7 @@
 import type { GiveUpReason } from '../../ports/observer.ts'
+import { tellGaveUp } from '../attempt/after-failure.ts'
 import type { Breaker } from '../breaker.ts'
 import type { RetryLimiter } from '../limiters.ts'
-import { observe } from '../observe.ts'
 import type { SinkHealth } from './dispatcher-health.ts'
 import { inTrouble } from './lane-aftermath.ts'
 import { LaneBuffer } from './lane-buffer.ts'
@@ -16,6 +16,7 @@ const GAVE_UP: ReadonlySet<string> = new Set<GiveUpReason>([
   'permanent',
   'attempts_exhausted',
   'elapsed',
+  'retry_budget',
   'retry_limited',
   'rate_limited',
   'breaker_open',
@@ -171,9 +172,7 @@ export class Lane implements LaneExits {
 
   #tellGaveUp({ trouble }: Item, { reason }: GiveUp): void {
     this.#gaveUp++
-    const { name, observer } = this.policy
-    if (!observer.gaveUp || trouble === undefined || !GAVE_UP.has(reason)) return
-    const { attempts, failure } = trouble
-    observe(observer, 'gaveUp', { name, attempts, reason: reason as GiveUpReason, failure })
+    if (trouble === undefined || !GAVE_UP.has(reason)) return
+    tellGaveUp(this.policy, trouble.attempts, reason as GiveUpReason, trouble.failure)
   }
 }

@@ -1,17 +1,23 @@
-import { classify } from '../../core/failure/classify.ts'
-import { type Failure, saysDependencyIsSick } from '../../core/failure/failure.ts'
-import { isInstance } from '../../core/failure/thrown.ts'
+import type { Failure } from '../../core/failure/failure.ts'
 import { RateLimitedError } from '../../core/limit/errors.ts'
-import { decideRetry } from '../../core/retry/decide.ts'
 import { endStep, quietly, runIn } from '../../ports/following.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
 import type { Step, Tracing, Trail } from '../../ports/tracing.ts'
-import { AttemptContext } from '../attempt-context.ts'
-import type { Deadline } from '../deadlines.ts'
+import {
+  decideNext,
+  settleFailed,
+  tellFailed,
+  tellGaveUp,
+  tellTimedOut,
+  understand,
+} from '../attempt/after-failure.ts'
+import { AttemptContext } from '../attempt/attempt-context.ts'
+import type { Deadline } from '../attempt/deadlines.ts'
+import { tellAllowed, tellLimited } from '../attempt/retry-turn.ts'
+import { TimeoutError } from '../attempt/timeout-error.ts'
 import type { LimitedTurn, PendingTurn, RetryTurn } from '../fleet/fleet-turns.ts'
 import { observe } from '../observe.ts'
 import { sleep } from '../sleep.ts'
-import { TimeoutError } from '../timeout-error.ts'
 import type { ResilientPolicy } from './resilient-options.ts'
 
 /** What went wrong last. A call that works never has one. */
@@ -246,29 +252,20 @@ export class Call<A extends unknown[], R> implements Deadline {
 
   /** Decides what follows a failed attempt, waits for it, and makes the next one. Rejects when there is none. */
   private async recover(thrown: unknown): Promise<void> {
-    const { attempt, signal } = this
-    const { name, clock, random, observer, retry, budget, breaker } = this.policy
+    const { attempt, signal, policy, startedAt: firstStartedAt } = this
+    const { clock } = policy
     const now = clock.now()
-    const failure = classify(thrown, { rules: this.policy.classify, now })
+    const failure = understand(policy, thrown, now)
     if (this.trail !== undefined) this.tell(this.trail, failure, now)
-    if (observer.timedOut && isInstance(thrown, TimeoutError))
-      observe(observer, 'timedOut', { name, attempt, timeoutMs: thrown.timeoutMs })
-    if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
-    breaker?.settle(this.epoch, saysDependencyIsSick(failure) ? 'failure' : 'ignored', now)
+    settleFailed(policy, this.epoch, failure, now)
+    tellTimedOut(policy, attempt, thrown)
+    tellFailed(policy, attempt, failure)
 
     const previousDelayMs = this.trouble?.delayMs ?? 0
-    this.trouble = { thrown, failure, endedAt: now, delayMs: 0 }
-    const elapsedMs = now - this.startedAt
-    const decision = decideRetry(retry, { failure, attempt, elapsedMs, previousDelayMs }, random)
-    if (decision.action === 'give-up') throw this.gaveUp(decision.reason)
-    if (budget !== undefined && !budget.admitRetry(now)) {
-      if (observer.budgetExhausted) observe(observer, 'budgetExhausted', { name })
-      throw this.gaveUp('retry_budget')
-    }
-    const { delayMs, delayFrom } = decision
+    const next = decideNext(policy, { attempt, firstStartedAt, previousDelayMs }, failure, now)
+    const delayMs = next.do === 'retry' ? next.delayMs : 0
     this.trouble = { thrown, failure, endedAt: now, delayMs }
-    if (observer.retryScheduled)
-      observe(observer, 'retryScheduled', { name, attempt: attempt + 1, delayMs, delayFrom })
+    if (next.do === 'give-up') throw this.gaveUp(next.because)
     await sleep(clock, delayMs, signal)
     if (this.late > 0) await this.lateEnd(now)
     if (this.late === OVER) return
@@ -282,19 +279,17 @@ export class Call<A extends unknown[], R> implements Deadline {
   }
 
   private async waitForTurn(): Promise<void> {
-    const { name, clock, random, observer, retryLimit } = this.policy
+    const { clock, random, retryLimit } = this.policy
     if (retryLimit === undefined) return
-    const now = clock.now()
-    const turn = await this.decided(retryLimit.ask(now, random))
+    const turn = await this.decided(retryLimit.ask(clock.now(), random))
     if (turn.action !== 'go') await this.limited(turn)
-    if (observer.retryAllowed) observe(observer, 'retryAllowed', { name })
+    tellAllowed(this.policy)
   }
 
   /** Waits for a turn that comes later, and gives up without one. */
   private async limited(turn: LimitedTurn): Promise<void> {
-    const { name, clock, observer } = this.policy
-    const action = turn.action === 'wait' ? 'delay' : turn.action
-    if (observer.retryLimited) observe(observer, 'retryLimited', { name, action })
+    const { clock } = this.policy
+    tellLimited(this.policy, turn.action)
     if (turn.action !== 'wait') throw this.gaveUp('retry_limited')
     await sleep(clock, turn.until - clock.now(), this.signal)
   }
@@ -324,9 +319,8 @@ export class Call<A extends unknown[], R> implements Deadline {
 
   /** What the call rejects with when it is given up on: the error of its last attempt, untouched. */
   private gaveUp(reason: GiveUpReason): unknown {
-    const { name, observer } = this.policy
     const { thrown, failure } = this.trouble!
-    if (observer.gaveUp) observe(observer, 'gaveUp', { name, attempts: this.attempt, reason, failure })
+    tellGaveUp(this.policy, this.attempt, reason, failure)
     return thrown
   }
 

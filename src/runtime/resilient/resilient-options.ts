@@ -5,15 +5,16 @@ import { resolveOptions } from '../../core/options/resolve.ts'
 import { callable, flag, milliseconds, optional, text, withDefault } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
 import { type BudgetOptions, budgetRule } from '../../core/retry/budget.ts'
-import { type RetryOptions, type RetryPolicy, retryRule } from '../../core/retry/policy.ts'
+import { type RetryOptions, retryRule } from '../../core/retry/policy.ts'
 import { noRetry, RETRY_PRESETS } from '../../core/retry/presets.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { tracingRule } from '../../ports/following.ts'
 import type { Observer } from '../../ports/observer.ts'
 import { systemClock, systemRandom } from '../../ports/system-clock.ts'
 import type { Tracing } from '../../ports/tracing.ts'
+import type { AttemptPolicy } from '../attempt/after-failure.ts'
+import { type DeadlineLane, deadlinesOf } from '../attempt/deadlines.ts'
 import { Breaker } from '../breaker.ts'
-import { type DeadlineLane, deadlinesOf } from '../deadlines.ts'
 import {
   type RateLimitOptions,
   type RetryLimitOptions,
@@ -55,24 +56,17 @@ export interface ResilientOptions {
   readonly random?: Random | undefined
 }
 
-export interface ResilientPolicy {
-  readonly name: string
-  readonly retry: RetryPolicy
-  readonly breaker: Breaker | undefined
+export interface ResilientPolicy extends AttemptPolicy {
   readonly rateLimit: RateLimiter | undefined
   readonly retryLimit: RetryLimiter | undefined
-  readonly budget: RetryBudget | undefined
   readonly timeoutMs: number | undefined
   readonly lateMs: number
   readonly lane: DeadlineLane | undefined
-  readonly classify: readonly FailureRule[]
   readonly passContext: boolean
   /** Reading the clock is a large part of what a call costs, so it is read only when a policy needs it. */
   readonly readsClock: boolean
-  readonly observer: Observer
   readonly tracing: Tracing | undefined
   readonly clock: Clock
-  readonly random: Random
   readonly faults: UserFaults
 }
 
@@ -110,6 +104,8 @@ export function resolveResilient(input: ResilientOptions, functionName: string):
       given.retryLimit &&
       made(given.retryLimit, policy => new RetryLimiter(policy, { name, clock, observer })),
     budget: given.budget && made(given.budget, policy => new RetryBudget(policy)),
+    // A call leaves nothing behind that could come again and end the next process too.
+    poison: 'off',
     timeoutMs,
     lateMs: given.lateMs ?? defaultLateMs(timeoutMs ?? 0),
     lane: timeoutMs === undefined ? undefined : deadlinesOf(clock).lane(timeoutMs),

@@ -279,7 +279,7 @@ describe('functions that users hand in', () => {
     let isMistaken = false
     const observer = new Proxy(recorder.observer, {
       get: (target, what: keyof Observer) => {
-        if (what === 'attemptFailed' && isMistaken) throw new Error('mistake')
+        if (what === 'handlerEnded' && isMistaken) throw new Error('mistake')
         return target[what]
       },
     })

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../ports/clock.ts'
+import type { Cancel, Clock } from '../../ports/clock.ts'
 
 /** Between two looks at the deadlines at most this long, so an idle process is not held open by a long timeout. */
 const LOOK_EVERY_MS = 50

@@ -1,4 +1,4 @@
-import { LazaretError } from '../core/failure/errors.ts'
+import { LazaretError } from '../../core/failure/errors.ts'
 
 /** An attempt was given up on because its time was over. The work itself may still be running: see its signal. */
 export class TimeoutError extends LazaretError {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { FakeClock } from '../testing/fake-clock.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
 import { type Deadline, Deadlines } from './deadlines.ts'
 
 function deadline(expire: () => void): Deadline {

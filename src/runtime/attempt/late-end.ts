@@ -1,4 +1,4 @@
-import type { Clock } from '../ports/clock.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Attempt } from './attempt.ts'
 
 export type LateEnd = 'succeeded' | 'failed' | 'running' | 'closing'

@@ -1,0 +1,59 @@
+import type { Failure } from '../failure/failure.ts'
+import type { PoisonPolicy } from '../poison/options.ts'
+import { type CycleHistory, judgePoison } from '../poison/poison.ts'
+import type { Random } from '../random.ts'
+import { decideRetry } from '../retry/decide.ts'
+import type { RetryPolicy } from '../retry/policy.ts'
+
+/** The policies that decide what follows a failed attempt. */
+export interface DecidingPolicies {
+  readonly retry: RetryPolicy
+  readonly poison: PoisonPolicy
+}
+
+/** What has happened so far, the attempt that has just failed included. */
+export interface AttemptHistory {
+  /** The number of the attempt that has just failed; 1 is the first. */
+  readonly attempt: number
+  readonly firstStartedAt: number
+  /** The wait before that attempt; 0 before the first. */
+  readonly previousDelayMs: number
+  /** What the poison policy looks at; undefined where nothing outlives the process. */
+  readonly cycle?: CycleHistory | undefined
+}
+
+export type AttemptDecision =
+  | {
+      readonly do: 'retry'
+      readonly at: number
+      readonly delayMs: number
+      readonly delayFrom: 'policy' | 'retry-after'
+    }
+  | {
+      readonly do: 'give-up'
+      readonly because: 'permanent' | 'attempts_exhausted' | 'elapsed' | 'poison'
+    }
+
+const POISON: AttemptDecision = Object.freeze({ do: 'give-up', because: 'poison' })
+
+/**
+ * What follows a failed attempt of an event, a call or a write: the one place that decides it.
+ *
+ * Poison says more than that the attempts are used up. That a retry cannot help says more than both.
+ */
+export function decideAttempt(
+  { retry, poison }: DecidingPolicies,
+  history: AttemptHistory,
+  failure: Pick<Failure, 'retryable' | 'category' | 'retryAfterMs'>,
+  now: number,
+  random: Random,
+): AttemptDecision {
+  const { attempt, previousDelayMs, firstStartedAt, cycle } = history
+  const failed = { failure, attempt, previousDelayMs, elapsedMs: now - firstStartedAt }
+  const decision = decideRetry(retry, failed, random)
+  const isPermanent = decision.action === 'give-up' && decision.reason === 'permanent'
+  if (!isPermanent && cycle !== undefined && judgePoison(cycle, poison, now).poisoned) return POISON
+  if (decision.action === 'give-up') return { do: 'give-up', because: decision.reason }
+  const { delayMs, delayFrom } = decision
+  return { do: 'retry', at: now + delayMs, delayMs, delayFrom }
+}

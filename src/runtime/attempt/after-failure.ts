@@ -1,0 +1,93 @@
+import { type AttemptDecision, type AttemptHistory, decideAttempt } from '../../core/attempt/decide.ts'
+import type { LetterCaps } from '../../core/dead-letter/caps.ts'
+import { classify } from '../../core/failure/classify.ts'
+import { type Failure, saysDependencyIsSick } from '../../core/failure/failure.ts'
+import type { FailureRule } from '../../core/failure/failure-rule.ts'
+import { isInstance } from '../../core/failure/thrown.ts'
+import type { PoisonPolicy } from '../../core/poison/options.ts'
+import type { Random } from '../../core/random.ts'
+import type { RetryPolicy } from '../../core/retry/policy.ts'
+import type { GiveUpReason, Observer } from '../../ports/observer.ts'
+import type { Breaker } from '../breaker.ts'
+import type { RetryBudget } from '../limiters.ts'
+import { observe } from '../observe.ts'
+import { TimeoutError } from './timeout-error.ts'
+
+/**
+ * What consumers, `resilient()` and sinks have in common: the policies that say what an attempt's failure means and what
+ * follows it. The functions here are the steps, in this order:
+ *
+ *   understand ─▶ settleFailed ─▶ tellTimedOut ─▶ tellFailed ─▶ decideNext (retry, poison, budget) ─▶ a retry, or tellGaveUp
+ */
+export interface AttemptPolicy {
+  /** Of the handler, the function or the sink. */
+  readonly name: string
+  readonly classify: readonly FailureRule[]
+  readonly retry: RetryPolicy
+  readonly poison: PoisonPolicy
+  readonly breaker: Breaker | undefined
+  readonly budget: RetryBudget | undefined
+  /** Of the letters that are made of failures; a call makes none. */
+  readonly caps?: LetterCaps | undefined
+  readonly observer: Observer
+  readonly random: Random
+}
+
+export type Verdict =
+  | AttemptDecision
+  | { readonly do: 'give-up'; readonly because: Extract<GiveUpReason, 'retry_budget'> }
+
+/** What was thrown, by the user's rules and the built-in table. */
+export function understand(policy: AttemptPolicy, thrown: unknown, now: number): Failure {
+  return classify(thrown, { rules: policy.classify, now, stack: policy.caps?.keepStack })
+}
+
+/** Tells the breaker of an attempt that it admitted. A failure that is the event's own fault does not count against it. */
+export function settleFailed(
+  { breaker }: AttemptPolicy,
+  epoch: number | undefined,
+  failure: Failure,
+  now: number,
+): void {
+  if (epoch !== undefined) breaker?.settle(epoch, saysDependencyIsSick(failure) ? 'failure' : 'ignored', now)
+}
+
+export function tellTimedOut({ name, observer }: AttemptPolicy, attempt: number, thrown: unknown): void {
+  if (observer.timedOut && isInstance(thrown, TimeoutError))
+    observe(observer, 'timedOut', { name, attempt, timeoutMs: thrown.timeoutMs })
+}
+
+export function tellFailed({ name, observer }: AttemptPolicy, attempt: number, failure: Failure): void {
+  if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
+}
+
+/** Decides what follows, and tells of the retry. Whoever gives up tells of that with `tellGaveUp`. */
+export function decideNext(
+  policy: AttemptPolicy,
+  history: AttemptHistory,
+  failure: Failure,
+  now: number,
+  random: Random = policy.random,
+): Verdict {
+  const { name, observer, budget } = policy
+  const decision = decideAttempt(policy, history, failure, now, random)
+  if (decision.do !== 'retry') return decision
+  if (budget !== undefined && !budget.admitRetry(now)) {
+    if (observer.budgetExhausted) observe(observer, 'budgetExhausted', { name })
+    return { do: 'give-up', because: 'retry_budget' }
+  }
+  if (observer.retryScheduled) {
+    const { delayMs, delayFrom } = decision
+    observe(observer, 'retryScheduled', { name, attempt: history.attempt + 1, delayMs, delayFrom })
+  }
+  return decision
+}
+
+export function tellGaveUp(
+  { name, observer }: AttemptPolicy,
+  attempts: number,
+  reason: GiveUpReason,
+  failure: Failure,
+): void {
+  if (observer.gaveUp) observe(observer, 'gaveUp', { name, attempts, reason, failure })
+}
