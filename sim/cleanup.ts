@@ -1,7 +1,7 @@
 import { MemoryAudit } from '../src/adapters/memory/audit.ts'
 import type { DeadLetterStore } from '../src/ports/dead-letters.ts'
 import type { Store } from '../src/ports/store.ts'
-import type { Surroundings } from '../src/replay/plan.ts'
+import type { Surroundings } from '../src/replay/target.ts'
 import type { Federation } from '../src/server/stores/federation.ts'
 import { startSchedules } from '../src/server/work/schedules.ts'
 import { nameOf } from './names.ts'

@@ -6,11 +6,11 @@ import { type Consumer, createConsumer } from '../src/runtime/consumer/consumer.
 import { BrokenFunctions } from './broken-functions.ts'
 import type { Connection } from './connection.ts'
 import { handlerOf } from './handler.ts'
+import type { HandlerPlan } from './plan.ts'
 import { FateError, type Process } from './process.ts'
 import type { Letters } from './stores.ts'
 import { LedgerClient } from './stores.ts'
 import { WatchedBreaker } from './watched-breaker.ts'
-import type { HandlerPlan } from './world.ts'
 
 /** The consumers of one incarnation. They share its connection and its clients, as they would. */
 export function createConsumers(

@@ -1,6 +1,6 @@
 import type { Chance } from './chance.ts'
 import { drawBackoff, drawBreaker, drawRetryLimit } from './draw-world.ts'
-import type { EmitterPlan, MachinePlan, SinkPlan, TrackPlan } from './world.ts'
+import type { EmitterPlan, MachinePlan, SinkPlan, TrackPlan } from './plan.ts'
 
 export function drawEmitter(chance: Chance): EmitterPlan {
   const names = ['loki', 'sentry', 'http'].slice(0, chance.int(1, 3))

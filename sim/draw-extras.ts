@@ -8,7 +8,7 @@ import {
   NO_EXTRAS,
   type UserFunction,
 } from './extras.ts'
-import type { EventPlan, HandlerPlan, Nature } from './world.ts'
+import type { EventPlan, HandlerPlan, Nature } from './plan.ts'
 
 /** The share of worlds that have any extras, and of those the share that has each of them. */
 const HAS_EXTRAS = 0.4

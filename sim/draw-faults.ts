@@ -1,6 +1,6 @@
 import type { Chance } from './chance.ts'
 import type { FaultKind, Misdeed, Port, Spell, SpellKind, Weather } from './faults.ts'
-import type { HandlerPlan, MachinePlan } from './world.ts'
+import type { HandlerPlan, MachinePlan } from './plan.ts'
 
 /** Something that is done at a certain time, by people, by the network, by time itself. */
 export type Deed = { readonly atMs: number } & (

@@ -1,7 +1,7 @@
 import { exponential } from '../src/core/retry/exponential.ts'
 import { fixed } from '../src/core/retry/fixed.ts'
 import type { Chance } from './chance.ts'
-import type { EventPlan, HandlerPlan, Nature } from './world.ts'
+import type { EventPlan, HandlerPlan, Nature } from './plan.ts'
 
 const NATURES: readonly Nature[] = [
   'hopeless',

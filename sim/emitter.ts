@@ -7,10 +7,10 @@ import { createDispatcher, type Dispatcher } from '../src/runtime/dispatcher/dis
 import { TrackingError } from '../src/runtime/dispatcher/track-error.ts'
 import type { TrackResult } from '../src/runtime/dispatcher/track-result.ts'
 import { FarSink } from './far-sink.ts'
+import type { EmitterPlan, TrackPlan } from './plan.ts'
 import type { Process } from './process.ts'
 import type { Letters } from './stores.ts'
 import { WatchedBreaker } from './watched-breaker.ts'
-import type { EmitterPlan, TrackPlan } from './world.ts'
 
 /** The part of a process that emits: a dispatcher, and the code that tracks and is told what became of it. */
 export class Emitter {

@@ -1,4 +1,4 @@
-import type { HandlerPlan, Nature } from './world.ts'
+import type { HandlerPlan, Nature } from './plan.ts'
 
 /** A function that a user hands in and that may break. `thrown` is the value that the handler throws. */
 export type UserFunction =

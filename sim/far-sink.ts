@@ -2,8 +2,8 @@ import type { LazaretEvent } from '../src/core/event/event.ts'
 import { PermanentError, TransientError } from '../src/core/failure/signals.ts'
 import type { RejectedItem, Sink, WriteResult } from '../src/ports/sink.ts'
 import { BrokenFunctions } from './broken-functions.ts'
+import type { SinkPlan } from './plan.ts'
 import type { Process } from './process.ts'
-import type { SinkPlan } from './world.ts'
 
 /** A sink of the world, as one process writes to it. It may take a batch in part, slowly, or without saying so. */
 export class FarSink implements Sink {

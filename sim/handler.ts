@@ -5,8 +5,8 @@ import { type BrokenFunctions, hostileValue } from './broken-functions.ts'
 import type { Misdeed } from './faults.ts'
 import { followUpOf } from './follow-ups.ts'
 import type { Note } from './journal.ts'
+import type { HandlerPlan, Nature } from './plan.ts'
 import { never, type Process } from './process.ts'
-import type { HandlerPlan, Nature } from './world.ts'
 
 /** What events do by nature, in good weather too. */
 const BY_NATURE: { readonly [N in Nature]?: Misdeed } = {

@@ -6,10 +6,10 @@ import { Chance } from './chance.ts'
 import { Connection } from './connection.ts'
 import { createConsumers } from './consumers.ts'
 import { Emitter } from './emitter.ts'
+import type { MachinePlan, TrackPlan } from './plan.ts'
 import { Process } from './process.ts'
 import type { Scene } from './scene.ts'
 import { letterClients } from './stores.ts'
-import type { MachinePlan, TrackPlan } from './world.ts'
 
 /** After its grace time a consumer allows so many things so long each; late timers may add a little to each. */
 const CLOSE_ALLOWED_MS = 5 * (5_000 + 500)

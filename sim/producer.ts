@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer'
 import { createEvent, type LazaretEvent } from '../src/core/event/event.ts'
 import { createIdSource } from '../src/core/event/uuid.ts'
 import { Chance } from './chance.ts'
+import type { EventPlan } from './plan.ts'
 import type { Scene } from './scene.ts'
-import type { EventPlan } from './world.ts'
 
 /** Publishes until the broker has confirmed it: an event may be published more than once, and never less. */
 export class Producer {

@@ -6,7 +6,8 @@ import type { Chance } from './chance.ts'
 import type { WorldClock } from './clock.ts'
 import type { Faults } from './faults.ts'
 import type { Journal } from './journal.ts'
-import type { Nature, Plan } from './world.ts'
+import type { Nature } from './plan.ts'
+import type { Plan } from './world.ts'
 
 /** What all processes of a world have in common: its time, its servers, its faults, and the journal of it all. */
 export interface Scene {

@@ -12,10 +12,11 @@ import { Faults } from './faults.ts'
 import { Journal } from './journal.ts'
 import { Machine } from './machine.ts'
 import { Operator } from './operator.ts'
+import type { EventPlan, Nature } from './plan.ts'
 import { Producer } from './producer.ts'
 import type { Scene } from './scene.ts'
 import { Stranger } from './stranger.ts'
-import { drawPlan, type EventPlan, type Nature } from './world.ts'
+import { drawPlan } from './world.ts'
 
 /**
  * A world that has not come to rest by then never will; its clock may have been set back meanwhile. The slowest that is

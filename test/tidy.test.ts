@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ERROR_CODES } from '../src/core/failure/catalogue.ts'
-import { importsOf, ROOT, type SourceFile, sourceFiles } from './support/source.ts'
+import { circlesOf, importsOf, ROOT, type SourceFile, sourceFiles } from './support/source.ts'
 
 const LONGEST_FILE = 400
 const MEDIAN_FILE = 90
@@ -56,6 +56,10 @@ describe('the house is tidy', () => {
         .map(target => `${file.path} imports ${target}`),
     )
     expect(wrong).toEqual([])
+  })
+
+  it('no file imports itself by way of others, types included', () => {
+    expect(circlesOf(everything.filter(file => !isTest(file)))).toEqual([])
   })
 
   it('the console knows the server by the types of its API alone', () => {

@@ -1,18 +1,6 @@
 import { type LazaretEvent, PermanentError } from 'lazaret'
-import { z } from 'zod'
 import type { Profiles } from './profiles.ts'
-
-const User = z.object({
-  userId: z.uuid(),
-  email: z.email(),
-  displayName: z.string().min(1).max(200),
-  /** Counts the changes of one user, so that an older one never overwrites a newer. */
-  version: z.int().min(1),
-})
-const Deleted = User.pick({ userId: true })
-
-export type User = z.infer<typeof User>
-export type Deleted = z.infer<typeof Deleted>
+import { Deleted, User } from './user.ts'
 
 /**
  * What one event does. Throwing is all it takes: a payload that does not fit is permanent and goes to the dead letters

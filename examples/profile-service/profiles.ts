@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { TransientError } from 'lazaret'
 import { DatabaseError, Pool, type PoolClient } from 'pg'
-import type { Deleted, User } from './events.ts'
+import type { Deleted, User } from './user.ts'
 
 const SCHEMA = readFileSync(new URL('schema.sql', import.meta.url), 'utf8')
 

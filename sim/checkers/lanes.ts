@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import type { FactOf } from '../journal.ts'
-import type { SinkPlan } from '../world.ts'
+import type { SinkPlan } from '../plan.ts'
 import { type Ended, groupBy } from './checker.ts'
 import { sinksOf } from './sinks.ts'
 

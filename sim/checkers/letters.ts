@@ -6,7 +6,7 @@ import type { UserFunction } from '../extras.ts'
 import { PERMANENT_KINDS } from '../handler.ts'
 import type { Journal } from '../journal.ts'
 import { nameOf } from '../names.ts'
-import type { HandlerPlan } from '../world.ts'
+import type { HandlerPlan } from '../plan.ts'
 import { type Ended, groupBy } from './checker.ts'
 
 /**

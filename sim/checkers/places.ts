@@ -2,7 +2,7 @@ import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import { isHeld } from '../../src/core/dead-letter/state.ts'
 import type { FactOf } from '../journal.ts'
 import { nameOf } from '../names.ts'
-import type { HandlerPlan } from '../world.ts'
+import type { HandlerPlan } from '../plan.ts'
 import { type Ended, groupBy } from './checker.ts'
 
 /**

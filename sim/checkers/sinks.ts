@@ -1,6 +1,6 @@
 import { isHeld } from '../../src/core/dead-letter/state.ts'
 import type { FactOf } from '../journal.ts'
-import type { SinkPlan } from '../world.ts'
+import type { SinkPlan } from '../plan.ts'
 import type { Ended } from './checker.ts'
 
 /**

@@ -1,7 +1,7 @@
+import type { Config } from '../config/config.ts'
 import type { Random } from '../core/random.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
-import type { OpenOptions } from './open-store.ts'
 
 /** Where text goes. `write` resolves when more can be taken, so a slow reader slows the writer down. */
 export interface Out {
@@ -9,6 +9,15 @@ export interface Out {
   readonly isTerminal: boolean
   /** Of the terminal, in characters; undefined where there is none to fit into. */
   readonly columns: number | undefined
+}
+
+export interface OpenOptions {
+  /** What a relative path is relative to. */
+  readonly folder: string
+  readonly config: Config
+  /** Whether a store that is not there is made. A mistyped path must not become an empty store. */
+  readonly creates: 'never' | 'if-missing'
+  readonly clock: Clock
 }
 
 /** Everything a command touches of the world, so that a test can run one without a process. */

@@ -4,20 +4,10 @@ import { fileURLToPath } from 'node:url'
 import type { Config } from '../config/config.ts'
 import type { Retention } from '../core/dead-letter/retention.ts'
 import { withoutCredentials } from '../core/options/show.ts'
-import type { Clock } from '../ports/clock.ts'
 import type { Codec } from '../ports/letter-codec.ts'
 import type { Store } from '../ports/store.ts'
-import { FailedError, UsageError } from './io.ts'
+import { FailedError, type OpenOptions, UsageError } from './io.ts'
 import { meant } from './meant.ts'
-
-export interface OpenOptions {
-  /** What a relative path is relative to. */
-  readonly folder: string
-  readonly config: Config
-  /** Whether a store that is not there is made. A mistyped path must not become an empty store. */
-  readonly creates: 'never' | 'if-missing'
-  readonly clock: Clock
-}
 
 export type StoreAddress =
   | { readonly kind: 'memory'; readonly url: string }

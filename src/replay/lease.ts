@@ -1,5 +1,5 @@
 import type { Store } from '../ports/store.ts'
-import type { Surroundings } from './plan.ts'
+import type { Surroundings } from './target.ts'
 
 const LEASE_MS = 30_000
 /** Renewed when so much of it is over; nothing waits for longer without looking. */

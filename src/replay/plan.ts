@@ -4,7 +4,6 @@ import { notReplayable } from '../core/dead-letter/storable-event.ts'
 import { readThrown } from '../core/failure/thrown.ts'
 import { hash128 } from '../core/hash.ts'
 import { audited } from '../ports/audited.ts'
-import type { Clock } from '../ports/clock.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
 import type { Replay, ReplayDecision, ReplayItem } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
@@ -12,23 +11,9 @@ import type { Store } from '../ports/store.ts'
 import { passGates } from './gates.ts'
 import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import { payloadOf } from './resend.ts'
-import type { ReplayTarget } from './target.ts'
+import type { Surroundings } from './target.ts'
 
 const PAGE = 500
-
-/** What is known outside the store; what is not given is not checked. */
-export interface Surroundings {
-  readonly clock: Clock
-  readonly newId: (now: number) => string
-  /** The schema of a channel's payloads. */
-  readonly schemaOf?: ((channel: string) => StandardSchema | undefined) | undefined
-  /** Why a channel's consumer cannot take events now; undefined when it can. */
-  readonly downstreamFault?:
-    | ((channel: string) => string | undefined | Promise<string | undefined>)
-    | undefined
-  /** How a letter can be sent from here, `to` another channel if one is given: a target's `wayBack`. */
-  readonly wayBack?: ReplayTarget['wayBack'] | undefined
-}
 
 interface Candidate {
   readonly item: Omit<ReplayItem, 'position'>

@@ -1,7 +1,8 @@
 import type { DeadLetter, Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { StandardSchema } from '../ports/schema.ts'
 import type { WayBack } from '../ports/way-back.ts'
-import type { Surroundings } from './plan.ts'
 
 /**
  * Where replayed events go.
@@ -14,6 +15,20 @@ import type { Surroundings } from './plan.ts'
 export interface ReplayTarget {
   send(events: readonly LazaretEvent[], origin: Origin): Promise<void>
   wayBack?(letter: Pick<DeadLetter, 'handler' | 'origin'>, to: string | undefined): WayBack
+}
+
+/** What is known outside the store; what is not given is not checked. */
+export interface Surroundings {
+  readonly clock: Clock
+  readonly newId: (now: number) => string
+  /** The schema of a channel's payloads. */
+  readonly schemaOf?: ((channel: string) => StandardSchema | undefined) | undefined
+  /** Why a channel's consumer cannot take events now; undefined when it can. */
+  readonly downstreamFault?:
+    | ((channel: string) => string | undefined | Promise<string | undefined>)
+    | undefined
+  /** How a letter can be sent from here, `to` another channel if one is given: a target's `wayBack`. */
+  readonly wayBack?: ReplayTarget['wayBack'] | undefined
 }
 
 const TAKEN: WayBack = Object.freeze({ kind: 'durable', via: 'another broker' })

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join, posix, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -27,4 +27,24 @@ export function importsOf(file: SourceFile): string[] {
   const specifiers = file.text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^'"]*?from\s+'([^']+)'/g)
   const dynamic = file.text.matchAll(/\bimport\(\s*'([^']+)'/g)
   return [...specifiers, ...dynamic].map(match => match[1]!)
+}
+
+/** Ways along which a file imports itself, one for each file from which such a way is found first. */
+export function circlesOf(files: readonly SourceFile[]): string[] {
+  const byPath = new Map(files.map(file => [file.path, file]))
+  const circles: string[] = []
+  const done = new Set<string>()
+  const visit = (path: string, way: readonly string[]): void => {
+    const file = byPath.get(path)
+    if (file === undefined || done.has(path)) return
+    if (way.includes(path)) {
+      circles.push([...way.slice(way.indexOf(path)), path].join(' > '))
+      return
+    }
+    for (const specifier of importsOf(file))
+      if (specifier.startsWith('.')) visit(posix.join(posix.dirname(path), specifier), [...way, path])
+    done.add(path)
+  }
+  for (const { path } of files) visit(path, [])
+  return circles
 }

@@ -2,7 +2,6 @@ import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../core/dead-l
 import type { AttemptRecord, Origin } from '../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Delivery, Undecodable } from '../../ports/broker.ts'
-import type { Linked } from './open-list.ts'
 
 /** What a channel carries: events, and what other programs sent that is none. */
 export type Message = LazaretEvent | Undecodable
@@ -13,7 +12,7 @@ const NO_ATTEMPTS: readonly AttemptRecord[] = Object.freeze([])
  * One handing-over. What consumers see of it never changes; what is recorded meanwhile is told by the next one, which
  * is another object, so that a settlement of this one that comes too late cannot be mistaken for one of that.
  */
-export class MemoryDelivery implements Delivery, Linked {
+export class MemoryDelivery implements Delivery {
   readonly channel: string
   readonly content: Message
   readonly origin: Origin

@@ -4,10 +4,16 @@ import type { Clock } from '../../ports/clock.ts'
 import { MemoryDelivery, type Message } from './delivery.ts'
 import { Deque } from './deque.ts'
 import { KeyOrder } from './key-order.ts'
-import type { MemorySubscription } from './subscription.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
 const SOON = Promise.resolve()
+
+/** Whoever takes deliveries of the queue. */
+export interface Subscriber {
+  readonly hasRoom: boolean
+  handOver(delivery: MemoryDelivery): void
+  close(): Promise<void>
+}
 
 /**
  * What one handler of a channel still has to do. A message is in one place at a time:
@@ -29,7 +35,7 @@ export class HandlerQueue {
   readonly #ready = new Deque<Message | MemoryDelivery>()
   readonly #waiting: WaitingRoom
   readonly #order: KeyOrder | undefined
-  #subscriptions: readonly MemorySubscription[] = []
+  #subscriptions: readonly Subscriber[] = []
   #turn = 0
   #willPump = false
 
@@ -42,7 +48,7 @@ export class HandlerQueue {
     if (ordering === 'by-key') this.#order = new KeyOrder(event => this.#makeReady(event))
   }
 
-  get subscriptions(): readonly MemorySubscription[] {
+  get subscriptions(): readonly Subscriber[] {
     return this.#subscriptions
   }
 
@@ -90,11 +96,11 @@ export class HandlerQueue {
     this.#order?.letGo(eventId)
   }
 
-  join(subscription: MemorySubscription): void {
+  join(subscription: Subscriber): void {
     this.#subscriptions = [...this.#subscriptions, subscription]
   }
 
-  leave(subscription: MemorySubscription): void {
+  leave(subscription: Subscriber): void {
     this.#subscriptions = this.#subscriptions.filter(other => other !== subscription)
   }
 
@@ -132,7 +138,7 @@ export class HandlerQueue {
   }
 
   /** In turn, so that the subscriptions share the work evenly. */
-  #nextWithRoom(): MemorySubscription | undefined {
+  #nextWithRoom(): Subscriber | undefined {
     const all = this.#subscriptions
     for (let tried = 0; tried < all.length; tried++) {
       const subscription = all[this.#turn++ % all.length]!

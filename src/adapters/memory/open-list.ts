@@ -1,10 +1,5 @@
 import type { MemoryDelivery } from './delivery.ts'
 
-export interface Linked {
-  previous: MemoryDelivery | undefined
-  next: MemoryDelivery | undefined
-}
-
 /** The open deliveries of a subscription, in the order of handing over. Any of them is taken out with a few pointers. */
 export class OpenList {
   last: MemoryDelivery | undefined

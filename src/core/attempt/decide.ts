@@ -3,7 +3,7 @@ import type { PoisonPolicy } from '../poison/options.ts'
 import { type CycleHistory, judgePoison } from '../poison/poison.ts'
 import type { Random } from '../random.ts'
 import { decideRetry } from '../retry/decide.ts'
-import type { RetryPolicy } from '../retry/policy.ts'
+import type { RetryPolicy } from '../retry/retry-policy.ts'
 
 /** The policies that decide what follows a failed attempt. */
 export interface DecidingPolicies {

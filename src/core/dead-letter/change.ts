@@ -1,7 +1,8 @@
 import type { LazaretEvent } from '../event/event.ts'
 import { type EventReplay, replayOf } from '../event/replay-headers.ts'
 import type { DeadLetter } from './letter.ts'
-import { type LetterState, transition } from './state.ts'
+import type { LetterState } from './state.ts'
+import { transition } from './transition.ts'
 
 /** One sending of a letter's event by a replay. */
 export interface LetterReplay {

@@ -4,7 +4,7 @@ import { createLetter, type LetterInput } from './create.ts'
 import { LetterError } from './errors.ts'
 import type { AttemptRecord } from './letter.ts'
 import { mergeLetter } from './merge.ts'
-import { transition } from './state.ts'
+import { transition } from './transition.ts'
 
 const event: LazaretEvent = {
   v: 1,

@@ -9,9 +9,8 @@ import {
   LETTER_STATES,
   stateAfterFailure,
   TRANSITIONS,
-  TransitionError,
-  transition,
 } from './state.ts'
+import { TransitionError, transition } from './transition.ts'
 
 const event: LazaretEvent = {
   v: 1,

@@ -1,5 +1,3 @@
-import { LazaretError } from '../failure/errors.ts'
-import type { DeadLetter } from './letter.ts'
 import { quarantines, type Reason } from './reason.ts'
 
 /**
@@ -84,38 +82,4 @@ export function stateAfterFailure(
 ): LetterState {
   if (quarantines(reason)) return 'quarantined'
   return replays >= replayLimit ? 'parked' : 'dead'
-}
-
-/**
- * The letter in its new state. Asking for the state it has returns it unchanged, so an operation may be repeated;
- * only a second replay is refused. Going to `replaying` counts the replay.
- */
-export function transition(letter: DeadLetter, to: LetterState, at: number, replayId?: string): DeadLetter {
-  if (letter.state === to && to !== 'replaying') return letter
-  if (!canTransition(letter.state, to)) throw new TransitionError(letter, to)
-  return {
-    ...letter,
-    state: to,
-    replays: to === 'replaying' ? letter.replays + 1 : letter.replays,
-    replayId: to === 'replaying' ? replayId : letter.replayId,
-    updatedAt: Math.max(letter.updatedAt, at),
-  }
-}
-
-export class TransitionError extends LazaretError {
-  override readonly name = 'TransitionError'
-  readonly from: LetterState
-  readonly to: LetterState
-
-  /** `why` is for a change that the table allows, but not to whoever asks. */
-  constructor(letter: DeadLetter, to: LetterState, why?: string) {
-    const legal = Object.keys(TRANSITIONS[letter.state]).join(', ')
-    const said = why ?? `cannot become ${to}; it can become ${legal}`
-    super(`dead letter ${letter.id}: is ${letter.state}, ${said}`, {
-      code: 'LAZARET_TRANSITION_ILLEGAL',
-      retryable: false,
-    })
-    this.from = letter.state
-    this.to = to
-  }
 }

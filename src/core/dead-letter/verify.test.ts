@@ -4,7 +4,7 @@ import { replayHeaders } from '../event/replay-headers.ts'
 import { createLetter, type LetterInput } from './create.ts'
 import { decodeLetter, encodeLetter } from './json.ts'
 import { mergeLetter } from './merge.ts'
-import { transition } from './state.ts'
+import { transition } from './transition.ts'
 import { isVerified, verified } from './verify.ts'
 
 const event: LazaretEvent = {

@@ -1,7 +1,7 @@
 import type { Category } from '../failure/failure.ts'
 import type { Random } from '../random.ts'
 import type { Backoff } from './backoff.ts'
-import type { RetryPolicy } from './policy.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 
 /** Where an event stands after an attempt has failed. */
 export interface FailedAttempt {

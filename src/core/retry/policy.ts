@@ -3,6 +3,7 @@ import { group, type Resolved, resolveBy } from '../options/resolve.ts'
 import { derived, integer, milliseconds, optional, type Rule } from '../options/rules.ts'
 import { type Backoff, backoffRule, delayRule } from './backoff.ts'
 import { RETRY_PRESETS, type RetryPreset } from './presets.ts'
+import type { CategoryRetry, RetryPolicy } from './retry-policy.ts'
 
 /** What may be set of a retry policy; what is left out comes from the preset of its side. */
 export interface RetryOptions {
@@ -20,20 +21,6 @@ export interface RetryOptions {
 export interface CategoryRetryOptions {
   readonly attempts?: number | undefined
   readonly backoff?: Backoff | undefined
-}
-
-/** Retry options with every default filled in. It can be passed as options again. */
-export interface RetryPolicy {
-  readonly attempts: number
-  readonly backoff: Backoff
-  readonly maxElapsedMs: number | undefined
-  readonly retryAfterMaxMs: number
-  readonly byCategory: { readonly [C in Category]?: CategoryRetry }
-}
-
-export interface CategoryRetry {
-  readonly attempts: number
-  readonly backoff: Backoff
 }
 
 const limits = { attempts: optional(integer({ min: 1 })), backoff: optional(backoffRule) }

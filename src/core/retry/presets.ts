@@ -1,5 +1,5 @@
 import { exponential } from './exponential.ts'
-import type { RetryPolicy } from './policy.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS

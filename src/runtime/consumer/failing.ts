@@ -1,6 +1,5 @@
 import { summariseFailure } from '../../core/dead-letter/create.ts'
 import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
-import type { Failure } from '../../core/failure/failure.ts'
 import { decideRetry } from '../../core/retry/decide.ts'
 import { endStep } from '../../ports/following.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
@@ -16,18 +15,10 @@ import {
 import type { Burial } from './burial.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import type { LateRun } from './late-run.ts'
+import type { Refusal } from './refusal.ts'
 import type { Next, Settling } from './settling.ts'
-import type { Refusal } from './vet.ts'
+import type { Told } from './told.ts'
 import type { Work } from './work.ts'
-
-/** A failed attempt, once it is known what its failure means and everyone has been told. */
-export interface Told {
-  readonly thrown: unknown
-  readonly failure: Failure
-  readonly attempt: number
-  readonly startedAt: number
-  readonly at: number
-}
 
 /** What follows a failed attempt: it is told at once, and decided on when the run has ended or is given up waiting for. */
 export class Failing {

@@ -13,10 +13,11 @@ import { Failing } from './failing.ts'
 import { HandlerContext } from './handler-context.ts'
 import { LateRun } from './late-run.ts'
 import { type InterruptedRun, LateRuns } from './late-runs.ts'
+import type { Refusal } from './refusal.ts'
 import { type Runs, runsOf } from './runs.ts'
 import { type Host, type Next, Settling } from './settling.ts'
 import { SchemaRefusal, validateThen } from './validating.ts'
-import { type Refusal, vet } from './vet.ts'
+import { vet } from './vet.ts'
 import { type Work, withdraw } from './work.ts'
 
 /** A delivery whose handling threw is given back for so long. */

@@ -1,6 +1,10 @@
-import type { Burial } from './burial.ts'
-import type { Told } from './failing.ts'
+import type { Told } from './told.ts'
 import type { Work } from './work.ts'
+
+/** Resolves the letter of an event whose run has succeeded after all. */
+export interface Resolving {
+  resolveLate(run: LateRun): Promise<boolean>
+}
 
 /**
  * A run of a handler that has outlived its attempt and has not ended yet, or has ended well after all. It may outlive its
@@ -18,7 +22,7 @@ export class LateRun {
   /** The letter that was saved for the event meanwhile. */
   letterId: string | undefined = undefined
   /** Of the consumer that saved it, which may be another one than the run's. */
-  burial: Burial | undefined = undefined
+  burial: Resolving | undefined = undefined
   /** That letter was resolved, because the run succeeded. */
   isResolved = false
   /** The observer has been told that it goes on. */

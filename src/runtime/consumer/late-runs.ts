@@ -4,11 +4,12 @@ import { observe } from '../observe.ts'
 import type { Burial } from './burial.ts'
 import type { Claims } from './claims.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
-import type { Failing, Told } from './failing.ts'
+import type { Failing } from './failing.ts'
 import type { HandlerContext } from './handler-context.ts'
 import { LateRun } from './late-run.ts'
 import type { Runs } from './runs.ts'
 import type { Host, Next, Settling } from './settling.ts'
+import type { Told } from './told.ts'
 import type { Work } from './work.ts'
 
 /** An attempt that ended because the consumer closes, and why. */

@@ -1,5 +1,5 @@
 import type { HandlerContext } from './handler-context.ts'
-import type { Refusal } from './vet.ts'
+import type { Refusal } from './refusal.ts'
 import type { Work } from './work.ts'
 
 /** Thrown inside an attempt: the schema has refused the payload, so the handler was not called. */

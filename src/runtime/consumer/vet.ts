@@ -5,15 +5,10 @@ import type { SchemaIssue } from '../../ports/schema.ts'
 import { isPromiseLike } from '../attempt/attempt.ts'
 import type { UserFaults } from '../user-functions/user-faults.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
+import type { Refusal } from './refusal.ts'
 import { isUndecodable, type Work } from './work.ts'
 
 type Poisoned = Extract<PoisonVerdict, { readonly poisoned: true }>
-
-/** Why an event is given up on without an attempt. */
-export interface Refusal {
-  readonly reason: Reason
-  readonly thrown: unknown
-}
 
 /**
  * Looks at an event before it is attempted: can it be read, has it killed too many processes, is there an attempt left,

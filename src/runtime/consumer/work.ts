@@ -9,7 +9,7 @@ import type { Trail } from '../../ports/tracing.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import type { Breaker } from '../breaker.ts'
 import type { HandlerContext } from './handler-context.ts'
-import type { Refusal } from './vet.ts'
+import type { Refusal } from './refusal.ts'
 
 /** A delivery on its way through a consumer, with what has happened to it since it was handed over. */
 export class Work {

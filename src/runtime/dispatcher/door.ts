@@ -5,7 +5,7 @@ import type { EventLimitPolicy } from '../../core/limit/options.ts'
 import type { LimitOwner } from '../fleet/fleet-link.ts'
 import type { Shareable } from '../limit-options.ts'
 import { RateLimiter } from '../limiters.ts'
-import type { GiveUp } from './tracked.ts'
+import type { GiveUp } from './give-up.ts'
 
 /**
  * The handler on the letter of an event that never came past the door: none of the sinks has had it, so a replay sends

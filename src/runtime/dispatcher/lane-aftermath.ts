@@ -4,10 +4,10 @@ import { type Failure, saysDependencyIsSick } from '../../core/failure/failure.t
 import type { RejectedItem } from '../../ports/sink.ts'
 import { decideNext, settleFailed, tellFailed, tellTimedOut, understand } from '../attempt/after-failure.ts'
 import { observe } from '../observe.ts'
+import type { GiveUp } from './give-up.ts'
 import type { Flight, WriteEnd } from './lane-flight.ts'
 import type { Item, Trouble } from './lane-item.ts'
 import type { LanePolicy } from './lane-policy.ts'
-import type { GiveUp } from './tracked.ts'
 
 /** What the lane does with an item whose write has ended. */
 export interface AfterWrite {

@@ -3,6 +3,7 @@ import type { Cancel } from '../../ports/clock.ts'
 import { tellAllowed, tellLimited } from '../attempt/retry-turn.ts'
 import { observe } from '../observe.ts'
 import { Batch, Fresh } from './batch.ts'
+import type { GiveUp } from './give-up.ts'
 import { Aftermath, type AfterWrite, inTrouble } from './lane-aftermath.ts'
 import { Flight, type WriteEnd } from './lane-flight.ts'
 import { HeldRetries } from './lane-held.ts'
@@ -10,7 +11,6 @@ import type { Item } from './lane-item.ts'
 import type { LanePolicy } from './lane-policy.ts'
 import { earliest, Retries, type RetryGate } from './lane-retries.ts'
 import type { Starts } from './lane-window.ts'
-import type { GiveUp } from './tracked.ts'
 
 /** Timers cannot be set much longer than this; there is a look in between. */
 const LONGEST_SLEEP_MS = 3_600_000

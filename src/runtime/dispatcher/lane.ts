@@ -3,6 +3,7 @@ import { tellGaveUp } from '../attempt/after-failure.ts'
 import type { Breaker } from '../breaker.ts'
 import type { RetryLimiter } from '../limiters.ts'
 import type { SinkHealth } from './dispatcher-health.ts'
+import type { GiveUp } from './give-up.ts'
 import { inTrouble } from './lane-aftermath.ts'
 import { LaneBuffer } from './lane-buffer.ts'
 import { Fifo } from './lane-fifo.ts'
@@ -10,7 +11,7 @@ import { Item } from './lane-item.ts'
 import type { LanePolicy } from './lane-policy.ts'
 import { type LaneExits, LanePump } from './lane-pump.ts'
 import type { Leftovers } from './leftovers.ts'
-import type { GiveUp, Tracked } from './tracked.ts'
+import type { Tracked } from './tracked.ts'
 
 const GAVE_UP: ReadonlySet<string> = new Set<GiveUpReason>([
   'permanent',

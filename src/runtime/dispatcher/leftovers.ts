@@ -1,5 +1,6 @@
+import type { GiveUp } from './give-up.ts'
 import type { TrackJournal } from './track-journal.ts'
-import type { GiveUp, Tracked } from './tracked.ts'
+import type { Tracked } from './tracked.ts'
 
 interface Left {
   readonly giveUps: Map<string, GiveUp>

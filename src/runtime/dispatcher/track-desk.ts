@@ -11,10 +11,10 @@ import type { Observer } from '../../ports/observer.ts'
 import type { Tracing } from '../../ports/tracing.ts'
 import type { DispatcherLetters, Kept } from './dispatcher-letters.ts'
 import { EVERY_SINK } from './door.ts'
+import type { GiveUp } from './give-up.ts'
 import { observeAsOwn } from './own-context.ts'
-import type { TrackJournal } from './track-journal.ts'
+import type { Journaled, TrackJournal } from './track-journal.ts'
 import { ACCEPTED, DELIVERED, type SinkOutcome, type SinkOutcomes, sameForAll } from './track-result.ts'
-import type { GiveUp, Tracked } from './tracked.ts'
 import type { TrackingScope } from './tracking-mode.ts'
 
 /** What a dispatcher's events come from: no broker, but the dispatcher itself. */
@@ -36,7 +36,13 @@ export interface TrackDeskSetup {
 }
 
 /** Whose letter it is: a tracked event, or one that never came past the door. */
-export type LetterSubject = Pick<Tracked, 'event' | 'scope' | 'replay'> & Partial<Pick<Tracked, 'replayId'>>
+export interface LetterSubject {
+  readonly event: LazaretEvent
+  readonly scope: TrackingScope
+  /** Which replay of the event it is; 0 for its first life. */
+  readonly replay: number
+  readonly replayId?: string | undefined
+}
 
 /** What all tracked events of a dispatcher share: it writes their letters and tells what becomes of them. */
 export class TrackDesk {
@@ -63,9 +69,9 @@ export class TrackDesk {
   }
 
   /** Letters that are kept already: the filter has been asked. */
-  async saveAgain(tracked: Tracked, giveUps: ReadonlyMap<string, GiveUp>): Promise<void> {
+  async saveAgain(subject: LetterSubject, giveUps: ReadonlyMap<string, GiveUp>): Promise<void> {
     const again = Array.from(giveUps, ([sink, giveUp]) =>
-      this.#send(this.#letter(tracked, sink, giveUp, true), giveUp, true),
+      this.#send(this.#letter(subject, sink, giveUp, true), giveUp, true),
     )
     await Promise.all(again)
   }
@@ -111,7 +117,7 @@ export class TrackDesk {
     })
   }
 
-  finished(tracked: Tracked): void {
+  finished(tracked: Journaled): void {
     this.#setup.journal?.finished(tracked)
   }
 

@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Journal, JournalEntry } from '../../ports/journal.ts'
 import type { Observer } from '../../ports/observer.ts'
@@ -7,7 +8,7 @@ import { AttemptContext } from '../attempt/attempt-context.ts'
 import { type DeadlineLane, deadlinesOf } from '../attempt/deadlines.ts'
 import { EVERY_SINK } from './door.ts'
 import { observeAsOwn } from './own-context.ts'
-import type { Tracked } from './tracked.ts'
+import type { TrackingScope } from './tracking-mode.ts'
 
 const TIMEOUT_MS = 5_000
 /** Events of an earlier process that are on their way at once. */
@@ -20,6 +21,16 @@ interface Left {
   next: Promise<boolean> | undefined
   /** One after the other: of two at once, the one for fewer sinks could be the last to be written. */
   last: Promise<unknown>
+}
+
+/** What the journal knows of an event on its way. */
+export interface Journaled {
+  readonly event: LazaretEvent
+  readonly scope: TrackingScope
+  /** Whether the journal has it, once that is known; undefined for what is not critical. */
+  journaled: Promise<boolean> | undefined
+  readonly isSafe: boolean
+  readonly isLeft: boolean
 }
 
 /** Keeps critical events in the journal for as long as they are on their way. A journal that fails delays nobody. */
@@ -43,7 +54,7 @@ export class TrackJournal {
   }
 
   /** Whether the event is durable in the journal now. */
-  append(tracked: Tracked): Promise<boolean> {
+  append(tracked: Journaled): Promise<boolean> {
     this.#own?.add(tracked.event.id)
     const { event, scope } = tracked
     tracked.journaled = this.#try(() => this.#journal.append({ event, job: scope.job }))
@@ -51,7 +62,7 @@ export class TrackJournal {
   }
 
   /** The event needs the journal no more, unless a copy of it is in memory only, or left to the next process. */
-  finished(tracked: Tracked): void {
+  finished(tracked: Journaled): void {
     if (tracked.journaled === undefined || !tracked.isSafe || tracked.isLeft) return
     // After the append has ended: the two must not overtake each other.
     const removal = tracked.journaled.then(() => this.#try(() => this.#journal.remove(tracked.event.id)))

@@ -1,21 +1,9 @@
-import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
-import type { Reason } from '../../core/dead-letter/reason.ts'
-import type { JsonValue, LazaretEvent } from '../../core/event/event.ts'
-import type { Failure } from '../../core/failure/failure.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import type { GiveUp } from './give-up.ts'
 import type { TrackDesk } from './track-desk.ts'
 import { TrackingError } from './track-error.ts'
 import { JOURNALED, type OutcomeKind, type SinkOutcome, type TrackResult } from './track-result.ts'
 import type { TrackingScope } from './tracking-mode.ts'
-
-/** Why, and with what, a lane gives up on an event. */
-export interface GiveUp {
-  readonly reason: Reason
-  readonly failure?: Failure | undefined
-  readonly thrown?: unknown
-  readonly attempts?: readonly AttemptRecord[] | undefined
-  readonly attemptCount?: number | undefined
-  readonly detail?: Readonly<Record<string, JsonValue>> | undefined
-}
 
 type Tell = (result: TrackResult | Promise<never>) => void
 

@@ -3,7 +3,7 @@ import { type FailureRule, isErrorClass } from '../../core/failure/failure-rule.
 import { unusable } from '../../core/options/unusable.ts'
 import type { Random } from '../../core/random.ts'
 import { type Backoff, LONGEST_DELAY_MS } from '../../core/retry/backoff.ts'
-import type { CategoryRetry, RetryPolicy } from '../../core/retry/policy.ts'
+import type { CategoryRetry, RetryPolicy } from '../../core/retry/retry-policy.ts'
 import type { UserFunction } from '../../ports/observer.ts'
 import { systemRandom } from '../../ports/system-clock.ts'
 import type { UserFaults } from './user-faults.ts'

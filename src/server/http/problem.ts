@@ -1,4 +1,4 @@
-import { TransitionError } from '../../core/dead-letter/state.ts'
+import { TransitionError } from '../../core/dead-letter/transition.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import { OptionsError } from '../../core/options/faults.ts'
 import { withoutCredentials } from '../../core/options/show.ts'

@@ -4,8 +4,7 @@ import type { Observer } from '../../ports/observer.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Tracing } from '../../ports/tracing.ts'
 import { type AutomaticReplayOptions, onSchedule, replayAutomatically } from '../../replay/automatic.ts'
-import type { Surroundings } from '../../replay/plan.ts'
-import type { ReplayTarget } from '../../replay/target.ts'
+import type { ReplayTarget, Surroundings } from '../../replay/target.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
 
 /** What is done by itself, at the times of a cron pattern in UTC. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { canTransition, LETTER_STATES, transition } from '../../../core/dead-letter/state.ts'
+import { canTransition, LETTER_STATES } from '../../../core/dead-letter/state.ts'
+import { transition } from '../../../core/dead-letter/transition.ts'
 import { type DeadLetterStoreConformance, inLetterWorld } from './suite.ts'
 
 /** What people and replays do with letters. */
