@@ -3,7 +3,7 @@ import { COMPILE_CACHE_ENV } from './test/services/compile-cache.ts'
 import { LongestFirst } from './test/services/longest-first.ts'
 
 /** Nothing in these outlives its test, so their files share a worker, and what they import is loaded once. */
-const SHARING = ['core', 'ports', 'runtime', 'replay', 'config', 'server', 'operations', 'integrations'].map(room => `src/${room}/**/*.test.ts`)
+const SHARING = ['core', 'ports', 'runtime', 'replay', 'config'].map(room => `src/${room}/**/*.test.ts`)
 
 // biome-ignore lint/style/noDefaultExport: vitest reads its configuration from the default export
 export default defineConfig({
