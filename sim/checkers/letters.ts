@@ -133,7 +133,11 @@ function breaks({ plan }: Ended, name: UserFunction): boolean {
 
 /** Two copies count their attempts each for itself, and in one letter they cover each other. */
 function copies({ journal }: Ended, { event }: DeadLetter, { number }: Cycle): number {
-  return journal.of('published').filter(fact => fact.event === event.id && fact.replay === number).length
+  const ofCycle = journal.of('published').filter(({ event: name, replay, isForged }) => {
+    // What only says that it is a replay has failed as the plain event.
+    return name === event.id && (replay === number || (isForged === true && number === 0))
+  })
+  return ofCycle.length
 }
 
 /** Where the limit drops retries, those of a replay are buried again. */

@@ -27,6 +27,14 @@ const attempt = (number: number): AttemptRecord => ({
 })
 const begun = (number: number): AttemptRecord => ({ ...attempt(number), endedAt: undefined })
 
+it('B14: a failure of its replay that is told late does not open a letter that a person discarded after it', () => {
+  const replaying = transition(letterOf({ at: 100 }), 'replaying', 200, 'r1')
+  const discarded = transition(transition(replaying, 'dead', 250), 'discarded', 300)
+  const failedAt = (at: number) => letterOf({ at, replay: 1, replayId: 'r1' })
+  expect(mergeLetter(discarded, failedAt(210)).state).toBe('discarded')
+  expect(mergeLetter(discarded, failedAt(310)).state).toBe('dead')
+})
+
 describe('saving a letter again', () => {
   it('S4: a failed replay becomes the next cycle, the old one joins the ended cycles', () => {
     const first = letterOf({ at: 100, detail: { a: 1 } })

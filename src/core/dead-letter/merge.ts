@@ -107,11 +107,12 @@ function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
   // Of its first life, or of a replay before the one that it is replaying under.
   const isOfBefore = existing.state === 'replaying' && incoming.cycle.number < existing.replays
   if (isOfBefore && (isHeld(incoming.state) || incoming.cycle.number > 0)) return existing.state
-  if (ahead > 0) return incoming.state
-  if (ahead < 0) {
-    const isClosed = existing.state === 'resolved' || existing.state === 'discarded'
+  const isClosed = existing.state === 'resolved' || existing.state === 'discarded'
+  // A person has decided after that failure. Its replay succeeded and failed, where it was resolved: then it is open again.
+  const isDecided = existing.state === 'discarded' && isHeld(incoming.state) && !isNews(existing, incoming)
+  if (ahead > 0) return isDecided ? existing.state : incoming.state
+  if (ahead < 0)
     return isClosed && isHeld(incoming.state) && isNews(existing, incoming) ? incoming.state : existing.state
-  }
   return stateInSameCycle(existing, incoming)
 }
 

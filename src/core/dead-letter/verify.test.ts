@@ -61,6 +61,19 @@ describe('a letter whose replay nobody could check', () => {
     },
   )
 
+  it('B14: is the failure of the plain event when it claims an older replay under an id that the letter does not know', async () => {
+    const second = transition({ ...replaying, state: 'dead' }, 'replaying', 250, 'r2')
+    const [told] = await verified(claimed(1, 'guessed'), () => known(second))
+    expect(told).toMatchObject({ cycle: { number: 0 }, replays: 0 })
+  })
+
+  it('B14: is an older cycle of a letter that knows the replay', async () => {
+    const failed = mergeLetter(replaying, letterOf({ replay: 1, replayId: 'r1', at: 220 }))
+    const second = transition(failed, 'replaying', 250, 'r2')
+    const [told] = await verified(claimed(1, 'r1'), () => known(second))
+    expect(told).toMatchObject({ cycle: { number: 1, replayId: 'r1' } })
+  })
+
   it('B7, B14: each cycle that a spill put together is judged on its own', async () => {
     const second = transition({ ...replaying, state: 'dead' }, 'replaying', 250, 'r2')
     const spilled = [
@@ -73,7 +86,8 @@ describe('a letter whose replay nobody could check', () => {
     const told = await verified(together, () => known(second))
     expect(told.map(({ cycle, replays, state }) => [cycle.number, replays, state])).toEqual([
       [0, 0, 'dead'],
-      [1, 1, 'dead'],
+      // Nothing says any more that there was a replay r1: what failed is kept, as a failure of the plain event.
+      [0, 0, 'dead'],
       [2, 2, 'dead'],
       [0, 0, 'dead'],
     ])

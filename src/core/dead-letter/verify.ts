@@ -5,12 +5,16 @@ import type { Cycle, DeadLetter } from './letter.ts'
 import { stateAfterFailure } from './state.ts'
 
 /**
- * Whether the letter was sent by this replay last, or may have been before: an older replay that comes back must not take
- * the letter from the one under way.
+ * Whether the letter was sent by this replay last, or tells of a failure of it before. Whoever can publish can write any
+ * number: an older one counts only under the id that its cycle has.
  */
 export function isKnownReplay(letter: DeadLetter | undefined, claim: LetterReplay): boolean {
   if (letter === undefined || letter.event.id !== claim.eventId) return false
-  return claim.attempt < letter.replays || isSentBy(letter, claim)
+  const { attempt, replayId } = claim
+  return (
+    isSentBy(letter, claim) ||
+    allCycles(letter).some(cycle => cycle.number === attempt && attempt > 0 && cycle.replayId === replayId)
+  )
 }
 
 export function isVerified(letter: DeadLetter): boolean {

@@ -80,6 +80,8 @@ function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: F
     },
     replay: replay?.attempt,
     replayId: replay?.replayId,
+    // Whoever can publish can write the headers: the saver asks the letter.
+    isUnverified: replay !== undefined,
     detail:
       deaths.length === 0 ? undefined : { deaths: deaths.map(death => ({ ...death, at: death.at ?? null })) },
   })

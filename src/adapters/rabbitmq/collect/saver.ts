@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { isVerified, verified } from '../../../core/dead-letter/verify.ts'
 import type { DeadLetterStore } from '../../../ports/dead-letters.ts'
 import { rest } from '../../../ports/waiting.ts'
 import type { AmqpMessage } from '../amqp.ts'
@@ -49,8 +50,9 @@ export class Saver {
     return false
   }
 
-  async #saveOne({ letter, isTimeKnown }: Collected, content: Buffer): Promise<void> {
-    const stored = await this.#store.get(letter.id)
+  async #saveOne({ letter: told, isTimeKnown }: Collected, content: Buffer): Promise<void> {
+    const stored = await this.#store.get(told.id)
+    const letter = isVerified(told) ? told : (await verified(told, async () => stored))[0]!
     const distinct = distinctLetter(letter, stored, content)
     // Seen before, and nothing says that it failed anew since: with a new time it would look as if it had.
     const mayBeOld = this.#settings.mode === 'peek' && !isTimeKnown
