@@ -41,12 +41,12 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
       const printed = await lazaretWith({}, 'outbox', 'migrate', '--print')
       expect(printed.out).toContain('create table lazaret.outbox')
       expect((await lazaretWith(on, 'outbox', 'migrate', '--json')).json).toEqual([
-        { version: 3, applied: [1, 2, 3] },
+        { version: 4, applied: [1, 2, 3, 4] },
       ])
       expect(await lazaretWith(on, 'outbox', 'migrate')).toMatchObject({
         code: 0,
         out: '',
-        err: 'schema lazaret was up to date already, version 3\n',
+        err: 'schema lazaret was up to date already, version 4\n',
       })
       expect((await lazaretWith(on, 'outbox', 'status')).err).toContain('nothing was enqueued')
     } finally {

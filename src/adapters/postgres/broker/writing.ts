@@ -5,6 +5,7 @@ import { ask, inTransaction } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
 import { column, fromColumn, isFit, numbers } from '../columns.ts'
 import { BY_SQL, NOTIFY_CHANNEL } from '../schema/functions.ts'
+import { mergeFailed, RANK_OF_FAILED } from '../schema/merge-failed.ts'
 import { EVENT_RECORD, type EventRecord, eventRecord, eventUuid, recordJson } from './event-row.ts'
 
 /** One statement takes so many events, or so much text of them, at most. */
@@ -50,25 +51,33 @@ const ENQUEUE_COLUMNS = `with added as (
   where e."occurredAt" is not null order by e.place, h.handler
 ) ${TELL}`
 
+const REPLAYED_BY = `coalesce('replay ' || e.replay, 'published again'), clock_timestamp()`
+
 /**
  * Events that may have failed here before. What is failed is replayed in place: the cycle joins the history, and the row
  * keeps its place before all that have waited for it. Had it been let go, later ones may have overtaken it, so it goes to
  * the end. The rest is new, but for a replay that is on its way already, or of what SQL has sent on its way meanwhile.
+ *
+ * An event that was published twice may have failed twice for a handler: one of its rows is replayed, see merge-failed.ts.
  */
 const PUBLISH = `with incoming as (${EVENTS}),
-revived as (
+failed as (
+  select o.seq, e.*, ${TARGET} as target, h.by_key, ${RANK_OF_FAILED} as rank
+  ${FOR_HANDLERS}
+    join lazaret.outbox o on o.event_id = e.id and o.channel = e.channel and o.target = ${TARGET}
+  where o.failed_at is not null and o.status = 'failed'
+), ${mergeFailed(REPLAYED_BY)}, revived as (
   update lazaret.outbox o set
-    failure_history = o.failure_history
-      || lazaret.outbox_ended_cycle(o, coalesce('replay ' || e.replay, 'published again'), clock_timestamp()),
+    failure_history = coalesce(m.history, '[]') || o.failure_history || lazaret.outbox_ended_cycle(o, ${REPLAYED_BY}),
     status = 'pending', owner = null, attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
     first_failed_at = null, failed_at = null, deleted_at = null, discarded_at = null, next_attempt_at = statement_timestamp(),
     payload = e.payload, payload_bytes = decode(e.bytes, 'base64'), sealed = e.sealed, headers = e.headers, key = e.key,
-    replay = e.replay, replays = greatest(o.replays, e.replays), lane = case when h.by_key then nullif(e.key, '') end,
-    seq = case when h.by_key and o.lane is null and e.key <> ''
+    replay = e.replay, replays = greatest(o.replays, m.replays, e.replays),
+    letter_kept = o.letter_kept or coalesce(m.letter_kept, false), lane = case when e.by_key then nullif(e.key, '') end,
+    seq = case when e.by_key and o.lane is null and e.key <> ''
       then nextval(pg_get_serial_sequence('lazaret.outbox', 'seq')) else o.seq end
-  ${FOR_HANDLERS}
-  where o.event_id = e.id and o.failed_at is not null and o.status = 'failed' and o.channel = e.channel
-    and o.target = ${TARGET}
+  from failed e left join merged m on m.event_id = e.id and m.channel = e.channel and m.target = e.target
+  where o.seq = e.seq and e.rank = 1 and o.failed_at is not null and o.status = 'failed'
   returning o.event_id, o.channel, o.target
 ), added as (
   ${INSERT}

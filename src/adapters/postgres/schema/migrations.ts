@@ -3,7 +3,7 @@ import { DELIVERED } from './delivered.ts'
 import { FUNCTIONS } from './functions.ts'
 import { LETTERS, OPERATING } from './letters.ts'
 import { OUTBOX } from './outbox.ts'
-import { REPLAY_WITH_ID } from './replay-function.ts'
+import { REPLAY_ONE_ROW, REPLAY_WITH_ID } from './replay-function.ts'
 import { SNAPSHOTS } from './snapshots.ts'
 
 export interface Migration {
@@ -33,6 +33,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'an id for replays by SQL',
     worksWith: 1,
     sql: `${REPLAY_WITH_ID}\n`,
+  },
+  {
+    version: 4,
+    name: 'one row for a replay by SQL',
+    worksWith: 1,
+    sql: `${REPLAY_ONE_ROW}\n`,
   },
 ]
 

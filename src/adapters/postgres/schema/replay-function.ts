@@ -1,4 +1,5 @@
 import { BY_SQL, NOTIFY_CHANNEL } from './functions.ts'
+import { MERGE_FAILED } from './merge-failed.ts'
 
 /** What the id of a replay by SQL begins with. No entry in `replays` has such an id. */
 const SQL_REPLAY_PREFIX = 'sql-'
@@ -8,7 +9,14 @@ const SQL_REPLAY_PREFIX = 'sql-'
  * with the letter's event id and the right attempt number could resolve the letter. Otherwise the function is the one of
  * version 1, and its grants stay. It also drops the trace of an earlier replay, which this one is no part of.
  */
-export const REPLAY_WITH_ID: string = `
+export const REPLAY_WITH_ID: string = replayFunction('')
+
+/** Replays one row of each handler, however many of an event have failed for it. */
+export const REPLAY_ONE_ROW: string =
+  MERGE_FAILED + replayFunction('  perform lazaret.outbox_merge_failed(p_event_id, p_replayed_by, v_at);\n')
+
+function replayFunction(before: string): string {
+  return `
 create or replace function lazaret.outbox_replay(p_event_id uuid, p_new_generation bigint, p_replayed_by text)
 returns integer language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -21,7 +29,7 @@ begin
     raise exception 'outbox_replay: give the event id and who replays it'
       using errcode = 'invalid_parameter_value';
   end if;
-  for v_row in
+${before}  for v_row in
     update lazaret.outbox o set
       failure_history = o.failure_history || lazaret.outbox_ended_cycle(o, p_replayed_by, v_at),
       status = 'pending', attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
@@ -57,3 +65,4 @@ begin
 end
 $$;
 `
+}

@@ -39,6 +39,26 @@ export function replayingTests(suite: BrokerConformance): void {
     for (const inbox of Object.values(inboxes)) await inbox.assertEmpty('a replay came twice')
   })
 
+  it('B14, K8: one replay of an event that was published and failed twice reaches its handler once', async world => {
+    const inbox = await world.subscribe()
+    const [event] = await world.publish(1)
+    await world.broker.publish([event!])
+    for (const delivery of await inbox.take(2)) await die(world, inbox, delivery)
+    await world.broker.publish([replayed(event!, 'bill')])
+    await inbox.done(await inbox.next())
+    await inbox.assertEmpty('the replay came twice')
+  })
+
+  it('B14, K8: an event that failed twice and is published again reaches its handler once', async world => {
+    const inbox = await world.subscribe()
+    const [event] = await world.publish(1)
+    await world.broker.publish([event!])
+    for (const delivery of await inbox.take(2)) await die(world, inbox, delivery)
+    await world.broker.publish([event!])
+    await inbox.done(await inbox.next())
+    await inbox.assertEmpty('the event came twice')
+  })
+
   it('B14: a replay for a handler that does not subscribe waits for it, and reaches nobody else', async world => {
     const mail = await world.subscribe({ handler: 'mail' })
     await world.introduce({ handler: 'bill' })
