@@ -1,0 +1,52 @@
+import { cp, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { inFolder } from '../../../test/support/folder.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import { type FileStore, fileStore } from './index.ts'
+
+/** A folder that version 0.1 wrote, and everything that version 0.1 read from it. */
+const EARLIER = fileURLToPath(new URL('../../../test/fixtures/file-store-0.1/', import.meta.url))
+const NOON = Date.parse('2026-11-15T12:00:00Z')
+
+async function everythingIn({ deadLetters, groups, replays, audit, snapshots }: FileStore): Promise<unknown> {
+  const found = await replays.list()
+  const everything = {
+    letters: (await deadLetters.list({ limit: 1_000 })).letters,
+    groups: (await groups.list()).groups,
+    replays: found,
+    items: await Promise.all(found.map(({ id }) => replays.items(id))),
+    audit: (await audit.list()).entries,
+    snapshots: await snapshots.list({ perChannel: 100 }),
+  }
+  return JSON.parse(JSON.stringify(everything))
+}
+
+async function inEarlierFolder(run: (open: () => FileStore, expected: unknown) => Promise<void>) {
+  await inFolder(async dir => {
+    await cp(join(EARLIER, 'folder'), dir, { recursive: true })
+    const expected: unknown = JSON.parse(await readFile(join(EARLIER, 'expected.json'), 'utf8'))
+    await run(() => fileStore({ dir, clock: new FakeClock(NOON) }), expected)
+  })
+}
+
+describe('a folder of an earlier version', () => {
+  it('E10: has everything it had, when it is opened first and ever after', async () => {
+    await inEarlierFolder(async (open, expected) => {
+      for (let opening = 0; opening < 2; opening++) {
+        const store = open()
+        expect(await everythingIn(store)).toEqual(expected)
+        await store.close()
+      }
+    })
+  })
+
+  it('E10: has everything it had for two who open it at the same moment', async () => {
+    await inEarlierFolder(async (open, expected) => {
+      const stores = [open(), open()]
+      for (const found of await Promise.all(stores.map(everythingIn))) expect(found).toEqual(expected)
+      for (const store of stores) await store.close()
+    })
+  })
+})
