@@ -1,11 +1,12 @@
 import { isPastRetention, type Retention } from '../../core/dead-letter/retention.ts'
-import { LETTER_STATES, type LetterState } from '../../core/dead-letter/state.ts'
+import type { LetterState } from '../../core/dead-letter/state.ts'
 import type { AuditLog } from '../../ports/audit.ts'
 import { audited } from '../../ports/audited.ts'
 import type { LetterCounts } from '../../ports/dead-letters.ts'
 import { expiryEntry, sumOf } from '../../ports/expiry.ts'
+import type { LetterFacts } from './letters/facts.ts'
 import type { OpenedLog } from './letters/log-door.ts'
-import { inAnyOrder } from './letters/selection.ts'
+import { matching } from './letters/selection.ts'
 
 /** Letters deleted by one record. */
 const DELETED_AT_ONCE = 500
@@ -45,25 +46,20 @@ export async function expireLetters(
 interface Due {
   readonly ids: readonly string[]
   readonly byState: LetterCounts
-  /** Whether the letter of a row is still due. */
-  isDue(row: number): boolean
+  /** Whether a letter is still due. */
+  readonly isDue: (facts: LetterFacts) => boolean
 }
 
 async function findDue({ log }: OpenedLog, retention: Retention, now: number): Promise<Due> {
-  const { table } = log
-  const stateOf = (row: number): LetterState => LETTER_STATES[table.index.columns.state[row]! - 1]!
-  const isDue = (row: number) => {
-    const { columns } = table.index
-    const letter = { state: stateOf(row), updatedAt: columns.updatedAt[row]! }
-    return isPastRetention({ ...letter, expiresAt: table.index.expiresAt(row) }, retention, now)
-  }
+  const isDue = ({ kind: { state }, updatedAt, expiresAt }: LetterFacts) =>
+    isPastRetention({ state, updatedAt, expiresAt }, retention, now)
   const ids: string[] = []
   const byState: { [S in LetterState]?: number } = {}
-  for await (const rows of inAnyOrder(table, {}))
-    for (const row of rows) {
-      if (!isDue(row)) continue
-      ids.push(table.index.idOf(row))
-      byState[stateOf(row)] = (byState[stateOf(row)] ?? 0) + 1
+  for await (const { rows, found } of matching(log.index, {}))
+    for (const facts of found.map(row => rows.factsOf(row)).filter(isDue)) {
+      const { state } = facts.kind
+      ids.push(facts.id)
+      byState[state] = (byState[state] ?? 0) + 1
     }
   return { ids, byState, isDue }
 }

@@ -104,7 +104,10 @@ export class FileDeadLetters implements DeadLetterStore {
 
   async delete(id: string, seen?: LetterSeen): Promise<boolean> {
     const deleted = await this.#door.write(log =>
-      log.delete([id], seen && (row => log.table.index.isAsSeen(row, seen))),
+      log.delete(
+        [id],
+        seen && (({ kind, lastFailedAt }) => kind.state === seen.state && lastFailedAt === seen.lastFailedAt),
+      ),
     )
     return deleted > 0
   }

@@ -6,11 +6,14 @@ import { JournalFullError } from '../../ports/journal-errors.ts'
 import type { EventCodec } from '../../ports/letter-codec.ts'
 import { StoreClosedError } from '../../ports/store-errors.ts'
 import { Door } from './door.ts'
-import { EventTable } from './event-table.ts'
 import { Compaction } from './journal/compaction.ts'
 import { type Decision, decide } from './journal/decide.ts'
 import { type Files, realFiles } from './journal/files.ts'
 import { type Journal as Lines, openJournal } from './journal/journal.ts'
+import type { JournalRecord } from './journal/line.ts'
+import { DELETE, LineIndex, PUT } from './journal/line-index.ts'
+import type { Facts } from './journal/segment-rows.ts'
+import type { Place } from './journal/segment-set.ts'
 import { type JournalOptions, journalRules, journalSettings } from './options.ts'
 
 export const DEFAULT_MAX_JOURNAL_EVENTS = 1_000_000
@@ -30,9 +33,11 @@ export function fileJournal(options: FileJournalOptions): FileJournal {
   return new FileJournal(resolveOptions('fileJournal', rules, options))
 }
 
+type EventIndex = LineIndex<null>
+
 interface Opened {
   readonly lines: Lines
-  readonly table: EventTable
+  readonly index: EventIndex
   readonly compaction: Compaction
 }
 
@@ -56,10 +61,10 @@ export class FileJournal implements Journal {
     this.#door = new Door(
       async () => {
         let compaction: Compaction | undefined
-        const table = new EventTable(() => compaction?.start())
-        const lines = await openJournal(settings, table)
-        compaction = new Compaction(lines, table)
-        return { lines, table, compaction }
+        const index: EventIndex = new LineIndex({ factsOf, onClosed: () => compaction?.start() })
+        const lines = await openJournal(settings, index)
+        compaction = new Compaction(lines, index)
+        return { lines, index, compaction }
       },
       async ({ lines, compaction }) => {
         await compaction.stop()
@@ -70,29 +75,30 @@ export class FileJournal implements Journal {
   }
 
   async append(entry: JournalEntry): Promise<void> {
-    const { lines, table } = await this.#door.enter()
+    const { lines, index } = await this.#door.enter()
     const text = JSON.stringify(storedEntry(entry, this.#codec))
-    await decide(lines, () => this.#put(table, entry, text))
+    await decide(lines, () => this.#put(index, entry, text))
   }
 
   /** Lazily: it goes with the next event, and one that is found again after a crash is sent twice. */
   async remove(eventId: string): Promise<void> {
-    const { lines, table } = await this.#door.enter()
-    if (!this.#holds(table, eventId)) return
+    const { lines, index } = await this.#door.enter()
+    if (!this.#holds(index, eventId)) return
     this.#leaving.add(eventId)
-    const record = { kind: 'delete', text: JSON.stringify([eventId]) }
-    const removed = decide(lines, () => ({ records: [record], written: () => table.remove(eventId) }), true)
+    const records = [{ kind: DELETE, text: JSON.stringify([eventId]) }]
+    const written = ([place]: readonly Place[]) => index.delete([eventId], place!)
+    const removed = decide(lines, () => ({ records, written }), true)
     removed.catch(() => {}).finally(() => this.#leaving.delete(eventId))
   }
 
   async pending(): Promise<JournalContents> {
-    const { lines, table } = await this.#door.enter()
+    const { lines, index } = await this.#door.enter()
     await lines.refresh()
     let leaving: ReadonlySet<string> = this.#leaving
     const records = await lines.read(() => {
       // As it is at this moment: what is gone by the time it was read would look as if it stayed.
       leaving = new Set(this.#leaving)
-      return table.all
+      return index.places
     })
     const stored = records
       .map(({ text }) => JSON.parse(text) as StoredEntry)
@@ -104,26 +110,35 @@ export class FileJournal implements Journal {
     await this.#door.close()
   }
 
-  #holds(table: EventTable, id: string): boolean {
-    return table.has(id) && !this.#leaving.has(id)
+  #holds(index: EventIndex, id: string): boolean {
+    return index.find(id) !== undefined && !this.#leaving.has(id)
   }
 
-  #put(table: EventTable, { event, sinks }: JournalEntry, text: string): Decision<void> {
-    const isKnown = this.#holds(table, event.id)
+  #put(index: EventIndex, { event, sinks }: JournalEntry, text: string): Decision<void> {
+    const isKnown = this.#holds(index, event.id)
     if (isKnown && sinks === undefined) return NOTHING
-    if (!isKnown && table.size - this.#leaving.size + this.#underWay >= this.#maxEvents)
+    if (!isKnown && index.count - this.#leaving.size + this.#underWay >= this.#maxEvents)
       throw new JournalFullError(`in ${this.#dir}`, this.#maxEvents)
     const leave = () => {
       if (!isKnown) this.#underWay--
     }
     if (!isKnown) this.#underWay++
     return {
-      records: [{ kind: 'put', text }],
+      records: [{ kind: PUT, text }],
       written: ([place]) => {
         leave()
-        table.put(event.id, place!)
+        index.put(factsOfEvent(event.id), place!)
       },
       failed: leave,
     }
   }
+}
+
+/** A `put` line has the event's id; its times say nothing to anyone. */
+function factsOf({ text }: JournalRecord): Facts<null> {
+  return factsOfEvent((JSON.parse(text) as StoredEntry).id)
+}
+
+function factsOfEvent(id: string): Facts<null> {
+  return { id, kind: null, firstFailedAt: 0, lastFailedAt: 0, updatedAt: 0, expiresAt: 0 }
 }

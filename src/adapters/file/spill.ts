@@ -6,8 +6,7 @@ import { type Files, realFiles } from './journal/files.ts'
 import type { Place } from './journal/segment-set.ts'
 import type { LetterLog } from './letters/letter-log.ts'
 import { LogDoor } from './letters/log-door.ts'
-import { inAnyOrder } from './letters/selection.ts'
-import { DELETED } from './letters/sheet.ts'
+import { matching } from './letters/selection.ts'
 import { type JournalOptions, journalRules } from './options.ts'
 
 export interface FileSpillOptions extends JournalOptions {
@@ -46,7 +45,7 @@ export class FileSpill implements Spill {
 
   async size(): Promise<number> {
     const { log } = await this.#door.read()
-    return log.table.index.count
+    return log.index.count
   }
 
   async close(): Promise<void> {
@@ -57,11 +56,11 @@ export class FileSpill implements Spill {
   async #drain(target: DeadLetterQueue): Promise<number> {
     const { log } = await this.#door.read()
     // Those that arrive meanwhile are for the next drain, or a busy service would never end this one.
-    const rows = await inOrderOfArrival(log)
+    const all = await inOrderOfArrival(log)
     const removals: Promise<unknown>[] = []
     let sent = 0
-    for (let start = 0; start < rows.length; start += READ_AT_ONCE) {
-      const held = heldIn(log, rows.slice(start, start + READ_AT_ONCE))
+    for (let start = 0; start < all.length; start += READ_AT_ONCE) {
+      const held = all.slice(start, start + READ_AT_ONCE)
       const letters = await log.read(held.map(({ id }) => id))
       for (const [index, letter] of letters.entries()) {
         if (letter === undefined) continue
@@ -82,21 +81,15 @@ export class FileSpill implements Spill {
   }
 }
 
-async function inOrderOfArrival({ table }: LetterLog): Promise<number[]> {
-  const held: number[] = []
-  for await (const rows of inAnyOrder(table, {})) for (const row of rows) held.push(row)
-  const { segment, offset } = table.index.columns
-  return held.sort((a, b) => segment[a]! - segment[b]! || offset[a]! - offset[b]!)
-}
-
 interface Held extends Place {
   readonly id: string
 }
 
-function heldIn({ table: { index } }: LetterLog, rows: readonly number[]): Held[] {
-  return rows
-    .filter(row => index.columns.state[row] !== DELETED)
-    .map(row => ({ id: index.idOf(row), ...index.placeOf(row) }))
+async function inOrderOfArrival({ index }: LetterLog): Promise<Held[]> {
+  const held: Held[] = []
+  for await (const { rows, found } of matching(index, {}))
+    for (const row of found) held.push({ id: rows.ids[row]!, ...rows.placeOf(row) })
+  return held
 }
 
 /**
@@ -104,9 +97,5 @@ function heldIn({ table: { index } }: LetterLog, rows: readonly number[]): Held[
  * cannot be removed is sent again by the next drain, which changes nothing for the target.
  */
 function remove(log: LetterLog, { id, segment, offset }: Held): Promise<number> {
-  const isSame = (row: number) => {
-    const now = log.table.index.placeOf(row)
-    return now.segment === segment && now.offset === offset
-  }
-  return log.delete([id], isSame).catch(() => 0)
+  return log.delete([id], (_, now) => now.segment === segment && now.offset === offset).catch(() => 0)
 }

@@ -6,7 +6,7 @@ import type { Door } from '../door.ts'
 import { decide } from '../journal/decide.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { LogDoor } from '../letters/log-door.ts'
-import { type IndexedGroup, tallyRows } from './tally.ts'
+import { type IndexedGroup, tallyGroups } from './tally.ts'
 import { type TriageBook, triageRecord } from './triage-book.ts'
 
 /** Groups whose newest letters are read at once. */
@@ -33,7 +33,7 @@ export class FileGroups implements Groups {
     const { state, channel, search, limit, behind } = resolveGroupQuery(query)
     const { log } = await this.#letters.read()
     const { book } = await this.#readTriage()
-    const wanted = (await tallyRows(log.table))
+    const wanted = (await tallyGroups(log.index))
       .filter(group => channel === undefined || group.channels.includes(channel))
       .filter(group => behind === undefined || compareGroups(group, behind) > 0)
       .filter(group => state === undefined || this.#stateOf(group, book).state === state)
@@ -55,7 +55,7 @@ export class FileGroups implements Groups {
   async get(id: string): Promise<Group | undefined> {
     const { log } = await this.#letters.read()
     const { book } = await this.#readTriage()
-    const [group] = await this.#tell(await tallyRows(log.table, id), book)
+    const [group] = await this.#tell(await tallyGroups(log.index, id), book)
     return group
   }
 

@@ -1,11 +1,8 @@
-import { isHeld, LETTER_STATES } from '../../../core/dead-letter/state.ts'
-import type { LetterTable } from '../letters/letter-table.ts'
-import { inAnyOrder } from '../letters/selection.ts'
+import { isHeld } from '../../../core/dead-letter/state.ts'
+import type { LetterFacts, LetterIndex } from '../letters/facts.ts'
+import { matching } from '../letters/selection.ts'
 
 const MOST_CHANNELS = 20
-/** By the numbers that states have in the index. */
-const IS_HELD = [false, ...LETTER_STATES.map(isHeld)]
-const RESOLVED = LETTER_STATES.indexOf('resolved') + 1
 
 /** What the index says about a group; its title is in its letters. */
 export interface IndexedGroup {
@@ -21,23 +18,17 @@ export interface IndexedGroup {
   readonly newest: string
 }
 
-/** All groups, or the one asked for, added up from the rows of the index. */
-export async function tallyRows(table: LetterTable, only?: string): Promise<IndexedGroup[]> {
+/** All groups, or the one asked for, added up from the index. */
+export async function tallyGroups(index: LetterIndex, only?: string): Promise<IndexedGroup[]> {
   const tallies = new Map<string, Tally>()
-  const { columns, kinds } = table.index
-  for await (const rows of inAnyOrder(table, only === undefined ? {} : { group: only })) {
-    for (const row of rows) {
-      const { group, channel } = kinds.all[columns.kind[row]!]!
-      let tally = tallies.get(group)
-      if (tally === undefined) {
-        tally = new Tally()
-        tallies.set(group, tally)
-      }
-      tally.add(table, row, channel)
+  for await (const { rows, found } of matching(index, only === undefined ? {} : { group: only }))
+    for (const row of found) {
+      const facts = rows.factsOf(row)
+      const { group } = facts.kind
+      const tally = tallies.get(group) ?? new Tally()
+      tallies.set(group, tally)
+      tally.add(facts)
     }
-    // Before others have their turn, while the rows are still those of these letters.
-    for (const tally of tallies.values()) tally.settle(table)
-  }
   return [...tallies].map(([group, tally]) => tally.close(group))
 }
 
@@ -49,26 +40,19 @@ class Tally {
   #recovered = 0
   #firstSeenAt = Number.POSITIVE_INFINITY
   #lastSeenAt = Number.NEGATIVE_INFINITY
-  #newestRow: number | undefined
   #newest = ''
 
-  add({ index: { columns } }: LetterTable, row: number, channel: string): void {
-    const state = columns.state[row]!
-    const isReplayed = columns.isReplayed[row] === 1
+  add({ id, kind, firstFailedAt, lastFailedAt }: LetterFacts): void {
+    const { channel, state, isReplayed } = kind
     this.#count++
-    if (IS_HELD[state]) this.#waiting++
+    if (isHeld(state)) this.#waiting++
     if (isReplayed) this.#replayed++
-    if (isReplayed && state === RESOLVED) this.#recovered++
+    if (isReplayed && state === 'resolved') this.#recovered++
     this.#channels.set(channel, (this.#channels.get(channel) ?? 0) + 1)
-    this.#firstSeenAt = Math.min(this.#firstSeenAt, columns.firstFailedAt[row]!)
-    if (columns.lastFailedAt[row]! < this.#lastSeenAt) return
-    this.#lastSeenAt = columns.lastFailedAt[row]!
-    this.#newestRow = row
-  }
-
-  settle({ index }: LetterTable): void {
-    if (this.#newestRow !== undefined) this.#newest = index.idOf(this.#newestRow)
-    this.#newestRow = undefined
+    this.#firstSeenAt = Math.min(this.#firstSeenAt, firstFailedAt)
+    if (lastFailedAt < this.#lastSeenAt) return
+    this.#lastSeenAt = lastFailedAt
+    this.#newest = id
   }
 
   close(id: string): IndexedGroup {

@@ -2,127 +2,150 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { LETTER_STATES } from '../../../core/dead-letter/state.ts'
 import { comparePlaces } from '../../../ports/letter-query.ts'
-import { readIndex, writeIndex } from './index-file.ts'
-import { LetterIndex } from './letter-index.ts'
-import { DELETED, Sheet } from './sheet.ts'
-import type { Summary } from './summary.ts'
-import { readUuid, writeUuid } from './uuid-words.ts'
+import { readIndex, writeIndex } from '../journal/index-files.ts'
+import { LineIndex } from '../journal/line-index.ts'
+import type { Segment } from '../journal/segment-set.ts'
+import type { Kind, LetterFacts, LetterIndex } from './facts.ts'
+import { matching, newestFirst } from './selection.ts'
 
-const someIds = [
-  '00000000-0000-8000-8000-000000000000',
-  'ffffffff-ffff-8fff-bfff-ffffffffffff',
-  'FFFFFFFF-FFFF-8FFF-BFFF-FFFFFFFFFFFF',
-  'no uuid at all',
-  'žluťoučký',
-]
+const LINE_BYTES = 10
+const ROWS_PER_SEGMENT = 7
+const someIds = ['00000000-0000-8000-8000-000000000000', 'FFFF', 'no uuid at all', '__proto__', 'žluťoučký']
 const id = fc.oneof(fc.uuid(), fc.constantFrom(...someIds))
 const name = fc.constantFrom('a', 'b', '', 'a b', '__proto__')
-const summary: fc.Arbitrary<Summary> = fc.record({
+const facts: fc.Arbitrary<LetterFacts> = fc.record({
   id,
-  channel: name,
-  handler: name,
-  type: name,
-  reason: name,
-  category: name,
-  group: name,
-  state: fc.constantFrom(...LETTER_STATES),
+  kind: fc.record({
+    channel: name,
+    handler: name,
+    type: name,
+    reason: name,
+    category: name,
+    group: name,
+    state: fc.constantFrom(...LETTER_STATES),
+    isReplayed: fc.boolean(),
+  }),
   firstFailedAt: fc.nat(5),
   lastFailedAt: fc.nat(5),
   updatedAt: fc.nat(),
-  expiresAt: fc.option(fc.nat(), { nil: undefined }),
-  isReplayed: fc.boolean(),
+  expiresAt: fc.oneof(fc.nat(), fc.constant(Number.POSITIVE_INFINITY)),
 })
 const step = fc.oneof(
-  { weight: 3, arbitrary: summary.map(put => ({ put })) },
+  { weight: 3, arbitrary: facts.map(put => ({ put })) },
   { weight: 1, arbitrary: fc.nat().map(deleted => ({ deleted })) },
 )
+type Step = { readonly put: LetterFacts } | { readonly deleted: number }
+
+function emptyIndex(indexFiles?: unknown): LetterIndex {
+  const factsOf = () => {
+    throw new Error('no record is read')
+  }
+  return new LineIndex<Kind>({ factsOf, onClosed: () => {}, indexFiles: indexFiles as never })
+}
 
 /** The index after some steps, and the letters that it must know of. */
-function run(steps: readonly ({ put: Summary } | { deleted: number })[]) {
-  const index = new LetterIndex()
-  const sheet = new Sheet()
-  const model = new Map<string, Summary>()
+function run(steps: readonly Step[]) {
+  const index = emptyIndex()
+  const model = new Map<string, LetterFacts>()
   for (const [at, each] of steps.entries()) {
+    const segment = 1 + Math.floor(at / ROWS_PER_SEGMENT)
     if ('put' in each) {
-      const place = { segment: at % 3, offset: at * 10, length: 9 }
-      index.take(sheet, sheet.addPut(each.put, index.kinds, place))
+      index.put(each.put, { segment, offset: at * LINE_BYTES, length: LINE_BYTES - 1 })
       model.set(each.put.id, each.put)
     } else if (model.size > 0) {
       const deleted = [...model.keys()][each.deleted % model.size]!
-      index.take(sheet, sheet.addDelete(deleted))
+      index.delete([deleted], { segment })
       model.delete(deleted)
     }
   }
-  return { index, sheet, model }
+  return { index, model }
 }
 
-function listed(index: LetterIndex): Summary[] {
-  const { columns, kinds } = index
-  return [...index.inOrder]
-    .filter(row => columns.state[row] !== DELETED)
-    .reverse()
-    .map(row => ({
-      ...kinds.all[columns.kind[row]!]!,
-      id: index.idOf(row),
-      state: LETTER_STATES[columns.state[row]! - 1]!,
-      firstFailedAt: columns.firstFailedAt[row]!,
-      lastFailedAt: columns.lastFailedAt[row]!,
-      updatedAt: columns.updatedAt[row]!,
-      expiresAt: index.expiresAt(row) === Number.POSITIVE_INFINITY ? undefined : index.expiresAt(row),
-      isReplayed: columns.isReplayed[row] === 1,
-    }))
+async function known(index: LetterIndex, filter = {}): Promise<LetterFacts[]> {
+  const found: LetterFacts[] = []
+  for await (const { rows, found: here } of matching(index, filter))
+    found.push(...here.map(row => rows.factsOf(row)))
+  return found.sort(comparePlaces)
 }
 
-function inOrder(model: ReadonlyMap<string, Summary>): Summary[] {
-  return [...model.values()].sort(comparePlaces)
-}
+const inOrder = (model: ReadonlyMap<string, LetterFacts>) => [...model.values()].sort(comparePlaces)
 
 describe('the index of letters', () => {
-  it('E10: knows every letter as it was last written, newest first', () => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 200 }), steps => {
+  it('E10: knows every letter as it was last written', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 100 }), async steps => {
         const { index, model } = run(steps)
-        expect(listed(index)).toEqual(inOrder(model))
+        expect(await known(index)).toEqual(inOrder(model))
         expect(index.count).toBe(model.size)
-        for (const { id } of model.values()) expect(index.idOf(index.find(id)!)).toBe(id)
+        for (const { id, lastFailedAt } of model.values()) {
+          const { rows, row } = index.find(id)!
+          expect(rows.factsOf(row)).toMatchObject({ id, lastFailedAt })
+        }
         expect(index.find('never seen')).toBeUndefined()
       }),
     )
   })
 
-  it('E9: finds the place behind any letter', () => {
-    fc.assert(
-      fc.property(fc.array(step, { minLength: 1, maxLength: 50 }), summary, (steps, place) => {
-        const { index } = run(steps)
-        const before = [...index.inOrder].filter(row => comparePlaces(index.placeInList(row), place) > 0)
-        expect(index.countBefore(place)).toBe(before.length)
+  it('E9: lists them newest first, in portions of any size, behind any place, by a filter', async () => {
+    const filters = fc.constantFrom({}, { channel: 'a' }, { state: 'dead' as const }, { after: 2, before: 4 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 60 }),
+        fc.option(facts, { nil: undefined }),
+        fc.integer({ min: 1, max: 9 }),
+        filters,
+        async (steps, behind, portion, filter) => {
+          const { index } = run(steps)
+          const expected = (await known(index, filter))
+            .filter(place => behind === undefined || comparePlaces(place, behind) > 0)
+            .map(({ id }) => id)
+          const listed: string[] = []
+          for await (const found of newestFirst(index, filter, behind, portion)) {
+            expect(found.length).toBeLessThanOrEqual(portion)
+            listed.push(...found.map(place => place.id))
+          }
+          expect(listed).toEqual(expected)
+        },
+      ),
+    )
+  })
+
+  it('E10: is the same when it is read from the index files', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.nat(), async (steps, bytes) => {
+        const { index, model } = run(steps)
+        const written = new Map(index.segments.map(rows => [rows.segment, writeIndex(rows, bytes)]))
+        const again = emptyIndex({
+          read: async ({ name }: Segment, size: number) =>
+            readIndex(written.get(name.number)!, name.number, size),
+        })
+        for (const segment of written.keys()) {
+          const recalled = { name: { number: segment, revision: 0, day: '' } } as Segment
+          expect(await again.recall(recalled, bytes + 1)).toBe(false)
+          expect(await again.recall(recalled, bytes)).toBe(true)
+        }
+        expect(await known(again)).toEqual(inOrder(model))
+        for (const { segment } of index.segments) {
+          expect(again.liveBytes(segment)).toBe(index.liveBytes(segment))
+          expect(again.hasDead(segment)).toBe(index.hasDead(segment))
+        }
       }),
     )
   })
 
-  it('E10: is the same when it is read from what was laid beside the segment', () => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), fc.nat(), (steps, bytes) => {
-        const { sheet, index: known, model } = run(steps)
-        const written = writeIndex(sheet, known.kinds, bytes)
-        const index = new LetterIndex()
-        const read = readIndex(written, index.kinds, bytes)!
-        for (let row = 0; row < read.rows; row++) index.take(read, row)
-        expect(listed(index)).toEqual(inOrder(model))
-        expect(readIndex(written, index.kinds, bytes + 1)).toBeUndefined()
-      }),
+  it('E10: an index file is not used with any bit of it flipped, nor cut', () => {
+    const puts = fc.array(
+      facts.map(put => ({ put })),
+      { minLength: 1, maxLength: ROWS_PER_SEGMENT },
     )
-  })
-
-  it('E10: what lies beside the segment is not used with any bit of it flipped, nor cut', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 20 }), fc.nat(), fc.nat(7), (steps, where, bit) => {
-        const { sheet, index } = run(steps)
-        const written = writeIndex(sheet, index.kinds, 1)
+      fc.property(puts, fc.nat(), fc.nat(7), (steps, where, bit) => {
+        const [rows] = run(steps).index.segments
+        const written = writeIndex(rows!, 1)
         const at = where % written.length
-        expect(readIndex(Buffer.from(written.subarray(0, at)), index.kinds, 1)).toBeUndefined()
+        expect(readIndex(Buffer.from(written.subarray(0, at)), 1, 1)).toBeUndefined()
         written[at]! ^= 1 << bit
-        expect(readIndex(written, index.kinds, 1)).toBeUndefined()
+        expect(readIndex(written, 1, 1)).toBeUndefined()
       }),
     )
   })
@@ -131,37 +154,28 @@ describe('the index of letters', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100 }), steps => {
         const { index, model } = run(steps)
-        const bytes = [0, 1, 2].map(segment => index.live.bytes(segment)).reduce((a, b) => a + b)
-        expect(bytes).toBe(model.size * 10)
+        const segments = index.segments.map(({ segment }) => segment)
+        const bytes = segments.reduce((sum, segment) => sum + index.liveBytes(segment), 0)
+        expect(bytes).toBe(model.size * LINE_BYTES)
         const puts = steps.filter(each => 'put' in each).length
-        expect([0, 1, 2].some(segment => index.live.hasDead(segment))).toBe(puts > model.size)
+        expect(segments.some(segment => index.hasDead(segment))).toBe(puts > model.size)
       }),
     )
   })
 
-  it('E10: rows of deleted letters are used again, so that it does not grow for ever', () => {
-    const { index } = run([])
-    const sheet = new Sheet()
-    const base: Summary = { ...fc.sample(summary, 1)[0]!, expiresAt: 1 }
-    for (let round = 0; round < 40_000; round++) {
-      const letter = { ...base, id: `letter ${round}`, lastFailedAt: round }
-      index.take(sheet, sheet.addPut(letter, index.kinds, { segment: 1, offset: 0, length: 1 }))
-      index.take(sheet, sheet.addDelete(letter.id))
-    }
-    expect(index.count).toBe(0)
-    expect(index.rows).toBeLessThan(10_000)
-  })
-
-  it('a UUID reads back from its words, and nothing else is taken for one', () => {
-    const words = new Uint32Array(4)
-    fc.assert(
-      fc.property(fc.uuid(), id => {
-        expect(writeUuid(id, words, 0)).toBe(true)
-        expect(readUuid(words, 0)).toBe(id)
+  it('E10: knows the same when a segment was rewritten, and keeps nothing of what is gone', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async steps => {
+        const { index, model } = run(steps)
+        for (const { segment } of index.segments) {
+          const live = [...index.liveOffsets(segment)].sort((a, b) => a - b)
+          index.move(segment, new Map(live.map((offset, at) => [offset, at * LINE_BYTES])))
+          expect(index.hasDead(segment)).toBe(false)
+          expect([...index.liveOffsets(segment)]).toEqual(live.map((_, at) => at * LINE_BYTES))
+        }
+        expect(await known(index)).toEqual(inOrder(model))
+        expect(index.segments.reduce((rows, { ids }) => rows + ids.length, 0)).toBe(model.size)
       }),
     )
-    for (const other of [...someIds.slice(2), `${someIds[0]} `, someIds[0]!.replaceAll('-', ' ')]) {
-      expect(writeUuid(other, words, 0)).toBe(false)
-    }
   })
 })

@@ -3,18 +3,18 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import type { LetterCodec } from '../../../ports/letter-codec.ts'
 import { type Decision, decide } from '../journal/decide.ts'
-import type { Journal, JournalSettings } from '../journal/journal.ts'
+import type { Journal } from '../journal/journal.ts'
 import type { JournalRecord } from '../journal/line.ts'
+import type { Place } from '../journal/segment-set.ts'
 import { Slices } from '../slices.ts'
-import type { LetterTable } from './letter-table.ts'
+import { factsOf, type LetterFacts, type LetterIndex } from './facts.ts'
 import { type ReadRecord, readLetters } from './read-letters.ts'
 import { deleteRecord, letterOf, putRecord } from './record.ts'
-import { summaryOf } from './summary.ts'
 
 /** Letters written as JSON in one turn of the event loop: a millisecond's work. */
 const ENCODED_PER_TURN = 128
 
-export interface LetterLogSettings extends JournalSettings {
+export interface LetterLogSettings {
   readonly codec: LetterCodec
   /** Letters it takes; Infinity is no limit. */
   readonly capacity: number
@@ -28,7 +28,7 @@ export interface LetterLogSettings extends JournalSettings {
  */
 export class LetterLog {
   readonly journal: Journal
-  readonly table: LetterTable
+  readonly index: LetterIndex
   readonly codec: LetterCodec
   readonly #settings: LetterLogSettings
   readonly #slices = new Slices(ENCODED_PER_TURN)
@@ -37,9 +37,9 @@ export class LetterLog {
   /** Of those, the ones that the index does not know. */
   #arriving = 0
 
-  constructor(journal: Journal, table: LetterTable, settings: LetterLogSettings) {
+  constructor(journal: Journal, index: LetterIndex, settings: LetterLogSettings) {
     this.journal = journal
-    this.table = table
+    this.index = index
     this.#settings = settings
     this.codec = settings.codec
   }
@@ -61,9 +61,9 @@ export class LetterLog {
 
   /**
    * Deletes those that are there, and answers how many. With `isStillDue`, only those that have not changed since, as it
-   * can tell by their row.
+   * can tell by what the index knows.
    */
-  delete(ids: readonly string[], isStillDue?: (row: number) => boolean, isLazy = false): Promise<number> {
+  delete(ids: readonly string[], isStillDue?: IsStillDue, isLazy = false): Promise<number> {
     return decide(this.journal, () => this.#decideDelete(ids, isStillDue), isLazy)
   }
 
@@ -71,12 +71,11 @@ export class LetterLog {
   async close(): Promise<void> {
     await this.#slices.settle()
     await this.journal.close()
-    await this.table.settle()
   }
 
   /** In the same order; undefined where there is none. */
   read(ids: readonly string[], read?: ReadRecord): Promise<(DeadLetter | undefined)[]> {
-    return readLetters(this.journal, this.table, read ?? (record => letterOf(record, this.codec)), ids)
+    return readLetters(this.journal, this.index, read ?? (record => letterOf(record, this.codec)), ids)
   }
 
   #send(letter: DeadLetter): Promise<void> {
@@ -86,14 +85,14 @@ export class LetterLog {
 
   #decideSend(letter: DeadLetter, record: JournalRecord): Decision<void> | Promise<Decision<void>> {
     const unwritten = this.#unwritten.get(letter.id)
-    const isStored = this.table.index.find(letter.id) !== undefined
+    const isStored = this.index.find(letter.id) !== undefined
     if (unwritten !== undefined || !isStored) return this.#merge(unwritten?.letter, letter, record)
     return this.read([letter.id]).then(([existing]) => this.#merge(existing, letter, record))
   }
 
   #merge(existing: DeadLetter | undefined, letter: DeadLetter, record: JournalRecord): Decision<void> {
     if (existing === undefined) {
-      if (this.table.index.count + this.#arriving >= this.#settings.capacity) throw this.#settings.whenFull()
+      if (this.index.count + this.#arriving >= this.#settings.capacity) throw this.#settings.whenFull()
       return this.#put(letter, record, undefined)
     }
     const merged = mergeLetter(existing, letter)
@@ -103,7 +102,7 @@ export class LetterLog {
   }
 
   #put<T>(letter: DeadLetter, record: JournalRecord, answer: T): Decision<T> {
-    const isNew = !this.#unwritten.has(letter.id) && this.table.index.find(letter.id) === undefined
+    const isNew = !this.#unwritten.has(letter.id) && this.index.find(letter.id) === undefined
     if (isNew) this.#arriving++
     const unwritten = this.#await(letter.id, letter)
     const forget = () => {
@@ -114,7 +113,7 @@ export class LetterLog {
       records: [record],
       written: ([place]) => {
         forget()
-        this.table.put(summaryOf(letter), place!)
+        this.index.put(factsOf(letter), place!)
         return answer
       },
       failed: forget,
@@ -126,12 +125,13 @@ export class LetterLog {
     return unwritten === undefined ? (await this.read([id]))[0] : unwritten.letter
   }
 
-  #decideDelete(ids: readonly string[], isStillDue?: (row: number) => boolean): Decision<number> {
+  #decideDelete(ids: readonly string[], isStillDue?: IsStillDue): Decision<number> {
     const due = ids.filter(id => {
       const unwritten = this.#unwritten.get(id)
       if (unwritten !== undefined) return unwritten.letter !== undefined && isStillDue === undefined
-      const row = this.table.index.find(id)
-      return row !== undefined && (isStillDue?.(row) ?? true)
+      const line = this.index.find(id)
+      if (line === undefined || isStillDue === undefined) return line !== undefined
+      return isStillDue(line.rows.factsOf(line.row), line.rows.placeOf(line.row))
     })
     if (due.length === 0) return nothing(0)
     const record = deleteRecord(due)
@@ -143,7 +143,7 @@ export class LetterLog {
       records: [record],
       written: ([place]) => {
         forget()
-        this.table.apply(record, place!)
+        this.index.delete(due, place!)
         return due.length
       },
       failed: forget,
@@ -161,6 +161,9 @@ export class LetterLog {
     if (this.#unwritten.get(id) === unwritten) this.#unwritten.delete(id)
   }
 }
+
+/** Whether a letter is still what it was when its deletion was decided on. */
+export type IsStillDue = (facts: LetterFacts, place: Place) => boolean
 
 interface Unwritten {
   /** Undefined: it is being deleted. */

@@ -3,15 +3,19 @@ import { Door } from '../door.ts'
 import { isDiskFull } from '../errors.ts'
 import { Compaction } from '../journal/compaction.ts'
 import type { Files } from '../journal/files.ts'
+import { IndexFiles } from '../journal/index-files.ts'
 import { openJournal } from '../journal/journal.ts'
+import { LineIndex } from '../journal/line-index.ts'
+import { SegmentFolder } from '../journal/segments.ts'
 import { type JournalChoices, journalSettings } from '../options.ts'
-import { letterKeeper } from './keeper.ts'
+import { factsOf, type Kind } from './facts.ts'
 import { LetterLog } from './letter-log.ts'
-import { LetterTable } from './letter-table.ts'
+import { glanceAt } from './record.ts'
 
 export interface OpenedLog {
   readonly log: LetterLog
   readonly compaction: Compaction
+  readonly indexFiles: IndexFiles<Kind>
 }
 
 /** The way to a log of letters, in the words of the dead-letter ports. */
@@ -56,20 +60,23 @@ async function openLog(
   files: Files,
   capacity: number,
 ): Promise<OpenedLog> {
-  const settings = {
-    ...journalSettings(choices, files, 'letters'),
-    codec: choices.codec.letters,
-    capacity,
-    whenFull: () => new DeadLettersFullError(name, capacity),
-  }
+  const settings = journalSettings(choices, files, 'letters')
+  const codec = choices.codec.letters
   let compaction: Compaction | undefined
-  const table = new LetterTable(settings, () => compaction?.start())
-  const journal = await openJournal(settings, table)
-  compaction = new Compaction(journal, letterKeeper(table))
-  return { log: new LetterLog(journal, table, settings), compaction }
+  const indexFiles = new IndexFiles<Kind>(files, new SegmentFolder(files, settings.dir, settings.prefix))
+  const index = new LineIndex<Kind>({
+    factsOf: record => factsOf(glanceAt(record, codec)),
+    onClosed: () => compaction?.start(),
+    indexFiles,
+  })
+  const journal = await openJournal(settings, index)
+  compaction = new Compaction(journal, index)
+  const whenFull = () => new DeadLettersFullError(name, capacity)
+  return { log: new LetterLog(journal, index, { codec, capacity, whenFull }), compaction, indexFiles }
 }
 
-async function closeLog({ log, compaction }: OpenedLog): Promise<void> {
+async function closeLog({ log, compaction, indexFiles }: OpenedLog): Promise<void> {
   await compaction.stop()
   await log.close()
+  await indexFiles.settle()
 }

@@ -21,8 +21,7 @@ export async function listLetters(log: LetterLog, query: LetterQuery | undefined
   const places: LetterPlace[] = []
   const letters: DeadLetter[] = []
   const portion = search === undefined ? limit + 1 : READ_AT_ONCE
-  for await (const rows of newestFirst(log.table, visible, behind, portion)) {
-    const found = rows.map(row => log.table.index.placeInList(row))
+  for await (const found of newestFirst(log.index, visible, behind, portion)) {
     if (search === undefined) places.push(...found)
     else {
       for (const letter of await searchLetters(log, idsOf(found), search)) {

@@ -3,7 +3,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { JournalRecord } from '../journal/line.ts'
 import { MOST_REREADS, readSpots, type Spot } from '../journal/read-spots.ts'
 import { UnreadableError } from '../journal/segment-set.ts'
-import type { LetterTable } from './letter-table.ts'
+import type { LetterIndex } from './facts.ts'
 
 /** Makes a letter of its record, wholly or as far as is needed; undefined when it is not wanted. */
 export type ReadRecord = (record: JournalRecord) => DeadLetter | undefined
@@ -14,7 +14,7 @@ export type ReadRecord = (record: JournalRecord) => DeadLetter | undefined
  */
 export async function readLetters(
   journal: Journal,
-  table: LetterTable,
+  index: LetterIndex,
   read: ReadRecord,
   ids: readonly string[],
 ): Promise<(DeadLetter | undefined)[]> {
@@ -22,13 +22,13 @@ export async function readLetters(
   let wanted: readonly number[] = [...ids.keys()]
   for (let rereads = 0; wanted.length > 0; rereads++) {
     if (rereads > MOST_REREADS) throw new Error(`files vanish from ${journal.folder.dir} while they are read`)
-    const spots = wanted.flatMap(at => spotOf(journal, table, ids[at]!, at) ?? [])
+    const spots = wanted.flatMap(at => spotOf(journal, index, ids[at]!, at) ?? [])
     const found = await readSpots(journal.files, spots)
-    for (const [index, spot] of spots.entries()) {
-      const record = found[index]!
-      if (record !== 'gone') letters[spot.at] = readOne(journal, table, read, spot, record)
+    for (const [which, spot] of spots.entries()) {
+      const record = found[which]!
+      if (record !== 'gone') letters[spot.at] = readOne(journal, index, read, spot, record)
     }
-    wanted = spots.filter((_, index) => found[index] === 'gone').map(({ at }) => at)
+    wanted = spots.filter((_, which) => found[which] === 'gone').map(({ at }) => at)
     if (wanted.length > 0) await journal.reread()
   }
   return letters
@@ -36,7 +36,7 @@ export async function readLetters(
 
 function readOne(
   journal: Journal,
-  table: LetterTable,
+  index: LetterIndex,
   read: ReadRecord,
   spot: LetterSpot,
   record: JournalRecord | 'damaged',
@@ -52,17 +52,16 @@ function readOne(
     if (!(error instanceof UnreadableError)) throw error
     journal.damage.add({ kind: 'unreadable', path, offset, bytes, error: error.cause })
   }
-  forget(journal, table, spot)
+  forget(journal, index, spot)
   return undefined
 }
 
 /** Unless it was told again in the meantime: then it is elsewhere, and whole. */
-function forget(journal: Journal, table: LetterTable, spot: LetterSpot): void {
+function forget(journal: Journal, index: LetterIndex, spot: LetterSpot): void {
   const segment = journal.segments.find(spot.segment)
   if (segment !== undefined) segment.isDamaged = true
-  const now = spotOf(journal, table, spot.id, spot.at)
-  const row = table.index.find(spot.id)
-  if (row !== undefined && now?.path === spot.path && now.offset === spot.offset) table.index.remove(row)
+  const now = spotOf(journal, index, spot.id, spot.at)
+  if (now?.path === spot.path && now.offset === spot.offset) index.forget(spot.id)
 }
 
 interface LetterSpot extends Spot {
@@ -72,9 +71,7 @@ interface LetterSpot extends Spot {
   readonly at: number
 }
 
-function spotOf(journal: Journal, table: LetterTable, id: string, at: number): LetterSpot | undefined {
-  const row = table.index.find(id)
-  if (row === undefined) return undefined
-  const place = table.index.placeOf(row)
-  return { ...place, id, at, path: journal.pathOf(place.segment) }
+function spotOf(journal: Journal, index: LetterIndex, id: string, at: number): LetterSpot | undefined {
+  const place = index.placeOf(id)
+  return place && { ...place, id, at, path: journal.pathOf(place.segment) }
 }

@@ -3,10 +3,8 @@ import { isLetterState } from '../../../core/dead-letter/state.ts'
 import { LazaretError } from '../../../core/failure/errors.ts'
 import type { LetterCodec } from '../../../ports/letter-codec.ts'
 import type { JournalRecord } from '../journal/line.ts'
+import { DELETE, PUT } from '../journal/line-index.ts'
 import { UnreadableError } from '../journal/segment-set.ts'
-
-export const PUT = 'put'
-export const DELETE = 'delete'
 
 /** A letter's record. Text that is JSON already stands there as it is, so that people can read it; other text is quoted. */
 export function putRecord(letter: DeadLetter, codec: LetterCodec): JournalRecord {
@@ -36,12 +34,6 @@ export function letterOf({ text }: JournalRecord, codec: LetterCodec): DeadLette
 export function glanceAt(record: JournalRecord, codec: LetterCodec): DeadLetter {
   const seen: unknown = JSON.parse(record.text)
   return looksLikeLetter(seen) ? seen : letterOf(record, codec)
-}
-
-export function deletedIds({ text }: JournalRecord): readonly string[] {
-  const ids: unknown = JSON.parse(text)
-  if (Array.isArray(ids) && ids.every(id => typeof id === 'string')) return ids
-  throw new UnreadableError('no list of ids')
 }
 
 function looksLikeLetter(value: unknown): value is DeadLetter {

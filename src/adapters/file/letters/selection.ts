@@ -1,72 +1,92 @@
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
-import type { LetterPlace } from '../../../ports/letter-query.ts'
+import { comparePlaces, type LetterPlace } from '../../../ports/letter-query.ts'
 import { nextTurn } from '../../../ports/system-clock.ts'
-import type { LetterIndex } from './letter-index.ts'
-import type { LetterTable } from './letter-table.ts'
-import { DELETED, stateNumber } from './sheet.ts'
+import type { LetterIndex, LetterRows } from './facts.ts'
 
 /** Rows looked at in one turn of the event loop: a millisecond's work. */
 const ROWS_PER_TURN = 100_000
-const NAMED = ['channel', 'handler', 'type', 'reason', 'category', 'group'] as const
+const NAMED = ['channel', 'handler', 'type', 'reason', 'category', 'group', 'state'] as const
 
-/** Every kind is held against the filter once; the rows then only have numbers to look at. */
-export function rowFilter(index: LetterIndex, filter: LetterFilter): (row: number) => boolean {
-  const { state, kind, lastFailedAt } = index.columns
-  const { after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY } = filter
-  const wanted = NAMED.filter(name => filter[name] !== undefined)
-  const isOfKind = Uint8Array.from(index.kinds.all, each =>
-    wanted.every(name => each[name] === filter[name]) ? 1 : 0,
-  )
-  const wantedState = filter.state === undefined ? undefined : stateNumber(filter.state)
-  return row => {
-    const actual = state[row]!
-    if (actual === DELETED || isOfKind[kind[row]!] === 0) return false
-    if (wantedState !== undefined && actual !== wantedState) return false
-    const failedAt = lastFailedAt[row]!
-    return failedAt >= after && failedAt < before
-  }
+/** Some rows of one segment. */
+export interface Found {
+  readonly rows: LetterRows
+  readonly found: readonly number[]
 }
 
 /**
- * Rows that match, newest failure first, so many at a time. Between two portions others have their turn and the index
- * may change; it goes on behind the place where it was.
+ * Rows that match, in the order of writing, segment by segment. Letters that come and go meanwhile may be among them or
+ * not.
  */
+export async function* matching(index: LetterIndex, filter: LetterFilter): AsyncGenerator<Found> {
+  for await (const rows of inTurns(index.segments)) yield { rows, found: matchingIn(rows, filter) }
+}
+
+/** The newest letters that match, so many at a time, newest failure first. */
 export async function* newestFirst(
-  table: LetterTable,
+  index: LetterIndex,
   filter: LetterFilter,
   behind: LetterPlace | undefined,
   portion: number,
-): AsyncGenerator<readonly number[]> {
+): AsyncGenerator<readonly LetterPlace[]> {
   for (let place = behind; ; ) {
-    const { index } = table
-    const matches = rowFilter(index, filter)
-    const rows = index.inOrder
-    let at = place === undefined ? rows.length : index.countBefore(place)
-    const last = Math.max(0, at - ROWS_PER_TURN)
-    const found: number[] = []
-    while (at > last && found.length < portion) {
-      const row = rows[--at]!
-      if (matches(row)) found.push(row)
-    }
-    if (at < rows.length) place = index.placeInList(rows[at]!)
+    const found = await newest(index, filter, place, portion)
     if (found.length > 0) yield found
-    if (at === 0) return
-    await nextTurn()
+    if (found.length < portion) return
+    place = found.at(-1)
   }
 }
 
-/** Rows that match, in no order. Letters that come and go meanwhile may be among them or not. */
-export async function* inAnyOrder(
-  table: LetterTable,
+/** Looks at the newest segments first, and at none whose letters all failed before those that were found already. */
+async function newest(
+  index: LetterIndex,
   filter: LetterFilter,
-): AsyncGenerator<readonly number[]> {
-  const { index } = table
-  for (let row = 0; row < index.rows; ) {
-    const matches = rowFilter(index, filter)
-    const end = Math.min(index.rows, row + ROWS_PER_TURN)
-    const found: number[] = []
-    for (; row < end; row++) if (matches(row)) found.push(row)
-    yield found
-    await nextTurn()
+  behind: LetterPlace | undefined,
+  portion: number,
+): Promise<LetterPlace[]> {
+  const { after = Number.NEGATIVE_INFINITY } = filter
+  const mayMatch = ({ oldestAt }: LetterRows) => behind === undefined || oldestAt <= behind.lastFailedAt
+  const segments = index.segments.filter(mayMatch).sort((a, b) => b.newestAt - a.newestAt)
+  let found: LetterPlace[] = []
+  for await (const rows of inTurns(segments)) {
+    const earliest = found.length < portion ? after : Math.max(after, found.at(-1)!.lastFailedAt)
+    if (rows.newestAt < earliest) break
+    const here = matchingIn(rows, { ...filter, after: earliest })
+      .map(row => ({ lastFailedAt: rows.lastFailedAt(row), id: rows.ids[row]! }))
+      .filter(place => behind === undefined || comparePlaces(place, behind) > 0)
+      .sort(comparePlaces)
+    found = [...found, ...here.slice(0, portion)]
+      .sort(comparePlaces)
+      // One that was written again meanwhile is found twice, in the same place of the order.
+      .filter(({ id }, at, all) => id !== all[at - 1]?.id)
+      .slice(0, portion)
+  }
+  return found
+}
+
+/** Every kind is held against the filter once; the rows then only have numbers to look at. */
+function matchingIn(rows: LetterRows, filter: LetterFilter): number[] {
+  const { after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY } = filter
+  const wanted = NAMED.filter(name => filter[name] !== undefined)
+  const isOfKind = rows.kinds.map(kind => wanted.every(name => kind[name] === filter[name]))
+  const found: number[] = []
+  if (!isOfKind.includes(true) || rows.newestAt < after || rows.oldestAt >= before) return found
+  for (let row = 0; row < rows.ids.length; row++) {
+    if (!rows.isLive(row) || !isOfKind[rows.kindNumber(row)]) continue
+    const failedAt = rows.lastFailedAt(row)
+    if (failedAt >= after && failedAt < before) found.push(row)
+  }
+  return found
+}
+
+/** Others have their turn after so many rows. */
+async function* inTurns(segments: readonly LetterRows[]): AsyncGenerator<LetterRows> {
+  let looked = 0
+  for (const rows of segments) {
+    if (looked > ROWS_PER_TURN) {
+      await nextTurn()
+      looked = 0
+    }
+    yield rows
+    looked += rows.ids.length
   }
 }

@@ -1,0 +1,84 @@
+import { deserialize, serialize } from 'node:v8'
+import { crc32 } from 'node:zlib'
+import { type Files, readWhole } from './files.ts'
+import { type RowsContents, SegmentRows } from './segment-rows.ts'
+import type { Segment } from './segment-set.ts'
+import type { SegmentFolder } from './segments.ts'
+
+const VERSION = 2
+const CRC_BYTES = 4
+
+interface Contents<K> extends RowsContents<K> {
+  readonly v: number
+  /** Of the segment that it tells of: an index of another length is of no use. */
+  readonly bytes: number
+}
+
+/** A checksum, and then the rows as V8 writes them. */
+export function writeIndex<K>(rows: SegmentRows<K>, bytes: number): Buffer {
+  const contents: Contents<K> = { v: VERSION, bytes, ...rows.contents }
+  const body = serialize(contents)
+  const crc = Buffer.alloc(CRC_BYTES)
+  crc.writeUInt32LE(crc32(body))
+  return Buffer.concat([crc, body])
+}
+
+/** Undefined when it is broken, of another version, or not about a segment of that length. */
+export function readIndex<K>(file: Buffer, segment: number, bytes: number): SegmentRows<K> | undefined {
+  const body = file.subarray(CRC_BYTES)
+  if (file.length < CRC_BYTES || file.readUInt32LE() !== crc32(body)) return undefined
+  const { kinds, ids, numbers, ...about }: Contents<K> = deserialize(body)
+  if (about.v !== VERSION || about.bytes !== bytes) return undefined
+  // A copy, because the numbers would keep the whole file in memory.
+  return new SegmentRows(segment, { kinds, ids, numbers: numbers.slice() })
+}
+
+/**
+ * The rows of closed segments, each in a file beside its segment, so that opening a folder reads a tenth of its bytes and
+ * parses none of its lines. They hold nothing that the segments do not: lost or broken, they are made again.
+ */
+export class IndexFiles<K> {
+  readonly #files: Files
+  readonly #folder: SegmentFolder
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(files: Files, folder: SegmentFolder) {
+    this.#files = files
+    this.#folder = folder
+  }
+
+  async read({ name }: Segment, bytes: number): Promise<SegmentRows<K> | undefined> {
+    try {
+      const file = await readWhole(this.#files, this.#folder.path(name, 'index'))
+      return readIndex(file, name.number, bytes)
+    } catch {
+      return undefined
+    }
+  }
+
+  write(segment: Segment, rows: SegmentRows<K>): void {
+    const { revision } = segment.name
+    this.#writing = this.#writing
+      // Of a segment that was rewritten meanwhile the rows are no longer right.
+      .then(() => (segment.name.revision === revision ? this.#write(segment, rows) : undefined))
+      .catch(() => {})
+  }
+
+  /** Resolves when none is being written. */
+  settle(): Promise<void> {
+    return this.#writing
+  }
+
+  /** Written whole under another name first: a reader finds all of it or none. */
+  async #write({ name }: Segment, rows: SegmentRows<K>): Promise<void> {
+    const bytes = writeIndex(rows, await this.#files.sizeOf(this.#folder.path(name)))
+    const path = this.#folder.path(name, 'index.tmp')
+    const fd = await this.#files.open(path, 'w')
+    try {
+      await this.#files.write(fd, bytes, 0)
+    } finally {
+      await this.#files.close(fd)
+    }
+    await this.#files.rename(path, this.#folder.path(name, 'index'))
+  }
+}

@@ -1,0 +1,167 @@
+import type { Keeper } from './compaction.ts'
+import type { IndexFiles } from './index-files.ts'
+import type { JournalRecord } from './line.ts'
+import { type Facts, SegmentRows } from './segment-rows.ts'
+import { type JournalUser, type Place, type Segment, UnreadableError } from './segment-set.ts'
+
+export const PUT = 'put'
+export const DELETE = 'delete'
+
+/** Larger than the number of rows that fit into a segment of the largest size. */
+const MOST_ROWS = 2 ** 24
+
+export interface LineIndexParts<K> {
+  /** What a `put` record is about. Throws UnreadableError when it cannot tell. */
+  readonly factsOf: (record: JournalRecord) => Facts<K>
+  /** A segment has been closed. */
+  readonly onClosed: () => void
+  /** Without them every opening reads every line. */
+  readonly indexFiles?: IndexFiles<K> | undefined
+}
+
+/** Where the index knows something of an id. Good until something else happens. */
+export interface Line<K> {
+  readonly rows: SegmentRows<K>
+  readonly row: number
+}
+
+/** Which ids there are in a journal, and where: each is its latest `put`, unless a `delete` came after it. */
+export class LineIndex<K> implements JournalUser, Keeper {
+  readonly #parts: LineIndexParts<K>
+  /** In the order of their numbers. */
+  readonly #segments = new Map<number, SegmentRows<K>>()
+  /** Segment and row as one number: a million objects would be a burden. */
+  readonly #addresses = new Map<string, number>()
+
+  constructor(parts: LineIndexParts<K>) {
+    this.#parts = parts
+  }
+
+  get count(): number {
+    return this.#addresses.size
+  }
+
+  get segments(): readonly SegmentRows<K>[] {
+    return [...this.#segments.values()]
+  }
+
+  /** In the order of writing. */
+  get places(): Place[] {
+    return this.segments.flatMap(rows => liveRows(rows).map(row => rows.placeOf(row)))
+  }
+
+  find(id: string): Line<K> | undefined {
+    const address = this.#addresses.get(id)
+    if (address === undefined) return undefined
+    return { rows: this.#segments.get(Math.floor(address / MOST_ROWS))!, row: address % MOST_ROWS }
+  }
+
+  placeOf(id: string): Place | undefined {
+    const line = this.find(id)
+    return line?.rows.placeOf(line.row)
+  }
+
+  /** A kind of record that a later version writes is left as it is. */
+  apply(record: JournalRecord, place: Place): void {
+    if (record.kind === PUT) this.put(this.#parts.factsOf(record), place)
+    if (record.kind === DELETE) this.delete(deletedIds(record), place)
+  }
+
+  put(facts: Facts<K>, place: Place): void {
+    const rows = this.#rowsOf(place.segment)
+    this.#take(rows, rows.addPut(facts, place))
+  }
+
+  delete(ids: readonly string[], { segment }: Pick<Place, 'segment'>): void {
+    const rows = this.#rowsOf(segment)
+    for (const id of ids) this.#take(rows, rows.addDelete(id))
+  }
+
+  /** Its line cannot be read any more. */
+  forget(id: string): void {
+    const line = this.find(id)
+    line?.rows.setDead(line.row)
+    this.#addresses.delete(id)
+  }
+
+  reset(): void {
+    this.#segments.clear()
+    this.#addresses.clear()
+  }
+
+  async recall(segment: Segment, size: number): Promise<boolean> {
+    const rows = await this.#parts.indexFiles?.read(segment, size)
+    if (rows === undefined) return false
+    this.#segments.set(rows.segment, rows)
+    for (let row = 0; row < rows.ids.length; row++) this.#take(rows, row)
+    return true
+  }
+
+  /** A segment with lines that cannot be read gets no index file: each opening shall come upon them and tell. */
+  closed(segment: Segment): void {
+    const rows = this.#segments.get(segment.name.number)
+    if (rows !== undefined && !segment.isDamaged) this.#parts.indexFiles?.write(segment, rows)
+    this.#parts.onClosed()
+  }
+
+  liveBytes(segment: number): number {
+    return this.#segments.get(segment)?.liveBytes ?? 0
+  }
+
+  hasDead(segment: number): boolean {
+    const rows = this.#segments.get(segment)
+    return rows !== undefined && rows.puts > rows.live
+  }
+
+  liveOffsets(segment: number): ReadonlySet<number> {
+    const rows = this.#segments.get(segment)
+    return new Set(rows && liveRows(rows).map(row => rows.placeOf(row).offset))
+  }
+
+  /** The segment gets new rows, so that those of lines that are gone take up no memory. */
+  move(segment: number, moves: ReadonlyMap<number, number>): void {
+    const before = this.#segments.get(segment)
+    if (before === undefined) return
+    const after = new SegmentRows<K>(segment)
+    for (const row of liveRows(before)) {
+      const { offset, length } = before.placeOf(row)
+      this.#setLive(after, after.addPut(before.factsOf(row), { offset: moves.get(offset) ?? offset, length }))
+    }
+    // A line that was deleted while the segment was rewritten is still in it.
+    after.puts = moves.size
+    if (after.puts === 0) this.#segments.delete(segment)
+    else this.#segments.set(segment, after)
+  }
+
+  #take(rows: SegmentRows<K>, row: number): void {
+    const id = rows.ids[row]!
+    const before = this.find(id)
+    before?.rows.setDead(before.row)
+    if (rows.isPut(row)) this.#setLive(rows, row)
+    else this.#addresses.delete(id)
+  }
+
+  #setLive(rows: SegmentRows<K>, row: number): void {
+    rows.setLive(row)
+    this.#addresses.set(rows.ids[row]!, rows.segment * MOST_ROWS + row)
+  }
+
+  #rowsOf(segment: number): SegmentRows<K> {
+    let rows = this.#segments.get(segment)
+    if (rows === undefined) {
+      rows = new SegmentRows(segment)
+      this.#segments.set(segment, rows)
+    }
+    return rows
+  }
+}
+
+function liveRows<K>(rows: SegmentRows<K>): number[] {
+  return [...rows.ids.keys()].filter(row => rows.isLive(row))
+}
+
+function deletedIds({ text }: JournalRecord): readonly string[] {
+  const ids: unknown = JSON.parse(text)
+  if (Array.isArray(ids) && ids.every(id => typeof id === 'string')) return ids
+  throw new UnreadableError('no list of ids')
+}
