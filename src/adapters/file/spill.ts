@@ -88,7 +88,7 @@ interface Held extends Place {
 async function inOrderOfArrival({ index }: LetterLog): Promise<Held[]> {
   const held: Held[] = []
   for await (const { rows, found } of matching(index, {}))
-    for (const row of found) held.push({ id: rows.ids[row]!, ...rows.placeOf(row) })
+    for (const row of found) held.push({ id: rows.idOf(row), ...rows.placeOf(row) })
   return held
 }
 

@@ -27,10 +27,15 @@ export function writeIndex<K>(rows: SegmentRows<K>, bytes: number): Buffer {
 export function readIndex<K>(file: Buffer, segment: number, bytes: number): SegmentRows<K> | undefined {
   const body = file.subarray(CRC_BYTES)
   if (file.length < CRC_BYTES || file.readUInt32LE() !== crc32(body)) return undefined
-  const { kinds, ids, numbers, ...about }: Contents<K> = deserialize(body)
-  if (about.v !== VERSION || about.bytes !== bytes) return undefined
-  // A copy, because the numbers would keep the whole file in memory.
-  return new SegmentRows(segment, { kinds, ids, numbers: numbers.slice() })
+  const { v, bytes: of, kinds, ids, numbers, times }: Contents<K> = deserialize(body)
+  if (v !== VERSION || of !== bytes) return undefined
+  // Numbers that lie in the file's own bytes would keep all of it in memory.
+  return new SegmentRows(segment, {
+    kinds,
+    ids,
+    numbers: numbers.buffer === body.buffer ? numbers.slice() : numbers,
+    times: times.buffer === body.buffer ? times.slice() : times,
+  })
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Keeper } from './compaction.ts'
+import { hashOf, IdTable } from './id-table.ts'
 import type { IndexFiles } from './index-files.ts'
 import type { JournalRecord } from './line.ts'
 import { type Facts, SegmentRows } from './segment-rows.ts'
@@ -30,15 +31,15 @@ export class LineIndex<K> implements JournalUser, Keeper {
   readonly #parts: LineIndexParts<K>
   /** In the order of their numbers. */
   readonly #segments = new Map<number, SegmentRows<K>>()
-  /** Segment and row as one number: a million objects would be a burden. */
-  readonly #addresses = new Map<string, number>()
+  /** Segment and row as one number. */
+  readonly #addresses = new IdTable(address => idOf(this.#lineAt(address)))
 
   constructor(parts: LineIndexParts<K>) {
     this.#parts = parts
   }
 
   get count(): number {
-    return this.#addresses.size
+    return this.#addresses.count
   }
 
   get segments(): readonly SegmentRows<K>[] {
@@ -51,9 +52,8 @@ export class LineIndex<K> implements JournalUser, Keeper {
   }
 
   find(id: string): Line<K> | undefined {
-    const address = this.#addresses.get(id)
-    if (address === undefined) return undefined
-    return { rows: this.#segments.get(Math.floor(address / MOST_ROWS))!, row: address % MOST_ROWS }
+    const address = this.#addresses.find(hashOf(id), () => id)
+    return address === undefined ? undefined : this.#lineAt(address)
   }
 
   placeOf(id: string): Place | undefined {
@@ -80,8 +80,7 @@ export class LineIndex<K> implements JournalUser, Keeper {
   /** Its line cannot be read any more. */
   forget(id: string): void {
     const line = this.find(id)
-    line?.rows.setDead(line.row)
-    this.#addresses.delete(id)
+    if (line !== undefined) this.#setDead(line)
   }
 
   reset(): void {
@@ -93,7 +92,7 @@ export class LineIndex<K> implements JournalUser, Keeper {
     const rows = await this.#parts.indexFiles?.read(segment, size)
     if (rows === undefined) return false
     this.#segments.set(rows.segment, rows)
-    for (let row = 0; row < rows.ids.length; row++) this.#take(rows, row)
+    for (let row = 0; row < rows.count; row++) this.#take(rows, row)
     return true
   }
 
@@ -125,25 +124,34 @@ export class LineIndex<K> implements JournalUser, Keeper {
     const after = new SegmentRows<K>(segment)
     for (const row of liveRows(before)) {
       const { offset, length } = before.placeOf(row)
-      this.#setLive(after, after.addPut(before.factsOf(row), { offset: moves.get(offset) ?? offset, length }))
+      after.addPut(before.factsOf(row), { offset: moves.get(offset) ?? offset, length })
+      this.#addresses.remove(before.hashOf(row), addressOf(before, row))
     }
+    this.#segments.set(segment, after)
+    for (let row = 0; row < after.count; row++) this.#setLive(after, row)
     // A line that was deleted while the segment was rewritten is still in it.
     after.puts = moves.size
     if (after.puts === 0) this.#segments.delete(segment)
-    else this.#segments.set(segment, after)
+  }
+
+  #lineAt(address: number): Line<K> {
+    return { rows: this.#segments.get(Math.floor(address / MOST_ROWS))!, row: address % MOST_ROWS }
   }
 
   #take(rows: SegmentRows<K>, row: number): void {
-    const id = rows.ids[row]!
-    const before = this.find(id)
-    before?.rows.setDead(before.row)
+    const before = this.#addresses.find(rows.hashOf(row), () => rows.idOf(row))
+    if (before !== undefined) this.#setDead(this.#lineAt(before))
     if (rows.isPut(row)) this.#setLive(rows, row)
-    else this.#addresses.delete(id)
   }
 
   #setLive(rows: SegmentRows<K>, row: number): void {
     rows.setLive(row)
-    this.#addresses.set(rows.ids[row]!, rows.segment * MOST_ROWS + row)
+    this.#addresses.add(rows.hashOf(row), addressOf(rows, row))
+  }
+
+  #setDead({ rows, row }: Line<K>): void {
+    rows.setDead(row)
+    this.#addresses.remove(rows.hashOf(row), addressOf(rows, row))
   }
 
   #rowsOf(segment: number): SegmentRows<K> {
@@ -156,8 +164,16 @@ export class LineIndex<K> implements JournalUser, Keeper {
   }
 }
 
+function addressOf<K>({ segment }: SegmentRows<K>, row: number): number {
+  return segment * MOST_ROWS + row
+}
+
+function idOf<K>({ rows, row }: Line<K>): string {
+  return rows.idOf(row)
+}
+
 function liveRows<K>(rows: SegmentRows<K>): number[] {
-  return [...rows.ids.keys()].filter(row => rows.isLive(row))
+  return Array.from({ length: rows.count }, (_, row) => row).filter(row => rows.isLive(row))
 }
 
 function deletedIds({ text }: JournalRecord): readonly string[] {

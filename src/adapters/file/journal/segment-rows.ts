@@ -1,3 +1,4 @@
+import { hashOf } from './id-table.ts'
 import type { Place } from './segment-set.ts'
 
 /** What is known of a `put` line without reading it. `K` is what many lines have in common; it is kept once. */
@@ -17,20 +18,26 @@ export interface Times {
 
 export interface RowsContents<K> {
   readonly kinds: K[]
-  readonly ids: string[]
-  readonly numbers: Float64Array
+  /** All of them, one behind the other. */
+  readonly ids: string
+  readonly numbers: Int32Array
+  readonly times: Float64Array
 }
 
 /** Where each number of a row stands. They lie side by side: objects would take three times the memory. */
 const KIND = 0
 const OFFSET = 1
 const LENGTH = 2
-const FIRST_FAILED_AT = 3
-const LAST_FAILED_AT = 4
-const UPDATED_AT = 5
-const EXPIRES_AT = 6
-const IS_LIVE = 7
-const STRIDE = 8
+const IS_LIVE = 3
+const HASH = 4
+/** Where its id ends among all ids. */
+const ID_END = 5
+const NUMBERS = 6
+const FIRST_FAILED_AT = 0
+const LAST_FAILED_AT = 1
+const UPDATED_AT = 2
+const EXPIRES_AT = 3
+const TIMES = 4
 
 const FIRST_ROWS = 64
 const GROWTH = 1.5
@@ -40,10 +47,14 @@ const DELETED = -1
 /** What the lines of one segment say, row by row in the order of writing. */
 export class SegmentRows<K> {
   readonly segment: number
-  readonly ids: string[]
   readonly kinds: K[]
   readonly #kindNumbers = new Map<string, number>()
-  #numbers: Float64Array
+  #numbers: Int32Array
+  #times: Float64Array
+  /** Ids as one text, because a million texts of their own would be a burden, and those that were added since. */
+  #ids: string
+  #added: string[] = []
+  #count: number
   /** `put` lines it has, those of them that still count, and the bytes of these, newlines included. */
   puts = 0
   live = 0
@@ -54,25 +65,36 @@ export class SegmentRows<K> {
 
   constructor(segment: number, contents?: RowsContents<K>) {
     this.segment = segment
-    this.ids = contents?.ids ?? []
     this.kinds = contents?.kinds ?? []
-    this.#numbers = contents?.numbers ?? new Float64Array(FIRST_ROWS * STRIDE)
+    this.#ids = contents?.ids ?? ''
+    this.#numbers = contents?.numbers ?? new Int32Array(FIRST_ROWS * NUMBERS)
+    this.#times = contents?.times ?? new Float64Array(FIRST_ROWS * TIMES)
+    this.#count = contents === undefined ? 0 : contents.numbers.length / NUMBERS
+  }
+
+  get count(): number {
+    return this.#count
   }
 
   get contents(): RowsContents<K> {
-    const { kinds, ids } = this
-    return { kinds, ids, numbers: this.#numbers.subarray(0, ids.length * STRIDE) }
+    this.#ids += this.#added.join('')
+    this.#added = []
+    return {
+      kinds: this.kinds,
+      ids: this.#ids,
+      numbers: this.#numbers.subarray(0, this.#count * NUMBERS),
+      times: this.#times.subarray(0, this.#count * TIMES),
+    }
   }
 
   addPut({ id, kind, ...times }: Facts<K>, { offset, length }: Omit<Place, 'segment'>): number {
     const row = this.#add(id, this.#numberOf(kind))
-    const at = row * STRIDE
-    this.#numbers[at + OFFSET] = offset
-    this.#numbers[at + LENGTH] = length
-    this.#numbers[at + FIRST_FAILED_AT] = times.firstFailedAt
-    this.#numbers[at + LAST_FAILED_AT] = times.lastFailedAt
-    this.#numbers[at + UPDATED_AT] = times.updatedAt
-    this.#numbers[at + EXPIRES_AT] = times.expiresAt
+    this.#numbers[row * NUMBERS + OFFSET] = offset
+    this.#numbers[row * NUMBERS + LENGTH] = length
+    this.#times[row * TIMES + FIRST_FAILED_AT] = times.firstFailedAt
+    this.#times[row * TIMES + LAST_FAILED_AT] = times.lastFailedAt
+    this.#times[row * TIMES + UPDATED_AT] = times.updatedAt
+    this.#times[row * TIMES + EXPIRES_AT] = times.expiresAt
     return row
   }
 
@@ -80,67 +102,85 @@ export class SegmentRows<K> {
     return this.#add(id, DELETED)
   }
 
+  idOf(row: number): string {
+    const added = row - this.#count + this.#added.length
+    return added < 0 ? this.#ids.slice(this.#idEnd(row - 1), this.#idEnd(row)) : this.#added[added]!
+  }
+
+  hashOf(row: number): number {
+    return this.#numbers[row * NUMBERS + HASH]!
+  }
+
   isPut(row: number): boolean {
-    return this.#numbers[row * STRIDE] !== DELETED
+    return this.kindNumber(row) !== DELETED
   }
 
   isLive(row: number): boolean {
-    return this.#numbers[row * STRIDE + IS_LIVE] === 1
+    return this.#numbers[row * NUMBERS + IS_LIVE] === 1
   }
 
   kindNumber(row: number): number {
-    return this.#numbers[row * STRIDE + KIND]!
+    return this.#numbers[row * NUMBERS + KIND]!
   }
 
   lastFailedAt(row: number): number {
-    return this.#numbers[row * STRIDE + LAST_FAILED_AT]!
+    return this.#times[row * TIMES + LAST_FAILED_AT]!
   }
 
   placeOf(row: number): Place {
-    const at = row * STRIDE
+    const at = row * NUMBERS
     return { segment: this.segment, offset: this.#numbers[at + OFFSET]!, length: this.#numbers[at + LENGTH]! }
   }
 
   factsOf(row: number): Facts<K> {
-    const at = row * STRIDE
+    const at = row * TIMES
     return {
-      id: this.ids[row]!,
+      id: this.idOf(row),
       kind: this.kinds[this.kindNumber(row)]!,
-      firstFailedAt: this.#numbers[at + FIRST_FAILED_AT]!,
-      lastFailedAt: this.#numbers[at + LAST_FAILED_AT]!,
-      updatedAt: this.#numbers[at + UPDATED_AT]!,
-      expiresAt: this.#numbers[at + EXPIRES_AT]!,
+      firstFailedAt: this.#times[at + FIRST_FAILED_AT]!,
+      lastFailedAt: this.#times[at + LAST_FAILED_AT]!,
+      updatedAt: this.#times[at + UPDATED_AT]!,
+      expiresAt: this.#times[at + EXPIRES_AT]!,
     }
   }
 
   /** The line of this row is the latest of its id. */
   setLive(row: number): void {
-    const at = row * STRIDE
-    const lastFailedAt = this.#numbers[at + LAST_FAILED_AT]!
-    this.#numbers[at + IS_LIVE] = 1
+    this.#numbers[row * NUMBERS + IS_LIVE] = 1
     this.puts++
     this.live++
-    this.liveBytes += this.#numbers[at + LENGTH]! + 1
-    this.oldestAt = Math.min(this.oldestAt, lastFailedAt)
-    this.newestAt = Math.max(this.newestAt, lastFailedAt)
+    this.liveBytes += this.#numbers[row * NUMBERS + LENGTH]! + 1
+    this.oldestAt = Math.min(this.oldestAt, this.lastFailedAt(row))
+    this.newestAt = Math.max(this.newestAt, this.lastFailedAt(row))
   }
 
   /** It counts no more. */
   setDead(row: number): void {
-    this.#numbers[row * STRIDE + IS_LIVE] = 0
+    this.#numbers[row * NUMBERS + IS_LIVE] = 0
     this.live--
-    this.liveBytes -= this.#numbers[row * STRIDE + LENGTH]! + 1
+    this.liveBytes -= this.#numbers[row * NUMBERS + LENGTH]! + 1
   }
 
   #add(id: string, kind: number): number {
-    const row = this.ids.push(id) - 1
-    if (row * STRIDE === this.#numbers.length) {
-      const larger = new Float64Array(Math.ceil(row * GROWTH) * STRIDE)
-      larger.set(this.#numbers)
-      this.#numbers = larger
-    }
-    this.#numbers[row * STRIDE + KIND] = kind
+    const row = this.#count++
+    if (row * TIMES === this.#times.length) this.#grow(Math.ceil(row * GROWTH))
+    this.#added.push(id)
+    this.#numbers[row * NUMBERS + KIND] = kind
+    this.#numbers[row * NUMBERS + HASH] = hashOf(id)
+    this.#numbers[row * NUMBERS + ID_END] = this.#idEnd(row - 1) + id.length
     return row
+  }
+
+  #grow(rows: number): void {
+    const [numbers, times] = [this.#numbers, this.#times]
+    this.#numbers = new Int32Array(rows * NUMBERS)
+    this.#numbers.set(numbers)
+    this.#times = new Float64Array(rows * TIMES)
+    this.#times.set(times)
+  }
+
+  #idEnd(row: number): number {
+    return row < 0 ? 0 : this.#numbers[row * NUMBERS + ID_END]!
   }
 
   #numberOf(kind: K): number {

@@ -174,8 +174,23 @@ describe('the index of letters', () => {
           expect([...index.liveOffsets(segment)]).toEqual(live.map((_, at) => at * LINE_BYTES))
         }
         expect(await known(index)).toEqual(inOrder(model))
-        expect(index.segments.reduce((rows, { ids }) => rows + ids.length, 0)).toBe(model.size)
+        expect(index.segments.reduce((sum, { count }) => sum + count, 0)).toBe(model.size)
       }),
     )
+  })
+
+  it('E10: finds every letter of a full segment after it was rewritten without half of them', () => {
+    const [some] = fc.sample(facts, { numRuns: 1, seed: 1 })
+    const ids = Array.from({ length: 600 }, (_, at) => `letter ${at}`)
+    const index = emptyIndex()
+    for (const [at, id] of ids.entries())
+      index.put({ ...some!, id }, { segment: 1, offset: at * LINE_BYTES, length: LINE_BYTES - 1 })
+    const [kept, gone] = [ids.filter((_, at) => at % 2 === 1), ids.filter((_, at) => at % 2 === 0)]
+    index.delete(gone, { segment: 2 })
+    const offsets = [...index.liveOffsets(1)]
+    index.move(1, new Map(offsets.map((offset, at) => [offset, at * LINE_BYTES])))
+    expect(kept.map(id => index.placeOf(id)?.offset)).toEqual(kept.map((_, at) => at * LINE_BYTES))
+    expect(gone.filter(id => index.find(id) !== undefined)).toEqual([])
+    expect(index.count).toBe(300)
   })
 })

@@ -50,17 +50,36 @@ async function newest(
   for await (const rows of inTurns(segments)) {
     const earliest = found.length < portion ? after : Math.max(after, found.at(-1)!.lastFailedAt)
     if (rows.newestAt < earliest) break
-    const here = matchingIn(rows, { ...filter, after: earliest })
-      .map(row => ({ lastFailedAt: rows.lastFailedAt(row), id: rows.ids[row]! }))
-      .filter(place => behind === undefined || comparePlaces(place, behind) > 0)
-      .sort(comparePlaces)
-    found = [...found, ...here.slice(0, portion)]
+    const here = newestIn(rows, matchingIn(rows, { ...filter, after: earliest }), behind, portion)
+    found = [...found, ...here]
       .sort(comparePlaces)
       // One that was written again meanwhile is found twice, in the same place of the order.
       .filter(({ id }, at, all) => id !== all[at - 1]?.id)
       .slice(0, portion)
   }
   return found
+}
+
+/** The first places of those rows. Most rows are passed over by their time alone. */
+function newestIn(
+  rows: LetterRows,
+  found: readonly number[],
+  behind: LetterPlace | undefined,
+  portion: number,
+): LetterPlace[] {
+  const isBehind = (place: LetterPlace) => behind === undefined || comparePlaces(place, behind) > 0
+  const latest = behind?.lastFailedAt ?? Number.POSITIVE_INFINITY
+  const places: LetterPlace[] = []
+  const inOrder = found
+    .filter(row => rows.lastFailedAt(row) <= latest)
+    .sort((a, b) => rows.lastFailedAt(b) - rows.lastFailedAt(a))
+  for (const row of inOrder) {
+    const place = { lastFailedAt: rows.lastFailedAt(row), id: rows.idOf(row) }
+    // All of the same time are taken, because their ids decide which of them come first.
+    if (places.length >= portion && place.lastFailedAt < places[portion - 1]!.lastFailedAt) break
+    if (isBehind(place)) places.push(place)
+  }
+  return places
 }
 
 /** Every kind is held against the filter once; the rows then only have numbers to look at. */
@@ -70,7 +89,7 @@ function matchingIn(rows: LetterRows, filter: LetterFilter): number[] {
   const isOfKind = rows.kinds.map(kind => wanted.every(name => kind[name] === filter[name]))
   const found: number[] = []
   if (!isOfKind.includes(true) || rows.newestAt < after || rows.oldestAt >= before) return found
-  for (let row = 0; row < rows.ids.length; row++) {
+  for (let row = 0; row < rows.count; row++) {
     if (!rows.isLive(row) || !isOfKind[rows.kindNumber(row)]) continue
     const failedAt = rows.lastFailedAt(row)
     if (failedAt >= after && failedAt < before) found.push(row)
@@ -87,6 +106,6 @@ async function* inTurns(segments: readonly LetterRows[]): AsyncGenerator<LetterR
       looked = 0
     }
     yield rows
-    looked += rows.ids.length
+    looked += rows.count
   }
 }

@@ -52,7 +52,7 @@ async function* matchingLetters(log: LetterLog, filter: LetterFilter): AsyncGene
 async function rowsTelling(log: LetterLog, { rows, found }: Found, search: string): Promise<number[]> {
   const telling: number[] = []
   for (let start = 0; start < found.length; start += READ_AT_ONCE) {
-    const byId = new Map(found.slice(start, start + READ_AT_ONCE).map(row => [rows.ids[row]!, row]))
+    const byId = new Map(found.slice(start, start + READ_AT_ONCE).map(row => [rows.idOf(row), row]))
     for (const { id } of await searchLetters(log, [...byId.keys()], search)) telling.push(byId.get(id)!)
   }
   return telling
