@@ -35,6 +35,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 }
 /** Rooms in which every folder is a subpath of its own; the folders never import each other. */
 const SUBPATH_EACH = ['adapters', 'integrations']
+/** Unless one is built on another, by its public door: a store in a folder keeps replays and snapshots in SQLite. */
+const MAY_BUILD_ON: Record<string, string> = {
+  'src/adapters/file/operations.ts': 'src/adapters/sqlite/index.ts',
+}
 const WITHOUT_DEPENDENCIES = ['core', 'ports', 'runtime']
 const HOME_OF_TIME = 'src/ports/system-clock.ts'
 const AMBIENT =
@@ -161,7 +165,7 @@ function allowed(from: string, to: string): boolean {
   if (from === 'src/index.ts') return true
   if (!to.startsWith('src/')) return false
   const isApart = SUBPATH_EACH.includes(room(from)) && room(from) === room(to)
-  if (isApart) return from.split('/')[2] === to.split('/')[2]
+  if (isApart) return from.split('/')[2] === to.split('/')[2] || MAY_BUILD_ON[from] === to
   return room(from) === room(to) || (MAY_IMPORT[room(from)]?.includes(room(to)) ?? true)
 }
 
