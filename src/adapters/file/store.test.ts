@@ -1,3 +1,5 @@
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { inFolder } from '../../../test/support/folder.ts'
 import { createFactory } from '../../testing/factories.ts'
@@ -17,6 +19,32 @@ describe('a store in a folder', () => {
       await service.close()
       await expect(store.audit.list()).rejects.toMatchObject({ code: 'LAZARET_STORE_CLOSED' })
       await expect(store.groups.list()).rejects.toMatchObject({ code: 'LAZARET_DEAD_LETTERS_CLOSED' })
+    })
+  })
+
+  it('E10: opens SQLite for replays and snapshots alone, and never for letters', async () => {
+    await inFolder(async dir => {
+      const store = fileStore({ dir })
+      await store.deadLetters.send(createFactory().letter())
+      await store.groups.list()
+      await store.audit.list()
+      expect(await readdir(dir)).not.toContain('operations.db')
+      expect(await store.replays.list()).toEqual([])
+      expect(await readdir(dir)).toContain('operations.db')
+      await store.close()
+    })
+  })
+
+  it('E10: keeps letters while the file of replays and snapshots is broken, and says what is wrong with it', async () => {
+    await inFolder(async dir => {
+      await writeFile(join(dir, 'operations.db'), 'no database at all'.repeat(1_000))
+      const store = fileStore({ dir })
+      const letter = createFactory().letter()
+      await store.deadLetters.send(letter)
+      expect((await store.deadLetters.list()).letters).toEqual([letter])
+      await expect(store.replays.list()).rejects.toThrow(/operations\.db/)
+      await expect(store.snapshots.list()).rejects.toThrow(/operations\.db/)
+      await store.close()
     })
   })
 })
