@@ -56,9 +56,9 @@ async function findDue({ log }: OpenedLog, retention: Retention, now: number): P
   const ids: string[] = []
   const byState: { [S in LetterState]?: number } = {}
   for await (const { rows, found } of matching(log.index, {}))
-    for (const facts of found.map(row => rows.factsOf(row)).filter(isDue)) {
-      const { state } = facts.kind
-      ids.push(facts.id)
+    for (const row of found.filter(each => isDue(rows.factsOf(each)))) {
+      const { state } = rows.factsOf(row).kind
+      ids.push(rows.idOf(row))
       byState[state] = (byState[state] ?? 0) + 1
     }
   return { ids, byState, isDue }

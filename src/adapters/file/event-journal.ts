@@ -12,7 +12,7 @@ import { type Files, realFiles } from './journal/files.ts'
 import { type Journal as Lines, openJournal } from './journal/journal.ts'
 import type { JournalRecord } from './journal/line.ts'
 import { DELETE, LineIndex, PUT } from './journal/line-index.ts'
-import type { Facts } from './journal/segment-rows.ts'
+import type { Put } from './journal/segment-rows.ts'
 import type { Place } from './journal/segment-set.ts'
 import { type JournalOptions, journalRules, journalSettings } from './options.ts'
 
@@ -61,7 +61,7 @@ export class FileJournal implements Journal {
     this.#door = new Door(
       async () => {
         let compaction: Compaction | undefined
-        const index: EventIndex = new LineIndex({ factsOf, onClosed: () => compaction?.start() })
+        const index: EventIndex = new LineIndex({ readPut, onClosed: () => compaction?.start() })
         const lines = await openJournal(settings, index)
         compaction = new Compaction(lines, index)
         return { lines, index, compaction }
@@ -127,7 +127,7 @@ export class FileJournal implements Journal {
       records: [{ kind: PUT, text }],
       written: ([place]) => {
         leave()
-        index.put(factsOfEvent(event.id), place!)
+        index.put(putOf(event.id), place!)
       },
       failed: leave,
     }
@@ -135,10 +135,10 @@ export class FileJournal implements Journal {
 }
 
 /** A `put` line has the event's id; its times say nothing to anyone. */
-function factsOf({ text }: JournalRecord): Facts<null> {
-  return factsOfEvent((JSON.parse(text) as StoredEntry).id)
+function readPut({ text }: JournalRecord): Put<null> {
+  return putOf((JSON.parse(text) as StoredEntry).id)
 }
 
-function factsOfEvent(id: string): Facts<null> {
+function putOf(id: string): Put<null> {
   return { id, kind: null, firstFailedAt: 0, lastFailedAt: 0, updatedAt: 0, expiresAt: 0 }
 }

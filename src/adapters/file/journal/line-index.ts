@@ -2,7 +2,7 @@ import type { Keeper } from './compaction.ts'
 import { hashOf, IdTable } from './id-table.ts'
 import type { IndexFiles } from './index-files.ts'
 import type { JournalRecord } from './line.ts'
-import { type Facts, SegmentRows } from './segment-rows.ts'
+import { type Put, SegmentRows } from './segment-rows.ts'
 import { type JournalUser, type Place, type Segment, UnreadableError } from './segment-set.ts'
 
 export const PUT = 'put'
@@ -13,7 +13,7 @@ const MOST_ROWS = 2 ** 24
 
 export interface LineIndexParts<K> {
   /** What a `put` record is about. Throws UnreadableError when it cannot tell. */
-  readonly factsOf: (record: JournalRecord) => Facts<K>
+  readonly readPut: (record: JournalRecord) => Put<K>
   /** A segment has been closed. */
   readonly onClosed: () => void
   /** Without them every opening reads every line. */
@@ -63,13 +63,13 @@ export class LineIndex<K> implements JournalUser, Keeper {
 
   /** A kind of record that a later version writes is left as it is. */
   apply(record: JournalRecord, place: Place): void {
-    if (record.kind === PUT) this.put(this.#parts.factsOf(record), place)
+    if (record.kind === PUT) this.put(this.#parts.readPut(record), place)
     if (record.kind === DELETE) this.delete(deletedIds(record), place)
   }
 
-  put(facts: Facts<K>, place: Place): void {
+  put(put: Put<K>, place: Place): void {
     const rows = this.#rowsOf(place.segment)
-    this.#take(rows, rows.addPut(facts, place))
+    this.#take(rows, rows.addPut(put, place))
   }
 
   delete(ids: readonly string[], { segment }: Pick<Place, 'segment'>): void {
@@ -124,7 +124,8 @@ export class LineIndex<K> implements JournalUser, Keeper {
     const after = new SegmentRows<K>(segment)
     for (const row of liveRows(before)) {
       const { offset, length } = before.placeOf(row)
-      after.addPut(before.factsOf(row), { offset: moves.get(offset) ?? offset, length })
+      const put = { id: before.idOf(row), ...before.factsOf(row) }
+      after.addPut(put, { offset: moves.get(offset) ?? offset, length })
       this.#addresses.remove(before.hashOf(row), addressOf(before, row))
     }
     this.#segments.set(segment, after)

@@ -3,8 +3,11 @@ import type { Place } from './segment-set.ts'
 
 /** What is known of a `put` line without reading it. `K` is what many lines have in common; it is kept once. */
 export interface Facts<K> extends Times {
-  readonly id: string
   readonly kind: K
+}
+
+export interface Put<K> extends Facts<K> {
+  readonly id: string
 }
 
 /** Epoch milliseconds. */
@@ -87,7 +90,7 @@ export class SegmentRows<K> {
     }
   }
 
-  addPut({ id, kind, ...times }: Facts<K>, { offset, length }: Omit<Place, 'segment'>): number {
+  addPut({ id, kind, ...times }: Put<K>, { offset, length }: Omit<Place, 'segment'>): number {
     const row = this.#add(id, this.#numberOf(kind))
     this.#numbers[row * NUMBERS + OFFSET] = offset
     this.#numbers[row * NUMBERS + LENGTH] = length
@@ -123,6 +126,10 @@ export class SegmentRows<K> {
     return this.#numbers[row * NUMBERS + KIND]!
   }
 
+  firstFailedAt(row: number): number {
+    return this.#times[row * TIMES + FIRST_FAILED_AT]!
+  }
+
   lastFailedAt(row: number): number {
     return this.#times[row * TIMES + LAST_FAILED_AT]!
   }
@@ -135,10 +142,9 @@ export class SegmentRows<K> {
   factsOf(row: number): Facts<K> {
     const at = row * TIMES
     return {
-      id: this.idOf(row),
       kind: this.kinds[this.kindNumber(row)]!,
-      firstFailedAt: this.#times[at + FIRST_FAILED_AT]!,
-      lastFailedAt: this.#times[at + LAST_FAILED_AT]!,
+      firstFailedAt: this.firstFailedAt(row),
+      lastFailedAt: this.lastFailedAt(row),
       updatedAt: this.#times[at + UPDATED_AT]!,
       expiresAt: this.#times[at + EXPIRES_AT]!,
     }

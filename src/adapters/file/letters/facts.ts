@@ -2,7 +2,7 @@ import { groupingOf } from '../../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterState } from '../../../core/dead-letter/state.ts'
 import type { LineIndex } from '../journal/line-index.ts'
-import type { Facts, SegmentRows } from '../journal/segment-rows.ts'
+import type { Facts, Put, SegmentRows } from '../journal/segment-rows.ts'
 
 /** What a filter can ask for by name. A million letters are of a few hundred kinds. */
 export interface Kind {
@@ -22,7 +22,7 @@ export type LetterIndex = LineIndex<Kind>
 export type LetterRows = SegmentRows<Kind>
 
 /** What filters, order, counts and cleaning up need of a letter. */
-export function factsOf(letter: DeadLetter): LetterFacts {
+export function putOf(letter: DeadLetter): Put<Kind> {
   const { id, channel, handler, event, state, cycle, endedCycles, updatedAt, expiresAt, replays } = letter
   return {
     id,

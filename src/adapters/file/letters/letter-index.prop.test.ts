@@ -4,8 +4,9 @@ import { LETTER_STATES } from '../../../core/dead-letter/state.ts'
 import { comparePlaces } from '../../../ports/letter-query.ts'
 import { readIndex, writeIndex } from '../journal/index-files.ts'
 import { LineIndex } from '../journal/line-index.ts'
+import type { Put, SegmentRows } from '../journal/segment-rows.ts'
 import type { Segment } from '../journal/segment-set.ts'
-import type { Kind, LetterFacts, LetterIndex } from './facts.ts'
+import type { Kind, LetterIndex } from './facts.ts'
 import { matching, newestFirst } from './selection.ts'
 
 const LINE_BYTES = 10
@@ -13,7 +14,7 @@ const ROWS_PER_SEGMENT = 7
 const someIds = ['00000000-0000-8000-8000-000000000000', 'FFFF', 'no uuid at all', '__proto__', 'žluťoučký']
 const id = fc.oneof(fc.uuid(), fc.constantFrom(...someIds))
 const name = fc.constantFrom('a', 'b', '', 'a b', '__proto__')
-const facts: fc.Arbitrary<LetterFacts> = fc.record({
+const facts: fc.Arbitrary<Put<Kind>> = fc.record({
   id,
   kind: fc.record({
     channel: name,
@@ -34,19 +35,19 @@ const step = fc.oneof(
   { weight: 3, arbitrary: facts.map(put => ({ put })) },
   { weight: 1, arbitrary: fc.nat().map(deleted => ({ deleted })) },
 )
-type Step = { readonly put: LetterFacts } | { readonly deleted: number }
+type Step = { readonly put: Put<Kind> } | { readonly deleted: number }
 
 function emptyIndex(indexFiles?: unknown): LetterIndex {
-  const factsOf = () => {
+  const readPut = () => {
     throw new Error('no record is read')
   }
-  return new LineIndex<Kind>({ factsOf, onClosed: () => {}, indexFiles: indexFiles as never })
+  return new LineIndex<Kind>({ readPut, onClosed: () => {}, indexFiles: indexFiles as never })
 }
 
 /** The index after some steps, and the letters that it must know of. */
 function run(steps: readonly Step[]) {
   const index = emptyIndex()
-  const model = new Map<string, LetterFacts>()
+  const model = new Map<string, Put<Kind>>()
   for (const [at, each] of steps.entries()) {
     const segment = 1 + Math.floor(at / ROWS_PER_SEGMENT)
     if ('put' in each) {
@@ -61,14 +62,18 @@ function run(steps: readonly Step[]) {
   return { index, model }
 }
 
-async function known(index: LetterIndex, filter = {}): Promise<LetterFacts[]> {
-  const found: LetterFacts[] = []
+function putAt(rows: SegmentRows<Kind>, row: number): Put<Kind> {
+  return { id: rows.idOf(row), ...rows.factsOf(row) }
+}
+
+async function known(index: LetterIndex, filter = {}): Promise<Put<Kind>[]> {
+  const found: Put<Kind>[] = []
   for await (const { rows, found: here } of matching(index, filter))
-    found.push(...here.map(row => rows.factsOf(row)))
+    found.push(...here.map(row => putAt(rows, row)))
   return found.sort(comparePlaces)
 }
 
-const inOrder = (model: ReadonlyMap<string, LetterFacts>) => [...model.values()].sort(comparePlaces)
+const inOrder = (model: ReadonlyMap<string, Put<Kind>>) => [...model.values()].sort(comparePlaces)
 
 describe('the index of letters', () => {
   it('E10: knows every letter as it was last written', async () => {
@@ -79,7 +84,7 @@ describe('the index of letters', () => {
         expect(index.count).toBe(model.size)
         for (const { id, lastFailedAt } of model.values()) {
           const { rows, row } = index.find(id)!
-          expect(rows.factsOf(row)).toMatchObject({ id, lastFailedAt })
+          expect(putAt(rows, row)).toMatchObject({ id, lastFailedAt })
         }
         expect(index.find('never seen')).toBeUndefined()
       }),

@@ -7,7 +7,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { JournalRecord } from '../journal/line.ts'
 import type { Place } from '../journal/segment-set.ts'
 import { Slices } from '../slices.ts'
-import { factsOf, type LetterFacts, type LetterIndex } from './facts.ts'
+import { type LetterFacts, type LetterIndex, putOf } from './facts.ts'
 import { type ReadRecord, readLetters } from './read-letters.ts'
 import { deleteRecord, letterOf, putRecord } from './record.ts'
 
@@ -113,7 +113,7 @@ export class LetterLog {
       records: [record],
       written: ([place]) => {
         forget()
-        this.index.put(factsOf(letter), place!)
+        this.index.put(putOf(letter), place!)
         return answer
       },
       failed: forget,

@@ -8,7 +8,7 @@ import { openJournal } from '../journal/journal.ts'
 import { LineIndex } from '../journal/line-index.ts'
 import { SegmentFolder } from '../journal/segments.ts'
 import { type JournalChoices, journalSettings } from '../options.ts'
-import { factsOf, type Kind } from './facts.ts'
+import { type Kind, putOf } from './facts.ts'
 import { LetterLog } from './letter-log.ts'
 import { glanceAt } from './record.ts'
 
@@ -65,7 +65,7 @@ async function openLog(
   let compaction: Compaction | undefined
   const indexFiles = new IndexFiles<Kind>(files, new SegmentFolder(files, settings.dir, settings.prefix))
   const index = new LineIndex<Kind>({
-    factsOf: record => factsOf(glanceAt(record, codec)),
+    readPut: record => putOf(glanceAt(record, codec)),
     onClosed: () => compaction?.start(),
     indexFiles,
   })
