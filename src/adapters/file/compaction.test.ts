@@ -111,4 +111,17 @@ describe('rewriting files without what no longer counts', () => {
       expect((await filesBelow(dir, '.jsonl')).length).toBeLessThan(8)
     })
   })
+
+  it('B7: what a drain has sent is gone, also when its files are rewritten under it', async () => {
+    await inFolder(async dir => {
+      const make = createFactory()
+      const spill = fileSpill({ dir, rotateBytes: 30_000 })
+      for (let index = 0; index < 300; index++) await spill.send(make.letter())
+      // Each letter that goes makes room for another, so that files are closed, and rewritten, all the time.
+      const send = () => spill.send(make.letter())
+      expect(await spill.drain({ send, close: async () => {} })).toBe(300)
+      expect(await spill.size()).toBe(300)
+      await spill.close()
+    })
+  })
 })

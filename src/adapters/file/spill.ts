@@ -1,3 +1,4 @@
+import { encodeLetter } from '../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { text, withDefault } from '../../core/options/rules.ts'
@@ -60,7 +61,7 @@ export class FileSpill implements Spill {
     const removals: Promise<unknown>[] = []
     let sent = 0
     for (let start = 0; start < all.length; start += READ_AT_ONCE) {
-      const held = all.slice(start, start + READ_AT_ONCE)
+      const held = heldIn(log, all.slice(start, start + READ_AT_ONCE))
       const letters = await log.read(held.map(({ id }) => id))
       for (const [index, letter] of letters.entries()) {
         if (letter === undefined) continue
@@ -73,7 +74,8 @@ export class FileSpill implements Spill {
           return sent
         }
         sent++
-        removals.push(remove(log, held[index]!))
+        // One that cannot be removed is sent again by the next drain, which changes nothing for the target.
+        removals.push(remove(log, letter, held[index]!).catch(() => {}))
       }
     }
     await Promise.all(removals)
@@ -85,17 +87,29 @@ interface Held extends Place {
   readonly id: string
 }
 
-async function inOrderOfArrival({ index }: LetterLog): Promise<Held[]> {
-  const held: Held[] = []
-  for await (const { rows, found } of matching(index, {}))
-    for (const row of found) held.push({ id: rows.idOf(row), ...rows.placeOf(row) })
-  return held
+async function inOrderOfArrival({ index }: LetterLog): Promise<string[]> {
+  const ids: string[] = []
+  for await (const { rows, found } of matching(index, {})) for (const row of found) ids.push(rows.idOf(row))
+  return ids
+}
+
+/** Where they lie now: their files may have been rewritten since. */
+function heldIn({ index }: LetterLog, ids: readonly string[]): Held[] {
+  return ids.flatMap(id => {
+    const place = index.placeOf(id)
+    return place === undefined ? [] : { id, ...place }
+  })
 }
 
 /**
- * If the same letter was told again in the meantime, it lies elsewhere, and the target has not seen that yet. One that
- * cannot be removed is sent again by the next drain, which changes nothing for the target.
+ * If the same letter was told again in the meantime, it lies elsewhere, and the target has not seen that yet. It also lies
+ * elsewhere when its file was rewritten; then it says what was sent.
  */
-function remove(log: LetterLog, { id, segment, offset }: Held): Promise<number> {
-  return log.delete([id], (_, now) => now.segment === segment && now.offset === offset).catch(() => 0)
+async function remove(log: LetterLog, sent: DeadLetter, { id, segment, offset }: Held): Promise<void> {
+  const isSame = (_: unknown, now: Place) => now.segment === segment && now.offset === offset
+  if ((await log.delete([id], isSame)) > 0) return
+  const [held] = heldIn(log, [id])
+  const [now] = await log.read([id])
+  if (held !== undefined && now !== undefined && encodeLetter(now) === encodeLetter(sent))
+    await remove(log, sent, held)
 }
