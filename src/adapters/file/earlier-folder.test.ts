@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { inFolder } from '../../../test/support/folder.ts'
+import { createSealing } from '../../runtime/sealing/sealing.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { type FileStore, fileStore } from './index.ts'
 
@@ -47,6 +48,19 @@ describe('a folder of an earlier version', () => {
       const stores = [open(), open()]
       for (const found of await Promise.all(stores.map(everythingIn))) expect(found).toEqual(expected)
       for (const store of stores) await store.close()
+    })
+  })
+
+  it('P2: what was sealed in it is read with the same key, and is sealed still', async () => {
+    await inFolder(async dir => {
+      await cp(join(EARLIER, 'sealed'), dir, { recursive: true })
+      const codec = createSealing({ current: 'k', keys: { k: Buffer.alloc(32, 1) } })
+      const store = fileStore({ dir, codec })
+      const found = [await store.replays.list(), await store.replays.items('one')]
+      await store.close()
+      expect(found).toEqual(JSON.parse(await readFile(join(EARLIER, 'sealed.json'), 'utf8')))
+      expect(JSON.stringify(found)).toContain('secret-why')
+      expect(await readFile(join(dir, 'operations.db'), 'latin1')).not.toContain('secret')
     })
   })
 })
