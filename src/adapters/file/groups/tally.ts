@@ -1,6 +1,7 @@
 import { isHeld } from '../../../core/dead-letter/state.ts'
-import type { Kind, LetterIndex } from '../letters/facts.ts'
-import { type Found, matching } from '../letters/selection.ts'
+import { byKind, type OfKind } from '../letters/by-kind.ts'
+import type { LetterIndex } from '../letters/facts.ts'
+import { matching } from '../letters/selection.ts'
 
 const MOST_CHANNELS = 20
 
@@ -22,46 +23,13 @@ export interface IndexedGroup {
 export async function tallyGroups(index: LetterIndex, only?: string): Promise<IndexedGroup[]> {
   const tallies = new Map<string, Tally>()
   for await (const found of matching(index, only === undefined ? {} : { group: only }))
-    for (const seen of seenOfKinds(found)) {
-      const tally = tallies.get(seen.kind.group) ?? new Tally()
-      tallies.set(seen.kind.group, tally)
-      tally.add(seen)
+    for (const letters of byKind(found)) {
+      const { group } = letters.kind
+      const tally = tallies.get(group) ?? new Tally()
+      tallies.set(group, tally)
+      tally.add(letters)
     }
   return [...tallies].map(([group, tally]) => tally.close(group))
-}
-
-/** Letters of one kind in one segment. */
-interface Seen {
-  readonly kind: Kind
-  count: number
-  firstAt: number
-  lastAt: number
-  newest: string
-}
-
-/** Added up by kind first, which is a matter of numbers. */
-function seenOfKinds({ rows, found }: Found): Seen[] {
-  const newestRows = rows.kinds.map(() => 0)
-  const all = rows.kinds.map(
-    (kind): Seen => ({
-      kind,
-      count: 0,
-      firstAt: Number.POSITIVE_INFINITY,
-      lastAt: Number.NEGATIVE_INFINITY,
-      newest: '',
-    }),
-  )
-  for (const row of found) {
-    const number = rows.kindNumber(row)
-    const seen = all[number]!
-    seen.count++
-    seen.firstAt = Math.min(seen.firstAt, rows.firstFailedAt(row))
-    if (rows.lastFailedAt(row) < seen.lastAt) continue
-    seen.lastAt = rows.lastFailedAt(row)
-    newestRows[number] = row
-  }
-  for (const [number, seen] of all.entries()) if (seen.count > 0) seen.newest = rows.idOf(newestRows[number]!)
-  return all.filter(({ count }) => count > 0)
 }
 
 class Tally {
@@ -74,15 +42,16 @@ class Tally {
   #lastSeenAt = Number.NEGATIVE_INFINITY
   #newest = ''
 
-  add({ kind: { channel, state, isReplayed }, count, firstAt, lastAt, newest }: Seen): void {
+  add({ kind, count, firstFailedAt, newestAt, newest }: OfKind): void {
+    const { channel, state, isReplayed } = kind
     this.#count += count
     if (isHeld(state)) this.#waiting += count
     if (isReplayed) this.#replayed += count
     if (isReplayed && state === 'resolved') this.#recovered += count
     this.#channels.set(channel, (this.#channels.get(channel) ?? 0) + count)
-    this.#firstSeenAt = Math.min(this.#firstSeenAt, firstAt)
-    if (lastAt < this.#lastSeenAt) return
-    this.#lastSeenAt = lastAt
+    this.#firstSeenAt = Math.min(this.#firstSeenAt, firstFailedAt)
+    if (newestAt < this.#lastSeenAt) return
+    this.#lastSeenAt = newestAt
     this.#newest = newest
   }
 

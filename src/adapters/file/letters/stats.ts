@@ -1,33 +1,30 @@
 import type { LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
 import { resolveLetterFilter } from '../../../ports/letter-query.ts'
 import { resolveTimeline, Timeline } from '../../../ports/letter-timeline.ts'
-import type { Kind } from './facts.ts'
+import { byKind, type OfKind } from './by-kind.ts'
 import type { LetterLog } from './letter-log.ts'
 import { READ_AT_ONCE, searchLetters } from './pages.ts'
 import { type Found, matching } from './selection.ts'
 
 export async function countLetters(log: LetterLog, filter: LetterFilter | undefined): Promise<LetterStats> {
-  const counts = new Map<Kind, number>()
+  const all: OfKind[] = []
   let count = 0
   let oldestAt = Number.POSITIVE_INFINITY
   let newestAt = Number.NEGATIVE_INFINITY
-  for await (const { rows, found } of matchingLetters(log, resolveLetterFilter(filter))) {
-    const ofKinds = rows.kinds.map(() => 0)
-    for (const row of found) {
-      oldestAt = Math.min(oldestAt, rows.lastFailedAt(row))
-      newestAt = Math.max(newestAt, rows.lastFailedAt(row))
-      ofKinds[rows.kindNumber(row)]!++
+  for await (const found of matchingLetters(log, resolveLetterFilter(filter)))
+    for (const letters of byKind(found)) {
+      all.push(letters)
+      count += letters.count
+      oldestAt = Math.min(oldestAt, letters.oldestAt)
+      newestAt = Math.max(newestAt, letters.newestAt)
     }
-    count += found.length
-    for (const [number, kind] of rows.kinds.entries()) counts.set(kind, ofKinds[number]!)
-  }
   return {
     count,
     oldestAt: count === 0 ? undefined : oldestAt,
     newestAt: count === 0 ? undefined : newestAt,
-    byState: countsBy(counts, 'state'),
-    byReason: countsBy(counts, 'reason'),
-    byChannel: countsBy(counts, 'channel'),
+    byState: countsBy(all, 'state'),
+    byReason: countsBy(all, 'reason'),
+    byChannel: countsBy(all, 'channel'),
   }
 }
 
@@ -59,11 +56,8 @@ async function rowsTelling(log: LetterLog, { rows, found }: Found, search: strin
 }
 
 /** Added up by name. A name may be one that an object's prototype uses; fromEntries makes own properties only. */
-function countsBy(
-  counts: ReadonlyMap<Kind, number>,
-  name: 'state' | 'reason' | 'channel',
-): Record<string, number> {
+function countsBy(all: readonly OfKind[], name: 'state' | 'reason' | 'channel'): Record<string, number> {
   const sums = new Map<string, number>()
-  for (const [kind, count] of counts) if (count > 0) sums.set(kind[name], (sums.get(kind[name]) ?? 0) + count)
+  for (const { kind, count } of all) sums.set(kind[name], (sums.get(kind[name]) ?? 0) + count)
   return Object.fromEntries(sums)
 }
