@@ -29,10 +29,10 @@ export function readIndex<K>(file: Buffer, segment: number, bytes: number): Segm
   if (file.length < CRC_BYTES || file.readUInt32LE() !== crc32(body)) return undefined
   const { v, bytes: of, kinds, ids, numbers, times }: Contents<K> = deserialize(body)
   if (v !== VERSION || of !== bytes) return undefined
-  // Numbers that lie in the file's own bytes would keep all of it in memory.
+  // Copies, because views of the file's bytes would keep all of it in memory.
   return new SegmentRows(segment, {
     kinds,
-    ids,
+    ids: Buffer.from(ids),
     numbers: numbers.buffer === body.buffer ? numbers.slice() : numbers,
     times: times.buffer === body.buffer ? times.slice() : times,
   })

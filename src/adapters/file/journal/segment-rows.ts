@@ -21,8 +21,8 @@ export interface Times {
 
 export interface RowsContents<K> {
   readonly kinds: K[]
-  /** All of them, one behind the other. */
-  readonly ids: string
+  /** All of them as UTF-8, one behind the other. */
+  readonly ids: Buffer
   readonly numbers: Int32Array
   readonly times: Float64Array
 }
@@ -33,7 +33,7 @@ const OFFSET = 1
 const LENGTH = 2
 const IS_LIVE = 3
 const HASH = 4
-/** Where its id ends among all ids. */
+/** Where its id ends among the bytes of all ids. */
 const ID_END = 5
 const NUMBERS = 6
 const FIRST_FAILED_AT = 0
@@ -54,8 +54,8 @@ export class SegmentRows<K> {
   readonly #kindNumbers = new Map<string, number>()
   #numbers: Int32Array
   #times: Float64Array
-  /** Ids as one text, because a million texts of their own would be a burden, and those that were added since. */
-  #ids: string
+  /** Ids as bytes, because a million texts would be a burden, and those that were added since. */
+  #ids: Buffer
   #added: string[] = []
   #count: number
   /** `put` lines it has, those of them that still count, and the bytes of these, newlines included. */
@@ -69,7 +69,7 @@ export class SegmentRows<K> {
   constructor(segment: number, contents?: RowsContents<K>) {
     this.segment = segment
     this.kinds = contents?.kinds ?? []
-    this.#ids = contents?.ids ?? ''
+    this.#ids = contents?.ids ?? Buffer.alloc(0)
     this.#numbers = contents?.numbers ?? new Int32Array(FIRST_ROWS * NUMBERS)
     this.#times = contents?.times ?? new Float64Array(FIRST_ROWS * TIMES)
     this.#count = contents === undefined ? 0 : contents.numbers.length / NUMBERS
@@ -80,7 +80,7 @@ export class SegmentRows<K> {
   }
 
   get contents(): RowsContents<K> {
-    this.#ids += this.#added.join('')
+    this.#ids = Buffer.concat([this.#ids, Buffer.from(this.#added.join(''))])
     this.#added = []
     return {
       kinds: this.kinds,
@@ -107,7 +107,9 @@ export class SegmentRows<K> {
 
   idOf(row: number): string {
     const added = row - this.#count + this.#added.length
-    return added < 0 ? this.#ids.slice(this.#idEnd(row - 1), this.#idEnd(row)) : this.#added[added]!
+    return added < 0
+      ? this.#ids.toString('utf8', this.#idEnd(row - 1), this.#idEnd(row))
+      : this.#added[added]!
   }
 
   hashOf(row: number): number {
@@ -173,7 +175,7 @@ export class SegmentRows<K> {
     this.#added.push(id)
     this.#numbers[row * NUMBERS + KIND] = kind
     this.#numbers[row * NUMBERS + HASH] = hashOf(id)
-    this.#numbers[row * NUMBERS + ID_END] = this.#idEnd(row - 1) + id.length
+    this.#numbers[row * NUMBERS + ID_END] = this.#idEnd(row - 1) + Buffer.byteLength(id)
     return row
   }
 
