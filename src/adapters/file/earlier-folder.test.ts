@@ -7,8 +7,8 @@ import { createSealing } from '../../runtime/sealing/sealing.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { type FileStore, fileStore } from './index.ts'
 
-/** A folder that version 0.1 wrote, and everything that version 0.1 read from it. */
-const EARLIER = fileURLToPath(new URL('../../../test/fixtures/file-store-0.1/', import.meta.url))
+/** A folder that an earlier version wrote, and everything that this version read from it. */
+const EARLIER = fileURLToPath(new URL('../../../test/fixtures/earlier-file-store/', import.meta.url))
 const NOON = Date.parse('2026-11-15T12:00:00Z')
 
 async function everythingIn({ deadLetters, groups, replays, audit, snapshots }: FileStore): Promise<unknown> {

@@ -37,8 +37,8 @@ export function operationsDoor(settings: JournalSettings, codec: Codec): Door<Sq
 }
 
 /**
- * Version 0.1 kept replays and snapshots in journals of their own. They are copied to a file that gets its name when it
- * is whole, so that of several who begin at the same time one does it, and stay as they are. Texts that are sealed are
+ * An earlier version kept replays and snapshots in journals of their own. They are copied to a file that gets its name when
+ * it is whole, so that of several who begin at the same time one does it, and stay as they are. Texts that are sealed are
  * copied sealed: `open` has no codec.
  */
 async function copyJournals(
@@ -52,14 +52,17 @@ async function copyJournals(
   const copy = `${path}.${createIdSource(random)(clock.now())}.copy`
   const store = open(copy)
   try {
-    await copyReplays(settings, store)
-    await copySnapshots(settings, store)
+    try {
+      await copyReplays(settings, store)
+      await copySnapshots(settings, store)
+    } finally {
+      await store.close()
+    }
+    await unless('EEXIST', () => files.link(copy, path))
+    await files.syncFolder(dir)
   } finally {
-    await store.close()
+    await files.remove(copy).catch(() => {})
   }
-  await unless('EEXIST', () => files.link(copy, path))
-  await files.remove(copy)
-  await files.syncFolder(dir)
 }
 
 async function copyReplays(settings: JournalSettings, { replays }: SqliteStore): Promise<void> {
