@@ -50,7 +50,7 @@ async function newest(
   for await (const rows of inTurns(segments)) {
     const earliest = found.length < portion ? after : Math.max(after, found.at(-1)!.lastFailedAt)
     if (rows.newestAt < earliest) break
-    const here = newestIn(rows, matchingIn(rows, { ...filter, after: earliest }), behind, portion)
+    const here = newestIn(rows, { ...filter, after: earliest }, behind, portion)
     found = [...found, ...here]
       .sort(comparePlaces)
       // One that was written again meanwhile is found twice, in the same place of the order.
@@ -60,41 +60,54 @@ async function newest(
   return found
 }
 
-/** The first places of those rows. Most rows are passed over by their time alone. */
+/** From the end, where mostly the newest are: then all others are passed over by their time alone. */
 function newestIn(
   rows: LetterRows,
-  found: readonly number[],
+  filter: LetterFilter,
   behind: LetterPlace | undefined,
   portion: number,
 ): LetterPlace[] {
-  const isBehind = (place: LetterPlace) => behind === undefined || comparePlaces(place, behind) > 0
+  const matches = rowFilter(rows, filter)
+  if (matches === undefined) return []
   const latest = behind?.lastFailedAt ?? Number.POSITIVE_INFINITY
-  const places: LetterPlace[] = []
-  const inOrder = found
-    .filter(row => rows.lastFailedAt(row) <= latest)
-    .sort((a, b) => rows.lastFailedAt(b) - rows.lastFailedAt(a))
-  for (const row of inOrder) {
-    const place = { lastFailedAt: rows.lastFailedAt(row), id: rows.idOf(row) }
-    // All of the same time are taken, because their ids decide which of them come first.
-    if (places.length >= portion && place.lastFailedAt < places[portion - 1]!.lastFailedAt) break
-    if (isBehind(place)) places.push(place)
+  let earliest = Number.NEGATIVE_INFINITY
+  let found: LetterPlace[] = []
+  for (let row = rows.count - 1; row >= 0; row--) {
+    const lastFailedAt = rows.lastFailedAt(row)
+    if (lastFailedAt < earliest || lastFailedAt > latest || !matches(row)) continue
+    const place = { lastFailedAt, id: rows.idOf(row) }
+    if (behind !== undefined && comparePlaces(place, behind) <= 0) continue
+    found.push(place)
+    if (found.length < 2 * portion) continue
+    found = firstOf(found, portion)
+    earliest = found.at(-1)!.lastFailedAt
   }
-  return places
+  return firstOf(found, portion)
 }
 
-/** Every kind is held against the filter once; the rows then only have numbers to look at. */
+function firstOf(places: LetterPlace[], count: number): LetterPlace[] {
+  return places.sort(comparePlaces).slice(0, count)
+}
+
 function matchingIn(rows: LetterRows, filter: LetterFilter): number[] {
+  const matches = rowFilter(rows, filter)
+  const found: number[] = []
+  if (matches === undefined) return found
+  for (let row = 0; row < rows.count; row++) if (matches(row)) found.push(row)
+  return found
+}
+
+/** Every kind is held against the filter once; the rows then only have numbers to look at. Undefined: none matches. */
+function rowFilter(rows: LetterRows, filter: LetterFilter): ((row: number) => boolean) | undefined {
   const { after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY } = filter
   const wanted = NAMED.filter(name => filter[name] !== undefined)
   const isOfKind = rows.kinds.map(kind => wanted.every(name => kind[name] === filter[name]))
-  const found: number[] = []
-  if (!isOfKind.includes(true) || rows.newestAt < after || rows.oldestAt >= before) return found
-  for (let row = 0; row < rows.count; row++) {
-    if (!rows.isLive(row) || !isOfKind[rows.kindNumber(row)]) continue
+  if (!isOfKind.includes(true) || rows.newestAt < after || rows.oldestAt >= before) return undefined
+  return row => {
+    if (!rows.isLive(row) || !isOfKind[rows.kindNumber(row)]) return false
     const failedAt = rows.lastFailedAt(row)
-    if (failedAt >= after && failedAt < before) found.push(row)
+    return failedAt >= after && failedAt < before
   }
-  return found
 }
 
 /** Others have their turn after so many rows. */
