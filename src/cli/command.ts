@@ -2,7 +2,7 @@ import type { Flags, Values } from './flag.ts'
 import type { ExitCode, Io } from './io.ts'
 
 /** What a command takes beside its flags. */
-export interface Arguments {
+interface Arguments {
   readonly placeholder: string
   readonly min: number
   readonly max: number

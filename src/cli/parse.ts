@@ -6,7 +6,7 @@ import { HELP, VERSION } from './flags/common.ts'
 import { UsageError } from './io.ts'
 import { meant } from './meant.ts'
 
-export type Parsed =
+type Parsed =
   | { readonly kind: 'version' }
   /** Of everything, of the verbs that begin like this, or of one of them. */
   | { readonly kind: 'help'; readonly of: string }

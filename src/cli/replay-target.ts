@@ -6,7 +6,7 @@ import { FailedError } from './io.ts'
 import type { Session } from './session.ts'
 
 /** Where this command line can send letters: into the store's own broker, and back through the collectors of the config. */
-export interface ReplayRoutes {
+interface ReplayRoutes {
   /** What a plan asks about each letter. */
   readonly wayBack: NonNullable<Surroundings['wayBack']>
   /** Where a run sends to; fails when nothing can be sent at all. */

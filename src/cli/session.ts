@@ -4,7 +4,7 @@ import type { Masks } from '../core/dead-letter/masks.ts'
 import type { Store } from '../ports/store.ts'
 import type { ExitCode, Io } from './io.ts'
 
-export const DEFAULT_STORE = 'sqlite:./lazaret.db'
+const DEFAULT_STORE = 'sqlite:./lazaret.db'
 
 /** What every command on a store works with. */
 export interface Session {

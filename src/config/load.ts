@@ -4,7 +4,7 @@ import { type Config, DEFAULT_CONFIG, parseConfig } from './config.ts'
 import { ConfigError } from './config-error.ts'
 import type { Env } from './substitute.ts'
 
-export const DEFAULT_CONFIG_FILE = 'lazaret.yaml'
+const DEFAULT_CONFIG_FILE = 'lazaret.yaml'
 
 export interface LoadedConfig {
   readonly config: Config
@@ -14,7 +14,7 @@ export interface LoadedConfig {
   readonly folder: string
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   /** Must be there; without it `lazaret.yaml` is read if there is one. */
   readonly file?: string | undefined
   readonly cwd: string

@@ -56,7 +56,7 @@ const TARGETS = {
   }),
 }
 
-export type TargetType = keyof typeof TARGETS
+type TargetType = keyof typeof TARGETS
 export type TargetConfig = {
   [T in TargetType]: (typeof TARGETS)[T] extends Rule<infer C> ? C : never
 }[TargetType]

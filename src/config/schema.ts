@@ -32,8 +32,8 @@ import {
 import { serverRule } from './server.ts'
 import { watchRule } from './watch.ts'
 
-export const DEFAULT_CLEANUP_CRON = '0 2 * * *'
-export const DEFAULT_AUTOMATIC_BATCH = 50
+const DEFAULT_CLEANUP_CRON = '0 2 * * *'
+const DEFAULT_AUTOMATIC_BATCH = 50
 const DAY_MS = 86_400_000
 const KEY_BYTES = 32
 

@@ -1,6 +1,6 @@
 export type Env = Readonly<Record<string, string | undefined>>
 
-export interface Substituted {
+interface Substituted {
   readonly text: string
   /** Whether anything was put in: such a text may hold a secret and is never shown. */
   readonly isFromEnvironment: boolean

@@ -40,7 +40,7 @@ export function deployedSink(sink: Sink): Sink {
   }
 }
 
-export function relocated(error: unknown): unknown {
+function relocated(error: unknown): unknown {
   if (error instanceof Error && error.stack !== undefined) error.stack = relocatedStack(error.stack)
   return error
 }

@@ -12,7 +12,7 @@ import { type SinkName, TRACKING } from './shop/tracking/tracking.ts'
 import { Wallboard } from './shop/tracking/wallboard.ts'
 import { StumblingLetters } from './stumbling-letters.ts'
 
-export interface EmittingOptions {
+interface EmittingOptions {
   readonly deadLetters: DeadLetterStore
   readonly clock: Clock
   readonly seed: number

@@ -18,7 +18,7 @@ import { Story } from './story.ts'
 /** What may take how long when the demo ends: it shall be gone within two seconds. */
 const GRACE_MS = 300
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly store: ShopStore
   readonly clock: Clock
   readonly seed: number

@@ -14,7 +14,7 @@ const STAGES = [1, 10, 'rest'] as const
 /** One in 80 ms: whole milliseconds, so that a clock that is driven shows those too. */
 const PER_SECOND = 12.5
 
-export interface ReplayDeskOptions {
+interface ReplayDeskOptions {
   readonly store: ShopStore
   readonly shop: Shop
   readonly clock: Clock

@@ -20,12 +20,12 @@ import { payments } from './shop/payments.ts'
 import { createServices, type Services } from './shop/services/services.ts'
 import { warehouse } from './shop/warehouse.ts'
 
-export const HOST = 'shop-5c9f7'
+const HOST = 'shop-5c9f7'
 
 /** A store that is a broker too, with a ledger: all a shop needs. */
 export type ShopStore = Store & { readonly broker: Broker; readonly ledger: Ledger }
 
-export interface ShopOptions {
+interface ShopOptions {
   readonly store: ShopStore
   readonly clock: Clock
   readonly seed: number

@@ -13,11 +13,11 @@ import { Producer } from './traffic/producer.ts'
 import { Visitors } from './traffic/visitors.ts'
 
 /** Who does what nobody else did. */
-export const DIRECTOR = 'demo'
+const DIRECTOR = 'demo'
 /** After a replay's outcome, its own end follows within so long. */
 const LOOK_AFTER_MS = 600
 
-export interface StoryOptions {
+interface StoryOptions {
   readonly store: ShopStore
   readonly clock: Clock
   readonly seed: number

@@ -56,7 +56,7 @@ export function digestFrozen(stores: ReadonlyMap<string, FrozenLetters>): string
   return createHash('sha256').update(lines.sort().join('\n')).digest('hex')
 }
 
-export interface DeleteOptions {
+interface DeleteOptions {
   /** An abort ends it after the batch under way. */
   readonly signal?: AbortSignal | undefined
   onDeleted?(state: LetterState): void

@@ -8,7 +8,7 @@ type Detail = Readonly<Record<string, JsonValue>>
 
 const MAX_PROBLEM_LENGTH = 500
 
-export interface AuditedOptions<T> {
+interface AuditedOptions<T> {
   /**
    * What became of a change that ended: undefined when it did what the entry says. Otherwise it is told in an entry
    * `ACTION.partial`.

@@ -4,7 +4,7 @@ import { integer, milliseconds, number } from '../core/options/rules.ts'
 import type { LetterFilter, TimelineSpan } from './dead-letters.ts'
 import { resolveLetterFilter } from './letter-query.ts'
 
-export const MAX_BUCKETS = 1_000
+const MAX_BUCKETS = 1_000
 
 const rules = {
   from: number(),

@@ -2,7 +2,7 @@
 import { integer, optional, that, withDefault } from '../core/options/rules.ts'
 
 export const DEFAULT_PAGE_LIMIT = 100
-export const MAX_PAGE_LIMIT = 1_000
+const MAX_PAGE_LIMIT = 1_000
 
 /** Whether the text is a cursor is for ports/cursor to say, which knows the listing. */
 const cursorRule = that(

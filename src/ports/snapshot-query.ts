@@ -4,8 +4,8 @@ import { resolveBy, resolveOptions } from '../core/options/resolve.ts'
 import { integer, number, optional, text, withDefault } from '../core/options/rules.ts'
 import type { ChannelSnapshot, SnapshotQuery } from './snapshots.ts'
 
-export const DEFAULT_SNAPSHOTS_PER_CHANNEL = 10
-export const MOST_SNAPSHOTS_PER_CHANNEL = 10_000
+const DEFAULT_SNAPSHOTS_PER_CHANNEL = 10
+const MOST_SNAPSHOTS_PER_CHANNEL = 10_000
 /** No snapshot is taken before the one, or at the other. */
 export const EARLIEST = 0
 export const NEVER: number = MAX_TIME_MS + 1

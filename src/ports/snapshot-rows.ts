@@ -6,13 +6,13 @@ import type { ChannelSnapshot, SnapshotQuery } from './snapshots.ts'
 export type SnapshotRow = readonly [channel: string, at: number, body: string]
 
 /** Rows that are written, read or deleted in one step, so that others get their turn between two of them. */
-export const SNAPSHOTS_AT_ONCE = 2_000
+const SNAPSHOTS_AT_ONCE = 2_000
 
 /**
  * The name as every store can hold it: not all of them have NUL and halves of surrogate pairs. Such names, and those with a
  * backslash, are written as JSON does, so that no two names become the same.
  */
-export function storedChannel(channel: string): string {
+function storedChannel(channel: string): string {
   const isPlain = channel.isWellFormed() && !channel.includes('\0') && !channel.includes('\\')
   return isPlain ? channel : JSON.stringify(channel).slice(1, -1)
 }
@@ -21,7 +21,7 @@ export function rowOf(snapshot: ChannelSnapshot): SnapshotRow {
   return [storedChannel(snapshot.channel), snapshot.at, JSON.stringify(snapshot)]
 }
 
-export interface SnapshotRows {
+interface SnapshotRows {
   /** Every channel that has a snapshot, in any order. */
   channels(): Promise<readonly string[]>
   /** The texts of these channels' snapshots, in the order of the channels and newest first. */

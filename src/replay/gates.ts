@@ -2,7 +2,7 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { ReplayDecision } from '../ports/replays.ts'
 
 /** What the gates look at beside the letter itself. */
-export interface Circumstances {
+interface Circumstances {
   readonly now: number
   /** An event without a time to live of its own is replayed no later than this after it first failed. */
   readonly maxAgeMs: number
@@ -20,7 +20,7 @@ export interface Circumstances {
   readonly downstreamFault: string | undefined
 }
 
-export interface GateVerdict {
+interface GateVerdict {
   readonly decision: ReplayDecision
   readonly why: string | undefined
 }

@@ -16,7 +16,7 @@ const UNWATCHED: readonly ReplayState[] = ['paused', 'halted', 'cancelled']
  * What became of a letter that was sent; undefined while nobody knows. The letter itself tells: a handler that succeeds
  * resolves it, one that fails brings it back as its next cycle.
  */
-export function outcomeOf(item: ReplayItem, letter: DeadLetter | undefined): ItemStatus | undefined {
+function outcomeOf(item: ReplayItem, letter: DeadLetter | undefined): ItemStatus | undefined {
   if (letter === undefined) return 'lost'
   if (letter.state === 'replaying') return undefined
   if (letter.state === 'resolved') return 'recovered'

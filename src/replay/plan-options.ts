@@ -41,7 +41,7 @@ export interface PlanRequest {
   readonly needsApproval?: boolean | undefined
 }
 
-export const DEFAULT_REPLAY_PER_SECOND = 50
+const DEFAULT_REPLAY_PER_SECOND = 50
 const MOST_STAGES = 50
 
 const operation = group({

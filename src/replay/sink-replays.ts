@@ -7,7 +7,7 @@ import { EVERY_SINK } from '../runtime/dispatcher/door.ts'
 import type { ReplayTarget } from './target.ts'
 
 /** Sends a letter's event once more to whoever gave up on it, and tells the letter what became of it. */
-export interface Resender {
+interface Resender {
   resend(letter: DeadLetter): Promise<unknown>
   /** Whether letters with this handler are its own. */
   has(handler: string): boolean

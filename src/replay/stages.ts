@@ -17,7 +17,7 @@ export function stageEnds(stages: readonly Stage[], count: number): readonly num
   return ends
 }
 
-export interface HaltRules {
+interface HaltRules {
   readonly refailRatio: number
   readonly onSameFingerprint: boolean
 }

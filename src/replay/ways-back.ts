@@ -81,7 +81,7 @@ function noWayBack(
 }
 
 /** To another broker it must not go: nobody would read it there, and the replay would wait for ever. */
-export class NoWayBackError extends LazaretError {
+class NoWayBackError extends LazaretError {
   override readonly name = 'NoWayBackError'
 
   constructor(why: string) {

@@ -28,7 +28,7 @@ export interface BreakerSnapshot {
   readonly rejected: number
 }
 
-export interface BreakerSetup {
+interface BreakerSetup {
   readonly name: string
   readonly clock: Clock
   readonly observer: Observer
@@ -125,7 +125,7 @@ export class Breaker {
   }
 }
 
-export interface CreateBreakerSetup extends Partial<BreakerSetup> {
+interface CreateBreakerSetup extends Partial<BreakerSetup> {
   /** Which side's defaults apply [producer]. */
   readonly preset?: BreakerPreset
 }

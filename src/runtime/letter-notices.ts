@@ -9,10 +9,10 @@ import { observe } from './observe.ts'
 import type { UserFaults } from './user-functions/user-faults.ts'
 
 /** A notifier that has not answered after so long is not waited for, and the notice counts as failed. */
-export const NOTICE_TIMEOUT_MS = 30_000
+const NOTICE_TIMEOUT_MS = 30_000
 
 /** Whom a failed notice is told to. */
-export interface NoticeSetup {
+interface NoticeSetup {
   readonly observer: Observer
   readonly clock: Clock
   readonly faults: UserFaults

@@ -15,7 +15,7 @@ export const SAVE_TIMEOUT_MS = 5_000
 const STORE_REST_MS = 5_000
 const DRAIN_EVERY_MS = 5_000
 
-export interface LetterBoxSetup {
+interface LetterBoxSetup {
   readonly deadLetters: DeadLetterQueue
   readonly spill: Spill | undefined
   /** Decides which letters are kept; without one all are. */

@@ -15,7 +15,7 @@ import type { SharedLimit } from '../ports/shared-limit.ts'
 import { port } from './option-rules.ts'
 
 /** The limit may be one for many processes. */
-export interface SharedLimitOption {
+interface SharedLimitOption {
   /** Keeps the limit for all processes that share it, such as `redisLimit(…)`; each has its own if left out. */
   readonly shared?: SharedLimit | undefined
 }

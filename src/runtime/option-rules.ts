@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
 
 /** A policy to make the live object from, or one that was made before and is shared. */
-export type LiveOr<L, P> = { readonly live: L } | { readonly policy: P }
+type LiveOr<L, P> = { readonly live: L } | { readonly policy: P }
 
 export function liveOr<L, P>(
   liveClass: abstract new (...args: never[]) => L,

@@ -5,7 +5,7 @@ import { combineObservers } from '../runtime/combine-observers.ts'
 import { createMetrics, type LiveMetrics } from '../runtime/metrics/create-metrics.ts'
 import type { WatchSource } from '../runtime/metrics/watched.ts'
 
-export interface MeteringSetup {
+interface MeteringSetup {
   /** Made here if left out. */
   readonly metrics: LiveMetrics | undefined
   readonly prefix: string

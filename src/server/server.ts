@@ -9,8 +9,8 @@ import type { ServerOptions } from './options.ts'
 import type { Room } from './room.ts'
 import { ROUTES } from './routes/index.ts'
 
-export const DEFAULT_PORT = 4_600
-export const DEFAULT_HOST = '127.0.0.1'
+const DEFAULT_PORT = 4_600
+const DEFAULT_HOST = '127.0.0.1'
 
 export interface ListenOptions {
   /** 0 takes any that is free [4600]. */

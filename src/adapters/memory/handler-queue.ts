@@ -9,7 +9,7 @@ import { WaitingRoom } from './waiting-room.ts'
 const SOON = Promise.resolve()
 
 /** Whoever takes deliveries of the queue. */
-export interface Subscriber {
+interface Subscriber {
   readonly hasRoom: boolean
   handOver(delivery: MemoryDelivery): void
   close(): Promise<void>

@@ -24,7 +24,7 @@ const tracingRules = {
   unsampled: withDefault(oneOf('pass', 'ask'), 'pass'),
 }
 
-export type TracingSettings = Resolved<typeof tracingRules>
+type TracingSettings = Resolved<typeof tracingRules>
 
 export function resolveTracing(options: OtelTracingOptions | undefined): TracingSettings {
   return resolveOptions('otelTracing', tracingRules, options)

@@ -22,7 +22,7 @@ import { SpanStep } from './span-step.ts'
 /** A span has no use for more: a batch may be of any size. */
 export const MOST_LINKS = 64
 
-export interface PublishTools {
+interface PublishTools {
   readonly tracer: Tracer
   readonly masks: Masks
   /** Whether what is not sampled is left to the sampler all the same. */

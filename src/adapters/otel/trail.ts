@@ -26,14 +26,14 @@ export interface TrailPlan {
   readonly dead: SpanPlan
 }
 
-export interface SpanPlan {
+interface SpanPlan {
   readonly name: string
   readonly kind: SpanKind
   readonly attributes: Attributes
 }
 
 /** What is known of the one event or call. */
-export interface Followed {
+interface Followed {
   /** Undefined for a call. */
   readonly event?: LazaretEvent
   /** Undefined: nobody said which trace it belongs to, so its first attempt begins one. */

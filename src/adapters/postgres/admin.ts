@@ -8,7 +8,7 @@ export type { HandlerStatus, OutboxStatus } from './operating/status.ts'
 export { printMigrations } from './schema/migrations.ts'
 
 /** What a person does to the outbox itself, in contrast to its letters. */
-export interface OutboxAdmin {
+interface OutboxAdmin {
   /** The steps that were taken; none when the schema was up to date. */
   migrate(): Promise<readonly Migration[]>
   status(): Promise<OutboxStatus>

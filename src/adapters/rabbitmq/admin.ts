@@ -35,7 +35,7 @@ export async function withAdmin<T>(
   }
 }
 
-export class RabbitmqAdmin {
+class RabbitmqAdmin {
   readonly #connection: AmqpConnection
   readonly #settings: RabbitmqSettings
 

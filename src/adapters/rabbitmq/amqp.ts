@@ -68,7 +68,7 @@ export interface QueueOptions {
   readonly arguments: Readonly<Record<string, string | number | boolean>>
 }
 
-export type PublishOptions = AmqpProperties & { readonly mandatory?: boolean; readonly persistent?: boolean }
+type PublishOptions = AmqpProperties & { readonly mandatory?: boolean; readonly persistent?: boolean }
 
 export interface AmqpConfirmChannel extends AmqpChannel {
   publish(

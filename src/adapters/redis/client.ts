@@ -58,7 +58,7 @@ export function isReady(client: AnyRedisClient): boolean {
 }
 
 /** What is asked of the package `redis` when a connection of our own is made. */
-export interface OwnClientOptions {
+interface OwnClientOptions {
   readonly url: string
   readonly name: string
   readonly connectTimeoutMs: number

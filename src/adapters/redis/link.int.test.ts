@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { findRedis } from '../../../test/services/redis.ts'
+import { resolveConnection } from '../../../test/support/redis-connection.ts'
 import { Patience } from '../../testing/conformance/harness.ts'
 import { RedisConnection } from './connection.ts'
-import { resolveConnection } from './options.ts'
 
 const found = await findRedis()
 const isOurs = found.found && found.isPrivate

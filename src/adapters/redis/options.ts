@@ -107,10 +107,6 @@ function isCodec(value: unknown): value is Codec {
 
 export type RedisConnectionSettings = Resolved<typeof connectionRules>
 
-export function resolveConnection(subject: string, options: RedisConnectionOptions): RedisConnectionSettings {
-  return placed(subject, resolveOptions(subject, connectionRules, options))
-}
-
 /** For the options of every part: one server is named, and a URL that names a prefix counts where no other was given. */
 export function placed<T extends Pick<RedisConnectionSettings, 'url' | 'client' | 'prefix'>>(
   subject: string,

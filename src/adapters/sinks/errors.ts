@@ -5,7 +5,7 @@ import type { Category } from '../../core/failure/verdict.ts'
 
 const SAID_MAX = 300
 
-export interface Refusal {
+interface Refusal {
   /** Who answered, without credentials. */
   readonly subject: string
   /** Of the request, or of one event in it. */

@@ -11,7 +11,7 @@ const WATCHED_EVERY_MS = 5_000
 /** So many ports are tried, from the usual one on. */
 const PORTS_TRIED = 30
 
-export interface ServingOptions {
+interface ServingOptions {
   readonly store: ShopStore
   readonly demo: Demo
   readonly clock: Clock
@@ -34,7 +34,7 @@ export interface Serving {
   readonly hasConsole: boolean
 }
 
-export interface DemoServerOptions extends Pick<ServingOptions, 'store' | 'demo' | 'clock' | 'onError'> {
+interface DemoServerOptions extends Pick<ServingOptions, 'store' | 'demo' | 'clock' | 'onError'> {
   readonly tokens: readonly TokenOptions[]
 }
 

@@ -1,5 +1,5 @@
 /** `warn` is worth a look; only `fail` makes the doctor's verdict a bad one. */
-export type CheckStatus = 'ok' | 'warn' | 'fail'
+type CheckStatus = 'ok' | 'warn' | 'fail'
 
 export interface Check {
   readonly name: string

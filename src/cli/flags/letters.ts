@@ -20,7 +20,7 @@ export const whichLetters = {
   search: word('TEXT', "with this text in the error, or in the event's id, key or type"),
 }
 
-export const filterFlags = { ...whichLetters, reason: REASON }
+const filterFlags = { ...whichLetters, reason: REASON }
 export const LETTER_REASON = REASON
 
 export const listFlags = {

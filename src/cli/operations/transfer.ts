@@ -18,7 +18,7 @@ export async function* exportLines(
   for await (const page of walk(letters, filter)) yield page.map(letter => `${encodeLetter(letter)}\n`)
 }
 
-export interface ImportReport {
+interface ImportReport {
   readonly imported: number
   readonly refused: number
 }

@@ -11,7 +11,7 @@ import { safeText } from './safe-text.ts'
 import { type Paint, stateColour } from './style.ts'
 import { iso, isoAndRelative, spanText } from './times.ts'
 
-export interface StoryOptions {
+interface StoryOptions {
   readonly masks: Masks
   readonly isRevealed: boolean
   readonly now: number

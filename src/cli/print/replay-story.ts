@@ -7,7 +7,7 @@ import { safeText } from './safe-text.ts'
 import { type Paint, stateColour } from './style.ts'
 import { isoAndRelative, spanText } from './times.ts'
 
-export interface ReplayStoryOptions {
+interface ReplayStoryOptions {
   readonly masks: Masks
   readonly now: number
   readonly paint: Paint

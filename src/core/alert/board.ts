@@ -38,12 +38,12 @@ export type AlertInput =
   | { readonly what: 'close' }
 
 /** What a process that is no more has told people, who wait for its end. */
-export interface ToldElsewhere {
+interface ToldElsewhere {
   readonly since: number
   readonly occurrence: Occurrence
 }
 
-export interface Decision {
+interface Decision {
   readonly board: Board
   readonly messages: readonly AlertMessage[]
   /** When to ask again, if nothing happens before. */

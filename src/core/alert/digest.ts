@@ -29,7 +29,7 @@ export interface Digest {
 
 export const NO_DIGEST: Digest = Object.freeze({ pending: undefined, told: undefined })
 
-export interface Gathered {
+interface Gathered {
   /** 1 for an alert that nobody was told of, 0 for more of what is known. */
   readonly alerts: 0 | 1
   readonly notices: number

@@ -1,4 +1,4 @@
-import { group, type Resolved } from '../options/resolve.ts'
+import type { Resolved } from '../options/resolve.ts'
 import { integer, milliseconds, withDefault } from '../options/rules.ts'
 
 export const DEFAULT_REPEAT_MS = 300_000
@@ -25,7 +25,5 @@ export const alertPolicyRules = {
   perMinute: withDefault(integer({ min: 1, max: 1_000 }), DEFAULT_PER_MINUTE),
   maxOpen: withDefault(integer({ min: 1, max: 10_000 }), DEFAULT_MAX_OPEN),
 }
-
-export const alertPolicyRule = group(alertPolicyRules)
 
 export type AlertPolicy = Resolved<typeof alertPolicyRules>

@@ -6,7 +6,7 @@ import { decideRetry } from '../retry/decide.ts'
 import type { RetryPolicy } from '../retry/retry-policy.ts'
 
 /** The policies that decide what follows a failed attempt. */
-export interface DecidingPolicies {
+interface DecidingPolicies {
   readonly retry: RetryPolicy
   readonly poison: PoisonPolicy
 }

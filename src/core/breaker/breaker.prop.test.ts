@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { admit, type BreakerOutcome, forceBreaker, initialBreaker, settle } from './breaker.ts'
 import { type BreakerPolicy, resolveBreaker } from './options.ts'
-import { restoreBreaker } from './restore.ts'
 import type { BreakerMode, BreakerState } from './state.ts'
 
 const T0 = 1_700_000_000_000
@@ -140,24 +139,6 @@ describe('a breaker in any use', () => {
         expect(settle(policy, state, epoch, 'success', now)).toBe(state)
       }
     })
-  })
-
-  it('E16: behaves the same when it is stored as JSON and restored after every step', () => {
-    fc.assert(
-      fc.property(policies, fc.array(steps, { maxLength: 60 }), (policy, taken) => {
-        const kept = new Walk(policy)
-        const stored = new Walk(policy, (state, now) =>
-          restoreBreaker(policy, JSON.parse(JSON.stringify(state)), now),
-        )
-        for (const step of taken) {
-          kept.take(step)
-          stored.take(step)
-          expect(stored.state).toEqual(kept.state)
-          expect(stored.attempts).toEqual(kept.attempts)
-        }
-      }),
-      { numRuns: 300 },
-    )
   })
 
   it('E18: closes once the dependency is well, whatever hung, crashed or moved the clock before', () => {

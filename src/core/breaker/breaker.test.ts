@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { admit, type BreakerOutcome, breakerGauge, forceBreaker, initialBreaker, settle } from './breaker.ts'
+import { admit, type BreakerOutcome, forceBreaker, initialBreaker, settle } from './breaker.ts'
 import { type BreakerOptions, resolveBreaker } from './options.ts'
 import type { BreakerState } from './state.ts'
 
@@ -102,15 +102,6 @@ describe('by hand', () => {
     expect(forceBreaker(closed, 'auto', T0 + 1)).toBe(closed)
     expect(forceBreaker(opened(), 'auto', T0 + 1)).toEqual(opened())
   })
-})
-
-it('E20: the gauge shows 0 closed, 1 half-open, 2 open, forced or not', () => {
-  const closed = initialBreaker(consumer(), T0)
-  expect(breakerGauge(closed)).toBe(0)
-  expect(breakerGauge(forceBreaker(closed, 'closed', T0))).toBe(0)
-  expect(breakerGauge(admit(consumer(), opened(), T0 + 30_000).state)).toBe(1)
-  expect(breakerGauge(opened())).toBe(2)
-  expect(breakerGauge(forceBreaker(closed, 'open', T0))).toBe(2)
 })
 
 function consumer(options: BreakerOptions = {}) {

@@ -3,7 +3,7 @@ import type { BreakerPolicy, FailureRate } from './options.ts'
 import type { BreakerState, Closed, HalfOpen, Open } from './state.ts'
 
 /** `retryAt` is when asking again may help at the latest; undefined means: not before a person lets go of it. */
-export type Admission =
+type Admission =
   | { readonly admitted: true; readonly state: BreakerState }
   | { readonly admitted: false; readonly state: BreakerState; readonly retryAt: number | undefined }
 
@@ -163,22 +163,8 @@ export function forceBreaker(
   return { mode: 'half-open', ...next, ...untried }
 }
 
-/** The metric's value: 0 closed, 1 half-open, 2 open. */
-export function breakerGauge(state: BreakerState): 0 | 1 | 2 {
-  switch (state.mode) {
-    case 'closed':
-    case 'forced-closed':
-      return 0
-    case 'half-open':
-      return 1
-    case 'open':
-    case 'forced-open':
-      return 2
-  }
-}
-
 /** How long the n-th opening in a row lasts. */
-export function openDurationMs(policy: BreakerPolicy, opens: number): number {
+function openDurationMs(policy: BreakerPolicy, opens: number): number {
   if (policy.openMaxMs === undefined) return policy.openMs
   return Math.min(policy.openMs * 2 ** (opens - 1), policy.openMaxMs)
 }

@@ -1,7 +1,7 @@
 import { LazaretError } from '../failure/errors.ts'
 import type { BreakerState } from './state.ts'
 
-export interface Refusal {
+interface Refusal {
   readonly breaker: string
   /** The state that refused. */
   readonly state: BreakerState

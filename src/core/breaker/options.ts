@@ -25,11 +25,11 @@ export interface FailureRateOptions {
   readonly minimumCalls?: number | undefined
 }
 
-export const DEFAULT_RATE_WINDOW_MS = 60_000
-export const DEFAULT_MINIMUM_CALLS = 20
+const DEFAULT_RATE_WINDOW_MS = 60_000
+const DEFAULT_MINIMUM_CALLS = 20
 
 /** Longer is not a breaker's pause but a decision of a person, who forces it open; most often it is a wrong unit. */
-export const LONGEST_OPEN_MS = 86_400_000
+const LONGEST_OPEN_MS = 86_400_000
 
 const failureRateRules = {
   threshold: number({ min: 0, above: true, max: 1 }),

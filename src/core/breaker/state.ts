@@ -63,12 +63,12 @@ export interface HalfOpen extends Common {
   readonly firstEpoch: number
 }
 
-export interface ForcedOpen extends Common {
+interface ForcedOpen extends Common {
   readonly mode: 'forced-open'
   readonly by?: string
 }
 
-export interface ForcedClosed extends Common {
+interface ForcedClosed extends Common {
   readonly mode: 'forced-closed'
   readonly by?: string
 }

@@ -3,9 +3,9 @@ import { group, type Resolved, resolveBy } from '../options/resolve.ts'
 import { flag, integer, type Rule, withDefault } from '../options/rules.ts'
 
 export const DEFAULT_MAX_ATTEMPTS_KEPT = 20
-export const DEFAULT_MAX_CYCLES_KEPT = 20
-export const DEFAULT_MAX_STACK_BYTES = 8_192
-export const DEFAULT_MAX_MESSAGE_BYTES = 4_096
+const DEFAULT_MAX_CYCLES_KEPT = 20
+const DEFAULT_MAX_STACK_BYTES = 8_192
+const DEFAULT_MAX_MESSAGE_BYTES = 4_096
 
 const RULES = {
   maxAttempts: withDefault(integer({ min: 2, max: 1_000 }), DEFAULT_MAX_ATTEMPTS_KEPT),

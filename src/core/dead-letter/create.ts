@@ -35,7 +35,7 @@ export interface LetterInput {
   readonly host?: string | undefined
 }
 
-export interface LetterSettings {
+interface LetterSettings {
   readonly caps?: LetterCaps | undefined
   readonly replayLimit?: number | undefined
 }

@@ -19,7 +19,7 @@ export interface FilterSubject {
   readonly event: LazaretEvent
 }
 
-export type FilterTest = (subject: FilterSubject) => boolean
+type FilterTest = (subject: FilterSubject) => boolean
 export type SavePattern = NamePattern | FilterTest
 
 export interface SaveFilterOptions {
@@ -35,13 +35,13 @@ export interface SaveFilterOptions {
  * Which rule decided. `broken` means that a function threw or did not answer with a boolean: then the letter is
  * saved, because a mistake in a filter must not lose an event.
  */
-export interface SaveDecision {
+interface SaveDecision {
   readonly save: boolean
   readonly rule: 'never' | 'always' | 'saveIf' | 'default' | 'broken'
 }
 
 /** Told when a function of the filter is broken; what it throws itself is ignored. */
-export type FilterReport = (rule: 'never' | 'always' | 'saveIf', error: unknown) => void
+type FilterReport = (rule: 'never' | 'always' | 'saveIf', error: unknown) => void
 
 export type SaveFilter = (subject: FilterSubject) => SaveDecision
 
@@ -64,7 +64,7 @@ const SAVE_IF_NOT: SaveDecision = { save: false, rule: 'saveIf' }
 const DEFAULT: SaveDecision = { save: true, rule: 'default' }
 const BROKEN: SaveDecision = { save: true, rule: 'broken' }
 
-export type SaveFilterPolicy = Resolved<typeof RULES>
+type SaveFilterPolicy = Resolved<typeof RULES>
 
 /** For the options of a consumer or dispatcher, which report a filter's faults together with their own. */
 export const saveFilterRule: Rule<SaveFilterPolicy> = group(RULES)

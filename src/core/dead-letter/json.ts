@@ -8,7 +8,7 @@ import type { DeadLetter, Origin } from './letter.ts'
 import { Reader } from './reader.ts'
 import { isLetterState } from './state.ts'
 
-export const LETTER_VERSION = 1
+const LETTER_VERSION = 1
 
 /** The stored form: the letter's own fields, with its event in the event's stored form. Only ever added to. */
 export interface LetterJson extends Omit<DeadLetter, 'event'> {
@@ -34,7 +34,7 @@ export function encodeLetter(letter: DeadLetter): string {
   }
 }
 
-export function unwritableLetter(cause: unknown): LetterError {
+function unwritableLetter(cause: unknown): LetterError {
   const remedy = 'make letters by createLetter, which keeps what can be kept'
   return new LetterError(
     'dead letter',

@@ -37,7 +37,7 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS
 
-export function isReason(value: unknown): value is Reason {
+function isReason(value: unknown): value is Reason {
   return typeof value === 'string' && Object.hasOwn(REASONS, value)
 }
 

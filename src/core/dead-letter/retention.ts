@@ -15,10 +15,10 @@ export interface Retention {
 }
 
 /** What retention looks at. */
-export type RetainedLetter = Pick<DeadLetter, 'state' | 'updatedAt' | 'expiresAt'>
+type RetainedLetter = Pick<DeadLetter, 'state' | 'updatedAt' | 'expiresAt'>
 
 /** Whether nothing is left to do about it. */
-export function isDecided(state: LetterState): boolean {
+function isDecided(state: LetterState): boolean {
   return state === 'resolved' || state === 'discarded'
 }
 

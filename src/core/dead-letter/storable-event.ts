@@ -27,7 +27,7 @@ const PROBE = {
   payload: null,
 }
 
-export interface StorableEvent {
+interface StorableEvent {
   /** One that every store can write and read back. */
   readonly event: LazaretEvent
   /** What could not be kept as it was; undefined when all of it was. */

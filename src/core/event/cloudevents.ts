@@ -9,7 +9,7 @@ import { DEFAULT_EVENT_LIMITS, type EventLimits } from './limits.ts'
 import { isBytes, isPlainObject } from './plain.ts'
 
 /** A CloudEvents 1.0 event in the structured JSON format, ready for JSON.stringify. */
-export interface CloudEvent {
+interface CloudEvent {
   readonly specversion: '1.0'
   readonly id: string
   readonly source: string
@@ -20,7 +20,7 @@ export interface CloudEvent {
   readonly [attribute: string]: unknown
 }
 
-export interface CloudEventDefaults {
+interface CloudEventDefaults {
   /** For a CloudEvent that names no `lazaretchannel`. */
   readonly channel: string
   /**

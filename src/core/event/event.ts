@@ -53,7 +53,7 @@ export interface EventInput<P = unknown> {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-export interface EventSources {
+interface EventSources {
   readonly now: number
   readonly newId: IdSource
   readonly limits?: EventLimits | undefined

@@ -7,7 +7,7 @@ import { WIDEST_EVENT_LIMITS } from './limits.ts'
 import { isBytes, isPlainObject } from './plain.ts'
 import { parseStored, readVersioned } from './stored.ts'
 
-export const EVENT_VERSION = 1
+const EVENT_VERSION = 1
 
 /**
  * The stored form. Bytes get a field of their own, `payloadBase64`, so that no payload of a user can be mistaken for
@@ -58,7 +58,7 @@ export function encodePayload({ payload }: LazaretEvent): string {
   return text
 }
 
-export function unwritable(cause?: unknown): EventError {
+function unwritable(cause?: unknown): EventError {
   const remedy = 'make events by createEvent, which refuses what cannot be stored'
   return new EventError('event', [{ path: 'payload', received: 'what JSON cannot write', remedy }], cause)
 }

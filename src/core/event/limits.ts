@@ -1,10 +1,10 @@
 import { type Resolved, resolveOptions } from '../options/resolve.ts'
 import { integer, withDefault } from '../options/rules.ts'
 
-export const DEFAULT_MAX_PAYLOAD_BYTES = 1_048_576
-export const DEFAULT_MAX_DEPTH = 64
-export const DEFAULT_MAX_HEADERS = 100
-export const DEFAULT_MAX_HEADER_BYTES = 65_536
+const DEFAULT_MAX_PAYLOAD_BYTES = 1_048_576
+const DEFAULT_MAX_DEPTH = 64
+const DEFAULT_MAX_HEADERS = 100
+const DEFAULT_MAX_HEADER_BYTES = 65_536
 
 /**
  * Lengths of the envelope's texts, in UTF-8 bytes. They are fixed: columns, broker properties and index sizes rely

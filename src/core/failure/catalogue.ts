@@ -13,7 +13,6 @@ export const ERROR_CODES = {
   LAZARET_TIMEOUT: 'An attempt did not end within its time.',
   LAZARET_BREAKER_OPEN: 'A circuit breaker refused the attempt.',
   LAZARET_RATE_LIMITED: 'A rate limit refused the call.',
-  LAZARET_RETRY_LIMITED: 'The retry limit refused another attempt.',
   LAZARET_CLOSED: 'A consumer or dispatcher is closed and takes nothing more.',
   LAZARET_TRACKING_FAILED: 'No sink took a tracked event, or a copy of it could not be saved.',
   LAZARET_SINK_REFUSED: 'The far side of a sink answered that it does not take what was sent.',

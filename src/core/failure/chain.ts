@@ -3,8 +3,8 @@ import { isArray, property, readThrown, type Thrown } from './thrown.ts'
 /** An error and what caused it, the nearest first. */
 export type Chain = readonly [Thrown, ...Thrown[]]
 
-export const CAUSES_MAX = 8
-export const MEMBERS_MAX = 16
+const CAUSES_MAX = 8
+const MEMBERS_MAX = 16
 const ERRORS_MAX = 64
 
 /**

@@ -1,6 +1,6 @@
 import type { ErrorCode } from './catalogue.ts'
 
-export interface LazaretErrorOptions {
+interface LazaretErrorOptions {
   readonly code: ErrorCode
   readonly retryable: boolean
   readonly cause?: unknown

@@ -6,7 +6,7 @@ import type { Thrown } from './thrown.ts'
 import type { Verdict } from './verdict.ts'
 
 /** A verdict and the chain it was reached on: through the member of an AggregateError, that member's causes. */
-export interface Judgement {
+interface Judgement {
   readonly chain: Chain
   /** Undefined when nothing in the chain was recognised. */
   readonly verdict: Verdict | undefined

@@ -15,7 +15,7 @@ export interface BypassOptions {
   readonly when?: ((event: LazaretEvent) => boolean) | undefined
 }
 
-export const DEFAULT_BYPASS_SEVERITIES: readonly string[] = Object.freeze(['error', 'fatal'])
+const DEFAULT_BYPASS_SEVERITIES: readonly string[] = Object.freeze(['error', 'fatal'])
 
 const rules = {
   severities: withDefault(list(text({ maxLength: 50 }), { maxItems: 20 }), DEFAULT_BYPASS_SEVERITIES),
@@ -27,7 +27,7 @@ export type BypassPolicy = Resolved<typeof rules>
 
 export const bypassRule: Rule<BypassPolicy> = group(rules)
 
-export interface EventAtTheDoor {
+interface EventAtTheDoor {
   readonly type: string
   readonly severity: string | undefined
   readonly event: LazaretEvent

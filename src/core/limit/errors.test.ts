@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { LazaretError } from '../failure/errors.ts'
-import { RateLimitedError, RetryLimitedError } from './errors.ts'
+import { RateLimitedError } from './errors.ts'
 
 describe('limit errors', () => {
   it('E14: a rate-limited call says when to come back', () => {
@@ -11,12 +11,5 @@ describe('limit errors', () => {
       'orders: the rate limit is reached; try again from 2026-01-01T12:00:00.000Z on, or raise rateLimit.perSecond',
     )
     expect(new RateLimitedError('orders', 1e300).message).toContain('1e+300')
-  })
-
-  it('E4: a limited retry keeps what the last attempt ended with', () => {
-    const cause = new Error('refused')
-    const error = new RetryLimitedError('orders', { cause })
-    expect(error).toMatchObject({ code: 'LAZARET_RETRY_LIMITED', name: 'RetryLimitedError', cause })
-    expect('cause' in new RetryLimitedError('orders')).toBe(false)
   })
 })

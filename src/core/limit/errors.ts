@@ -15,18 +15,6 @@ export class RateLimitedError extends LazaretError {
   }
 }
 
-/** The retry limit refused another attempt; `cause` is what the last one ended with. */
-export class RetryLimitedError extends LazaretError {
-  override readonly name = 'RetryLimitedError'
-
-  constructor(subject: string, options: { readonly cause?: unknown } = {}) {
-    super(
-      `${subject}: too many retries at once for another one; raise retryLimit.perSecond, or set retryLimit.onLimit to 'delay' so that they wait`,
-      { code: 'LAZARET_RETRY_LIMITED', retryable: true, ...options },
-    )
-  }
-}
-
 /** A time outside of what a date can hold is told as the number it is, because an error must not fail. */
 function iso(timeMs: number): string {
   const date = new Date(timeMs)

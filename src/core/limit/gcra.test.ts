@@ -1,14 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  advance,
-  giveBack,
-  IDLE,
-  moveClock,
-  notBefore,
-  type Rate,
-  rate,
-  withoutReservations,
-} from './gcra.ts'
+import { advance, IDLE, moveClock, notBefore, type Rate, rate, withoutReservations } from './gcra.ts'
 
 const NOON = Date.UTC(2026, 0, 1, 12)
 
@@ -59,15 +50,6 @@ describe('token bucket', () => {
     expect(notBefore(limit, tat, NOON + 1)).toBe(NOON + 10_000)
     expect(rush(limit, tat, NOON + 9_999, 1)[0]).toBe(0)
     expect(rush(limit, tat, NOON + 10_000, 1)[0]).toBe(1)
-  })
-
-  it('E5: a reservation not used goes to the next, unless later ones are reserved already', () => {
-    const limit = rate({ perSecond: 10, burst: 1 })
-    const first = advance(limit, IDLE, NOON)
-    const second = advance(limit, first, NOON)
-    expect(notBefore(limit, giveBack(second, second), NOON)).toBe(NOON + 100)
-    const third = advance(limit, second, NOON)
-    expect(giveBack(third, second)).toBe(third)
   })
 
   it('E14: a clock set back by an hour does not close the door for an hour', () => {

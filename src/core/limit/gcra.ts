@@ -43,14 +43,6 @@ export function advance(rate: Rate, tat: number, now: number): number {
 }
 
 /**
- * Returns what was taken and not used. `taken` is the tat that taking it led to: when others have taken since, their
- * times are already told, so the slot stays empty rather than being given out twice.
- */
-export function giveBack(tat: number, taken: number): number {
-  return tat === taken ? tat - 1 : tat
-}
-
-/**
  * For a bucket from which nothing is ever reserved: after a step back of the clock its tat lies further ahead than
  * taking could have brought it, and without this it would refuse everything until the clock has caught up.
  */

@@ -1,6 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { OptionsError } from '../options/faults.ts'
-import { RETRY_LIMIT_PRESETS, resolveEventLimit, resolveRateLimit, resolveRetryLimit } from './options.ts'
+import { resolveBy } from '../options/resolve.ts'
+import {
+  type EventLimitOptions,
+  eventLimitRule,
+  type RateLimitOptions,
+  RETRY_LIMIT_PRESETS,
+  type RetryLimitOptions,
+  rateLimitRule,
+  retryLimitRule,
+} from './options.ts'
+
+const resolveRetryLimit = (input?: RetryLimitOptions) => resolveBy('retryLimit', retryLimitRule, input)
+const resolveRateLimit = (input: RateLimitOptions) => resolveBy('rateLimit', rateLimitRule, input)
+const resolveEventLimit = (input: EventLimitOptions) => resolveBy('rateLimit', eventLimitRule, input)
 
 function faultsOf(resolve: () => unknown): string[] {
   try {

@@ -1,4 +1,4 @@
-import { group, type Relations, type Resolved, resolveBy } from '../options/resolve.ts'
+import { group, type Relations, type Resolved } from '../options/resolve.ts'
 import {
   derived,
   integer,
@@ -26,7 +26,7 @@ export interface EventLimitOptions extends RateLimitOptions {
 }
 
 /** What becomes of a retry over the limit: it waits for its turn, it is given up on, or it becomes a dead letter. */
-export type OnRetryLimit = 'delay' | 'drop' | 'dead-letter'
+type OnRetryLimit = 'delay' | 'drop' | 'dead-letter'
 
 /** A limit for retries alone, so that a dependency that comes back is not knocked over by all who waited for it. */
 export interface RetryLimitOptions {
@@ -43,16 +43,16 @@ export interface RetryLimitOptions {
   readonly maxWaitMs?: number | undefined
 }
 
-export interface BatchOptions {
+interface BatchOptions {
   readonly size?: number | undefined
   readonly everyMs?: number | undefined
 }
 
-export const DEFAULT_RETRY_LIMIT_PER_SECOND = 100
-export const DEFAULT_BATCH_SIZE = 100
-export const DEFAULT_BATCH_EVERY_MS = 1_000
+const DEFAULT_RETRY_LIMIT_PER_SECOND = 100
+const DEFAULT_BATCH_SIZE = 100
+const DEFAULT_BATCH_EVERY_MS = 1_000
 /** Beyond this the slots of a rate are no longer exact numbers. */
-export const HIGHEST_PER_SECOND = 4_000_000
+const HIGHEST_PER_SECOND = 4_000_000
 
 /** Rate limit options with every default filled in. */
 export interface RateLimitPolicy {
@@ -116,18 +116,6 @@ export const eventLimitRule: Rule<EventLimitPolicy> = derived(
   group({ ...rateLimitRules, bypass: bypassRule }),
   ({ bypass, ...limit }) => Object.freeze({ ...withBurst(limit), bypass }),
 )
-
-export function resolveRateLimit(input: RateLimitOptions): RateLimitPolicy {
-  return resolveBy('rateLimit', rateLimitRule, input)
-}
-
-export function resolveEventLimit(input: EventLimitOptions): EventLimitPolicy {
-  return resolveBy('rateLimit', eventLimitRule, input)
-}
-
-export function resolveRetryLimit(input: RetryLimitOptions | undefined): RetryLimitPolicy {
-  return resolveBy('retryLimit', retryLimitRule, input)
-}
 
 function withBurst(given: Resolved<typeof rateLimitRules>): RateLimitPolicy {
   const { perSecond, burst } = rate(given)

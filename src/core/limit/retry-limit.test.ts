@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type RetryLimitOptions, type RetryLimitPolicy, resolveRetryLimit } from './options.ts'
+import { resolveBy } from '../options/resolve.ts'
+import { type RetryLimitOptions, type RetryLimitPolicy, retryLimitRule } from './options.ts'
 import { initialRetryLimit, limitRetry, type RetryLimitState } from './retry-limit.ts'
+
+const resolveRetryLimit = (input?: RetryLimitOptions) => resolveBy('retryLimit', retryLimitRule, input)
 
 const NOON = Date.UTC(2026, 0, 1, 12)
 const never = () => 0

@@ -1,5 +1,5 @@
 /** What is known of a family before anything is counted. */
-export type MetricSpec =
+type MetricSpec =
   | { readonly type: 'counter'; readonly labels: readonly string[]; readonly help: string }
   | {
       readonly type: 'gauge'

@@ -2,7 +2,7 @@ import { Faults } from './faults.ts'
 import { nearest } from './nearest.ts'
 import type { Rule } from './rules.ts'
 
-export type Rules = { readonly [name: string]: Rule<unknown> }
+type Rules = { readonly [name: string]: Rule<unknown> }
 
 /** What options become once they are read: every default filled in, nothing left to check. */
 export type Resolved<R extends Rules> = { readonly [K in keyof R]: R[K] extends Rule<infer T> ? T : never }

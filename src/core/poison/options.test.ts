@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { Faults } from '../options/faults.ts'
-import { type PoisonOptions, poisonRule, resolvePoison } from './options.ts'
+import { resolveBy } from '../options/resolve.ts'
+import { type PoisonOptions, poisonRule } from './options.ts'
+
+const resolvePoison = (input?: PoisonOptions | 'off') => resolveBy('poison', poisonRule, input)
 
 describe('poison options', () => {
   it('K5: 3 times in 60 s by default; B8: 3 crashes', () => {

@@ -1,4 +1,4 @@
-import { group, type Resolved, resolveBy } from '../options/resolve.ts'
+import { group, type Resolved } from '../options/resolve.ts'
 import { integer, milliseconds, type Rule, withDefault } from '../options/rules.ts'
 
 /** When an event counts as poison. */
@@ -11,9 +11,9 @@ export interface PoisonOptions {
   readonly crashes?: number | undefined
 }
 
-export const DEFAULT_REPEATS = 3
-export const DEFAULT_WINDOW_MS = 60_000
-export const DEFAULT_CRASHES = 3
+const DEFAULT_REPEATS = 3
+const DEFAULT_WINDOW_MS = 60_000
+const DEFAULT_CRASHES = 3
 
 const rules = {
   repeats: withDefault(integer({ min: 2 }), DEFAULT_REPEATS),
@@ -28,8 +28,4 @@ const whenOn = group(rules)
 /** For the options of a consumer, which report these faults together with their own. */
 export const poisonRule: Rule<PoisonPolicy> = {
   read: (value, path, faults) => (value === 'off' ? 'off' : whenOn.read(value, path, faults)),
-}
-
-export function resolvePoison(input: PoisonOptions | 'off' | undefined): PoisonPolicy {
-  return resolveBy('poison', poisonRule, input)
 }

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { resolvePoison } from './options.ts'
-import { type FailedAttempt, isPoison, judgePoison } from './poison.ts'
+import { resolveBy } from '../options/resolve.ts'
+import { type PoisonOptions, type PoisonPolicy, poisonRule } from './options.ts'
+import { type FailedAttempt, judgePoison } from './poison.ts'
+
+const isPoison = (attempts: readonly FailedAttempt[], policy: PoisonPolicy, now: number) =>
+  judgePoison({ attempts, started: attempts.length, ended: attempts.length }, policy, now).poisoned
+
+const resolvePoison = (input?: PoisonOptions | 'off') => resolveBy('poison', poisonRule, input)
 
 const NOW = 1_700_000_000_000
 const WINDOW_MS = 1_000

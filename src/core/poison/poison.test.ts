@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { resolvePoison } from './options.ts'
-import { type FailedAttempt, isCrashLoop, isPoison, judgePoison } from './poison.ts'
+import { resolveBy } from '../options/resolve.ts'
+import { type PoisonOptions, type PoisonPolicy, poisonRule } from './options.ts'
+import { type FailedAttempt, isCrashLoop, judgePoison } from './poison.ts'
+
+const isPoison = (attempts: readonly FailedAttempt[], policy: PoisonPolicy, now: number) =>
+  judgePoison({ attempts, started: attempts.length, ended: attempts.length }, policy, now).poisoned
+
+const resolvePoison = (input?: PoisonOptions | 'off') => resolveBy('poison', poisonRule, input)
 
 const T0 = 1_700_000_000_000
 const policy = resolvePoison(undefined)

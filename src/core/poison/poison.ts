@@ -12,7 +12,7 @@ export interface FailedAttempt {
 }
 
 /** Durable counts of attempts begun and attempts that came to any end, failed ones included. */
-export interface AttemptCounts {
+interface AttemptCounts {
   readonly started: number
   readonly ended: number
 }
@@ -39,11 +39,6 @@ export function judgePoison(history: CycleHistory, policy: PoisonPolicy, now: nu
   }
   const repeated = mostRepeated(history.attempts, policy, now)
   return repeated === undefined ? HARMLESS : { poisoned: true, by: 'repeats', ...repeated }
-}
-
-/** The event has kept failing in one and the same way within the window. */
-export function isPoison(attempts: readonly FailedAttempt[], policy: PoisonPolicy, now: number): boolean {
-  return mostRepeated(attempts, policy, now) !== undefined
 }
 
 /** The event has kept ending the process: an attempt that never ended took everything down with it. */

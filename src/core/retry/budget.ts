@@ -14,9 +14,9 @@ export interface BudgetOptions {
   readonly windowMs?: number | undefined
 }
 
-export const DEFAULT_BUDGET_RATIO = 0.2
-export const DEFAULT_BUDGET_FLOOR_PER_SECOND = 10
-export const DEFAULT_BUDGET_WINDOW_MS = 10_000
+const DEFAULT_BUDGET_RATIO = 0.2
+const DEFAULT_BUDGET_FLOOR_PER_SECOND = 10
+const DEFAULT_BUDGET_WINDOW_MS = 10_000
 
 const rules = {
   ratio: withDefault(number({ min: 0 }), DEFAULT_BUDGET_RATIO),

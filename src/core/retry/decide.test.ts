@@ -1,10 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { resolveBy } from '../options/resolve.ts'
 import { decideRetry, type FailedAttempt } from './decide.ts'
 import { exponential } from './exponential.ts'
 import { fixed } from './fixed.ts'
-import { resolveRetry } from './policy.ts'
-import { noRetry } from './presets.ts'
+import { type RetryOptions, retryRule } from './policy.ts'
+import { noRetry, type RetryPreset } from './presets.ts'
+
+const resolveRetry = (input: RetryOptions | undefined, preset: RetryPreset) =>
+  resolveBy('retry', retryRule(preset), input)
 
 const middle = () => 0.5
 const transient = { retryable: true, category: 'transient', retryAfterMs: undefined } as const

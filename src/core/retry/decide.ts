@@ -18,7 +18,7 @@ export interface FailedAttempt {
   readonly previousDelayMs: number
 }
 
-export type RetryDecision =
+type RetryDecision =
   | { readonly action: 'retry'; readonly delayMs: number; readonly delayFrom: 'policy' | 'retry-after' }
   | { readonly action: 'give-up'; readonly reason: 'permanent' | 'attempts_exhausted' | 'elapsed' }
 

@@ -10,7 +10,7 @@ import {
 } from './backoff.ts'
 import { between } from './jitter.ts'
 
-export interface DecorrelatedOptions {
+interface DecorrelatedOptions {
   readonly baseMs?: number | undefined
   readonly maxMs?: number | undefined
 }

@@ -10,7 +10,7 @@ import {
 } from './backoff.ts'
 import { DEFAULT_JITTER, type Jitter, jittered, jitterRule } from './jitter.ts'
 
-export interface ExponentialOptions {
+interface ExponentialOptions {
   /** The wait before the first retry. */
   readonly baseMs?: number | undefined
   readonly maxMs?: number | undefined
@@ -19,7 +19,7 @@ export interface ExponentialOptions {
   readonly jitter?: Jitter | undefined
 }
 
-export const DEFAULT_MULTIPLIER = 2
+const DEFAULT_MULTIPLIER = 2
 
 const rules = {
   baseMs: withDefault(delayRule, DEFAULT_BASE_MS),

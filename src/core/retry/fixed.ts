@@ -3,12 +3,12 @@ import { withDefault } from '../options/rules.ts'
 import { type Backoff, delayRule } from './backoff.ts'
 import { type Jitter, jittered, jitterRule } from './jitter.ts'
 
-export interface FixedOptions {
+interface FixedOptions {
   readonly delayMs?: number | undefined
   readonly jitter?: Jitter | undefined
 }
 
-export const DEFAULT_FIXED_DELAY_MS = 1_000
+const DEFAULT_FIXED_DELAY_MS = 1_000
 
 const rules = {
   delayMs: withDefault(delayRule, DEFAULT_FIXED_DELAY_MS),

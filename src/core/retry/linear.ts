@@ -10,7 +10,7 @@ import {
 } from './backoff.ts'
 import { DEFAULT_JITTER, type Jitter, jittered, jitterRule } from './jitter.ts'
 
-export interface LinearOptions {
+interface LinearOptions {
   /** The wait before the first retry. */
   readonly baseMs?: number | undefined
   /** What each further wait adds; as much as `baseMs` if left out. */

@@ -3,9 +3,12 @@ import { OptionsError } from '../options/faults.ts'
 import { group, resolveBy } from '../options/resolve.ts'
 import { exponential } from './exponential.ts'
 import { fixed } from './fixed.ts'
-import { type RetryOptions, resolveRetry, retryRule } from './policy.ts'
-import { noRetry, RETRY_PRESETS } from './presets.ts'
+import { type RetryOptions, retryRule } from './policy.ts'
+import { noRetry, RETRY_PRESETS, type RetryPreset } from './presets.ts'
 import { tiers } from './tiers.ts'
+
+const resolveRetry = (input: RetryOptions | undefined, preset: RetryPreset) =>
+  resolveBy('retry', retryRule(preset), input)
 
 const middle = () => 0.5
 const lowest = () => 0

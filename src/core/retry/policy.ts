@@ -1,5 +1,5 @@
 import type { Category } from '../failure/failure.ts'
-import { group, type Resolved, resolveBy } from '../options/resolve.ts'
+import { group, type Resolved } from '../options/resolve.ts'
 import { derived, integer, milliseconds, optional, type Rule } from '../options/rules.ts'
 import { type Backoff, backoffRule, delayRule } from './backoff.ts'
 import { RETRY_PRESETS, type RetryPreset } from './presets.ts'
@@ -18,7 +18,7 @@ export interface RetryOptions {
   readonly byCategory?: { readonly [C in Category]?: CategoryRetryOptions | undefined } | undefined
 }
 
-export interface CategoryRetryOptions {
+interface CategoryRetryOptions {
   readonly attempts?: number | undefined
   readonly backoff?: Backoff | undefined
 }
@@ -37,10 +37,6 @@ const rules = {
     integration: ofCategory,
     unknown: ofCategory,
   } satisfies Record<Category, unknown>),
-}
-
-export function resolveRetry(input: RetryOptions | undefined, preset: RetryPreset): RetryPolicy {
-  return resolveBy('retry', retryRule(preset), input)
 }
 
 /** For the options of a consumer or dispatcher, which report a retry policy's faults together with their own. */

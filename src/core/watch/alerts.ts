@@ -1,6 +1,6 @@
 import type { WatchPolicy } from './options.ts'
 
-export type AlertRule = 'depth' | 'age' | 'dominance'
+type AlertRule = 'depth' | 'age' | 'dominance'
 
 /** Of what waits in a channel at one moment, what limits are held against. */
 export interface Measured {
@@ -11,10 +11,10 @@ export interface Measured {
   readonly errors: readonly { readonly fingerprint: string; readonly name: string; readonly count: number }[]
 }
 
-export type Limits = Pick<WatchPolicy, 'depth' | 'ageMs' | 'dominance' | 'dominanceOver' | 'calmAfter'>
+type Limits = Pick<WatchPolicy, 'depth' | 'ageMs' | 'dominance' | 'dominanceOver' | 'calmAfter'>
 
 /** A limit that is crossed, as it stands at a moment. */
-export interface Reading {
+interface Reading {
   readonly rule: AlertRule
   /** Letters, milliseconds or a share, by the rule. */
   readonly value: number

@@ -27,7 +27,7 @@ export interface WatchOptions {
   readonly keepMs?: number | undefined
 }
 
-export const watchRules = {
+const watchRules = {
   everyMs: withDefault(milliseconds({ min: 1_000, max: DAY_MS }), MINUTE_MS),
   depth: withDefault(integer({ min: 0 }), 100),
   ageMs: withDefault(milliseconds({ min: 1 }), DEFAULT_AGE_MS),

@@ -2,7 +2,7 @@
 export type Trend = 'rising' | 'falling' | 'stable' | 'unknown'
 
 /** With fewer, one odd snapshot would be half of what is known. */
-export const FEWEST_FOR_TREND = 3
+const FEWEST_FOR_TREND = 3
 
 /**
  * The later half against the earlier half, so that a single snapshot does not decide. Of an odd number the one in the

@@ -4,7 +4,7 @@ export const HOUR_MS = 3_600_000
 export const MINUTE_MS = 60_000
 
 /** So many orders with a flaw, spread between two times that are given in hours before now. */
-export interface Batch {
+interface Batch {
   readonly flaw: Flaw
   readonly count: number
   readonly from: number
@@ -18,7 +18,7 @@ export const OUTAGE = { from: 9.4, to: 9.07 } as const
 export const BARGAIN = { from: 20.5, to: 20.48 } as const
 
 /** What came in since the day before yesterday and did not go well, beside the many orders that did. */
-export const BATCHES: readonly Batch[] = [
+const BATCHES: readonly Batch[] = [
   { flaw: 'bad-address', count: 9, from: 39, to: 24.5 },
   { flaw: 'declined', count: 6, from: 38, to: 25 },
   { flaw: 'unroutable', count: 2, from: 37, to: 27 },
@@ -35,7 +35,7 @@ export const BATCHES: readonly Batch[] = [
   { flaw: 'unknown-article', count: 1, from: OUTAGE.from - 0.07, to: OUTAGE.from - 0.08 },
 ]
 
-export interface PastOrder {
+interface PastOrder {
   readonly flaw: Flaw
   readonly at: number
 }

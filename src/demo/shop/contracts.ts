@@ -76,4 +76,3 @@ export const SCHEMAS = {
 } as const
 
 export type Channel = keyof typeof SCHEMAS
-export const CHANNELS = Object.keys(SCHEMAS) as readonly Channel[]

@@ -1,6 +1,6 @@
 import type { PaymentRequested } from './contracts.ts'
 
-export const RELEASES = ['2.3.9', '2.4.0', '2.4.1'] as const
+const RELEASES = ['2.3.9', '2.4.0', '2.4.1'] as const
 export type Release = (typeof RELEASES)[number]
 
 const RATES: Readonly<Record<string, number>> = { DE: 0.009, FR: 0.011, GB: 0.014 }

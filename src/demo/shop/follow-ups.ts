@@ -8,20 +8,20 @@ import type {
   ShipmentRequested,
 } from './contracts.ts'
 
-export type Order = LazaretEvent<OrderPlaced>
+type Order = LazaretEvent<OrderPlaced>
 
 /** What an order sets going in the other channels. */
 export function followUps(order: Order): readonly LazaretEvent[] {
   return [paymentOf(order), emailOf(order), shipmentOf(order)]
 }
 
-export function paymentOf(order: Order): LazaretEvent<PaymentRequested> {
+function paymentOf(order: Order): LazaretEvent<PaymentRequested> {
   const { order: number, total, currency, customer, paidWith } = order.payload
   const payload = { order: number, amount: total, currency, customer, paidWith }
   return follow(order, 'payments', 'payment.requested', payload)
 }
 
-export function emailOf(order: Order): LazaretEvent<EmailRequested> {
+function emailOf(order: Order): LazaretEvent<EmailRequested> {
   const { order: number, customer } = order.payload
   const subject = `Your order ${number}`
   const payload = {
@@ -34,7 +34,7 @@ export function emailOf(order: Order): LazaretEvent<EmailRequested> {
   return follow(order, 'emails', 'email.requested', payload)
 }
 
-export function shipmentOf(order: Order): LazaretEvent<ShipmentRequested> {
+function shipmentOf(order: Order): LazaretEvent<ShipmentRequested> {
   const { order: number, items, address, deliverBy } = order.payload
   return follow(order, 'warehouse', 'shipment.requested', { order: number, items, address, deliverBy })
 }

@@ -15,7 +15,7 @@ export type Flaw =
   | 'declined'
   | 'none'
 
-export interface OrderRequest {
+interface OrderRequest {
   readonly seed: number
   /** Of this order: with the seed it decides everything but the time. */
   readonly number: number

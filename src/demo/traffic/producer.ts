@@ -6,7 +6,7 @@ const EVERY_MS = 550
 /** Orders that someone asked for are numbered from here, so that the others keep their numbers. */
 const EXTRA_FROM = 40_000
 
-export interface ProducerOptions {
+interface ProducerOptions {
   readonly clock: Clock
   readonly seed: number
   readonly publish: (order: ReturnType<typeof orderEvent>) => Promise<void>

@@ -14,7 +14,7 @@ const RUSH = 60
 /** Those of a rush are numbered from here, so that the others keep their numbers. */
 const EXTRA_FROM = 1_000_000
 
-export interface VisitorsOptions {
+interface VisitorsOptions {
   readonly clock: Clock
   readonly seed: number
   readonly track: Track

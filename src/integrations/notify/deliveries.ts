@@ -31,7 +31,7 @@ export const DEFAULT_DELIVERY = Object.freeze({
 const EVENT_SEVERITY = { info: 'info', warning: 'warn', error: 'error', critical: 'fatal' } as const
 const ACCEPT = { wait: 'accepted', onFailure: 'swallow' } as const
 
-export interface DeliveryEvents {
+interface DeliveryEvents {
   /** A target has taken something. */
   taken(target: string): void
   /** An alert could not be delivered to a target and is a dead letter now. */

@@ -4,7 +4,7 @@ import type { AlertLink } from '../../core/alert/document.ts'
 /** Of the events that carry alerts, and so of the letters of those that could not be delivered. */
 export const ALERT_CHANNEL = 'lazaret.alerts'
 
-export interface LinkSources {
+interface LinkSources {
   /** Where the console is, without a slash at its end. */
   readonly consoleUrl: string | undefined
   readonly runbooks: { readonly [K in AlertKind]?: string | undefined }

@@ -32,7 +32,7 @@ export interface Meaning {
 }
 
 /** What is known of an open alert, if that is still new enough to be said of the next occurrence too. */
-export type Recall = (key: string) => AlertFacts | undefined
+type Recall = (key: string) => AlertFacts | undefined
 
 /** Turns notices into what the board of alerts understands. All texts are masked and cut here, and nowhere else. */
 export class Occurrences {

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { OptionsError } from '../../core/options/faults.ts'
 import type { Dispatcher } from '../../runtime/dispatcher/dispatcher.ts'
 
-export interface ModuleChoice {
+interface ModuleChoice {
   readonly module: string
   readonly export: string | undefined
 }

@@ -33,7 +33,7 @@ export interface AttemptPolicy {
   readonly random: Random
 }
 
-export type Verdict =
+type Verdict =
   | AttemptDecision
   | { readonly do: 'give-up'; readonly because: Extract<GiveUpReason, 'retry_budget'> }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Attempt } from './attempt.ts'
 
-export type LateEnd = 'succeeded' | 'failed' | 'running' | 'closing'
+type LateEnd = 'succeeded' | 'failed' | 'running' | 'closing'
 
 /** Waits for the end of a run that outlived its attempt, at most so long, and not beyond the end of whoever waits. */
 export function lateEnd(

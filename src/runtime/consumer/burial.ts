@@ -19,7 +19,7 @@ import type { Host, Next, Settling } from './settling.ts'
 import type { Work } from './work.ts'
 
 /** Why, and with what, an event is given up on. */
-export interface Cause {
+interface Cause {
   readonly reason: Reason
   readonly failure?: Failure | undefined
   readonly thrown?: unknown

@@ -11,7 +11,7 @@ import type { ConsumerPolicy } from './consumer-options.ts'
 import type { Work } from './work.ts'
 
 /** The ledger answers each call within so long, or the call has failed. */
-export const LEDGER_TIMEOUT_MS = 5_000
+const LEDGER_TIMEOUT_MS = 5_000
 /** A claim is renewed three times within its lease, so that one lost call costs nothing. */
 const RENEWALS_PER_LEASE = 3
 

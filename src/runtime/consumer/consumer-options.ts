@@ -99,9 +99,9 @@ export interface ConsumerOptions<P = unknown> {
   readonly random?: Random | undefined
 }
 
-export const DEFAULT_TIMEOUT_MS = 30_000
-export const DEFAULT_CONCURRENCY = 10
-export const DEFAULT_IN_PROCESS_WAIT_MS = 100
+const DEFAULT_TIMEOUT_MS = 30_000
+const DEFAULT_CONCURRENCY = 10
+const DEFAULT_IN_PROCESS_WAIT_MS = 100
 export const DEFAULT_GRACE_MS = 10_000
 const LEASE_MARGIN_MS = 10_000
 const DAY_MS = 86_400_000

@@ -2,7 +2,7 @@ import type { Told } from './told.ts'
 import type { Work } from './work.ts'
 
 /** Resolves the letter of an event whose run has succeeded after all. */
-export interface Resolving {
+interface Resolving {
   resolveLate(run: LateRun): Promise<boolean>
 }
 

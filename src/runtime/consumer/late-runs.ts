@@ -22,7 +22,7 @@ export interface InterruptedRun {
 const ABORT_REST_MS = 100
 const NEVER = new AbortController().signal
 
-export interface LateParts {
+interface LateParts {
   readonly runs: Runs
   readonly claims: Claims | undefined
   readonly settling: Settling

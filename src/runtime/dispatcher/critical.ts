@@ -23,7 +23,7 @@ const named = group({
 })
 
 /** Read once, and asked for every event. A fault of the user's function is told to `report`. */
-export type CriticalTest = (event: LazaretEvent, report: (error: unknown) => void) => boolean
+type CriticalTest = (event: LazaretEvent, report: (error: unknown) => void) => boolean
 
 export const criticalRule: Rule<CriticalTest> = {
   read(value, path, faults) {

@@ -18,7 +18,7 @@ const RETRY_MAX_MS = 30_000
 export type Kept = 'dead_lettered' | 'dropped' | 'unsaved'
 
 /** Where a letter goes that nothing took before the end; whether it is durable there. */
-export type LastResort = (letter: DeadLetter) => Promise<boolean>
+type LastResort = (letter: DeadLetter) => Promise<boolean>
 
 interface Save {
   readonly letter: DeadLetter

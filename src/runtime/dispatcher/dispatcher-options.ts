@@ -63,7 +63,7 @@ export interface DispatcherOptions<N extends string = string> extends LaneOption
   readonly random?: Random | undefined
 }
 
-export const DEFAULT_CHANNEL = 'events'
+const DEFAULT_CHANNEL = 'events'
 export const DEFAULT_CLOSE_GRACE_MS = 10_000
 const DAY_MS = 86_400_000
 const SINK_NAME = /^[A-Za-z0-9][\w.-]{0,99}$/

@@ -19,7 +19,7 @@ export interface Checkable {
   readonly checked: () => void
 }
 
-export interface HealthCheckerSetup {
+interface HealthCheckerSetup {
   readonly everyMs: number
   readonly clock: Clock
   readonly observer: Observer

@@ -15,7 +15,7 @@ export type WriteEnd =
   | { readonly ok: true; readonly rejected: readonly RejectedItem[] }
   | { readonly ok: false; readonly thrown: unknown }
 
-export interface FlightPlan {
+interface FlightPlan {
   readonly items: readonly Item[]
   /** Those of them that are retries, if any are, to be told of its end. */
   readonly retries: Starts | undefined

@@ -8,7 +8,7 @@ import { type RetryOptions, retryRule } from '../../core/retry/policy.ts'
 import { Breaker } from '../breaker.ts'
 import { type RetryLimitOptions, retryLimitRule } from '../limit-options.ts'
 import { RetryBudget } from '../limiters.ts'
-import { type LiveOr, liveOr, orOff } from '../option-rules.ts'
+import { liveOr, orOff } from '../option-rules.ts'
 
 /** What can be set for all sinks of a dispatcher, and differently for each of them. */
 export interface LaneOptions {
@@ -56,11 +56,11 @@ export interface BufferOptions {
   readonly overflow?: 'dead-letter' | 'drop-newest' | 'block' | undefined
 }
 
-export const DEFAULT_WRITE_TIMEOUT_MS = 5_000
-export const DEFAULT_BATCH_COUNT = 100
-export const DEFAULT_BATCH_BYTES = 1_048_576
-export const DEFAULT_BUFFER_EVENTS = 10_000
-export const DEFAULT_BUFFER_BYTES = 67_108_864
+const DEFAULT_WRITE_TIMEOUT_MS = 5_000
+const DEFAULT_BATCH_COUNT = 100
+const DEFAULT_BATCH_BYTES = 1_048_576
+const DEFAULT_BUFFER_EVENTS = 10_000
+const DEFAULT_BUFFER_BYTES = 67_108_864
 const DAY_MS = 86_400_000
 
 const batchRules = {
@@ -94,7 +94,6 @@ export const laneRule: Rule<LaneSettings> = group(laneRules)
 export type BatchPolicy = Resolved<typeof batchRules>
 export type BufferPolicy = Resolved<typeof bufferRules>
 export type LaneSettings = Resolved<typeof laneRules>
-export type BreakerSetting = LiveOr<Breaker, BreakerPolicy> | 'off'
 
 /**
  * What holds for one sink: what is set for all, with its own over it. Groups of options are merged field by field, so

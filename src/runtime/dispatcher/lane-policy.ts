@@ -18,7 +18,7 @@ import type { BatchPolicy, BufferPolicy, LaneSettings } from './lane-options.ts'
 import { observeAsOwn } from './own-context.ts'
 
 /** What the lanes of a dispatcher share. */
-export interface LaneSurroundings {
+interface LaneSurroundings {
   readonly door: Door
   readonly caps: LetterCaps
   readonly observer: Observer

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { resolveRetryLimit } from '../../core/limit/options.ts'
+import { resolveRetryLimit } from '../limit-options.ts'
 import { Fifo } from './lane-fifo.ts'
 import { TimeHeap } from './lane-heap.ts'
 import { Item } from './lane-item.ts'

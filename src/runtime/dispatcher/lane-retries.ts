@@ -24,7 +24,7 @@ export interface RetryGate {
 }
 
 /** What a lane's retries go by. */
-export interface RetriesPolicy {
+interface RetriesPolicy {
   readonly retryLimit: RetryLimitPolicy | undefined
   readonly retryLimiter: RetryLimiter | undefined
   readonly random: Random

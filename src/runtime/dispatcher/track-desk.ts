@@ -20,7 +20,7 @@ import type { TrackingScope } from './tracking-mode.ts'
 /** What a dispatcher's events come from: no broker, but the dispatcher itself. */
 const OWN_SYSTEM = 'lazaret'
 
-export interface TrackDeskSetup {
+interface TrackDeskSetup {
   /** All sinks. */
   readonly names: readonly string[]
   readonly letters: DispatcherLetters
@@ -36,7 +36,7 @@ export interface TrackDeskSetup {
 }
 
 /** Whose letter it is: a tracked event, or one that never came past the door. */
-export interface LetterSubject {
+interface LetterSubject {
   readonly event: LazaretEvent
   readonly scope: TrackingScope
   /** Which replay of the event it is; 0 for its first life. */

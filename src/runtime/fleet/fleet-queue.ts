@@ -3,7 +3,7 @@ import type { SharedLimit } from '../../ports/shared-limit.ts'
 import { FleetLink, type LimitOwner, type Waiting } from './fleet-link.ts'
 
 /** One who waits to hear when its turn comes. */
-export interface Waiter {
+interface Waiter {
   readonly askedAt: number
   /** Others got the turns of an answer, and this one did not: it is the limit that holds it up, not the way to the keeper. */
   isLimited: boolean

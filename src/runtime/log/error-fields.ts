@@ -2,7 +2,7 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import { Walk } from '../../core/failure/chain.ts'
 import { bounded, MESSAGE_MAX, stackOf } from '../../core/failure/thrown.ts'
 
-export interface ErrorFields {
+interface ErrorFields {
   readonly type: string
   /** Followed by those of its causes. */
   readonly message: string

@@ -11,9 +11,9 @@ export interface GatheredLine extends LogLine {
 }
 
 /** By these it is told apart, so a log has a bounded number of them at a time. */
-export type GatheredBy = Readonly<Record<string, string | undefined>>
+type GatheredBy = Readonly<Record<string, string | undefined>>
 
-export interface GatheringsSetup {
+interface GatheringsSetup {
   readonly logger: Logger
   readonly clock: Clock
   readonly repeatMs: number
@@ -21,7 +21,7 @@ export interface GatheringsSetup {
   readonly maxGathered: number
 }
 
-export const OTHER = '(other)'
+const OTHER = '(other)'
 
 interface Gathering {
   readonly line: GatheredLine

@@ -15,8 +15,8 @@ import { Gatherings } from './gathering.ts'
 import { BREAKER_LINES, GATHERED_LINES, LINES, PAUSE_LINES } from './lines.ts'
 import { type LogLine, writeLine } from './write-line.ts'
 
-export const DEFAULT_REPEAT_MS = 60_000
-export const DEFAULT_MAX_GATHERED = 50
+const DEFAULT_REPEAT_MS = 60_000
+const DEFAULT_MAX_GATHERED = 50
 
 export interface LogObserverOptions {
   /** What of the texts of errors is not written [the built-in masks]. */

@@ -9,7 +9,7 @@ import { breakerGauge } from './breaker-gauge.ts'
 const SECOND_MS = 1_000
 
 /** What is counted into beside the book. */
-export interface Tallies {
+interface Tallies {
   readonly book: Book
   /** By name, the mode that was last heard of. */
   readonly breakers: Series<NumberCell>

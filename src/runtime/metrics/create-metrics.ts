@@ -19,7 +19,7 @@ import { countingObserver } from './counting.ts'
 import { gaugeSamples } from './gauges.ts'
 import { Watched, type WatchSource } from './watched.ts'
 
-export const DEFAULT_MAX_LABEL_VALUES = 100
+const DEFAULT_MAX_LABEL_VALUES = 100
 /** The share of what was delivered is told over this long. */
 const DISPATCH_WINDOW_MS = 300_000
 

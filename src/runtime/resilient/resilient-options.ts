@@ -70,7 +70,7 @@ export interface ResilientPolicy extends AttemptPolicy {
   readonly faults: UserFaults
 }
 
-export const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
 
 const rules = {
   name: optional(text()),

@@ -9,7 +9,7 @@ import { systemRandom } from '../../ports/system-clock.ts'
 import type { UserFaults } from './user-faults.ts'
 
 /** The middle of every range, for a delay that nobody can draw. */
-export const FALLBACK_CHANCE = 0.5
+const FALLBACK_CHANCE = 0.5
 
 /** Fallback: the middle of the range. Ids need real chance instead: two processes must not draw the same one. */
 export function guardRandom(

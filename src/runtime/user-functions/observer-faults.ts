@@ -2,7 +2,7 @@ import { readThrown } from '../../core/failure/thrown.ts'
 import type { Observer } from '../../ports/observer.ts'
 
 /** How often an observer has failed, and how it failed last. */
-export interface ObserverFaults {
+interface ObserverFaults {
   readonly count: number
   readonly lastError: string | undefined
 }

@@ -13,7 +13,7 @@ export interface UserFunctionHealth {
     | undefined
 }
 
-export interface UserFaultsOwner {
+interface UserFaultsOwner {
   /** The handler, sink or function that the options are for. */
   readonly name: string
   readonly clock: Clock

@@ -11,7 +11,7 @@ const CSP = [
 ].join('; ')
 
 /** On every answer, whatever it is: a payload that holds a page or a script is never one here. */
-export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': CSP,
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

@@ -3,7 +3,7 @@ import { show } from '../../core/options/show.ts'
 import type { InputFault } from '../schema/problem.ts'
 import { ProblemError } from './problem.ts'
 
-export const MAX_BODY_BYTES = 1_000_000
+const MAX_BODY_BYTES = 1_000_000
 const MAX_DEPTH = 64
 const MAX_FAULTS = 20
 

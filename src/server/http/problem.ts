@@ -23,7 +23,7 @@ const KINDS = {
   unavailable: [503, 'A store does not answer'],
 } as const satisfies Readonly<Record<string, readonly [number, string]>>
 
-export type ProblemKind = keyof typeof KINDS
+type ProblemKind = keyof typeof KINDS
 export const PROBLEM_TYPE = 'application/problem+json'
 
 /** Thrown anywhere on the way of a request; answered as problem details (RFC 9457). `detail` says the remedy. */

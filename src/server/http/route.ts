@@ -21,7 +21,7 @@ export interface Asked<P = undefined, Q = undefined, B = undefined> {
  * One line of the table that everything follows from: routing, checks, permissions, the OpenAPI document, its page in
  * the docs, and the tests that go over all routes. A route that changes something names the action it is.
  */
-export interface RouteSpec<
+interface RouteSpec<
   P extends z.ZodType | undefined,
   Q extends z.ZodType | undefined,
   B extends z.ZodType | undefined,

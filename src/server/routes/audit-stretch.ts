@@ -3,7 +3,7 @@ import type { AuditEntry, AuditLog, AuditQuery } from '../../ports/audit.ts'
 type Wanted = Pick<AuditQuery, 'target' | 'action'> & { readonly limit: number }
 
 /** Entries of one store, some of which make it onto a page of all of them. */
-export interface Stretch {
+interface Stretch {
   readonly log: AuditLog
   readonly wanted: Wanted
   /** The cursor it was read from; null from the newest entry on. */

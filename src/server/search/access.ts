@@ -8,7 +8,7 @@ import type { NamedStore } from '../stores/federation.ts'
 const AUDIT_EVERY_MS = 10 * 60_000
 const MOST_REMEMBERED = 1_000
 
-export type SearchAction = 'letters.search' | 'groups.search'
+type SearchAction = 'letters.search' | 'groups.search'
 
 /**
  * Who may search what is masked: who may reveal it. Everyone else searches what they are shown, because a search tells

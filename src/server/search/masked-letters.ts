@@ -16,7 +16,7 @@ const MOST_LOOKED_AT = 2_000
 const READ_AT_ONCE = 200
 
 /** Letters that were found, and how far was looked. */
-export interface MaskedPage {
+interface MaskedPage {
   readonly letters: readonly DeadLetter[]
   /** The last letter that was looked at; undefined when there are no more. */
   readonly lookedUntil: LetterPlace | undefined

@@ -7,13 +7,13 @@ import { SharedAnswer } from './shared-answer.ts'
 const PROBE_EVERY_MS = 1_000
 
 /** What a probe says of the stores. It names a store that is down and says nothing else of it: anyone may ask. */
-export interface StoreProbe {
+interface StoreProbe {
   readonly stats: readonly LetterStats[]
   readonly down: readonly string[]
 }
 
 /** The letters in stores and the messages in dead-letter queues, both of one moment. */
-export interface LetterProbe {
+interface LetterProbe {
   readonly stores: StoreProbe
   readonly queues: DeadLetterDepths
 }

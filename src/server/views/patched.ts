@@ -12,7 +12,7 @@ import { masksInto, masksOfPayload, stepsOf } from './hidden.ts'
 const HIDDEN = `\0${MASK}`
 
 /** A patch asks whether a masked value is a certain one: to answer either way would be to show it. */
-export class MaskedTestError extends Error {
+class MaskedTestError extends Error {
   override readonly name = 'MaskedTestError'
 
   constructor(index: number, path: string) {

@@ -50,7 +50,7 @@ async function newest(
   return found
 }
 
-export function sampleOf(letters: readonly DeadLetter[]): Sample {
+function sampleOf(letters: readonly DeadLetter[]): Sample {
   if (letters.length === 0) return NO_SAMPLE
   const retries = letters.reduce((sum, letter) => sum + retriesOf(letter), 0)
   return {

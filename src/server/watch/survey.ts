@@ -10,7 +10,7 @@ const MOST_OF_CHANNEL = 1_000
 const FEWEST_OF_CHANNEL = 50
 const MOST_OF_ALL = 5_000
 
-export interface SurveyOptions {
+interface SurveyOptions {
   readonly letters: DeadLetterStore
   /** Messages in dead-letter queues that are no letters yet, by channel. */
   readonly queues: ReadonlyMap<string, number>

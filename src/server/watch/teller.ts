@@ -16,7 +16,7 @@ interface Told {
   readonly isBefore: boolean
 }
 
-export interface TellerOptions {
+interface TellerOptions {
   /** The name of the store, where there are others. */
   readonly store: string | undefined
   readonly notifier: Notifier | undefined

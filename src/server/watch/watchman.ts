@@ -17,7 +17,7 @@ const PATIENCE_MS = 60_000
 const TOLERATED = 1
 const PURGE_EVERY_MS = 3_600_000
 
-export interface WatchmanOptions {
+interface WatchmanOptions {
   readonly named: NamedStore
   /** The name of the store, where there are others: whoever is told has to tell them apart. */
   readonly store: string | undefined

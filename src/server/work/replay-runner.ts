@@ -16,7 +16,7 @@ const RATE_WINDOW_MS = 60_000
 /** Of the latest replays, those that were stopped: what they had sent may have come to its end since. */
 const STOPPED_LOOKED_AT = 20
 
-export interface RunnerOptions {
+interface RunnerOptions {
   readonly stores: Federation
   readonly around: Surroundings
   readonly owner: string

@@ -5,7 +5,7 @@ const LEASE_MS = 30_000
 /** Thrice in a lease: one that is late, or does not get through, costs nobody their turn. */
 const LOOK_EVERY_MS = LEASE_MS / 3
 /** The name that servers claim under; what they claim is the key. */
-export const SERVERS = 'lazaret server'
+const SERVERS = 'lazaret server'
 
 /** What one server does at a time. `stop` resolves when nothing of it is under way any more. */
 export interface Duty {

@@ -93,21 +93,6 @@ function pause(ms: number): Promise<void> {
   return new Promise(resolve => systemClock.schedule(ms, () => resolve()))
 }
 
-/**
- * Prepares something before a time that it must not reach, and answers with it and that time. Where the machine was too
- * slow, it prepares anew with more time ahead.
- */
-export async function beforeTime<T>(
-  firstMs: number,
-  prepare: (endsAt: number, ms: number) => Promise<T>,
-): Promise<readonly [T, number]> {
-  for (let ms = firstMs; ; ms *= 4) {
-    const endsAt = systemClock.now() + ms
-    const prepared = await prepare(endsAt, ms)
-    if (systemClock.now() < endsAt) return [prepared, endsAt]
-  }
-}
-
 const newName = createIdSource(systemRandom)
 
 /** Never used before, so that tests on one server do not meet. */

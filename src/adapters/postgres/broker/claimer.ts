@@ -6,7 +6,7 @@ import type { Holdings, TakeNote } from './holdings.ts'
 import { Lanes } from './lanes.ts'
 import type { Owner } from './owner.ts'
 
-export interface ClaimerParts {
+interface ClaimerParts {
   readonly pool: PgPool
   readonly owner: Owner
   readonly holdings: Holdings

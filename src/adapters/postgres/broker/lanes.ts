@@ -36,7 +36,7 @@ select h.lane, o.seq::float8 as seq,
 from (select * from heads limit ${LANES_PER_LOOK}) h join lazaret.outbox o on o.seq = h.seq
 order by h.lane`
 
-export interface ReadyLanes {
+interface ReadyLanes {
   readonly seqs: readonly number[]
   /** How long until the next of those that wait for a time may be handed over. */
   readonly dueInMs: number | undefined

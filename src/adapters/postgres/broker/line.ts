@@ -2,7 +2,7 @@ import { connect, letGo } from '../ask.ts'
 import type { PgClient, PgNotification, PgPool, PgQueryable, PgResult } from '../client.ts'
 import { NOTIFY_CHANNEL } from '../schema/functions.ts'
 
-export interface LineSettings {
+interface LineSettings {
   readonly pool: PgPool
   /** Whether what others are told is heard on it. */
   readonly listen: boolean

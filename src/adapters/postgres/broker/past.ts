@@ -8,7 +8,7 @@ const MOST_AT_ONCE_MS = 1_000
 const PARTITIONS_EVERY_MS = 3_600_000
 const DROP_EVERY_MS = 60_000
 
-export interface PastSettings {
+interface PastSettings {
   readonly pool: PgQueryable
   readonly clock: Clock
   readonly delivered: 'keep' | 'delete' | 'partition'

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../../../ports/clock.ts'
 
-export interface RoundsSettings {
+interface RoundsSettings {
   readonly clock: Clock
   readonly maxPollMs: number
   readonly beatMs: number

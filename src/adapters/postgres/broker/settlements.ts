@@ -52,7 +52,7 @@ const DONE = {
 
 export type Delivered = keyof typeof DONE
 
-export interface DoneRows {
+interface DoneRows {
   readonly seqs: readonly number[]
   readonly owner: number
   readonly attempts: number
@@ -122,7 +122,7 @@ export async function recordEnded(on: PgQueryable, rows: readonly EndedRow[]): P
   return settle(on, 'recording attempts', ENDED, endedValues(rows))
 }
 
-export interface FailedRow {
+interface FailedRow {
   readonly seq: number
   readonly owner: number
   readonly attempts: number

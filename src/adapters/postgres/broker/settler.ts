@@ -28,7 +28,7 @@ const MOST_AT_ONCE = 1_000
 /** A wait beyond this is as good as for ever, and Postgres has no time for every number. */
 const LONGEST_DELAY_MS = 100 * 365 * 86_400_000
 
-export interface SettlerParts {
+interface SettlerParts {
   readonly pool: PgPool
   readonly owner: Owner
   readonly holdings: Holdings

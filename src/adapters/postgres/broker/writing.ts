@@ -90,7 +90,7 @@ failed as (
   order by e.place, h.handler
 ) ${TELL}`
 
-export interface Written {
+interface Written {
   readonly events: readonly LazaretEvent[]
   readonly generation: number
   /** The channels that others are told of. */

@@ -38,7 +38,7 @@ const UPDATE = `${KNOWN_GROUP} update lazaret.dead_letters
   where id = $1 and revision = $${NEXT}`
 
 /** What came of a replay. */
-export interface ReplayEnd {
+interface ReplayEnd {
   readonly to: 'resolved' | 'dead'
   readonly at: number
   readonly under: LetterReplay

@@ -15,7 +15,7 @@ import { type CollectedHeaders, collectedHeaders } from './kept-headers.ts'
 import { placeOf } from './place.ts'
 
 /** Where a message was found. */
-export interface Finding {
+interface Finding {
   /** The collector's name. */
   readonly broker: string
   readonly queue: string

@@ -68,7 +68,7 @@ function withoutEnding(queue: string): string {
 }
 
 /** Queues may be called anything; what a channel cannot be called becomes a dash. Its handler keeps the whole name. */
-export function channelName(queue: string): string {
+function channelName(queue: string): string {
   if (queue.length <= MAX_CHANNEL_BYTES && CHANNEL_NAME.test(queue)) return queue
   const name = queue
     .replace(/[^A-Za-z0-9._-]/g, '-')

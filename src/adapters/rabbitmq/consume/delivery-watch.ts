@@ -6,7 +6,7 @@ import { Progress } from './progress.ts'
 const BIND_EVERY = 10
 
 /** The consumer of the moment. */
-export interface WatchedConsumer {
+interface WatchedConsumer {
   readonly hasRoom: boolean
   countReady(queue: string): Promise<number>
 }

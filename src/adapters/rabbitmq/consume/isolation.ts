@@ -10,7 +10,7 @@ import type { Cancel, Clock } from '../../../ports/clock.ts'
  *
  * all ─suspects wait▶ draining ─nothing is being handled▶ alone ─none for a while▶ leaving ─still none▶ all
  */
-export type Flow = 'all' | 'draining' | 'alone' | 'leaving'
+type Flow = 'all' | 'draining' | 'alone' | 'leaving'
 
 /** How long the next suspect is waited for. Too short is no harm: it makes another round. */
 const LINGER_MS = 100

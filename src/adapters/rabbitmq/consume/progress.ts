@@ -3,7 +3,7 @@ const FIRST_LOOKS = 3
 const MOST_LOOKS = 60
 
 /** What one look at a queue and its consumer shows. */
-export interface Look {
+interface Look {
   /** Deliveries so far. */
   arrived(): number
   /** The server may hand over more. */
@@ -19,7 +19,7 @@ export interface Look {
  * - `waiting`: messages wait and none arrives, which may be chance.
  * - `stalled`: it is not chance any more; the channel should be opened anew.
  */
-export type Finding = 'moving' | 'full' | 'empty' | 'waiting' | 'stalled'
+type Finding = 'moving' | 'full' | 'empty' | 'waiting' | 'stalled'
 
 /**
  * Finds out that a server hands nothing over although it could. A queue that was deleted and declared again may lose its consumers

@@ -26,7 +26,7 @@ export interface KeeperListener {
 }
 
 /** What a keeper works with. */
-export interface KeeperParts {
+interface KeeperParts {
   readonly link: Link
   readonly publisher: Publisher
   readonly stalls: StallReporter

@@ -10,7 +10,6 @@ export const deadLetterQueue = (queue: string) => `${queue}.dlq`
 export const quarantineQueue = (queue: string, category: Category) => `${queue}.dlq.quarantine.${category}`
 export const quarantineKey = (queue: string, category: Category) => `${queue}.quarantine.${category}`
 export const retryQueue = (queue: string, stepMs: number) => `${queue}.retry.${durationName(stepMs)}`
-export const retryPrefix = (queue: string) => `${queue}.retry.`
 
 /**
  * What came back without being settled. It is handled one at a time, so that the next crash tells which one of a whole

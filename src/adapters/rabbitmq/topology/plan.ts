@@ -12,7 +12,7 @@ import {
   suspectsQueue,
 } from './names.ts'
 
-export interface TopologyOptions {
+interface TopologyOptions {
   readonly queueType: 'quorum' | 'classic'
   readonly retryStepsMs: readonly number[]
   readonly deadLetterTtlMs?: number | undefined
@@ -35,7 +35,7 @@ export interface ExchangeSpec {
   readonly type: 'direct' | 'fanout'
 }
 
-export interface BindingSpec {
+interface BindingSpec {
   readonly kind: 'binding'
   readonly queue: string
   readonly exchange: string

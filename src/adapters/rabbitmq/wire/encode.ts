@@ -11,7 +11,7 @@ export interface Encoded {
   readonly properties: AmqpProperties
 }
 
-export const JSON_TYPE = 'application/json'
+const JSON_TYPE = 'application/json'
 export const BYTES_TYPE = 'application/octet-stream'
 /** Who wrote the message, and how: an event in version 1. */
 export const APP_ID = 'lazaret/1'

@@ -11,7 +11,7 @@ export type WireType =
   | { readonly A: readonly WireType[] }
 
 /** A value as text for people, and its type, from which the bytes can be made again. */
-export interface Typed {
+interface Typed {
   readonly text: string
   readonly type: WireType
 }

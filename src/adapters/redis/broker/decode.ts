@@ -6,7 +6,7 @@ import type { EventCodec } from '../../../ports/letter-codec.ts'
 import { fieldOf, sentFields } from './entry.ts'
 
 /** The field that an event is written in. */
-export const EVENT_FIELD = 'event'
+const EVENT_FIELD = 'event'
 const UNNAMED = 'message'
 
 /** The event an entry tells of, whoever added it, or all of it with what is wrong with it. */

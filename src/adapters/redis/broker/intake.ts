@@ -9,7 +9,7 @@ import { noPast, PAST_FIELD, readPast } from './past.ts'
 import type { HandlerPlaces } from './places.ts'
 import { RAW } from './scripts/looking.ts'
 
-export interface IntakeParts {
+interface IntakeParts {
   readonly on: RedisConnection
   readonly places: HandlerPlaces
   readonly settings: RedisStreamsSettings

@@ -5,7 +5,7 @@ import { rest } from '../../../ports/waiting.ts'
 const FIRST_REST_MS = 50
 const LONGEST_REST_MS = 1_000
 
-export interface PersistenceSettings {
+interface PersistenceSettings {
   readonly clock: Clock
   /** Never throws. */
   readonly onError: (error: unknown) => void

@@ -4,7 +4,7 @@ import { type Keys, keysOf } from '../keys.ts'
 export type Side = 'events' | 'own'
 
 /** Where the events of a channel are, and what each of its handlers needs. All of it is in one slot of a cluster. */
-export interface ChannelPlaces {
+interface ChannelPlaces {
   /** The stream that everybody publishes to. Every handler is a group of it. */
   readonly events: string
   /** The names of the handlers that have ever subscribed. */

@@ -10,7 +10,7 @@ const MOST_READ = 1_000
 const LONGEST_REST_MS = 1_000
 const FIRST_REST_MS = 50
 
-export interface ReaderHooks {
+interface ReaderHooks {
   /** The name it reads under. */
   consumer(): string
   /** How many more can be handed over. */

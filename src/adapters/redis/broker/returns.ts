@@ -12,7 +12,7 @@ const MOST_AT_ONCE = 200
 const LONGEST_DELAY_MS = 100 * 365 * 86_400_000
 
 /** An entry that shall come again. */
-export interface Returned {
+interface Returned {
   readonly side: Side
   readonly id: string
   readonly past: Past

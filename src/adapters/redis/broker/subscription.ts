@@ -26,7 +26,7 @@ const MOST_DUE_AT_ONCE = 100
 /** How long closing waits, in all, for a server that does not answer. What it was not told comes again when the lease is over. */
 const CLOSE_MS = 5_000
 
-export interface SubscriptionParts {
+interface SubscriptionParts {
   readonly settings: RedisStreamsSettings
   readonly places: HandlerPlaces
   readonly prefetch: number

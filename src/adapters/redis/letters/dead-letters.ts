@@ -27,7 +27,7 @@ import { deleteSeen, sweepDue, tellExpired } from './scripts.ts'
 const NO_MEMORY =
   'no memory is left on the server; raise its maxmemory, or discard, replay or expire what is kept there'
 
-export interface DeadLettersSettings {
+interface DeadLettersSettings {
   readonly name: string
   readonly desk: Desk
   readonly retention: Retention

@@ -15,7 +15,7 @@ export interface Known {
 }
 
 /** How long a letter is kept from its last write on: so long, or as long as it was given when it came. */
-export type Life = Retention | 'keep'
+type Life = Retention | 'keep'
 
 /** Asking again changes nothing: these may go twice when a connection breaks. */
 const REPEATABLE: SendOptions = { again: true }

@@ -4,7 +4,7 @@ import { type ResolvedLetterFilter, searchedTexts } from '../../../ports/letter-
 import { groupTextsAtRest } from '../../../ports/sealed-groups.ts'
 
 /** What letters are indexed by: looking for it costs what is found, and for anything else what is looked at. */
-export type Facet = 'c' | 't' | 's' | 'g'
+type Facet = 'c' | 't' | 's' | 'g'
 
 /** What separates the texts that can be searched; nobody looks for it. */
 const BETWEEN = '\u0000\u0001'

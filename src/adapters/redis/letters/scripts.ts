@@ -4,7 +4,7 @@ import { type Script, script } from '../script.ts'
 import { LETTERS, PLACES } from './lua.ts'
 
 /** A letter as it is kept. Its version changes with every write, and no two writes of a store have the same one. */
-export interface Kept {
+interface Kept {
   readonly version: string
   readonly body: string
 }
@@ -113,7 +113,7 @@ export const tellExpired: Script<LetterCounts> = script(
   'return tellExpired()',
 )
 
-export interface Totals {
+interface Totals {
   readonly oldestAt: number | undefined
   readonly newestAt: number | undefined
   readonly counts: readonly (readonly [field: string, count: number])[]

@@ -72,7 +72,7 @@ function isOne(reply: unknown): boolean {
 /** Slots that pairs are spread over, so that every node of a cluster has some. */
 const SHARD_DIGITS = 2
 
-export interface LedgerSettings {
+interface LedgerSettings {
   readonly connection: RedisConnection
   readonly prefix: string
   readonly clock: Clock

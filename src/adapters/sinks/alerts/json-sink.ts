@@ -7,7 +7,7 @@ import type { Piece } from '../sending/portions.ts'
 import { Sender } from '../sending/sender.ts'
 import type { Target } from '../sending/target.ts'
 
-export interface JsonSinkSetup {
+interface JsonSinkSetup {
   readonly name: string
   readonly target: Target
   /** Beside those of the target. */

@@ -6,7 +6,7 @@ import type { Mail } from './transport.ts'
 const LONGEST_SUBJECT = 200
 const MOST_CONTROLS = /[\p{Cc}\u2028\u2029]+/gu
 
-export interface MailSettings {
+interface MailSettings {
   readonly from: string
   readonly to: readonly string[]
   readonly subjectPrefix: string

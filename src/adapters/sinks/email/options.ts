@@ -70,7 +70,7 @@ const rules = {
   timeoutMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_SMTP_TIMEOUT_MS),
 }
 
-export type EmailSettings = Resolved<typeof rules>
+type EmailSettings = Resolved<typeof rules>
 
 export function resolveEmail(options: EmailOptions): EmailSettings {
   return resolveOptions('email', rules, options, ({ url, transport }, fault) => {

@@ -4,8 +4,8 @@ import { derived, flag, integer, text, withDefault } from '../../../core/options
 import type { Clock } from '../../../ports/clock.ts'
 import { clockRule } from '../../../ports/clock-rules.ts'
 
-export const DEFAULT_ROTATE_BYTES = 100_000_000
-export const DEFAULT_KEPT_FILES = 10
+const DEFAULT_ROTATE_BYTES = 100_000_000
+const DEFAULT_KEPT_FILES = 10
 
 export interface FileSinkOptions {
   /** The file; its folder is made when it is not there. One process writes it. */

@@ -2,7 +2,7 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { severityText } from '../severity.ts'
 
 /** Takes the place of a label's values once there are too many of them. */
-export const OVERFLOW = 'other'
+const OVERFLOW = 'other'
 /** Loki's own limits, as it is delivered. */
 const MAX_NAME_LENGTH = 1_024
 const MAX_VALUE_BYTES = 2_048
@@ -13,7 +13,7 @@ const MOST_REMEMBERED = 5_000
 export type LabelField = 'channel' | 'type' | 'severity' | 'source'
 export const LABEL_FIELDS = ['channel', 'type', 'severity', 'source'] as const
 
-export interface LabelOptions {
+interface LabelOptions {
   /** The same for all events. */
   readonly labels: Readonly<Record<string, string>>
   /** What of an event is a label. */

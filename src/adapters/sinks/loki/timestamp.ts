@@ -1,5 +1,5 @@
 /** Nanoseconds in a millisecond. */
-export const MS_NS = 1_000_000
+const MS_NS = 1_000_000
 const COUNTERS = 4_096
 /** Of each value of an id's counter. */
 const COUNTER_NS = Math.floor(MS_NS / COUNTERS)

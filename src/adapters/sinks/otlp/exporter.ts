@@ -18,7 +18,7 @@ export interface OtlpLogRecord {
   readonly droppedAttributesCount: number
 }
 
-export interface ExportResult {
+interface ExportResult {
   /** 0 is success. */
   readonly code: number
   readonly error?: Error
@@ -30,7 +30,7 @@ export interface OtlpLogExporter {
   shutdown(): Promise<void>
 }
 
-export interface OtlpExporterConfig {
+interface OtlpExporterConfig {
   readonly url: string
   readonly headers: Record<string, string>
   readonly compression: 'none' | 'gzip'

@@ -16,7 +16,7 @@ import type { OtlpAgentOptions, OtlpFormat } from './exporter.ts'
 import type { PartialSuccess } from './partial-success.ts'
 import type { OtlpAttribute } from './records.ts'
 
-export const DEFAULT_OTLP_TIMEOUT_MS = 10_000
+const DEFAULT_OTLP_TIMEOUT_MS = 10_000
 export const DEFAULT_OTLP_BATCH_COUNT = 512
 
 export interface OtlpOptions {

@@ -9,7 +9,7 @@ export interface Answer {
 }
 
 /** What one export comes to. */
-export interface Outcome {
+interface Outcome {
   answered(answer: Answer): void
   /** There was no answer, or not the whole of it. */
   failed(error: Error): void
@@ -59,7 +59,7 @@ export class Watch {
 }
 
 /** The export that a request belongs to is known by the async context it is made in. */
-export type Watching = AsyncLocalStorage<Watch>
+type Watching = AsyncLocalStorage<Watch>
 
 export function createWatching(): Watching {
   return new AsyncLocalStorage()

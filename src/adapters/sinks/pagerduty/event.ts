@@ -8,7 +8,7 @@ import { cut, type Rendered, render } from '../alerts/rendering.ts'
 const LONGEST_SUMMARY = 1_024
 const LONGEST_KEY = 255
 
-export interface PagerdutyEvent {
+interface PagerdutyEvent {
   readonly routing_key: string
   readonly event_action: 'trigger' | 'resolve'
   readonly dedup_key: string

@@ -6,7 +6,7 @@ import { SinkRefusedError, SinkUnreachableError } from '../errors.ts'
 import { masking, secretsIn } from './secrets.ts'
 import { addressOf, type Target } from './target.ts'
 
-export interface SenderOptions {
+interface SenderOptions {
   /** Names the far side in errors: 'loki', 'elasticsearch' … */
   readonly name: string
   readonly target: Target

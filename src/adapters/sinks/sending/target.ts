@@ -25,7 +25,7 @@ export function targetOf(address: string): Target {
   return { url, authorization: basic(user, password), secrets: [...secrets, password, rawPassword] }
 }
 
-export function basic(user: string, password: string): string {
+function basic(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 }
 
@@ -87,7 +87,7 @@ export const headersRule: Rule<Readonly<Record<string, string>>> = {
   },
 }
 
-export function isHeader(name: string, value: unknown): boolean {
+function isHeader(name: string, value: unknown): boolean {
   try {
     validateHeaderName(name)
     validateHeaderValue(name, value as string)

@@ -14,7 +14,7 @@ export interface SentryErrorLike {
   readonly stack?: string | undefined
 }
 
-export interface EventSettings {
+interface EventSettings {
   readonly tags: (event: LazaretEvent) => Readonly<Record<string, string>> | undefined
   readonly fingerprint: (event: LazaretEvent) => readonly string[] | undefined
   readonly error: (event: LazaretEvent) => SentryErrorLike | undefined

@@ -17,8 +17,8 @@ import { SEVERITIES, type Severity } from '../severity.ts'
 import { errorInPayload, type SentryErrorLike } from './event.ts'
 import type { SentryClient } from './sdk.ts'
 
-export const DEFAULT_SENTRY_CONCURRENCY = 10
-export const DEFAULT_MAX_BREADCRUMBS = 100
+const DEFAULT_SENTRY_CONCURRENCY = 10
+const DEFAULT_MAX_BREADCRUMBS = 100
 
 export interface SentryOptions {
   /** Of the project; a client of its own is made for it. */

@@ -2,7 +2,7 @@ import type { ClientRequest } from 'node:http'
 import type { SendRequest, SentryClient, SentryEnvelope, SentrySdk, SentryTransport } from './sdk.ts'
 
 /** What a request was made for: the id of the event in it, or the envelope itself where there is none. */
-export type Cargo = string | SentryEnvelope
+type Cargo = string | SentryEnvelope
 
 /** A client whose requests can be ended. */
 export interface WatchedClient {
@@ -11,7 +11,7 @@ export interface WatchedClient {
   stop(cargo: Cargo): void
 }
 
-export interface OwnClientSettings {
+interface OwnClientSettings {
   readonly dsn: string
   readonly release: string | undefined
   readonly environment: string | undefined

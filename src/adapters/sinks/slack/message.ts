@@ -9,17 +9,17 @@ const LONGEST_FALLBACK = 4_000
 /** Much more than anyone reads in a chat. */
 const LONGEST_ERROR = 1_000
 
-export interface SlackText {
+interface SlackText {
   readonly type: 'mrkdwn'
   readonly text: string
 }
 
-export type SlackBlock =
+type SlackBlock =
   | { readonly type: 'section'; readonly text: SlackText }
   | { readonly type: 'section'; readonly fields: readonly SlackText[] }
   | { readonly type: 'context'; readonly elements: readonly SlackText[] }
 
-export interface SlackMessage {
+interface SlackMessage {
   /** For notifications, and for whoever cannot show blocks. */
   readonly text: string
   readonly blocks: readonly SlackBlock[]

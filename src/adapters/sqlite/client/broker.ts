@@ -26,7 +26,7 @@ import { type Counter, SqliteSubscription } from './subscription.ts'
 const WRITTEN_PER_TURN = 128
 const MIN_POLL_MS = 5
 
-export interface BrokerSettings {
+interface BrokerSettings {
   readonly name: string
   readonly codec: Codec
   readonly leaseMs: number

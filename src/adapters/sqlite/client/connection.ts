@@ -3,7 +3,7 @@ import { type Clock, steadyTime } from '../../../ports/clock.ts'
 import { type Answer, DELIVERY_STRIDE, type ReadCalls, type WriteCalls } from '../calls.ts'
 import { Thread } from './thread.ts'
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly path: string
   readonly clock: Clock
   readonly busyTimeoutMs: number

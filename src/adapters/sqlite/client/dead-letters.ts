@@ -23,7 +23,7 @@ import { LetterSaver } from './letter-saver.ts'
 /** Letters read in one turn of the event loop: a large page must not hold up everything else. */
 const READ_PER_TURN = 50
 
-export interface DeadLettersSettings {
+interface DeadLettersSettings {
   readonly name: string
   readonly codec: LetterCodec
   readonly capacity: number

@@ -5,7 +5,7 @@ import type { EventCodec } from '../../../ports/letter-codec.ts'
 import { StoreClosedError } from '../../../ports/store-errors.ts'
 import type { Connection } from './connection.ts'
 
-export interface JournalSettings {
+interface JournalSettings {
   readonly codec: EventCodec
   readonly capacity: number
 }

@@ -4,7 +4,7 @@ import type { Claim, Ledger } from '../../../ports/ledger.ts'
 import { StoreClosedError } from '../../../ports/store-errors.ts'
 import type { Connection } from './connection.ts'
 
-export interface LedgerSettings {
+interface LedgerSettings {
   readonly random: Random
   readonly retentionMs: number
 }

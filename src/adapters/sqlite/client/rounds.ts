@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../../../ports/clock.ts'
 
-export interface RoundsSettings {
+interface RoundsSettings {
   readonly clock: Clock
   /** What due times are told by. */
   readonly steadyNow: () => number

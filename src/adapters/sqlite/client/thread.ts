@@ -18,7 +18,7 @@ interface Pending {
 type Calls<C> = { [K in keyof C]: (...args: never[]) => unknown }
 
 /** Told of what comes with an answer besides the results. */
-export type Listener = (answer: Answer) => void
+type Listener = (answer: Answer) => void
 
 /**
  * One thread of a database, seen from the caller's. It is started by the first call and asked in batches: whatever is

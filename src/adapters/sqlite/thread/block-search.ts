@@ -4,7 +4,7 @@ import { Best, type Found, isWithin, type Span } from './letter-places.ts'
 import { all } from './rows.ts'
 import { type Run, ShelfReader } from './shelf-reader.ts'
 
-export interface BlockQuery {
+interface BlockQuery {
   /** Lower-cased; undefined when any text will do. */
   readonly text: string | undefined
   readonly facets: ReadonlySet<number>

@@ -7,7 +7,7 @@ import { all } from './rows.ts'
 const CLAIMED_AT_ONCE = 32
 const PROMOTED_AT_ONCE = 500
 
-export interface Desk {
+interface Desk {
   readonly handler: number
   readonly subscriptions: Subscribed[]
   /** False when a look found nothing more and nobody has added anything since. */
@@ -17,7 +17,7 @@ export interface Desk {
   turn: number
 }
 
-export interface Subscribed {
+interface Subscribed {
   readonly id: number
   readonly desk: Desk
   readonly prefetch: number

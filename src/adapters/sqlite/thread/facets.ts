@@ -21,7 +21,7 @@ export interface Facet {
 }
 
 /** What is counted of a letter. */
-export interface Counted {
+interface Counted {
   readonly at: number
   readonly firstAt: number
   readonly replayed: number

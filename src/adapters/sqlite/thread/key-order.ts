@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Part } from './part.ts'
 
-export interface DeadEvent {
+interface DeadEvent {
   /** Null when no later event waits for it. */
   readonly key: string | null
   readonly letter: string
@@ -9,7 +9,7 @@ export interface DeadEvent {
   readonly kept: number
 }
 
-export interface Held {
+interface Held {
   readonly place: number
   readonly seq: number
   readonly flags: number

@@ -21,7 +21,7 @@ export interface Run {
   readonly latest: number
 }
 
-export interface Shelf extends Run {
+interface Shelf extends Run {
   readonly number: number
 }
 

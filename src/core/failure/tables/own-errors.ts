@@ -7,7 +7,6 @@ const VERDICTS: ReadonlyMap<string, Verdict> = new Map<ErrorCode, Verdict>([
   // A breaker further down has found its dependency sick, and so it is for whoever called through it.
   ['LAZARET_BREAKER_OPEN', again('lazaret', 'transient')],
   ['LAZARET_RATE_LIMITED', again('own-limit', 'transient')],
-  ['LAZARET_RETRY_LIMITED', again('own-limit', 'transient')],
   ['LAZARET_EVENT_INVALID', giveUp('lazaret', 'schema')],
   ['LAZARET_CLOUDEVENT_INVALID', giveUp('lazaret', 'schema')],
 ])

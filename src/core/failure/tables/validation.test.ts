@@ -51,7 +51,6 @@ describe('errors of Lazaret itself', () => {
     ['LAZARET_TIMEOUT', 'transient', true, 'timeout'],
     ['LAZARET_BREAKER_OPEN', 'transient', true, 'lazaret'],
     ['LAZARET_RATE_LIMITED', 'transient', true, 'own-limit'],
-    ['LAZARET_RETRY_LIMITED', 'transient', true, 'own-limit'],
     ['LAZARET_EVENT_INVALID', 'schema', false, 'lazaret'],
     ['LAZARET_CLOUDEVENT_INVALID', 'schema', false, 'lazaret'],
     ['LAZARET_OPTIONS_INVALID', 'business', false, 'lazaret'],

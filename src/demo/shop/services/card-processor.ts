@@ -2,7 +2,7 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { PaymentRequested } from '../contracts.ts'
 import { latency } from './latency.ts'
 
-export type Answer = 'approved' | 'insufficient_funds'
+type Answer = 'approved' | 'insufficient_funds'
 
 /** The card that card processors give out for trying a refusal. */
 export const CARD_WITHOUT_FUNDS = '4000000000009995'

@@ -1,7 +1,7 @@
 import { asJob } from '../../../runtime/dispatcher/tracking-mode.ts'
 import type { Track } from './track.ts'
 
-export const STOCK_REPORT = 'StockReport'
+const STOCK_REPORT = 'StockReport'
 
 /** A background job: it is done when the report is written, whether or not anybody could be told of it. */
 export function stockReport(track: Track, id: string, at: number): void {

@@ -4,7 +4,7 @@ import type { DispatcherOptions } from '../../../runtime/dispatcher/dispatcher-o
 export type SinkName = 'analytics' | 'wallboard'
 
 /** What the shop's author decides about tracking. Where letters live is decided once, for the whole shop. */
-export type Tracking = Omit<DispatcherOptions<SinkName>, 'sinks' | 'deadLetters'>
+type Tracking = Omit<DispatcherOptions<SinkName>, 'sinks' | 'deadLetters'>
 
 /** Where the letters of what was tracked are found. */
 export const TRACKING_CHANNEL = 'tracking'

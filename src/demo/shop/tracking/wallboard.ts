@@ -5,7 +5,7 @@ import { HttpError } from '../services/http-error.ts'
 import { latency } from '../services/latency.ts'
 
 /** The screen hangs up on more than so many at once. */
-export const MOST_AT_ONCE = 25
+const MOST_AT_ONCE = 25
 
 /** What the screen has a place for. */
 const SHOWN: ReadonlySet<string> = new Set(['order.placed', 'payment.taken', 'page.viewed', 'cart.filled'])

@@ -41,7 +41,7 @@ export interface TroubledPlace {
 }
 
 /** Defines a test that runs in a world of its own, which is taken down whatever happens in it. */
-export type InWorld = (name: string, run: (world: World) => Promise<void>) => void
+type InWorld = (name: string, run: (world: World) => Promise<void>) => void
 
 export function inWorld({ test, setup }: BrokerConformance, skipBecause?: string): InWorld {
   const define = testUnless(test, skipBecause)

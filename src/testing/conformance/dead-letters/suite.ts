@@ -58,7 +58,7 @@ export class LetterWorld {
   }
 }
 
-export type InLetterWorld = (name: string, run: (world: LetterWorld) => Promise<void>) => void
+type InLetterWorld = (name: string, run: (world: LetterWorld) => Promise<void>) => void
 
 export function inLetterWorld(
   { test, setup }: DeadLetterStoreConformance,

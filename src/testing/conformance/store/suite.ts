@@ -24,12 +24,12 @@ export interface StoreConformance {
   }
 }
 
-export interface StoreSetup {
+interface StoreSetup {
   readonly retention?: RetentionOfTest | undefined
 }
 
 /** Real time is short for a test, driven time is not. */
-export interface RetentionOfTest {
+interface RetentionOfTest {
   readonly driven: Retention
   readonly real: Retention
 }
@@ -84,7 +84,7 @@ export class StoreWorld {
   }
 }
 
-export type InStoreWorld = (name: string, run: (world: StoreWorld) => Promise<void>) => void
+type InStoreWorld = (name: string, run: (world: StoreWorld) => Promise<void>) => void
 
 export function inStoreWorld({ test, setup }: StoreConformance, skipBecause?: string): InStoreWorld {
   const define = testUnless(test, skipBecause)

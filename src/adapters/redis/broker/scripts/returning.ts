@@ -4,7 +4,7 @@ import { LISTS } from './beginning.ts'
 import { NOW, PUT_BACK } from './shared.ts'
 
 /** What became of an entry that was to be put back: `absent` is one that somebody has deleted while it was open. */
-export type PutBack = 'lost' | 'done' | 'absent'
+type PutBack = 'lost' | 'done' | 'absent'
 
 const OUTCOMES: readonly PutBack[] = ['lost', 'done', 'absent']
 

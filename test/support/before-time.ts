@@ -1,0 +1,16 @@
+import { systemClock } from '../../src/ports/system-clock.ts'
+
+/**
+ * Prepares something before a time that it must not reach, and answers with it and that time. Where the machine was too
+ * slow, it prepares anew with more time ahead.
+ */
+export async function beforeTime<T>(
+  firstMs: number,
+  prepare: (endsAt: number, ms: number) => Promise<T>,
+): Promise<readonly [T, number]> {
+  for (let ms = firstMs; ; ms *= 4) {
+    const endsAt = systemClock.now() + ms
+    const prepared = await prepare(endsAt, ms)
+    if (systemClock.now() < endsAt) return [prepared, endsAt]
+  }
+}
