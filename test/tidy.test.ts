@@ -2,7 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ERROR_CODES } from '../src/core/failure/catalogue.ts'
-import { circlesOf, importsOf, ROOT, type SourceFile, sourceFiles } from './support/source.ts'
+import {
+  circlesOf,
+  importsOf,
+  needlessExports,
+  ROOT,
+  type SourceFile,
+  sourceFiles,
+} from './support/source.ts'
 
 const LONGEST_FILE = 400
 const MEDIAN_FILE = 90
@@ -49,6 +56,12 @@ const everything = ['src', 'test', 'bench', 'sim', 'examples', 'console/src'].fl
 const source = sourceFiles('src').filter(file => !isTest(file))
 const isTestPath = (line: string) => /\.test\.tsx? imports/.test(line)
 const room = (path: string) => path.split('/')[1]!
+
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+/** The sources of what users import. */
+const entries = Object.values<{ types: string; default: string } | string>(manifest.exports)
+  .flatMap(target => (typeof target === 'string' ? [] : [target.types, target.default]))
+  .map(target => target.replace('./dist/', 'src/').replace(/\.(d\.ts|js)$/, '.ts'))
 
 describe('the house is tidy', () => {
   it('imports run one way between rooms', () => {
@@ -105,14 +118,12 @@ describe('the house is tidy', () => {
     expect(wrong.map(file => file.path)).toEqual([])
   })
 
+  it('what is exported is used elsewhere, and not by tests alone', () => {
+    expect(needlessExports(everything, entries)).toEqual([])
+  })
+
   it('every entry of the exports map has its source', () => {
-    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-    const targets = Object.entries<{ types: string; default: string } | string>(manifest.exports)
-    const missing = targets
-      .flatMap(([, target]) => (typeof target === 'string' ? [] : [target.types, target.default]))
-      .map(target => target.replace('./dist/', 'src/').replace(/\.(d\.ts|js)$/, '.ts'))
-      .filter(path => !existsSync(join(ROOT, path)))
-    expect(missing).toEqual([])
+    expect(entries.filter(path => !existsSync(join(ROOT, path)))).toEqual([])
   })
 
   it('the error catalogue and its page say the same', () => {

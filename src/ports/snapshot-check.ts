@@ -43,7 +43,7 @@ export function resolveSnapshots(snapshots: readonly ChannelSnapshot[]): readonl
 }
 
 /** By channel, then newest first: as a list is. */
-export function compareSnapshots(a: ChannelSnapshot, b: ChannelSnapshot): number {
+function compareSnapshots(a: ChannelSnapshot, b: ChannelSnapshot): number {
   if (a.channel !== b.channel) return a.channel < b.channel ? -1 : 1
   return b.at - a.at
 }

@@ -48,3 +48,47 @@ export function circlesOf(files: readonly SourceFile[]): string[] {
   for (const { path } of files) visit(path, [])
   return circles
 }
+
+/** What `src` exports though no other file needs it, or tests alone do. */
+export function needlessExports(files: readonly SourceFile[], entries: readonly string[]): string[] {
+  const users = new Map<string, boolean>()
+  const whole = new Set(entries)
+  for (const file of files) {
+    for (const [, names = '', specifier = ''] of file.text.matchAll(NAMED_IMPORT)) {
+      const target = posix.join(posix.dirname(file.path), specifier)
+      for (const name of names.split(',').map(plainName)) {
+        const key = `${target} ${name}`
+        users.set(key, users.get(key) || !isForTests(file))
+      }
+    }
+    // Of what is imported as a whole it cannot be told what is used.
+    for (const [, specifier = ''] of file.text.matchAll(/(?:\* as \w+ from|import\()\s*'(\.[^']+)'/g))
+      whole.add(posix.join(posix.dirname(file.path), specifier))
+  }
+  return files
+    .filter(file => file.path.startsWith('src/') && !isForTests(file) && !whole.has(file.path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(EXPORTED)]
+        .map(([, name]) => name!)
+        .filter(name => {
+          const isUsedInside = (text.match(new RegExp(`\\b${name}\\b`, 'g'))?.length ?? 0) > 1
+          const isUsedBySource = users.get(`${path} ${name}`)
+          return isUsedBySource === undefined || !(isUsedBySource || isUsedInside)
+        })
+        .map(name => `${path} exports ${name}`),
+    )
+}
+
+const NAMED_IMPORT = /(?:import|export)(?: type)?\s*\{([^}]*)\}\s*from\s*'(\.[^']+)'/g
+const EXPORTED = /^export (?:abstract )?(?:async )?(?:const|function\*?|class|interface|type|let) (\w+)/gm
+
+function plainName(imported: string): string {
+  return imported
+    .trim()
+    .replace(/^type /, '')
+    .replace(/ as .*$/, '')
+}
+
+function isForTests({ path }: SourceFile): boolean {
+  return path.startsWith('test/') || /\.test\.tsx?$/.test(path)
+}

@@ -10,7 +10,7 @@ import { readLines } from './journal/read-lines.ts'
 import type { JournalUser, Place } from './journal/segment-set.ts'
 
 /** Nothing is kept in memory: what was done is looked up where it is written. */
-export const auditUser: JournalUser = {
+const auditUser: JournalUser = {
   apply() {},
   reset() {},
   recall: async () => true,

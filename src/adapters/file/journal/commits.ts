@@ -6,7 +6,7 @@ import { LineWriter } from './line-writer.ts'
 import type { FolderLock } from './lock.ts'
 import type { Tail } from './tail.ts'
 
-export interface CommitParts {
+interface CommitParts {
   readonly dir: string
   readonly clock: Clock
   readonly lock: FolderLock

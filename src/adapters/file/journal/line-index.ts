@@ -11,7 +11,7 @@ export const DELETE = 'delete'
 /** Larger than the number of rows that fit into a segment of the largest size. */
 const MOST_ROWS = 2 ** 24
 
-export interface LineIndexParts<K> {
+interface LineIndexParts<K> {
   /** What a `put` record is about. Throws UnreadableError when it cannot tell. */
   readonly readPut: (record: JournalRecord) => Put<K>
   /** A segment has been closed. */
@@ -21,7 +21,7 @@ export interface LineIndexParts<K> {
 }
 
 /** Where the index knows something of an id. Good until something else happens. */
-export interface Line<K> {
+interface Line<K> {
   readonly rows: SegmentRows<K>
   readonly row: number
 }

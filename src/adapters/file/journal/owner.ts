@@ -16,7 +16,7 @@ export interface Owner {
 }
 
 /** `unknown`: it runs elsewhere, or this system does not tell; only its standing still says something then. */
-export type Liveness = 'alive' | 'dead' | 'unknown'
+type Liveness = 'alive' | 'dead' | 'unknown'
 
 export async function describeSelf(files: Files, id: string): Promise<Owner> {
   const [begun, boot, world] = await Promise.all([

@@ -10,7 +10,7 @@ export interface Spot {
 }
 
 /** `gone`: there is no such file any more. `damaged`: the bytes there are no line as it was written. */
-export type Found = JournalRecord | 'gone' | 'damaged'
+type Found = JournalRecord | 'gone' | 'damaged'
 
 /** A file can vanish under a reader only by being rewritten, and that does not happen again and again. */
 export const MOST_REREADS = 5

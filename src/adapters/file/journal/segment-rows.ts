@@ -11,7 +11,7 @@ export interface Put<K> extends Facts<K> {
 }
 
 /** Epoch milliseconds. */
-export interface Times {
+interface Times {
   readonly firstFailedAt: number
   readonly lastFailedAt: number
   readonly updatedAt: number

@@ -89,7 +89,7 @@ export class SegmentFolder {
 }
 
 /** What ends in `tmp` is not whole yet. */
-export type Ending = 'jsonl' | 'index' | 'jsonl.tmp' | 'index.tmp'
+type Ending = 'jsonl' | 'index' | 'jsonl.tmp' | 'index.tmp'
 
 interface Found extends SegmentName {
   readonly ending: Ending

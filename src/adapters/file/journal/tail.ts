@@ -11,7 +11,7 @@ const MOST_NUMBERS = 100
 const CREATE = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_EXCL
 const REOPEN = constants.O_WRONLY | constants.O_APPEND
 
-export interface Appended {
+interface Appended {
   readonly segment: Segment
   /** Where the first byte lies. */
   readonly offset: number

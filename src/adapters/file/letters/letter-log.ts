@@ -14,7 +14,7 @@ import { deleteRecord, letterOf, putRecord } from './record.ts'
 /** Letters written as JSON in one turn of the event loop: a millisecond's work. */
 const ENCODED_PER_TURN = 128
 
-export interface LetterLogSettings {
+interface LetterLogSettings {
   readonly codec: LetterCodec
   /** Letters it takes; Infinity is no limit. */
   readonly capacity: number
@@ -163,7 +163,7 @@ export class LetterLog {
 }
 
 /** Whether a letter is still what it was when its deletion was decided on. */
-export type IsStillDue = (facts: LetterFacts, place: Place) => boolean
+type IsStillDue = (facts: LetterFacts, place: Place) => boolean
 
 interface Unwritten {
   /** Undefined: it is being deleted. */
