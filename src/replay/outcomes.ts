@@ -6,6 +6,7 @@ import type { Observer } from '../ports/observer.ts'
 import type { ItemStatus, Replay, ReplayItem, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { observe } from '../runtime/observe.ts'
+import { safeObserver } from '../runtime/user-functions/safe-observer.ts'
 import { giveBackUnsent } from './unsent.ts'
 
 const LOOK_AT_MOST = 500
@@ -75,7 +76,7 @@ export function tellEnded(
   status: ItemStatus,
   letter: DeadLetter | undefined,
 ): void {
-  if (!observer.replayItemEnded || letter === undefined) return
+  if (!safeObserver(observer).replayItemEnded || letter === undefined) return
   if (status === 'waiting' || status === 'sent' || status === 'lost') return
   const { id: letterId, channel } = letter
   observe(observer, 'replayItemEnded', { channel, letterId, replayId, status })

@@ -9,6 +9,7 @@ import type { Store } from '../ports/store.ts'
 import type { Tracing } from '../ports/tracing.ts'
 import { observe } from '../runtime/observe.ts'
 import { sleep } from '../runtime/sleep.ts'
+import { safeObserver } from '../runtime/user-functions/safe-observer.ts'
 import { changeReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
 import { Forgiven } from './forgiven.ts'
@@ -189,7 +190,8 @@ class Runner {
 
   async #handOn(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<void> {
     this.#tat = advance(paceOf(replay), this.#tat, this.#options.around.clock.now())
-    const { target, tracing, observer = {} } = this.#options
+    const { target, tracing } = this.#options
+    const observer = safeObserver(this.#options.observer ?? {})
     const events = [replayEvent(letter, replay, letter.replays)]
     const send = (followed: readonly LazaretEvent[]) => target.send(followed, letter.origin)
     try {

@@ -18,6 +18,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
 import { systemClock } from '../ports/system-clock.ts'
 import { observe } from './observe.ts'
+import { safeObserver } from './user-functions/safe-observer.ts'
 
 /** What a look at a breaker shows: its state, and what it has done since the process started. */
 export interface BreakerSnapshot {
@@ -132,5 +133,5 @@ interface CreateBreakerSetup extends Partial<BreakerSetup> {
 
 export function createBreaker(options: BreakerOptions = {}, setup: CreateBreakerSetup = {}): Breaker {
   const { name = 'breaker', clock = systemClock, observer = {}, preset = 'producer' } = setup
-  return new Breaker(resolveBreaker(options, preset), { name, clock, observer })
+  return new Breaker(resolveBreaker(options, preset), { name, clock, observer: safeObserver(observer) })
 }

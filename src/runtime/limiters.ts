@@ -25,6 +25,7 @@ import {
   type Shareable,
 } from './limit-options.ts'
 import { observe } from './observe.ts'
+import { safeObserver } from './user-functions/safe-observer.ts'
 
 // Each class holds the state that core decides on, so that callers who share a limit can share an object.
 
@@ -145,11 +146,15 @@ export class RetryBudget {
 export type LimiterOwner = Partial<Pick<LimitOwner, 'name' | 'clock' | 'observer'>>
 
 export function createRateLimiter(options: RateLimitOptions, owner: LimiterOwner = {}): RateLimiter {
-  return new RateLimiter(resolveRateLimit(options), { ...NOBODY, ...owner })
+  return new RateLimiter(resolveRateLimit(options), ownerOf(owner))
 }
 
 export function createRetryLimiter(options: RetryLimitOptions = {}, owner: LimiterOwner = {}): RetryLimiter {
-  return new RetryLimiter(resolveRetryLimit(options), { ...NOBODY, ...owner })
+  return new RetryLimiter(resolveRetryLimit(options), ownerOf(owner))
+}
+
+function ownerOf(given: LimiterOwner): LimitOwner {
+  return { ...NOBODY, ...given, observer: safeObserver(given.observer ?? {}) }
 }
 
 export function createRetryBudget(options: BudgetOptions = {}): RetryBudget {

@@ -1,6 +1,7 @@
 import { type Rule, that } from '../core/options/rules.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
+import { safeObserver } from './user-functions/safe-observer.ts'
 
 /** A policy to make the live object from, or one that was made before and is shared. */
 type LiveOr<L, P> = { readonly live: L } | { readonly policy: P }
@@ -34,10 +35,18 @@ export function port<T>(noun: string, ...methods: readonly (keyof T & string)[])
 
 export const clockRule: Rule<Clock> = port<Clock>('a clock', 'now', 'schedule')
 
-export const observerRule: Rule<Observer> = that(
+const anyObserver: Rule<Observer> = that(
   (value): value is Observer => isObject(value),
   'give an object with methods named after what it observes',
 )
+
+/** Its properties can be read without care from here on. */
+export const observerRule: Rule<Observer> = {
+  read(value, path, faults) {
+    const observer = anyObserver.read(value, path, faults)
+    return isObject(observer) ? safeObserver(observer) : observer
+  },
+}
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null

@@ -9,6 +9,7 @@ import { systemClock, systemRandom } from '../../ports/system-clock.ts'
 import type { Tracing } from '../../ports/tracing.ts'
 import type { Breaker } from '../breaker.ts'
 import { guardRandom } from '../user-functions/guards.ts'
+import { safeObserver } from '../user-functions/safe-observer.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
 import { consumerThatUses } from './consumer.ts'
 import type { ConsumerOptions } from './consumer-options.ts'
@@ -62,7 +63,8 @@ export function withDeadLetters<A extends unknown[], R>(
 ): WrappedHandler<A, R> {
   const broker = new InlineBroker()
   const clock = options.clock ?? systemClock
-  const { observer = {}, random = systemRandom } = options
+  const { random = systemRandom } = options
+  const observer = safeObserver(options.observer ?? {})
   const name = options.name ?? (handler.name === '' ? source : handler.name)
   const faults = new UserFaults({ name, clock, observer })
   const wrapping: ConsumerOptions = {

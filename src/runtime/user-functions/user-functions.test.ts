@@ -2,10 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { HOSTILE_VALUES } from '../../../test/support/hostile.ts'
 import { memoryBroker, memoryDeadLetters } from '../../adapters/memory/index.ts'
 import { memorySink } from '../../adapters/memory/sink.ts'
+import type { BreakerOptions } from '../../core/breaker/options.ts'
 import { fixed } from '../../core/retry/fixed.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Observer, UserFunction } from '../../ports/observer.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { Recorder } from '../../testing/recorder.ts'
+import { type Breaker, createBreaker } from '../breaker.ts'
 import { createConsumer } from '../consumer/consumer.ts'
 import { withDeadLetters } from '../consumer/with-dead-letters.ts'
 import { createEvent } from '../create-event.ts'
@@ -34,6 +37,8 @@ const THROWN = ['throws', 'throws a hostile value', 'rejects']
 
 interface Case {
   readonly which: UserFunction
+  /** What of it goes wrong, where that is not the function itself. */
+  readonly part?: string
   readonly options: (fault: Fault) => object
   /** The ways that are faults: a test that answers undefined has said no, and that is an answer. */
   readonly ways: readonly string[]
@@ -67,6 +72,13 @@ const CASES: readonly Case[] = [
     which: 'observer',
     options: fault => ({ observer: new Proxy({} as Observer, { get: () => fault }) }),
     ways: THROWN,
+    shells: EVERYWHERE,
+  },
+  {
+    which: 'observer',
+    part: ' (reading a property)',
+    options: fault => ({ observer: new Proxy({} as Observer, { get: () => fault() }) }),
+    ways: ['throws', 'throws a hostile value'],
     shells: EVERYWHERE,
   },
   {
@@ -218,12 +230,23 @@ const SHELLS: Readonly<Record<string, Shell>> = {
 
 const refused = () => Object.assign(new Error('down'), { code: 'ECONNREFUSED' })
 
-const TABLE = CASES.flatMap(({ which, options, ways, shells }) =>
-  shells.flatMap(shell => ways.map(way => ({ which, shell, way, options }))),
+/** Stands for a mistake of our own: nothing guards the moment in which a breaker is told of a failure. */
+function mistakenBreaker(options: BreakerOptions, clock: Clock, isMistaken: () => boolean): Breaker {
+  const breaker = createBreaker(options, { clock, preset: 'consumer' })
+  const settle = breaker.settle.bind(breaker)
+  breaker.settle = (epoch, outcome, now) => {
+    if (outcome === 'failure' && isMistaken()) throw new Error('mistake')
+    settle(epoch, outcome, now)
+  }
+  return breaker
+}
+
+const TABLE = CASES.flatMap(({ which, part = '', options, ways, shells }) =>
+  shells.flatMap(shell => ways.map(way => ({ which, what: `${which}${part}`, shell, way, options }))),
 )
 
 describe('functions that users hand in', () => {
-  it.each(TABLE)('B16: $shell goes on when $which $way', async ({ which, shell, way, options }) => {
+  it.each(TABLE)('B16: $shell goes on when $what $way', async ({ which, shell, way, options }) => {
     const { good, safe, health, recorder } = await SHELLS[shell]!(options(WAYS[way] as Fault), refused)
     // A schema that breaks lets nothing through: what nobody has checked becomes a letter.
     const isSchema = which === 'schema'
@@ -241,22 +264,16 @@ describe('functions that users hand in', () => {
     const { clock, deadLetters, recorder } = parts()
     const broker = memoryBroker({ clock })
     let mistakes = 25
-    // Stands for a mistake of our own: nothing guards the look whether somebody observes.
-    const observer = new Proxy(recorder.observer, {
-      get: (target, what: keyof Observer) => {
-        if (what === 'attemptFailed' && mistakes-- > 0) throw new Error('mistake')
-        return target[what]
-      },
-    })
+    const breaker = mistakenBreaker({ failures: 1_000 }, clock, () => mistakes-- > 0)
     const handled: unknown[] = []
     const consumer = createConsumer({
       broker,
       channel: 'orders',
       deadLetters,
       clock,
-      observer,
+      observer: recorder.observer,
       retry: { attempts: 1 },
-      breaker: 'off',
+      breaker,
       handle: async ({ payload }) => {
         handled.push(payload)
         if (payload === 'bad') throw refused()
@@ -274,26 +291,30 @@ describe('functions that users hand in', () => {
   })
 
   it('B16: a probe whose settling throws gives its place back to the breaker', async () => {
-    const { clock, deadLetters, recorder } = parts()
+    const { clock, deadLetters } = parts()
     const broker = memoryBroker({ clock })
     let isMistaken = false
-    const observer = new Proxy(recorder.observer, {
-      get: (target, what: keyof Observer) => {
-        if (what === 'handlerEnded' && isMistaken) throw new Error('mistake')
-        return target[what]
+    // A mistake after the handler has ended, and before the breaker is told.
+    const mistakenClock: Clock = {
+      schedule: (delayMs, run) => clock.schedule(delayMs, run),
+      now() {
+        if (!isMistaken) return clock.now()
+        isMistaken = false
+        throw new Error('mistake')
       },
-    })
+    }
     const attempts: number[] = []
     const consumer = createConsumer({
       broker,
       channel: 'orders',
       deadLetters,
-      clock,
-      observer,
+      clock: mistakenClock,
+      observer: new Recorder().observer,
       retry: { attempts: 9, backoff: fixed({ delayMs: 1_000, jitter: 'none' }) },
       breaker: { failures: 1, openMs: 60_000, successes: 1 },
       handle: async () => {
         attempts.push(clock.now())
+        isMistaken = attempts.length === 2
         if (attempts.length < 3) throw refused()
       },
     })
@@ -301,10 +322,8 @@ describe('functions that users hand in', () => {
     await broker.publish([createEvent({ type: 't', channel: 'orders', payload: 'bad' })])
     await clock.advance(59_000)
     expect(attempts).toHaveLength(1)
-    isMistaken = true
     await clock.advance(3_000)
     expect(attempts).toHaveLength(2)
-    isMistaken = false
     // Its rest, and not the whole time that the breaker gives a probe that has vanished.
     await clock.advance(6_000)
     expect(attempts).toHaveLength(3)
@@ -314,17 +333,11 @@ describe('functions that users hand in', () => {
 
   it('B16: a wrapped handler whose settling throws rejects, so that the message comes again', async () => {
     const { clock, deadLetters } = parts()
-    const observer = new Proxy({} as Observer, {
-      get: (_, what) => {
-        if (what === 'attemptFailed') throw new Error('mistake')
-        return undefined
-      },
-    })
     const call = withDeadLetters(() => Promise.reject(refused()), {
       source: 'orders',
       deadLetters,
       clock,
-      observer,
+      breaker: mistakenBreaker({ failures: 1_000 }, clock, () => true),
     })
     const ended = expect(call()).rejects.toMatchObject({ name: 'GivenBack' })
     await clock.advance(10_000)
