@@ -68,7 +68,7 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
     const { json } = await lazaretWith(on, 'outbox', 'status', '--json')
     const handlers = json[0].handlers.map(({ oldestPendingAt, ...each }: Record<string, unknown>) => each)
     expect({ ...json[0], handlers }).toEqual({
-      version: 3,
+      version: 4,
       consumers: 1,
       handlers: [
         { channel: 'nobodys', handler: null, isByKey: false, pending: 1, waiting: 0, inFlight: 0, failed: 0 },
