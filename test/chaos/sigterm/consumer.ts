@@ -36,7 +36,7 @@ const consumer = createConsumer<{ kind: Kind }>({
   timeoutMs: TIMEOUT_MS,
   lateMs: LATE_MS,
   leaseMs: LEASE_MS,
-  observer: { eventProcessed: ({ outcome }) => say(outcome) },
+  observer: { eventProcessed: ({ outcome }) => sayLine(outcome) },
   async handle({ id, payload: { kind } }, { attempt, signal }) {
     const run = runs.begin(id, `${index}.${life}`)
     try {
@@ -54,18 +54,14 @@ const consumer = createConsumer<{ kind: Kind }>({
 })
 
 process.on('SIGTERM', () => {
-  say('closing')
+  sayLine('closing')
   graceEndsAt = Math.min(graceEndsAt, systemClock.now() + GRACE_MS - EARLY_MS)
   // As services do it: what has outlived the grace time ends with the process.
   void consumer.close().then(() => process.exit())
 })
-say('starting')
+sayLine('starting')
 await consumer.start()
-say('started')
-
-function say(line: string): void {
-  sayLine(line)
-}
+sayLine('started')
 
 function isGraceOver(): boolean {
   return systemClock.now() >= graceEndsAt
