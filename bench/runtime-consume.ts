@@ -1,7 +1,7 @@
 import { memoryBroker, memoryDeadLetters } from '../src/adapters/memory/index.ts'
 import { createEvent, type LazaretEvent } from '../src/core/event/event.ts'
 import { createIdSource } from '../src/core/event/uuid.ts'
-import { systemClock, systemRandom } from '../src/ports/system-clock.ts'
+import { systemClock, systemRandom } from '../src/ports/clock.ts'
 import { createConsumer } from '../src/runtime/consumer/consumer.ts'
 import type { ConsumerOptions } from '../src/runtime/consumer/consumer-options.ts'
 import { createMetrics } from '../src/runtime/metrics/create-metrics.ts'

@@ -1,8 +1,8 @@
 import { memoryDeadLetters, memorySink } from '../src/adapters/memory/index.ts'
 import { createEvent } from '../src/core/event/event.ts'
 import { createIdSource } from '../src/core/event/uuid.ts'
+import { systemClock, systemRandom } from '../src/ports/clock.ts'
 import type { Observer } from '../src/ports/observer.ts'
-import { systemClock, systemRandom } from '../src/ports/system-clock.ts'
 import { createDispatcher } from '../src/runtime/dispatcher/dispatcher.ts'
 import { createMetrics } from '../src/runtime/metrics/create-metrics.ts'
 import {

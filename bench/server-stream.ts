@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { memoryStore } from '../src/adapters/memory/index.ts'
-import { systemClock, systemRandom } from '../src/ports/system-clock.ts'
+import { systemClock, systemRandom } from '../src/ports/clock.ts'
 import { createServer } from '../src/server/index.ts'
 import { createFactory } from '../src/testing/factories.ts'
 

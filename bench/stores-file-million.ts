@@ -2,7 +2,7 @@
 import { fileDeadLetters } from '../src/adapters/file/index.ts'
 import { letterId } from '../src/core/dead-letter/identity.ts'
 import { createIdSource } from '../src/core/event/uuid.ts'
-import { systemClock, systemRandom } from '../src/ports/system-clock.ts'
+import { systemClock, systemRandom } from '../src/ports/clock.ts'
 import { makeLetters } from './harness/letters.ts'
 import { milliseconds } from './harness/load.ts'
 import { COUNT } from './harness/million.ts'

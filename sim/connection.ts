@@ -1,14 +1,14 @@
 import type { AttemptRecord } from '../src/core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../src/core/event/event.ts'
-import type {
-  Broker,
-  BrokerCapabilities,
-  Delivery,
-  Settlement,
-  SubscribeOptions,
-  Subscription,
+import {
+  type Broker,
+  type BrokerCapabilities,
+  type Delivery,
+  DeliveryLostError,
+  type Settlement,
+  type SubscribeOptions,
+  type Subscription,
 } from '../src/ports/broker.ts'
-import { DeliveryLostError } from '../src/ports/broker-errors.ts'
 import { type EventName, nameOf, replayIdOf, replayOf } from './names.ts'
 import { FateError, type Process } from './process.ts'
 

@@ -1,5 +1,5 @@
 import type { Random } from '../src/core/random.ts'
-import { DeliveryLostError } from '../src/ports/broker-errors.ts'
+import { DeliveryLostError } from '../src/ports/broker.ts'
 import type { Observer } from '../src/ports/observer.ts'
 import type { StandardSchema } from '../src/ports/schema.ts'
 import { type Consumer, createConsumer } from '../src/runtime/consumer/consumer.ts'
@@ -8,8 +8,7 @@ import type { Connection } from './connection.ts'
 import { handlerOf } from './handler.ts'
 import type { HandlerPlan } from './plan.ts'
 import { FateError, type Process } from './process.ts'
-import type { Letters } from './stores.ts'
-import { LedgerClient } from './stores.ts'
+import { LedgerClient, type Letters } from './stores.ts'
 import { WatchedBreaker } from './watched-breaker.ts'
 
 /** The consumers of one incarnation. They share its connection and its clients, as they would. */

@@ -1,16 +1,16 @@
 import type { MemorySpill } from '../src/adapters/memory/spill.ts'
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
-import { DeadLettersClosedError } from '../src/ports/dead-letter-errors.ts'
-import type {
-  DeadLetterQueue,
-  DeadLetterStore,
-  LetterChange,
-  LetterFilter,
-  LetterPage,
-  LetterQuery,
-  LetterStats,
-  Spill,
-  TimelineSpan,
+import {
+  type DeadLetterQueue,
+  type DeadLetterStore,
+  DeadLettersClosedError,
+  type LetterChange,
+  type LetterFilter,
+  type LetterPage,
+  type LetterQuery,
+  type LetterStats,
+  type Spill,
+  type TimelineSpan,
 } from '../src/ports/dead-letters.ts'
 import type { Claim, Ledger } from '../src/ports/ledger.ts'
 import { noteChange, stateChange } from './journal.ts'

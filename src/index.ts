@@ -72,10 +72,10 @@ export type {
   SubscriptionNews,
   Undecodable,
 } from './ports/broker.ts'
-export { BrokerClosedError, BrokerFullError, DeliveryLostError } from './ports/broker-errors.ts'
+export { BrokerClosedError, BrokerFullError, DeliveryLostError } from './ports/broker.ts'
 export type { Cancel, Clock } from './ports/clock.ts'
-export type { Collector } from './ports/collector.ts'
-export { DeadLettersClosedError, DeadLettersFullError } from './ports/dead-letter-errors.ts'
+export type { Codec, EventCodec, LetterCodec, TextCodec } from './ports/codec.ts'
+export type { Collector, WayBack } from './ports/collector.ts'
 export type {
   DeadLetterQueue,
   DeadLetterStore,
@@ -88,11 +88,11 @@ export type {
   Spill,
   TimelineSpan,
 } from './ports/dead-letters.ts'
+export { DeadLettersClosedError, DeadLettersFullError } from './ports/dead-letters.ts'
 export type { Group, GroupNote, GroupPage, GroupQuery, Groups, TriageChange } from './ports/groups.ts'
 export type { Journal, JournalContents, JournalEntry } from './ports/journal.ts'
-export { JournalEntryError, JournalFullError } from './ports/journal-errors.ts'
+export { JournalEntryError, JournalFullError } from './ports/journal.ts'
 export { type Claim, type Ledger, ledgerName } from './ports/ledger.ts'
-export type { Codec, EventCodec, LetterCodec, TextCodec } from './ports/letter-codec.ts'
 export type { LogFields, Logger, LogLevel } from './ports/logger.ts'
 export type { GaugeReading, HistogramSample, MetricFamily, Metrics, NumberSample } from './ports/metrics.ts'
 export type { ChannelNotice, Notice, Notifier } from './ports/notifier.ts'
@@ -120,14 +120,12 @@ export type {
 } from './ports/replays.ts'
 export type { StandardSchema } from './ports/schema.ts'
 export type { LimitMember, SharedLimit, TurnsAnswer } from './ports/shared-limit.ts'
-export { LimitClosedError } from './ports/shared-limit-errors.ts'
+export { LimitClosedError } from './ports/shared-limit.ts'
 export type { BatchShape, RejectedItem, Sink, WriteResult } from './ports/sink.ts'
-export { SinkAnswerError } from './ports/sink-answer.ts'
 export type { ChannelSnapshot, ErrorShare, SnapshotQuery, Snapshots } from './ports/snapshots.ts'
 export type { Store } from './ports/store.ts'
-export { ReplayExistsError, StoreClosedError } from './ports/store-errors.ts'
+export { ReplayExistsError, StoreClosedError } from './ports/store.ts'
 export type { EndedAttempt, Protected, Publishing, Station, Step, Tracing, Trail } from './ports/tracing.ts'
-export type { WayBack } from './ports/way-back.ts'
 export {
   approveReplay,
   type Command,
@@ -165,6 +163,7 @@ export { createDispatcher, type Dispatcher } from './runtime/dispatcher/dispatch
 export type { DispatcherHealth, SinkHealth } from './runtime/dispatcher/dispatcher-health.ts'
 export type { DispatcherOptions } from './runtime/dispatcher/dispatcher-options.ts'
 export type { BatchingOptions, BufferOptions, LaneOptions } from './runtime/dispatcher/lane-options.ts'
+export { SinkAnswerError } from './runtime/dispatcher/sink-answer.ts'
 export { TrackingError } from './runtime/dispatcher/track-error.ts'
 export type { TrackInput, TrackOptions } from './runtime/dispatcher/track-input.ts'
 export type { SinkOutcome, TrackResult } from './runtime/dispatcher/track-result.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { fileStore } from '../src/adapters/file/index.ts'
 import { openSqlite } from '../src/adapters/sqlite/index.ts'
-import type { Codec } from '../src/ports/letter-codec.ts'
+import type { Codec } from '../src/ports/codec.ts'
 import type { Store } from '../src/ports/store.ts'
 import {
   auditSecrets,

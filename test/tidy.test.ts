@@ -18,18 +18,20 @@ const MEDIAN_FILE = 90
 const MAY_IMPORT: Record<string, readonly string[]> = {
   core: [],
   ports: ['core'],
+  'adapter-kit': ['core', 'ports'],
   runtime: ['core', 'ports'],
-  operations: ['core', 'ports'],
-  replay: ['core', 'ports', 'runtime'],
-  adapters: ['core', 'ports'],
+  operations: ['core', 'ports', 'adapter-kit'],
+  replay: ['core', 'ports', 'adapter-kit', 'runtime'],
+  adapters: ['core', 'ports', 'adapter-kit'],
   integrations: ['core', 'ports', 'runtime'],
-  testing: ['core', 'ports', 'runtime', 'operations', 'adapters'],
+  testing: ['core', 'ports', 'adapter-kit', 'runtime', 'operations', 'adapters'],
   config: ['core', 'ports', 'runtime', 'replay'],
-  server: ['core', 'ports', 'runtime', 'operations', 'replay'],
+  server: ['core', 'ports', 'adapter-kit', 'runtime', 'operations', 'replay'],
   demo: ['core', 'ports', 'runtime', 'operations', 'replay', 'adapters', 'testing', 'server'],
   cli: [
     'core',
     'ports',
+    'adapter-kit',
     'runtime',
     'operations',
     'replay',
@@ -46,8 +48,8 @@ const SUBPATH_EACH = ['adapters', 'integrations']
 const MAY_BUILD_ON: Record<string, string> = {
   'src/adapters/file/operations.ts': 'src/adapters/sqlite/index.ts',
 }
-const WITHOUT_DEPENDENCIES = ['core', 'ports', 'runtime']
-const HOME_OF_TIME = 'src/ports/system-clock.ts'
+const WITHOUT_DEPENDENCIES = ['core', 'ports', 'adapter-kit', 'runtime']
+const HOME_OF_TIME = 'src/ports/clock.ts'
 const AMBIENT =
   /\b(Date\.now|Math\.random|setTimeout|setInterval|setImmediate|performance\.now)\b|new Date\(\)/
 
@@ -88,7 +90,7 @@ describe('the house is tidy', () => {
     expect(outside.filter(line => !isTestPath(line))).toEqual([])
   })
 
-  it('core, ports and runtime import nothing from node_modules, and core nothing from Node', () => {
+  it('core, ports, adapter-kit and runtime import nothing from node_modules, and core nothing from Node', () => {
     const wrong = source
       .filter(file => WITHOUT_DEPENDENCIES.includes(room(file.path)))
       .flatMap(file =>

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { nextTurn } from '../../src/ports/system-clock.ts'
+import { nextTurn } from '../../src/ports/clock.ts'
 import type { Candidate, Targets } from './candidate.ts'
 import { payloadOf, TYPE } from './payload.ts'
 

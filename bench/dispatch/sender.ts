@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { nextTurn, systemClock } from '../../src/ports/system-clock.ts'
+import { nextTurn, systemClock } from '../../src/ports/clock.ts'
 import { percentile } from '../harness/percentile.ts'
 import type { Candidate, Targets } from './candidate.ts'
 import { lazaretHttp, lazaretKeeping, lazaretLoki } from './lazaret.ts'

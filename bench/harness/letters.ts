@@ -1,6 +1,6 @@
 import { encodeLetter } from '../../src/core/dead-letter/json.ts'
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
-import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
+import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 
 const LETTER_BYTES = 1_024

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 
 /** How many writes are on their way at any time. */
 export const IN_FLIGHT = 100

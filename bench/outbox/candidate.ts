@@ -1,5 +1,5 @@
 import { Pool } from 'pg'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 
 /** What every event of the benchmark carries: 256 bytes. */
 export const PAYLOAD = { order: 4_711, note: 'x'.repeat(232) }

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { migratePostgres } from '../../src/adapters/postgres/index.ts'
 import { hash128 } from '../../src/core/hash.ts'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import { perSecond } from '../harness/load.ts'
 import { BATCH, type Candidate, INSERT_ORDER, PAYLOAD, type Place, repeat } from './candidate.ts'
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { postgresOutbox } from '../../src/adapters/postgres/index.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
 import { PAYLOAD, type Place } from './candidate.ts'
 

@@ -7,7 +7,7 @@ import { cliWorld } from '../../test/support/cli.ts'
 import { everyVerbWorks, LINES, OpenStores, sortedLines } from '../../test/support/cli-stores.ts'
 import { die, make, OutboxWorld } from '../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../test/support/postgres.ts'
-import { systemClock } from '../ports/system-clock.ts'
+import { systemClock } from '../ports/clock.ts'
 
 const found = await findPostgres()
 const server = found.found ? await found.start() : undefined

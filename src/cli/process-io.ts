@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { WriteStream } from 'node:tty'
-import { systemClock, systemRandom } from '../ports/system-clock.ts'
+import { systemClock, systemRandom } from '../ports/clock.ts'
 import { type Io, type Out, ReaderGoneError } from './io.ts'
 
 const DEFAULT_COLUMNS = 80

@@ -1,5 +1,4 @@
-import type { Surroundings } from '../replay/target.ts'
-import { type ReplayTarget, wayBackThrough } from '../replay/target.ts'
+import { type ReplayTarget, type Surroundings, wayBackThrough } from '../replay/target.ts'
 import { toBroker, waysBack } from '../replay/ways-back.ts'
 import { openCollectors } from './collectors.ts'
 import { FailedError } from './io.ts'

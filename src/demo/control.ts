@@ -1,5 +1,4 @@
-import type { DemoControl } from '../server/demo-control.ts'
-import { UnknownActionError } from '../server/demo-control.ts'
+import { type DemoControl, UnknownActionError } from '../server/demo-control.ts'
 import type { DemoState, DemoStep } from '../server/schema/demo.ts'
 import { ACTIONS, type Action, STEPS, type Step } from './steps.ts'
 import type { Story } from './story.ts'

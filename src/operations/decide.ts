@@ -1,8 +1,8 @@
+import { audited } from '../adapter-kit/audited.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
 import { TransitionError, transition } from '../core/dead-letter/transition.ts'
 import type { AuditEntry } from '../ports/audit.ts'
-import { audited } from '../ports/audited.ts'
 import type { ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 

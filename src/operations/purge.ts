@@ -1,6 +1,6 @@
+import { audited } from '../adapter-kit/audited.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
-import { audited } from '../ports/audited.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
 import type { Store } from '../ports/store.ts'
 import { auditedFilter } from './filter-words.ts'

@@ -1,6 +1,6 @@
+import { audited } from '../adapter-kit/audited.ts'
 import type { TriageState } from '../core/dead-letter/group.ts'
 import type { JsonValue } from '../core/event/event.ts'
-import { audited } from '../ports/audited.ts'
 import type { Group, TriageChange } from '../ports/groups.ts'
 import type { Store } from '../ports/store.ts'
 

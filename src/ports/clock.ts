@@ -1,3 +1,5 @@
+import { callable, that, withDefault } from '../core/options/rules.ts'
+import type { Random } from '../core/random.ts'
 /** Takes a scheduled task back. Calling it twice, or after the task ran, does nothing. */
 export type Cancel = () => void
 
@@ -30,4 +32,70 @@ export function monotonicNow(clock: Clock): number {
 export function steadyTime(clock: Clock): () => number {
   const base = clock.now() - monotonicNow(clock)
   return () => Math.round(base + monotonicNow(clock))
+}
+
+// The one home of ambient time and randomness: everything else is handed a Clock and a Random. It lies beside the port
+// so that runtime and adapters alike can fall back on it.
+
+export const systemClock: Clock = {
+  // biome-ignore lint/plugin: the one home of ambient time
+  now: Date.now,
+  monotonic: () => performance.now(),
+  schedule(delayMs, task) {
+    const timer = setTimeout(task, delayMs)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** The same for what may be left undone at the end: its timers do not keep the process alive. */
+export const backgroundClock: Clock = {
+  now: systemClock.now,
+  monotonic: () => performance.now(),
+  schedule(delayMs, task) {
+    const timer = setTimeout(task, delayMs).unref()
+    return () => clearTimeout(timer)
+  },
+}
+
+// biome-ignore lint/plugin: the one home of ambient chance
+export const systemRandom: Random = Math.random
+
+/** Resolves in the next turn of the event loop: all that waits on promises alone has run to its end by then. */
+export function nextTurn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
+
+/** The option `clock` of whatever reads the time: the system's unless another is given. */
+export const clockRule = withDefault(that(isClock, 'give a clock with now() and schedule()'), systemClock)
+
+/** The option `random` of whatever draws chances: the system's unless another is given. */
+export const randomRule = withDefault(
+  callable<Random>('give a function that returns a number from 0 up to 1'),
+  systemRandom,
+)
+
+function isClock(value: unknown): value is Clock {
+  const clock = value as Partial<Clock> | null | undefined
+  return typeof clock?.now === 'function' && typeof clock.schedule === 'function'
+}
+
+export function rest(clock: Clock, ms: number): Promise<void> {
+  return new Promise(resolve => clock.schedule(ms, resolve))
+}
+
+/** Between half of it and all of it, so that not everyone who waits tries again at once. */
+export function about(random: Random, ms: number): number {
+  return Math.ceil(ms * (0.5 + random() / 2))
+}
+
+/** Waits for a promise, but no longer than so. Answers whether it ended in time; how it ended is of no interest. */
+export function within(clock: Clock, limitMs: number, promise: Promise<unknown>): Promise<boolean> {
+  return new Promise(resolve => {
+    const cancel = clock.schedule(limitMs, () => resolve(false))
+    const ended = () => {
+      cancel()
+      resolve(true)
+    }
+    promise.then(ended, ended)
+  })
 }

@@ -2,7 +2,6 @@ import type { DeadLetter, Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import type { QueueDepth } from './broker.ts'
 import type { DeadLetterStore } from './dead-letters.ts'
-import type { WayBack } from './way-back.ts'
 
 /**
  * Brings what other programs gave up on into a store, and hands it back to them when it is replayed.
@@ -32,3 +31,14 @@ export interface Collector {
   depths(): Promise<readonly QueueDepth[]>
   close(): Promise<void>
 }
+
+/**
+ * How a letter can be sent again from here.
+ *
+ * - `durable`: whoever takes the event keeps it, so a runner that ends leaves nothing to do again.
+ * - `in-process`: this process alone has the event until its outcome is known. A runner in another process sends it again.
+ * - `none`: nothing here can send it; `why` says what would.
+ */
+export type WayBack =
+  | { readonly kind: 'durable' | 'in-process'; readonly via: string }
+  | { readonly kind: 'none'; readonly why: string }

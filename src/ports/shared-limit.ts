@@ -1,3 +1,4 @@
+import { LazaretError } from '../core/failure/errors.ts'
 import type { TurnsAsked, TurnsGranted } from '../core/limit/fleet/bucket.ts'
 
 /** One limiter of one process, among all that share a limit. */
@@ -35,4 +36,16 @@ export interface SharedLimit {
   reserve(limit: string, asked: TurnsAsked, member: LimitMember): Promise<TurnsAnswer>
   leave(limit: string, memberId: string): Promise<void>
   close(): Promise<void>
+}
+
+/** Asked after `close`. */
+export class LimitClosedError extends LazaretError {
+  override readonly name = 'LimitClosedError'
+
+  constructor(limit: string) {
+    super(`shared limit '${limit}': closed; close it after all that use it, or open it anew`, {
+      code: 'LAZARET_STORE_CLOSED',
+      retryable: false,
+    })
+  }
 }

@@ -1,4 +1,4 @@
-import { audited } from '../ports/audited.ts'
+import { audited } from '../adapter-kit/audited.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Replay, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'

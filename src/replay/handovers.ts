@@ -1,5 +1,5 @@
+import type { WayBack } from '../ports/collector.ts'
 import type { ReplayItem, Replays } from '../ports/replays.ts'
-import type { WayBack } from '../ports/way-back.ts'
 
 /** The items of a batch that have left, until that is written down for all of them at once. */
 export class Handovers {

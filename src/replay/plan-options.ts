@@ -1,3 +1,4 @@
+import { resolveLetterFilter } from '../adapter-kit/query/letter-query.ts'
 import { group, resolveOptions } from '../core/options/resolve.ts'
 import {
   flag,
@@ -13,7 +14,6 @@ import {
   withDefault,
 } from '../core/options/rules.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
-import { resolveLetterFilter } from '../ports/letter-query.ts'
 import type { PatchOperation, Stage } from '../ports/replays.ts'
 import { DEFAULT_MAX_AGE_MS } from './gates.ts'
 import { DEFAULT_REFAIL_RATIO, DEFAULT_STAGES } from './stages.ts'

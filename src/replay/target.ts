@@ -1,8 +1,8 @@
 import type { DeadLetter, Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { WayBack } from '../ports/collector.ts'
 import type { StandardSchema } from '../ports/schema.ts'
-import type { WayBack } from '../ports/way-back.ts'
 
 /**
  * Where replayed events go.

@@ -14,9 +14,8 @@ import {
   resolveBreaker,
 } from '../core/breaker/options.ts'
 import type { BreakerState } from '../core/breaker/state.ts'
-import type { Clock } from '../ports/clock.ts'
+import { type Clock, systemClock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
-import { systemClock } from '../ports/system-clock.ts'
 import { observe } from './observe.ts'
 import { safeObserver } from './user-functions/safe-observer.ts'
 

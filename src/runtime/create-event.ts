@@ -1,6 +1,6 @@
 import { type EventInput, createEvent as fillIn, type LazaretEvent } from '../core/event/event.ts'
 import { createIdSource } from '../core/event/uuid.ts'
-import { systemClock, systemRandom } from '../ports/system-clock.ts'
+import { systemClock, systemRandom } from '../ports/clock.ts'
 
 /** One for the process, so that the ids it gives sort in the order they were given. */
 const newId = createIdSource(systemRandom)

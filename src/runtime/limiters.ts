@@ -12,8 +12,7 @@ import {
   recordCall,
   resolveBudget,
 } from '../core/retry/budget.ts'
-import type { Cancel } from '../ports/clock.ts'
-import { systemClock } from '../ports/system-clock.ts'
+import { type Cancel, systemClock } from '../ports/clock.ts'
 import { FleetDoor } from './fleet/fleet-door.ts'
 import type { LimitOwner } from './fleet/fleet-link.ts'
 import { type FleetTurns, fleetTurns, type PendingTurn, type RetryTurn } from './fleet/fleet-turns.ts'

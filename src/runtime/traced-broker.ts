@@ -1,7 +1,6 @@
 import { resolveOptions } from '../core/options/resolve.ts'
 import type { Broker, BrokerCapabilities, QueueDepth } from '../ports/broker.ts'
-import { publishIn, tracingRule } from '../ports/following.ts'
-import type { Tracing } from '../ports/tracing.ts'
+import { publishIn, type Tracing, tracingRule } from '../ports/tracing.ts'
 import { port } from './option-rules.ts'
 import { standsFor } from './share.ts'
 

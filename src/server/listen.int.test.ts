@@ -2,8 +2,8 @@ import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
 import { memoryStore } from '../adapters/memory/store.ts'
+import { systemClock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
-import { systemClock } from '../ports/system-clock.ts'
 import { createServer, type ServerOptions } from './index.ts'
 
 const open: { close(): Promise<void> }[] = []

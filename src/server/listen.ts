@@ -1,8 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import type { Clock } from '../ports/clock.ts'
-import { within } from '../ports/waiting.ts'
+import { type Clock, within } from '../ports/clock.ts'
 import { ListenError } from './errors.ts'
 
 /** How long requests under way may take when the server closes. */

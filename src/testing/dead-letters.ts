@@ -1,6 +1,5 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
-import { DeadLettersClosedError } from '../ports/dead-letter-errors.ts'
-import type { DeadLetterQueue } from '../ports/dead-letters.ts'
+import { type DeadLetterQueue, DeadLettersClosedError } from '../ports/dead-letters.ts'
 
 /** Takes every letter and keeps none: for tests that are about something else. */
 export function noopDeadLetters(): DeadLetterQueue {

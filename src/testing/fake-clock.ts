@@ -1,6 +1,5 @@
 import { Heap } from '../core/heap.ts'
-import type { Cancel, Clock } from '../ports/clock.ts'
-import { nextTurn } from '../ports/system-clock.ts'
+import { type Cancel, type Clock, nextTurn } from '../ports/clock.ts'
 
 interface Timer {
   readonly at: number

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type ChannelModel, connect } from 'amqplib'
 import { openSqlite } from '../../src/adapters/sqlite/index.ts'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import { type Child, outputOf, start } from '../crash/child.ts'
 
 const SCRIPT = fileURLToPath(new URL('collector-process.ts', import.meta.url))

@@ -1,7 +1,7 @@
 import { rabbitmqCollector } from '../../src/adapters/rabbitmq/index.ts'
 import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 
 // A process of its own that collects one queue into a database: told by its arguments, it says on stdout how many
 // letters the store has taken, and in how many milliseconds since the first of them came.

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { SqliteFile } from '../support/sqlite-file.ts'
 import { type CampaignReport, runCampaign } from './collector-campaign.ts'

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import type { ProfileProcess } from '../examples/profile-service.ts'
 import type { ProfileWorld } from './profile-world.ts'
 

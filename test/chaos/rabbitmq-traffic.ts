@@ -1,7 +1,7 @@
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import type { LazaretEvent } from '../../src/core/event/event.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
-import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
+import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { type Consumer, createConsumer } from '../../src/runtime/consumer/consumer.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import { createFactory } from '../../src/testing/index.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'

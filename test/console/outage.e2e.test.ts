@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { memoryStore } from '../../src/adapters/memory/index.ts'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import { createServer } from '../../src/server/index.ts'
 import { createFactory } from '../../src/testing/index.ts'
 import { openBrowser } from '../services/chromium.ts'

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { type Damage, fileDeadLetters } from '../../src/adapters/file/index.ts'
 import type { Random } from '../../src/core/random.ts'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { inFolder } from '../support/folder.ts'
 import { killAfter, start } from './child.ts'

@@ -1,6 +1,6 @@
 // A process that wants to replay every letter of a folder, and says on its standard output which ones it got.
 import { fileDeadLetters } from '../../src/adapters/file/index.ts'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import { sayLine } from '../support/say.ts'
 
 const [dir = ''] = process.argv.slice(2)

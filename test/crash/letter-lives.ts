@@ -1,6 +1,6 @@
 import { LazaretError } from '../../src/core/failure/errors.ts'
+import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import type { DeadLetterStore } from '../../src/ports/dead-letters.ts'
-import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { sayLine } from '../support/say.ts'
 

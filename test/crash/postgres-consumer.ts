@@ -3,7 +3,7 @@
 import { connectPostgres } from '../../src/adapters/postgres/index.ts'
 import { createPool } from '../../src/adapters/postgres/store.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
-import { systemRandom } from '../../src/ports/system-clock.ts'
+import { systemRandom } from '../../src/ports/clock.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
 import { sayLine } from '../support/say.ts'
 

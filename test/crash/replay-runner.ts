@@ -2,8 +2,7 @@
 // it need not wait until the lease of a runner that was killed is over.
 import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import { createIdSource } from '../../src/core/event/uuid.ts'
-import type { Clock } from '../../src/ports/clock.ts'
-import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
+import { type Clock, systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { runReplay } from '../../src/replay/runner.ts'
 import { sayLine } from '../support/say.ts'
 

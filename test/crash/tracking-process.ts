@@ -3,8 +3,8 @@
 import { join } from 'node:path'
 import { fileDeadLetters, fileJournal } from '../../src/adapters/file/index.ts'
 import { sqliteJournal } from '../../src/adapters/sqlite/index.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import type { Sink } from '../../src/ports/sink.ts'
-import { systemClock } from '../../src/ports/system-clock.ts'
 import { createDispatcher } from '../../src/runtime/dispatcher/dispatcher.ts'
 
 const [kind, folder, url, work] = process.argv.slice(2) as [string, string, string, string]

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import { type Received, type Receiver, type Reply, startReceiver } from './receiver.ts'
 
 export interface LokiReceiverOptions {

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import { type Received, type Receiver, type Reply, startReceiver } from './receiver.ts'
 
 const TOLERANCE_SECONDS = 300

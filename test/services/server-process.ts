@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 
 export interface ServerParts {
   /** Names it in errors. */

@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../src/ports/system-clock.ts'
-import { rest } from '../../src/ports/waiting.ts'
+import { rest, systemClock } from '../../src/ports/clock.ts'
 import { freePorts } from './free-ports.ts'
 
 const START_MS = 30_000

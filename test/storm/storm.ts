@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { memoryDeadLetters } from '../../src/adapters/memory/index.ts'
 import { loki } from '../../src/adapters/sinks/index.ts'
 import { createDispatcher, type DispatcherHealth, fixed } from '../../src/index.ts'
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 import type { Arrival, Command, Told } from './receiver.ts'
 
 export interface StormPlan {

@@ -1,5 +1,4 @@
-import type { AlertDocument } from '../../src/core/alert/document.ts'
-import { ALERT_EVENT_TYPE } from '../../src/core/alert/document.ts'
+import { ALERT_EVENT_TYPE, type AlertDocument } from '../../src/core/alert/document.ts'
 import type { LazaretEvent } from '../../src/core/event/event.ts'
 import { make } from './sinks.ts'
 

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/ports/system-clock.ts'
+import { systemClock } from '../../src/ports/clock.ts'
 
 /**
  * Prepares something before a time that it must not reach, and answers with it and that time. Where the machine was too

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest'
 import type { Broker } from '../../src/ports/broker.ts'
-import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
+import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { Inbox } from '../../src/testing/conformance/broker/world.ts'
 import { Patience } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'

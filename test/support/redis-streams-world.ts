@@ -1,7 +1,7 @@
 import { afterAll, afterEach } from 'vitest'
 import { type RedisStreams, type RedisStreamsOptions, redisStreams } from '../../src/adapters/redis/index.ts'
 import type { Broker, SubscribeOptions } from '../../src/ports/broker.ts'
-import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
+import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { Inbox } from '../../src/testing/conformance/broker/world.ts'
 import { Patience } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'

@@ -1,8 +1,8 @@
 import * as Sentry from '@sentry/node'
 import { type SentryOptions, sentry } from '../../src/adapters/sinks/index.ts'
 import { sentryId } from '../../src/adapters/sinks/sentry/ids.ts'
+import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import type { Sink } from '../../src/ports/sink.ts'
-import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { type SentryReceiver, sentryReceiver } from '../receivers/sentry.ts'
 

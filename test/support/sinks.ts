@@ -1,5 +1,5 @@
+import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import type { Sink } from '../../src/ports/sink.ts'
-import { systemClock, systemRandom } from '../../src/ports/system-clock.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import type { Receiver } from '../receivers/receiver.ts'
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { filesBelow, inFolder } from '../../../test/support/folder.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { systemRandom } from '../../ports/system-clock.ts'
+import { systemRandom } from '../../ports/clock.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { type Damage, fileDeadLetters } from './index.ts'
 

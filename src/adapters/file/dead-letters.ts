@@ -1,3 +1,4 @@
+import { sumOf } from '../../adapter-kit/expiry.ts'
 import { changeLetter } from '../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { retentionRule } from '../../core/dead-letter/retention.ts'
@@ -14,7 +15,6 @@ import type {
   LetterStats,
   TimelineSpan,
 } from '../../ports/dead-letters.ts'
-import { sumOf } from '../../ports/expiry.ts'
 import { type AuditDoor, auditDoor, FileAudit } from './audit.ts'
 import { expireLetters } from './cleanup.ts'
 import { type Files, realFiles } from './journal/files.ts'

@@ -1,10 +1,14 @@
+import { readEntries, type StoredEntry, storedEntry } from '../../adapter-kit/journal-entries.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { integer, withDefault } from '../../core/options/rules.ts'
-import type { Journal, JournalContents, JournalEntry } from '../../ports/journal.ts'
-import { readEntries, type StoredEntry, storedEntry } from '../../ports/journal-contents.ts'
-import { JournalFullError } from '../../ports/journal-errors.ts'
-import type { EventCodec } from '../../ports/letter-codec.ts'
-import { StoreClosedError } from '../../ports/store-errors.ts'
+import type { EventCodec } from '../../ports/codec.ts'
+import {
+  type Journal,
+  type JournalContents,
+  type JournalEntry,
+  JournalFullError,
+} from '../../ports/journal.ts'
+import { StoreClosedError } from '../../ports/store.ts'
 import { Door } from './door.ts'
 import { Compaction } from './journal/compaction.ts'
 import { type Decision, decide } from './journal/decide.ts'

@@ -3,17 +3,16 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { withoutForeignReplay } from '../../core/event/replay-headers.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { integer, oneOf, text, withDefault } from '../../core/options/rules.ts'
-import type {
-  Broker,
-  BrokerCapabilities,
-  Delivery,
-  SubscribeOptions,
-  Subscription,
-  Undecodable,
+import {
+  type Broker,
+  type BrokerCapabilities,
+  BrokerClosedError,
+  type Delivery,
+  type SubscribeOptions,
+  type Subscription,
+  type Undecodable,
 } from '../../ports/broker.ts'
-import { BrokerClosedError } from '../../ports/broker-errors.ts'
-import type { Clock } from '../../ports/clock.ts'
-import { clockRule } from '../../ports/clock-rules.ts'
+import { type Clock, clockRule } from '../../ports/clock.ts'
 import { Channel } from './channel.ts'
 import { MemorySubscription } from './subscription.ts'
 

@@ -1,3 +1,12 @@
+import {
+  comparePlaces,
+  matchesFilter,
+  placeOf,
+  resolveLetterFilter,
+  resolveLetterQuery,
+  writeCursor,
+} from '../../adapter-kit/query/letter-query.ts'
+import { resolveTimeline, Timeline } from '../../adapter-kit/query/letter-timeline.ts'
 import { changeLetter } from '../../core/dead-letter/change.ts'
 import { encodeLetter } from '../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
@@ -7,26 +16,18 @@ import { isSurelyRight } from '../../core/event/payload-size.ts'
 import { isBytes } from '../../core/event/plain.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { integer, text, withDefault } from '../../core/options/rules.ts'
-import { DeadLettersClosedError, DeadLettersFullError } from '../../ports/dead-letter-errors.ts'
-import type {
-  DeadLetterStore,
-  LetterChange,
-  LetterFilter,
-  LetterPage,
-  LetterQuery,
-  LetterSeen,
-  LetterStats,
-  TimelineSpan,
-} from '../../ports/dead-letters.ts'
 import {
-  comparePlaces,
-  matchesFilter,
-  placeOf,
-  resolveLetterFilter,
-  resolveLetterQuery,
-  writeCursor,
-} from '../../ports/letter-query.ts'
-import { resolveTimeline, Timeline } from '../../ports/letter-timeline.ts'
+  type DeadLetterStore,
+  DeadLettersClosedError,
+  DeadLettersFullError,
+  type LetterChange,
+  type LetterFilter,
+  type LetterPage,
+  type LetterQuery,
+  type LetterSeen,
+  type LetterStats,
+  type TimelineSpan,
+} from '../../ports/dead-letters.ts'
 import { statsOf } from './letter-stats.ts'
 
 /** What every other store refuses is refused here too, or a test would find out in production. */

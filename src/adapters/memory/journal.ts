@@ -1,7 +1,11 @@
 import { resolveOptions } from '../../core/options/resolve.ts'
 import { integer, withDefault } from '../../core/options/rules.ts'
-import type { Journal, JournalContents, JournalEntry } from '../../ports/journal.ts'
-import { JournalFullError } from '../../ports/journal-errors.ts'
+import {
+  type Journal,
+  type JournalContents,
+  type JournalEntry,
+  JournalFullError,
+} from '../../ports/journal.ts'
 
 export interface MemoryJournalOptions {
   /** Events it takes; one more is refused [no limit]. */

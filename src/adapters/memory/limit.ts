@@ -2,10 +2,13 @@ import { type FleetBucket, grantTurns, IDLE_BUCKET, type TurnsAsked } from '../.
 import { DEFAULT_ASSUMED_MEMBERS } from '../../core/limit/fleet/policy.ts'
 import { resolveOptions } from '../../core/options/resolve.ts'
 import { integer, withDefault } from '../../core/options/rules.ts'
-import type { Clock } from '../../ports/clock.ts'
-import { clockRule } from '../../ports/clock-rules.ts'
-import type { LimitMember, SharedLimit, TurnsAnswer } from '../../ports/shared-limit.ts'
-import { LimitClosedError } from '../../ports/shared-limit-errors.ts'
+import { type Clock, clockRule } from '../../ports/clock.ts'
+import {
+  LimitClosedError,
+  type LimitMember,
+  type SharedLimit,
+  type TurnsAnswer,
+} from '../../ports/shared-limit.ts'
 
 export interface MemoryLimitOptions {
   readonly assumedMembers?: number | undefined

@@ -9,7 +9,7 @@ import {
   type ReplayState,
   type Replays,
 } from '../../ports/replays.ts'
-import { ReplayExistsError } from '../../ports/store-errors.ts'
+import { ReplayExistsError } from '../../ports/store.ts'
 
 interface Kept {
   replay: Replay

@@ -1,6 +1,6 @@
-import type { Door } from '../../ports/door.ts'
-import { resolveSnapshots } from '../../ports/snapshot-check.ts'
-import { resolvePurge, selectSnapshots } from '../../ports/snapshot-query.ts'
+import type { Door } from '../../adapter-kit/door.ts'
+import { resolvePurge, selectSnapshots } from '../../adapter-kit/query/snapshot-query.ts'
+import { resolveSnapshots } from '../../adapter-kit/snapshots/check.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../ports/snapshots.ts'
 
 export class MemorySnapshots implements Snapshots {

@@ -1,6 +1,11 @@
 import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
-import type { Delivery, Settlement, SubscribeOptions, Subscription } from '../../ports/broker.ts'
-import { DeliveryLostError } from '../../ports/broker-errors.ts'
+import {
+  type Delivery,
+  DeliveryLostError,
+  type Settlement,
+  type SubscribeOptions,
+  type Subscription,
+} from '../../ports/broker.ts'
 import type { MemoryDelivery } from './delivery.ts'
 import type { HandlerQueue } from './handler-queue.ts'
 import { OpenList } from './open-list.ts'

@@ -8,7 +8,7 @@ import { make, OutboxWorld, patience } from '../../../test/support/outbox-world.
 import { TestDatabase } from '../../../test/support/postgres.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { fixed } from '../../core/retry/fixed.ts'
-import { systemClock } from '../../ports/system-clock.ts'
+import { systemClock } from '../../ports/clock.ts'
 import { type Consumer, createConsumer } from '../../runtime/consumer/consumer.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { postgresDeadLetters, postgresLedger } from './index.ts'

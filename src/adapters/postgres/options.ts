@@ -13,11 +13,9 @@ import {
   withDefault,
 } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
-import type { Clock } from '../../ports/clock.ts'
-import { clockRule, randomRule } from '../../ports/clock-rules.ts'
-import { tracingRule } from '../../ports/following.ts'
-import { type Codec, plainCodec } from '../../ports/letter-codec.ts'
-import type { Tracing } from '../../ports/tracing.ts'
+import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
+import { type Codec, plainCodec } from '../../ports/codec.ts'
+import { type Tracing, tracingRule } from '../../ports/tracing.ts'
 import { isPgPool, type PgPool } from './client.ts'
 
 const DAY_MS = 86_400_000

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { rabbitmqWorld } from '../../../test/support/rabbitmq-world.ts'
 import { replayHeaders } from '../../core/event/replay-headers.ts'
-import { nextTurn, systemClock } from '../../ports/system-clock.ts'
+import { nextTurn, systemClock } from '../../ports/clock.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import type { RabbitmqDelivery } from './consume/delivery.ts'
 import { type ConnectionNews, rabbitmq } from './index.ts'

@@ -1,19 +1,19 @@
+import { StallReporter } from '../../adapter-kit/delivery/stalls.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { replayOf, withoutForeignReplay } from '../../core/event/replay-headers.ts'
 import { resolveOptions } from '../../core/options/resolve.ts'
 import { integer, oneOf, text } from '../../core/options/rules.ts'
-import type {
-  Broker,
-  BrokerCapabilities,
-  Delivery,
-  QueueDepth,
-  SubscribeOptions,
-  Subscription,
-  SubscriptionNews,
+import {
+  type Broker,
+  type BrokerCapabilities,
+  BrokerClosedError,
+  type Delivery,
+  type QueueDepth,
+  type SubscribeOptions,
+  type Subscription,
+  type SubscriptionNews,
 } from '../../ports/broker.ts'
-import { BrokerClosedError } from '../../ports/broker-errors.ts'
-import { StallReporter } from '../../ports/stall-reporter.ts'
-import { within } from '../../ports/waiting.ts'
+import { within } from '../../ports/clock.ts'
 import type { Place } from './consume/delivery.ts'
 import { Intake } from './consume/intake.ts'
 import { LostDeliveries } from './consume/lost.ts'

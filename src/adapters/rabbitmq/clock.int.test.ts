@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { rabbitmqWorld } from '../../../test/support/rabbitmq-world.ts'
-import type { Clock } from '../../ports/clock.ts'
-import { systemClock } from '../../ports/system-clock.ts'
+import { type Clock, systemClock } from '../../ports/clock.ts'
 import { Inbox } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { rabbitmq } from './index.ts'

@@ -15,8 +15,7 @@ import {
   withDefault,
 } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
-import type { Clock } from '../../ports/clock.ts'
-import { clockRule, randomRule } from '../../ports/clock-rules.ts'
+import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
 import type { AmqpClient } from './amqp.ts'
 
 export const DEFAULT_RETRY_STEPS_MS: readonly number[] = Object.freeze([

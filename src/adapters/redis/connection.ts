@@ -1,5 +1,5 @@
 import type { Cancel } from '../../ports/clock.ts'
-import { StoreClosedError } from '../../ports/store-errors.ts'
+import { StoreClosedError } from '../../ports/store.ts'
 import { type AnyRedisClient, isCluster, isReady, type RedisArgument, type RedisClient } from './client.ts'
 import { Deadlines, type Pending } from './deadlines.ts'
 import { isNeverSent, isReplyError, RedisError } from './errors.ts'

@@ -1,5 +1,4 @@
-import type { Cancel } from '../../ports/clock.ts'
-import { about } from '../../ports/waiting.ts'
+import { about, type Cancel } from '../../ports/clock.ts'
 import { createOwnClient, type RedisClient } from './client.ts'
 import { ClientMissingError, isReplyError, RedisError } from './errors.ts'
 import { type RedisConnectionSettings, serverOf } from './options.ts'

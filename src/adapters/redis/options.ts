@@ -12,9 +12,8 @@ import {
 } from '../../core/options/rules.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import type { Random } from '../../core/random.ts'
-import type { Clock } from '../../ports/clock.ts'
-import { clockRule, randomRule } from '../../ports/clock-rules.ts'
-import { type Codec, plainCodec } from '../../ports/letter-codec.ts'
+import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
+import { type Codec, plainCodec } from '../../ports/codec.ts'
 import { type AnyRedisClient, isRedisClient } from './client.ts'
 import { DEFAULT_PREFIX } from './keys.ts'
 

@@ -1,13 +1,13 @@
 // What the caller's thread and the two threads of a database say to each other. Letters, events and replays cross as
 // texts that only the caller's side reads, so that the threads need no codec and a request costs little to copy.
 
+import type { GroupPlace } from '../../adapter-kit/query/group-query.ts'
+import type { LetterPlace } from '../../adapter-kit/query/letter-query.ts'
+import type { SnapshotRow, WantedRows } from '../../adapter-kit/snapshots/rows.ts'
 import type { AuditEntry, AuditQuery } from '../../ports/audit.ts'
 import type { LetterFilter, LetterSeen, TimelineSpan } from '../../ports/dead-letters.ts'
-import type { GroupPlace } from '../../ports/group-query.ts'
 import type { GroupQuery, TriageChange } from '../../ports/groups.ts'
-import type { LetterPlace } from '../../ports/letter-query.ts'
 import type { ItemStatus, ReplayCounts, ReplayState } from '../../ports/replays.ts'
-import type { SnapshotRow, WantedRows } from '../../ports/snapshot-rows.ts'
 
 /** A letter as it is stored. A tuple, because the names of fields would be copied with every one of them. */
 export type LetterRow = readonly [

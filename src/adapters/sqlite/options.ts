@@ -1,9 +1,8 @@
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { integer, milliseconds, text, that, withDefault } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
-import type { Clock } from '../../ports/clock.ts'
-import { clockRule, randomRule } from '../../ports/clock-rules.ts'
-import { type Codec, plainCodec } from '../../ports/letter-codec.ts'
+import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
+import { type Codec, plainCodec } from '../../ports/codec.ts'
 
 const DAY_MS = 86_400_000
 export const DEFAULT_LEASE_MS = 30_000

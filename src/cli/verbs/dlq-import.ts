@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
-import { audited } from '../../ports/audited.ts'
+import { audited } from '../../adapter-kit/audited.ts'
 import type { Context } from '../command.ts'
 import type { importFlags } from '../flags/letters.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'

@@ -3,7 +3,7 @@ import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
 import { cliWorld } from '../../../test/support/cli.ts'
 import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
 import { onChannel } from '../../adapters/rabbitmq/topology/declare.ts'
-import { systemClock } from '../../ports/system-clock.ts'
+import { systemClock } from '../../ports/clock.ts'
 import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
 
 const found = await findRabbitmq()

@@ -7,7 +7,7 @@ import { cliWorld } from '../../../test/support/cli.ts'
 import { inFolder } from '../../../test/support/folder.ts'
 import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
 import { onChannel } from '../../adapters/rabbitmq/topology/declare.ts'
-import { systemClock } from '../../ports/system-clock.ts'
+import { systemClock } from '../../ports/clock.ts'
 import { Patience } from '../../testing/conformance/harness.ts'
 
 const found = await findRabbitmq()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cliWorld } from '../../../test/support/cli.ts'
-import { systemClock } from '../../ports/system-clock.ts'
+import { systemClock } from '../../ports/clock.ts'
 
 /** Runs it until it has said where it is, then asks there and presses Ctrl-C. */
 async function serving(argv: readonly string[], visit: (url: string) => Promise<void>) {

@@ -1,5 +1,4 @@
-import type { AlertKind, AlertMessage } from '../../core/alert/alert.ts'
-import { ALERT_SEVERITIES } from '../../core/alert/alert.ts'
+import { ALERT_SEVERITIES, type AlertKind, type AlertMessage } from '../../core/alert/alert.ts'
 import { ALERT_EVENT_TYPE, alertDocument, alertOf } from '../../core/alert/document.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { createIdSource, type IdSource } from '../../core/event/uuid.ts'

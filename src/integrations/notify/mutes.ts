@@ -1,6 +1,5 @@
-import type { Clock } from '../../ports/clock.ts'
+import { type Clock, within } from '../../ports/clock.ts'
 import type { Groups } from '../../ports/groups.ts'
-import { within } from '../../ports/waiting.ts'
 
 /** What a group is asked about once is believed for so long. */
 const BELIEVED_MS = 10_000

@@ -13,8 +13,7 @@ import {
   withDefault,
 } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
-import type { Clock } from '../../ports/clock.ts'
-import { clockRule, randomRule } from '../../ports/clock-rules.ts'
+import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
 import type { Groups } from '../../ports/groups.ts'
 import type { Observer } from '../../ports/observer.ts'

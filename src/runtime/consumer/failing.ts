@@ -1,9 +1,8 @@
 import { summariseFailure } from '../../core/dead-letter/create.ts'
 import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
 import { decideRetry } from '../../core/retry/decide.ts'
-import { endStep } from '../../ports/following.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
-import type { Step } from '../../ports/tracing.ts'
+import { endStep, type Step } from '../../ports/tracing.ts'
 import {
   decideNext,
   settleFailed,

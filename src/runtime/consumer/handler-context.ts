@@ -1,5 +1,4 @@
-import { runIn } from '../../ports/following.ts'
-import type { Step } from '../../ports/tracing.ts'
+import { runIn, type Step } from '../../ports/tracing.ts'
 import { AttemptContext } from '../attempt/attempt-context.ts'
 
 /** Does the work where what it begins belongs to the attempt. */

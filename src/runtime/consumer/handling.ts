@@ -1,5 +1,5 @@
 import { isInstance } from '../../core/failure/thrown.ts'
-import { endStep, quietly, runIn } from '../../ports/following.ts'
+import { endStep, quietly, runIn } from '../../ports/tracing.ts'
 import { understand } from '../attempt/after-failure.ts'
 import { Attempt } from '../attempt/attempt.ts'
 import { type DeadlineLane, deadlinesOf } from '../attempt/deadlines.ts'

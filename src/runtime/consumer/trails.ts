@@ -1,7 +1,6 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { quietly } from '../../ports/following.ts'
-import type { Station, Step, Tracing, Trail } from '../../ports/tracing.ts'
+import { quietly, type Station, type Step, type Tracing, type Trail } from '../../ports/tracing.ts'
 import type { Work } from './work.ts'
 
 /** Follows the events of a consumer. */

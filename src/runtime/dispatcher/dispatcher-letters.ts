@@ -1,7 +1,6 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import type { Cancel, Clock } from '../../ports/clock.ts'
+import { type Cancel, type Clock, within } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
-import { within } from '../../ports/waiting.ts'
 import type { LetterBox, LetterCircumstances } from '../letters.ts'
 import { Fifo } from './lane-fifo.ts'
 import { inOwnContext, observeAsOwn } from './own-context.ts'

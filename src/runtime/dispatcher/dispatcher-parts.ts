@@ -1,7 +1,7 @@
 import { createSaveFilter } from '../../core/dead-letter/filter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
-import { systemRandom } from '../../ports/system-clock.ts'
+import { systemRandom } from '../../ports/clock.ts'
 import { combineObservers } from '../combine-observers.ts'
 import { letterNotices } from '../letter-notices.ts'
 import { LetterBox } from '../letters.ts'

@@ -1,7 +1,7 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { LazaretError } from '../../core/failure/errors.ts'
-import { within } from '../../ports/waiting.ts'
+import { within } from '../../ports/clock.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
 import { release, retain } from '../share.ts'

@@ -1,14 +1,13 @@
 import type { Failure } from '../../core/failure/failure.ts'
-import { endStep, quietly, runIn } from '../../ports/following.ts'
 import type { RejectedItem } from '../../ports/sink.ts'
-import { rejectedItems } from '../../ports/sink-answer.ts'
-import type { Step } from '../../ports/tracing.ts'
+import { endStep, quietly, runIn, type Step } from '../../ports/tracing.ts'
 import { Attempt } from '../attempt/attempt.ts'
 import { AttemptContext } from '../attempt/attempt-context.ts'
 import { lateEnd } from '../attempt/late-end.ts'
 import type { Item } from './lane-item.ts'
 import type { LanePolicy } from './lane-policy.ts'
 import type { Starts } from './lane-window.ts'
+import { rejectedItems } from './sink-answer.ts'
 
 /** How a write ended: taken but for these, or not at all. */
 export type WriteEnd =

@@ -2,8 +2,7 @@ import { createEvent, type EventInput, type LazaretEvent } from '../../core/even
 import type { EventLimits } from '../../core/event/limits.ts'
 import { SEVERITY_HEADER } from '../../core/event/severity.ts'
 import type { IdSource } from '../../core/event/uuid.ts'
-import { withTrace } from '../../ports/following.ts'
-import type { Tracing } from '../../ports/tracing.ts'
+import { type Tracing, withTrace } from '../../ports/tracing.ts'
 import type { OnTrackingFailure } from './tracking-mode.ts'
 
 export interface TrackInput<P = unknown> extends Omit<EventInput<P>, 'channel'> {

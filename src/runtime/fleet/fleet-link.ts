@@ -1,10 +1,9 @@
 import { createIdSource } from '../../core/event/uuid.ts'
 import { FleetMember } from '../../core/limit/fleet/member.ts'
 import { type FleetPolicy, MEMBER_TTL_MS } from '../../core/limit/fleet/policy.ts'
-import type { Cancel, Clock } from '../../ports/clock.ts'
+import { type Cancel, type Clock, systemRandom } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { LimitMember, SharedLimit } from '../../ports/shared-limit.ts'
-import { systemRandom } from '../../ports/system-clock.ts'
 import { observe } from '../observe.ts'
 import { release, retain } from '../share.ts'
 

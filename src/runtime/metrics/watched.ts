@@ -1,6 +1,5 @@
-import type { Clock } from '../../ports/clock.ts'
+import { type Clock, within } from '../../ports/clock.ts'
 import type { GaugeReading } from '../../ports/metrics.ts'
-import { within } from '../../ports/waiting.ts'
 import type { Breaker } from '../breaker.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import type { ConsumerHealth } from '../consumer/health.ts'

@@ -1,8 +1,7 @@
 import type { Failure } from '../../core/failure/failure.ts'
 import { RateLimitedError } from '../../core/limit/errors.ts'
-import { endStep, quietly, runIn } from '../../ports/following.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
-import type { Step, Tracing, Trail } from '../../ports/tracing.ts'
+import { endStep, quietly, runIn, type Step, type Tracing, type Trail } from '../../ports/tracing.ts'
 import {
   decideNext,
   settleFailed,

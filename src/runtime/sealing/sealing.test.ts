@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createLetter } from '../../core/dead-letter/create.ts'
 import { encodeLetter, letterFromJson } from '../../core/dead-letter/json.ts'
 import { createEvent } from '../../core/event/event.ts'
-import { plainCodec } from '../../ports/letter-codec.ts'
+import { plainCodec } from '../../ports/codec.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { createSealing } from './sealing.ts'
 

@@ -4,7 +4,7 @@ import type { Cycle } from '../../core/dead-letter/letter.ts'
 import { type EventJson, eventFromJson, eventToJson } from '../../core/event/json.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import { Faults } from '../../core/options/faults.ts'
-import type { Codec, TextCodec } from '../../ports/letter-codec.ts'
+import type { Codec, TextCodec } from '../../ports/codec.ts'
 
 /** AES-256 keys by id. New writing uses `current`; the others are there to read what was written before. */
 export interface SealingOptions {

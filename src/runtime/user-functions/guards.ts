@@ -4,8 +4,8 @@ import { unusable } from '../../core/options/unusable.ts'
 import type { Random } from '../../core/random.ts'
 import { type Backoff, LONGEST_DELAY_MS } from '../../core/retry/backoff.ts'
 import type { CategoryRetry, RetryPolicy } from '../../core/retry/retry-policy.ts'
+import { systemRandom } from '../../ports/clock.ts'
 import type { UserFunction } from '../../ports/observer.ts'
-import { systemRandom } from '../../ports/system-clock.ts'
 import type { UserFaults } from './user-faults.ts'
 
 /** The middle of every range, for a delay that nobody can draw. */

@@ -1,5 +1,5 @@
+import { decodeCursor, encodeCursor, type Listing } from '../../adapter-kit/query/cursor.ts'
 import { tellsSearch } from '../../operations/filter-words.ts'
-import { decodeCursor, encodeCursor, type Listing } from '../../ports/cursor.ts'
 import { ProblemError } from '../http/problem.ts'
 import { API, route } from '../http/route.ts'
 import { auditPage, auditQuery } from '../schema/audit.ts'

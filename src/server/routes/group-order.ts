@@ -1,4 +1,4 @@
-import { decodeCursor, encodeCursor } from '../../ports/cursor.ts'
+import { decodeCursor, encodeCursor } from '../../adapter-kit/query/cursor.ts'
 import type { Group } from '../../ports/groups.ts'
 import type { Room } from '../room.ts'
 import type { GroupPage, GroupSort } from '../schema/groups.ts'

@@ -1,8 +1,13 @@
 import * as z from 'zod'
+import {
+  comparePlaces,
+  placeOf,
+  resolveLetterFilter,
+  writeCursor,
+} from '../../adapter-kit/query/letter-query.ts'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
-import { comparePlaces, placeOf, resolveLetterFilter, writeCursor } from '../../ports/letter-query.ts'
 import { judge } from '../../replay/plan.ts'
 import { resolvePlan } from '../../replay/plan-options.ts'
 import type { Caller } from '../auth/callers.ts'

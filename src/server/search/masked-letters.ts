@@ -1,14 +1,14 @@
-import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import type { Masks } from '../../core/dead-letter/masks.ts'
-import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 import {
   type LetterPlace,
   placeOf,
   readCursor,
   resolveLetterFilter,
   writeCursor,
-} from '../../ports/letter-query.ts'
+} from '../../adapter-kit/query/letter-query.ts'
+import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 import { countLetters } from '../stores/search-stats.ts'
 
 /** So many letters one request looks at, whatever it finds; then it answers where to go on. */

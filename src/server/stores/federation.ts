@@ -1,8 +1,7 @@
 import { OptionsError } from '../../core/options/faults.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
-import type { Clock } from '../../ports/clock.ts'
+import { type Clock, within } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
-import { within } from '../../ports/waiting.ts'
 import { notFound, ProblemError } from '../http/problem.ts'
 import type { StoreFault } from '../schema/common.ts'
 

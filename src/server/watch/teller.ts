@@ -1,8 +1,7 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { type Alert, alertKey, valueNow } from '../../core/watch/alerts.ts'
-import type { Clock } from '../../ports/clock.ts'
+import { type Clock, within } from '../../ports/clock.ts'
 import type { ChannelNotice, Notifier } from '../../ports/notifier.ts'
-import { within } from '../../ports/waiting.ts'
 import { FirstFailure } from './first-failure.ts'
 import type { ChannelWatch } from './watched.ts'
 

@@ -1,5 +1,4 @@
-import type { Clock } from '../../ports/clock.ts'
-import { within } from '../../ports/waiting.ts'
+import { type Clock, within } from '../../ports/clock.ts'
 import type { ReplayRunner } from './replay-runner.ts'
 
 /** A broker or store that does not answer keeps the server no longer than this; what was begun is taken up elsewhere. */

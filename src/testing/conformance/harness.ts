@@ -1,6 +1,5 @@
 import { createIdSource } from '../../core/event/uuid.ts'
-import type { Clock } from '../../ports/clock.ts'
-import { nextTurn, systemClock, systemRandom } from '../../ports/system-clock.ts'
+import { type Clock, nextTurn, systemClock, systemRandom } from '../../ports/clock.ts'
 import { createFactory, type Factory } from '../factories.ts'
 
 /** How a suite defines its tests: `it` of vitest and `test` of node:test both fit. */

@@ -7,10 +7,8 @@ import {
   memorySpill,
 } from '../../adapters/memory/index.ts'
 import { encodeEvent } from '../../core/event/json.ts'
-import type { Broker, Subscription } from '../../ports/broker.ts'
-import { BrokerClosedError } from '../../ports/broker-errors.ts'
-import { DeadLettersClosedError } from '../../ports/dead-letter-errors.ts'
-import type { DeadLetterQueue } from '../../ports/dead-letters.ts'
+import { type Broker, BrokerClosedError, type Subscription } from '../../ports/broker.ts'
+import { type DeadLetterQueue, DeadLettersClosedError } from '../../ports/dead-letters.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { FakeClock } from '../fake-clock.ts'
 import { hangingSink } from '../sinks.ts'

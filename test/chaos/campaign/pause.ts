@@ -1,4 +1,4 @@
-import { systemClock } from '../../../src/ports/system-clock.ts'
+import { systemClock } from '../../../src/ports/clock.ts'
 
 export function pause(ms: number): Promise<void> {
   return new Promise(resolve => systemClock.schedule(ms, resolve))

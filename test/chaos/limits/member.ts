@@ -2,7 +2,7 @@
 // Writes the time of each retry; ends when it is told to.
 import { redisLimit } from '../../../src/adapters/redis/index.ts'
 import { fixed, resilient, TransientError } from '../../../src/index.ts'
-import { systemClock } from '../../../src/ports/system-clock.ts'
+import { systemClock } from '../../../src/ports/clock.ts'
 
 const [url, perSecond, calls] = process.argv.slice(2)
 

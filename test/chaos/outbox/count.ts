@@ -1,7 +1,6 @@
 import type { Pool } from 'pg'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
-import type { Kind } from './plan.ts'
-import { ORDERED } from './plan.ts'
+import { type Kind, ORDERED } from './plan.ts'
 
 /** What became of all events. */
 export interface Findings {

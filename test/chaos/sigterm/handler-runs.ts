@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { systemClock } from '../../../src/ports/system-clock.ts'
+import { systemClock } from '../../../src/ports/clock.ts'
 
 /** How the runs of one event came out. */
 export interface RunCounts {

@@ -1,6 +1,6 @@
+import { compareGroups, groupCursor, resolveGroupQuery } from '../../../adapter-kit/query/group-query.ts'
 import { currentTriage, groupingOf } from '../../../core/dead-letter/group.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import { compareGroups, groupCursor, resolveGroupQuery } from '../../../ports/group-query.ts'
 import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
 import type { Door } from '../door.ts'
 import { decide } from '../journal/decide.ts'

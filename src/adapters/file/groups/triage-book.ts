@@ -1,4 +1,4 @@
-import { type GroupTalk, NO_TALK, talkAfter } from '../../../ports/group-query.ts'
+import { type GroupTalk, NO_TALK, talkAfter } from '../../../adapter-kit/query/group-query.ts'
 import type { TriageChange } from '../../../ports/groups.ts'
 import type { JournalRecord } from '../journal/line.ts'
 import { type JournalUser, UnreadableError } from '../journal/segment-set.ts'

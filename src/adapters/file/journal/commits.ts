@@ -1,5 +1,4 @@
-import type { Clock } from '../../../ports/clock.ts'
-import { nextTurn } from '../../../ports/system-clock.ts'
+import { type Clock, nextTurn } from '../../../ports/clock.ts'
 import { explained } from '../errors.ts'
 import { Batch, type Write } from './batch.ts'
 import { LineWriter } from './line-writer.ts'

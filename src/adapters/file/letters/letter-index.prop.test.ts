@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { comparePlaces } from '../../../adapter-kit/query/letter-query.ts'
 import { LETTER_STATES } from '../../../core/dead-letter/state.ts'
-import { comparePlaces } from '../../../ports/letter-query.ts'
 import { readIndex, writeIndex } from '../journal/index-files.ts'
 import { LineIndex } from '../journal/line-index.ts'
 import type { Put, SegmentRows } from '../journal/segment-rows.ts'

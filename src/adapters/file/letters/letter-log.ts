@@ -1,7 +1,7 @@
 import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
-import type { LetterCodec } from '../../../ports/letter-codec.ts'
+import type { LetterCodec } from '../../../ports/codec.ts'
 import { type Decision, decide } from '../journal/decide.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { JournalRecord } from '../journal/line.ts'

@@ -1,4 +1,4 @@
-import { DeadLettersClosedError, DeadLettersFullError } from '../../../ports/dead-letter-errors.ts'
+import { DeadLettersClosedError, DeadLettersFullError } from '../../../ports/dead-letters.ts'
 import { Door } from '../door.ts'
 import { isDiskFull } from '../errors.ts'
 import { Compaction } from '../journal/compaction.ts'

@@ -1,11 +1,11 @@
-import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import type { LetterPage, LetterQuery } from '../../../ports/dead-letters.ts'
 import {
   type LetterPlace,
   matchesFilter,
   resolveLetterQuery,
   writeCursor,
-} from '../../../ports/letter-query.ts'
+} from '../../../adapter-kit/query/letter-query.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { LetterPage, LetterQuery } from '../../../ports/dead-letters.ts'
 import type { JournalRecord } from '../journal/line.ts'
 import type { LetterLog } from './letter-log.ts'
 import { glanceAt, letterOf } from './record.ts'

@@ -1,7 +1,7 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { isLetterState } from '../../../core/dead-letter/state.ts'
 import { LazaretError } from '../../../core/failure/errors.ts'
-import type { LetterCodec } from '../../../ports/letter-codec.ts'
+import type { LetterCodec } from '../../../ports/codec.ts'
 import type { JournalRecord } from '../journal/line.ts'
 import { DELETE, PUT } from '../journal/line-index.ts'
 import { UnreadableError } from '../journal/segment-set.ts'

@@ -1,6 +1,6 @@
+import { comparePlaces, type LetterPlace } from '../../../adapter-kit/query/letter-query.ts'
+import { nextTurn } from '../../../ports/clock.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
-import { comparePlaces, type LetterPlace } from '../../../ports/letter-query.ts'
-import { nextTurn } from '../../../ports/system-clock.ts'
 import type { LetterIndex, LetterRows } from './facts.ts'
 
 /** Rows looked at in one turn of the event loop: a millisecond's work. */

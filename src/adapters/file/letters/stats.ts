@@ -1,6 +1,6 @@
+import { resolveLetterFilter } from '../../../adapter-kit/query/letter-query.ts'
+import { resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import type { LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
-import { resolveLetterFilter } from '../../../ports/letter-query.ts'
-import { resolveTimeline, Timeline } from '../../../ports/letter-timeline.ts'
 import { byKind, type OfKind } from './by-kind.ts'
 import type { LetterLog } from './letter-log.ts'
 import { READ_AT_ONCE, searchLetters } from './pages.ts'

@@ -1,4 +1,4 @@
-import type { EventCodec } from '../../../ports/letter-codec.ts'
+import type { EventCodec } from '../../../ports/codec.ts'
 import type { PgPool } from '../client.ts'
 import { type ClaimedRow, type ClaimFor, claimFirst, claimRows, lookAhead, type Outlook } from './claiming.ts'
 import { OutboxDelivery } from './delivery.ts'

@@ -1,5 +1,5 @@
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
-import { nextTurn } from '../../../ports/system-clock.ts'
+import { nextTurn } from '../../../ports/clock.ts'
 import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
 import { numbers } from '../columns.ts'

@@ -1,10 +1,10 @@
+import { attemptsAtRest, readAttempts } from '../../../adapter-kit/delivery/attempt-history.ts'
 import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../core/dead-letter/caps.ts'
 import { type DeliveredReplay, deliveredReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Delivery, Undecodable } from '../../../ports/broker.ts'
-import type { EventCodec, TextCodec } from '../../../ports/letter-codec.ts'
-import { attemptsAtRest, readAttempts } from '../../../ports/sealed-attempts.ts'
+import type { EventCodec, TextCodec } from '../../../ports/codec.ts'
 import type { ClaimedRow } from './claiming.ts'
 import { readEvent } from './event-row.ts'
 

@@ -1,7 +1,12 @@
+import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
-import type { Delivery, Settlement, SubscriptionNews } from '../../../ports/broker.ts'
-import { BrokerClosedError, DeliveryLostError } from '../../../ports/broker-errors.ts'
-import { StallReporter } from '../../../ports/stall-reporter.ts'
+import {
+  BrokerClosedError,
+  type Delivery,
+  DeliveryLostError,
+  type Settlement,
+  type SubscriptionNews,
+} from '../../../ports/broker.ts'
 import { LetterTable } from '../letters/letter-table.ts'
 import type { PostgresSettings } from '../options.ts'
 import { requireAnother, requireSize } from '../pool-size.ts'

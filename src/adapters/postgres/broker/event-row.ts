@@ -10,7 +10,7 @@ import {
 } from '../../../core/event/replay-headers.ts'
 import { hash128 } from '../../../core/hash.ts'
 import type { Undecodable } from '../../../ports/broker.ts'
-import { type EventCodec, plainCodec } from '../../../ports/letter-codec.ts'
+import { type EventCodec, plainCodec } from '../../../ports/codec.ts'
 import { requireHoldable } from './unholdable.ts'
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/

@@ -5,17 +5,17 @@ import { OptionsError } from '../../../core/options/faults.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
 import { integer, oneOf, text, withDefault } from '../../../core/options/rules.ts'
 import { show } from '../../../core/options/show.ts'
-import type {
-  Broker,
-  BrokerCapabilities,
-  Delivery,
-  SubscribeOptions,
-  Subscription,
-  SubscriptionNews,
+import {
+  type Broker,
+  type BrokerCapabilities,
+  BrokerClosedError,
+  type Delivery,
+  type SubscribeOptions,
+  type Subscription,
+  type SubscriptionNews,
 } from '../../../ports/broker.ts'
-import { BrokerClosedError } from '../../../ports/broker-errors.ts'
-import { publishIn } from '../../../ports/following.ts'
-import { nextTurn } from '../../../ports/system-clock.ts'
+import { nextTurn } from '../../../ports/clock.ts'
+import { publishIn } from '../../../ports/tracing.ts'
 import { isPgQueryable, type PgQueryable } from '../client.ts'
 import type { PostgresSettings } from '../options.ts'
 import { requireSchema } from '../schema/migrate.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { systemClock } from '../../../ports/system-clock.ts'
+import { systemClock } from '../../../ports/clock.ts'
 import type { PgPool } from '../client.ts'
 import { Owner } from './owner.ts'
 

@@ -1,7 +1,11 @@
+import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
-import type { Delivery, Settlement, Subscription } from '../../../ports/broker.ts'
-import { DeliveryLostError } from '../../../ports/broker-errors.ts'
-import type { StallReporter } from '../../../ports/stall-reporter.ts'
+import {
+  type Delivery,
+  DeliveryLostError,
+  type Settlement,
+  type Subscription,
+} from '../../../ports/broker.ts'
 import type { ClaimFor } from './claiming.ts'
 import { OutboxDelivery } from './delivery.ts'
 

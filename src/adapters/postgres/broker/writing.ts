@@ -1,6 +1,6 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayOf } from '../../../core/event/replay-headers.ts'
-import type { EventCodec } from '../../../ports/letter-codec.ts'
+import type { EventCodec } from '../../../ports/codec.ts'
 import { ask, inTransaction } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
 import { column, fromColumn, isFit, numbers } from '../columns.ts'

@@ -1,19 +1,24 @@
+import {
+  placeOf,
+  resolveLetterFilter,
+  resolveLetterQuery,
+  writeCursor,
+} from '../../../adapter-kit/query/letter-query.ts'
+import { resolveTimeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { DeadLettersClosedError } from '../../../ports/dead-letter-errors.ts'
-import type {
-  DeadLetterStore,
-  LetterChange,
-  LetterFilter,
-  LetterPage,
-  LetterQuery,
-  LetterSeen,
-  LetterStats,
-  TimelineSpan,
+import { nextTurn } from '../../../ports/clock.ts'
+import {
+  type DeadLetterStore,
+  DeadLettersClosedError,
+  type LetterChange,
+  type LetterFilter,
+  type LetterPage,
+  type LetterQuery,
+  type LetterSeen,
+  type LetterStats,
+  type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
-import { placeOf, resolveLetterFilter, resolveLetterQuery, writeCursor } from '../../../ports/letter-query.ts'
-import { resolveTimeline } from '../../../ports/letter-timeline.ts'
-import { nextTurn } from '../../../ports/system-clock.ts'
 import { ask } from '../ask.ts'
 import type { PgPool } from '../client.ts'
 import { asTime, holdable, timeParameter } from '../text.ts'

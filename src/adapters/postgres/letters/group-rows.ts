@@ -1,6 +1,6 @@
+import type { GroupPlace } from '../../../adapter-kit/query/group-query.ts'
 import type { Grouping } from '../../../core/dead-letter/group.ts'
 import type { Category } from '../../../core/failure/failure.ts'
-import type { GroupPlace } from '../../../ports/group-query.ts'
 import { ask } from '../ask.ts'
 import type { PgQueryable } from '../client.ts'
 import { asMs, asTime, holdable, timeParameter } from '../text.ts'

@@ -1,9 +1,9 @@
+import { searchedTexts } from '../../../adapter-kit/query/letter-query.ts'
+import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
 import { groupingOf } from '../../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterState } from '../../../core/dead-letter/state.ts'
-import type { LetterCodec } from '../../../ports/letter-codec.ts'
-import { searchedTexts } from '../../../ports/letter-query.ts'
-import { groupTextsAtRest } from '../../../ports/sealed-groups.ts'
+import type { LetterCodec } from '../../../ports/codec.ts'
 import { asMs, holdable, holdableOrNull, timeParameter } from '../text.ts'
 
 /** Stands between the fields of a letter's search text, so that nothing is found across two of them. */

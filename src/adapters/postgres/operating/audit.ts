@@ -1,6 +1,6 @@
+import type { Door } from '../../../adapter-kit/door.ts'
+import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
-import { readEntryNumber, resolveAuditQuery } from '../../../ports/audit-query.ts'
-import type { Door } from '../../../ports/door.ts'
 import { ask } from '../ask.ts'
 import type { PgPool } from '../client.ts'
 import { Conditions } from '../letters/letter-filter.ts'

@@ -1,7 +1,7 @@
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Claim, Ledger } from '../../../ports/ledger.ts'
-import { StoreClosedError } from '../../../ports/store-errors.ts'
+import { StoreClosedError } from '../../../ports/store.ts'
 import { ask } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
 import type { PostgresSettings } from '../options.ts'

@@ -1,4 +1,4 @@
-import type { Door } from '../../../ports/door.ts'
+import type { Door } from '../../../adapter-kit/door.ts'
 import {
   type ItemQuery,
   NO_COUNTS,
@@ -8,7 +8,7 @@ import {
   type ReplayState,
   type Replays,
 } from '../../../ports/replays.ts'
-import { ReplayExistsError } from '../../../ports/store-errors.ts'
+import { ReplayExistsError } from '../../../ports/store.ts'
 import { ask, inTransaction } from '../ask.ts'
 import type { PgPool, PgQueryable } from '../client.ts'
 import { Conditions } from '../letters/letter-filter.ts'

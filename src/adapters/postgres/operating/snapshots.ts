@@ -1,7 +1,13 @@
-import type { Door } from '../../../ports/door.ts'
-import { resolveSnapshots } from '../../../ports/snapshot-check.ts'
-import { EARLIEST, NEVER, resolvePurge } from '../../../ports/snapshot-query.ts'
-import { listRows, portionsOf, purgeRows, rowOf, type WantedRows } from '../../../ports/snapshot-rows.ts'
+import type { Door } from '../../../adapter-kit/door.ts'
+import { EARLIEST, NEVER, resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
+import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
+import {
+  listRows,
+  portionsOf,
+  purgeRows,
+  rowOf,
+  type WantedRows,
+} from '../../../adapter-kit/snapshots/rows.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
 import { ask } from '../ask.ts'
 import type { PgPool } from '../client.ts'

@@ -1,5 +1,5 @@
-import { StallReporter } from '../../../ports/stall-reporter.ts'
-import { rest, within } from '../../../ports/waiting.ts'
+import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
+import { rest, within } from '../../../ports/clock.ts'
 import type { AmqpChannel, AmqpConnection, AmqpMessage } from '../amqp.ts'
 import { Acks } from '../consume/acks.ts'
 import { DeliveryWatch } from '../consume/delivery-watch.ts'

@@ -1,7 +1,7 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { isVerified, verified } from '../../../core/dead-letter/verify.ts'
+import { rest } from '../../../ports/clock.ts'
 import type { DeadLetterStore } from '../../../ports/dead-letters.ts'
-import { rest } from '../../../ports/waiting.ts'
 import type { AmqpMessage } from '../amqp.ts'
 import { NotCollectedError } from '../errors.ts'
 import { distinctLetter } from './distinct.ts'

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../../ports/system-clock.ts'
+import { nextTurn } from '../../../ports/clock.ts'
 import type { AmqpChannel, AmqpMessage } from '../amqp.ts'
 import type { PrefetchWindow } from './prefetch-window.ts'
 

@@ -1,4 +1,4 @@
-import type { StallReporter } from '../../../ports/stall-reporter.ts'
+import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { NoDeliveriesError } from '../errors.ts'
 import { Progress } from './progress.ts'
 

@@ -1,7 +1,7 @@
+import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Delivery, Undecodable } from '../../../ports/broker.ts'
-import type { StallReporter } from '../../../ports/stall-reporter.ts'
 import type { AmqpMessage } from '../amqp.ts'
 import { decode } from '../wire/decode.ts'
 import { addEnded, type Past, readOrigin, readPast } from '../wire/state.ts'

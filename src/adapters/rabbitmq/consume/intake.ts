@@ -1,6 +1,5 @@
 import type { Delivery } from '../../../ports/broker.ts'
-import { nextTurn } from '../../../ports/system-clock.ts'
-import { rest, within } from '../../../ports/waiting.ts'
+import { nextTurn, rest, within } from '../../../ports/clock.ts'
 import type { AmqpMessage } from '../amqp.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import { IN_PROCESS_REST_MS } from '../topology/steps.ts'

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
-import { nextTurn } from '../../../ports/system-clock.ts'
+import { nextTurn } from '../../../ports/clock.ts'
 import type { AmqpConnection } from '../amqp.ts'
 import { Session } from './session.ts'
 

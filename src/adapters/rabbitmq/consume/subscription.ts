@@ -1,6 +1,10 @@
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
-import type { Delivery, Settlement, Subscription } from '../../../ports/broker.ts'
-import { DeliveryLostError } from '../../../ports/broker-errors.ts'
+import {
+  type Delivery,
+  DeliveryLostError,
+  type Settlement,
+  type Subscription,
+} from '../../../ports/broker.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import type { RabbitmqDelivery } from './delivery.ts'
 import type { Intake } from './intake.ts'

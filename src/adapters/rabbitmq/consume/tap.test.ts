@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
+import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import type { SubscriptionNews } from '../../../ports/broker.ts'
-import { StallReporter } from '../../../ports/stall-reporter.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import type { AmqpConnection, AmqpMessage } from '../amqp.ts'
 import type { Link } from '../link/link.ts'

@@ -1,6 +1,5 @@
-import type { Cancel } from '../../../ports/clock.ts'
-import type { StallReporter } from '../../../ports/stall-reporter.ts'
-import { about, rest, within } from '../../../ports/waiting.ts'
+import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
+import { about, type Cancel, rest, within } from '../../../ports/clock.ts'
 import type { AmqpConnection, AmqpMessage } from '../amqp.ts'
 import { explainRefusal } from '../errors.ts'
 import type { Link } from '../link/link.ts'

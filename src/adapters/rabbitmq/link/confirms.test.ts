@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
-import { nextTurn } from '../../../ports/system-clock.ts'
+import { nextTurn } from '../../../ports/clock.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import type { AmqpConfirmChannel } from '../amqp.ts'
 import type { Outgoing } from './batch.ts'

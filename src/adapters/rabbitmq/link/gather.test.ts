@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { nextTurn } from '../../../ports/system-clock.ts'
+import { nextTurn } from '../../../ports/clock.ts'
 import { gatherWrites } from './gather.ts'
 
 it('F1: what is written in one go leaves in one go, in order', async () => {

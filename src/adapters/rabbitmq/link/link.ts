@@ -1,6 +1,5 @@
-import { BrokerClosedError } from '../../../ports/broker-errors.ts'
-import type { Cancel } from '../../../ports/clock.ts'
-import { within } from '../../../ports/waiting.ts'
+import { BrokerClosedError } from '../../../ports/broker.ts'
+import { type Cancel, within } from '../../../ports/clock.ts'
 import type { AmqpConnection } from '../amqp.ts'
 import { RabbitmqRefusedError, RabbitmqUnreachableError } from '../errors.ts'
 import { loadClient } from '../load-client.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { FakeRabbitmq } from '../../../../test/support/fake-rabbitmq.ts'
+import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import type { Delivery, SubscriptionNews } from '../../../ports/broker.ts'
-import { StallReporter } from '../../../ports/stall-reporter.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import type { RabbitmqDelivery } from '../consume/delivery.ts'
 import { LostDeliveries } from '../consume/lost.ts'

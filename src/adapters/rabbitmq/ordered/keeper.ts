@@ -1,6 +1,5 @@
-import type { Cancel } from '../../../ports/clock.ts'
-import type { StallReporter } from '../../../ports/stall-reporter.ts'
-import { rest, within } from '../../../ports/waiting.ts'
+import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
+import { type Cancel, rest, within } from '../../../ports/clock.ts'
 import type { AmqpConnection, AmqpMessage } from '../amqp.ts'
 import { DeliveryWatch } from '../consume/delivery-watch.ts'
 import type { PrefetchWindow } from '../consume/prefetch-window.ts'

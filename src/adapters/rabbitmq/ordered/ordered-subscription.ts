@@ -1,9 +1,11 @@
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
-import type { Delivery, Settlement, Subscription } from '../../../ports/broker.ts'
-import { DeliveryLostError } from '../../../ports/broker-errors.ts'
-import type { Cancel, Clock } from '../../../ports/clock.ts'
-import { nextTurn } from '../../../ports/system-clock.ts'
-import { within } from '../../../ports/waiting.ts'
+import {
+  type Delivery,
+  DeliveryLostError,
+  type Settlement,
+  type Subscription,
+} from '../../../ports/broker.ts'
+import { type Cancel, type Clock, nextTurn, within } from '../../../ports/clock.ts'
 import type { RabbitmqDelivery } from '../consume/delivery.ts'
 import type { Settler } from '../consume/settler.ts'
 import { CLOSE_MS } from '../waiting.ts'

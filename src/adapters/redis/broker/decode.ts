@@ -2,7 +2,7 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { MAX_TYPE_BYTES } from '../../../core/event/limits.ts'
 import { cleanTextBytes } from '../../../core/event/text.ts'
 import type { Undecodable } from '../../../ports/broker.ts'
-import type { EventCodec } from '../../../ports/letter-codec.ts'
+import type { EventCodec } from '../../../ports/codec.ts'
 import { fieldOf, sentFields } from './entry.ts'
 
 /** The field that an event is written in. */

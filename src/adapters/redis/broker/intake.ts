@@ -1,4 +1,4 @@
-import type { TextCodec } from '../../../ports/letter-codec.ts'
+import type { TextCodec } from '../../../ports/codec.ts'
 import type { RedisConnection } from '../connection.ts'
 import { run } from '../script.ts'
 import { decode, decodeBytes } from './decode.ts'

@@ -1,5 +1,5 @@
+import { Gathering } from '../../../adapter-kit/gathering.ts'
 import { Steadiness } from '../../../core/steadiness.ts'
-import { Gathering } from '../../../ports/gathering.ts'
 import type { RedisConnection } from '../connection.ts'
 import { run } from '../script.ts'
 import type { StreamDelivery } from './delivery.ts'

@@ -1,7 +1,7 @@
+import { attemptsAtRest, readAttempts } from '../../../adapter-kit/delivery/attempt-history.ts'
 import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../core/dead-letter/caps.ts'
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
-import type { TextCodec } from '../../../ports/letter-codec.ts'
-import { attemptsAtRest, readAttempts } from '../../../ports/sealed-attempts.ts'
+import type { TextCodec } from '../../../ports/codec.ts'
 
 /** What has happened to an event in this cycle. */
 export interface Past {

@@ -1,6 +1,5 @@
-import type { Clock } from '../../../ports/clock.ts'
-import { StoreClosedError } from '../../../ports/store-errors.ts'
-import { rest } from '../../../ports/waiting.ts'
+import { type Clock, rest } from '../../../ports/clock.ts'
+import { StoreClosedError } from '../../../ports/store.ts'
 
 const FIRST_REST_MS = 50
 const LONGEST_REST_MS = 1_000

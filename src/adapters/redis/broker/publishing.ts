@@ -1,6 +1,6 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayOf, withoutForeignReplay } from '../../../core/event/replay-headers.ts'
-import { BrokerFullError } from '../../../ports/broker-errors.ts'
+import { BrokerFullError } from '../../../ports/broker.ts'
 import type { RedisConnection } from '../connection.ts'
 import { keysOf } from '../keys.ts'
 import { run } from '../script.ts'

@@ -1,4 +1,4 @@
-import { rest } from '../../../ports/waiting.ts'
+import { rest } from '../../../ports/clock.ts'
 import type { RedisConnection } from '../connection.ts'
 import { RedisError } from '../errors.ts'
 import { type Entry, type Hole, readEntries } from './entry.ts'

@@ -1,4 +1,4 @@
-import { Gathering } from '../../../ports/gathering.ts'
+import { Gathering } from '../../../adapter-kit/gathering.ts'
 import type { RedisConnection } from '../connection.ts'
 import { run } from '../script.ts'
 import type { RedisStreamsSettings } from './options.ts'

@@ -1,19 +1,18 @@
+import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
 import { integer, oneOf, text } from '../../../core/options/rules.ts'
-import type {
-  Broker,
-  BrokerCapabilities,
-  Delivery,
-  SubscribeOptions,
-  Subscription,
-  SubscriptionNews,
+import {
+  type Broker,
+  type BrokerCapabilities,
+  BrokerClosedError,
+  type Delivery,
+  type SubscribeOptions,
+  type Subscription,
+  type SubscriptionNews,
 } from '../../../ports/broker.ts'
-import { BrokerClosedError } from '../../../ports/broker-errors.ts'
-import { StallReporter } from '../../../ports/stall-reporter.ts'
-import { nextTurn } from '../../../ports/system-clock.ts'
-import { within } from '../../../ports/waiting.ts'
+import { nextTurn, within } from '../../../ports/clock.ts'
 import { RedisConnection } from '../connection.ts'
 import { keysOf } from '../keys.ts'
 import { RedisDeadLetters } from '../letters/dead-letters.ts'

@@ -1,9 +1,13 @@
+import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import type { LetterReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
-import type { Delivery, Settlement, Subscription } from '../../../ports/broker.ts'
-import { DeliveryLostError } from '../../../ports/broker-errors.ts'
-import type { StallReporter } from '../../../ports/stall-reporter.ts'
-import { within } from '../../../ports/waiting.ts'
+import {
+  type Delivery,
+  DeliveryLostError,
+  type Settlement,
+  type Subscription,
+} from '../../../ports/broker.ts'
+import { within } from '../../../ports/clock.ts'
 import type { RedisConnection } from '../connection.ts'
 import type { RedisDeadLetters } from '../letters/dead-letters.ts'
 import { listOf, textOf } from '../replies.ts'

@@ -1,23 +1,24 @@
+import { sumOf } from '../../../adapter-kit/expiry.ts'
+import { resolveLetterFilter, resolveLetterQuery } from '../../../adapter-kit/query/letter-query.ts'
+import { resolveTimeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
 import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import type { Retention } from '../../../core/dead-letter/retention.ts'
-import { DeadLettersClosedError, DeadLettersFullError } from '../../../ports/dead-letter-errors.ts'
-import type {
-  DeadLetterStore,
-  LetterChange,
-  LetterCounts,
-  LetterFilter,
-  LetterPage,
-  LetterQuery,
-  LetterSeen,
-  LetterStats,
-  TimelineSpan,
+import {
+  type DeadLetterStore,
+  DeadLettersClosedError,
+  DeadLettersFullError,
+  type LetterChange,
+  type LetterCounts,
+  type LetterFilter,
+  type LetterPage,
+  type LetterQuery,
+  type LetterSeen,
+  type LetterStats,
+  type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
-import { sumOf } from '../../../ports/expiry.ts'
-import { resolveLetterFilter, resolveLetterQuery } from '../../../ports/letter-query.ts'
-import { resolveTimeline } from '../../../ports/letter-timeline.ts'
 import { RedisError } from '../errors.ts'
 import type { Desk, Known } from './desk.ts'
 import { countLetters, listLetters, timeLetters } from './looking.ts'

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Retention } from '../../../core/dead-letter/retention.ts'
-import type { LetterCodec } from '../../../ports/letter-codec.ts'
+import type { LetterCodec } from '../../../ports/codec.ts'
 import type { RedisArgument } from '../client.ts'
 import type { RedisConnection, SendOptions } from '../connection.ts'
 import type { Keys } from '../keys.ts'

@@ -1,7 +1,7 @@
+import { type ResolvedLetterFilter, searchedTexts } from '../../../adapter-kit/query/letter-query.ts'
+import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import type { TextCodec } from '../../../ports/letter-codec.ts'
-import { type ResolvedLetterFilter, searchedTexts } from '../../../ports/letter-query.ts'
-import { groupTextsAtRest } from '../../../ports/sealed-groups.ts'
+import type { TextCodec } from '../../../ports/codec.ts'
 
 /** What letters are indexed by: looking for it costs what is found, and for anything else what is looked at. */
 type Facet = 'c' | 't' | 's' | 'g'

@@ -1,14 +1,14 @@
-import { currentTriage, type Grouping } from '../../../core/dead-letter/group.ts'
-import type { Category } from '../../../core/failure/failure.ts'
-import type { Clock } from '../../../ports/clock.ts'
-import type { Door } from '../../../ports/door.ts'
+import type { Door } from '../../../adapter-kit/door.ts'
 import {
   type GroupTalk,
   groupCursor,
   NO_TALK,
   resolveGroupQuery,
   talkAfter,
-} from '../../../ports/group-query.ts'
+} from '../../../adapter-kit/query/group-query.ts'
+import { currentTriage, type Grouping } from '../../../core/dead-letter/group.ts'
+import type { Category } from '../../../core/failure/failure.ts'
+import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
 import type { Desk } from './desk.ts'
 import { type GroupRow, readGroup, readGroups, writeTriage } from './group-scripts.ts'

@@ -1,12 +1,12 @@
-import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import type { LetterPage, LetterStats } from '../../../ports/dead-letters.ts'
 import {
   placeOf,
   type ResolvedLetterFilter,
   type ResolvedLetterQuery,
   writeCursor,
-} from '../../../ports/letter-query.ts'
-import { type resolveTimeline, Timeline } from '../../../ports/letter-timeline.ts'
+} from '../../../adapter-kit/query/letter-query.ts'
+import { type resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { LetterPage, LetterStats } from '../../../ports/dead-letters.ts'
 import { numberOf, pairsOf, textOf } from '../replies.ts'
 import type { Desk } from './desk.ts'
 import { type ScanFilter, scanFilterOf } from './facts.ts'

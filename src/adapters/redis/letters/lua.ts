@@ -1,4 +1,4 @@
-import { EXPIRE_ACTION, EXPIRE_TARGET, RETENTION } from '../../../ports/expiry.ts'
+import { EXPIRE_ACTION, EXPIRE_TARGET, RETENTION } from '../../../adapter-kit/expiry.ts'
 
 // What the scripts of dead letters have in common. A letter is a hash of its text (b), the text it is searched by (q), and
 // what scripts know of it (m), packed, because a field of its own for each would take more room than the letter. Facts are

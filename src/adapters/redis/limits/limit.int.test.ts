@@ -2,8 +2,7 @@ import { createClient } from 'redis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { findRedis, type RedisService } from '../../../../test/services/redis.ts'
 import { grantTurns, IDLE_BUCKET, type TurnsAsked } from '../../../core/limit/fleet/bucket.ts'
-import type { SharedLimit } from '../../../ports/shared-limit.ts'
-import { LimitClosedError } from '../../../ports/shared-limit-errors.ts'
+import { LimitClosedError, type SharedLimit } from '../../../ports/shared-limit.ts'
 import { type RedisLimitOptions, redisLimit } from './limit.ts'
 
 const redis = await findRedis()

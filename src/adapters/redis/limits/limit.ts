@@ -2,8 +2,12 @@ import type { TurnsAsked } from '../../../core/limit/fleet/bucket.ts'
 import { DEFAULT_ASSUMED_MEMBERS } from '../../../core/limit/fleet/policy.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
 import { integer, milliseconds, text, withDefault } from '../../../core/options/rules.ts'
-import type { LimitMember, SharedLimit, TurnsAnswer } from '../../../ports/shared-limit.ts'
-import { LimitClosedError } from '../../../ports/shared-limit-errors.ts'
+import {
+  LimitClosedError,
+  type LimitMember,
+  type SharedLimit,
+  type TurnsAnswer,
+} from '../../../ports/shared-limit.ts'
 import { RedisConnection } from '../connection.ts'
 import { type Keys, keysOf } from '../keys.ts'
 import { connectionRules, placed, type RedisConnectionOptions } from '../options.ts'

@@ -1,6 +1,6 @@
+import type { Door } from '../../../adapter-kit/door.ts'
+import { resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
-import { resolveAuditQuery } from '../../../ports/audit-query.ts'
-import type { Door } from '../../../ports/door.ts'
 import type { RedisConnection } from '../connection.ts'
 import type { Keys } from '../keys.ts'
 import { tellExpired } from '../letters/scripts.ts'

@@ -1,7 +1,7 @@
+import type { Door } from '../../../adapter-kit/door.ts'
 import type { IdSource } from '../../../core/event/uuid.ts'
 import { hash128 } from '../../../core/hash.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Door } from '../../../ports/door.ts'
 import type { Claim, Ledger } from '../../../ports/ledger.ts'
 import type { RedisConnection } from '../connection.ts'
 import { keysOf } from '../keys.ts'

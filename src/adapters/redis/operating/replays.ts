@@ -1,5 +1,5 @@
+import type { Door } from '../../../adapter-kit/door.ts'
 import type { IdSource } from '../../../core/event/uuid.ts'
-import type { Door } from '../../../ports/door.ts'
 import {
   type ItemQuery,
   type ItemStatus,
@@ -10,7 +10,7 @@ import {
   type ReplayState,
   type Replays,
 } from '../../../ports/replays.ts'
-import { ReplayExistsError } from '../../../ports/store-errors.ts'
+import { ReplayExistsError } from '../../../ports/store.ts'
 import type { RedisConnection, SendOptions } from '../connection.ts'
 import type { Keys } from '../keys.ts'
 import { run, type Script } from '../script.ts'

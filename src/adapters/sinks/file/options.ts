@@ -1,8 +1,7 @@
 import { resolve } from 'node:path'
 import { group, type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { derived, flag, integer, text, withDefault } from '../../../core/options/rules.ts'
-import type { Clock } from '../../../ports/clock.ts'
-import { clockRule } from '../../../ports/clock-rules.ts'
+import { type Clock, clockRule } from '../../../ports/clock.ts'
 
 const DEFAULT_ROTATE_BYTES = 100_000_000
 const DEFAULT_KEPT_FILES = 10

@@ -11,8 +11,7 @@ import {
   type Rule,
   withDefault,
 } from '../../../core/options/rules.ts'
-import type { Clock } from '../../../ports/clock.ts'
-import { clockRule } from '../../../ports/clock-rules.ts'
+import { type Clock, clockRule } from '../../../ports/clock.ts'
 import { agentRule, headersRule, httpUrl, probeRule, tokenRule } from '../sending/target.ts'
 import { eventLine, eventMetadata, type LokiLine, type LokiMetadata } from './entries.ts'
 import { LABEL_FIELDS, type LabelField, labelName, MAX_LABELS } from './labels.ts'

@@ -10,8 +10,7 @@ import {
   that,
   withDefault,
 } from '../../../core/options/rules.ts'
-import type { Clock } from '../../../ports/clock.ts'
-import { clockRule } from '../../../ports/clock-rules.ts'
+import { type Clock, clockRule } from '../../../ports/clock.ts'
 import type { OtlpAgentOptions, OtlpFormat } from './exporter.ts'
 import type { PartialSuccess } from './partial-success.ts'
 import type { OtlpAttribute } from './records.ts'

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../../ports/system-clock.ts'
+import { nextTurn } from '../../../ports/clock.ts'
 import type { SentryEvent } from './event.ts'
 import type { SentryClient, SentryResponse } from './sdk.ts'
 

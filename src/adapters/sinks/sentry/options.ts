@@ -11,8 +11,7 @@ import {
   that,
   withDefault,
 } from '../../../core/options/rules.ts'
-import type { Clock } from '../../../ports/clock.ts'
-import { clockRule } from '../../../ports/clock-rules.ts'
+import { type Clock, clockRule } from '../../../ports/clock.ts'
 import { SEVERITIES, type Severity } from '../severity.ts'
 import { errorInPayload, type SentryErrorLike } from './event.ts'
 import type { SentryClient } from './sdk.ts'

@@ -1,7 +1,6 @@
 import type { Agent } from 'node:http'
 import { resolveOptions } from '../../../core/options/resolve.ts'
-import type { Clock } from '../../../ports/clock.ts'
-import { clockRule } from '../../../ports/clock-rules.ts'
+import { type Clock, clockRule } from '../../../ports/clock.ts'
 import type { Sink } from '../../../ports/sink.ts'
 import { jsonSink } from '../alerts/json-sink.ts'
 import { agentRule, httpUrl } from '../sending/target.ts'

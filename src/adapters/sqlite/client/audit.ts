@@ -1,6 +1,6 @@
+import type { Door } from '../../../adapter-kit/door.ts'
+import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
-import { readEntryNumber, resolveAuditQuery } from '../../../ports/audit-query.ts'
-import type { Door } from '../../../ports/door.ts'
 import type { AuditRow } from '../calls.ts'
 import type { Connection } from './connection.ts'
 

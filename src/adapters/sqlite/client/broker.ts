@@ -3,17 +3,19 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { OptionsError } from '../../../core/options/faults.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
 import { integer, oneOf, text } from '../../../core/options/rules.ts'
-import type {
-  Broker,
-  BrokerCapabilities,
-  Delivery,
-  Settlement,
-  SubscribeOptions,
-  Subscription,
+import {
+  type Broker,
+  type BrokerCapabilities,
+  BrokerClosedError,
+  BrokerFullError,
+  type Delivery,
+  DeliveryLostError,
+  type Settlement,
+  type SubscribeOptions,
+  type Subscription,
 } from '../../../ports/broker.ts'
-import { BrokerClosedError, BrokerFullError, DeliveryLostError } from '../../../ports/broker-errors.ts'
-import type { Codec } from '../../../ports/letter-codec.ts'
-import { nextTurn } from '../../../ports/system-clock.ts'
+import { nextTurn } from '../../../ports/clock.ts'
+import type { Codec } from '../../../ports/codec.ts'
 import type { OpenDelivery } from '../calls.ts'
 import type { Connection, DeliveryRow } from './connection.ts'
 import { SqliteDelivery } from './delivery.ts'

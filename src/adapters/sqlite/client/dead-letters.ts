@@ -1,20 +1,26 @@
+import {
+  placeOf,
+  resolveLetterFilter,
+  resolveLetterQuery,
+  writeCursor,
+} from '../../../adapter-kit/query/letter-query.ts'
+import { resolveTimeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { DeadLettersClosedError, DeadLettersFullError } from '../../../ports/dead-letter-errors.ts'
-import type {
-  DeadLetterStore,
-  LetterChange,
-  LetterFilter,
-  LetterPage,
-  LetterQuery,
-  LetterSeen,
-  LetterStats,
-  TimelineSpan,
+import { nextTurn } from '../../../ports/clock.ts'
+import type { LetterCodec } from '../../../ports/codec.ts'
+import {
+  type DeadLetterStore,
+  DeadLettersClosedError,
+  DeadLettersFullError,
+  type LetterChange,
+  type LetterFilter,
+  type LetterPage,
+  type LetterQuery,
+  type LetterSeen,
+  type LetterStats,
+  type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
-import type { LetterCodec } from '../../../ports/letter-codec.ts'
-import { placeOf, resolveLetterFilter, resolveLetterQuery, writeCursor } from '../../../ports/letter-query.ts'
-import { resolveTimeline } from '../../../ports/letter-timeline.ts'
-import { nextTurn } from '../../../ports/system-clock.ts'
 import type { LetterRow } from '../calls.ts'
 import type { Connection } from './connection.ts'
 import { searchable } from './letter-row.ts'

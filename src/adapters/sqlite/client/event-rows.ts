@@ -1,6 +1,6 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayOf, sendingOf, withoutForeignReplay } from '../../../core/event/replay-headers.ts'
-import type { EventCodec } from '../../../ports/letter-codec.ts'
+import type { EventCodec } from '../../../ports/codec.ts'
 import type { EventRows } from '../calls.ts'
 
 export function eventRows(events: readonly LazaretEvent[], codec: EventCodec): EventRows {

@@ -1,8 +1,12 @@
-import type { Journal, JournalContents, JournalEntry } from '../../../ports/journal.ts'
-import { readEntries } from '../../../ports/journal-contents.ts'
-import { JournalFullError } from '../../../ports/journal-errors.ts'
-import type { EventCodec } from '../../../ports/letter-codec.ts'
-import { StoreClosedError } from '../../../ports/store-errors.ts'
+import { readEntries } from '../../../adapter-kit/journal-entries.ts'
+import type { EventCodec } from '../../../ports/codec.ts'
+import {
+  type Journal,
+  type JournalContents,
+  type JournalEntry,
+  JournalFullError,
+} from '../../../ports/journal.ts'
+import { StoreClosedError } from '../../../ports/store.ts'
 import type { Connection } from './connection.ts'
 
 interface JournalSettings {

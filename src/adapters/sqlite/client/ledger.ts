@@ -1,7 +1,7 @@
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
 import type { Random } from '../../../core/random.ts'
 import type { Claim, Ledger } from '../../../ports/ledger.ts'
-import { StoreClosedError } from '../../../ports/store-errors.ts'
+import { StoreClosedError } from '../../../ports/store.ts'
 import type { Connection } from './connection.ts'
 
 interface LedgerSettings {

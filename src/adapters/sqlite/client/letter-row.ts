@@ -1,8 +1,8 @@
+import { searchedTexts } from '../../../adapter-kit/query/letter-query.ts'
+import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
 import { groupingOf } from '../../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import type { LetterCodec } from '../../../ports/letter-codec.ts'
-import { searchedTexts } from '../../../ports/letter-query.ts'
-import { groupTextsAtRest } from '../../../ports/sealed-groups.ts'
+import type { LetterCodec } from '../../../ports/codec.ts'
 import type { LetterRow } from '../calls.ts'
 import { FIELD_END } from '../search-shape.ts'
 

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
-import type { LetterCodec } from '../../../ports/letter-codec.ts'
+import type { LetterCodec } from '../../../ports/codec.ts'
 import type { FoundLetter, LetterRow } from '../calls.ts'
 import { LetterRows } from './letter-row.ts'
 

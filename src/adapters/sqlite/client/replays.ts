@@ -1,4 +1,5 @@
-import type { Door } from '../../../ports/door.ts'
+import type { Door } from '../../../adapter-kit/door.ts'
+import { nextTurn } from '../../../ports/clock.ts'
 import {
   type ItemQuery,
   NO_COUNTS,
@@ -8,8 +9,7 @@ import {
   type ReplayState,
   type Replays,
 } from '../../../ports/replays.ts'
-import { ReplayExistsError } from '../../../ports/store-errors.ts'
-import { nextTurn } from '../../../ports/system-clock.ts'
+import { ReplayExistsError } from '../../../ports/store.ts'
 import type { ItemRows } from '../calls.ts'
 import type { Connection } from './connection.ts'
 

@@ -1,7 +1,7 @@
 import { changeLetter, type DeliveredReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Settlement } from '../../../ports/broker.ts'
-import type { LetterCodec } from '../../../ports/letter-codec.ts'
+import type { LetterCodec } from '../../../ports/codec.ts'
 import type { LetterRow } from '../calls.ts'
 import type { Connection } from './connection.ts'
 import type { SqliteDelivery } from './delivery.ts'

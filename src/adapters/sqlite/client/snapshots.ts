@@ -1,7 +1,7 @@
-import type { Door } from '../../../ports/door.ts'
-import { resolveSnapshots } from '../../../ports/snapshot-check.ts'
-import { resolvePurge } from '../../../ports/snapshot-query.ts'
-import { listRows, portionsOf, purgeRows, rowOf } from '../../../ports/snapshot-rows.ts'
+import type { Door } from '../../../adapter-kit/door.ts'
+import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
+import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
+import { listRows, portionsOf, purgeRows, rowOf } from '../../../adapter-kit/snapshots/rows.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
 import type { Connection } from './connection.ts'
 

@@ -1,6 +1,10 @@
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
-import type { Delivery, Settlement, Subscription } from '../../../ports/broker.ts'
-import { DeliveryLostError } from '../../../ports/broker-errors.ts'
+import {
+  type Delivery,
+  DeliveryLostError,
+  type Settlement,
+  type Subscription,
+} from '../../../ports/broker.ts'
 import type { OpenDelivery } from '../calls.ts'
 import type { DeliveryRow } from './connection.ts'
 import { SqliteDelivery } from './delivery.ts'

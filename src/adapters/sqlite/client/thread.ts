@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { type Clock, steadyTime } from '../../../ports/clock.ts'
-import { nextTurn } from '../../../ports/system-clock.ts'
+import { type Clock, nextTurn, steadyTime } from '../../../ports/clock.ts'
 import type { Answer, Batch, Opening, ThreadData, Trouble } from '../calls.ts'
 import { SqliteError } from '../errors.ts'
 

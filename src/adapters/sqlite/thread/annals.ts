@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { NO_TALK, talkAfter } from '../../../adapter-kit/query/group-query.ts'
 import type { AuditEntry } from '../../../ports/audit.ts'
-import { NO_TALK, talkAfter } from '../../../ports/group-query.ts'
 import type { TriageChange } from '../../../ports/groups.ts'
 
 /** What people said and did: triages and notes of groups, and the audit log. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { LetterPlace } from '../../../adapter-kit/query/letter-query.ts'
 import { Heap } from '../../../core/heap.ts'
-import type { LetterPlace } from '../../../ports/letter-query.ts'
 import { comparePlaces, type FacetRow, type Found, type Span } from './letter-places.ts'
 import { all } from './rows.ts'
 

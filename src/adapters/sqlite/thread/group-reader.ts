@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { GroupPlace } from '../../../adapter-kit/query/group-query.ts'
 import { currentTriage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
-import type { GroupPlace } from '../../../ports/group-query.ts'
 import type { GroupQuery } from '../../../ports/groups.ts'
 import type { GroupRow } from '../calls.ts'
 import { all } from './rows.ts'

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { LetterPlace } from '../../../adapter-kit/query/letter-query.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
-import type { LetterPlace } from '../../../ports/letter-query.ts'
 import { all } from './rows.ts'
 
 /** A letter's place in the list, and where it lies. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import type { LetterFilter, TimelineSpan } from '../../../ports/dead-letters.ts'
-import { Timeline } from '../../../ports/letter-timeline.ts'
 import type { FoundLetter, LetterQueryRow, StatsRow } from '../calls.ts'
 import { BlockSearch } from './block-search.ts'
 import { FacetMerge } from './facet-merge.ts'

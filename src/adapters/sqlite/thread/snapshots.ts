@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { SnapshotRow, WantedRows } from '../../../ports/snapshot-rows.ts'
+import type { SnapshotRow, WantedRows } from '../../../adapter-kit/snapshots/rows.ts'
 import { all } from './rows.ts'
 
 /** What is asked of one channel after the other walks the index; all channels at once would read the whole table. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
+import { comparePlaces, matchesFilter, placeOf } from '../../../adapter-kit/query/letter-query.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
-import { comparePlaces, matchesFilter, placeOf } from '../../../ports/letter-query.ts'
 import { seededRandom } from '../../seeded-random.ts'
 import { assortedLetters } from './samples.ts'
 import { type DeadLetterStoreConformance, idsOf, inLetterWorld } from './suite.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
+import { encodeCursor, type Listing } from '../../../adapter-kit/query/cursor.ts'
+import { resolveLetterFilter } from '../../../adapter-kit/query/letter-query.ts'
 import { OptionsError } from '../../../core/options/faults.ts'
-import { encodeCursor, type Listing } from '../../../ports/cursor.ts'
-import { resolveLetterFilter } from '../../../ports/letter-query.ts'
 import type { Store } from '../../../ports/store.ts'
 import { inStoreWorld, type StoreConformance, type StoreWorld } from './suite.ts'
 

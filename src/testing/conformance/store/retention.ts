@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
+import { EXPIRE_ACTION } from '../../../adapter-kit/expiry.ts'
 import type { Retention } from '../../../core/dead-letter/retention.ts'
 import { LETTER_STATES, type LetterState } from '../../../core/dead-letter/state.ts'
 import { applyRetention } from '../../../operations/retention.ts'
-import { EXPIRE_ACTION } from '../../../ports/expiry.ts'
 import { type StoreConformance, StoreWorld } from './suite.ts'
 
 /** How a letter that is new comes to each state. */

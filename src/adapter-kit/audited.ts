@@ -1,0 +1,56 @@
+// The one way in which a change is audited. The entry is durable before the change begins, so no change goes unaudited.
+// It stands for a change that worked; a second entry follows only when something else happened.
+import type { JsonValue } from '../core/event/event.ts'
+import { withoutCredentials } from '../core/options/show.ts'
+import type { AuditEntry, AuditLog } from '../ports/audit.ts'
+
+type Detail = Readonly<Record<string, JsonValue>>
+
+const MAX_PROBLEM_LENGTH = 500
+
+interface AuditedOptions<T> {
+  /**
+   * What became of a change that ended: undefined when it did what the entry says. Otherwise it is told in an entry
+   * `ACTION.partial`.
+   */
+  readonly shortfall?: ((result: T) => Detail | undefined) | undefined
+  /** What only the end of a change can tell, for an entry `ACTION.done`. */
+  readonly outcome?: ((result: T) => Detail) | undefined
+  /** How far a change came that failed, for its entry `ACTION.failed`. */
+  readonly progress?: (() => Detail) | undefined
+}
+
+/**
+ * Writes the entry, then makes the change. If the entry cannot be written, nothing is changed. If the change fails, an entry
+ * `ACTION.failed` says why; so it does when the change answers undefined, which means that there was nothing to change.
+ */
+export async function audited<T>(
+  audit: Pick<AuditLog, 'append'>,
+  entry: AuditEntry,
+  change: () => Promise<T>,
+  { shortfall, outcome, progress }: AuditedOptions<T> = {},
+): Promise<T> {
+  await audit.append(entry)
+  const follow = (ending: string, detail: Detail) =>
+    audit.append({ ...entry, action: `${entry.action}.${ending}`, detail: { ...entry.detail, ...detail } })
+  let result: T
+  try {
+    result = await change()
+  } catch (error) {
+    // What went wrong with the change matters more than that it could not be written down.
+    await follow('failed', { ...progress?.(), problem: problemOf(error) }).catch(() => {})
+    throw error
+  }
+  if (result === undefined)
+    await follow('failed', { problem: 'someone else changed or deleted it meanwhile' })
+  if (result === undefined) return result
+  const missing = shortfall?.(result)
+  if (missing !== undefined) await follow('partial', missing)
+  else if (outcome !== undefined) await follow('done', outcome(result))
+  return result
+}
+
+function problemOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return withoutCredentials(message).slice(0, MAX_PROBLEM_LENGTH)
+}

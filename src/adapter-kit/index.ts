@@ -1,0 +1,34 @@
+// What adapters share: checks of queries and options, cursors, delivery bookkeeping, timers, reconnecting. An adapter that
+// lives outside this package is written with the same parts.
+export { audited } from './audited.ts'
+export { attemptsAtRest, readAttempts } from './delivery/attempt-history.ts'
+export { StallReporter } from './delivery/stalls.ts'
+export { subscribeRules } from './delivery/subscribe-options.ts'
+export { type AttemptLog, EMPTY_LOG, TrackedDelivery } from './delivery/tracked-delivery.ts'
+export { expiryEntry } from './expiry.ts'
+export { Gathering } from './gathering.ts'
+export { readEntries, type StoredEntry, storedEntry } from './journal-entries.ts'
+export { ClientMissingError, loadClient } from './load-client.ts'
+export { readEntryNumber, resolveAuditQuery } from './query/audit-query.ts'
+export { decodeCursor, encodeCursor, type Listing, readTimedPlace, writeTimedPlace } from './query/cursor.ts'
+export { compareGroups, groupCursor, resolveGroupQuery } from './query/group-query.ts'
+export {
+  comparePlaces,
+  type LetterPlace,
+  matchesFilter,
+  placeOf,
+  type ResolvedLetterFilter,
+  type ResolvedLetterQuery,
+  readCursor,
+  resolveLetterFilter,
+  resolveLetterQuery,
+  searchedTexts,
+  writeCursor,
+} from './query/letter-query.ts'
+export { resolveTimeline, Timeline } from './query/letter-timeline.ts'
+export { resolveSnapshotQuery, selectSnapshots } from './query/snapshot-query.ts'
+export { Reconnecting } from './reconnecting.ts'
+export { Rounds } from './rounds.ts'
+export { sealedAudit } from './sealed/audit.ts'
+export { sealedReplays } from './sealed/replays.ts'
+export { resolveSnapshots } from './snapshots/check.ts'

@@ -1,0 +1,30 @@
+// What every store means by a query for the audit log.
+import { resolveOptions } from '../../core/options/resolve.ts'
+import { optional, text } from '../../core/options/rules.ts'
+import type { AuditQuery } from '../../ports/audit.ts'
+import { decodeCursor, encodeCursor, type Listing } from './cursor.ts'
+import { pageRules } from './page.ts'
+
+const queryRules = { target: optional(text()), action: optional(text()), ...pageRules }
+
+/**
+ * `readPlace` understands a place as the store writes it; it answers undefined for what cannot be one. `behind` is the
+ * place of the last entry of the page before. `cursorAt` makes the cursor of a place.
+ */
+export function resolveAuditQuery<T>(
+  query: AuditQuery | undefined,
+  readPlace: (place: string) => T | undefined,
+) {
+  const { cursor, ...wanted } = resolveOptions('query', queryRules, query)
+  const listing: Listing = { name: 'audit', filter: [wanted.target, wanted.action] }
+  return {
+    ...wanted,
+    behind: cursor === undefined ? undefined : decodeCursor(listing, cursor, readPlace),
+    cursorAt: (place: string | number): string => encodeCursor(listing, String(place)),
+  }
+}
+
+/** For logs that number their entries: the place is the number of the last one shown. Entries are only ever added. */
+export function readEntryNumber(place: string): number | undefined {
+  return /^\d{1,15}$/.test(place) ? Number(place) : undefined
+}

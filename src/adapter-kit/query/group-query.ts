@@ -1,0 +1,65 @@
+// What every store means by a query for groups, and by a change that people make to one.
+import { type Triage, UNTRIAGED } from '../../core/dead-letter/group.ts'
+import { resolveOptions } from '../../core/options/resolve.ts'
+import { oneOf, optional, text } from '../../core/options/rules.ts'
+import type { Group, GroupNote, GroupQuery, TriageChange } from '../../ports/groups.ts'
+import { decodeCursor, encodeCursor, type Listing, readTimedPlace, writeTimedPlace } from './cursor.ts'
+import { pageRules } from './page.ts'
+
+const queryRules = {
+  state: optional(oneOf('open', 'acknowledged', 'muted', 'resolved')),
+  channel: optional(text()),
+  search: optional(text()),
+  ...pageRules,
+}
+
+/** `behind` is the last group of the page before. */
+export function resolveGroupQuery(query: GroupQuery | undefined) {
+  const { cursor, ...wanted } = resolveOptions('query', queryRules, query)
+  return { ...wanted, behind: cursor === undefined ? undefined : readCursor(cursor, wanted) }
+}
+
+/** Where a group stands in the list: last seen first, of the same time the lesser id first. */
+export type GroupPlace = Pick<Group, 'id' | 'lastSeenAt'>
+
+/** Below zero when `a` comes first. */
+export function compareGroups(a: GroupPlace, b: GroupPlace): number {
+  return b.lastSeenAt - a.lastSeenAt || (a.id === b.id ? 0 : a.id < b.id ? -1 : 1)
+}
+
+type GroupFilter = Pick<GroupQuery, 'state' | 'channel' | 'search'>
+
+/** The cursor behind a group, for the same filter. */
+export function groupCursor({ lastSeenAt, id }: GroupPlace, filter: GroupFilter): string {
+  return encodeCursor(listingOf(filter), writeTimedPlace(lastSeenAt, id))
+}
+
+function readCursor(cursor: string, filter: GroupFilter): GroupPlace {
+  const { at, id } = decodeCursor(listingOf(filter), cursor, readTimedPlace)
+  return { lastSeenAt: at, id }
+}
+
+function listingOf({ state, channel, search }: GroupFilter): Listing {
+  return { name: 'groups', filter: [state, channel, search] }
+}
+
+/** What people said about a group. */
+export interface GroupTalk {
+  readonly triage: Triage
+  readonly notes: readonly GroupNote[]
+}
+
+export const NO_TALK: GroupTalk = Object.freeze({ triage: UNTRIAGED, notes: [] })
+
+export function talkAfter({ triage, notes }: GroupTalk, change: TriageChange): GroupTalk {
+  const { state, owner, link, mutedUntil, note, at, by } = change
+  return {
+    triage: {
+      ...triage,
+      ...(state === undefined ? {} : { state, mutedUntil, setAt: at, setBy: by }),
+      ...(owner === undefined ? {} : { owner: owner ?? undefined }),
+      ...(link === undefined ? {} : { link: link ?? undefined }),
+    },
+    notes: note === undefined ? notes : [...notes, { at, by, text: note }],
+  }
+}

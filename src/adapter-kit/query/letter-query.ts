@@ -1,0 +1,112 @@
+// What every dead-letter store means by a query, so that one page of letters is the same whichever store it is from.
+import { groupingOf } from '../../core/dead-letter/group.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { Reason } from '../../core/dead-letter/reason.ts'
+import { LETTER_STATES } from '../../core/dead-letter/state.ts'
+import { CATEGORIES } from '../../core/failure/verdict.ts'
+import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import { number, oneOf, optional, type Rule, text } from '../../core/options/rules.ts'
+import type { LetterFilter, LetterQuery } from '../../ports/dead-letters.ts'
+import { decodeCursor, encodeCursor, readTimedPlace, writeTimedPlace } from './cursor.ts'
+import { pageRules } from './page.ts'
+
+const filterRules = {
+  channel: optional(text()),
+  handler: optional(text()),
+  type: optional(text()),
+  // Letters of a newer writer carry reasons that this version does not know; they can be asked for all the same.
+  reason: optional(text() as Rule<Reason>),
+  category: optional(oneOf(...CATEGORIES)),
+  state: optional(oneOf(...LETTER_STATES)),
+  group: optional(text()),
+  after: optional(number()),
+  before: optional(number()),
+  search: optional(text()),
+}
+const queryRules = {
+  ...filterRules,
+  ...pageRules,
+}
+
+export type ResolvedLetterFilter = Resolved<typeof filterRules>
+
+/** A mistyped filter is refused: taken as absent, it would select every letter there is. */
+export function resolveLetterFilter(filter: LetterFilter | undefined): ResolvedLetterFilter {
+  return resolveOptions('filter', filterRules, filter)
+}
+
+export interface ResolvedLetterQuery {
+  readonly filter: ResolvedLetterFilter
+  readonly limit: number
+  /** The last letter of the page before. */
+  readonly behind: LetterPlace | undefined
+}
+
+export function resolveLetterQuery(query: LetterQuery | undefined): ResolvedLetterQuery {
+  const { limit, cursor, ...filter } = resolveOptions('query', queryRules, query)
+  return { filter, limit, behind: cursor === undefined ? undefined : readCursor(cursor, filter) }
+}
+
+/** Where a letter stands in the list: newest failure first, of the same time the greater id first. */
+export interface LetterPlace {
+  readonly lastFailedAt: number
+  readonly id: string
+}
+
+export function placeOf({ id, cycle }: DeadLetter): LetterPlace {
+  return { lastFailedAt: cycle.lastFailedAt, id }
+}
+
+/** Below zero when `a` comes first. */
+export function comparePlaces(a: LetterPlace, b: LetterPlace): number {
+  if (a.lastFailedAt !== b.lastFailedAt) return b.lastFailedAt - a.lastFailedAt
+  return a.id === b.id ? 0 : a.id > b.id ? -1 : 1
+}
+
+/** The cursor behind a letter. It holds for its filter alone, because with another one it would skip letters. */
+export function writeCursor({ lastFailedAt, id }: LetterPlace, filter: ResolvedLetterFilter): string {
+  return encodeCursor({ name: 'letters', filter }, writeTimedPlace(lastFailedAt, id))
+}
+
+/** Where a cursor leads; one of another filter is refused. */
+export function readCursor(cursor: string, filter: ResolvedLetterFilter): LetterPlace {
+  const { at, id } = decodeCursor({ name: 'letters', filter }, cursor, readTimedPlace)
+  return { lastFailedAt: at, id }
+}
+
+/** Whether a letter is among those asked for. Stores with a query language of their own must answer the same. */
+export function matchesFilter(letter: DeadLetter, filter: LetterFilter): boolean {
+  const { channel, handler, event, state, cycle } = letter
+  return (
+    isWanted(filter.channel, channel) &&
+    isWanted(filter.handler, handler) &&
+    isWanted(filter.type, event.type) &&
+    isWanted(filter.reason, cycle.reason) &&
+    isWanted(filter.category, cycle.category) &&
+    isWanted(filter.state, state) &&
+    (filter.group === undefined || groupingOf(letter).id === filter.group) &&
+    (filter.after === undefined || cycle.lastFailedAt >= filter.after) &&
+    (filter.before === undefined || cycle.lastFailedAt < filter.before) &&
+    (filter.search === undefined || tellsOf(letter, filter.search.toLowerCase()))
+  )
+}
+
+function isWanted<T>(wanted: T | undefined, actual: T | undefined): boolean {
+  return wanted === undefined || wanted === actual
+}
+
+function tellsOf(letter: DeadLetter, lowerCased: string): boolean {
+  return searchedTexts(letter).some(each => each?.toLowerCase().includes(lowerCased))
+}
+
+/**
+ * The texts that a search looks through. Stores that keep them beside a sealed letter keep those that say nothing of the
+ * payload (`isSealed`): an error's message quotes it, and a key is taken from it.
+ */
+export function searchedTexts(
+  { event, cycle: { failure } }: DeadLetter,
+  isSealed = false,
+): readonly (string | undefined)[] {
+  if (isSealed) return [failure?.name, failure?.code, event.id, event.type]
+  return [failure?.name, failure?.message, failure?.code, event.id, event.key, event.type]
+}

@@ -1,0 +1,17 @@
+// What every list of a store means by a page.
+import { integer, optional, that, withDefault } from '../../core/options/rules.ts'
+
+export const DEFAULT_PAGE_LIMIT = 100
+const MAX_PAGE_LIMIT = 1_000
+
+/** Whether the text is a cursor is for ports/cursor to say, which knows the listing. */
+const cursorRule = that(
+  (value): value is string => typeof value === 'string',
+  'give the cursor of the page before, which is a text',
+)
+
+/** The rules of what every query has. */
+export const pageRules = {
+  limit: withDefault(integer({ min: 1, max: MAX_PAGE_LIMIT }), DEFAULT_PAGE_LIMIT),
+  cursor: optional(cursorRule),
+}

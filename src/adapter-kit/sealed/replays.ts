@@ -1,0 +1,64 @@
+// Replays of a store whose letters are sealed: a patch has values of payloads, and a gate says what it found in one.
+import type { JsonValue } from '../../core/event/event.ts'
+import type { TextCodec } from '../../ports/codec.ts'
+import type { Replay, ReplayItem, Replays } from '../../ports/replays.ts'
+
+/**
+ * Writes the values of a patch, the text that letters were searched by and the reasons of gates by a codec, and reads
+ * them as they were. Without a codec of texts the replays are the store's own.
+ */
+export function sealedReplays(replays: Replays, texts: TextCodec | undefined): Replays {
+  if (texts === undefined) return replays
+  const sealValue = (value: JsonValue) => texts.encode(JSON.stringify(value))
+  const openValue = (value: JsonValue): JsonValue => {
+    if (typeof value !== 'string') return value
+    const opened = texts.decode(value)
+    return opened === value ? value : (JSON.parse(opened) as JsonValue)
+  }
+  const seal = (replay: Replay) => changed(replay, sealValue, texts.encode)
+  const open = (replay: Replay) => changed(replay, openValue, texts.decode)
+  const sealItem = (item: ReplayItem) => withWhy(item, texts.encode)
+  return {
+    create: (replay, items) => replays.create(seal(replay), items.map(sealItem)),
+    async get(id) {
+      const replay = await replays.get(id)
+      return replay && open(replay)
+    },
+    list: async options => (await replays.list(options)).map(open),
+    async update(replay) {
+      const updated = await replays.update(seal(replay))
+      return updated && open(updated)
+    },
+    items: async (id, query) => (await replays.items(id, query)).map(item => withWhy(item, texts.decode)),
+    record: (id, items) => replays.record(id, items.map(sealItem)),
+    counts: id => replays.counts(id),
+    lease: (id, owner, leaseMs) => replays.lease(id, owner, leaseMs),
+    letGo: (id, owner) => replays.letGo(id, owner),
+  }
+}
+
+function changed(
+  replay: Replay,
+  ofValue: (value: JsonValue) => JsonValue,
+  ofText: (text: string) => string,
+): Replay {
+  const { patch, selectedBy } = replay
+  const search = selectedBy.filter?.search
+  return {
+    ...replay,
+    ...(patch === undefined
+      ? {}
+      : {
+          patch: patch.map(operation =>
+            operation.value === undefined ? operation : { ...operation, value: ofValue(operation.value) },
+          ),
+        }),
+    ...(search === undefined
+      ? {}
+      : { selectedBy: { ...selectedBy, filter: { ...selectedBy.filter, search: ofText(search) } } }),
+  }
+}
+
+function withWhy(item: ReplayItem, ofText: (text: string) => string): ReplayItem {
+  return item.why === undefined ? item : { ...item, why: ofText(item.why) }
+}

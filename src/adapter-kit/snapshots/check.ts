@@ -1,0 +1,53 @@
+// What every store takes for a snapshot.
+import { MAX_TIME_MS } from '../../core/event/uuid.ts'
+import { group, resolveBy } from '../../core/options/resolve.ts'
+import { integer, list, number, optional, type Rule, text, that } from '../../core/options/rules.ts'
+import type { ChannelSnapshot, ErrorShare } from '../../ports/snapshots.ts'
+
+/** More than any collector takes in one round. */
+const MOST_AT_ONCE = 100_000
+const MOST_ERRORS = 100
+const MOST_CHARACTERS = 1_000
+
+type RulesFor<T> = { readonly [K in keyof T]-?: Rule<T[K]> }
+
+const count = integer({ min: 0 })
+const time = integer({ min: 0, max: MAX_TIME_MS })
+const word = that(isWord, `give a text of at most ${MOST_CHARACTERS} characters`)
+
+const errorRules: RulesFor<ErrorShare> = { fingerprint: word, name: word, count }
+
+const snapshotRules: RulesFor<ChannelSnapshot> = {
+  v: that((value): value is 1 => value === 1, 'give 1'),
+  at: time,
+  channel: text({ maxLength: MOST_CHARACTERS }),
+  depth: count,
+  oldestAt: optional(time),
+  overAge: count,
+  averageRetries: number({ min: 0 }),
+  sampled: count,
+  errors: list(group(errorRules), { maxItems: MOST_ERRORS }),
+}
+
+const snapshotsRule = list(group(snapshotRules), { maxItems: MOST_AT_ONCE })
+
+/**
+ * The snapshots as they are kept: checked, of each moment of a channel the last one, and in one order for all who write,
+ * so that no two of them wait for each other.
+ */
+export function resolveSnapshots(snapshots: readonly ChannelSnapshot[]): readonly ChannelSnapshot[] {
+  const byMoment = new Map<string, ChannelSnapshot>()
+  for (const { oldestAt, ...rest } of resolveBy('snapshots', snapshotsRule, snapshots))
+    byMoment.set(`${rest.at} ${rest.channel}`, oldestAt === undefined ? rest : { ...rest, oldestAt })
+  return [...byMoment.values()].sort(compareSnapshots)
+}
+
+/** By channel, then newest first: as a list is. */
+function compareSnapshots(a: ChannelSnapshot, b: ChannelSnapshot): number {
+  if (a.channel !== b.channel) return a.channel < b.channel ? -1 : 1
+  return b.at - a.at
+}
+
+function isWord(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MOST_CHARACTERS
+}
