@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events'
+import { APP_ID } from '../../src/adapters/rabbitmq/broker/wire/encode.ts'
+import { OWN } from '../../src/adapters/rabbitmq/broker/wire/headers.ts'
 import type {
   AmqpChannel,
   AmqpConnection,
   AmqpHeaders,
   AmqpMessage,
-} from '../../src/adapters/rabbitmq/amqp.ts'
-import { APP_ID } from '../../src/adapters/rabbitmq/wire/encode.ts'
-import { OWN } from '../../src/adapters/rabbitmq/wire/headers.ts'
+} from '../../src/adapters/rabbitmq/connection/amqp.ts'
 
 interface Consumer {
   readonly queue: string

@@ -1,7 +1,7 @@
 import { connect } from 'amqplib'
-import type { AmqpConnection, AmqpMessage } from '../../src/adapters/rabbitmq/amqp.ts'
-import { onChannel } from '../../src/adapters/rabbitmq/topology/declare.ts'
-import { readLetter } from '../../src/adapters/rabbitmq/wire/letter.ts'
+import { onChannel } from '../../src/adapters/rabbitmq/broker/topology/declare.ts'
+import { readLetter } from '../../src/adapters/rabbitmq/broker/wire/letter.ts'
+import type { AmqpConnection, AmqpMessage } from '../../src/adapters/rabbitmq/connection/amqp.ts'
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import { mergeLetter } from '../../src/core/dead-letter/merge.ts'
 

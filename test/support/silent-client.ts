@@ -4,7 +4,7 @@ import type {
   AmqpClient,
   AmqpConnection,
   AmqpMessage,
-} from '../../src/adapters/rabbitmq/amqp.ts'
+} from '../../src/adapters/rabbitmq/connection/amqp.ts'
 
 /** So few at once, so that the others of a small load wait on the server while these are swallowed. */
 const MOST_PREFETCH = 3

@@ -1,10 +1,10 @@
-import type { AmqpConnection } from './amqp.ts'
-import { Link } from './link/link.ts'
+import { declareAll, depthsOf, inspect, onChannel } from './broker/topology/declare.ts'
+import { deadLetterQueue, quarantineQueue, retryQueue, suspectsQueue } from './broker/topology/names.ts'
+import { allSpecs, CATEGORIES, orderedSpecs } from './broker/topology/plan.ts'
+import { OWN, timeOf } from './broker/wire/headers.ts'
+import type { AmqpConnection } from './connection/amqp.ts'
+import { Link } from './connection/link.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, resolveRabbitmq } from './options.ts'
-import { declareAll, depthsOf, inspect, onChannel } from './topology/declare.ts'
-import { deadLetterQueue, quarantineQueue, retryQueue, suspectsQueue } from './topology/names.ts'
-import { allSpecs, CATEGORIES, orderedSpecs } from './topology/plan.ts'
-import { OWN, timeOf } from './wire/headers.ts'
 
 /** What there is of a queue. */
 export interface QueueStatus {

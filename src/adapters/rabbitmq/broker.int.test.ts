@@ -3,9 +3,9 @@ import { rabbitmqWorld } from '../../../test/support/rabbitmq-world.ts'
 import { replayHeaders } from '../../core/event/replay-headers.ts'
 import { nextTurn, systemClock } from '../../ports/clock.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
-import type { RabbitmqDelivery } from './consume/delivery.ts'
+import type { RabbitmqDelivery } from './broker/consume/delivery.ts'
+import { onChannel } from './broker/topology/declare.ts'
 import { type ConnectionNews, rabbitmq } from './index.ts'
-import { onChannel } from './topology/declare.ts'
 
 const { found, server, outside, url, why, patience, make, subscribe } = await rabbitmqWorld()
 

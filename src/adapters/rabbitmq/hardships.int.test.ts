@@ -4,8 +4,8 @@ import { rabbitmqWorld } from '../../../test/support/rabbitmq-world.ts'
 import { fixed } from '../../core/retry/fixed.ts'
 import { createConsumer } from '../../runtime/consumer/consumer.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
+import { onChannel } from './broker/topology/declare.ts'
 import { rabbitmq } from './index.ts'
-import { onChannel } from './topology/declare.ts'
 
 const { found, outside, url, why, patience, make, subscribe } = await rabbitmqWorld()
 

@@ -1,13 +1,11 @@
-export type { AmqpChannel, AmqpClient, AmqpConfirmChannel, AmqpConnection, AmqpMessage } from './amqp.ts'
-export { type RabbitmqBroker, rabbitmq } from './broker.ts'
-export { rabbitmqCollector } from './collect/collector.ts'
-export {
-  type CollectorOptions,
-  DEFAULT_COLLECT_PREFETCH,
-  DEFAULT_HANDLED_AFTER_MS,
-  DEFAULT_LOOK_EVERY_MS,
-  DEFAULT_PEEK_LIMIT,
-} from './collect/options.ts'
+export { type RabbitmqBroker, rabbitmq } from './broker/broker.ts'
+export type {
+  AmqpChannel,
+  AmqpClient,
+  AmqpConfirmChannel,
+  AmqpConnection,
+  AmqpMessage,
+} from './connection/amqp.ts'
 export {
   ClientMissingError,
   HeadersTooLargeError,
@@ -18,6 +16,14 @@ export {
   TopologyError,
   UnroutableError,
 } from './errors.ts'
+export { rabbitmqCollector } from './letters/collector.ts'
+export {
+  type CollectorOptions,
+  DEFAULT_COLLECT_PREFETCH,
+  DEFAULT_HANDLED_AFTER_MS,
+  DEFAULT_LOOK_EVERY_MS,
+  DEFAULT_PEEK_LIMIT,
+} from './letters/options.ts'
 export {
   type ConnectionNews,
   DEFAULT_CONFIRM_TIMEOUT_MS,

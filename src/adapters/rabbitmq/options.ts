@@ -16,7 +16,7 @@ import {
 } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
 import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
-import type { AmqpClient } from './amqp.ts'
+import type { AmqpClient } from './connection/amqp.ts'
 
 export const DEFAULT_RETRY_STEPS_MS: readonly number[] = Object.freeze([
   100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000,

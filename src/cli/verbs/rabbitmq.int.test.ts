@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
 import { cliWorld } from '../../../test/support/cli.ts'
 import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
-import { onChannel } from '../../adapters/rabbitmq/topology/declare.ts'
+import { onChannel } from '../../adapters/rabbitmq/broker/topology/declare.ts'
 import { systemClock } from '../../ports/clock.ts'
 import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
 

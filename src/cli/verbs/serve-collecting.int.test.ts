@@ -6,7 +6,7 @@ import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
 import { cliWorld } from '../../../test/support/cli.ts'
 import { inFolder } from '../../../test/support/folder.ts'
 import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
-import { onChannel } from '../../adapters/rabbitmq/topology/declare.ts'
+import { onChannel } from '../../adapters/rabbitmq/broker/topology/declare.ts'
 import { systemClock } from '../../ports/clock.ts'
 import { Patience } from '../../testing/conformance/harness.ts'
 

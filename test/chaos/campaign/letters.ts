@@ -1,4 +1,4 @@
-import { CATEGORIES } from '../../../src/adapters/rabbitmq/topology/plan.ts'
+import { CATEGORIES } from '../../../src/adapters/rabbitmq/broker/topology/plan.ts'
 import type { DeadLetterStore } from '../../../src/ports/dead-letters.ts'
 import { RabbitmqOutside } from '../../support/rabbitmq.ts'
 

@@ -1,0 +1,174 @@
+import { expect, it } from 'vitest'
+import { FakeRabbitmq } from '../../../../../test/support/fake-rabbitmq.ts'
+import { StallReporter } from '../../../../adapter-kit/delivery/stalls.ts'
+import type { Delivery, SubscriptionNews } from '../../../../ports/broker.ts'
+import { FakeClock } from '../../../../testing/fake-clock.ts'
+import type { Link } from '../../connection/link.ts'
+import type { Publisher } from '../../connection/publisher.ts'
+import { resolveRabbitmq } from '../../options.ts'
+import type { RabbitmqDelivery } from '../consume/delivery.ts'
+import { LostDeliveries } from '../consume/lost.ts'
+import { OWN } from '../wire/headers.ts'
+
+import type { Holder } from './holder.ts'
+import { Keeper } from './keeper.ts'
+import { LineKeeping } from './line-keeping.ts'
+
+const PREFETCH = 10
+
+/** A subscription that keeps the order of queue `q`, without what writes on the server. */
+async function keeperOn(server: FakeRabbitmq, window = 100) {
+  const clock = new FakeClock()
+  const settings = resolveRabbitmq({ url: 'amqp://test', clock })
+  const news: SubscriptionNews[] = []
+  const stalls = new StallReporter(each => news.push(each))
+  const delivered: Delivery[] = []
+  let restored = 0
+  const place = { broker: 'rabbitmq', channel: 'q', queue: 'q', stalls }
+  const deliver = (delivery: Delivery) => void delivered.push(delivery)
+  const noHolder = {} as Holder
+  const keeping = new LineKeeping(settings, place, PREFETCH, deliver, noHolder, new LostDeliveries())
+  const parts = {
+    link: { server: 'amqp://test', get: async () => server.connection } as unknown as Link,
+    publisher: { sendOne: async () => void server.publish('q.owner', 'token') } as unknown as Publisher,
+    stalls,
+    restore: async () => void restored++,
+    bind: async () => {},
+  }
+  const keeper = new Keeper(settings, parts, 'q', window, keeping)
+  keeping.run()
+  await keeper.open()
+  await clock.advance(100)
+  const ids = () => delivered.map(delivery => (delivery as RabbitmqDelivery).id)
+  const finish = (delivery: Delivery) => {
+    const entry = keeping.entryOf(delivery)!
+    keeping.leave(delivery)
+    keeping.finish(entry)
+  }
+  const close = () => Promise.all([keeper.close(0), clock.advance(10_000)])
+  return { clock, news, close, delivered, ids, finish, restored: () => restored }
+}
+
+it('B7: in order, a queue with messages for a free consumer that gets none is consumed on another channel, and told of', async () => {
+  const server = new FakeRabbitmq()
+  const { clock, news, close, ids, restored } = await keeperOn(server)
+  server.forgetConsumers('q')
+  server.publish('q', 'first', { key: 'k' })
+  await clock.advance(2_800)
+  expect([server.sessions, ids(), news]).toEqual([1, [], []])
+  await clock.advance(2_000)
+  expect([server.sessions, ids(), restored()]).toEqual([2, ['first'], 1])
+  expect(news).toMatchObject([{ state: 'stalled', place: 'deliveries' }])
+  expect((news[0] as { error: Error }).error.message).toContain("queue 'q': messages wait")
+  await clock.advance(2_000)
+  expect(news.at(-1)).toEqual({ state: 'recovered', place: 'deliveries' })
+  await close()
+})
+
+it.each(['q.held', 'q.owner'])('B7: in order, the same goes for %s', async queue => {
+  const server = new FakeRabbitmq()
+  const { clock, news, close } = await keeperOn(server)
+  server.forgetConsumers(queue)
+  server.publish(queue, 'copy')
+  await clock.advance(5_000)
+  expect([server.sessions, server.ready(queue)]).toEqual([2, 0])
+  expect((news[0] as { error: Error }).error.message).toContain(`queue '${queue}'`)
+  await close()
+})
+
+it('B7: in order, messages that wait because a key has filled the window are no reason to open another channel', async () => {
+  const server = new FakeRabbitmq()
+  const window = 3
+  const { clock, news, ids, close } = await keeperOn(server, window)
+  const waitMs = 3_600_000
+  const notBefore = new Date(clock.now() + waitMs).toISOString()
+  const past = JSON.stringify({ waitMs, notBefore })
+  server.publish('q', 'waits', { key: 'k', headers: { [OWN.past]: past } })
+  for (const id of ['a', 'b', 'c', 'd']) server.publish('q', id, { key: 'k' })
+  await clock.advance(120_000)
+  expect([server.sessions, ids(), news, server.ready('q')]).toEqual([1, [], [], 2])
+  await close()
+})
+
+it('B7: in order, keys that are held take no places of the window, however many they are', async () => {
+  const server = new FakeRabbitmq()
+  for (const id of ['a', 'b', 'c', 'd'])
+    server.publish('q.held', `mark of ${id}`, { key: id, headers: { [OWN.deadEvent]: id } })
+  const window = 3
+  const { clock, ids, close } = await keeperOn(server, window)
+  server.forgetConsumers('q')
+  server.publish('q', 'first', { key: 'k' })
+  await clock.advance(5_000)
+  expect([server.sessions, ids()]).toEqual([2, ['first']])
+  await close()
+})
+
+it('B7: in order, nothing is opened anew while the queue is empty and a key waits', async () => {
+  const server = new FakeRabbitmq()
+  const { clock, news, close } = await keeperOn(server)
+  server.publish('q', 'open', { key: 'k' })
+  server.publish('q', 'behind', { key: 'k' })
+  await clock.advance(120_000)
+  expect([server.sessions, news]).toEqual([1, []])
+  await close()
+})
+
+it('B7: in order, what is being handled is finished first, and what waits behind it is not begun on a channel that is given up', async () => {
+  const server = new FakeRabbitmq()
+  const { clock, close, delivered, ids, finish } = await keeperOn(server)
+  server.publish('q', 'open', { key: 'k' })
+  server.publish('q', 'behind', { key: 'k' })
+  await clock.advance(0)
+  server.forgetConsumers('q')
+  server.publish('q', 'later', { key: 'other' })
+  await clock.advance(5_000)
+  expect([server.sessions, ids()]).toEqual([1, ['open']])
+  finish(delivered[0]!)
+  await clock.advance(1_000)
+  expect(server.sessions).toBe(2)
+  expect(ids()).toEqual(['open', 'behind'])
+  finish(delivered[1]!)
+  await clock.advance(1_000)
+  expect(ids()).toEqual(['open', 'behind', 'later'])
+  await close()
+})
+
+it('B7: in order, a handler that does not end holds another channel up for 5 s', async () => {
+  const server = new FakeRabbitmq()
+  const { clock, close, ids } = await keeperOn(server)
+  server.publish('q', 'endless', { key: 'k' })
+  await clock.advance(0)
+  server.forgetConsumers('q')
+  server.publish('q', 'later', { key: 'other' })
+  await clock.advance(12_000)
+  expect(server.sessions).toBe(2)
+  expect(ids()).toEqual(['endless', 'endless'])
+  await close()
+})
+
+it('B7: in order, one who stands by does not tell of a queue that is for another to see to', async () => {
+  const server = new FakeRabbitmq()
+  const { clock, news, close } = await keeperOn(server)
+  server.forgetConsumers('q')
+  server.publish('q', 'first', { key: 'k' })
+  server.giveTokensToAnother()
+  await clock.advance(60_000)
+  expect(server.sessions).toBe(2)
+  expect(news.map(({ state }) => state)).toEqual(['stalled', 'recovered'])
+  await close()
+})
+
+it('P1: what is held and comes late is loaded, and not taken for a copy too many', async () => {
+  const server = new FakeRabbitmq()
+  for (const [index, id] of ['first', 'second'].entries())
+    server.publish('q.held', id, { key: id, headers: { [OWN.place]: index + 1 } })
+  server.handOver('q.held', 1)
+  const { clock, delivered, finish, ids, close } = await keeperOn(server)
+  await clock.advance(6_000)
+  server.handOver('q.held', Number.POSITIVE_INFINITY)
+  await clock.advance(20_000)
+  finish(delivered[0]!)
+  expect(ids()).toEqual(['first', 'second'])
+  expect(server.acknowledged).not.toContain('second')
+  await close()
+})

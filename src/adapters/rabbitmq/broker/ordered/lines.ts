@@ -1,0 +1,104 @@
+import type { AmqpMessage } from '../../connection/amqp.ts'
+import type { RabbitmqDelivery } from '../consume/delivery.ts'
+
+/**
+ * An event in the line of its key, or what stands for it.
+ * - `ready`: to be handed over when it is first.
+ * - `open`: handed over.
+ * - `waiting`: for its next attempt.
+ * - `dead`: given up on; it holds its key until it is let go or published again.
+ */
+export interface Entry {
+  readonly key: string
+  readonly id: string | undefined
+  /** Where it stands. Lower goes first. */
+  readonly place: number
+  state: 'ready' | 'open' | 'waiting' | 'dead'
+  /** What is handed over, and what a handler settles. */
+  delivery: RabbitmqDelivery | undefined
+  /** What is to be acknowledged; undefined while a new copy is on its way. */
+  message: AmqpMessage | undefined
+  /** When its wait is over, by the clock that never steps. */
+  dueAt: number
+  /** It came back unsettled: it runs alone, and its start is put on record before. */
+  isStray: boolean
+}
+
+/** The events of each key in their order. Only the first of a line may run. */
+export class Lines {
+  readonly #lines = new Map<string, Entry[]>()
+  readonly #byPlace = new Map<number, Entry>()
+  /** Keys whose first is ready, in the order in which they became so. */
+  readonly #ready = new Set<string>()
+  #lastPlace = 0
+
+  nextPlace(): number {
+    return this.#lastPlace + 1
+  }
+
+  at(place: number): Entry | undefined {
+    return this.#byPlace.get(place)
+  }
+
+  add(entry: Entry): void {
+    this.#lastPlace = Math.max(this.#lastPlace, entry.place)
+    this.#byPlace.set(entry.place, entry)
+    const line = this.#lines.get(entry.key)
+    if (line === undefined) this.#lines.set(entry.key, [entry])
+    else {
+      line.push(entry)
+      line.sort((a, b) => a.place - b.place)
+    }
+    this.look(entry.key)
+  }
+
+  leave(entry: Entry): void {
+    const line = this.#lines.get(entry.key) ?? []
+    const rest = line.filter(other => other !== entry)
+    if (rest.length === 0) this.#lines.delete(entry.key)
+    else this.#lines.set(entry.key, rest)
+    this.look(entry.key)
+  }
+
+  forget(entry: Entry): void {
+    this.#byPlace.delete(entry.place)
+  }
+
+  /** Whether its first can be handed over may have changed. */
+  look(key: string): void {
+    if (this.#lines.get(key)?.[0]?.state === 'ready') this.#ready.add(key)
+    else this.#ready.delete(key)
+  }
+
+  /** The next to be handed over. */
+  get ready(): Entry | undefined {
+    const [key] = this.#ready
+    return key === undefined ? undefined : this.#lines.get(key)?.[0]
+  }
+
+  dead(id: string): Entry | undefined {
+    return this.find(entry => entry.state === 'dead' && entry.id === id)
+  }
+
+  of(key: string): readonly Entry[] {
+    return this.#lines.get(key) ?? []
+  }
+
+  find(isIt: (entry: Entry) => boolean): Entry | undefined {
+    for (const line of this.#lines.values()) {
+      const entry = line.find(isIt)
+      if (entry !== undefined) return entry
+    }
+    return undefined
+  }
+
+  *all(): Generator<Entry> {
+    for (const line of this.#lines.values()) yield* line
+  }
+
+  clear(): void {
+    this.#lines.clear()
+    this.#byPlace.clear()
+    this.#ready.clear()
+  }
+}

@@ -1,0 +1,67 @@
+import type { QueueDepth } from '../../../../ports/broker.ts'
+import type { AmqpChannel, AmqpConnection, QueueReply } from '../../connection/amqp.ts'
+import { explainMismatch } from './mismatch.ts'
+import type { Spec } from './plan.ts'
+
+const NOT_FOUND = 404
+const PRECONDITION_FAILED = 406
+
+/** Declares what is not there. What is there and different is left alone, and told. */
+export async function declareAll(connection: AmqpConnection, specs: readonly Spec[]): Promise<void> {
+  await onChannel(connection, async channel => {
+    for (const spec of specs) await declare(channel, spec)
+  })
+}
+
+async function declare(channel: AmqpChannel, spec: Spec): Promise<void> {
+  try {
+    if (spec.kind === 'queue') await channel.assertQueue(spec.name, spec.options)
+    else if (spec.kind === 'exchange') await channel.assertExchange(spec.name, spec.type, { durable: true })
+    else await channel.bindQueue(spec.queue, spec.exchange, spec.pattern)
+  } catch (error) {
+    if (spec.kind !== 'binding' && codeOf(error) === PRECONDITION_FAILED) throw explainMismatch(spec, error)
+    throw error
+  }
+}
+
+/** The queue's depth and consumers, or undefined when there is none of that name. */
+export async function inspect(connection: AmqpConnection, queue: string): Promise<QueueReply | undefined> {
+  try {
+    return await onChannel(connection, channel => channel.checkQueue(queue))
+  } catch (error) {
+    if (codeOf(error) === NOT_FOUND) return undefined
+    throw error
+  }
+}
+
+/** Of those that are there. */
+export async function depthsOf(
+  connection: AmqpConnection,
+  queues: readonly string[],
+): Promise<readonly QueueDepth[]> {
+  const depths: QueueDepth[] = []
+  for (const queue of queues) {
+    const found = await inspect(connection, queue)
+    if (found !== undefined) depths.push({ queue, depth: found.messageCount })
+  }
+  return depths
+}
+
+/** A refused declaration closes its channel, so each has one of its own and nobody else's is hurt. */
+export async function onChannel<T>(
+  connection: AmqpConnection,
+  work: (channel: AmqpChannel) => Promise<T>,
+): Promise<T> {
+  const channel = await connection.createChannel()
+  channel.on('error', () => {})
+  try {
+    return await work(channel)
+  } finally {
+    // Already closed, if the work failed on it.
+    await channel.close().catch(() => {})
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { readonly code?: unknown } | null)?.code
+}

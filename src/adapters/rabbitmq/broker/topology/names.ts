@@ -1,0 +1,37 @@
+import type { Category } from '../../../../core/failure/failure.ts'
+
+/** Every handler of a channel has a queue. That of the handler named like the channel has the channel's own name. */
+export function queueName(channel: string, handler: string): string {
+  return handler === channel ? channel : `${channel}.${handler}`
+}
+
+export const deadLetterExchange = (queue: string) => `${queue}.dlx`
+export const deadLetterQueue = (queue: string) => `${queue}.dlq`
+export const quarantineQueue = (queue: string, category: Category) => `${queue}.dlq.quarantine.${category}`
+export const quarantineKey = (queue: string, category: Category) => `${queue}.quarantine.${category}`
+export const retryQueue = (queue: string, stepMs: number) => `${queue}.retry.${durationName(stepMs)}`
+
+/**
+ * What came back without being settled. It is handled one at a time, so that the next crash tells which one of a whole
+ * prefetch window is to blame.
+ */
+export const suspectsQueue = (queue: string) => `${queue}.suspects`
+
+/** Whoever holds the token of this queue is the one who keeps the order of the other. */
+export const ownerQueue = (queue: string) => `${queue}.owner`
+/** What is first of its key and cannot be handled now: it waits, or it is dead. */
+export const heldQueue = (queue: string) => `${queue}.held`
+/** Tells everyone who keeps an order in this channel which dead event is let go. */
+export const letGoExchange = (channel: string) => `${channel}.let-go`
+
+const UNITS = [
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+  [1_000, 's'],
+] as const
+
+/** `5s`, `90s`, `250ms`: the largest unit that says it in whole numbers. */
+export function durationName(ms: number): string {
+  const unit = UNITS.find(([size]) => ms % size === 0)
+  return unit === undefined ? `${ms}ms` : `${ms / unit[0]}${unit[1]}`
+}

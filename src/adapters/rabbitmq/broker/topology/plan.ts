@@ -1,0 +1,186 @@
+import type { Category } from '../../../../core/failure/failure.ts'
+import type { QueueOptions } from '../../connection/amqp.ts'
+import {
+  deadLetterExchange,
+  deadLetterQueue,
+  heldQueue,
+  letGoExchange,
+  ownerQueue,
+  quarantineKey,
+  quarantineQueue,
+  retryQueue,
+  suspectsQueue,
+} from './names.ts'
+
+interface TopologyOptions {
+  readonly queueType: 'quorum' | 'classic'
+  readonly retryStepsMs: readonly number[]
+  readonly deadLetterTtlMs?: number | undefined
+  readonly deliveryLimit: number
+  readonly maxLength?: number | undefined
+  readonly deadLetterMaxLength?: number | undefined
+}
+
+export interface QueueSpec {
+  readonly kind: 'queue'
+  readonly name: string
+  readonly options: QueueOptions
+  /** The queue of the channel itself, in contrast to what lies beside it. */
+  readonly isMain: boolean
+}
+
+export interface ExchangeSpec {
+  readonly kind: 'exchange'
+  readonly name: string
+  readonly type: 'direct' | 'fanout'
+}
+
+interface BindingSpec {
+  readonly kind: 'binding'
+  readonly queue: string
+  readonly exchange: string
+  readonly pattern: string
+}
+
+export type Spec = QueueSpec | ExchangeSpec | BindingSpec
+
+export const CATEGORIES: readonly Category[] = ['transient', 'schema', 'business', 'integration', 'unknown']
+
+/** The exchange of a channel: whoever binds a queue to it gets its events. One that sorts by type costs a quarter more. */
+export function channelSpecs(channel: string, queue: string): readonly Spec[] {
+  return [channelExchange(channel), { kind: 'binding', queue, exchange: channel, pattern: '' }]
+}
+
+export function channelExchange(channel: string): ExchangeSpec {
+  return { kind: 'exchange', name: channel, type: 'fanout' }
+}
+
+export function mainQueue(queue: string, options: TopologyOptions): QueueSpec {
+  const { queueType, deliveryLimit, maxLength } = options
+  return {
+    kind: 'queue',
+    name: queue,
+    isMain: true,
+    options: durable({
+      ...typeOf(queueType),
+      // For what the server gives up on by itself; ours goes there confirmed.
+      'x-dead-letter-exchange': deadLetterExchange(queue),
+      'x-dead-letter-routing-key': queue,
+      ...(queueType === 'quorum' ? { ...AT_LEAST_ONCE, 'x-delivery-limit': deliveryLimit } : undefined),
+      ...(maxLength === undefined ? undefined : { 'x-max-length': maxLength }),
+    }),
+  }
+}
+
+/** What every queue has beside it from the start. */
+export function besideSpecs(queue: string, options: TopologyOptions): readonly Spec[] {
+  const exchange = deadLetterExchange(queue)
+  const letters = deadLetterQueue(queue)
+  return [
+    { kind: 'exchange', name: exchange, type: 'direct' },
+    lettersQueue(letters, options),
+    { kind: 'binding', queue: letters, exchange, pattern: queue },
+    // Without a limit: what is to be moved there was in the queue before.
+    { ...mainQueue(queue, { ...options, maxLength: undefined }), name: suspectsQueue(queue), isMain: false },
+  ]
+}
+
+/** What keeping the order of keys needs. */
+export function orderedSpecs(channel: string, queue: string, options: TopologyOptions): readonly Spec[] {
+  const { queueType } = options
+  const limit = queueType === 'quorum' ? AS_OFTEN_AS_ANYONE_LOOKS : undefined
+  const owner = { ...typeOf(queueType), ...limit, 'x-single-active-consumer': true }
+  return [
+    { kind: 'queue', name: ownerQueue(queue), isMain: false, options: durable(owner) },
+    {
+      kind: 'queue',
+      name: heldQueue(queue),
+      isMain: false,
+      options: durable({ ...typeOf(queueType), ...limit }),
+    },
+    letGoSpec(channel),
+    { kind: 'binding', queue: heldQueue(queue), exchange: letGoExchange(channel), pattern: '' },
+  ]
+}
+
+export function letGoSpec(channel: string): ExchangeSpec {
+  return { kind: 'exchange', name: letGoExchange(channel), type: 'fanout' }
+}
+
+/** Declared when the first letter of its category is quarantined: most queues never need one. */
+export function quarantineSpecs(
+  queue: string,
+  category: Category,
+  options: TopologyOptions,
+): readonly Spec[] {
+  const exchange = deadLetterExchange(queue)
+  const name = quarantineQueue(queue, category)
+  return [
+    { kind: 'exchange', name: exchange, type: 'direct' },
+    lettersQueue(name, options),
+    { kind: 'binding', queue: name, exchange, pattern: quarantineKey(queue, category) },
+  ]
+}
+
+/**
+ * One delay, one queue: what expires in it goes back to the queue it came from. Always a quorum queue: a classic one that
+ * dies loses what is on its way back.
+ */
+export function retrySpec(queue: string, stepMs: number): QueueSpec {
+  return {
+    kind: 'queue',
+    name: retryQueue(queue, stepMs),
+    isMain: false,
+    options: durable({
+      ...typeOf('quorum'),
+      'x-message-ttl': stepMs,
+      'x-dead-letter-exchange': '',
+      'x-dead-letter-routing-key': queue,
+      ...AT_LEAST_ONCE,
+    }),
+  }
+}
+
+/** Where its dead letters are, those in quarantine included. */
+export function letterQueues(queue: string): readonly string[] {
+  return [deadLetterQueue(queue), ...CATEGORIES.map(category => quarantineQueue(queue, category))]
+}
+
+/** All there can ever be of a queue, for who declares beforehand. */
+export function allSpecs(queue: string, channel: string, options: TopologyOptions): readonly Spec[] {
+  return [
+    mainQueue(queue, options),
+    ...channelSpecs(channel, queue),
+    ...besideSpecs(queue, options),
+    ...CATEGORIES.flatMap(category => quarantineSpecs(queue, category, options)),
+    ...options.retryStepsMs.map(stepMs => retrySpec(queue, stepMs)),
+  ]
+}
+
+/** Otherwise the server may lose a message between its expiry and its next queue. */
+const AT_LEAST_ONCE = { 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' }
+
+/** From RabbitMQ 4.0 on a letter would be dropped after being looked at 20 times, if nothing else was said. */
+const AS_OFTEN_AS_ANYONE_LOOKS = { 'x-delivery-limit': 1_000_000 }
+
+function lettersQueue(name: string, options: TopologyOptions): QueueSpec {
+  const { queueType, deadLetterTtlMs, deadLetterMaxLength } = options
+  const ttl = deadLetterTtlMs === undefined ? undefined : { 'x-message-ttl': deadLetterTtlMs }
+  const limit = queueType === 'quorum' ? AS_OFTEN_AS_ANYONE_LOOKS : undefined
+  // By itself a full queue would drop its oldest letter.
+  const length =
+    deadLetterMaxLength === undefined
+      ? undefined
+      : { 'x-max-length': deadLetterMaxLength, 'x-overflow': 'reject-publish' }
+  const args = { ...typeOf(queueType), ...limit, ...ttl, ...length }
+  return { kind: 'queue', name, isMain: false, options: durable(args) }
+}
+
+/** Classic is what a queue is without being told; saying so would make it differ from those that were not. */
+function typeOf(type: 'quorum' | 'classic'): Record<string, string> {
+  return type === 'quorum' ? { 'x-queue-type': 'quorum' } : {}
+}
+
+function durable(args: QueueOptions['arguments']): QueueOptions {
+  return { durable: true, arguments: args }
+}

@@ -1,0 +1,115 @@
+import type { Category } from '../../../../core/failure/failure.ts'
+import type { Link } from '../../connection/link.ts'
+import type { RabbitmqSettings } from '../../options.ts'
+import { declareAll } from './declare.ts'
+import { queueName } from './names.ts'
+import {
+  besideSpecs,
+  channelExchange,
+  channelSpecs,
+  letGoSpec,
+  mainQueue,
+  orderedSpecs,
+  quarantineSpecs,
+  retrySpec,
+  type Spec,
+} from './plan.ts'
+
+/** Sees to it that what is used is there, each thing once. */
+export class Topology {
+  readonly #link: Link
+  readonly #settings: RabbitmqSettings
+  readonly #declared = new Map<string, Promise<void>>()
+  /** Exchanges that are declared. */
+  readonly #ready = new Set<string>()
+  /** Queues that are in use here, to be declared again should somebody delete them. */
+  readonly #used = new Map<string, { readonly channel: string; readonly handler: string }>()
+  #restoring: Promise<void> | undefined
+
+  constructor(link: Link, settings: RabbitmqSettings) {
+    this.#link = link
+    this.#settings = settings
+  }
+
+  /** The queue of a handler, with everything that lies beside it. */
+  queue(channel: string, handler: string): Promise<void> {
+    const queue = queueName(channel, handler)
+    this.#used.set(queue, { channel, handler })
+    const beside = besideSpecs(queue, this.#settings)
+    if (this.#settings.declare === 'beside') return this.#once(queue, beside)
+    // What dead-letters to an exchange is declared after it.
+    return this.#once(queue, [...beside, mainQueue(queue, this.#settings), ...channelSpecs(channel, queue)])
+  }
+
+  /** The queue of a handler that has never subscribed. It holds what is sent to that handler alone, and no event of the channel. */
+  unboundQueue(channel: string, handler: string): Promise<void> {
+    const queue = queueName(channel, handler)
+    const beside = besideSpecs(queue, this.#settings)
+    return this.#once(`unbound ${queue}`, [...beside, mainQueue(queue, this.#settings)])
+  }
+
+  /** Publishing to an exchange that is not there closes the channel. Nothing to wait for once it is declared. */
+  exchange(channel: string): Promise<void> | undefined {
+    if (this.#ready.has(channel)) return undefined
+    return this.#once(`exchange ${channel}`, [channelExchange(channel)]).then(() => {
+      this.#ready.add(channel)
+    })
+  }
+
+  order(channel: string, queue: string): Promise<void> {
+    return this.#once(`order ${queue}`, orderedSpecs(channel, queue, this.#settings))
+  }
+
+  letGo(channel: string): Promise<void> {
+    return this.#once(`let-go ${channel}`, [letGoSpec(channel)])
+  }
+
+  retryStep(queue: string, stepMs: number): Promise<void> {
+    const spec = retrySpec(queue, stepMs)
+    return this.#once(spec.name, [spec])
+  }
+
+  quarantine(queue: string, category: Category): Promise<void> {
+    return this.#once(`${queue} ${category}`, quarantineSpecs(queue, category, this.#settings))
+  }
+
+  /** Binds the queue to its channel again, should somebody have deleted the exchange. Nothing changes where it is bound. */
+  async bind(channel: string, handler: string): Promise<void> {
+    if (this.#settings.declare === 'all')
+      await this.#declare(channelSpecs(channel, queueName(channel, handler)))
+  }
+
+  /** Someone deleted something: all that is in use here is declared again. Many may ask for it at once. */
+  restore(): Promise<void> {
+    this.#restoring ??= this.#declareUsed().finally(() => {
+      this.#restoring = undefined
+    })
+    return this.#restoring
+  }
+
+  async #declareUsed(): Promise<void> {
+    this.forget()
+    for (const { channel, handler } of this.#used.values()) await this.queue(channel, handler)
+  }
+
+  /** Someone deleted something: whatever is used next is declared anew. */
+  forget(): void {
+    this.#declared.clear()
+    this.#ready.clear()
+  }
+
+  #once(name: string, specs: readonly Spec[]): Promise<void> {
+    if (this.#settings.declare === 'none') return Promise.resolve()
+    let declared = this.#declared.get(name)
+    if (declared === undefined) {
+      declared = this.#declare(specs)
+      this.#declared.set(name, declared)
+      declared.catch(() => this.#declared.delete(name))
+    }
+    return declared
+  }
+
+  async #declare(specs: readonly Spec[]): Promise<void> {
+    await declareAll(await this.#link.get(this.#settings.connectTimeoutMs), specs)
+  }
+}

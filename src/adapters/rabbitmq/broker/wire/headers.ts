@@ -1,0 +1,113 @@
+import type { AmqpHeaders } from '../../connection/amqp.ts'
+import { HeadersTooLargeError } from '../../errors.ts'
+import { WireValue } from './table.ts'
+
+/** Every header of ours. Those of the event itself travel under their own names. */
+export const OWN = {
+  channel: 'lazaret-channel',
+  key: 'lazaret-key',
+  idempotencyKey: 'lazaret-idempotency-key',
+  occurredAt: 'lazaret-occurred-at',
+  expiresAt: 'lazaret-expires-at',
+  source: 'lazaret-source',
+  /** Headers of the event that AMQP or the server would take for something else. */
+  packed: 'lazaret-headers',
+  /** What the message carries of its own past, as JSON: the server takes apart and writes anew every header by itself. */
+  past: 'lazaret-past',
+  /** The place of an event in the line of its key. */
+  place: 'lazaret-place',
+  /** Stands for a dead event that holds its key: its id. */
+  deadEvent: 'lazaret-dead-event',
+  /** Tells whoever keeps a line that a dead event is let go: its id. */
+  letGo: 'lazaret-let-go',
+  /** For which queue alone. */
+  letGoQueue: 'lazaret-let-go-queue',
+  letter: 'lazaret-letter',
+  reason: 'lazaret-reason',
+  category: 'lazaret-category',
+  attempts: 'lazaret-attempts',
+  error: 'lazaret-error',
+  firstFailedAt: 'lazaret-first-failed-at',
+  lastFailedAt: 'lazaret-last-failed-at',
+  fingerprint: 'lazaret-fingerprint',
+} as const
+
+/** What the server adds or acts upon: CC and BCC route, the others tell of its own dead-lettering. */
+const SERVERS =
+  /^(?:CC|BCC|x-death|x-delivery-count|x-acquired-count|x-(?:first|last)-death-(?:exchange|queue|reason))$/
+
+export function isReserved(name: string): boolean {
+  return name.startsWith('lazaret-') || SERVERS.test(name)
+}
+
+/** The client writes headers into 64 KiB and fails beyond that. */
+export const MAX_HEADER_BYTES = 64_000
+
+/** Roughly what they take on the wire, never less. */
+export function headerBytes(headers: AmqpHeaders): number {
+  let bytes = 0
+  // Without a list of entries, which would be made for every message.
+  for (const name in headers) bytes += name.length + valueBytes(headers[name]) + 8
+  return bytes
+}
+
+function valueBytes(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (value instanceof WireValue) return value.bytes.length
+  if (Buffer.isBuffer(value)) return value.length
+  if (typeof value !== 'object' || value === null) return 8
+  return Object.entries(value).reduce((sum, [name, inner]) => sum + name.length + valueBytes(inner) + 8, 8)
+}
+
+/** An event leaves room for what is written about it later: its attempts, and its letter. */
+const MAX_EVENT_HEADER_BYTES = 40_000
+
+export function checkHeaderBytes(headers: AmqpHeaders): number {
+  const bytes = headerBytes(headers)
+  if (bytes > MAX_EVENT_HEADER_BYTES) throw new HeadersTooLargeError(bytes, MAX_EVENT_HEADER_BYTES)
+  return bytes
+}
+
+const ALL_OWN: ReadonlySet<string> = new Set(Object.values(OWN))
+
+/** Other programs may have used up the frame. Then the largest of their headers go, or the message could go nowhere. */
+export function leavingRoom(headers: Record<string, unknown>): Record<string, unknown> {
+  const kept = { ...headers }
+  while (headerBytes(kept) > MAX_EVENT_HEADER_BYTES) {
+    const sizes = Object.entries(kept)
+      .filter(([name]) => !ALL_OWN.has(name))
+      .map(([name, value]) => [name, valueBytes(value)] as const)
+    const largest = sizes.sort(([, a], [, b]) => b - a)[0]
+    if (largest === undefined) break
+    delete kept[largest[0]]
+  }
+  return kept
+}
+
+/** A text, or what an AMQP client made of one; undefined when it is neither. */
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  return Buffer.isBuffer(value) ? value.toString('utf8') : undefined
+}
+
+export function countOf(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
+}
+
+/** Times travel as ISO 8601, so that a person who looks into a queue can read them. */
+export function timeOf(value: unknown): number | undefined {
+  const ms = Date.parse(textOf(value) ?? '')
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+/** Most events of one moment have the same time, and writing it takes longer than all other headers together. */
+export const timeText = rememberingTheLast((ms: number) => new Date(ms).toISOString())
+
+/** For what is asked with the same value many times in a row. */
+export function rememberingTheLast<V extends string | number, R>(work: (value: V) => R): (value: V) => R {
+  let last: { readonly value: V; readonly result: R } | undefined
+  return value => {
+    if (last?.value !== value) last = { value, result: work(value) }
+    return last!.result
+  }
+}

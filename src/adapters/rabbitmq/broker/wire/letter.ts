@@ -1,0 +1,58 @@
+import { keepFirstAndLatest } from '../../../../core/dead-letter/caps.ts'
+import { letterFromJson, letterToJson } from '../../../../core/dead-letter/json.ts'
+import type { DeadLetter } from '../../../../core/dead-letter/letter.ts'
+import { encodeBase64 } from '../../../../core/event/base64.ts'
+import type { LazaretEvent } from '../../../../core/event/event.ts'
+import { eventToJson } from '../../../../core/event/json.ts'
+import type { Undecodable } from '../../../../ports/broker.ts'
+import type { AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
+import { decode } from './decode.ts'
+import { headerBytes, MAX_HEADER_BYTES, OWN, textOf, timeText } from './headers.ts'
+
+const SHORT_ERROR = 1_000
+
+/** The letter on its way to the dead-letter queue: the message as it was, and in its headers why it is there. */
+export function letterProperties(
+  properties: AmqpProperties,
+  content: LazaretEvent | Undecodable,
+  letter: DeadLetter,
+): AmqpProperties {
+  const { cycle } = letter
+  const headers: Record<string, unknown> = {
+    ...properties.headers,
+    [OWN.reason]: cycle.reason,
+    [OWN.category]: cycle.category,
+    [OWN.attempts]: cycle.attemptCount,
+    [OWN.firstFailedAt]: timeText(cycle.firstFailedAt),
+    [OWN.lastFailedAt]: timeText(cycle.lastFailedAt),
+  }
+  if (cycle.failure !== undefined) {
+    headers[OWN.error] = `${cycle.failure.name}: ${cycle.failure.message}`.slice(0, SHORT_ERROR)
+    headers[OWN.fingerprint] = cycle.failure.fingerprint.id
+  }
+  headers[OWN.letter] = fitted(letter, 'raw' in content, headerBytes(headers))
+  return { ...properties, headers }
+}
+
+/** All but the event, which is the message; only what cannot be read needs a name. */
+function fitted(letter: DeadLetter, isUndecodable: boolean, taken: number): string {
+  for (let kept = letter.cycle.attempts.length; ; kept >>= 1) {
+    const attempts = kept === 0 ? [] : keepFirstAndLatest(letter.cycle.attempts, kept)
+    const { event, ...rest } = letterToJson({ ...letter, cycle: { ...letter.cycle, attempts } })
+    const { payload: _, payloadBase64: __, ...standIn } = event
+    const text = JSON.stringify(isUndecodable ? { ...rest, standIn } : rest)
+    // What has no room is the middle of its attempts.
+    if (kept === 0 || taken + Buffer.byteLength(text) < MAX_HEADER_BYTES) return text
+  }
+}
+
+/** A letter of ours from a dead-letter queue, or undefined for a message that somebody else put there. */
+export function readLetter(message: AmqpMessage): DeadLetter | undefined {
+  const text = textOf(message.properties.headers?.[OWN.letter])
+  if (text === undefined) return undefined
+  const { standIn, ...rest } = JSON.parse(text)
+  const content = decode(message, rest.channel, rest.origin)
+  const event =
+    'raw' in content ? { ...standIn, payloadBase64: encodeBase64(content.raw) } : eventToJson(content)
+  return letterFromJson({ ...rest, event })
+}

@@ -1,0 +1,208 @@
+import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../../core/dead-letter/caps.ts'
+import type { AttemptRecord, Origin } from '../../../../core/dead-letter/letter.ts'
+import { isPlainObject } from '../../../../core/event/plain.ts'
+import type { AmqpHeaders, AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
+import { wireHeaders } from '../../connection/raw-headers.ts'
+import {
+  countOf,
+  headerBytes,
+  leavingRoom,
+  MAX_HEADER_BYTES,
+  OWN,
+  rememberingTheLast,
+  textOf,
+  timeOf,
+  timeText,
+} from './headers.ts'
+
+/** What a message carries of its own past: RabbitMQ keeps no record that could be changed in place. */
+export interface Past {
+  readonly started: number
+  readonly ended: number
+  readonly history: readonly AttemptRecord[]
+  /** It was open, perhaps only waiting, when a process died: it is to run alone until an attempt has ended. */
+  readonly isSuspected: boolean
+}
+
+const NO_ATTEMPTS: readonly AttemptRecord[] = Object.freeze([])
+export const NO_PAST: Past = Object.freeze({ started: 0, ended: 0, history: NO_ATTEMPTS, isSuspected: false })
+const SUSPECTED: Past = Object.freeze({ ...NO_PAST, isSuspected: true })
+
+/** As it is written. */
+interface Carried {
+  readonly exchange?: unknown
+  readonly routingKey?: unknown
+  readonly started?: unknown
+  readonly ended?: unknown
+  readonly isSuspected?: unknown
+  readonly notBefore?: unknown
+  readonly waitMs?: unknown
+  readonly history?: unknown
+}
+
+const NOTHING: Carried = Object.freeze({})
+
+/** It is asked for several times in a row for every message. */
+const carriedIn = rememberingTheLast((text: string): Carried => {
+  try {
+    const carried: unknown = JSON.parse(text)
+    return isPlainObject(carried) ? carried : NOTHING
+  } catch {
+    return NOTHING
+  }
+})
+
+function carriedBy(headers: AmqpHeaders): Carried {
+  const text = textOf(headers[OWN.past])
+  return text === undefined ? NOTHING : carriedIn(text)
+}
+
+export function readPast(headers: AmqpHeaders): Past {
+  const carried = carriedBy(headers)
+  const started = countOf(carried.started)
+  const isSuspected = carried.isSuspected === true
+  if (started === 0) return isSuspected ? SUSPECTED : NO_PAST
+  const ended = Math.min(started, countOf(carried.ended))
+  const history = ended === 0 ? NO_ATTEMPTS : readHistory(carried.history)
+  return { started, ended, history, isSuspected }
+}
+
+/** It ran alone when the process died. The first time, what made it a suspect is put down to it as well. */
+export function addCrash(past: Past): Past {
+  const crashes = past.started === past.ended ? 2 : 1
+  return { ...past, started: past.started + crashes }
+}
+
+/** An attempt that ended, however, took nobody down. */
+export function addEnded(past: Past, more: readonly AttemptRecord[]): Past {
+  if (more.length === 0) return past
+  const { started, ended, history } = past
+  return {
+    started: Math.max(started, ended + more.length),
+    ended: ended + more.length,
+    history: keepFirstAndLatest([...history, ...more], DEFAULT_MAX_ATTEMPTS_KEPT),
+    isSuspected: false,
+  }
+}
+
+/** Where it was published to at first. Sent on by ourselves it would seem to come from the default exchange. */
+export function readOrigin(broker: string, queue: string, { fields, properties }: AmqpMessage): Origin {
+  const { exchange, routingKey } = carriedBy(properties.headers ?? {})
+  const isCarried = typeof exchange === 'string' && typeof routingKey === 'string'
+  return {
+    broker,
+    queue,
+    exchange: isCarried ? exchange : fields.exchange,
+    routingKey: isCarried ? routingKey : fields.routingKey,
+  }
+}
+
+/** The exchange it was published to at first, if it was sent on since. */
+export function readExchange(headers: AmqpHeaders): string | undefined {
+  const { exchange } = carriedBy(headers)
+  return typeof exchange === 'string' ? exchange : undefined
+}
+
+/**
+ * How long a message is still to wait after it was handed over. The wait is told as a length, so that hosts whose clocks
+ * disagree agree on it, and a clock that is set back holds nothing up. Messages of older versions tell the time alone.
+ */
+export function readWaitMs(headers: AmqpHeaders, now: number): number {
+  const { waitMs } = carriedBy(headers)
+  return typeof waitMs === 'number' ? Math.max(0, waitMs) : untilNotBefore(headers, now)
+}
+
+/** The same for what waits in a process instead of a queue that expires: what has passed since it was written counts. */
+export function readHeldWaitMs(headers: AmqpHeaders, now: number): number {
+  return Math.min(readWaitMs(headers, now), untilNotBefore(headers, now))
+}
+
+function untilNotBefore(headers: AmqpHeaders, now: number): number {
+  return Math.max(0, (timeOf(carriedBy(headers).notBefore) ?? 0) - now)
+}
+
+/** What a message is to wait for: `waitMs` counts from its next handing-over, `notBefore` is the time as our clock has it. */
+export interface Wait {
+  readonly waitMs: number
+  readonly notBefore: number
+}
+
+/** The same message, to be published again: untouched but for what it carries of its past. */
+export function withPast(
+  message: AmqpMessage,
+  origin: Origin,
+  past: Past,
+  wait: Wait | undefined,
+): AmqpProperties {
+  const { [OWN.past]: _, [OWN.place]: __, ...old } = cleaned(message.properties)
+  const headers = leavingRoom(old)
+  const { started, ended, isSuspected } = past
+  const { exchange = '', routingKey = '' } = origin
+  const carried = {
+    exchange,
+    routingKey,
+    started,
+    ended,
+    isSuspected: isSuspected || undefined,
+    waitMs: wait?.waitMs,
+    notBefore: wait === undefined ? undefined : timeText(wait.notBefore),
+  }
+  headers[OWN.past] = fittingText(carried, past.history, MAX_HEADER_BYTES - headerBytes(headers))
+  // A time to live of its own would run anew with every step it waits in, and end it there. Who sent it first is not us,
+  // and the server takes no message in another's name.
+  return { ...message.properties, expiration: undefined, userId: undefined, headers, deliveryMode: 2 }
+}
+
+/** Counts are never given up; of the attempts themselves as many are kept as there is room for. */
+function fittingText(carried: Carried, history: readonly AttemptRecord[], room: number): string {
+  if (history.length === 0) return JSON.stringify(carried)
+  const text = JSON.stringify({ ...carried, history })
+  if (Buffer.byteLength(text) < room) return text
+  const fewer = history.length === 1 ? [] : keepFirstAndLatest(history, Math.max(1, history.length >> 1))
+  return fittingText(carried, fewer, room)
+}
+
+const ROUTED = ['x-death', 'x-delivery-count', 'CC', 'BCC']
+
+/**
+ * Without what the server wrote about our own retry steps: it would grow with every one of them. And without the other places
+ * the message was sent to: they have it already.
+ */
+function cleaned(properties: AmqpProperties): Record<string, unknown> {
+  const { headers = {} } = properties
+  const wire = wireHeaders(properties)
+  if (!ROUTED.some(name => headers[name] !== undefined)) return { ...wire }
+  const kept = Object.entries(wire).filter(
+    ([name]) => !/^(?:x-(?:death|delivery-count|(?:first|last)-death-)|B?CC$)/.test(name),
+  )
+  const all = Array.isArray(headers['x-death']) ? headers['x-death'] : []
+  const deaths = all.filter(isForeign)
+  const told = deaths.length === all.length ? wire['x-death'] : deaths
+  return { ...Object.fromEntries(kept), ...(deaths.length === 0 ? undefined : { 'x-death': told }) }
+}
+
+function isForeign(death: unknown): boolean {
+  const queue = (death as { readonly queue?: unknown } | null)?.queue
+  return typeof queue === 'string' && !/\.retry\.\d+(?:ms|s|m|h)$/.test(queue)
+}
+
+/** An attempt has all of its fields, unset ones as undefined, which JSON leaves out. What is no record is left out. */
+function readHistory(attempts: unknown): readonly AttemptRecord[] {
+  if (!Array.isArray(attempts)) return NO_ATTEMPTS
+  return attempts.filter(isAttempt).map(({ number, startedAt, endedAt, failure, delayMs }) => ({
+    number,
+    startedAt,
+    endedAt,
+    failure: failure && { ...failure, code: failure.code, stack: failure.stack },
+    delayMs,
+  }))
+}
+
+function isAttempt(value: unknown): value is AttemptRecord {
+  const { number, startedAt, failure } = (value ?? {}) as Partial<AttemptRecord>
+  return (
+    typeof number === 'number' &&
+    typeof startedAt === 'number' &&
+    (failure === undefined || typeof failure?.fingerprint === 'string')
+  )
+}

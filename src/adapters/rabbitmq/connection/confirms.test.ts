@@ -1,0 +1,113 @@
+import { EventEmitter } from 'node:events'
+import { expect, it } from 'vitest'
+import { nextTurn } from '../../../ports/clock.ts'
+import { FakeClock } from '../../../testing/fake-clock.ts'
+import type { AmqpConfirmChannel } from './amqp.ts'
+import type { Outgoing } from './batch.ts'
+import { Confirms } from './confirms.ts'
+import { Gate } from './gate.ts'
+
+const TIMEOUT_MS = 1_000
+
+/** A channel that shows its insides, as the client's does. */
+class FakeChannel extends EventEmitter {
+  readonly ch = 1
+  /** In the order of their tags. */
+  readonly waiting: ((error: unknown) => void)[] = []
+  readonly written: string[] = []
+  hasRoom = true
+  isClosed = false
+  readonly connection = {
+    frameMax: 131_072,
+    sentSinceLastCheck: false,
+    channels: [undefined, { channel: this, buffer: { write: (bytes: Buffer) => this.#take(bytes) } }],
+  }
+
+  #take(bytes: Buffer): boolean {
+    this.written.push(`together: ${[...bytes.toString('latin1').matchAll(/<(\w+)>/g)].map(([, n]) => n)}`)
+    return this.hasRoom
+  }
+
+  pushConfirmCallback(confirmed: (error: unknown) => void): void {
+    this.waiting.push(confirmed)
+  }
+
+  publish(_: string, __: string, content: Buffer, ___: object, confirmed: (error: unknown) => void): boolean {
+    this.written.push(`alone: ${content.toString().slice(1, -1)}`)
+    this.waiting.push(confirmed)
+    return this.hasRoom
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+  }
+}
+
+function world() {
+  const channel = new FakeChannel()
+  const clock = new FakeClock()
+  const gate = new Gate()
+  const confirms = new Confirms(channel as unknown as AmqpConfirmChannel, gate, clock, TIMEOUT_MS)
+  return { channel, clock, gate, confirms }
+}
+
+function message(name: string, properties: Outgoing['properties'] = {}): Outgoing {
+  const route = { exchange: '', routingKey: 'q' }
+  return { route, content: Buffer.from(`<${name}>`), properties: { deliveryMode: 2, ...properties } }
+}
+
+it('F1: what comes in one go is written in one go, and what only the client can write keeps its place', async () => {
+  const { channel, confirms } = world()
+  const told: string[] = []
+  for (const each of [message('a'), message('b'), message('c', { expiration: '1000' }), message('d')])
+    void confirms.send([each]).then(() => told.push(each.content.toString()))
+  await nextTurn()
+  expect(channel.written).toEqual(['together: a,b', 'alone: c', 'together: d'])
+  for (const confirmed of channel.waiting) confirmed(null)
+  await nextTurn()
+  expect(told).toEqual(['<a>', '<b>', '<c>', '<d>'])
+})
+
+it('F1: a channel that ends tells all who wait', async () => {
+  const { channel, confirms } = world()
+  const sending = confirms.send([message('a')])
+  channel.emit('close')
+  await expect(sending).rejects.toThrow('the channel closed')
+  expect(confirms.isOpen).toBe(false)
+})
+
+it('F1: a batch that stands still is given up with its channel', async () => {
+  const { channel, clock, confirms } = world()
+  const sending = expect(confirms.send([message('a'), message('b')])).rejects.toThrow(
+    'no confirmation within 1000 ms',
+  )
+  await clock.advance(900)
+  channel.waiting[0]?.(null)
+  await clock.advance(900)
+  expect(channel.isClosed).toBe(false)
+  await clock.advance(100)
+  await sending
+  expect(channel.isClosed).toBe(true)
+})
+
+it('F1: what waits behind others is not late while the server speaks of these, and comes before those who came later', async () => {
+  const { channel, clock, confirms } = world()
+  channel.hasRoom = false
+  const first = confirms.send([message('a')])
+  await nextTurn()
+  const behind = confirms.send([message('b')])
+  for (let time = 0; time < 5; time++) {
+    await clock.advance(900)
+    const other = confirms.send([message(`x${time}`)])
+    void other.catch(() => {})
+    if (time === 0) channel.waiting[0]?.(null)
+    else channel.waiting[0]?.(new Error('said again'))
+  }
+  await first
+  channel.hasRoom = true
+  channel.emit('drain')
+  await nextTurn()
+  expect(channel.written[1]).toBe('together: b,x0,x1,x2,x3,x4')
+  channel.waiting[1]?.(null)
+  expect(await behind).toEqual([])
+})

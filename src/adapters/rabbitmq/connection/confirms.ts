@@ -1,0 +1,182 @@
+import { type Cancel, type Clock, monotonicNow } from '../../../ports/clock.ts'
+import { QueueFullError } from '../errors.ts'
+import type { Route } from '../options.ts'
+import type { AmqpConfirmChannel, AmqpReturned } from './amqp.ts'
+import { Batch, type Outgoing } from './batch.ts'
+import type { Gate } from './gate.ts'
+import { Writer } from './writer.ts'
+
+/** A channel that is refused lives at least so long, so that a full queue does not cost a channel per message. */
+const RETIRE_AFTER_MS = 1_000
+
+/** The connection is there, and its queue says nothing. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer'
+}
+
+/**
+ * One confirm channel and what waits for its word. When it closes, nobody will ever hear: they are told at once. A channel
+ * that published to a queue while its leader was being elected may never hear of it again, and what comes after it waits
+ * as well; so one on which a batch stands still is given up.
+ */
+export class Confirms {
+  readonly #channel: AmqpConfirmChannel
+  readonly #writer: Writer
+  readonly #gate: Gate
+  readonly #clock: Clock
+  readonly #timeoutMs: number
+  readonly #batches = new Set<Batch>()
+  /** By place and id: the server sends a message back before it confirms it. */
+  readonly #returned = new Map<string, number>()
+  #stopWatching: Cancel | undefined
+  /** When the server last spoke. */
+  #movedAt = 0
+  #isOpen = true
+  /** Its last batches are waited for, and others go another way. */
+  #isRetired = false
+  readonly #openedAt: number
+  /** Why the server closed it. */
+  #closedBy: Error | undefined
+
+  constructor(channel: AmqpConfirmChannel, gate: Gate, clock: Clock, timeoutMs: number) {
+    this.#channel = channel
+    this.#writer = new Writer(channel, () => gate.shut('full'))
+    this.#gate = gate
+    this.#clock = clock
+    this.#timeoutMs = timeoutMs
+    this.#openedAt = monotonicNow(clock)
+    channel.on('drain', () => gate.open('full'))
+    channel.on('return', (message: AmqpReturned) => this.#noteReturned(message))
+    // Told by the close that follows; without a listener it would end the process.
+    channel.on('error', (error: Error) => {
+      this.#closedBy = error
+    })
+    channel.on('close', () => this.#end())
+  }
+
+  /** Takes more. */
+  get isOpen(): boolean {
+    return this.#isOpen && !this.#isRetired
+  }
+
+  /** Resolves with those that no queue took, once all the others are durable. */
+  send(messages: readonly Outgoing[]): Promise<readonly Outgoing[]> {
+    const batch = new Batch(messages)
+    this.#batches.add(batch)
+    if (this.#stopWatching === undefined) this.#watch(this.#timeoutMs)
+    this.#write(batch, 0)
+    return batch.done
+  }
+
+  #write(batch: Batch, from: number): void {
+    const { messages } = batch
+    batch.movedAt = this.#clock.now()
+    try {
+      for (let index = from; index < messages.length; index++) {
+        if (!this.#batches.has(batch)) return
+        batch.isHeldBack = !this.#gate.isOpen
+        if (batch.isHeldBack) {
+          void this.#gate.opened().then(() => this.#write(batch, index))
+          return
+        }
+        this.#publish(messages[index]!, batch)
+      }
+    } catch (error) {
+      this.#finish(batch, error as Error)
+      if (isOfClosedChannel(error)) this.#end()
+    }
+  }
+
+  #publish(message: Outgoing, batch: Batch): void {
+    this.#writer.publish(message, error => this.#confirmed(message, batch, error))
+  }
+
+  #confirmed(message: Outgoing, batch: Batch, error: unknown): void {
+    this.#movedAt = this.#clock.now()
+    if (this.#returned.size > 0 && this.#takeReturned(message)) batch.unroutable.push(message)
+    if (error) this.#refused(message, batch, error as Error)
+    else if (--batch.left === 0) this.#finish(batch)
+    else batch.movedAt = this.#movedAt
+  }
+
+  #refused({ route }: Outgoing, batch: Batch, error: Error): void {
+    if (!isRefusal(error)) {
+      this.#finish(batch, this.#closedBy ?? error)
+      return
+    }
+    // A queue that was full goes on refusing a channel that it has refused before, even when it has room again.
+    if (monotonicNow(this.#clock) - this.#openedAt > RETIRE_AFTER_MS) this.#isRetired = true
+    this.#finish(batch, new QueueFullError(route.exchange, route.routingKey, error))
+  }
+
+  #finish(batch: Batch, error?: Error): void {
+    if (!this.#batches.delete(batch)) return
+    batch.finish(error)
+    if (this.#batches.size > 0) return
+    if (this.#isRetired) this.#abandon()
+    this.#stopWatching?.()
+    this.#stopWatching = undefined
+  }
+
+  /** A large batch takes its time; only one that stands still is given up. */
+  #watch(inMs: number): void {
+    this.#stopWatching = this.#clock.schedule(inMs, () => {
+      this.#stopWatching = undefined
+      const latest = this.#clock.now() - this.#timeoutMs
+      const late = [...this.#batches].filter(batch => this.#lastMove(batch) <= latest)
+      for (const batch of late)
+        this.#finish(batch, new NoAnswer(`no confirmation within ${this.#timeoutMs} ms`))
+      // A server that told us to wait is left in peace.
+      if (late.length > 0 && !this.#gate.isBlocked) this.#abandon()
+      else if (this.#batches.size > 0)
+        this.#watch(Math.min(...Array.from(this.#batches, batch => this.#lastMove(batch))) - latest)
+    })
+  }
+
+  /** What waits for others is not late for as long as the server speaks of these. */
+  #lastMove({ movedAt, isHeldBack }: Batch): number {
+    return isHeldBack ? Math.max(movedAt, this.#movedAt) : movedAt
+  }
+
+  /** Gives the channel up, and with it all that waits. Another one may hear. */
+  #abandon(): void {
+    this.#end()
+    this.#channel.close().catch(() => {})
+  }
+
+  #end(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    const error = this.#closedBy ?? new Error('the channel closed')
+    for (const batch of [...this.#batches]) this.#finish(batch, error)
+    this.#gate.open('full')
+  }
+
+  #noteReturned({ fields, properties }: AmqpReturned): void {
+    const name = placeOf(fields, properties.messageId)
+    this.#returned.set(name, (this.#returned.get(name) ?? 0) + 1)
+  }
+
+  #takeReturned({ route, properties }: Outgoing): boolean {
+    const name = placeOf(route, properties.messageId)
+    const count = this.#returned.get(name)
+    if (count === undefined) return false
+    if (count === 1) this.#returned.delete(name)
+    else this.#returned.set(name, count - 1)
+    return true
+  }
+}
+
+/** The client tells a refusal from the end of the channel by its text alone. */
+function isRefusal(error: Error): boolean {
+  return error.message === 'message nacked'
+}
+
+/** Also the client's, when it was closed without our being told. */
+function isOfClosedChannel(error: unknown): boolean {
+  return (error as Error).name === 'IllegalOperationError'
+}
+
+function placeOf({ exchange, routingKey }: Route, messageId: string | undefined): string {
+  return `${exchange}\n${routingKey}\n${messageId ?? ''}`
+}

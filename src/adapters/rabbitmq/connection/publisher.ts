@@ -1,0 +1,109 @@
+import {
+  ExchangeMissingError,
+  QueueFullError,
+  RabbitmqRefusedError,
+  RabbitmqUnreachableError,
+  UnroutableError,
+} from '../errors.ts'
+import type { RabbitmqSettings } from '../options.ts'
+import type { AmqpConnection } from './amqp.ts'
+import type { Outgoing } from './batch.ts'
+import { requireOpen } from './closed-channel.ts'
+import { Confirms } from './confirms.ts'
+import { Gate } from './gate.ts'
+import type { Link } from './link.ts'
+
+const MOST_WRITES_WAITING = 16
+const ACCESS_REFUSED = 403
+const NOT_FOUND = 404
+
+/**
+ * Publishes and waits for the server's word. Messages are mandatory: one that no queue takes comes back, and is told of
+ * instead of being dropped in silence. There is one channel for all: opening one per message is what makes others slow.
+ */
+export class Publisher {
+  readonly #link: Link
+  readonly #settings: RabbitmqSettings
+  readonly #gate = new Gate()
+  #opening: { readonly connection: AmqpConnection; readonly confirms: Promise<Confirms> } | undefined
+  #confirms: Confirms | undefined
+
+  constructor(link: Link, settings: RabbitmqSettings) {
+    this.#link = link
+    this.#settings = settings
+    link.onUp(connection => this.#listen(connection))
+  }
+
+  /** Resolves with those that no queue took, once all the others are durable. */
+  async send(messages: readonly Outgoing[]): Promise<readonly Outgoing[]> {
+    if (messages.length === 0) return messages
+    const confirms = this.#confirms?.isOpen ? this.#confirms : await this.#open()
+    try {
+      return await confirms.send(messages)
+    } catch (error) {
+      if (error instanceof QueueFullError) throw error
+      const { code, message } = error as { readonly code?: unknown; readonly message: string }
+      if (code === NOT_FOUND) throw new ExchangeMissingError(exchangeOf(messages, message), error)
+      if (code === ACCESS_REFUSED) throw new RabbitmqRefusedError(this.#link.server, message, error)
+      throw this.#unconfirmed('the message was not confirmed', error)
+    }
+  }
+
+  /** The same, and one that no queue takes is an error. */
+  async sendOne(message: Outgoing): Promise<void> {
+    const [back] = await this.send([message])
+    if (back !== undefined) throw new UnroutableError(back.route.exchange, back.route.routingKey)
+  }
+
+  async #open(): Promise<Confirms> {
+    const { confirmTimeoutMs, connectTimeoutMs } = this.#settings
+    const connection = await this.#link.get(Math.min(confirmTimeoutMs, connectTimeoutMs))
+    if (this.#confirms?.isOpen) return this.#confirms
+    if (this.#opening?.connection !== connection) {
+      const opening = { connection, confirms: this.#openOn(connection) }
+      this.#opening = opening
+      const opened = () => {
+        if (this.#opening === opening) this.#opening = undefined
+      }
+      opening.confirms.then(opened, opened)
+    }
+    return await this.#opening!.confirms
+  }
+
+  async #openOn(connection: AmqpConnection): Promise<Confirms> {
+    try {
+      const { clock, confirmTimeoutMs } = this.#settings
+      const channel = await connection.createConfirmChannel({ highWaterMark: MOST_WRITES_WAITING })
+      requireOpen(channel)
+      const confirms = new Confirms(channel, this.#gate, clock, confirmTimeoutMs)
+      this.#confirms = confirms
+      return confirms
+    } catch (error) {
+      throw this.#unconfirmed('no channel could be opened', error)
+    }
+  }
+
+  #listen(connection: AmqpConnection): void {
+    const { onConnection } = this.#settings
+    this.#gate.reset()
+    connection.on('blocked', (reason: string) => {
+      this.#gate.shut('blocked')
+      onConnection({ state: 'blocked', reason })
+    })
+    connection.on('unblocked', () => {
+      this.#gate.open('blocked')
+      onConnection({ state: 'unblocked' })
+    })
+  }
+
+  #unconfirmed(problem: string, cause: unknown): RabbitmqUnreachableError {
+    const why = cause instanceof Error ? `${problem}: ${cause.message}` : problem
+    return new RabbitmqUnreachableError(this.#link.server, why, cause)
+  }
+}
+
+/** The server names it in its own text; others that shared the channel were hit by it all the same. */
+function exchangeOf(messages: readonly Outgoing[], text: string): string {
+  const [, named] = /no exchange '([^']*)'/.exec(text) ?? []
+  return named ?? messages[0]!.route.exchange
+}

@@ -1,0 +1,151 @@
+import type { Origin } from '../../../core/dead-letter/letter.ts'
+import { HEADER_NAME, MAX_HEADER_NAME_BYTES, WIDEST_EVENT_LIMITS } from '../../../core/event/limits.ts'
+import { isPlainObject } from '../../../core/event/plain.ts'
+import { headersOf } from '../broker/wire/foreign.ts'
+import { isReserved } from '../broker/wire/headers.ts'
+import { type TableEntry, WireValue } from '../broker/wire/table.ts'
+import { fromText, typedText, type WireType } from '../broker/wire/typed.ts'
+import type { AmqpHeaders, AmqpProperties } from '../connection/amqp.ts'
+import { rawHeaders } from '../connection/raw-headers.ts'
+import { tellsOfFault } from './faults.ts'
+
+/** A frame of RabbitMQ holds 128 KiB; the rest is for properties and what a replay adds. */
+export const MOST_RETURNED_BYTES = 120_000
+const MOST_TYPES_LENGTH = 20_000
+
+/**
+ * What an event has no place for: the types of headers that are no texts, and the names that an event cannot have. No values: an
+ * origin is shown to everyone, and what headers say may be a secret.
+ */
+interface KeptForms {
+  readonly v: 1
+  readonly types: Readonly<Record<string, WireType>>
+  /** By the name that the event has. */
+  readonly names: Readonly<Record<string, string>>
+}
+
+export interface CollectedHeaders {
+  /** As an event has them. */
+  readonly texts: Readonly<Record<string, string>>
+  /** Beside the properties that are kept. */
+  readonly origin: Origin
+}
+
+/** The headers of another program's message, such that they can be sent back as they were; or with the reason why not. */
+export function collectedHeaders(properties: AmqpProperties): CollectedHeaders {
+  const entries = rawHeaders(properties)?.filter(({ name }) => !isReserved(name) && !tellsOfFault(name))
+  return entries === undefined ? asClientRead(properties.headers ?? {}) : asOnTheWire(entries)
+}
+
+/** Why the message of a letter cannot be sent back as it was; undefined when it can. */
+export function unkeptHeaders(origin: Origin): string | undefined {
+  const { unkeptHeaders: why } = origin
+  return typeof why === 'string' ? why : undefined
+}
+
+function asOnTheWire(entries: readonly TableEntry[]): CollectedHeaders {
+  const texts: [string, string][] = []
+  const types: [string, WireType][] = []
+  const names: [string, string][] = []
+  const taken = new Set<string>()
+  const faults: string[] = []
+  for (const { name, value } of entries) {
+    const typed = typedText(value)
+    const asName = eventName(name)
+    if (typed === undefined) faults.push(`header '${shown(name)}' has a value that cannot be kept`)
+    else if (asName === undefined || taken.has(asName))
+      faults.push(`header '${shown(name)}' has a name that cannot be kept`)
+    else {
+      taken.add(asName)
+      texts.push([asName, typed.text])
+      if (typed.type !== 'S') types.push([asName, typed.type])
+      if (asName !== name) names.push([asName, name])
+    }
+  }
+  const bytes = entries.reduce((sum, { name, value }) => sum + 1 + Buffer.byteLength(name) + value.length, 0)
+  if (bytes > MOST_RETURNED_BYTES) faults.push(`headers take ${bytes} bytes, more than a frame has room for`)
+  if (texts.length > WIDEST_EVENT_LIMITS.maxHeaders) faults.push(`there are ${texts.length} headers`)
+  const kept = formsText({ v: 1, types: Object.fromEntries(types), names: Object.fromEntries(names) })
+  if (kept === 'too long') faults.push('the types of its headers take too much room')
+  return { texts: Object.fromEntries(texts), origin: originOf(kept, faults) }
+}
+
+function originOf(kept: string | undefined, [fault]: readonly string[]): Origin {
+  return {
+    ...(kept === undefined || kept === 'too long' ? undefined : { headerForms: kept }),
+    ...(fault === undefined
+      ? undefined
+      : { unkeptHeaders: `${fault}; send it again by hand, or redirect it to a channel` }),
+  }
+}
+
+function formsText(forms: KeptForms): string | 'too long' | undefined {
+  if (Object.keys(forms.types).length + Object.keys(forms.names).length === 0) return undefined
+  const text = JSON.stringify(forms)
+  return text.length > MOST_TYPES_LENGTH ? 'too long' : text
+}
+
+/** A client that does not show its frames. What it read as something else than text is sent back as it would write it. */
+function asClientRead(headers: AmqpHeaders): CollectedHeaders {
+  const texts = Object.fromEntries(Object.entries(headersOf(headers)).filter(([name]) => !tellsOfFault(name)))
+  const names = Object.keys(texts).filter(name => typeof headers[name] !== 'string')
+  return { texts, origin: names.length === 0 ? {} : { typedHeaders: JSON.stringify(names) } }
+}
+
+/** A name that an event can have. What it cannot have is written as in a URL, so that the name can be read back. */
+function eventName(name: string): string | undefined {
+  if (name !== '__proto__' && HEADER_NAME.test(name) && name.length <= MAX_HEADER_NAME_BYTES) return name
+  if (name === '' || name.includes('\ufffd')) return undefined
+  const written =
+    name === '__proto__'
+      ? '%5F_proto__'
+      : encodeURIComponent(name).replace(/[()]/g, each => (each === '(' ? '%28' : '%29'))
+  return written.length <= MAX_HEADER_NAME_BYTES && HEADER_NAME.test(written) ? written : undefined
+}
+
+function shown(name: string): string {
+  return name.slice(0, MAX_HEADER_NAME_BYTES)
+}
+
+/** The headers to send back: each with the type it had, unless it was edited into something else. */
+export function restoredHeaders(origin: Origin, headers: Readonly<Record<string, string>>): AmqpHeaders {
+  const { types, names } = formsOf(origin)
+  const restored = Object.entries(headers).map(([name, text]) => {
+    const type = Object.hasOwn(types, name) ? types[name] : undefined
+    const bytes = type === undefined || type === GUESSED ? undefined : fromText(text, type)
+    const value =
+      bytes !== undefined ? new WireValue(bytes, parsed(text)) : type === GUESSED ? parsed(text) : text
+    return [Object.hasOwn(names, name) ? names[name]! : name, value] as const
+  })
+  return Object.fromEntries(restored)
+}
+
+const NO_FORMS: KeptForms = Object.freeze({ v: 1, types: {}, names: {} })
+
+function formsOf({ headerForms, typedHeaders }: Origin): KeptForms {
+  try {
+    if (typeof headerForms === 'string') {
+      const forms: unknown = JSON.parse(headerForms)
+      return isPlainObject(forms) && forms['v'] === 1 ? (forms as unknown as KeptForms) : NO_FORMS
+    }
+    // As earlier versions kept them: the names of those that were no texts.
+    if (typeof typedHeaders === 'string') {
+      const names = JSON.parse(typedHeaders) as readonly string[]
+      return { ...NO_FORMS, types: Object.fromEntries(names.map(name => [name, GUESSED])) }
+    }
+  } catch {
+    // Not of ours; as texts they are still there.
+  }
+  return NO_FORMS
+}
+
+/** No type of AMQP: `restoredHeaders` leaves it to the client, which guesses one. */
+const GUESSED = '?'
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

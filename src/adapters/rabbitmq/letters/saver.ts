@@ -1,0 +1,88 @@
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { isVerified, verified } from '../../../core/dead-letter/verify.ts'
+import { rest } from '../../../ports/clock.ts'
+import type { DeadLetterStore } from '../../../ports/dead-letters.ts'
+import type { AmqpMessage } from '../connection/amqp.ts'
+import { NotCollectedError } from '../errors.ts'
+import { distinctLetter } from './distinct.ts'
+import { Failures } from './failures.ts'
+import { type Collected, collect } from './letter.ts'
+import type { CollectorSettings } from './options.ts'
+
+const FIRST_REST_MS = 250
+const LONGEST_REST_MS = 15_000
+
+/** Brings messages into the store. While it is down they wait with whoever has them, and are tried again. */
+export class Saver {
+  readonly #settings: CollectorSettings
+  readonly #store: DeadLetterStore
+  readonly #failures = new Failures()
+  /** The last of those that are being stored under an id. */
+  readonly #turns = new Map<string, Promise<void>>()
+  /** Told once for as long as it lasts, not once for every letter. */
+  #isFailing = false
+
+  constructor(settings: CollectorSettings, store: DeadLetterStore) {
+    this.#settings = settings
+    this.#store = store
+  }
+
+  /** True when it is durable; false when it is not wanted any more. */
+  async save(message: AmqpMessage, queue: string, isWanted: () => boolean): Promise<boolean> {
+    const { clock, name: broker } = this.#settings.connection
+    const collected = collect(message, {
+      broker,
+      queue,
+      now: clock.now(),
+      failures: this.#failures,
+    })
+    const { letter } = collected
+    for (let restMs = FIRST_REST_MS; isWanted(); restMs = Math.min(LONGEST_REST_MS, restMs * 2)) {
+      try {
+        await this.#inTurn(letter.id, () => this.#saveOne(collected, message.content))
+        this.#isFailing = false
+        return true
+      } catch (error) {
+        this.#tell(error, letter)
+        await rest(clock, restMs)
+      }
+    }
+    return false
+  }
+
+  async #saveOne({ letter: told, isTimeKnown }: Collected, content: Buffer): Promise<void> {
+    const stored = await this.#store.get(told.id)
+    const letter = isVerified(told) ? told : (await verified(told, async () => stored))[0]!
+    const distinct = distinctLetter(letter, stored, content)
+    // Seen before, and nothing says that it failed anew since: with a new time it would look as if it had.
+    const mayBeOld = this.#settings.mode === 'peek' && !isTimeKnown
+    const known = distinct === letter || !mayBeOld ? stored : await this.#store.get(distinct.id)
+    if (mayBeOld && known !== undefined) return
+    await this.#store.send(distinct)
+    if (stored === undefined) await this.#sendIfTaken(letter, content)
+  }
+
+  /** Another collector may have stored another message under the same id meanwhile: the first of them keeps it. */
+  async #sendIfTaken(letter: DeadLetter, content: Buffer): Promise<void> {
+    const distinct = distinctLetter(letter, await this.#store.get(letter.id), content)
+    if (distinct !== letter) await this.#store.send(distinct)
+  }
+
+  /** Of two with one id the second is looked up after the first is stored. */
+  async #inTurn(id: string, work: () => Promise<void>): Promise<void> {
+    const turn = (this.#turns.get(id) ?? Promise.resolve()).catch(() => {}).then(work)
+    this.#turns.set(id, turn)
+    try {
+      await turn
+    } finally {
+      if (this.#turns.get(id) === turn) this.#turns.delete(id)
+    }
+  }
+
+  #tell(error: unknown, { channel }: DeadLetter): void {
+    if (this.#isFailing) return
+    this.#isFailing = true
+    const { name } = this.#settings.connection
+    this.#settings.onError(new NotCollectedError(`collector '${name}': saving letters of ${channel}`, error))
+  }
+}
