@@ -3,7 +3,7 @@ import { replayOf } from '../core/event/replay-headers.ts'
 import { LazaretError } from '../core/failure/errors.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
-import { EVERY_SINK } from '../runtime/dispatcher/door.ts'
+import { EVERY_SINK } from '../runtime/dispatcher/track/entry-limit.ts'
 import type { ReplayTarget } from './target.ts'
 
 /** Sends a letter's event once more to whoever gave up on it, and tells the letter what became of it. */

@@ -1,6 +1,6 @@
 import { createIdSource } from '../../core/event/uuid.ts'
 import type { Cancel, Clock } from '../../ports/clock.ts'
-import type { TrackInput } from '../../runtime/dispatcher/track-input.ts'
+import type { TrackInput } from '../../runtime/dispatcher/track/track-input.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import type { Track } from '../shop/tracking/track.ts'
 import { ARTICLES } from './people.ts'

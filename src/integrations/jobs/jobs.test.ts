@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { trackingScope } from '../../runtime/dispatcher/tracking-mode.ts'
+import { trackingScope } from '../../runtime/dispatcher/track/tracking-mode.ts'
 import { bullmqProcessor, graphileTask, graphileTasks, pgBossHandler } from './index.ts'
 
 const scopeLater = async () => {

@@ -1,6 +1,6 @@
 import { resolveOptions } from '../../core/options/resolve.ts'
 import { optional, type Rule } from '../../core/options/rules.ts'
-import { asJob, type OnTrackingFailure } from '../../runtime/dispatcher/tracking-mode.ts'
+import { asJob, type OnTrackingFailure } from '../../runtime/dispatcher/track/tracking-mode.ts'
 
 export interface JobsOptions {
   /**

@@ -18,7 +18,7 @@ import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-l
 import type { Groups } from '../../ports/groups.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
-import { type LaneOptions, laneRule } from '../../runtime/dispatcher/lane-options.ts'
+import { type LaneOptions, laneRule } from '../../runtime/dispatcher/lane/lane-options.ts'
 import { observerRule, port } from '../../runtime/option-rules.ts'
 
 /** Which alerts go to a target. What is left out holds nothing back; digests go everywhere. */

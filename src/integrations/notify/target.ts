@@ -1,7 +1,7 @@
 import { alertOf } from '../../core/alert/document.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Sink, WriteResult } from '../../ports/sink.ts'
-import { rejectedItems } from '../../runtime/dispatcher/sink-answer.ts'
+import { rejectedItems } from '../../runtime/dispatcher/write/sink-answer.ts'
 import { release, retain } from '../../runtime/share.ts'
 
 /** More than there are alerts open at once; those that were heard of last. */

@@ -1,4 +1,4 @@
-import type { TrackInput } from '../../runtime/dispatcher/track-input.ts'
+import type { TrackInput } from '../../runtime/dispatcher/track/track-input.ts'
 import { severityOf } from './severity.ts'
 
 export interface LineOptions {

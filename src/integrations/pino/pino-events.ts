@@ -1,5 +1,5 @@
 import type { Dispatcher } from '../../runtime/dispatcher/dispatcher.ts'
-import { inOwnContext, isOwnContext } from '../../runtime/dispatcher/own-context.ts'
+import { inOwnContext, isOwnContext } from '../../runtime/dispatcher/track/own-context.ts'
 import { type LineOptions, trackInputOf, unparsed } from './line.ts'
 import { isText, Lines } from './lines.ts'
 import { type PinoEventsOptions, resolveLine } from './options.ts'

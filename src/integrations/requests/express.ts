@@ -1,4 +1,4 @@
-import { asRequest } from '../../runtime/dispatcher/tracking-mode.ts'
+import { asRequest } from '../../runtime/dispatcher/track/tracking-mode.ts'
 
 /** `app.use(expressRequests())`, before everything that tracks. */
 export function expressRequests(): (request: unknown, response: unknown, next: () => void) => void {

@@ -1,4 +1,4 @@
-import { asRequest } from '../../runtime/dispatcher/tracking-mode.ts'
+import { asRequest } from '../../runtime/dispatcher/track/tracking-mode.ts'
 
 type Hook = (request: unknown, reply: unknown, done: () => void) => void
 

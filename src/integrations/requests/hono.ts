@@ -1,4 +1,4 @@
-import { asRequest } from '../../runtime/dispatcher/tracking-mode.ts'
+import { asRequest } from '../../runtime/dispatcher/track/tracking-mode.ts'
 
 /** `app.use(honoRequests())`, before everything that tracks. */
 export function honoRequests(): (context: unknown, next: () => Promise<void>) => Promise<void> {

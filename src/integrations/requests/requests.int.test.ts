@@ -7,7 +7,7 @@ import Fastify from 'fastify'
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
 import { JobWorld } from '../../../test/support/job-world.ts'
-import { asJob } from '../../runtime/dispatcher/tracking-mode.ts'
+import { asJob } from '../../runtime/dispatcher/track/tracking-mode.ts'
 import { expressRequests, fastifyRequests, honoRequests } from './index.ts'
 
 interface Served {

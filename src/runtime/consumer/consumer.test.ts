@@ -6,7 +6,7 @@ import { fixed } from '../../core/retry/fixed.ts'
 import { ledgerName } from '../../ports/ledger.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
-import { asJob, trackingScope } from '../dispatcher/tracking-mode.ts'
+import { asJob, trackingScope } from '../dispatcher/track/tracking-mode.ts'
 import { sleep } from '../sleep.ts'
 
 describe('a consumer handles', () => {

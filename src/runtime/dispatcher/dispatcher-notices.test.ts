@@ -7,7 +7,7 @@ import { FakeClock } from '../../testing/fake-clock.ts'
 import { Recorder } from '../../testing/recorder.ts'
 import { createDispatcher } from './dispatcher.ts'
 import type { DispatcherOptions } from './dispatcher-options.ts'
-import { asJob } from './tracking-mode.ts'
+import { asJob } from './track/tracking-mode.ts'
 
 /** Two sinks, one of which takes nothing. */
 function setUp(options: Partial<DispatcherOptions> = {}) {

@@ -16,9 +16,15 @@ import type { Sink } from '../../ports/sink.ts'
 import { type Tracing, tracingRule } from '../../ports/tracing.ts'
 import { type EventLimitOptions, eventLimitRule } from '../limit-options.ts'
 import { observerRule, orOff, port } from '../option-rules.ts'
-import { type CriticalOptions, criticalRule } from './critical.ts'
-import { DEFAULT_CHECK_EVERY_MS } from './health-checker.ts'
-import { type LaneOptions, type LaneSettings, laneRule, laneRules, mergeLaneOptions } from './lane-options.ts'
+import {
+  type LaneOptions,
+  type LaneSettings,
+  laneRule,
+  laneRules,
+  mergeLaneOptions,
+} from './lane/lane-options.ts'
+import { type CriticalOptions, criticalRule } from './track/critical.ts'
+import { DEFAULT_CHECK_EVERY_MS } from './write/health-checker.ts'
 
 export interface DispatcherOptions<N extends string = string> extends LaneOptions {
   /** Where events go, by name. */

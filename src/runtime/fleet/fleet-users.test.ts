@@ -8,7 +8,7 @@ import { Recorder } from '../../testing/recorder.ts'
 import { createConsumer } from '../consumer/consumer.ts'
 import { createEvent } from '../create-event.ts'
 import { createDispatcher } from '../dispatcher/dispatcher.ts'
-import { asJob } from '../dispatcher/tracking-mode.ts'
+import { asJob } from '../dispatcher/track/tracking-mode.ts'
 import { resilient } from '../resilient/resilient.ts'
 
 const quick = { attempts: 1_000, backoff: fixed({ delayMs: 10, jitter: 'none' }) }

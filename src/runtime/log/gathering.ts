@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { LogFields, Logger } from '../../ports/logger.ts'
-import { inOwnContext, isOwnContext } from '../dispatcher/own-context.ts'
+import { inOwnContext, isOwnContext } from '../dispatcher/track/own-context.ts'
 import { type LogLine, writeLine } from './write-line.ts'
 
 /** What may happen once or ten thousand times in a second, and is a line at first and then one in each interval. */

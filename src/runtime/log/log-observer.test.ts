@@ -12,7 +12,7 @@ import { createFactory } from '../../testing/factories.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { combineObservers } from '../combine-observers.ts'
 import { createDispatcher } from '../dispatcher/dispatcher.ts'
-import { asJob } from '../dispatcher/tracking-mode.ts'
+import { asJob } from '../dispatcher/track/tracking-mode.ts'
 import { failureLog } from '../failure-log.ts'
 import { logObserver } from './log-observer.ts'
 

@@ -4,7 +4,7 @@ import { RETRY_PRESETS } from '../../core/retry/presets.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { type Consumer, consumerThatUses } from '../consumer/consumer.ts'
 import type { HandlerContext } from '../consumer/handler-context.ts'
-import { rejectedItems } from '../dispatcher/sink-answer.ts'
+import { rejectedItems } from '../dispatcher/write/sink-answer.ts'
 import type { Closeable } from '../share.ts'
 import { type HandOver, isBroker, type RelayOptions, resolveRelay } from './relay-options.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { RejectedItem, Sink } from '../../ports/sink.ts'
-import { rejectedItems } from '../../runtime/dispatcher/sink-answer.ts'
+import { rejectedItems } from '../../runtime/dispatcher/write/sink-answer.ts'
 import { freshFactory, Patience, type TestFunction, type Timing, testUnless } from './harness.ts'
 
 /** What an adapter gives the suite for each test: a sink, and its far side to look at and to make sick. */

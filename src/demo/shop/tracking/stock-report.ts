@@ -1,4 +1,4 @@
-import { asJob } from '../../../runtime/dispatcher/tracking-mode.ts'
+import { asJob } from '../../../runtime/dispatcher/track/tracking-mode.ts'
 import type { Track } from './track.ts'
 
 const STOCK_REPORT = 'StockReport'

@@ -1,5 +1,5 @@
 import type { Dispatcher } from '../../../runtime/dispatcher/dispatcher.ts'
-import type { TrackInput } from '../../../runtime/dispatcher/track-input.ts'
+import type { TrackInput } from '../../../runtime/dispatcher/track/track-input.ts'
 
 /** Says that something happened, and goes on: whoever buys something does not wait for analytics, nor fail with it. */
 export type Track = (input: TrackInput) => void

@@ -1,0 +1,82 @@
+import { lastSendingOf } from '../../../core/dead-letter/change.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { notReplayable } from '../../../core/dead-letter/storable-event.ts'
+import { OptionsError } from '../../../core/options/faults.ts'
+import type { DeadLetterQueue, DeadLetterStore } from '../../../ports/dead-letters.ts'
+import type { ReplayOutcome } from '../../../ports/observer.ts'
+import type { DispatcherPolicy } from '../dispatcher-options.ts'
+import type { DispatcherParts } from '../dispatcher-parts.ts'
+import type { Lane } from '../lane/lane.ts'
+import { EVERY_SINK } from '../track/entry-limit.ts'
+import { eventBytes } from '../track/event-bytes.ts'
+import { observeAsOwn } from '../track/own-context.ts'
+import type { TrackResult } from '../track/track-result.ts'
+import { Tracked } from '../track/tracked.ts'
+
+/**
+ * Sends a letter's event to the sink that gave up on it, and to no other: they have had it. What fails again comes back
+ * to the same letter as its next cycle. A letter of the door goes to every sink, each of which answers for itself then.
+ */
+export async function resend(
+  letter: DeadLetter,
+  policy: DispatcherPolicy,
+  parts: DispatcherParts,
+): Promise<TrackResult> {
+  requireReplayable(letter)
+  const lanes = lanesFor(letter, parts)
+  const { event, job, replays, replayId } = letter
+  const names = lanes.map(({ name }) => name)
+  const scope = { job, onFailure: 'throw' } as const
+  const tracked = new Tracked(parts.desk, event, eventBytes(event), names, scope, replays, replayId)
+  const now = policy.clock.now()
+  for (const lane of lanes) lane.offer(tracked, now)
+  try {
+    const result = await tracked.outcome()
+    await resolve(letter, policy)
+    tell(letter, policy, 'recovered')
+    return result
+  } catch (error) {
+    // No sink has it, but now each has a letter of its own: the one for all of them is done with.
+    if (letter.handler === EVERY_SINK && tracked.isSafe) await resolve(letter, policy)
+    tell(letter, policy, 'failed_again')
+    throw error
+  }
+}
+
+/** What is kept of it is for people to look at; a sink must not take it for the event. */
+function requireReplayable(letter: DeadLetter): void {
+  const why = notReplayable(letter)
+  if (why === undefined) return
+  const remedy = `track a new event: the store could not keep this one as it was sent (${why})`
+  throw new OptionsError('resend', [{ path: 'letter', received: letter.id, remedy }])
+}
+
+function lanesFor({ handler, id }: DeadLetter, { lanes }: DispatcherParts): readonly Lane[] {
+  if (handler === EVERY_SINK) return [...lanes.values()]
+  const lane = lanes.get(handler)
+  if (lane !== undefined) return [lane]
+  const remedy = `resend letter ${id} with a dispatcher that has this sink; here are ${[...lanes.keys()].join(', ')}`
+  throw new OptionsError('resend', [{ path: 'letter.handler', received: handler, remedy }])
+}
+
+/** There is nothing left to do for it, whether or not the letter can be told so. */
+async function resolve(letter: DeadLetter, policy: DispatcherPolicy): Promise<void> {
+  const { id, channel, handler: name, state } = letter
+  const { deadLetters, clock, observer } = policy
+  try {
+    // A letter that nobody marked was sent by a person, who decides by that.
+    const under = state === 'replaying' ? lastSendingOf(letter) : undefined
+    if (isStore(deadLetters)) await deadLetters.change(id, { to: 'resolved', at: clock.now(), under })
+  } catch (error) {
+    if (observer.letterWriteFailed) observeAsOwn(observer, 'letterWriteFailed', { channel, name, error })
+  }
+}
+
+function tell({ id: letterId, channel }: DeadLetter, policy: DispatcherPolicy, outcome: ReplayOutcome): void {
+  const { observer } = policy
+  if (observer.replayOutcome) observeAsOwn(observer, 'replayOutcome', { channel, letterId, outcome })
+}
+
+function isStore(deadLetters: DeadLetterQueue | DeadLetterStore): deadLetters is DeadLetterStore {
+  return 'change' in deadLetters
+}

@@ -1,0 +1,77 @@
+import type { RetryLimitPolicy } from '../../../core/limit/options.ts'
+import { Fifo } from '../buffer/fifo.ts'
+
+/** Retries of one write. The far side meets them between its start and its end, and nobody here knows when. */
+export class Starts {
+  readonly count: number
+  /** From when on they are in the past. */
+  at = Number.POSITIVE_INFINITY
+  readonly #past: Fifo<Starts>
+
+  constructor(count: number, past: Fifo<Starts>) {
+    this.count = count
+    this.#past = past
+  }
+
+  ended(now: number): void {
+    this.at = now
+    this.#past.push(this)
+  }
+}
+
+/**
+ * Holds a lane to its retry limit in every window of time, exactly, and as the far side counts: a retry keeps its place
+ * in the window until its write has ended and the window is over. The limit gives each retry its turn; but turns that
+ * come up while a write is under way are used together when it ends, and without this they would meet the next ones.
+ */
+export class StartWindow {
+  readonly most: number
+  readonly #windowMs: number
+  /** In the order in which they ended: a write that hangs keeps its own place, and nobody else's. */
+  readonly #past = new Fifo<Starts>()
+  #count = 0
+
+  constructor({ pace }: RetryLimitPolicy) {
+    if (pace.kind === 'batch') {
+      this.most = pace.batch.size
+      this.#windowMs = pace.batch.everyMs
+    } else {
+      // As many whole retries as fit into a second, or the time that one takes.
+      this.most = Math.max(1, Math.floor(pace.rate.perSecond))
+      this.#windowMs = this.most * pace.rate.intervalMs
+    }
+  }
+
+  /** How many may start now. */
+  room(now: number): number {
+    for (let first = this.#past.first; first !== undefined; first = this.#past.first) {
+      if (this.#freeAt(first) > now) break
+      this.#past.shift()
+      this.#count -= first.count
+    }
+    return this.most - this.#count
+  }
+
+  add(count: number): Starts {
+    this.#count += count
+    return new Starts(count, this.#past)
+  }
+
+  /** When there is room again, if there is none. While all writes are under way nobody can tell. */
+  get roomAt(): number | undefined {
+    const { first } = this.#past
+    return this.#count < this.most || first === undefined ? undefined : this.#freeAt(first)
+  }
+
+  move(ms: number): void {
+    for (const starts of this.#past.drain()) {
+      starts.at += ms
+      this.#past.push(starts)
+    }
+  }
+
+  /** A clock shows whole milliseconds: what it calls a second may be one less a moment. */
+  #freeAt({ at }: Starts): number {
+    return at + this.#windowMs + 1
+  }
+}

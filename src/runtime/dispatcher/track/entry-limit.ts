@@ -1,0 +1,48 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { SEVERITY_HEADER } from '../../../core/event/severity.ts'
+import { bypassesLimit } from '../../../core/limit/bypass.ts'
+import type { EventLimitPolicy } from '../../../core/limit/options.ts'
+import type { LimitOwner } from '../../fleet/fleet-link.ts'
+import type { Shareable } from '../../limit-options.ts'
+import { RateLimiter } from '../../limiters.ts'
+import type { GiveUp } from '../after/give-up.ts'
+
+/**
+ * The handler on the letter of an event that never came past the door: none of the sinks has had it, so a replay sends
+ * it to all of them. No sink can have this name.
+ */
+export const EVERY_SINK = '*'
+
+/** Lets so many events a second in. Retries count too: each is asked for at the door like a new event. */
+export class Door {
+  readonly #policy: EventLimitPolicy | undefined
+  readonly limiter: RateLimiter | undefined
+
+  constructor(policy: Shareable<EventLimitPolicy> | undefined, owner: LimitOwner) {
+    this.#policy = policy
+    this.limiter = policy && new RateLimiter(policy, owner)
+  }
+
+  /**
+   * Undefined when the event may go on, else the time from which one more may. A promise, where the limit is shared and
+   * has to be asked for; it never rejects.
+   */
+  refuses(event: LazaretEvent, now: number): number | undefined | Promise<number | undefined> {
+    if (this.#policy === undefined || this.limiter === undefined) return undefined
+    const { type, headers } = event
+    const severity = headers[SEVERITY_HEADER]
+    if (bypassesLimit(this.#policy.bypass, { type, severity, event })) return undefined
+    const retryAt = this.limiter.take(now)
+    return typeof retryAt === 'number' ? later(retryAt, now) : retryAt.then(retryAt => later(retryAt, now))
+  }
+
+  /** What the letter of a refused event says: the limit, and the time. */
+  giveUp(now: number): GiveUp {
+    const limit = this.#policy?.perSecond ?? null
+    return { reason: 'rate_limited', detail: { limit, limitedAt: now } }
+  }
+}
+
+function later(retryAt: number, now: number): number | undefined {
+  return retryAt > now ? retryAt : undefined
+}

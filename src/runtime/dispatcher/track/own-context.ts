@@ -1,0 +1,33 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Observations, Observer } from '../../../ports/observer.ts'
+import { observe } from '../../observe.ts'
+
+/**
+ * Marks what a dispatcher does on its own account: writes to its sinks, letters, retries, and the observers it tells.
+ * Whoever makes events of what others say, such as a logger, must leave out what is said in here, or a failure to track
+ * would become an event that fails to be tracked.
+ */
+const own = new AsyncLocalStorage<true>()
+
+export function inOwnContext<R>(work: () => R): R {
+  return own.run(true, work)
+}
+
+export function isOwnContext(): boolean {
+  return own.getStore() === true
+}
+
+/** Tells an observer of what befell an event while its caller was still there, whose context is not the dispatcher's. */
+export function observeAsOwn<K extends keyof Observations>(
+  observer: Observer,
+  what: K,
+  event: Observations[K],
+): void {
+  own.run(true, () => observe(observer, what, event))
+}
+
+/** The observer of a part that tells of one thing, at a moment when whoever tracks may be in its own context. */
+export function toldAsOwn(observer: Observer, what: keyof Observations): Observer {
+  if (observer[what] === undefined) return {}
+  return { [what]: (event: never) => observeAsOwn(observer, what, event) }
+}

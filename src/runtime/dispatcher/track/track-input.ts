@@ -1,0 +1,74 @@
+import { createEvent, type EventInput, type LazaretEvent } from '../../../core/event/event.ts'
+import type { EventLimits } from '../../../core/event/limits.ts'
+import { SEVERITY_HEADER } from '../../../core/event/severity.ts'
+import type { IdSource } from '../../../core/event/uuid.ts'
+import { type Tracing, withTrace } from '../../../ports/tracing.ts'
+import type { OnTrackingFailure } from './tracking-mode.ts'
+
+export interface TrackInput<P = unknown> extends Omit<EventInput<P>, 'channel'> {
+  /** Default: the dispatcher's. */
+  readonly channel?: string | undefined
+  /** Travels as the header `severity`: 'error', 'fatal' … The limit at the door looks at it, and so do sinks. */
+  readonly severity?: string | undefined
+}
+
+export interface TrackOptions {
+  /** Resolve when every sink has an outcome, or as soon as the event is in the buffers [outcome]. */
+  readonly wait?: 'outcome' | 'accepted' | undefined
+  /** Over what the scope says [throw; in a job swallow]. */
+  readonly onFailure?: OnTrackingFailure | undefined
+}
+
+/** What is the same for all events of a dispatcher. */
+export interface EventDefaults {
+  readonly channel: string
+  readonly source: string | undefined
+  readonly limits: EventLimits
+  readonly newId: IdSource
+  readonly tracing: Tracing | undefined
+}
+
+/** Throws an EventError when what was given is no event. */
+export function eventOf(input: TrackInput, defaults: EventDefaults, now: number): LazaretEvent {
+  const { newId, limits, channel, source, tracing } = defaults
+  const headers = tracing && contextOf(tracing)
+  const whole = withHeaders(input, headers) as EventInput
+  return createEvent(whole, { now, newId, limits, channel, source, headers })
+}
+
+/** The trace of whoever tracks, as headers. */
+function contextOf(tracing: Tracing): LazaretEvent['headers'] | undefined {
+  try {
+    return tracing.context()
+  } catch {
+    return undefined
+  }
+}
+
+/** Adds the severity to headers, and to those an event has of its own the trace, unless they tell of one. */
+function withHeaders(input: TrackInput, trace: LazaretEvent['headers'] | undefined): TrackInput {
+  try {
+    const { severity, headers: given } = input
+    if (severity === undefined && (given === undefined || trace === undefined)) return input
+    const headers = withTrace(given, trace)
+    return having(input, severity === undefined ? headers : { ...headers, [SEVERITY_HEADER]: severity })
+  } catch {
+    // It cannot even be read, be it no object or one whose getters throw; that is said best where events are made.
+    return input
+  }
+}
+
+function having(input: TrackInput, headers: TrackInput['headers']): TrackInput {
+  return {
+    type: input.type,
+    channel: input.channel,
+    payload: input.payload,
+    id: input.id,
+    key: input.key,
+    idempotencyKey: input.idempotencyKey,
+    occurredAt: input.occurredAt,
+    expiresAt: input.expiresAt,
+    source: input.source,
+    headers,
+  }
+}

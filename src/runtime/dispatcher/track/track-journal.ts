@@ -1,0 +1,131 @@
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Journal, JournalEntry } from '../../../ports/journal.ts'
+import type { Observer } from '../../../ports/observer.ts'
+import { Attempt } from '../../attempt/attempt.ts'
+import { AttemptContext } from '../../attempt/attempt-context.ts'
+import { type DeadlineLane, deadlinesOf } from '../../attempt/deadlines.ts'
+import { EVERY_SINK } from './entry-limit.ts'
+import { observeAsOwn } from './own-context.ts'
+import type { TrackingScope } from './tracking-mode.ts'
+
+const TIMEOUT_MS = 5_000
+/** Events of an earlier process that are on their way at once. */
+const RECOVERED_AT_ONCE = 100
+
+interface Left {
+  /** The sinks it is for. */
+  readonly sinks: Set<string>
+  /** The append that has not begun yet, and takes in all sinks that are added before it does. */
+  next: Promise<boolean> | undefined
+  /** One after the other: of two at once, the one for fewer sinks could be the last to be written. */
+  last: Promise<unknown>
+}
+
+/** What the journal knows of an event on its way. */
+export interface Journaled {
+  readonly event: LazaretEvent
+  readonly scope: TrackingScope
+  /** Whether the journal has it, once that is known; undefined for what is not critical. */
+  journaled: Promise<boolean> | undefined
+  readonly isSafe: boolean
+  readonly isLeft: boolean
+}
+
+/** Keeps critical events in the journal for as long as they are on their way. A journal that fails delays nobody. */
+export class TrackJournal {
+  readonly #journal: Journal
+  readonly #clock: Clock
+  readonly #observer: Observer
+  readonly #lane: DeadlineLane
+  readonly #removals = new Set<Promise<unknown>>()
+  /** Appended by this process before it knows what an earlier one left: both may be in the answer. */
+  #own: Set<string> | undefined = new Set()
+  /** By event, what the next process is to send. */
+  readonly #left = new Map<string, Left>()
+  #isStopped = false
+
+  constructor(journal: Journal, clock: Clock, observer: Observer) {
+    this.#journal = journal
+    this.#clock = clock
+    this.#observer = observer
+    this.#lane = deadlinesOf(clock).lane(TIMEOUT_MS)
+  }
+
+  /** Whether the event is durable in the journal now. */
+  append(tracked: Journaled): Promise<boolean> {
+    this.#own?.add(tracked.event.id)
+    const { event, scope } = tracked
+    tracked.journaled = this.#try(() => this.#journal.append({ event, job: scope.job }))
+    return tracked.journaled
+  }
+
+  /** The event needs the journal no more, unless a copy of it is in memory only, or left to the next process. */
+  finished(tracked: Journaled): void {
+    if (tracked.journaled === undefined || !tracked.isSafe || tracked.isLeft) return
+    // After the append has ended: the two must not overtake each other.
+    const removal = tracked.journaled.then(() => this.#try(() => this.#journal.remove(tracked.event.id)))
+    this.#removals.add(removal)
+    void removal.then(() => this.#removals.delete(removal))
+  }
+
+  /** Sends what an earlier process left behind, a bounded number at a time. */
+  async recover(resend: (entry: JournalEntry) => Promise<unknown>): Promise<void> {
+    try {
+      const { entries, unreadable } = await this.#journal.pending()
+      for (const error of unreadable) this.#tell(error)
+      const pending = entries.filter(({ event }) => !this.#own?.has(event.id))
+      this.#own = undefined
+      for (let from = 0; from < pending.length && !this.#isStopped; from += RECOVERED_AT_ONCE)
+        await Promise.all(pending.slice(from, from + RECOVERED_AT_ONCE).map(resend))
+    } catch (error) {
+      this.#own = undefined
+      this.#tell(error)
+    }
+  }
+
+  /** Leaves an event to the next process, for these sinks and those it was left for before. Whether it is durable now. */
+  async leave({ event, sinks = [], job }: JournalEntry): Promise<boolean> {
+    const left = this.#left.get(event.id) ?? { sinks: new Set(), next: undefined, last: Promise.resolve() }
+    this.#left.set(event.id, left)
+    const added = sinks.filter(sink => !left.sinks.has(sink))
+    for (const sink of added) left.sinks.add(sink)
+    left.next ??= left.last.then(() => {
+      left.next = undefined
+      return this.#try(() => this.#journal.append({ event, sinks: [...left.sinks], job }))
+    })
+    left.last = left.next
+    const isKept = await left.next
+    if (!isKept) for (const sink of added) left.sinks.delete(sink)
+    return isKept
+  }
+
+  /** The event of a letter that nothing else took. One of a replay has its letter in the store already. */
+  async leaveLetter({ event, handler, job, cycle }: DeadLetter): Promise<boolean> {
+    if (cycle.number > 0) return false
+    if (handler !== EVERY_SINK) return this.leave({ event, sinks: [handler], job })
+    return this.#try(() => this.#journal.append({ event, job }))
+  }
+
+  /** Recovers nothing more; what is left stays in the journal for the next process. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  /** Resolves when everything that was to be removed is, or could not be. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#removals)
+  }
+
+  async #try(work: () => Promise<void>): Promise<boolean> {
+    const attempt = new Attempt(new AttemptContext(1), 'journal', TIMEOUT_MS, this.#lane)
+    const end = await attempt.run(work, this.#clock.now())
+    if (!end.ok) this.#tell(end.thrown)
+    return end.ok
+  }
+
+  #tell(error: unknown): void {
+    if (this.#observer.journalFailed) observeAsOwn(this.#observer, 'journalFailed', { error })
+  }
+}

@@ -1,0 +1,200 @@
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import type { GiveUp } from '../after/give-up.ts'
+import type { TrackDesk } from './track-desk.ts'
+import { TrackingError } from './track-error.ts'
+import { JOURNALED, type OutcomeKind, type SinkOutcome, type TrackResult } from './track-result.ts'
+import type { TrackingScope } from './tracking-mode.ts'
+
+type Tell = (result: TrackResult | Promise<never>) => void
+
+/**
+ * One tracked event, on its way through all its lanes at once. Each lane answers (it took the event, or refused it for
+ * good), decides (delivered, or given up on) and settles (the outcome is durable). When all have answered it is
+ * accepted; when all have settled its outcome is known.
+ */
+export class Tracked {
+  readonly event: LazaretEvent
+  readonly bytes: number
+  readonly scope: TrackingScope
+  /** Which replay of the event this is; 0 for its first life. */
+  readonly replay: number
+  /** The replay that sent it again, if one did. */
+  readonly replayId: string | undefined
+  /** Whether the journal has it, once that is known; undefined for what is not critical. */
+  journaled: Promise<boolean> | undefined = undefined
+  private readonly desk: TrackDesk
+  private readonly sinks: readonly string[]
+  private unanswered: number
+  private undecided: number
+  private unsettled: number
+  private deliveries = 0
+  /** Sinks for which it is in the journal, to be sent by the next process. */
+  private left = 0
+  private unsaved = 0
+  /** Sinks that gave up on it and whose letters are not durable, not yet or not at all. */
+  private unsure: Set<string> | undefined = undefined
+  /** What was not delivered, which is rare. */
+  private failed: Map<string, SinkOutcome> | undefined = undefined
+  /** Those of them whose letters do not say yet that the whole was in vain. */
+  private giveUps: Map<string, GiveUp> | undefined = undefined
+  private thrown: unknown = undefined
+  private tellAccepted: Tell | undefined = undefined
+  private tellOutcome: Tell | undefined = undefined
+  private isFinished = false
+
+  constructor(
+    desk: TrackDesk,
+    event: LazaretEvent,
+    bytes: number,
+    sinks: readonly string[],
+    scope: TrackingScope,
+    replay = 0,
+    replayId?: string,
+  ) {
+    this.desk = desk
+    this.event = event
+    this.bytes = bytes
+    this.scope = scope
+    this.replay = replay
+    this.replayId = replayId
+    this.sinks = sinks
+    this.unanswered = sinks.length
+    this.undecided = sinks.length
+    this.unsettled = sinks.length
+  }
+
+  /** Resolves when every lane has answered. */
+  accepted(): Promise<TrackResult> {
+    if (this.unanswered === 0) return Promise.resolve(this.verdict())
+    return new Promise(resolve => {
+      this.tellAccepted = resolve
+    })
+  }
+
+  /** Resolves when every lane has settled. */
+  outcome(): Promise<TrackResult> {
+    if (this.isFinished) return Promise.resolve(this.verdict())
+    return new Promise(resolve => {
+      this.tellOutcome = resolve
+    })
+  }
+
+  answered(): void {
+    if (--this.unanswered === 0) this.tellAccepted?.(this.verdict())
+  }
+
+  delivered(): void {
+    this.deliveries++
+    this.undecided--
+    void this.settled()
+  }
+
+  /** Given up on, with a dead letter. Resolves when that is durable, or cannot be; never rejects. */
+  async gaveUp(sink: string, giveUp: GiveUp): Promise<void> {
+    this.undecided--
+    this.desk.undelivered(this.event, sink, giveUp.reason)
+    const inVain = this.isInVainInJob
+    this.unsure ??= new Set()
+    this.unsure.add(sink)
+    const outcome = await this.desk.save(this, sink, giveUp, inVain)
+    if (outcome === 'unsaved') this.unsaved++
+    else this.unsure.delete(sink)
+    if (outcome === 'dead_lettered' && !inVain) {
+      this.giveUps ??= new Map()
+      this.giveUps.set(sink, giveUp)
+    }
+    await this.fail(sink, giveUp, outcome)
+  }
+
+  /** The dispatcher closes, and the journal keeps it for this sink. */
+  journaledFor(sink: string): void {
+    this.left++
+    this.undecided--
+    this.failed ??= new Map()
+    this.failed.set(sink, JOURNALED)
+    void this.settled()
+  }
+
+  /** Given up on, with nothing kept, as an option of the lane asks. */
+  dropped(sink: string, giveUp: GiveUp): void {
+    this.undecided--
+    this.desk.undelivered(this.event, sink, giveUp.reason)
+    this.desk.dropped(this.event, sink, giveUp.reason)
+    void this.fail(sink, giveUp, 'dropped')
+  }
+
+  /** Whether all of it is durable: delivered, a dead letter, in the journal, or not to be kept. */
+  get isSafe(): boolean {
+    return this.unsaved === 0
+  }
+
+  /** Whether the journal has it for the next process. */
+  get isLeft(): boolean {
+    return this.left > 0
+  }
+
+  /** The sinks that would lose their copy if the process died now. */
+  get unsureSinks(): readonly string[] {
+    return this.unsure === undefined ? [] : [...this.unsure]
+  }
+
+  /** Every lane has given up on it, in a job that goes on all the same. */
+  private get isInVainInJob(): boolean {
+    const { job, onFailure } = this.scope
+    return job !== undefined && onFailure === 'swallow' && this.isInVain && this.undecided === 0
+  }
+
+  /** So far: no sink has it, nor will get it from the journal. */
+  private get isInVain(): boolean {
+    return this.deliveries === 0 && this.left === 0
+  }
+
+  private fail(
+    sink: string,
+    { reason, failure, thrown }: GiveUp,
+    outcome: OutcomeKind,
+  ): Promise<void> | undefined {
+    this.thrown ??= thrown
+    this.failed ??= new Map()
+    this.failed.set(sink, { outcome, reason, failure })
+    return this.settled()
+  }
+
+  /** Only the last lane to give up knows that all did, so the letters of the others are told again. */
+  private settled(): Promise<void> | undefined {
+    if (--this.unsettled > 0) return undefined
+    if (this.giveUps !== undefined && this.isInVainInJob)
+      return this.desk.saveAgain(this, this.giveUps).then(() => this.finish())
+    this.finish()
+    return undefined
+  }
+
+  private finish(): void {
+    this.isFinished = true
+    this.desk.finished(this)
+    const error = this.error()
+    if (error !== undefined && this.scope.onFailure === 'swallow')
+      this.desk.swallowed(this.scope, error, this.failed?.values().next().value)
+    this.tellOutcome?.(this.verdict(error))
+  }
+
+  private error(): TrackingError | undefined {
+    const isInVain = this.isInVain && this.unsettled === 0
+    return isInVain || this.unsaved > 0 ? new TrackingError(this.result(), this.thrown) : undefined
+  }
+
+  private verdict(error = this.error()): TrackResult | Promise<never> {
+    if (error === undefined) return this.result()
+    if (this.scope.onFailure === 'throw') return Promise.reject(error)
+    return { ...this.result(), swallowed: error }
+  }
+
+  private result(): TrackResult {
+    const { event } = this
+    const outcomes = this.unsettled === 0 ? this.desk.allDelivered : this.desk.allAccepted
+    if (this.failed === undefined && this.sinks.length === this.desk.names.length)
+      return { event, sinks: outcomes }
+    const sinks = this.sinks.map(name => [name, this.failed?.get(name) ?? outcomes[name]!] as const)
+    return { event, sinks: Object.fromEntries(sinks) }
+  }
+}

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest'
+import { memoryDeadLetters } from '../../../adapters/memory/dead-letters.ts'
+import { memorySink } from '../../../adapters/memory/sink.ts'
+import type { SaveFilterOptions } from '../../../core/dead-letter/filter.ts'
+import { OptionsError } from '../../../core/options/faults.ts'
+import { fixed } from '../../../core/retry/fixed.ts'
+import type { DeadLetterQueue } from '../../../ports/dead-letters.ts'
+import type { Sink } from '../../../ports/sink.ts'
+import { FakeClock } from '../../../testing/fake-clock.ts'
+import { Recorder } from '../../../testing/recorder.ts'
+import { createDispatcher } from '../dispatcher.ts'
+import { asJob, asRequest, trackingScope } from './tracking-mode.ts'
+
+const down: Sink = { write: () => Promise.reject(new RangeError('down')) }
+const broken: DeadLetterQueue = { send: () => Promise.reject(new Error('disk full')), close: async () => {} }
+
+function setUp(sinks: Record<string, Sink>, store?: DeadLetterQueue, filter?: SaveFilterOptions) {
+  const clock = new FakeClock()
+  const recorder = new Recorder()
+  const deadLetters = memoryDeadLetters()
+  const events = createDispatcher({
+    sinks,
+    deadLetters: store ?? deadLetters,
+    clock,
+    observer: recorder.observer,
+    retry: { attempts: 1, backoff: fixed({ delayMs: 10 }) },
+    filter,
+  })
+  const ended = async <T>(promise: Promise<T>): Promise<T | Error> => {
+    const caught = promise.catch((error: Error) => error)
+    await clock.advance(100)
+    return caught
+  }
+  const letters = async () => (await deadLetters.list()).letters
+  return { clock, recorder, events, ended, letters }
+}
+
+describe('tracking modes', () => {
+  it('E7: outside of any scope, and in a request, a failure to track is thrown', async () => {
+    const { events, ended, letters } = setUp({ down })
+    const codes = { code: 'LAZARET_TRACKING_FAILED' }
+    expect(await ended(events.track({ type: 'x' }))).toMatchObject(codes)
+    expect(await ended(asRequest(() => events.track({ type: 'x' })))).toMatchObject(codes)
+    expect((await letters()).map(({ cycle }) => cycle.reason)).toEqual([
+      'attempts_exhausted',
+      'attempts_exhausted',
+    ])
+  })
+
+  it('E7: in a job it is swallowed, saved with its own reason and the job, and counted', async () => {
+    const { events, ended, letters, recorder } = setUp({ down, alsoDown: down })
+    const result = await ended(asJob('SendEmailJob', () => events.track({ type: 'x' })))
+    expect(result).toMatchObject({ swallowed: { code: 'LAZARET_TRACKING_FAILED' } })
+    const saved = (await letters()).map(({ job, cycle, detail }) => ({ job, reason: cycle.reason, detail }))
+    const expected = {
+      job: 'SendEmailJob',
+      reason: 'tracking_failed_in_job',
+      detail: { endedBy: 'attempts_exhausted' },
+    }
+    expect(saved).toEqual([expected, expected])
+    expect(recorder.of('trackedInJob')).toEqual([{ job: 'SendEmailJob' }])
+    expect(recorder.of('trackingFailureSwallowed')).toEqual([
+      { job: 'SendEmailJob', errorName: 'RangeError', reason: 'attempts_exhausted' },
+    ])
+  })
+
+  it('E12: the filter is asked once for each letter, also when a job has it told again', async () => {
+    const asked: string[] = []
+    const saveIf = ({ handler }: { readonly handler: string }) => asked.push(handler) <= 2
+    const { events, ended, letters, recorder } = setUp({ down, alsoDown: down }, undefined, { saveIf })
+    await ended(asJob('Nightly', () => events.track({ type: 'x' })))
+    expect(asked).toEqual(['down', 'alsoDown'])
+    expect((await letters()).map(({ cycle }) => cycle.reason)).toEqual(
+      Array(2).fill('tracking_failed_in_job'),
+    )
+    expect(recorder.count('letterFiltered')).toBe(0)
+  })
+
+  it('E7: partial success in a job is no tracking failure, but its letter names the job', async () => {
+    const { events, ended, letters, recorder } = setUp({ up: memorySink(), down })
+    expect(await ended(asJob('Nightly', () => events.track({ type: 'x' })))).not.toHaveProperty('swallowed')
+    expect(await letters()).toMatchObject([{ job: 'Nightly', cycle: { reason: 'attempts_exhausted' } }])
+    expect(recorder.count('trackingFailureSwallowed')).toBe(0)
+  })
+
+  it('E7: even when saving fails too, a job goes on', async () => {
+    const { events, ended, recorder } = setUp({ down }, broken)
+    const result = await ended(asJob('Nightly', () => events.track({ type: 'x' })))
+    expect(result).toMatchObject({ sinks: { down: { outcome: 'unsaved' } }, swallowed: {} })
+    expect(recorder.count('letterWriteFailed')).toBeGreaterThan(0)
+  })
+
+  it('E7: a job, or one call, can ask to be told for compliance work', async () => {
+    const { events, ended, letters } = setUp({ down })
+    const told = asJob('Audit', () => events.track({ type: 'x' }), { onFailure: 'throw' })
+    expect(await ended(told)).toBeInstanceOf(Error)
+    expect(await letters()).toMatchObject([{ job: 'Audit', cycle: { reason: 'attempts_exhausted' } }])
+    const call = asJob('Nightly', () => events.track({ type: 'x' }, { onFailure: 'throw' }))
+    expect(await ended(call)).toBeInstanceOf(Error)
+    expect(await ended(events.track({ type: 'x' }, { onFailure: 'swallow' }))).toHaveProperty('swallowed')
+  })
+
+  it('E7: what is no event, and what comes after close, does not fail a job either', async () => {
+    const { events, ended, recorder, clock } = setUp({ down })
+    const input = { type: 'x', payload: { big: 1n } }
+    expect(await ended(events.track(input))).toMatchObject({ code: 'LAZARET_EVENT_INVALID' })
+    const swallowed = await ended(asJob('Nightly', () => events.track(input)))
+    expect(swallowed).toMatchObject({
+      event: undefined,
+      sinks: { down: { outcome: 'dropped', reason: 'schema' } },
+    })
+    const closed = events.close()
+    await clock.advance(60_000)
+    await closed
+    const late = await ended(asJob('Nightly', () => events.track({ type: 'x' })))
+    expect(late).toMatchObject({ swallowed: { code: 'LAZARET_CLOSED' } })
+    expect(recorder.of('trackingFailureSwallowed').map(({ errorName }) => errorName)).toEqual([
+      'EventError',
+      'ClosedError',
+    ])
+  })
+
+  it('E7: the mode follows the async context, and of nested scopes the innermost counts', async () => {
+    const seen = await asJob('outer', async () => {
+      await Promise.resolve()
+      const inner = asJob('inner', () => trackingScope().job)
+      const request = asRequest(() => trackingScope())
+      return [inner, request, trackingScope().job]
+    })
+    expect(seen).toEqual(['inner', { job: undefined, onFailure: 'throw' }, 'outer'])
+    expect(trackingScope().onFailure).toBe('throw')
+    expect(() => asJob('', () => 1)).toThrow(OptionsError)
+  })
+
+  it('E7: sinks are written outside of the scope of whoever tracked first', async () => {
+    const scopes: (string | undefined)[] = []
+    const looking: Sink = { write: async () => void scopes.push(trackingScope().job) }
+    const { events, ended } = setUp({ looking })
+    await ended(asJob('Nightly', () => events.track({ type: 'x' })))
+    expect(scopes).toEqual([undefined])
+  })
+})

@@ -1,0 +1,93 @@
+import type { Failure } from '../../../core/failure/failure.ts'
+import type { RejectedItem } from '../../../ports/sink.ts'
+import { endStep, quietly, runIn, type Step } from '../../../ports/tracing.ts'
+import { Attempt } from '../../attempt/attempt.ts'
+import { AttemptContext } from '../../attempt/attempt-context.ts'
+import { lateEnd } from '../../attempt/late-end.ts'
+import type { Starts } from '../after/retry-window.ts'
+import type { Item } from '../lane/item.ts'
+import type { LanePolicy } from '../lane/lane-policy.ts'
+import { rejectedItems } from './sink-answer.ts'
+
+/** How a write ended: taken but for these, or not at all. */
+export type WriteEnd =
+  | { readonly ok: true; readonly rejected: readonly RejectedItem[] }
+  | { readonly ok: false; readonly thrown: unknown }
+
+interface FlightPlan {
+  readonly items: readonly Item[]
+  /** Those of them that are retries, if any are, to be told of its end. */
+  readonly retries: Starts | undefined
+  /** The breaker's, to settle it with. */
+  readonly epoch: number
+  readonly startedAt: number
+}
+
+/** One write under way. It ends when the sink has answered, when its time is over, or when the lane is closed. */
+export class Flight implements FlightPlan {
+  readonly items: readonly Item[]
+  readonly retries: Starts | undefined
+  readonly epoch: number
+  readonly startedAt: number
+  readonly #attempt: Attempt
+  readonly #policy: LanePolicy
+  #closing: AbortController | undefined
+  #step: Step | undefined
+  #answer: unknown
+
+  constructor(policy: LanePolicy, { items, retries, epoch, startedAt }: FlightPlan) {
+    this.#policy = policy
+    this.items = items
+    this.retries = retries
+    this.epoch = epoch
+    this.startedAt = startedAt
+    const context = new AttemptContext((items[0]?.trouble?.attempts ?? 0) + 1)
+    this.#attempt = new Attempt(context, policy.name, policy.timeoutMs, policy.deadlines)
+  }
+
+  async write(): Promise<WriteEnd> {
+    const { sink, tracing, name } = this.#policy
+    const events = this.items.map(item => item.tracked.event)
+    this.#step = tracing && quietly(() => tracing.write(events, name))
+    const step = this.#step
+    const end = await this.#attempt.run(async context => {
+      this.#answer = await (step === undefined
+        ? sink.write(events, context)
+        : runIn(step, () => sink.write(events, context)))
+    }, this.startedAt)
+    return end.ok ? this.#understood() : end
+  }
+
+  /** The sink has been told to stop and goes on, or has ended only after that. */
+  get isLate(): boolean {
+    return this.#attempt.isRunning || this.#attempt.late !== undefined
+  }
+
+  /** How a write that runs on after its timeout ends; undefined if it fails, or does not end within `lateMs`. */
+  async lateEnd(): Promise<WriteEnd | undefined> {
+    const { clock, lateMs } = this.#policy
+    this.#closing = new AbortController()
+    const how = await lateEnd(this.#attempt, clock, lateMs, this.#closing.signal)
+    return how === 'succeeded' ? this.#understood() : undefined
+  }
+
+  #understood(): WriteEnd {
+    try {
+      return { ok: true, rejected: rejectedItems(this.#policy.name, this.#answer, this.items.length) }
+    } catch (thrown) {
+      return { ok: false, thrown }
+    }
+  }
+
+  /** Told once it is known what its end means. */
+  ended(failure?: Failure): void {
+    if (this.#step !== undefined) endStep(this.#step, failure)
+  }
+
+  abort(reason: unknown): void {
+    const step = this.#step
+    if (step !== undefined) quietly(() => step.takenBack())
+    this.#attempt.abort(reason)
+    this.#closing?.abort()
+  }
+}
