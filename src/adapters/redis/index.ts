@@ -10,8 +10,10 @@ export type {
   RedisClient,
   RedisClusterClient,
   RedisCommandOptions,
-} from './client.ts'
+} from './connection/client.ts'
+export { isVersionEnough, LEAST_VERSION, type ServerFindings } from './connection/server.ts'
 export { ClientMissingError, RedisError, RedisServerError, type RedisTrouble } from './errors.ts'
+export type { RedisLedger } from './ledger/ledger.ts'
 export type { RedisDeadLetters } from './letters/dead-letters.ts'
 export type { RedisUsage } from './letters/memory.ts'
 export {
@@ -20,7 +22,6 @@ export {
   type RedisLimitOptions,
   redisLimit,
 } from './limits/limit.ts'
-export type { RedisLedger } from './operating/ledger.ts'
 export {
   DEFAULT_LEDGER_RETENTION_MS,
   DEFAULT_RECONNECT_BASE_MS,
@@ -30,5 +31,4 @@ export {
   type RedisConnectionOptions,
   type RedisOptions,
 } from './options.ts'
-export { isVersionEnough, LEAST_VERSION, type ServerFindings } from './server.ts'
 export { connectRedis, openRedis, type RedisStore, redisDeadLetters, redisLedger } from './store.ts'

@@ -14,7 +14,7 @@ import { withoutCredentials } from '../../core/options/show.ts'
 import type { Random } from '../../core/random.ts'
 import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
 import { type Codec, plainCodec } from '../../ports/codec.ts'
-import { type AnyRedisClient, isRedisClient } from './client.ts'
+import { type AnyRedisClient, isRedisClient } from './connection/client.ts'
 import { DEFAULT_PREFIX } from './keys.ts'
 
 const DAY_MS = 86_400_000

@@ -1,9 +1,9 @@
-import type { RedisConnection } from '../connection.ts'
-import { run } from '../script.ts'
+import type { RedisConnection } from '../connection/connection.ts'
+import { run } from '../connection/script.ts'
 import type { StreamDelivery } from './delivery.ts'
+import type { HandlerPlaces } from './keys.ts'
 import type { RedisStreamsSettings } from './options.ts'
 import { persist } from './persistence.ts'
-import type { HandlerPlaces } from './places.ts'
 import { FINISH, TRIM } from './scripts/finishing.ts'
 
 const MOST_AT_ONCE = 5_000

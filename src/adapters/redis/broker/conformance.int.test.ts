@@ -5,8 +5,8 @@ import { startCluster } from '../../../../test/support/redis-cluster.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { brokerConformance } from '../../../testing/conformance/broker.ts'
 import { redisDeadLetters } from '../store.ts'
+import { channelPlaces } from './keys.ts'
 import type { RedisStreamsOptions } from './options.ts'
-import { channelPlaces } from './places.ts'
 import { redisStreams } from './streams.ts'
 
 const redis = await findRedis()

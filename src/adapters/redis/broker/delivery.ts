@@ -2,8 +2,8 @@ import { type DeliveredReplay, deliveredReplay } from '../../../core/dead-letter
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Delivery, Undecodable } from '../../../ports/broker.ts'
+import type { Side } from './keys.ts'
 import { addEnded, type Past } from './past.ts'
-import type { Side } from './places.ts'
 
 /** One handing-over. What consumers see of it never changes; what is recorded meanwhile is told by the next one. */
 export class StreamDelivery implements Delivery {

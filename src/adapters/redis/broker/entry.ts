@@ -1,6 +1,6 @@
-import { listOf, textOf } from '../replies.ts'
+import { listOf, textOf } from '../connection/replies.ts'
+import type { HandlerPlaces, Side } from './keys.ts'
 import { FIELDS_FIELD, PAST_FIELD } from './past.ts'
-import type { HandlerPlaces, Side } from './places.ts'
 
 /** What a stream has under one id: names and values in turn. */
 export interface Entry {

@@ -1,12 +1,12 @@
 import type { TextCodec } from '../../../ports/codec.ts'
-import type { RedisConnection } from '../connection.ts'
-import { run } from '../script.ts'
+import type { RedisConnection } from '../connection/connection.ts'
+import { run } from '../connection/script.ts'
 import { decode, decodeBytes } from './decode.ts'
 import { StreamDelivery, type StreamPlace } from './delivery.ts'
 import { type Entry, fieldOf, mayBeDamaged } from './entry.ts'
+import type { HandlerPlaces } from './keys.ts'
 import type { RedisStreamsSettings } from './options.ts'
 import { noPast, PAST_FIELD, readPast } from './past.ts'
-import type { HandlerPlaces } from './places.ts'
 import { RAW } from './scripts/looking.ts'
 
 interface IntakeParts {

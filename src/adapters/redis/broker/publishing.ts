@@ -1,11 +1,11 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayOf, withoutForeignReplay } from '../../../core/event/replay-headers.ts'
 import { BrokerFullError } from '../../../ports/broker.ts'
-import type { RedisConnection } from '../connection.ts'
+import type { RedisConnection } from '../connection/connection.ts'
+import { run } from '../connection/script.ts'
 import { keysOf } from '../keys.ts'
-import { run } from '../script.ts'
+import { channelPlaces, ownStream } from './keys.ts'
 import type { RedisStreamsSettings } from './options.ts'
-import { channelPlaces, ownStream } from './places.ts'
 import { PUBLISH, PUBLISH_WITHIN } from './scripts/publishing.ts'
 
 /** What one step adds, at most: the server does nothing else meanwhile. */

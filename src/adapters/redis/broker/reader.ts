@@ -1,9 +1,9 @@
 import { rest } from '../../../ports/clock.ts'
-import type { RedisConnection } from '../connection.ts'
+import type { RedisConnection } from '../connection/connection.ts'
 import { RedisError } from '../errors.ts'
 import { type Entry, type Hole, readEntries } from './entry.ts'
+import type { HandlerPlaces } from './keys.ts'
 import type { RedisStreamsSettings } from './options.ts'
-import type { HandlerPlaces } from './places.ts'
 
 /** Of each stream in one read: more would only wait in memory. */
 const MOST_READ = 1_000

@@ -1,10 +1,10 @@
 import { Gathering } from '../../../adapter-kit/gathering.ts'
-import type { RedisConnection } from '../connection.ts'
-import { run } from '../script.ts'
+import type { RedisConnection } from '../connection/connection.ts'
+import { run } from '../connection/script.ts'
+import type { HandlerPlaces, Side } from './keys.ts'
 import type { RedisStreamsSettings } from './options.ts'
 import { type Past, writePast } from './past.ts'
 import { persist } from './persistence.ts'
-import type { HandlerPlaces, Side } from './places.ts'
 import { RETURN } from './scripts/returning.ts'
 
 const MOST_AT_ONCE = 200

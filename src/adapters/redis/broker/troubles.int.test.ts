@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import { findRedis } from '../../../../test/services/redis.ts'
 import type { BrokerTrouble, TroubledPlace } from '../../../testing/conformance/broker/suite.ts'
 import { troubleTests } from '../../../testing/conformance/broker/troubles.ts'
-import { channelPlaces } from './places.ts'
+import { channelPlaces } from './keys.ts'
 import { redisStreams } from './streams.ts'
 
 const redis = await findRedis()

@@ -20,9 +20,9 @@ import {
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import { RedisError } from '../errors.ts'
-import type { Desk, Known } from './desk.ts'
-import { countLetters, listLetters, timeLetters } from './looking.ts'
+import type { Desk, Known } from './letter-records.ts'
 import { measureLetters, type RedisUsage } from './memory.ts'
+import { countLetters, listLetters, timeLetters } from './queries.ts'
 import { deleteSeen, sweepDue, tellExpired } from './scripts.ts'
 
 const NO_MEMORY =

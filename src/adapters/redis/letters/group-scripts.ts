@@ -1,6 +1,6 @@
-import { listOf, numberOf, pairsOf, textOf } from '../replies.ts'
-import { type Script, script } from '../script.ts'
-import { LETTERS, PLACES } from './lua.ts'
+import { listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
+import { type Script, script } from '../connection/script.ts'
+import { LETTERS, PLACES } from './shared-lua.ts'
 
 export interface GroupRow {
   readonly id: string

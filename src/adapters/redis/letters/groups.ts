@@ -10,8 +10,8 @@ import { currentTriage, type Grouping } from '../../../core/dead-letter/group.ts
 import type { Category } from '../../../core/failure/failure.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
-import type { Desk } from './desk.ts'
 import { type GroupRow, readGroup, readGroups, writeTriage } from './group-scripts.ts'
+import type { Desk } from './letter-records.ts'
 
 const MOST_CHANNELS = 20
 const CHANNEL = 'c:'

@@ -1,7 +1,7 @@
-import { listOf, numberOf } from '../replies.ts'
-import { type Script, script } from '../script.ts'
-import type { Desk } from './desk.ts'
-import { LETTERS } from './lua.ts'
+import { listOf, numberOf } from '../connection/replies.ts'
+import { type Script, script } from '../connection/script.ts'
+import type { Desk } from './letter-records.ts'
+import { LETTERS } from './shared-lua.ts'
 
 export interface RedisUsage {
   /** What letters and all that points to them take: measured on some of them, and reckoned for the rest. */

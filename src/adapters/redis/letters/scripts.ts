@@ -1,7 +1,7 @@
 import type { LetterCounts } from '../../../ports/dead-letters.ts'
-import { listOf, numberOf, optionalTextOf, pairsOf, textOf } from '../replies.ts'
-import { type Script, script } from '../script.ts'
-import { LETTERS, PLACES } from './lua.ts'
+import { listOf, numberOf, optionalTextOf, pairsOf, textOf } from '../connection/replies.ts'
+import { type Script, script } from '../connection/script.ts'
+import { LETTERS, PLACES } from './shared-lua.ts'
 
 /** A letter as it is kept. Its version changes with every write, and no two writes of a store have the same one. */
 interface Kept {

@@ -8,10 +8,10 @@ import {
   type SharedLimit,
   type TurnsAnswer,
 } from '../../../ports/shared-limit.ts'
-import { RedisConnection } from '../connection.ts'
+import { RedisConnection } from '../connection/connection.ts'
+import { run } from '../connection/script.ts'
 import { type Keys, keysOf } from '../keys.ts'
 import { connectionRules, placed, type RedisConnectionOptions } from '../options.ts'
-import { run } from '../script.ts'
 import { reserve } from './reserve.ts'
 
 export interface RedisLimitOptions extends RedisConnectionOptions {

@@ -1,7 +1,7 @@
 import { BUSY_MS, SETTLE_MS, SETTLED_MS } from '../../../core/limit/fleet/bucket.ts'
 import type { TurnsAnswer } from '../../../ports/shared-limit.ts'
-import { listOf, numberOf } from '../replies.ts'
-import { type Script, script } from '../script.ts'
+import { listOf, numberOf } from '../connection/replies.ts'
+import { type Script, script } from '../connection/script.ts'
 
 /** A bucket that nobody asks for is full again after what it is ahead, and forgotten after this. */
 const FORGET_AFTER_MS = 60_000

@@ -1,11 +1,11 @@
 import type { Door } from '../../../adapter-kit/door.ts'
 import { resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
-import type { RedisConnection } from '../connection.ts'
+import type { RedisConnection } from '../connection/connection.ts'
+import { listOf, pairsOf, textOf } from '../connection/replies.ts'
+import { run } from '../connection/script.ts'
 import type { Keys } from '../keys.ts'
 import { tellExpired } from '../letters/scripts.ts'
-import { listOf, pairsOf, textOf } from '../replies.ts'
-import { run } from '../script.ts'
 
 /** Entries read at once while looking for those of a target or an action. */
 const READ_AT_ONCE = 500

@@ -1,5 +1,5 @@
-import { listOf, numberOf, textOf } from '../replies.ts'
-import { type Script, script } from '../script.ts'
+import { listOf, numberOf, textOf } from '../connection/replies.ts'
+import { type Script, script } from '../connection/script.ts'
 
 // A replay is a hash (its text, its revision, who runs it and until when), and all of them are in one index by time. Its
 // items are a hash of their own by position, each with its status before its text, and a set of positions for each status.

@@ -11,9 +11,9 @@ import {
   type Replays,
 } from '../../../ports/replays.ts'
 import { ReplayExistsError } from '../../../ports/store.ts'
-import type { RedisConnection, SendOptions } from '../connection.ts'
+import type { RedisConnection, SendOptions } from '../connection/connection.ts'
+import { run, type Script } from '../connection/script.ts'
 import type { Keys } from '../keys.ts'
-import { run, type Script } from '../script.ts'
 import { counts, create, items, lease, letGo, list, read, record, stage, update } from './replay-scripts.ts'
 
 const DEFAULT_LIMIT = 100

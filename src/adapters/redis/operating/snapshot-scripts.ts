@@ -1,5 +1,5 @@
-import { listOf, numberOf, textOf } from '../replies.ts'
-import { type Script, script } from '../script.ts'
+import { listOf, numberOf, textOf } from '../connection/replies.ts'
+import { type Script, script } from '../connection/script.ts'
 
 // Of every channel there is one sorted set: the texts of its snapshots by the time they were taken. It is index and
 // content in one, so neither is ever without the other. `channels` has the names of those that have any.

@@ -3,9 +3,9 @@ import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
 import { listRows, portionsOf, purgeRows, rowOf } from '../../../adapter-kit/snapshots/rows.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
-import type { RedisConnection, SendOptions } from '../connection.ts'
+import type { RedisConnection, SendOptions } from '../connection/connection.ts'
+import { run, type Script } from '../connection/script.ts'
 import type { Keys } from '../keys.ts'
-import { run, type Script } from '../script.ts'
 import { list, listChannels, purge, put } from './snapshot-scripts.ts'
 
 /** Written by one script: a few milliseconds in which the server does nothing else. */

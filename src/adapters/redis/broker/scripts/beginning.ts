@@ -1,5 +1,5 @@
-import { numberOf } from '../../replies.ts'
-import { script } from '../../script.ts'
+import { numberOf } from '../../connection/replies.ts'
+import { script } from '../../connection/script.ts'
 
 /**
  * Writes down which attempts a consumer begins, as one list, removes lists of which none runs any more, and keeps notes of

@@ -1,5 +1,5 @@
-import { numberOf } from '../../replies.ts'
-import { script } from '../../script.ts'
+import { numberOf } from '../../connection/replies.ts'
+import { script } from '../../connection/script.ts'
 import { LISTS } from './beginning.ts'
 import { NOW } from './shared.ts'
 

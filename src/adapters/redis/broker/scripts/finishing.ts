@@ -1,5 +1,5 @@
-import { numberOf } from '../../replies.ts'
-import { script } from '../../script.ts'
+import { numberOf } from '../../connection/replies.ts'
+import { script } from '../../connection/script.ts'
 
 /** Ends entries that are the handler's own, or that there are notes of. The others are acknowledged without a script. */
 export const FINISH = script(

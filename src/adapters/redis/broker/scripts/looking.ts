@@ -1,5 +1,5 @@
-import { listOf, numberOf, textOf } from '../../replies.ts'
-import { script } from '../../script.ts'
+import { listOf, numberOf, textOf } from '../../connection/replies.ts'
+import { script } from '../../connection/script.ts'
 
 /** How many events a handler has not finished with: not read yet, open, put back, or waiting for their time. */
 export const DEPTH = script(

@@ -1,5 +1,5 @@
-import { numberOf } from '../../replies.ts'
-import { script } from '../../script.ts'
+import { numberOf } from '../../connection/replies.ts'
+import { script } from '../../connection/script.ts'
 import { FLOOR } from './finishing.ts'
 
 /** Adds events to a stream, in the order given, all or none of them. */

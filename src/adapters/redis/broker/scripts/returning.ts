@@ -1,5 +1,5 @@
-import { listOf, numberOf } from '../../replies.ts'
-import { script } from '../../script.ts'
+import { listOf, numberOf } from '../../connection/replies.ts'
+import { script } from '../../connection/script.ts'
 import { LISTS } from './beginning.ts'
 import { NOW, PUT_BACK } from './shared.ts'
 

@@ -1,7 +1,7 @@
-import { about, type Cancel } from '../../ports/clock.ts'
+import { about, type Cancel } from '../../../ports/clock.ts'
+import { ClientMissingError, isReplyError, RedisError } from '../errors.ts'
+import { type RedisConnectionSettings, serverOf } from '../options.ts'
 import { createOwnClient, type RedisClient } from './client.ts'
-import { ClientMissingError, isReplyError, RedisError } from './errors.ts'
-import { type RedisConnectionSettings, serverOf } from './options.ts'
 
 /**
  * - `idle`: nobody has asked for it yet.

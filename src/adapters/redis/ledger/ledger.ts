@@ -3,10 +3,10 @@ import type { IdSource } from '../../../core/event/uuid.ts'
 import { hash128 } from '../../../core/hash.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Claim, Ledger } from '../../../ports/ledger.ts'
-import type { RedisConnection } from '../connection.ts'
+import type { RedisConnection } from '../connection/connection.ts'
+import { listOf, numberOf, textOf } from '../connection/replies.ts'
+import { run, type Script, script } from '../connection/script.ts'
 import { keysOf } from '../keys.ts'
-import { listOf, numberOf, textOf } from '../replies.ts'
-import { run, type Script, script } from '../script.ts'
 
 /**
  * A pair is one key: `L`, when its lease ends, and whose it is; or `D`, when it was done, and by which call. Being alone, it may

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { findRedis } from '../../../test/services/redis.ts'
-import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
-import { itemsOf, replayOf } from '../../testing/conformance/store/replays.ts'
-import { snapshotOf } from '../../testing/conformance/store/snapshots.ts'
-import { createFactory } from '../../testing/factories.ts'
-import { FakeClock } from '../../testing/fake-clock.ts'
-import { openRedis, type RedisStore, redisLedger } from './index.ts'
+import { findRedis } from '../../../../test/services/redis.ts'
+import { Patience, uniqueName } from '../../../testing/conformance/harness.ts'
+import { itemsOf, replayOf } from '../../../testing/conformance/store/replays.ts'
+import { snapshotOf } from '../../../testing/conformance/store/snapshots.ts'
+import { createFactory } from '../../../testing/factories.ts'
+import { FakeClock } from '../../../testing/fake-clock.ts'
+import { openRedis, type RedisStore, redisLedger } from '../index.ts'
 
 const found = await findRedis()
 const server = found.found ? await found.start({ appendfsync: 'no' }) : undefined

@@ -1,10 +1,10 @@
-import type { Cancel } from '../../ports/clock.ts'
-import { StoreClosedError } from '../../ports/store.ts'
+import type { Cancel } from '../../../ports/clock.ts'
+import { StoreClosedError } from '../../../ports/store.ts'
+import { isNeverSent, isReplyError, RedisError } from '../errors.ts'
+import type { RedisConnectionSettings } from '../options.ts'
 import { type AnyRedisClient, isCluster, isReady, type RedisArgument, type RedisClient } from './client.ts'
 import { Deadlines, type Pending } from './deadlines.ts'
-import { isNeverSent, isReplyError, RedisError } from './errors.ts'
 import { Link } from './link.ts'
-import type { RedisConnectionSettings } from './options.ts'
 
 export interface SendOptions {
   /** The first key it touches: how a cluster is told which of its nodes is meant. */

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../../ports/clock.ts'
+import type { Cancel, Clock } from '../../../ports/clock.ts'
 
 /** How many looks a call has time for. It ends when it is due or a quarter of its time later. */
 const LOOKS = 4

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FakeClock } from '../../testing/fake-clock.ts'
+import { FakeClock } from '../../../testing/fake-clock.ts'
 import { Deadlines, type Pending } from './deadlines.ts'
 
 function world() {

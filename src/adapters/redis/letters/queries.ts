@@ -7,9 +7,9 @@ import {
 import { type resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterPage, LetterStats } from '../../../ports/dead-letters.ts'
-import { numberOf, pairsOf, textOf } from '../replies.ts'
-import type { Desk } from './desk.ts'
+import { numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type ScanFilter, scanFilterOf } from './facts.ts'
+import type { Desk } from './letter-records.ts'
 import { countStretches, type Slice, scan, totals } from './scripts.ts'
 
 /** Letters that one script looks at: about a millisecond in which the server does nothing else. */

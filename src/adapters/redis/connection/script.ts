@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { RedisError } from '../errors.ts'
 import type { RedisArgument } from './client.ts'
 import type { RedisConnection, SendOptions } from './connection.ts'
-import { RedisError } from './errors.ts'
 
 /** A script in Lua with the name it has in errors. Its keys are all of one slot. */
 export interface Script<T> {

@@ -1,4 +1,4 @@
-import { ClientMissingError } from './errors.ts'
+import { ClientMissingError } from '../errors.ts'
 
 /** A word of a command. Texts go out as UTF-8. */
 export type RedisArgument = string | Buffer

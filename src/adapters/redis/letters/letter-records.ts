@@ -1,10 +1,10 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Retention } from '../../../core/dead-letter/retention.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
-import type { RedisArgument } from '../client.ts'
-import type { RedisConnection, SendOptions } from '../connection.ts'
+import type { RedisArgument } from '../connection/client.ts'
+import type { RedisConnection, SendOptions } from '../connection/connection.ts'
+import { run, type Script } from '../connection/script.ts'
 import type { Keys } from '../keys.ts'
-import { run, type Script } from '../script.ts'
 import { factsOf } from './facts.ts'
 import { read, type Saved, save } from './scripts.ts'
 

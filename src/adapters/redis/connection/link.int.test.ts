@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { findRedis } from '../../../test/services/redis.ts'
-import { resolveConnection } from '../../../test/support/redis-connection.ts'
-import { Patience } from '../../testing/conformance/harness.ts'
+import { findRedis } from '../../../../test/services/redis.ts'
+import { resolveConnection } from '../../../../test/support/redis-connection.ts'
+import { Patience } from '../../../testing/conformance/harness.ts'
 import { RedisConnection } from './connection.ts'
 
 const found = await findRedis()

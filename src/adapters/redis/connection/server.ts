@@ -1,5 +1,5 @@
+import { RedisServerError } from '../errors.ts'
 import type { RedisConnection } from './connection.ts'
-import { RedisServerError } from './errors.ts'
 import { pairsOf, textOf } from './replies.ts'
 
 export const LEAST_VERSION = '6.2'
