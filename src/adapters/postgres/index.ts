@@ -1,8 +1,8 @@
 export type { EnqueueOptions, PostgresOutbox } from './broker/outbox.ts'
-export type { PgClient, PgNotification, PgPool, PgQueryable, PgResult } from './client.ts'
-export { ClientMissingError, PostgresError, PostgresSchemaError } from './errors.ts'
+export type { PgClient, PgNotification, PgPool, PgQueryable, PgResult } from './connection/client.ts'
+export { ClientMissingError, PostgresError, PostgresSchemaError } from './connection/errors.ts'
+export type { PostgresLedger } from './ledger/ledger.ts'
 export type { PostgresDeadLetters } from './letters/dead-letters.ts'
-export type { PostgresLedger } from './operating/ledger.ts'
 export {
   DEFAULT_LEASE_MS,
   DEFAULT_LEDGER_RETENTION_MS,

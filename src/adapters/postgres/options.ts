@@ -16,7 +16,7 @@ import type { Random } from '../../core/random.ts'
 import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
 import { type Codec, plainCodec } from '../../ports/codec.ts'
 import { type Tracing, tracingRule } from '../../ports/tracing.ts'
-import { isPgPool, type PgPool } from './client.ts'
+import { isPgPool, type PgPool } from './connection/client.ts'
 
 const DAY_MS = 86_400_000
 export const DEFAULT_LEASE_MS = 30_000

@@ -1,4 +1,4 @@
-import { printMigrations, withOutboxAdmin } from '../../adapters/postgres/admin.ts'
+import { printMigrations, withOutboxAdmin } from '../../adapters/postgres/operating/admin.ts'
 import { loadConfig } from '../../config/load.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import type { Context } from '../command.ts'

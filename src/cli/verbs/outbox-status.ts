@@ -1,4 +1,4 @@
-import { type HandlerStatus, withOutboxAdmin } from '../../adapters/postgres/admin.ts'
+import { type HandlerStatus, withOutboxAdmin } from '../../adapters/postgres/operating/admin.ts'
 import type { Context } from '../command.ts'
 import type { outboxFlags } from '../flags/outbox.ts'
 import type { ExitCode } from '../io.ts'

@@ -1,7 +1,7 @@
 import { OptionsError } from '../../../core/options/faults.ts'
-import { ask } from '../ask.ts'
-import type { PgQueryable } from '../client.ts'
-import { holdable, holdableOrNull } from '../text.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgQueryable } from '../connection/client.ts'
+import { holdable, holdableOrNull } from '../connection/text.ts'
 import type { ClaimFor } from './claiming.ts'
 import { eventUuid } from './event-row.ts'
 

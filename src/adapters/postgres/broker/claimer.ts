@@ -1,5 +1,5 @@
 import type { EventCodec } from '../../../ports/codec.ts'
-import type { PgPool } from '../client.ts'
+import type { PgPool } from '../connection/client.ts'
 import { type ClaimedRow, type ClaimFor, claimFirst, claimRows, lookAhead, type Outlook } from './claiming.ts'
 import { OutboxDelivery } from './delivery.ts'
 import type { Holdings, TakeNote } from './holdings.ts'

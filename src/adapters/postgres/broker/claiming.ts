@@ -1,8 +1,8 @@
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import { nextTurn } from '../../../ports/clock.ts'
-import { ask } from '../ask.ts'
-import type { PgQueryable } from '../client.ts'
-import { numbers } from '../columns.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgQueryable } from '../connection/client.ts'
+import { numbers } from '../connection/columns.ts'
 import { EVENT_COLUMNS, type EventRow, RARE_EVENT_COLUMNS, RARE_EVENT_NAMES } from './event-row.ts'
 
 export interface ClaimedRow extends EventRow {

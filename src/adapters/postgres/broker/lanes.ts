@@ -1,5 +1,5 @@
-import { ask } from '../ask.ts'
-import type { PgQueryable } from '../client.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgQueryable } from '../connection/client.ts'
 import { HELD_UP } from '../schema/functions.ts'
 import type { ClaimFor } from './claiming.ts'
 

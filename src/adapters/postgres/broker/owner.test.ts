@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../ports/clock.ts'
-import type { PgPool } from '../client.ts'
+import type { PgPool } from '../connection/client.ts'
 import { Owner } from './owner.ts'
 
 /** A server that knows owners, and answers a beat when it is told to. */

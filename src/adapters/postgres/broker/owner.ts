@@ -2,9 +2,9 @@ import { Gathering } from '../../../adapter-kit/gathering.ts'
 import { Steadiness } from '../../../core/steadiness.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
-import { ask } from '../ask.ts'
-import type { PgPool, PgQueryable } from '../client.ts'
-import { numbers } from '../columns.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgPool, PgQueryable } from '../connection/client.ts'
+import { numbers } from '../connection/columns.ts'
 import type { Holding, Taken } from './holdings.ts'
 
 const MOST_AT_ONCE = 10_000

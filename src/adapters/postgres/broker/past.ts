@@ -1,6 +1,6 @@
 import type { Clock } from '../../../ports/clock.ts'
-import { ask } from '../ask.ts'
-import type { PgQueryable } from '../client.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgQueryable } from '../connection/client.ts'
 
 const ROWS_PER_STEP = 10_000
 /** Steps follow each other for so long at most, while there is something to remove. */

@@ -1,9 +1,9 @@
 // The statements that settle. Each acts only on rows that are still in flight for the owner that claimed them, and
 // answers which those were: mostly all, which takes one word.
-import { ask } from '../ask.ts'
-import type { PgQueryable } from '../client.ts'
-import { column, fromColumn, numbers } from '../columns.ts'
-import { asTime } from '../text.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgQueryable } from '../connection/client.ts'
+import { column, fromColumn, numbers } from '../connection/columns.ts'
+import { asTime } from '../connection/text.ts'
 
 /**
  * Whoever claims a row stays its owner when it is in flight no more. Statistics are older than what is in flight, so the

@@ -19,9 +19,9 @@ import {
   type LetterStats,
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
-import { ask } from '../ask.ts'
-import type { PgPool } from '../client.ts'
-import { asTime, holdable, timeParameter } from '../text.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgPool } from '../connection/client.ts'
+import { asTime, holdable, timeParameter } from '../connection/text.ts'
 import { countLetters, timeLetters } from './letter-counts.ts'
 import { addFilter, Conditions } from './letter-filter.ts'
 import { LETTER_SELECTED, type StoredLetter } from './letter-row.ts'

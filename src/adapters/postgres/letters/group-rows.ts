@@ -1,9 +1,9 @@
 import type { GroupPlace } from '../../../adapter-kit/query/group-query.ts'
 import type { Grouping } from '../../../core/dead-letter/group.ts'
 import type { Category } from '../../../core/failure/failure.ts'
-import { ask } from '../ask.ts'
-import type { PgQueryable } from '../client.ts'
-import { asMs, asTime, holdable, timeParameter } from '../text.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgQueryable } from '../connection/client.ts'
+import { asMs, asTime, holdable, timeParameter } from '../connection/text.ts'
 import { Conditions } from './letter-filter.ts'
 import { searchable } from './letter-row.ts'
 

@@ -3,9 +3,9 @@ import { groupCursor, resolveGroupQuery, talkAfter } from '../../../adapter-kit/
 import { currentTriage, type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupNote, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
-import { ask, inTransaction } from '../ask.ts'
-import type { PgPool } from '../client.ts'
-import { holdable } from '../text.ts'
+import { ask, inTransaction } from '../connection/ask.ts'
+import type { PgPool } from '../connection/client.ts'
+import { holdable } from '../connection/text.ts'
 import { channelsOf, type GroupRow, readGroup, readGroups } from './group-rows.ts'
 
 /** Groups are counted from the letters when somebody asks; what people say of them is a row of its own. */

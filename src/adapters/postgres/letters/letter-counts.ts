@@ -1,7 +1,7 @@
 import type { LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
-import { ask } from '../ask.ts'
-import type { PgQueryable } from '../client.ts'
-import { asMs } from '../text.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgQueryable } from '../connection/client.ts'
+import { asMs } from '../connection/text.ts'
 import { addFilter, Conditions, LAST_FAILED_MS } from './letter-filter.ts'
 
 /** Which of state, reason and channel a row of the count is not by: one bit each. */

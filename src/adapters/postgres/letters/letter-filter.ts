@@ -1,5 +1,5 @@
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
-import { asMs, asTime, holdable, timeParameter } from '../text.ts'
+import { asMs, asTime, holdable, timeParameter } from '../connection/text.ts'
 import { searchable } from './letter-row.ts'
 
 const COLUMNS = {

@@ -4,7 +4,7 @@ import { groupingOf } from '../../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterState } from '../../../core/dead-letter/state.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
-import { asMs, holdable, holdableOrNull, timeParameter } from '../text.ts'
+import { asMs, holdable, holdableOrNull, timeParameter } from '../connection/text.ts'
 
 /** Stands between the fields of a letter's search text, so that nothing is found across two of them. */
 const FIELD_END = '\u001f'

@@ -3,9 +3,9 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
 import { DeadLettersFullError } from '../../../ports/dead-letters.ts'
-import { ask } from '../ask.ts'
-import type { PgQueryable } from '../client.ts'
-import { holdable } from '../text.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgQueryable } from '../connection/client.ts'
+import { holdable } from '../connection/text.ts'
 import {
   groupValues,
   LETTER_COLUMNS,

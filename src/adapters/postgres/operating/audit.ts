@@ -1,10 +1,10 @@
 import type { Door } from '../../../adapter-kit/door.ts'
 import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
-import { ask } from '../ask.ts'
-import type { PgPool } from '../client.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgPool } from '../connection/client.ts'
+import { asMs, asTime, holdable, timeParameter } from '../connection/text.ts'
 import { Conditions } from '../letters/letter-filter.ts'
-import { asMs, asTime, holdable, timeParameter } from '../text.ts'
 
 export class PostgresAudit implements AuditLog {
   readonly #pool: PgPool

@@ -9,10 +9,10 @@ import {
   type Replays,
 } from '../../../ports/replays.ts'
 import { ReplayExistsError } from '../../../ports/store.ts'
-import { ask, inTransaction } from '../ask.ts'
-import type { PgPool, PgQueryable } from '../client.ts'
+import { ask, inTransaction } from '../connection/ask.ts'
+import type { PgPool, PgQueryable } from '../connection/client.ts'
+import { asTime, holdable, timeParameter } from '../connection/text.ts'
 import { Conditions } from '../letters/letter-filter.ts'
-import { asTime, holdable, timeParameter } from '../text.ts'
 
 const DEFAULT_LIMIT = 100
 const WRITTEN_AT_ONCE = 1_000

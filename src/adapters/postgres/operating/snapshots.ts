@@ -9,10 +9,10 @@ import {
   type WantedRows,
 } from '../../../adapter-kit/snapshots/rows.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
-import { ask } from '../ask.ts'
-import type { PgPool } from '../client.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgPool } from '../connection/client.ts'
+import { asTime } from '../connection/text.ts'
 import { Conditions } from '../letters/letter-filter.ts'
-import { asTime } from '../text.ts'
 
 // The columns cross one by one: taken out of a whole row by ->> a text with NUL in it would be an error.
 const PUT = `insert into lazaret.snapshots (channel, at, body)

@@ -1,6 +1,6 @@
-import { ask } from '../ask.ts'
-import type { PgQueryable } from '../client.ts'
-import { asMs } from '../text.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgQueryable } from '../connection/client.ts'
+import { asMs } from '../connection/text.ts'
 
 /** How far the events of one handler are. */
 export interface HandlerStatus {

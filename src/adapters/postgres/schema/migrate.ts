@@ -1,6 +1,6 @@
-import { ask, inTransaction } from '../ask.ts'
-import type { PgPool, PgQueryable } from '../client.ts'
-import { PostgresSchemaError } from '../errors.ts'
+import { ask, inTransaction } from '../connection/ask.ts'
+import type { PgPool, PgQueryable } from '../connection/client.ts'
+import { PostgresSchemaError } from '../connection/errors.ts'
 import { MIGRATIONS, type Migration, PREPARE, record, SCHEMA_VERSION } from './migrations.ts'
 
 const DOING = 'migrating schema lazaret'

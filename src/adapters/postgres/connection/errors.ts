@@ -1,7 +1,7 @@
-import type { ErrorCode } from '../../core/failure/catalogue.ts'
-import { classify } from '../../core/failure/classify.ts'
-import { LazaretError } from '../../core/failure/errors.ts'
-import { withoutCredentials } from '../../core/options/show.ts'
+import type { ErrorCode } from '../../../core/failure/catalogue.ts'
+import { classify } from '../../../core/failure/classify.ts'
+import { LazaretError } from '../../../core/failure/errors.ts'
+import { withoutCredentials } from '../../../core/options/show.ts'
 
 const MIGRATE = 'bring the schema up to date with: lazaret outbox migrate'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { postgresWorld } from '../../../test/support/outbox-world.ts'
-import { uniqueName } from '../../testing/conformance/harness.ts'
-import { claimFirst } from './broker/claiming.ts'
-import { Lanes } from './broker/lanes.ts'
-import type { PgQueryable } from './client.ts'
+import { postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
+import type { PgQueryable } from '../connection/client.ts'
+import { claimFirst } from './claiming.ts'
+import { Lanes } from './lanes.ts'
 
 const { found, database, why } = await postgresWorld()
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { make, postgresWorld } from '../../../test/support/outbox-world.ts'
-import type { Delivery, Settlement } from '../../ports/broker.ts'
-import { uniqueName } from '../../testing/conformance/harness.ts'
-import type { PgPool } from './client.ts'
+import { make, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import type { Delivery, Settlement } from '../../../ports/broker.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
+import type { PgPool } from '../connection/client.ts'
 
 const { found, database, world, why } = await postgresWorld()
 const DONE = { outcome: 'done' } as const

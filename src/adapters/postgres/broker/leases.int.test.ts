@@ -1,10 +1,10 @@
 import { Pool } from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { make, OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
-import { idOf } from '../../testing/conformance/broker/world.ts'
-import { uniqueName } from '../../testing/conformance/harness.ts'
+import { findPostgres } from '../../../../test/services/postgres.ts'
+import { make, OutboxWorld, patience } from '../../../../test/support/outbox-world.ts'
+import { TestDatabase } from '../../../../test/support/postgres.ts'
+import { idOf } from '../../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
 
 const found = await findPostgres()
 const server = found.found ? await found.start() : undefined

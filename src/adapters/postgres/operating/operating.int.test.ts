@@ -1,12 +1,12 @@
 import { Pool } from 'pg'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { patience } from '../../../test/support/outbox-world.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
-import { uniqueName } from '../../testing/conformance/harness.ts'
-import { createFactory } from '../../testing/factories.ts'
-import { FakeClock } from '../../testing/fake-clock.ts'
-import { openPostgres, postgresLedger, postgresOutbox } from './index.ts'
+import { findPostgres } from '../../../../test/services/postgres.ts'
+import { patience } from '../../../../test/support/outbox-world.ts'
+import { TestDatabase } from '../../../../test/support/postgres.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
+import { createFactory } from '../../../testing/factories.ts'
+import { FakeClock } from '../../../testing/fake-clock.ts'
+import { openPostgres, postgresLedger, postgresOutbox } from '../index.ts'
 
 const found = await findPostgres()
 const server = found.found ? await found.start() : undefined

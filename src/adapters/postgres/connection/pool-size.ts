@@ -1,6 +1,6 @@
-import { OptionsError } from '../../core/options/faults.ts'
-import { show } from '../../core/options/show.ts'
-import { type Clock, within } from '../../ports/clock.ts'
+import { OptionsError } from '../../../core/options/faults.ts'
+import { show } from '../../../core/options/show.ts'
+import { type Clock, within } from '../../../ports/clock.ts'
 import { ask } from './ask.ts'
 import type { PgPool } from './client.ts'
 

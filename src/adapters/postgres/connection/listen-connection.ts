@@ -1,6 +1,6 @@
-import { connect, letGo } from '../ask.ts'
-import type { PgClient, PgNotification, PgPool, PgQueryable, PgResult } from '../client.ts'
 import { NOTIFY_CHANNEL } from '../schema/functions.ts'
+import { connect, letGo } from './ask.ts'
+import type { PgClient, PgNotification, PgPool, PgQueryable, PgResult } from './client.ts'
 
 interface LineSettings {
   readonly pool: PgPool

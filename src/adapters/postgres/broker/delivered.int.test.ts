@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { drain, fillWithPast, prepare } from '../../../bench/outbox/growth.ts'
-import { die, make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
-import { systemClock } from '../../ports/clock.ts'
-import { idOf } from '../../testing/conformance/broker/world.ts'
-import { uniqueName } from '../../testing/conformance/harness.ts'
-import { Past } from './broker/past.ts'
-import type { PostgresOptions } from './index.ts'
+import { drain, fillWithPast, prepare } from '../../../../bench/outbox/growth.ts'
+import { die, make, patience, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { TestDatabase } from '../../../../test/support/postgres.ts'
+import { systemClock } from '../../../ports/clock.ts'
+import { idOf } from '../../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
+import type { PostgresOptions } from '../index.ts'
+import { Past } from './past.ts'
 
 const { found, server, database, world, why } = await postgresWorld()
 const DAY_MS = 86_400_000

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
-import { eventOf } from '../../testing/conformance/broker/world.ts'
-import { uniqueName } from '../../testing/conformance/harness.ts'
+import { make, patience, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { eventOf } from '../../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
 
 const { found, database, world, why } = await postgresWorld()
 

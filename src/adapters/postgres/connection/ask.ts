@@ -1,4 +1,4 @@
-import { LazaretError } from '../../core/failure/errors.ts'
+import { LazaretError } from '../../../core/failure/errors.ts'
 import type { PgClient, PgPool, PgQueryable, PgResult } from './client.ts'
 import { PostgresError } from './errors.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { die, make, postgresWorld } from '../../../test/support/outbox-world.ts'
-import { replayHeaders } from '../../core/event/replay-headers.ts'
-import { eventOf } from '../../testing/conformance/broker/world.ts'
-import { uniqueName } from '../../testing/conformance/harness.ts'
-import { postgresDeadLetters } from './index.ts'
+import { die, make, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { replayHeaders } from '../../../core/event/replay-headers.ts'
+import { eventOf } from '../../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
+import { postgresDeadLetters } from '../index.ts'
 
 const { found, database, world, why } = await postgresWorld()
 

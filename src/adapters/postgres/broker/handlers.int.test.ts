@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { die, make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
-import { ROOT } from '../../../test/support/source.ts'
-import { idOf } from '../../testing/conformance/broker/world.ts'
-import { uniqueName } from '../../testing/conformance/harness.ts'
-import type { PgQueryable } from './client.ts'
+import { die, make, patience, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { ROOT } from '../../../../test/support/source.ts'
+import { idOf } from '../../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
+import type { PgQueryable } from '../connection/client.ts'
 
 const { found, database, world, why } = await postgresWorld()
 const page = readFileSync(join(ROOT, 'docs/brokers/postgres.md'), 'utf8')

@@ -1,11 +1,11 @@
 import { Pool } from 'pg'
 import { afterAll, describe, it } from 'vitest'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
-import type { BrokerTrouble } from '../../testing/conformance/broker/suite.ts'
-import { troubleTests } from '../../testing/conformance/broker/troubles.ts'
-import { uniqueName } from '../../testing/conformance/harness.ts'
-import { postgresOutbox } from './index.ts'
+import { findPostgres } from '../../../../test/services/postgres.ts'
+import { TestDatabase } from '../../../../test/support/postgres.ts'
+import type { BrokerTrouble } from '../../../testing/conformance/broker/suite.ts'
+import { troubleTests } from '../../../testing/conformance/broker/troubles.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
+import { postgresOutbox } from '../index.ts'
 
 const found = await findPostgres()
 const server = found.found ? await found.start() : undefined

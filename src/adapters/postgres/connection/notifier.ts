@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from '../../../ports/clock.ts'
-import { ask } from '../ask.ts'
-import type { PgPool } from '../client.ts'
 import { NOTIFY_CHANNEL } from '../schema/functions.ts'
+import { ask } from './ask.ts'
+import type { PgPool } from './client.ts'
 
 /** NOTIFY takes a lock that every commit with one waits for, so that a channel is told of no more often than this. */
 const WINDOW_MS = 10

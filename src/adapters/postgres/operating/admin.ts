@@ -1,11 +1,11 @@
-import type { PgPool } from './client.ts'
-import { type OutboxStatus, readStatus } from './operating/status.ts'
-import { migratePostgres, requireSchema } from './schema/migrate.ts'
-import { type Migration, SCHEMA_VERSION } from './schema/migrations.ts'
-import { createPool } from './store.ts'
+import type { PgPool } from '../connection/client.ts'
+import { migratePostgres, requireSchema } from '../schema/migrate.ts'
+import { type Migration, SCHEMA_VERSION } from '../schema/migrations.ts'
+import { createPool } from '../store.ts'
+import { type OutboxStatus, readStatus } from './status.ts'
 
-export type { HandlerStatus, OutboxStatus } from './operating/status.ts'
-export { printMigrations } from './schema/migrations.ts'
+export { printMigrations } from '../schema/migrations.ts'
+export type { HandlerStatus, OutboxStatus } from './status.ts'
 
 /** What a person does to the outbox itself, in contrast to its letters. */
 interface OutboxAdmin {

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { findPostgres } from '../../../test/services/postgres.ts'
-import { OutboxWorld, patience } from '../../../test/support/outbox-world.ts'
-import { TestDatabase } from '../../../test/support/postgres.ts'
-import { asRole, findPsql, PsqlSession, psql } from '../../../test/support/psql.ts'
-import type { LazaretEvent } from '../../core/event/event.ts'
-import { fixed } from '../../core/retry/fixed.ts'
-import type { Consumer } from '../../runtime/consumer/consumer.ts'
-import { createRelay } from '../../runtime/relay/relay.ts'
-import { uniqueName } from '../../testing/conformance/harness.ts'
+import { findPostgres } from '../../../../test/services/postgres.ts'
+import { OutboxWorld, patience } from '../../../../test/support/outbox-world.ts'
+import { TestDatabase } from '../../../../test/support/postgres.ts'
+import { asRole, findPsql, PsqlSession, psql } from '../../../../test/support/psql.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { fixed } from '../../../core/retry/fixed.ts'
+import type { Consumer } from '../../../runtime/consumer/consumer.ts'
+import { createRelay } from '../../../runtime/relay/relay.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
 
 const services = [await findPostgres(), await findPsql()] as const
 const missing = services.flatMap(each => (each.found ? [] : [each.why]))

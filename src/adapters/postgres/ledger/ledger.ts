@@ -2,10 +2,10 @@ import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Claim, Ledger } from '../../../ports/ledger.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
-import { ask } from '../ask.ts'
-import type { PgPool, PgQueryable } from '../client.ts'
+import { ask } from '../connection/ask.ts'
+import type { PgPool, PgQueryable } from '../connection/client.ts'
+import { asMs, holdable } from '../connection/text.ts'
 import type { PostgresSettings } from '../options.ts'
-import { asMs, holdable } from '../text.ts'
 import { OwnClaims } from './own-claims.ts'
 
 /** Handled so long ago that it counts as never handled. */

@@ -1,12 +1,12 @@
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { die, make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
-import { replayHeaders } from '../../core/event/replay-headers.ts'
-import type { Delivery } from '../../ports/broker.ts'
-import { systemClock } from '../../ports/clock.ts'
-import { eventOf, idOf } from '../../testing/conformance/broker/world.ts'
-import { uniqueName } from '../../testing/conformance/harness.ts'
-import { postgresDeadLetters } from './index.ts'
+import { die, make, patience, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { replayHeaders } from '../../../core/event/replay-headers.ts'
+import type { Delivery } from '../../../ports/broker.ts'
+import { systemClock } from '../../../ports/clock.ts'
+import { eventOf, idOf } from '../../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
+import { postgresDeadLetters } from '../index.ts'
 
 const { found, database, world, why } = await postgresWorld()
 const DONE = { outcome: 'done' } as const

@@ -1,5 +1,5 @@
 // What a text column of Postgres can hold, and how times cross.
-import { MAX_TIME_MS } from '../../core/event/uuid.ts'
+import { MAX_TIME_MS } from '../../../core/event/uuid.ts'
 
 /** Before this no letter can have failed; Postgres has no time for every number. */
 const MIN_TIME_MS = -62_135_596_800_000

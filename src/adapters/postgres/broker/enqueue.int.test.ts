@@ -1,11 +1,11 @@
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { die, make, patience, postgresWorld } from '../../../test/support/outbox-world.ts'
-import { REPLAY_HEADERS, replayHeaders } from '../../core/event/replay-headers.ts'
-import { systemClock } from '../../ports/clock.ts'
-import { createSealing } from '../../runtime/sealing/sealing.ts'
-import { eventOf, idOf } from '../../testing/conformance/broker/world.ts'
-import { uniqueName } from '../../testing/conformance/harness.ts'
+import { die, make, patience, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { REPLAY_HEADERS, replayHeaders } from '../../../core/event/replay-headers.ts'
+import { systemClock } from '../../../ports/clock.ts'
+import { createSealing } from '../../../runtime/sealing/sealing.ts'
+import { eventOf, idOf } from '../../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
 
 const { found, database, world, why } = await postgresWorld()
 
