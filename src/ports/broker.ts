@@ -94,6 +94,9 @@ export type SubscriptionNews =
  *   it tells when the place works again. An error may be told again with another message. `tell` must not throw.
  * - `letGo` resolves a dead event of an ordered channel: the later ones of its key go on. With a handler it does so for that
  *   one; for another of the channel the event may be dead as well, and still undecided. Unknown ids are ignored.
+ * - `depth`, where there is one, counts the events that a handler has not finished with: ready, open, waiting for a retry
+ *   or behind their key. A channel or handler that nobody knows has none. It rejects when nobody answers. A broker whose
+ *   server cannot tell the handlers apart leaves it out.
  * - `deadLetterDepths`, where there is one, tells what lies in the broker's own dead-letter places of a handler. It rejects
  *   when nobody answers.
  * - `close` closes every subscription first. Closing twice is safe, using it afterwards rejects.
@@ -108,6 +111,7 @@ export interface Broker {
     tell?: (news: SubscriptionNews) => void,
   ): Promise<Subscription>
   letGo(channel: string, eventId: string, handler?: string): Promise<void>
+  depth?(channel: string, handler: string): number | Promise<number>
   deadLetterDepths?(channel: string, handler: string): Promise<readonly QueueDepth[]>
   close(): Promise<void>
 }

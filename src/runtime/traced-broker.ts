@@ -1,5 +1,5 @@
 import { resolveOptions } from '../core/options/resolve.ts'
-import type { Broker, BrokerCapabilities, QueueDepth } from '../ports/broker.ts'
+import type { Broker, BrokerCapabilities } from '../ports/broker.ts'
 import { publishIn, type Tracing, tracingRule } from '../ports/tracing.ts'
 import { port } from './option-rules.ts'
 import { standsFor } from './share.ts'
@@ -19,14 +19,15 @@ export function tracedBroker(broker: Broker, tracing: Tracing | undefined): Brok
 class TracedBroker implements Broker {
   readonly #broker: Broker
   readonly #tracing: Tracing
-  /** Only where the broker has it, because others look whether it is there. */
-  readonly deadLetterDepths?: (channel: string, handler: string) => Promise<readonly QueueDepth[]>
+  /** These are there only where the broker has them, because others look whether they are. */
+  readonly depth?: NonNullable<Broker['depth']>
+  readonly deadLetterDepths?: NonNullable<Broker['deadLetterDepths']>
 
   constructor(broker: Broker, tracing: Tracing) {
     this.#broker = broker
     this.#tracing = tracing
-    const depths = broker.deadLetterDepths
-    if (depths !== undefined) this.deadLetterDepths = (...of) => depths.call(broker, ...of)
+    if (broker.depth !== undefined) this.depth = broker.depth.bind(broker)
+    if (broker.deadLetterDepths !== undefined) this.deadLetterDepths = broker.deadLetterDepths.bind(broker)
   }
 
   get name(): string {

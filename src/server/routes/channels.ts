@@ -183,12 +183,7 @@ async function depthOf(
   { channel, handler }: { readonly channel: string; readonly handler: string },
 ): Promise<number | undefined> {
   const depths = await Promise.all(
-    stores.map(({ store }) => {
-      const broker = store.broker as
-        | { depth?(channel: string, handler: string): number | Promise<number> }
-        | undefined
-      return broker?.depth?.(channel, handler)
-    }),
+    stores.map(({ store }) => store.broker?.depth?.(channel, handler)),
   ).catch(() => [])
   const known = depths.flatMap(depth => depth ?? [])
   return known.length === 0 ? undefined : known.reduce((sum, depth) => sum + depth, 0)

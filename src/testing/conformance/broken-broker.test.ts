@@ -82,6 +82,11 @@ const BREAKS: readonly Break[] = [
     broken: broker => subscribing(broker, { broken: () => ({ begin: () => {} }) }),
   },
   {
+    what: 'counts as finished what is open or waits for a retry',
+    caughtBy: 'K7: depth: where a broker counts',
+    broken: broker => ({ depth: (...of) => Math.max(0, broker.depth(...of) - 2) }),
+  },
+  {
     what: 'counts a release as an attempt',
     caughtBy: 'release: nothing was tried',
     broken: broker =>

@@ -1,5 +1,5 @@
 import { closingTests, durabilityTests } from './broker/closing.ts'
-import { countingTests } from './broker/counting.ts'
+import { countingTests, depthTests } from './broker/counting.ts'
 import { deliveringTests, undecodableTests } from './broker/delivering.ts'
 import { orderingTests } from './broker/ordering.ts'
 import { replayingTests } from './broker/replaying.ts'
@@ -15,6 +15,7 @@ export function brokerConformance(suite: BrokerConformance): void {
   delayTests(suite)
   keptLetterTests(suite)
   countingTests(suite)
+  depthTests(suite)
   orderingTests(suite)
   replayingTests(suite)
   closingTests(suite)

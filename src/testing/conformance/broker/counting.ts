@@ -122,6 +122,48 @@ export function countingTests(suite: BrokerConformance): void {
   })
 }
 
+/** How much of a channel is left, for whoever looks at it from outside. */
+export function depthTests(suite: BrokerConformance): void {
+  const it = inWorld(suite)
+  const { deadLetters } = suite.declares
+  const itKeeps = inWorld(suite, deadLetters ? undefined : 'declares deadLetters: false')
+
+  it('K7: depth: where a broker counts, it counts what a handler has not finished with', async world => {
+    const { broker, channel, patience } = world
+    const depthIs = (depth: number) =>
+      patience.eventually(async () => (await broker.depth?.(channel, 'bill')) === depth, `a depth of ${depth}`)
+    if (broker.depth === undefined) return
+    assert.equal(await broker.depth(channel, 'bill'), 0, 'a channel that nobody knows')
+    const inbox = await world.subscribe({ prefetch: 2 })
+    await world.publish(4)
+    await depthIs(4)
+    const [first, second] = await inbox.take(2)
+    await inbox.done(first!)
+    await depthIs(3)
+    const notBefore = patience.now() + 3_600_000
+    await inbox.subscription.settle(second!, { outcome: 'retry', notBefore, ended: [] })
+    await inbox.next()
+    await depthIs(3)
+  })
+
+  itKeeps('K7: deadLetterDepths: where a broker counts its letters, one more is counted', async world => {
+    const { broker, channel, patience } = world
+    const depthIs = (depth: number) =>
+      patience.eventually(async () => {
+        const places = (await broker.deadLetterDepths?.(channel, 'bill')) ?? []
+        return places.reduce((sum, place) => sum + place.depth, 0) === depth
+      }, `${depth} letters`)
+    if (broker.deadLetterDepths === undefined) return
+    const inbox = await world.subscribe()
+    await depthIs(0)
+    await world.publish(1)
+    const delivery = await inbox.next()
+    const letter = world.letterOf(delivery)
+    await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: false })
+    await depthIs(1)
+  })
+}
+
 export function counts({ started, ended, history }: Delivery) {
   return [started, ended, [...history]]
 }
