@@ -182,9 +182,9 @@ async function depthOf(
   stores: readonly NamedStore[],
   { channel, handler }: { readonly channel: string; readonly handler: string },
 ): Promise<number | undefined> {
-  const depths = await Promise.all(
-    stores.map(({ store }) => store.broker?.depth?.(channel, handler)),
-  ).catch(() => [])
+  const depths = await Promise.all(stores.map(({ store }) => store.broker?.depth?.(channel, handler))).catch(
+    () => [],
+  )
   const known = depths.flatMap(depth => depth ?? [])
   return known.length === 0 ? undefined : known.reduce((sum, depth) => sum + depth, 0)
 }

@@ -131,7 +131,10 @@ export function depthTests(suite: BrokerConformance): void {
   it('K7: depth: where a broker counts, it counts what a handler has not finished with', async world => {
     const { broker, channel, patience } = world
     const depthIs = (depth: number) =>
-      patience.eventually(async () => (await broker.depth?.(channel, 'bill')) === depth, `a depth of ${depth}`)
+      patience.eventually(
+        async () => (await broker.depth?.(channel, 'bill')) === depth,
+        `a depth of ${depth}`,
+      )
     if (broker.depth === undefined) return
     assert.equal(await broker.depth(channel, 'bill'), 0, 'a channel that nobody knows')
     const inbox = await world.subscribe({ prefetch: 2 })
