@@ -1,4 +1,4 @@
-import { MemoryAudit } from '../src/adapters/memory/audit.ts'
+import { MemoryAudit } from '../src/adapters/memory/operating/audit.ts'
 import type { DeadLetterStore } from '../src/ports/dead-letters.ts'
 import type { Store } from '../src/ports/store.ts'
 import type { Surroundings } from '../src/replay/target.ts'

@@ -1,4 +1,4 @@
-import type { MemoryJournal } from '../src/adapters/memory/journal.ts'
+import type { MemoryJournal } from '../src/adapters/memory/journal/journal.ts'
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../src/core/event/event.ts'
 import type { Random } from '../src/core/random.ts'

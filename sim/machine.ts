@@ -1,5 +1,5 @@
-import { memoryJournal } from '../src/adapters/memory/journal.ts'
-import { memorySpill } from '../src/adapters/memory/spill.ts'
+import { memoryJournal } from '../src/adapters/memory/journal/journal.ts'
+import { memorySpill } from '../src/adapters/memory/letters/spill.ts'
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
 import type { Consumer } from '../src/runtime/consumer/consumer.ts'
 import { Chance } from './chance.ts'

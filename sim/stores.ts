@@ -1,4 +1,4 @@
-import type { MemorySpill } from '../src/adapters/memory/spill.ts'
+import type { MemorySpill } from '../src/adapters/memory/letters/spill.ts'
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
 import {
   type DeadLetterQueue,

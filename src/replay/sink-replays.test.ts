@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { memoryDeadLetters } from '../adapters/memory/dead-letters.ts'
 import { memorySink } from '../adapters/memory/index.ts'
+import { memoryDeadLetters } from '../adapters/memory/letters/dead-letters.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { replayHeaders } from '../core/event/replay-headers.ts'
 import { createDispatcher } from '../runtime/dispatcher/dispatcher.ts'

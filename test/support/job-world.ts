@@ -1,4 +1,4 @@
-import { memoryDeadLetters } from '../../src/adapters/memory/dead-letters.ts'
+import { memoryDeadLetters } from '../../src/adapters/memory/letters/dead-letters.ts'
 import type { Sink } from '../../src/ports/sink.ts'
 import { createDispatcher } from '../../src/runtime/dispatcher/dispatcher.ts'
 import { Recorder } from '../../src/testing/recorder.ts'

@@ -1,13 +1,13 @@
 import { Door } from '../../adapter-kit/door.ts'
 import { type Clock, systemClock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
-import { MemoryAudit } from './audit.ts'
-import { memoryBroker } from './broker.ts'
-import { memoryDeadLetters } from './dead-letters.ts'
-import { MemoryGroups } from './groups.ts'
-import { memoryLedger } from './ledger.ts'
-import { MemoryReplays } from './replays.ts'
-import { MemorySnapshots } from './snapshots.ts'
+import { memoryBroker } from './broker/broker.ts'
+import { memoryLedger } from './ledger/ledger.ts'
+import { memoryDeadLetters } from './letters/dead-letters.ts'
+import { MemoryGroups } from './letters/groups.ts'
+import { MemoryAudit } from './operating/audit.ts'
+import { MemoryReplays } from './operating/replays.ts'
+import { MemorySnapshots } from './operating/snapshots.ts'
 
 /** A whole store that lives as long as the process: for tests, examples and trying things out. */
 export function memoryStore({ clock = systemClock }: { readonly clock?: Clock | undefined } = {}): Store {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { refused, consumerWorld as world } from '../../../test/support/consumer-world.ts'
 import { memoryBroker, memoryDeadLetters } from '../../adapters/memory/index.ts'
-import { memorySpill } from '../../adapters/memory/spill.ts'
+import { memorySpill } from '../../adapters/memory/letters/spill.ts'
 import { fixed } from '../../core/retry/fixed.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'

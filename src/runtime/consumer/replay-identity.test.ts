@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { refused, consumerWorld as world } from '../../../test/support/consumer-world.ts'
 import { memoryDeadLetters } from '../../adapters/memory/index.ts'
-import { memorySpill } from '../../adapters/memory/spill.ts'
+import { memorySpill } from '../../adapters/memory/letters/spill.ts'
 import { letterId } from '../../core/dead-letter/identity.ts'
 import { replayHeaders } from '../../core/event/replay-headers.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'

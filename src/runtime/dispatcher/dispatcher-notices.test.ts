@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { memoryDeadLetters } from '../../adapters/memory/dead-letters.ts'
 import { memorySink } from '../../adapters/memory/index.ts'
+import { memoryDeadLetters } from '../../adapters/memory/letters/dead-letters.ts'
 import { PermanentError } from '../../core/failure/signals.ts'
 import type { Notice, Notifier } from '../../ports/notifier.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { memoryDeadLetters } from '../../adapters/memory/dead-letters.ts'
+import { memoryDeadLetters } from '../../adapters/memory/letters/dead-letters.ts'
 import { memorySink } from '../../adapters/memory/sink.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { PermanentError } from '../../core/failure/signals.ts'

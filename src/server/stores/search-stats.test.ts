@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { memoryDeadLetters } from '../../adapters/memory/dead-letters.ts'
+import { memoryDeadLetters } from '../../adapters/memory/letters/dead-letters.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { statsOf } from './search-stats.ts'
 

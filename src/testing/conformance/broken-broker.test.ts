@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { changed, failing } from '../../../test/support/conformance.ts'
-import { type MemoryBroker, memoryBroker } from '../../adapters/memory/broker.ts'
+import { type MemoryBroker, memoryBroker } from '../../adapters/memory/broker/broker.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import type { Broker, Delivery, Settlement, SubscribeOptions, Subscription } from '../../ports/broker.ts'
 import { FakeClock, settle } from '../fake-clock.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../../../testing/fake-clock.ts'
-import { memoryDeadLetters } from '../../memory/dead-letters.ts'
+import { memoryDeadLetters } from '../../memory/letters/dead-letters.ts'
 import type { AmqpMessage } from '../connection/amqp.ts'
 import { resolveCollector } from './options.ts'
 import { Saver } from './saver.ts'

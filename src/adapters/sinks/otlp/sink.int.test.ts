@@ -9,7 +9,7 @@ import { createDispatcher } from '../../../runtime/dispatcher/dispatcher.ts'
 import { Patience } from '../../../testing/conformance/harness.ts'
 import { sinkConformance } from '../../../testing/conformance/sink.ts'
 import { createFactory } from '../../../testing/factories.ts'
-import { memoryDeadLetters } from '../../memory/dead-letters.ts'
+import { memoryDeadLetters } from '../../memory/letters/dead-letters.ts'
 import type { OtlpOptions } from './options.ts'
 import { otlp } from './sink.ts'
 

@@ -14,7 +14,7 @@ import { classify } from '../../../core/failure/classify.ts'
 import { fixed } from '../../../core/retry/fixed.ts'
 import { createDispatcher } from '../../../runtime/dispatcher/dispatcher.ts'
 import { Patience } from '../../../testing/conformance/harness.ts'
-import { memoryDeadLetters } from '../../memory/dead-letters.ts'
+import { memoryDeadLetters } from '../../memory/letters/dead-letters.ts'
 import { sentry } from './sink.ts'
 
 const patience = new Patience({})

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { memoryDeadLetters } from '../../../adapters/memory/dead-letters.ts'
+import { memoryDeadLetters } from '../../../adapters/memory/letters/dead-letters.ts'
 import { fixed } from '../../../core/retry/fixed.ts'
 import type { Sink } from '../../../ports/sink.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'

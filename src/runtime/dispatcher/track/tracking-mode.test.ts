@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { memoryDeadLetters } from '../../../adapters/memory/dead-letters.ts'
+import { memoryDeadLetters } from '../../../adapters/memory/letters/dead-letters.ts'
 import { memorySink } from '../../../adapters/memory/sink.ts'
 import type { SaveFilterOptions } from '../../../core/dead-letter/filter.ts'
 import { OptionsError } from '../../../core/options/faults.ts'

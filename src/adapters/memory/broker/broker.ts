@@ -1,8 +1,8 @@
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import type { LazaretEvent } from '../../core/event/event.ts'
-import { withoutForeignReplay } from '../../core/event/replay-headers.ts'
-import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { integer, oneOf, text, withDefault } from '../../core/options/rules.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { withoutForeignReplay } from '../../../core/event/replay-headers.ts'
+import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
+import { integer, oneOf, text, withDefault } from '../../../core/options/rules.ts'
 import {
   type Broker,
   type BrokerCapabilities,
@@ -11,8 +11,8 @@ import {
   type SubscribeOptions,
   type Subscription,
   type Undecodable,
-} from '../../ports/broker.ts'
-import { type Clock, clockRule } from '../../ports/clock.ts'
+} from '../../../ports/broker.ts'
+import { type Clock, clockRule } from '../../../ports/clock.ts'
 import { Channel } from './channel.ts'
 import { MemorySubscription } from './subscription.ts'
 

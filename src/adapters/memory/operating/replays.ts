@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../../ports/clock.ts'
 import {
   type ItemQuery,
   type ItemStatus,
@@ -8,8 +8,8 @@ import {
   type ReplayItem,
   type ReplayState,
   type Replays,
-} from '../../ports/replays.ts'
-import { ReplayExistsError } from '../../ports/store.ts'
+} from '../../../ports/replays.ts'
+import { ReplayExistsError } from '../../../ports/store.ts'
 
 interface Kept {
   replay: Replay

@@ -1,8 +1,8 @@
-import type { DeadLetter, Origin } from '../../core/dead-letter/letter.ts'
-import { replayOf } from '../../core/event/replay-headers.ts'
-import { OptionsError } from '../../core/options/faults.ts'
-import { BrokerFullError, type SubscribeOptions } from '../../ports/broker.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
+import { replayOf } from '../../../core/event/replay-headers.ts'
+import { OptionsError } from '../../../core/options/faults.ts'
+import { BrokerFullError, type SubscribeOptions } from '../../../ports/broker.ts'
+import type { Clock } from '../../../ports/clock.ts'
 import type { Message } from './delivery.ts'
 import { HandlerQueue } from './handler-queue.ts'
 

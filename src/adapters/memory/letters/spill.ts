@@ -1,6 +1,6 @@
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { mergeLetter } from '../../core/dead-letter/merge.ts'
-import { type DeadLetterQueue, DeadLettersClosedError, type Spill } from '../../ports/dead-letters.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { mergeLetter } from '../../../core/dead-letter/merge.ts'
+import { type DeadLetterQueue, DeadLettersClosedError, type Spill } from '../../../ports/dead-letters.ts'
 
 /** A spill without a file, for tests: it survives a store that is down, but not the process. */
 export function memorySpill(): MemorySpill {

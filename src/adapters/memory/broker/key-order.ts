@@ -1,4 +1,4 @@
-import type { LazaretEvent } from '../../core/event/event.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
 import { Deque } from './deque.ts'
 
 /** The events of one key that are held behind its unresolved one. */

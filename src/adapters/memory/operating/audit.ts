@@ -1,5 +1,5 @@
-import { readEntryNumber, resolveAuditQuery } from '../../adapter-kit/query/audit-query.ts'
-import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../ports/audit.ts'
+import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
+import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
 
 /** The cursor is the place of the last entry shown, counted from the beginning: entries are only ever added. */
 export class MemoryAudit implements AuditLog {

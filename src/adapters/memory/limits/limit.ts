@@ -1,14 +1,19 @@
-import { type FleetBucket, grantTurns, IDLE_BUCKET, type TurnsAsked } from '../../core/limit/fleet/bucket.ts'
-import { DEFAULT_ASSUMED_MEMBERS } from '../../core/limit/fleet/policy.ts'
-import { resolveOptions } from '../../core/options/resolve.ts'
-import { integer, withDefault } from '../../core/options/rules.ts'
-import { type Clock, clockRule } from '../../ports/clock.ts'
+import {
+  type FleetBucket,
+  grantTurns,
+  IDLE_BUCKET,
+  type TurnsAsked,
+} from '../../../core/limit/fleet/bucket.ts'
+import { DEFAULT_ASSUMED_MEMBERS } from '../../../core/limit/fleet/policy.ts'
+import { resolveOptions } from '../../../core/options/resolve.ts'
+import { integer, withDefault } from '../../../core/options/rules.ts'
+import { type Clock, clockRule } from '../../../ports/clock.ts'
 import {
   LimitClosedError,
   type LimitMember,
   type SharedLimit,
   type TurnsAnswer,
-} from '../../ports/shared-limit.ts'
+} from '../../../ports/shared-limit.ts'
 
 export interface MemoryLimitOptions {
   readonly assumedMembers?: number | undefined

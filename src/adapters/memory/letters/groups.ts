@@ -5,12 +5,12 @@ import {
   NO_TALK,
   resolveGroupQuery,
   talkAfter,
-} from '../../adapter-kit/query/group-query.ts'
-import { currentTriage } from '../../core/dead-letter/group.ts'
-import { type GroupTally, tallyGroups } from '../../core/dead-letter/group-tally.ts'
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../ports/groups.ts'
+} from '../../../adapter-kit/query/group-query.ts'
+import { currentTriage } from '../../../core/dead-letter/group.ts'
+import { type GroupTally, tallyGroups } from '../../../core/dead-letter/group-tally.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
 
 /** Groups are added up from the letters whenever someone asks; only what people say about them is kept. */
 export class MemoryGroups implements Groups {

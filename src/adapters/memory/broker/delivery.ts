@@ -1,7 +1,7 @@
-import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../core/dead-letter/caps.ts'
-import type { AttemptRecord, Origin } from '../../core/dead-letter/letter.ts'
-import type { LazaretEvent } from '../../core/event/event.ts'
-import type { Delivery, Undecodable } from '../../ports/broker.ts'
+import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../core/dead-letter/caps.ts'
+import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import type { Delivery, Undecodable } from '../../../ports/broker.ts'
 
 /** What a channel carries: events, and what other programs sent that is none. */
 export type Message = LazaretEvent | Undecodable

@@ -5,17 +5,17 @@ import {
   resolveLetterFilter,
   resolveLetterQuery,
   writeCursor,
-} from '../../adapter-kit/query/letter-query.ts'
-import { resolveTimeline, Timeline } from '../../adapter-kit/query/letter-timeline.ts'
-import { changeLetter } from '../../core/dead-letter/change.ts'
-import { encodeLetter } from '../../core/dead-letter/json.ts'
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { mergeLetter } from '../../core/dead-letter/merge.ts'
-import { WIDEST_EVENT_LIMITS } from '../../core/event/limits.ts'
-import { isSurelyRight } from '../../core/event/payload-size.ts'
-import { isBytes } from '../../core/event/plain.ts'
-import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { integer, text, withDefault } from '../../core/options/rules.ts'
+} from '../../../adapter-kit/query/letter-query.ts'
+import { resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
+import { changeLetter } from '../../../core/dead-letter/change.ts'
+import { encodeLetter } from '../../../core/dead-letter/json.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { mergeLetter } from '../../../core/dead-letter/merge.ts'
+import { WIDEST_EVENT_LIMITS } from '../../../core/event/limits.ts'
+import { isSurelyRight } from '../../../core/event/payload-size.ts'
+import { isBytes } from '../../../core/event/plain.ts'
+import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
+import { integer, text, withDefault } from '../../../core/options/rules.ts'
 import {
   type DeadLetterStore,
   DeadLettersClosedError,
@@ -27,7 +27,7 @@ import {
   type LetterSeen,
   type LetterStats,
   type TimelineSpan,
-} from '../../ports/dead-letters.ts'
+} from '../../../ports/dead-letters.ts'
 import { statsOf } from './letter-stats.ts'
 
 /** What every other store refuses is refused here too, or a test would find out in production. */

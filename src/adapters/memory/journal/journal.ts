@@ -1,11 +1,11 @@
-import { resolveOptions } from '../../core/options/resolve.ts'
-import { integer, withDefault } from '../../core/options/rules.ts'
+import { resolveOptions } from '../../../core/options/resolve.ts'
+import { integer, withDefault } from '../../../core/options/rules.ts'
 import {
   type Journal,
   type JournalContents,
   type JournalEntry,
   JournalFullError,
-} from '../../ports/journal.ts'
+} from '../../../ports/journal.ts'
 
 export interface MemoryJournalOptions {
   /** Events it takes; one more is refused [no limit]. */

@@ -1,9 +1,9 @@
-import { createIdSource, type IdSource } from '../../core/event/uuid.ts'
-import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { milliseconds, withDefault } from '../../core/options/rules.ts'
-import type { Random } from '../../core/random.ts'
-import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
-import type { Claim, Ledger } from '../../ports/ledger.ts'
+import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
+import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
+import { milliseconds, withDefault } from '../../../core/options/rules.ts'
+import type { Random } from '../../../core/random.ts'
+import { type Clock, clockRule, randomRule } from '../../../ports/clock.ts'
+import type { Claim, Ledger } from '../../../ports/ledger.ts'
 
 const DAY_MS = 86_400_000
 export const DEFAULT_RETENTION_MS = 7 * DAY_MS

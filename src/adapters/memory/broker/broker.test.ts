@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { OptionsError } from '../../core/options/faults.ts'
-import type { Delivery, Subscription } from '../../ports/broker.ts'
-import { createFactory } from '../../testing/factories.ts'
-import { FakeClock, settle } from '../../testing/fake-clock.ts'
+import { OptionsError } from '../../../core/options/faults.ts'
+import type { Delivery, Subscription } from '../../../ports/broker.ts'
+import { createFactory } from '../../../testing/factories.ts'
+import { FakeClock, settle } from '../../../testing/fake-clock.ts'
 import { type MemoryBroker, memoryBroker } from './broker.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,11 +1,11 @@
-import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
+import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import {
   type Delivery,
   DeliveryLostError,
   type Settlement,
   type SubscribeOptions,
   type Subscription,
-} from '../../ports/broker.ts'
+} from '../../../ports/broker.ts'
 import type { MemoryDelivery } from './delivery.ts'
 import type { HandlerQueue } from './handler-queue.ts'
 import { OpenList } from './open-list.ts'

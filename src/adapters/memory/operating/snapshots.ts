@@ -1,7 +1,7 @@
-import type { Door } from '../../adapter-kit/door.ts'
-import { resolvePurge, selectSnapshots } from '../../adapter-kit/query/snapshot-query.ts'
-import { resolveSnapshots } from '../../adapter-kit/snapshots/check.ts'
-import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../ports/snapshots.ts'
+import type { Door } from '../../../adapter-kit/door.ts'
+import { resolvePurge, selectSnapshots } from '../../../adapter-kit/query/snapshot-query.ts'
+import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
+import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
 
 export class MemorySnapshots implements Snapshots {
   readonly #byMoment = new Map<string, ChannelSnapshot>()

@@ -1,5 +1,5 @@
-import { Heap } from '../../core/heap.ts'
-import type { Cancel, Clock } from '../../ports/clock.ts'
+import { Heap } from '../../../core/heap.ts'
+import type { Cancel, Clock } from '../../../ports/clock.ts'
 import type { MemoryDelivery } from './delivery.ts'
 
 /** Longer than this nobody sleeps without a look at the clock, which may have been set meanwhile. */

@@ -1,5 +1,5 @@
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import type { LetterStats } from '../../ports/dead-letters.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { LetterStats } from '../../../ports/dead-letters.ts'
 
 export function statsOf(letters: readonly DeadLetter[]): LetterStats {
   let oldestAt: number | undefined
