@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../core/failure/catalogue.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
-import type { Trouble } from './calls.ts'
+import type { Trouble } from './connection/calls.ts'
 
 interface Advice {
   readonly code: ErrorCode

@@ -1,8 +1,8 @@
-export type { SqliteBroker } from './client/broker.ts'
-export type { SqliteDeadLetters } from './client/dead-letters.ts'
-export type { SqliteJournal } from './client/journal.ts'
-export type { SqliteLedger } from './client/ledger.ts'
+export type { SqliteBroker } from './broker/broker.ts'
 export { SqliteError } from './errors.ts'
+export type { SqliteJournal } from './journal/journal.ts'
+export type { SqliteLedger } from './ledger/ledger.ts'
+export type { SqliteDeadLetters } from './letters/dead-letters.ts'
 export {
   DEFAULT_BUSY_TIMEOUT_MS,
   DEFAULT_JOURNAL_BUSY_TIMEOUT_MS,

@@ -7,8 +7,8 @@ import { OptionsError } from '../../core/options/faults.ts'
 import { nextTurn, systemClock } from '../../ports/clock.ts'
 import { plainCodec } from '../../ports/codec.ts'
 import { createFactory } from '../../testing/factories.ts'
-import type { WriteCalls } from './calls.ts'
-import { Thread } from './client/thread.ts'
+import type { WriteCalls } from './connection/calls.ts'
+import { Thread } from './connection/thread.ts'
 import { openSqlite, sqliteDeadLetters, sqliteLedger } from './index.ts'
 
 const make = createFactory()

@@ -1,0 +1,168 @@
+import { Worker } from 'node:worker_threads'
+import { type Clock, nextTurn, steadyTime } from '../../../ports/clock.ts'
+import { SqliteError } from '../errors.ts'
+import type { Answer, Batch, Opening, ThreadData, Trouble } from './calls.ts'
+
+/** So many requests are posted at once at most, so that the thread has work while this one makes more. */
+const POSTED_AT_ONCE = 32
+
+/** What a thread makes lives for one request. Given more room for it, it would only take more memory. */
+const YOUNG_MB = 4
+
+interface Pending {
+  resolve(result: unknown): void
+  reject(error: unknown): void
+}
+
+type Calls<C> = { [K in keyof C]: (...args: never[]) => unknown }
+
+/** Told of what comes with an answer besides the results. */
+type Listener = (answer: Answer) => void
+
+/**
+ * One thread of a database, seen from the caller's. It is started by the first call and asked in batches: whatever is
+ * called for in one turn of the event loop crosses together, and answers come in the order of the calls.
+ *
+ * idle ─call▶ starting ─▶ running ─end▶ idle. When it cannot be opened or dies, all calls under way reject and it is
+ * idle again: the next call starts another.
+ */
+export class Thread<C extends Calls<C>> {
+  readonly #data: ThreadData
+  readonly #clock: Clock
+  readonly #steadyNow: () => number
+  readonly #listen: Listener
+  #worker: Worker | undefined
+  #isOpen = false
+  #names: string[] = []
+  #args: unknown[][] = []
+  #pending: Pending[] = []
+  #answered = 0
+  #willPost = false
+  #onIdle: (() => void)[] = []
+
+  constructor(
+    data: ThreadData,
+    clock: Clock,
+    steadyNow: () => number = steadyTime(clock),
+    listen: Listener = () => {},
+  ) {
+    this.#data = data
+    this.#clock = clock
+    this.#steadyNow = steadyNow
+    this.#listen = listen
+  }
+
+  call<K extends keyof C & string>(name: K, ...args: Parameters<C[K]>): Promise<ReturnType<C[K]>> {
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ resolve: resolve as (result: unknown) => void, reject })
+      this.#names.push(name)
+      this.#args.push(args)
+      if (this.#names.length >= POSTED_AT_ONCE) this.#post()
+      else if (!this.#willPost) {
+        this.#willPost = true
+        // Behind everything that is resolved in this turn: then their calls go together.
+        process.nextTick(() => this.#post())
+      }
+    })
+  }
+
+  /** Resolves when all that was called for is answered and the thread is gone. */
+  async end(): Promise<void> {
+    while (this.#pending.length > this.#answered) {
+      await new Promise<void>(resolve => this.#onIdle.push(resolve))
+      // Whoever was answered may have something to add.
+      await nextTurn()
+    }
+    const worker = this.#worker
+    if (worker === undefined) return
+    const gone = new Promise(resolve => worker.once('exit', resolve))
+    worker.ref()
+    this.#send({ now: 0, steadyNow: 0, names: [], args: [] })
+    await gone
+  }
+
+  #post(): void {
+    this.#willPost = false
+    if (this.#names.length === 0) return
+    this.#start()
+    this.#worker!.ref()
+    if (this.#isOpen) this.#flush()
+  }
+
+  #flush(): void {
+    if (this.#names.length === 0) return
+    const now = this.#clock.now()
+    this.#send({ now, steadyNow: this.#steadyNow(), names: this.#names, args: this.#args })
+    this.#names = []
+    this.#args = []
+  }
+
+  #send(batch: Batch): void {
+    this.#worker!.postMessage(batch)
+  }
+
+  #start(): void {
+    if (this.#worker !== undefined) return
+    // Sources run as they are, and so does what is built of them.
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+    const url = new URL(`./worker.${extension}`, import.meta.url)
+    const worker = new Worker(url, {
+      workerData: this.#data,
+      name: `lazaret-sqlite-${this.#data.role}`,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+    })
+    this.#worker = worker
+    worker.once('message', (opening: Opening) => {
+      if (!opening.opened) return this.#fail(worker, opening.trouble)
+      this.#isOpen = true
+      worker.on('message', (answer: Answer) => this.#take(answer))
+      this.#flush()
+    })
+    worker.once('error', error =>
+      this.#fail(worker, { kind: 'bug', message: error.message, stack: error.stack }),
+    )
+    worker.once('exit', code => this.#fail(worker, { kind: 'bug', message: `its thread ended with ${code}` }))
+  }
+
+  #take(answer: Answer): void {
+    const { results, failed } = answer
+    const count = typeof results === 'number' ? results : results.length
+    const first = this.#answered
+    this.#answered += count
+    // What was handed over comes before the answers to what was asked for: whoever unsubscribes has seen all of it.
+    this.#listen(answer)
+    for (const [index, trouble] of failed ?? [])
+      this.#pending[first + index]!.reject(new SqliteError(this.#data.path, trouble))
+    for (let index = 0; index < count; index++)
+      this.#pending[first + index]!.resolve(typeof results === 'number' ? undefined : results[index])
+    if (this.#answered < this.#pending.length) this.#forgetAnswered()
+    else this.#rest()
+  }
+
+  /** Nobody waits for it, so it keeps no process alive. */
+  #rest(): void {
+    this.#pending = []
+    this.#answered = 0
+    this.#worker?.unref()
+    for (const tell of this.#onIdle.splice(0)) tell()
+  }
+
+  #forgetAnswered(): void {
+    if (this.#answered * 2 < this.#pending.length) return
+    this.#pending = this.#pending.slice(this.#answered)
+    this.#answered = 0
+  }
+
+  #fail(worker: Worker, trouble: Trouble): void {
+    if (this.#worker !== worker) return
+    const pending = this.#pending.slice(this.#answered)
+    // Before it is open it has done little but read its own code, which is on a disk as well.
+    const kind = trouble.kind === 'bug' && !this.#isOpen ? 'start' : trouble.kind
+    this.#worker = undefined
+    this.#isOpen = false
+    this.#names = []
+    this.#args = []
+    this.#rest()
+    for (const { reject } of pending) reject(new SqliteError(this.#data.path, { ...trouble, kind }))
+  }
+}

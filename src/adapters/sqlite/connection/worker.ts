@@ -1,0 +1,73 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import type { Answer, Batch, ThreadData, WriteCalls } from './calls.ts'
+import type { Request } from './writer.ts'
+
+// Either thread of a database. What it needs is loaded when it is known which of them it is: starting should be quick.
+
+// Node 22 says in every thread that its SQLite is experimental. Whoever chose this store has been told by its docs.
+process.removeAllListeners('warning')
+
+/** So many requests go into one transaction at most: the first of them should not wait for all the world. */
+const MOST_PER_TRANSACTION = 1_000
+
+const port = parentPort!
+const data = workerData as ThreadData
+let isEnding = false
+
+const { openDatabase, troubleOf } = await import('./database.ts')
+try {
+  const db = openDatabase(data)
+  const run = data.role === 'write' ? await writing(db) : await reading(db)
+  port.on('message', (batch: Batch) => {
+    for (let next: Batch | undefined = unlessEnd(batch); next !== undefined; next = take())
+      port.postMessage(run(next))
+    if (!isEnding) return
+    db.close()
+    port.close()
+  })
+  port.postMessage({ opened: true })
+} catch (error) {
+  port.postMessage({ opened: false, trouble: troubleOf(error) })
+  port.close()
+}
+
+type Run = (batch: Batch) => Answer
+
+async function reading(db: DatabaseSync): Promise<Run> {
+  const { Reader } = await import('./reader.ts')
+  const reader = new Reader(db)
+  return batch => reader.run(batch)
+}
+
+/** Whatever comes while a transaction is under way still gets into it. */
+async function writing(db: DatabaseSync): Promise<Run> {
+  const { Writer } = await import('./writer.ts')
+  const writer = new Writer(db)
+  return batch =>
+    writer.run(requestsOf(batch), soFar => {
+      const more = soFar < MOST_PER_TRANSACTION ? take() : undefined
+      return more && requestsOf(more)
+    })
+}
+
+function take(): Batch | undefined {
+  if (isEnding) return undefined
+  const received = receiveMessageOnPort(port) as { readonly message: Batch } | undefined
+  return received && unlessEnd(received.message)
+}
+
+/** A batch of nothing is the end; it comes behind everything else. */
+function unlessEnd(batch: Batch): Batch | undefined {
+  isEnding = batch.names.length === 0
+  return isEnding ? undefined : batch
+}
+
+function requestsOf({ now, steadyNow, names, args }: Batch): readonly Request[] {
+  return names.map((name, index) => ({
+    now,
+    steadyNow,
+    name: name as keyof WriteCalls,
+    args: args[index]!,
+  }))
+}
