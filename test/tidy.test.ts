@@ -46,7 +46,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 const SUBPATH_EACH = ['adapters', 'integrations']
 /** Unless one is built on another, by its public door: a store in a folder keeps replays and snapshots in SQLite. */
 const MAY_BUILD_ON: Record<string, string> = {
-  'src/adapters/file/operations.ts': 'src/adapters/sqlite/index.ts',
+  'src/adapters/file/operating/operations.ts': 'src/adapters/sqlite/index.ts',
 }
 const WITHOUT_DEPENDENCIES = ['core', 'ports', 'adapter-kit', 'runtime']
 const HOME_OF_TIME = 'src/ports/clock.ts'

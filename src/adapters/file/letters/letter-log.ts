@@ -6,10 +6,10 @@ import { type Decision, decide } from '../journal/decide.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { JournalRecord } from '../journal/line.ts'
 import type { Place } from '../journal/segment-set.ts'
-import { Slices } from '../slices.ts'
 import { type LetterFacts, type LetterIndex, putOf } from './facts.ts'
 import { type ReadRecord, readLetters } from './read-letters.ts'
 import { deleteRecord, letterOf, putRecord } from './record.ts'
+import { Slices } from './slices.ts'
 
 /** Letters written as JSON in one turn of the event loop: a millisecond's work. */
 const ENCODED_PER_TURN = 128

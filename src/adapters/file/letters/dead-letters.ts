@@ -1,9 +1,9 @@
-import { sumOf } from '../../adapter-kit/expiry.ts'
-import { changeLetter } from '../../core/dead-letter/change.ts'
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { retentionRule } from '../../core/dead-letter/retention.ts'
-import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { integer, optional, text, withDefault } from '../../core/options/rules.ts'
+import { sumOf } from '../../../adapter-kit/expiry.ts'
+import { changeLetter } from '../../../core/dead-letter/change.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { retentionRule } from '../../../core/dead-letter/retention.ts'
+import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
+import { integer, optional, text, withDefault } from '../../../core/options/rules.ts'
 import type {
   DeadLetterStore,
   LetterChange,
@@ -14,14 +14,14 @@ import type {
   LetterSeen,
   LetterStats,
   TimelineSpan,
-} from '../../ports/dead-letters.ts'
-import { type AuditDoor, auditDoor, FileAudit } from './audit.ts'
+} from '../../../ports/dead-letters.ts'
+import { type Files, realFiles } from '../journal/files.ts'
+import { type AuditDoor, auditDoor, FileAudit } from '../operating/audit.ts'
+import { DEFAULT_RETENTION_MS, type JournalOptions, journalRules, journalSettings } from '../options.ts'
 import { expireLetters } from './cleanup.ts'
-import { type Files, realFiles } from './journal/files.ts'
-import { LogDoor } from './letters/log-door.ts'
-import { listLetters } from './letters/pages.ts'
-import { countLetters, timeLetters } from './letters/stats.ts'
-import { DEFAULT_RETENTION_MS, type JournalOptions, journalRules, journalSettings } from './options.ts'
+import { LogDoor } from './log-door.ts'
+import { listLetters } from './pages.ts'
+import { countLetters, timeLetters } from './stats.ts'
 
 export interface FileDeadLettersOptions extends JournalOptions {
   /** Names the store in errors ['file']. */

@@ -5,8 +5,8 @@ import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../.
 import type { Door } from '../door.ts'
 import { decide } from '../journal/decide.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { LogDoor } from '../letters/log-door.ts'
-import { type IndexedGroup, tallyGroups } from './tally.ts'
+import { type IndexedGroup, tallyGroups } from './group-tally.ts'
+import type { LogDoor } from './log-door.ts'
 import { type TriageBook, triageRecord } from './triage-book.ts'
 
 /** Groups whose newest letters are read at once. */

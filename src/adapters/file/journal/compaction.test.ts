@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { filesBelow, inFolder } from '../../../test/support/folder.ts'
-import { encodeLetter } from '../../core/dead-letter/json.ts'
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { createFactory } from '../../testing/factories.ts'
-import { seededRandom } from '../../testing/seeded-random.ts'
-import { type FileDeadLetters, fileDeadLetters, fileSpill } from './index.ts'
+import { filesBelow, inFolder } from '../../../../test/support/folder.ts'
+import { encodeLetter } from '../../../core/dead-letter/json.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { createFactory } from '../../../testing/factories.ts'
+import { seededRandom } from '../../../testing/seeded-random.ts'
+import { type FileDeadLetters, fileDeadLetters, fileSpill } from '../index.ts'
 
 const ROTATE_BYTES = 5_000
 

@@ -1,11 +1,11 @@
 import { readFile, truncate, writeFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { filesBelow, inFolder } from '../../../test/support/folder.ts'
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { systemRandom } from '../../ports/clock.ts'
-import { createFactory } from '../../testing/factories.ts'
-import { type Damage, fileDeadLetters } from './index.ts'
+import { filesBelow, inFolder } from '../../../../test/support/folder.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { systemRandom } from '../../../ports/clock.ts'
+import { createFactory } from '../../../testing/factories.ts'
+import { type Damage, fileDeadLetters } from '../index.ts'
 
 const RUNS = { numRuns: 40 }
 

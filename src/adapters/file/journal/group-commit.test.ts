@@ -1,14 +1,14 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { failingFiles } from '../../../test/support/failing-files.ts'
-import { inFolder } from '../../../test/support/folder.ts'
-import { resolveOptions } from '../../core/options/resolve.ts'
-import { nextTurn } from '../../ports/clock.ts'
-import { createFactory } from '../../testing/factories.ts'
-import { deadLetterRules, FileDeadLetters } from './dead-letters.ts'
-import type { Files } from './journal/files.ts'
-import { Slices } from './slices.ts'
+import { failingFiles } from '../../../../test/support/failing-files.ts'
+import { inFolder } from '../../../../test/support/folder.ts'
+import { resolveOptions } from '../../../core/options/resolve.ts'
+import { nextTurn } from '../../../ports/clock.ts'
+import { createFactory } from '../../../testing/factories.ts'
+import { deadLetterRules, FileDeadLetters } from '../letters/dead-letters.ts'
+import { Slices } from '../letters/slices.ts'
+import type { Files } from './files.ts'
 
 /** A store that tells which calls it makes of the file system. */
 function watchedStore(dir: string, onCall: (call: keyof Files, path: string) => void): FileDeadLetters {

@@ -1,13 +1,13 @@
 import { join } from 'node:path'
-import { resolveAuditQuery } from '../../adapter-kit/query/audit-query.ts'
-import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../ports/audit.ts'
-import { StoreClosedError } from '../../ports/store.ts'
-import { Door } from './door.ts'
-import { decide } from './journal/decide.ts'
-import { type Journal, type JournalSettings, openJournal } from './journal/journal.ts'
-import { type JournalRecord, readLine } from './journal/line.ts'
-import { readLines } from './journal/read-lines.ts'
-import type { JournalUser, Place } from './journal/segment-set.ts'
+import { resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
+import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
+import { StoreClosedError } from '../../../ports/store.ts'
+import { Door } from '../door.ts'
+import { decide } from '../journal/decide.ts'
+import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
+import { type JournalRecord, readLine } from '../journal/line.ts'
+import { readLines } from '../journal/read-lines.ts'
+import type { JournalUser, Place } from '../journal/segment-set.ts'
 
 /** Nothing is kept in memory: what was done is looked up where it is written. */
 const auditUser: JournalUser = {

@@ -1,17 +1,17 @@
 import { join } from 'node:path'
-import { createIdSource } from '../../core/event/uuid.ts'
-import type { Codec } from '../../ports/codec.ts'
-import type { Replay, ReplayItem } from '../../ports/replays.ts'
-import type { ChannelSnapshot } from '../../ports/snapshots.ts'
-import { StoreClosedError } from '../../ports/store.ts'
-import type { SqliteStore } from '../sqlite/index.ts'
-import { Door } from './door.ts'
-import { unless } from './journal/files.ts'
-import type { JournalSettings } from './journal/journal.ts'
-import { type JournalRecord, readLine } from './journal/line.ts'
-import { makeFolder } from './journal/make-folder.ts'
-import { readLines } from './journal/read-lines.ts'
-import { SegmentFolder } from './journal/segments.ts'
+import { createIdSource } from '../../../core/event/uuid.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import type { Replay, ReplayItem } from '../../../ports/replays.ts'
+import type { ChannelSnapshot } from '../../../ports/snapshots.ts'
+import { StoreClosedError } from '../../../ports/store.ts'
+import type { SqliteStore } from '../../sqlite/index.ts'
+import { Door } from '../door.ts'
+import { unless } from '../journal/files.ts'
+import type { JournalSettings } from '../journal/journal.ts'
+import { type JournalRecord, readLine } from '../journal/line.ts'
+import { makeFolder } from '../journal/make-folder.ts'
+import { readLines } from '../journal/read-lines.ts'
+import { SegmentFolder } from '../journal/segments.ts'
 
 const FILE = 'operations.db'
 
@@ -24,7 +24,7 @@ export function operationsDoor(settings: JournalSettings, codec: Codec): Door<Sq
   const path = join(dir, FILE)
   return new Door(
     async () => {
-      const { openSqlite } = await import('../sqlite/index.ts')
+      const { openSqlite } = await import('../../sqlite/index.ts')
       await makeFolder(files, dir)
       if (!(await files.list(dir)).includes(FILE)) {
         await copyJournals(settings, path, place => openSqlite({ path: place, clock }))

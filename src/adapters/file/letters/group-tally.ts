@@ -1,7 +1,7 @@
 import { isHeld } from '../../../core/dead-letter/state.ts'
-import { byKind, type OfKind } from '../letters/by-kind.ts'
-import type { LetterIndex } from '../letters/facts.ts'
-import { matching } from '../letters/selection.ts'
+import { byKind, type OfKind } from './by-kind.ts'
+import type { LetterIndex } from './facts.ts'
+import { matching } from './selection.ts'
 
 const MOST_CHANNELS = 20
 

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { failingFiles } from '../../../test/support/failing-files.ts'
-import { filesBelow, inFolder, linesOf } from '../../../test/support/folder.ts'
-import type { LazaretEvent } from '../../core/event/event.ts'
-import { systemClock, systemRandom } from '../../ports/clock.ts'
-import { plainCodec } from '../../ports/codec.ts'
-import { createSealing } from '../../runtime/sealing/sealing.ts'
-import { createFactory } from '../../testing/factories.ts'
-import { type Damage, FileJournal, fileDeadLetters, fileJournal } from './index.ts'
+import { failingFiles } from '../../../../test/support/failing-files.ts'
+import { filesBelow, inFolder, linesOf } from '../../../../test/support/folder.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { systemClock, systemRandom } from '../../../ports/clock.ts'
+import { plainCodec } from '../../../ports/codec.ts'
+import { createSealing } from '../../../runtime/sealing/sealing.ts'
+import { createFactory } from '../../../testing/factories.ts'
+import { type Damage, FileJournal, fileDeadLetters, fileJournal } from '../index.ts'
 
 async function eventsOf(journal: FileJournal): Promise<LazaretEvent[]> {
   return (await journal.pending()).entries.map(({ event }) => event)

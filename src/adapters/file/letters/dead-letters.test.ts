@@ -1,11 +1,11 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { filesBelow, inFolder, linesOf } from '../../../test/support/folder.ts'
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { createFactory } from '../../testing/factories.ts'
-import { FakeClock } from '../../testing/fake-clock.ts'
-import { type Damage, fileDeadLetters } from './index.ts'
+import { filesBelow, inFolder, linesOf } from '../../../../test/support/folder.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { createFactory } from '../../../testing/factories.ts'
+import { FakeClock } from '../../../testing/fake-clock.ts'
+import { type Damage, fileDeadLetters } from '../index.ts'
 
 const DAY_MS = 86_400_000
 const NOON = Date.parse('2026-11-15T12:00:00Z')

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../ports/clock.ts'
+import { nextTurn } from '../../../ports/clock.ts'
 
 /**
  * Shares out work that would otherwise be done all at once: so much of it in one turn of the event loop, the rest in

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type Fate, failingFiles } from '../../../test/support/failing-files.ts'
-import { inFolder } from '../../../test/support/folder.ts'
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { resolveOptions } from '../../core/options/resolve.ts'
-import { createFactory } from '../../testing/factories.ts'
-import { seededRandom } from '../../testing/seeded-random.ts'
-import { deadLetterRules, FileDeadLetters } from './dead-letters.ts'
-import { type Damage, fileDeadLetters } from './index.ts'
+import { type Fate, failingFiles } from '../../../../test/support/failing-files.ts'
+import { inFolder } from '../../../../test/support/folder.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { resolveOptions } from '../../../core/options/resolve.ts'
+import { createFactory } from '../../../testing/factories.ts'
+import { seededRandom } from '../../../testing/seeded-random.ts'
+import { type Damage, fileDeadLetters } from '../index.ts'
+import { deadLetterRules, FileDeadLetters } from '../letters/dead-letters.ts'
 
 function storeWith(dir: string, fate: Fate): FileDeadLetters {
   return new FileDeadLetters(resolveOptions('test', deadLetterRules, { dir }), failingFiles(fate))

@@ -2,13 +2,13 @@ import { cp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { inFolder } from '../../../test/support/folder.ts'
-import { createSealing } from '../../runtime/sealing/sealing.ts'
-import { FakeClock } from '../../testing/fake-clock.ts'
-import { type FileStore, fileStore } from './index.ts'
+import { inFolder } from '../../../../test/support/folder.ts'
+import { createSealing } from '../../../runtime/sealing/sealing.ts'
+import { FakeClock } from '../../../testing/fake-clock.ts'
+import { type FileStore, fileStore } from '../index.ts'
 
 /** A folder that an earlier version wrote, and everything that this version read from it. */
-const EARLIER = fileURLToPath(new URL('../../../test/fixtures/earlier-file-store/', import.meta.url))
+const EARLIER = fileURLToPath(new URL('../../../../test/fixtures/earlier-file-store', import.meta.url))
 const NOON = Date.parse('2026-11-15T12:00:00Z')
 
 async function everythingIn({ deadLetters, groups, replays, audit, snapshots }: FileStore): Promise<unknown> {

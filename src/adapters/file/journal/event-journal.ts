@@ -1,24 +1,24 @@
-import { readEntries, type StoredEntry, storedEntry } from '../../adapter-kit/journal-entries.ts'
-import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { integer, withDefault } from '../../core/options/rules.ts'
-import type { EventCodec } from '../../ports/codec.ts'
+import { readEntries, type StoredEntry, storedEntry } from '../../../adapter-kit/journal-entries.ts'
+import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
+import { integer, withDefault } from '../../../core/options/rules.ts'
+import type { EventCodec } from '../../../ports/codec.ts'
 import {
   type Journal,
   type JournalContents,
   type JournalEntry,
   JournalFullError,
-} from '../../ports/journal.ts'
-import { StoreClosedError } from '../../ports/store.ts'
-import { Door } from './door.ts'
-import { Compaction } from './journal/compaction.ts'
-import { type Decision, decide } from './journal/decide.ts'
-import { type Files, realFiles } from './journal/files.ts'
-import { type Journal as Lines, openJournal } from './journal/journal.ts'
-import type { JournalRecord } from './journal/line.ts'
-import { DELETE, LineIndex, PUT } from './journal/line-index.ts'
-import type { Put } from './journal/segment-rows.ts'
-import type { Place } from './journal/segment-set.ts'
-import { type JournalOptions, journalRules, journalSettings } from './options.ts'
+} from '../../../ports/journal.ts'
+import { StoreClosedError } from '../../../ports/store.ts'
+import { Door } from '../door.ts'
+import { type JournalOptions, journalRules, journalSettings } from '../options.ts'
+import { Compaction } from './compaction.ts'
+import { type Decision, decide } from './decide.ts'
+import { type Files, realFiles } from './files.ts'
+import { type Journal as Lines, openJournal } from './journal.ts'
+import type { JournalRecord } from './line.ts'
+import { DELETE, LineIndex, PUT } from './line-index.ts'
+import type { Put } from './segment-rows.ts'
+import type { Place } from './segment-set.ts'
 
 export const DEFAULT_MAX_JOURNAL_EVENTS = 1_000_000
 

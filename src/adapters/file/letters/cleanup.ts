@@ -1,12 +1,12 @@
-import { audited } from '../../adapter-kit/audited.ts'
-import { expiryEntry, sumOf } from '../../adapter-kit/expiry.ts'
-import { isPastRetention, type Retention } from '../../core/dead-letter/retention.ts'
-import type { LetterState } from '../../core/dead-letter/state.ts'
-import type { AuditLog } from '../../ports/audit.ts'
-import type { LetterCounts } from '../../ports/dead-letters.ts'
-import type { LetterFacts } from './letters/facts.ts'
-import type { OpenedLog } from './letters/log-door.ts'
-import { matching } from './letters/selection.ts'
+import { audited } from '../../../adapter-kit/audited.ts'
+import { expiryEntry, sumOf } from '../../../adapter-kit/expiry.ts'
+import { isPastRetention, type Retention } from '../../../core/dead-letter/retention.ts'
+import type { LetterState } from '../../../core/dead-letter/state.ts'
+import type { AuditLog } from '../../../ports/audit.ts'
+import type { LetterCounts } from '../../../ports/dead-letters.ts'
+import type { LetterFacts } from './facts.ts'
+import type { OpenedLog } from './log-door.ts'
+import { matching } from './selection.ts'
 
 /** Letters deleted by one record. */
 const DELETED_AT_ONCE = 500
