@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { memoryDeadLetters } from '../../../adapters/memory/letters/dead-letters.ts'
 import { memoryJournal } from '../../../adapters/memory/journal/journal.ts'
+import { memoryDeadLetters } from '../../../adapters/memory/letters/dead-letters.ts'
 import { memorySink } from '../../../adapters/memory/sink.ts'
 import type { Journal } from '../../../ports/journal.ts'
 import type { Sink } from '../../../ports/sink.ts'
