@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { memoryBroker } from '../adapters/memory/broker.ts'
+import { memoryBroker } from '../adapters/memory/broker/broker.ts'
 import type { Broker } from '../ports/broker.ts'
 import { createFactory } from '../testing/factories.ts'
 import { tracedBroker } from './traced-broker.ts'
