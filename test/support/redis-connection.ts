@@ -1,11 +1,10 @@
 import {
   connectionRules,
-  placed,
   type RedisConnectionOptions,
   type RedisConnectionSettings,
+  resolveConnected,
 } from '../../src/adapters/redis/options.ts'
-import { resolveOptions } from '../../src/core/options/resolve.ts'
 
 export function resolveConnection(subject: string, options: RedisConnectionOptions): RedisConnectionSettings {
-  return placed(subject, resolveOptions(subject, connectionRules, options))
+  return resolveConnected(subject, connectionRules, options)
 }

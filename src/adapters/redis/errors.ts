@@ -64,19 +64,6 @@ export class RedisServerError extends LazaretError {
   }
 }
 
-/** The client library is an optional peer. */
-export class ClientMissingError extends LazaretError {
-  override readonly name = 'ClientMissingError'
-
-  constructor(cause: unknown) {
-    super('redis: cannot be loaded; install it beside lazaret: npm install redis', {
-      code: 'LAZARET_CLIENT_MISSING',
-      retryable: false,
-      cause,
-    })
-  }
-}
-
 /** Whether the server has answered with an error: clients name the class of such errors, not what is in them. */
 export function isReplyError(error: unknown): error is Error {
   return (

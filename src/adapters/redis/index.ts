@@ -1,8 +1,4 @@
-export {
-  DEFAULT_LEASE_MS,
-  DEFAULT_MAX_POLL_MS,
-  type RedisStreamsOptions,
-} from './broker/options.ts'
+export { ClientMissingError } from '../../adapter-kit/load-client.ts'
 export { type RedisStreams, redisStreams } from './broker/streams.ts'
 export type {
   AnyRedisClient,
@@ -12,7 +8,7 @@ export type {
   RedisCommandOptions,
 } from './connection/client.ts'
 export { isVersionEnough, LEAST_VERSION, type ServerFindings } from './connection/server.ts'
-export { ClientMissingError, RedisError, RedisServerError, type RedisTrouble } from './errors.ts'
+export { RedisError, RedisServerError, type RedisTrouble } from './errors.ts'
 export type { RedisLedger } from './ledger/ledger.ts'
 export type { RedisDeadLetters } from './letters/dead-letters.ts'
 export type { RedisUsage } from './letters/memory.ts'
@@ -23,12 +19,15 @@ export {
   redisLimit,
 } from './limits/limit.ts'
 export {
+  DEFAULT_LEASE_MS,
   DEFAULT_LEDGER_RETENTION_MS,
+  DEFAULT_MAX_POLL_MS,
   DEFAULT_RECONNECT_BASE_MS,
   DEFAULT_RECONNECT_MAX_MS,
   DEFAULT_RETENTION_MS,
   DEFAULT_TIMEOUT_MS,
   type RedisConnectionOptions,
   type RedisOptions,
+  type RedisStreamsOptions,
 } from './options.ts'
 export { connectRedis, openRedis, type RedisStore, redisDeadLetters, redisLedger } from './store.ts'

@@ -24,6 +24,8 @@ export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
 export const DEFAULT_TIMEOUT_MS = 5_000
 export const DEFAULT_RECONNECT_BASE_MS = 50
 export const DEFAULT_RECONNECT_MAX_MS = 5_000
+export const DEFAULT_LEASE_MS = 30_000
+export const DEFAULT_MAX_POLL_MS = 1_000
 
 /** How to reach a server, and where on it. Of `url` and `client` give one. */
 export interface RedisConnectionOptions {
@@ -94,7 +96,7 @@ const rules = {
 export type RedisSettings = Resolved<typeof rules>
 
 export function resolveRedis(subject: string, options: RedisOptions): RedisSettings {
-  return placed(subject, resolveOptions(subject, rules, options))
+  return resolveConnected(subject, rules, options)
 }
 
 function isCodec(value: unknown): value is Codec {
@@ -104,27 +106,49 @@ function isCodec(value: unknown): value is Codec {
   )
 }
 
-export type RedisConnectionSettings = Resolved<typeof connectionRules>
-
-/** For the options of every part: one server is named, and a URL that names a prefix counts where no other was given. */
-export function placed<T extends Pick<RedisConnectionSettings, 'url' | 'client' | 'prefix'>>(
-  subject: string,
-  settings: T,
-): T {
-  requireOneServer(subject, settings)
-  const { url, prefix } = settings
-  const said = url === undefined ? null : new URL(url).searchParams.get('prefix')
-  return { ...settings, prefix: prefix === DEFAULT_PREFIX && said ? said : prefix }
+/** Where a broker keeps letters that nobody else has saved, it keeps them as `redisDeadLetters` does. */
+export interface RedisStreamsOptions extends Omit<RedisOptions, 'ledgerRetentionMs'> {
+  /** So long after its process has died, what it had open comes again; at most a third as long once more, if others ran before [30 s]. */
+  readonly leaseMs?: number | undefined
+  /** How long it may take to notice what nobody told of: retries of processes that have died [1 s]. */
+  readonly maxPollMs?: number | undefined
+  /** Entries a channel's stream may hold that some handler has not finished with; more are refused [as many as there is memory for]. */
+  readonly maxLength?: number | undefined
 }
 
-function requireOneServer(
+const streamsRules = {
+  ...rules,
+  leaseMs: withDefault(milliseconds({ min: 30 }), DEFAULT_LEASE_MS),
+  maxPollMs: withDefault(milliseconds({ min: 1 }), DEFAULT_MAX_POLL_MS),
+  maxLength: optional(integer({ min: 1 })),
+}
+
+export type RedisStreamsSettings = Resolved<typeof streamsRules>
+
+export function resolveStreams(subject: string, options: RedisStreamsOptions): RedisStreamsSettings {
+  const settings = resolveConnected(subject, streamsRules, options)
+  // The server takes whole milliseconds only.
+  const { leaseMs, maxPollMs } = settings
+  return { ...settings, leaseMs: Math.ceil(leaseMs), maxPollMs: Math.ceil(maxPollMs) }
+}
+
+export type RedisConnectionSettings = Resolved<typeof connectionRules>
+
+/** Reads the options of every part. They name one server, and a URL that names a prefix counts where no other was given. */
+export function resolveConnected<R extends typeof connectionRules>(
   subject: string,
-  { url, client }: Pick<RedisConnectionSettings, 'url' | 'client'>,
-): void {
-  if ((url === undefined) !== (client === undefined)) return
-  const received = url === undefined ? 'neither url nor client' : 'url and client'
-  const remedy = 'give one of the two: url for a connection of its own, client for yours'
-  throw new OptionsError(subject, [{ path: `${subject}.url`, received, remedy }])
+  rules: R,
+  options: unknown,
+): Resolved<R> {
+  const settings = resolveOptions(subject, rules, options)
+  const { url, client, prefix } = settings as RedisConnectionSettings
+  if ((url === undefined) === (client === undefined)) {
+    const received = url === undefined ? 'neither url nor client' : 'url and client'
+    const remedy = 'give one of the two: url for a connection of its own, client for yours'
+    throw new OptionsError(subject, [{ path: `${subject}.url`, received, remedy }])
+  }
+  const named = url === undefined ? null : new URL(url).searchParams.get('prefix')
+  return { ...settings, prefix: prefix === DEFAULT_PREFIX && named ? named : prefix }
 }
 
 /** The server of a URL, for people: without user, password and parameters. */

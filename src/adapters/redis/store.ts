@@ -9,11 +9,11 @@ import { keysOf } from './keys.ts'
 import { RedisLedger } from './ledger/ledger.ts'
 import { RedisDeadLetters } from './letters/dead-letters.ts'
 import { RedisGroups } from './letters/groups.ts'
-import { Desk } from './letters/letter-records.ts'
+import { LetterRecords } from './letters/letter-records.ts'
 import { RedisAudit } from './operating/audit.ts'
 import { RedisReplays } from './operating/replays.ts'
 import { RedisSnapshots } from './operating/snapshots.ts'
-import { type RedisOptions, type RedisSettings, resolveRedis, serverOf } from './options.ts'
+import { type RedisOptions, resolveRedis, serverOf } from './options.ts'
 
 export interface RedisStore extends Store {
   readonly deadLetters: RedisDeadLetters
@@ -28,23 +28,21 @@ export interface RedisStore extends Store {
 export function openRedis(options: RedisOptions): RedisStore {
   const settings = resolveRedis('openRedis', options)
   const { name, clock, random, url } = settings
+  const { texts } = settings.codec.letters
   const connection = RedisConnection.of(settings, 'store')
   const door = new Door(name)
-  const desk = deskOf(settings, connection)
   const keys = keysOf(settings.prefix)
-  const deadLetters = deadLettersOf(settings, desk, async () => {})
-  const ledger = ledgerOf(settings, connection, async () => {})
+  const records = new LetterRecords(connection, settings)
+  const deadLetters = new RedisDeadLetters(settings, records)
+  const ledger = new RedisLedger(connection, settings)
   let closing: Promise<void> | undefined
   return {
     url: url === undefined ? 'redis:' : serverOf(url),
     deadLetters,
     ledger,
-    groups: new RedisGroups(desk, clock, door),
-    replays: sealedReplays(
-      new RedisReplays(connection, keys, createIdSource(random), door),
-      settings.codec.letters.texts,
-    ),
-    audit: sealedAudit(new RedisAudit(connection, keys, door), settings.codec.letters.texts),
+    groups: new RedisGroups(records, clock, door),
+    replays: sealedReplays(new RedisReplays(connection, keys, createIdSource(random), door), texts),
+    audit: sealedAudit(new RedisAudit(connection, keys, door), texts),
     snapshots: new RedisSnapshots(connection, keys, door),
     ready: async () => requireFit(await inspectServer(connection)),
     inspect: () => inspectServer(connection),
@@ -79,34 +77,12 @@ export async function connectRedis(
 export function redisDeadLetters(options: RedisOptions): RedisDeadLetters {
   const settings = resolveRedis('redisDeadLetters', options)
   const connection = RedisConnection.of(settings, 'letters')
-  return deadLettersOf(settings, deskOf(settings, connection), () => connection.close())
+  return new RedisDeadLetters(settings, new LetterRecords(connection, settings), () => connection.close())
 }
 
 /** The ledger of a server alone. */
 export function redisLedger(options: RedisOptions): RedisLedger {
   const settings = resolveRedis('redisLedger', options)
   const connection = RedisConnection.of(settings, 'ledger')
-  return ledgerOf(settings, connection, () => connection.close())
-}
-
-function deskOf({ prefix, codec, maxLetters }: RedisSettings, connection: RedisConnection): Desk {
-  return new Desk(connection, keysOf(prefix), codec.letters, maxLetters)
-}
-
-function deadLettersOf(
-  { name, retentionMs, expireUndecidedAfterMs }: RedisSettings,
-  desk: Desk,
-  leave: () => Promise<void>,
-): RedisDeadLetters {
-  const retention = { retentionMs, expireUndecidedAfterMs }
-  return new RedisDeadLetters({ name, desk, retention, leave })
-}
-
-function ledgerOf(
-  { prefix, clock, random, ledgerRetentionMs, name }: RedisSettings,
-  connection: RedisConnection,
-  leave: () => Promise<void>,
-): RedisLedger {
-  const [door, newId] = [new Door(name), createIdSource(random)]
-  return new RedisLedger({ connection, prefix, clock, newId, retentionMs: ledgerRetentionMs, door, leave })
+  return new RedisLedger(connection, settings, () => connection.close())
 }

@@ -1,24 +1,20 @@
-import type { RedisConnection } from '../connection/connection.ts'
 import { run } from '../connection/script.ts'
+import type { HandlerContext } from './context.ts'
 import type { StreamDelivery } from './delivery.ts'
-import type { HandlerPlaces } from './keys.ts'
-import type { RedisStreamsSettings } from './options.ts'
 import { persist } from './persistence.ts'
-import { FINISH, TRIM } from './scripts/finishing.ts'
+import { FINISH } from './scripts/settling.ts'
+import { TRIM } from './scripts/stream.ts'
 
-const MOST_AT_ONCE = 5_000
-/** So many acknowledged, and what every handler has finished with is removed from the stream. */
+const MAX_BATCH = 5_000
+/** After so many acknowledgements the stream is trimmed. */
 const TRIM_EVERY = 2_000
 
 /**
- * Acknowledges what is finished, all that gathers while the last batch is under way in one command: one for each would cost
- * two thirds of the throughput. Nobody waits for it: should it fail for good, the events come again.
+ * Acknowledges finished events. One command takes all that gather while the last one is under way: a command for each
+ * would cost two thirds of the throughput. Nobody waits for it: if it fails for good, the events come again.
  */
 export class Acks {
-  readonly #on: RedisConnection
-  readonly #places: HandlerPlaces
-  readonly #settings: RedisStreamsSettings
-  readonly #isPointless: () => boolean
+  readonly #context: HandlerContext
   readonly #onAcked: (deliveries: readonly StreamDelivery[]) => void
   #finished: StreamDelivery[] = []
   #sending: readonly StreamDelivery[] = []
@@ -26,21 +22,12 @@ export class Acks {
   #sinceTrim = 0
   #isTrimming = false
 
-  constructor(
-    on: RedisConnection,
-    places: HandlerPlaces,
-    settings: RedisStreamsSettings,
-    isPointless: () => boolean,
-    onAcked: (deliveries: readonly StreamDelivery[]) => void,
-  ) {
-    this.#on = on
-    this.#places = places
-    this.#settings = settings
-    this.#isPointless = isPointless
+  constructor(context: HandlerContext, onAcked: (deliveries: readonly StreamDelivery[]) => void) {
+    this.#context = context
     this.#onAcked = onAcked
   }
 
-  /** Finished, and not acknowledged yet. */
+  /** How many are finished and not acknowledged yet. */
   get count(): number {
     return this.#finished.length + this.#sending.length
   }
@@ -59,47 +46,49 @@ export class Acks {
     while (this.#flushing !== undefined) await this.#flushing
   }
 
-  /** Removes from the stream what every handler has finished with; the rest of it when there is little to do. */
+  /** Removes from the stream what every handler has finished with, if at least so many were acknowledged since. */
   async trim(least = 1): Promise<void> {
     if (this.#sinceTrim < least || this.#isTrimming) return
     this.#isTrimming = true
     this.#sinceTrim = 0
     try {
-      await run(this.#on, TRIM, [this.#places.events])
+      await run(this.#context.connection, TRIM, [this.#context.keys.events])
     } finally {
       this.#isTrimming = false
     }
   }
 
   async #flush(): Promise<void> {
+    const { settings, isGivenUp } = this.#context
     // Behind everything that is finished in this turn.
     await new Promise<void>(resolve => process.nextTick(resolve))
     while (this.#finished.length > 0) {
-      const batch = this.#finished.splice(0, MOST_AT_ONCE)
+      const batch = this.#finished.splice(0, MAX_BATCH)
       this.#sending = batch
-      await persist(this.#settings, this.#isPointless, () => this.#send(batch))
+      await persist(settings, isGivenUp, () => this.#send(batch))
       this.#sending = []
       this.#sinceTrim += batch.length
-      if (this.#sinceTrim >= TRIM_EVERY) this.trim(TRIM_EVERY).catch(this.#settings.onError)
+      if (this.#sinceTrim >= TRIM_EVERY) this.trim(TRIM_EVERY).catch(settings.onError)
       this.#onAcked(batch)
     }
     this.#flushing = undefined
   }
 
-  /** Done twice it is as good as once. */
+  /** Sending it twice is as good as once. */
   async #send(batch: readonly StreamDelivery[]): Promise<void> {
-    const { events, own, notes, handler } = this.#places
+    const { connection, keys } = this.#context
+    const { events, own, notes, handler } = keys
     const plain: string[] = []
     const marks: string[] = []
     for (const { side, id, hasNotes } of batch) {
       if (side === 'events' && !hasNotes) plain.push(id)
       else marks.push(side, id)
     }
-    const doing = 'acknowledging events'
+    const options = { key: events, again: true }
     await Promise.all([
       plain.length > 0 &&
-        this.#on.send(doing, ['XACK', events, handler, ...plain], { key: events, again: true }),
-      marks.length > 0 && run(this.#on, FINISH, [events, own, notes], [handler, ...marks], { again: true }),
+        connection.send('acknowledging events', ['XACK', events, handler, ...plain], options),
+      marks.length > 0 && run(connection, FINISH, [events, own, notes], [handler, ...marks], options),
     ])
   }
 }

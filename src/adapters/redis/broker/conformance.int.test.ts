@@ -4,9 +4,9 @@ import { findRedis } from '../../../../test/services/redis.ts'
 import { startCluster } from '../../../../test/support/redis-cluster.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { brokerConformance } from '../../../testing/conformance/broker.ts'
+import type { RedisStreamsOptions } from '../options.ts'
 import { redisDeadLetters } from '../store.ts'
-import { channelPlaces } from './keys.ts'
-import type { RedisStreamsOptions } from './options.ts'
+import { eventsKey } from './keys.ts'
 import { redisStreams } from './streams.ts'
 
 const redis = await findRedis()
@@ -60,7 +60,7 @@ describe.runIf(redis.found).each(WAYS)(`Redis Streams %s${why}`, (_, options) =>
         broker: open(),
         reopen: async () => open(),
         publishRaw: async (channel, raw) => {
-          await adding.get(options())!(channelPlaces('lazaret', channel).events, Buffer.from(raw))
+          await adding.get(options())!(eventsKey('lazaret', channel), Buffer.from(raw))
         },
         keptLetters: channel => lettersOf(options(), channel),
       }

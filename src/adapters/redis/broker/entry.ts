@@ -1,33 +1,52 @@
+import { attemptsAtRest, readAttempts } from '../../../adapter-kit/delivery/attempt-history.ts'
+import { type AttemptLog, EMPTY_LOG } from '../../../adapter-kit/delivery/tracked-delivery.ts'
+import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
+import type { TextCodec } from '../../../ports/codec.ts'
 import { listOf, textOf } from '../connection/replies.ts'
-import type { HandlerPlaces, Side } from './keys.ts'
-import { FIELDS_FIELD, PAST_FIELD } from './past.ts'
+import type { HandlerKeys, Side } from './keys.ts'
 
-/** What a stream has under one id: names and values in turn. */
-export interface Entry {
+/** An entry that was deleted while it was pending: only its id is left. */
+export interface DeletedEntry {
   readonly side: Side
   readonly id: string
+}
+
+/** One entry of a stream. */
+export interface Entry extends DeletedEntry {
+  /** Names and values in turn. */
   readonly fields: readonly string[]
 }
 
-/** An entry that was deleted while it was pending: there is nothing left of it but its id. */
-export type Hole = Pick<Entry, 'side' | 'id'>
+/** The attempts of an entry, and the id that it had at first: an entry that is put back gets another id. */
+export interface EntryLog extends AttemptLog {
+  readonly from: string
+}
 
-/** What stands in a reply where the server's bytes were no UTF-8. */
+/** The field of an entry that has its log. Scripts read and write its numbers, and pass the history on as it is. */
+export const LOG_FIELD = 'lazaret-past'
+/** The field that has all others, as a list in JSON, where there are too many of them to be put back one by one. */
+export const FIELDS_FIELD = 'lazaret-fields'
+
+const LOG_FORM = /^(\d+-\d+) (\d+) (\d+) ?(.*)$/s
+/** What stands in a reply where the server's bytes were not UTF-8. */
 const DAMAGED = '\uFFFD'
 
-/** Of both streams, the handler's own first: what comes again has waited longer. */
-export function readEntries(reply: unknown, places: HandlerPlaces): { entries: Entry[]; holes: Hole[] } {
+/** The entries of both streams, the handler's own first: what comes again has waited longer. */
+export function readEntries(
+  reply: unknown,
+  keys: HandlerKeys,
+): { entries: Entry[]; deleted: DeletedEntry[] } {
   const entries: Entry[] = []
-  const holes: Hole[] = []
+  const deleted: DeletedEntry[] = []
   for (const [stream, found] of streamsOf(reply)) {
-    const side = textOf(stream) === places.own ? 'own' : 'events'
+    const side = textOf(stream) === keys.own ? 'own' : 'events'
     for (const each of listOf(found)) {
       const [id, fields] = each as [unknown, unknown]
       if (Array.isArray(fields)) entries.push({ side, id: textOf(id), fields: fields as string[] })
-      else holes.push({ side, id: textOf(id) })
+      else deleted.push({ side, id: textOf(id) })
     }
   }
-  return { entries, holes }
+  return { entries, deleted }
 }
 
 export function fieldOf(fields: readonly string[], name: string): string | undefined {
@@ -35,14 +54,13 @@ export function fieldOf(fields: readonly string[], name: string): string | undef
   return undefined
 }
 
-/** Without what was written beside them when the entry was put back. */
+/** The fields as they were published, without what was added when the entry was put back. */
 export function sentFields(fields: readonly string[]): readonly string[] {
   const packed = fieldOf(fields, FIELDS_FIELD)
   const unpacked = packed === undefined ? undefined : unpack(packed)
   if (unpacked !== undefined) return unpacked
-  if (fieldOf(fields, PAST_FIELD) === undefined) return fields
-  const at = fields.findIndex((name, index) => index % 2 === 0 && name === PAST_FIELD)
-  return fields.toSpliced(at, 2)
+  const at = fields.findIndex((name, index) => index % 2 === 0 && name === LOG_FIELD)
+  return at === -1 ? fields : fields.toSpliced(at, 2)
 }
 
 /** Undefined for what somebody else has written under that name: it is a field like any other. */
@@ -55,9 +73,31 @@ function unpack(packed: string): readonly string[] | undefined {
   }
 }
 
-/** Whether some of it may not be what the server has. */
+/** Whether some of the entry may not be what the server has. */
 export function mayBeDamaged({ fields }: Entry): boolean {
   return fields.some(word => word.includes(DAMAGED))
+}
+
+export function readLog({ side, id, fields }: Entry, texts: TextCodec | undefined): EntryLog {
+  const text = side === 'own' ? fieldOf(fields, LOG_FIELD) : undefined
+  if (text === undefined) return { ...EMPTY_LOG, from: id }
+  const [, from = id, started = '0', ended = '0', history = ''] = LOG_FORM.exec(text) ?? []
+  return { from, started: Number(started), ended: Number(ended), history: readHistory(history, texts) }
+}
+
+export function writeLog({ from, started, ended, history }: EntryLog, texts: TextCodec | undefined): string {
+  const text = history.length === 0 ? '' : ` ${JSON.stringify(attemptsAtRest(history, texts))}`
+  return `${from} ${started} ${ended}${text}`
+}
+
+function readHistory(text: string, texts: TextCodec | undefined): readonly AttemptRecord[] {
+  if (text === '') return EMPTY_LOG.history
+  try {
+    return readAttempts(JSON.parse(text) as AttemptRecord[], texts)
+  } catch {
+    // Somebody else wrote it. Decisions rest on the counts.
+    return EMPTY_LOG.history
+  }
 }
 
 /** Pairs in RESP2, an object or a Map in RESP3. */

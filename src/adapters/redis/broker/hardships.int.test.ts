@@ -13,8 +13,8 @@ import { RedisConnection } from '../connection/connection.ts'
 import { listOf, textOf } from '../connection/replies.ts'
 import { run } from '../connection/script.ts'
 import { RedisError } from '../errors.ts'
-import { handlerPlaces } from './keys.ts'
-import { RECLAIM } from './scripts/returning.ts'
+import { handlerKeys } from './keys.ts'
+import { RECLAIM } from './scripts/membership.ts'
 
 const { isOurs, why, node, url, patience, make, open, subscribe } = await redisStreamsWorld()
 const LEASE_MS = 1_200
@@ -304,7 +304,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     const inbox = await subscribe(open(), channel)
     await open().publish(make.events(3, { channel }))
     const [first] = await inbox.take(3)
-    const { events, own, waiting, notes, leases, running } = handlerPlaces('lazaret', channel, 'bill')
+    const { events, own, waiting, notes, leases, running } = handlerKeys('lazaret', channel, 'bill')
     const [name] = listOf(await node.command('ZRANGE', leases, '0', '-1')).map(textOf)
     const steady = String(patience.now() + 60_000)
     await node.command('ZADD', leases, '1', name!, steady, 'other')

@@ -1,19 +1,16 @@
-import { type Keys, keysOf } from '../keys.ts'
+import { keysOf } from '../keys.ts'
 
-/** Which of the two streams an entry lies in: the channel's, or the one that is its handler's own. */
+/** Which of the two streams an entry lies in: the channel's stream, or the handler's own one. */
 export type Side = 'events' | 'own'
 
-/** Where the events of a channel are, and what each of its handlers needs. All of it is in one slot of a cluster. */
-interface ChannelPlaces {
+/** The keys of one handler of a channel. All of them lie in one slot of a cluster. */
+export interface HandlerKeys {
+  readonly channel: string
+  readonly handler: string
   /** The stream that everybody publishes to. Every handler is a group of it. */
   readonly events: string
   /** The names of the handlers that have ever subscribed. */
   readonly handlers: string
-}
-
-export interface HandlerPlaces extends ChannelPlaces {
-  readonly channel: string
-  readonly handler: string
   /** The stream of what is for this handler alone: retries, replays, and what was given back. */
   readonly own: string
   /** Retries that wait, by the time they are due. */
@@ -22,29 +19,29 @@ export interface HandlerPlaces extends ChannelPlaces {
   readonly leases: string
   /** Lists of the attempts that each consumer has begun: when it dies, those count. */
   readonly running: string
-  /** What is known of attempts of entries that are open. */
+  /** The attempt logs of open entries. */
   readonly notes: string
 }
 
-export function channelPlaces(prefix: string, channel: string): ChannelPlaces {
-  const keys = keysOf(prefix, channel)
-  return { events: keys.of('events'), handlers: keys.of('handlers') }
+export function eventsKey(prefix: string, channel: string): string {
+  return keysOf(prefix, channel).of('events')
 }
 
-export function handlerPlaces(prefix: string, channel: string, handler: string): HandlerPlaces {
+export function ownKey(prefix: string, channel: string, handler: string): string {
+  return keysOf(prefix, channel).of('own', handler)
+}
+
+export function handlerKeys(prefix: string, channel: string, handler: string): HandlerKeys {
   const keys = keysOf(prefix, channel)
   return {
-    ...channelPlaces(prefix, channel),
     channel,
     handler,
-    own: ownStream(keys, handler),
+    events: eventsKey(prefix, channel),
+    handlers: keys.of('handlers'),
+    own: ownKey(prefix, channel, handler),
     waiting: keys.of('waiting', handler),
     leases: keys.of('leases', handler),
     running: keys.of('running', handler),
     notes: keys.of('notes', handler),
   }
-}
-
-export function ownStream(keys: Keys, handler: string): string {
-  return keys.of('own', handler)
 }

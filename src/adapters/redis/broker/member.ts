@@ -1,57 +1,42 @@
 import { Gathering } from '../../../adapter-kit/gathering.ts'
 import { Steadiness } from '../../../core/steadiness.ts'
-import type { RedisConnection } from '../connection/connection.ts'
 import { run } from '../connection/script.ts'
+import type { HandlerContext } from './context.ts'
 import type { StreamDelivery } from './delivery.ts'
-import type { HandlerPlaces } from './keys.ts'
-import type { RedisStreamsSettings } from './options.ts'
-import { writePast } from './past.ts'
+import { writeLog } from './entry.ts'
 import { persist } from './persistence.ts'
 import { RunningLists } from './running-lists.ts'
-import { BEGIN } from './scripts/beginning.ts'
-import { BEAT, ENTER, RESIGN } from './scripts/entering.ts'
-import { RECLAIM } from './scripts/returning.ts'
+import { BEGIN, ENTER, HEARTBEAT, RECLAIM, RESIGN } from './scripts/membership.ts'
 
-const MOST_BEGUN = 5_000
-/** Brought back in one step: the server does nothing else meanwhile. */
-const MOST_BROUGHT_BACK = 100
+const MAX_STARTS = 5_000
+/** How many entries one step brings back: the server does nothing else meanwhile. */
+const MAX_RECLAIMED = 100
 
 /**
  * A consumer of the group, as others see it: a name with a lease that is renewed all the time, and lists of the attempts
- * that it has begun. When it dies under them, whoever brings back what it had counts those attempts, and only those.
+ * that it has begun. When the consumer dies, whoever brings back what it had counts those attempts, and only those.
  *
- * Taken for dead while it lives, it has lost everything, and goes on under another name.
+ * A consumer that was taken for dead while it lives has lost everything, and goes on under another name.
  */
 export class Member {
-  readonly #on: RedisConnection
-  readonly #places: HandlerPlaces
-  readonly #settings: RedisStreamsSettings
+  readonly #context: HandlerContext
   readonly #newName: () => string
   readonly #onLost: () => void
   readonly #steadiness: Steadiness
+  readonly #starts = new Gathering<StreamDelivery, boolean>(MAX_STARTS, async deliveries => {
+    const hasBegun = await this.#begin(deliveries)
+    return deliveries.map(() => hasBegun)
+  })
   #running = new RunningLists()
-  readonly #beginning: Gathering<StreamDelivery, boolean>
   #name: string
   #hasResigned = false
 
-  constructor(
-    on: RedisConnection,
-    places: HandlerPlaces,
-    settings: RedisStreamsSettings,
-    newName: () => string,
-    onLost: () => void,
-  ) {
-    this.#on = on
-    this.#places = places
-    this.#settings = settings
+  constructor(context: HandlerContext, newName: () => string, onLost: () => void) {
+    this.#context = context
     this.#newName = newName
     this.#onLost = onLost
-    this.#steadiness = new Steadiness(settings.leaseMs)
+    this.#steadiness = new Steadiness(context.settings.leaseMs)
     this.#name = newName()
-    this.#beginning = new Gathering(MOST_BEGUN, async deliveries => {
-      const isBegun = await this.#write(deliveries)
-      return deliveries.map(() => isBegun)
-    })
   }
 
   /** It changes when the lease was lost. */
@@ -59,60 +44,57 @@ export class Member {
     return this.#name
   }
 
-  /** Also when somebody has removed the group. */
+  /** Joins the group. It is also called when somebody has removed the group. */
   async enter(): Promise<void> {
-    const { events, own, handlers, leases, running, handler } = this.#places
-    const keys = [events, own, handlers, leases, running] as const
-    await run(this.#on, ENTER, keys, [handler, this.#name, String(this.#settings.leaseMs)], { again: true })
-    this.#steadiness.renewed(this.#settings.clock.now())
+    const { connection, keys, settings } = this.#context
+    const { events, own, handlers, leases, running, handler } = keys
+    const args = [handler, this.#name, String(settings.leaseMs)]
+    await run(connection, ENTER, [events, own, handlers, leases, running], args, { again: true })
+    this.#steadiness.renewed(settings.clock.now())
   }
 
   /** Renews the lease. */
-  async beat(): Promise<void> {
-    const { leases } = this.#places
-    const { leaseMs, clock } = this.#settings
+  async heartbeat(): Promise<void> {
+    const { connection, keys, settings } = this.#context
     const name = this.#name
-    if ((await run(this.#on, BEAT, [leases], [name, String(leaseMs)], { again: true })) === 1)
-      this.#steadiness.renewed(clock.now())
+    const args = [name, String(settings.leaseMs)]
+    const isAlive = await run(connection, HEARTBEAT, [keys.leases], args, { again: true })
+    if (isAlive) this.#steadiness.renewed(settings.clock.now())
     else await this.#startOver(name)
   }
 
-  /** Brings back what the dead had. Who has not resigned, but only not renewed, may have been as unable to as this one. */
+  /** Brings back what dead consumers had. One that did not renew in time may have been as unable to as this one. */
   async reclaim(): Promise<void> {
-    const { events, own, waiting, notes, leases, running, handler } = this.#places
-    const { clock, leaseMs } = this.#settings
-    const keys = [events, own, waiting, notes, leases, running] as const
-    for (let moved = MOST_BROUGHT_BACK; moved === MOST_BROUGHT_BACK && !this.#hasResigned; ) {
-      const isSteady = this.#steadiness.isSteady(clock.now()) ? '1' : '0'
-      moved = await run(this.#on, RECLAIM, keys, [
-        handler,
-        this.#name,
-        isSteady,
-        String(leaseMs),
-        String(MOST_BROUGHT_BACK),
-      ])
+    const { connection, keys, settings } = this.#context
+    const { events, own, waiting, notes, leases, running, handler } = keys
+    for (let moved = MAX_RECLAIMED; moved === MAX_RECLAIMED && !this.#hasResigned; ) {
+      const isSteady = this.#steadiness.isSteady(settings.clock.now()) ? '1' : '0'
+      const args = [handler, this.#name, isSteady, String(settings.leaseMs), String(MAX_RECLAIMED)]
+      moved = await run(connection, RECLAIM, [events, own, waiting, notes, leases, running], args)
     }
   }
 
-  /** Resolves when it is written down that the attempt begins; with false when somebody else has the event by now. */
+  /** Resolves when the start of an attempt is written; with false when somebody else has the event by now. */
   begin(delivery: StreamDelivery): Promise<boolean> {
-    return this.#beginning.add(delivery)
+    return this.#starts.add(delivery)
   }
 
-  /** Its attempts are over; that they are, is written with others that begin. */
+  /** The attempts of a delivery are over. The next start writes that too. */
   end(delivery: StreamDelivery): void {
     this.#running.end(delivery.mark)
   }
 
-  /** What it should still have goes to others. If nobody can be told, the lease runs out. */
+  /** Gives what it still has to others. If the server cannot be told, the lease expires. */
   async resign(): Promise<void> {
     this.#hasResigned = true
-    const { events, own, leases, running, handler } = this.#places
-    await run(this.#on, RESIGN, [events, own, leases, running], [handler, this.#name], { again: true })
+    const { connection, keys } = this.#context
+    const { events, own, leases, running, handler } = keys
+    await run(connection, RESIGN, [events, own, leases, running], [handler, this.#name], { again: true })
   }
 
-  async #write(deliveries: readonly StreamDelivery[]): Promise<boolean> {
-    const { leases, running, notes } = this.#places
+  async #begin(deliveries: readonly StreamDelivery[]): Promise<boolean> {
+    const { connection, keys, settings } = this.#context
+    const { leases, running, notes } = keys
     const name = this.#name
     const marks = deliveries.map(({ mark }) => mark)
     const { number, over } = this.#running.begin(marks)
@@ -120,25 +102,22 @@ export class Member {
     const args = [name, `${name} ${number}`, marks.join(','), String(lists.length), ...lists]
     for (const delivery of deliveries)
       if (delivery.hasNotes)
-        args.push(delivery.mark, writePast(delivery.pastBeforeThisAttempt, this.#settings.codec.events.texts))
+        args.push(delivery.mark, writeLog(delivery.logBeforeThisAttempt, settings.codec.events.texts))
     const isGone = () => this.#hasResigned || this.#name !== name
-    const alive = await persist(this.#settings, isGone, () =>
-      run(this.#on, BEGIN, [leases, running, notes], args, { again: true }),
+    const isAlive = await persist(settings, isGone, () =>
+      run(connection, BEGIN, [leases, running, notes], args, { again: true }),
     )
-    if (alive === 0) await this.#startOver(name)
-    return alive === 1
+    if (isAlive === false) await this.#startOver(name)
+    return isAlive === true
   }
 
-  /** The answer may be late, when it goes by another name already. */
+  /** Goes on under another name, unless it did so before the answer came. */
   async #startOver(name: string): Promise<void> {
     if (name !== this.#name || this.#hasResigned) return
     this.#name = this.#newName()
     this.#running = new RunningLists()
     this.#onLost()
-    await persist(
-      this.#settings,
-      () => this.#hasResigned,
-      () => this.enter(),
-    )
+    const hasResigned = () => this.#hasResigned
+    await persist(this.#context.settings, hasResigned, () => this.enter())
   }
 }

@@ -2,7 +2,7 @@ import { type Clock, rest } from '../../../ports/clock.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 
 const FIRST_REST_MS = 50
-const LONGEST_REST_MS = 1_000
+const MAX_REST_MS = 1_000
 
 interface PersistenceSettings {
   readonly clock: Clock
@@ -10,21 +10,22 @@ interface PersistenceSettings {
   readonly onError: (error: unknown) => void
 }
 
+/** The rest before the next try: twice the one before. */
+export function nextRest(restMs: number): number {
+  return Math.min(MAX_REST_MS, Math.max(FIRST_REST_MS, restMs * 2))
+}
+
 /**
- * Does what has to be done, however long the server is away, full or a replica: an event that could not be settled would
- * only run again. Whoever waits for it is slowed down by that, as it should be. Gives up, with undefined, when there is no
- * point in it any more.
+ * Tries a task until it succeeds, however long the server is away, full or a replica: an event that could not be settled
+ * would only run again. Whoever waits for the task is slowed down by that, as it should be. Resolves with undefined when
+ * there is no point in trying any more.
  */
 export async function persist<T>(
   { clock, onError }: PersistenceSettings,
   isPointless: () => boolean,
   task: (isRepeated: boolean) => Promise<T>,
 ): Promise<T | undefined> {
-  for (
-    let restMs = 0;
-    !isPointless();
-    restMs = Math.min(LONGEST_REST_MS, Math.max(FIRST_REST_MS, restMs * 2))
-  ) {
+  for (let restMs = 0; !isPointless(); restMs = nextRest(restMs)) {
     try {
       if (restMs > 0) await rest(clock, restMs)
       return await task(restMs > 0)

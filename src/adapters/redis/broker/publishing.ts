@@ -3,16 +3,15 @@ import { replayOf, withoutForeignReplay } from '../../../core/event/replay-heade
 import { BrokerFullError } from '../../../ports/broker.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { run } from '../connection/script.ts'
-import { keysOf } from '../keys.ts'
-import { channelPlaces, ownStream } from './keys.ts'
-import type { RedisStreamsSettings } from './options.ts'
-import { PUBLISH, PUBLISH_WITHIN } from './scripts/publishing.ts'
+import type { RedisStreamsSettings } from '../options.ts'
+import { eventsKey, ownKey } from './keys.ts'
+import { PUBLISH, PUBLISH_WITHIN } from './scripts/stream.ts'
 
-/** What one step adds, at most: the server does nothing else meanwhile. */
-const MOST_EVENTS = 250
-const MOST_TEXT = 1_048_576
+/** How much one step adds: the server does nothing else meanwhile. */
+const MAX_BATCH_EVENTS = 250
+const MAX_BATCH_TEXT = 1_048_576
 /** Steps on their way at once. More would only wait, and their time would run out. */
-const MOST_UNDER_WAY = 8
+const MAX_BATCHES_UNDER_WAY = 8
 
 /** Events for one stream that are added in one step. */
 interface Batch {
@@ -23,33 +22,33 @@ interface Batch {
   room: number
 }
 
-/** Each stream in the order given. */
+/** Publishes events; those of one stream in the order given. */
 export async function publish(
-  on: RedisConnection,
+  connection: RedisConnection,
   settings: RedisStreamsSettings,
   events: readonly LazaretEvent[],
 ): Promise<void> {
   const underWay = new Set<Promise<void>>()
   for (const batch of gather(settings, events)) {
-    const adding = add(on, settings, batch)
+    const adding = add(connection, settings, batch)
     underWay.add(adding)
     adding.then(
       () => underWay.delete(adding),
       () => {},
     )
-    if (underWay.size >= MOST_UNDER_WAY) await Promise.race(underWay)
+    if (underWay.size >= MAX_BATCHES_UNDER_WAY) await Promise.race(underWay)
   }
   const ended = await Promise.allSettled(underWay)
   const failed = ended.find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw failed.reason
 }
 
-async function add(on: RedisConnection, settings: RedisStreamsSettings, batch: Batch): Promise<void> {
+async function add(connection: RedisConnection, settings: RedisStreamsSettings, batch: Batch): Promise<void> {
   const { stream, channel, isBounded, texts } = batch
   const { name, maxLength } = settings
-  if (!isBounded || maxLength === undefined) await run(on, PUBLISH, [stream], texts)
+  if (!isBounded || maxLength === undefined) await run(connection, PUBLISH, [stream], texts)
   else {
-    const added = await run(on, PUBLISH_WITHIN, [stream], [String(maxLength), ...texts])
+    const added = await run(connection, PUBLISH_WITHIN, [stream], [String(maxLength), ...texts])
     if (added < texts.length) throw new BrokerFullError(name, channel, maxLength)
   }
 }
@@ -62,14 +61,14 @@ function* gather({ prefix, codec }: RedisStreamsSettings, events: readonly Lazar
     const event = withoutForeignReplay(given)
     const handler = replayOf(event)?.handler
     const { channel } = event
-    let stream = handler === undefined ? streams.get(channel) : ownStream(keysOf(prefix, channel), handler)
+    let stream = handler === undefined ? streams.get(channel) : ownKey(prefix, channel, handler)
     if (stream === undefined) {
-      stream = channelPlaces(prefix, channel).events
+      stream = eventsKey(prefix, channel)
       streams.set(channel, stream)
     }
     const text = codec.events.encode(event)
     const begun = open.get(stream)
-    if (begun !== undefined && (begun.texts.length >= MOST_EVENTS || begun.room < text.length)) {
+    if (begun !== undefined && (begun.texts.length >= MAX_BATCH_EVENTS || begun.room < text.length)) {
       open.delete(stream)
       yield begun
     }
@@ -78,7 +77,7 @@ function* gather({ prefix, codec }: RedisStreamsSettings, events: readonly Lazar
       channel,
       isBounded: handler === undefined,
       texts: [],
-      room: MOST_TEXT,
+      room: MAX_BATCH_TEXT,
     }
     open.set(stream, batch)
     batch.texts.push(text)

@@ -1,60 +1,51 @@
+import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { rest } from '../../../ports/clock.ts'
 import type { RedisConnection } from '../connection/connection.ts'
+import { listOf, textOf } from '../connection/replies.ts'
+import { run } from '../connection/script.ts'
 import { RedisError } from '../errors.ts'
-import { type Entry, type Hole, readEntries } from './entry.ts'
-import type { HandlerPlaces } from './keys.ts'
-import type { RedisStreamsSettings } from './options.ts'
+import type { HandlerContext } from './context.ts'
+import { type DeletedEntry, type Entry, readEntries } from './entry.ts'
+import type { Side } from './keys.ts'
+import type { Member } from './member.ts'
+import { nextRest } from './persistence.ts'
+import { FINISH } from './scripts/settling.ts'
 
-/** Of each stream in one read: more would only wait in memory. */
-const MOST_READ = 1_000
-const LONGEST_REST_MS = 1_000
-const FIRST_REST_MS = 50
+/** How many entries of each stream one read takes: more would only wait in memory. */
+const MAX_READ = 1_000
 
 interface ReaderHooks {
-  /** The name it reads under. */
-  consumer(): string
-  /** How many more can be handed over. */
+  readonly member: Member
+  readonly stalls: StallReporter
+  /** How many more entries the subscription takes. */
   room(): number
-  /** Of those that are in its name, which it knows of: `events 1-1`. */
+  /** The marks of the entries in this consumer's name that the subscription knows: `events 1-1`. */
   known(): ReadonlySet<string>
   receive(entries: readonly Entry[]): Promise<void>
-  /** Read under a name that was lost meanwhile. */
+  /** Puts back entries that were read under a name that was lost meanwhile. */
   giveBack(entries: readonly Entry[]): Promise<void>
-  /** Deleted by somebody while they were pending. */
-  bury(holes: readonly Hole[]): Promise<void>
-  /** The group is not there any more. */
-  enter(): Promise<void>
-  /** Nothing can be read, for the second time in a row; and it can again. */
-  stalled(error: Error): void
-  recovered(): void
 }
 
 /**
- * Reads on a connection of its own, where it can wait for what comes. A read whose answer is lost may have put entries in
- * this consumer's name that it does not know of; so after any trouble it looks through all that is in its name. It may do so
- * later still, where the server has not noticed that the connection is gone; so it looks again when it is told to doubt.
+ * Reads on a connection of its own, where it can wait for entries. A read whose answer is lost may have put entries in
+ * this consumer's name that it does not know; so after any trouble it looks through all entries in its name. A server
+ * that has not noticed the lost connection may add more later; `findForgotten` finds those.
  */
 export class Reader {
-  readonly #on: RedisConnection
-  readonly #places: HandlerPlaces
-  readonly #settings: RedisStreamsSettings
+  readonly #context: HandlerContext
+  readonly #connection: RedisConnection
   readonly #hooks: ReaderHooks
   #mode: 'idle' | 'reading' | 'stopped' = 'idle'
-  #isSure = true
+  /** Whether there may be entries in this consumer's name that it does not know. */
+  #mustLookThrough = false
   /** Reads in a row that have failed. */
   #failures = 0
   #wake: (() => void) | undefined
   #running: Promise<void> | undefined
 
-  constructor(
-    on: RedisConnection,
-    places: HandlerPlaces,
-    settings: RedisStreamsSettings,
-    hooks: ReaderHooks,
-  ) {
-    this.#on = on
-    this.#places = places
-    this.#settings = settings
+  constructor(context: HandlerContext, hooks: ReaderHooks) {
+    this.#context = context
+    this.#connection = context.connection.another('reading')
     this.#hooks = hooks
   }
 
@@ -65,26 +56,36 @@ export class Reader {
     this.wake()
   }
 
-  /** A read that is under way goes on: what it brings has to be kept by whoever receives it. */
+  /** A read that is under way goes on: whoever receives its entries has to keep them. */
   pause(): void {
     if (this.#mode === 'reading') this.#mode = 'idle'
   }
 
-  /** There may be room. */
+  /** Looks again whether there is room. */
   wake(): void {
     this.#wake?.()
-  }
-
-  /** Something may be in its name that it does not know of. */
-  doubt(): void {
-    this.#isSure = false
   }
 
   async stop(): Promise<void> {
     this.#mode = 'stopped'
     this.wake()
-    await this.#on.close()
+    await this.#connection.close()
     await this.#running
+  }
+
+  /** Looks for entries that have been in this consumer's name for a while and came with an answer that was lost. */
+  async findForgotten(): Promise<void> {
+    const { connection, keys, settings } = this.#context
+    for (const side of ['own', 'events'] as const) {
+      const known = this.#hooks.known()
+      const key = keys[side]
+      const idle = ['IDLE', String(Math.ceil(settings.leaseMs / 3))]
+      // One more than are known: if there are so many, one of them is not known.
+      const range = ['-', '+', String(known.size + 1), this.#hooks.member.name]
+      const words = ['XPENDING', key, keys.handler, ...idle, ...range]
+      const found = listOf(await connection.send('looking for events', words, { key, again: true }))
+      if (found.some(each => !known.has(`${side} ${textOf(listOf(each)[0])}`))) this.#mustLookThrough = true
+    }
   }
 
   async #run(): Promise<void> {
@@ -94,66 +95,75 @@ export class Reader {
         continue
       }
       try {
-        if (restMs > 0) await rest(this.#settings.clock, restMs)
-        if (!this.#isSure) await this.#lookThrough()
+        if (restMs > 0) await rest(this.#context.settings.clock, restMs)
+        if (this.#mustLookThrough) await this.#lookThrough()
         else await this.#read()
         restMs = 0
         this.#failures = 0
-        this.#hooks.recovered()
+        this.#hooks.stalls.recovered('deliveries')
       } catch (error) {
         if (this.#isStopped()) return
-        restMs = Math.min(LONGEST_REST_MS, Math.max(FIRST_REST_MS, restMs * 2))
-        if (++this.#failures > 1) this.#hooks.stalled(error as Error)
-        await this.#troubled(error)
+        restMs = nextRest(restMs)
+        if (++this.#failures > 1) this.#hooks.stalls.stalled('deliveries', this, error as Error)
+        await this.#failed(error)
       }
     }
   }
 
   async #read(): Promise<void> {
-    const { handler } = this.#places
-    const blockMs = this.#settings.maxPollMs
-    const consumer = this.#hooks.consumer()
-    const count = String(Math.min(MOST_READ, this.#hooks.room()))
-    const words = ['XREADGROUP', 'GROUP', handler, consumer, 'COUNT', count, 'BLOCK', String(blockMs)]
-    const { entries } = await this.#ask(words, ['>', '>'], blockMs)
-    if (entries.length === 0) return
-    if (consumer === this.#hooks.consumer()) await this.#hooks.receive(entries)
-    else await this.#hooks.giveBack(entries)
+    const { member, room, receive, giveBack } = this.#hooks
+    const blockMs = this.#context.settings.maxPollMs
+    const { name } = member
+    const count = String(Math.min(MAX_READ, room()))
+    const { entries } = await this.#ask(name, ['COUNT', count, 'BLOCK', String(blockMs)], ['>', '>'], blockMs)
+    if (entries.length > 0) await (name === member.name ? receive : giveBack)(entries)
   }
 
-  /** All that is in its name, a page after the other. */
+  /** Reads all that is in this consumer's name, page by page. */
   async #lookThrough(): Promise<void> {
-    const { handler } = this.#places
-    const words = ['XREADGROUP', 'GROUP', handler, this.#hooks.consumer(), 'COUNT', String(MOST_READ)]
-    let after: [own: string, events: string] = ['0', '0']
-    for (;;) {
-      // Before it is asked: what is settled by the time of the answer was known all the same.
-      const known = this.#hooks.known()
-      const { entries, holes } = await this.#ask(words, after)
-      const isUnknown = ({ side, id }: Hole) => !known.has(`${side} ${id}`)
-      // One that is open here is not lost: it can still be put back whole.
-      const lost = holes.filter(isUnknown)
-      if (lost.length > 0) await this.#hooks.bury(lost)
+    const { member, known: readKnown, receive } = this.#hooks
+    for (let after: readonly [own: string, events: string] = ['0', '0']; ; ) {
+      // Before the call: what is settled by the time of the answer was known all the same.
+      const known = readKnown()
+      const { entries, deleted } = await this.#ask(member.name, ['COUNT', String(MAX_READ)], after)
+      const isUnknown = ({ side, id }: DeletedEntry) => !known.has(`${side} ${id}`)
+      // A deleted entry that is open here is not lost: it can still be put back whole.
+      const lost = deleted.filter(isUnknown)
+      if (lost.length > 0) await this.#finish(lost)
       const unknown = entries.filter(isUnknown)
-      if (unknown.length > 0) await this.#hooks.receive(unknown)
-      const all = [...entries, ...holes]
+      if (unknown.length > 0) await receive(unknown)
+      const all = [...entries, ...deleted]
       if (all.length === 0) break
       after = [lastOf(all, 'own') ?? after[0], lastOf(all, 'events') ?? after[1]]
     }
-    this.#isSure = true
+    this.#mustLookThrough = false
   }
 
-  async #ask(words: readonly string[], after: readonly [own: string, events: string], blockMs?: number) {
-    const { own, events } = this.#places
-    const command = [...words, 'STREAMS', own, events, ...after]
-    return readEntries(await this.#on.send('reading events', command, { key: events, blockMs }), this.#places)
+  async #ask(
+    name: string,
+    words: readonly string[],
+    after: readonly [own: string, events: string],
+    blockMs?: number,
+  ) {
+    const { keys } = this.#context
+    const { own, events, handler } = keys
+    const command = ['XREADGROUP', 'GROUP', handler, name, ...words, 'STREAMS', own, events, ...after]
+    return readEntries(await this.#connection.send('reading events', command, { key: events, blockMs }), keys)
   }
 
-  async #troubled(error: unknown): Promise<void> {
-    this.#isSure = false
+  async #finish(deleted: readonly DeletedEntry[]): Promise<void> {
+    const { connection, keys } = this.#context
+    const { events, own, notes, handler } = keys
+    const marks = deleted.flatMap(({ side, id }) => [side, id])
+    await run(connection, FINISH, [events, own, notes], [handler, ...marks], { again: true })
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    const { onError } = this.#context.settings
+    this.#mustLookThrough = true
+    onError(error)
     const isGroupGone = error instanceof RedisError && error.reply === 'NOGROUP'
-    this.#settings.onError(error)
-    if (isGroupGone) await this.#hooks.enter().catch(this.#settings.onError)
+    if (isGroupGone) await this.#hooks.member.enter().catch(onError)
   }
 
   #isStopped(): boolean {
@@ -161,6 +171,6 @@ export class Reader {
   }
 }
 
-function lastOf(entries: readonly Hole[], side: Entry['side']): string | undefined {
+function lastOf(entries: readonly DeletedEntry[], side: Side): string | undefined {
   return entries.findLast(entry => entry.side === side)?.id
 }

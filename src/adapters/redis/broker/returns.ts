@@ -1,65 +1,48 @@
 import { Gathering } from '../../../adapter-kit/gathering.ts'
-import type { RedisConnection } from '../connection/connection.ts'
 import { run } from '../connection/script.ts'
-import type { HandlerPlaces, Side } from './keys.ts'
-import type { RedisStreamsSettings } from './options.ts'
-import { type Past, writePast } from './past.ts'
+import type { HandlerContext } from './context.ts'
+import type { StreamDelivery } from './delivery.ts'
+import { writeLog } from './entry.ts'
 import { persist } from './persistence.ts'
-import { RETURN } from './scripts/returning.ts'
+import { RETURN } from './scripts/settling.ts'
 
-const MOST_AT_ONCE = 200
-/** A wait beyond this is as good as for ever. */
-const LONGEST_DELAY_MS = 100 * 365 * 86_400_000
+const MAX_BATCH = 200
+/** A longer wait is as good as for ever. */
+const MAX_DELAY_MS = 100 * 365 * 86_400_000
 
-/** An entry that shall come again. */
 interface Returned {
-  readonly side: Side
-  readonly id: string
-  readonly past: Past
+  readonly delivery: StreamDelivery
   readonly delayMs: number
-  /** The event as it is written, should its entry be gone. */
-  text(): string
 }
 
-/** Puts entries back, many in one step. */
+/** Puts entries back, many in one step, so that they come again. */
 export class Returns {
-  readonly #on: RedisConnection
-  readonly #places: HandlerPlaces
-  readonly #settings: RedisStreamsSettings
-  readonly #isPointless: () => boolean
-  readonly #gathering: Gathering<Returned, boolean>
+  readonly #context: HandlerContext
+  readonly #gathering = new Gathering<Returned, boolean>(MAX_BATCH, items => this.#flush(items))
 
-  constructor(
-    on: RedisConnection,
-    places: HandlerPlaces,
-    settings: RedisStreamsSettings,
-    isPointless: () => boolean,
-  ) {
-    this.#on = on
-    this.#places = places
-    this.#settings = settings
-    this.#isPointless = isPointless
-    this.#gathering = new Gathering(MOST_AT_ONCE, items => this.#flush(items))
+  constructor(context: HandlerContext) {
+    this.#context = context
   }
 
-  /** False when it was not open any more. */
-  add(returned: Returned): Promise<boolean> {
-    return this.#gathering.add(returned)
+  /** Resolves with false when the entry was not this consumer's any more. */
+  add(delivery: StreamDelivery, delayMs: number): Promise<boolean> {
+    return this.#gathering.add({ delivery, delayMs })
   }
 
   async #flush(items: readonly Returned[]): Promise<boolean[]> {
+    const { settings, isGivenUp } = this.#context
     const outcomes = new Map<Returned, boolean>()
-    // Deleted by somebody while they were open, they are only here any more.
+    // Entries that somebody deleted while they were open. Only this process still has their events.
     const absent = new Set<Returned>()
     for (let left = items; left.length > 0; left = [...absent].filter(item => !outcomes.has(item))) {
-      const answer = await persist(this.#settings, this.#isPointless, async isRepeated => ({
+      const answer = await persist(settings, isGivenUp, async isRepeated => ({
         isRepeated,
         found: await this.#send(left, absent),
       }))
       for (const [index, item] of left.entries()) {
         const found = answer?.found[index] ?? 'lost'
         if (found === 'absent' && !absent.has(item)) absent.add(item)
-        // Whoever asks again may have been heard the first time.
+        // A repeated call may have been heard the first time.
         else outcomes.set(item, found === 'done' || answer?.isRepeated === true)
       }
     }
@@ -67,15 +50,17 @@ export class Returns {
   }
 
   #send(items: readonly Returned[], absent: ReadonlySet<Returned>) {
-    const { events, own, waiting, notes, handler } = this.#places
-    const args = items.flatMap(item => [
-      item.side,
-      item.id,
-      // What is no number is no delay either: the script would fail with the entry in its hands.
-      String(item.delayMs > 0 ? Math.min(LONGEST_DELAY_MS, Math.ceil(item.delayMs)) : 0),
-      writePast(item.past, this.#settings.codec.events.texts),
-      absent.has(item) ? item.text() : '',
-    ])
-    return run(this.#on, RETURN, [events, own, waiting, notes], [handler, ...args])
+    const { connection, keys, settings } = this.#context
+    const { events, own, waiting, notes, handler } = keys
+    const codec = settings.codec.events
+    const args = items.flatMap(item => {
+      const { delivery, delayMs } = item
+      const { side, id, content, entryLog } = delivery
+      // A NaN is no delay either: the script would fail after it has taken the entry.
+      const delay = delayMs > 0 ? Math.min(MAX_DELAY_MS, Math.ceil(delayMs)) : 0
+      const text = () => ('raw' in content ? Buffer.from(content.raw).toString() : codec.encode(content))
+      return [side, id, String(delay), writeLog(entryLog, codec.texts), absent.has(item) ? text() : '']
+    })
+    return run(connection, RETURN, [events, own, waiting, notes], [handler, ...args])
   }
 }

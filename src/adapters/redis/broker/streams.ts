@@ -1,8 +1,7 @@
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
+import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
-import { resolveOptions } from '../../../core/options/resolve.ts'
-import { integer, oneOf, text } from '../../../core/options/rules.ts'
 import {
   type Broker,
   type BrokerCapabilities,
@@ -15,13 +14,12 @@ import {
 import { nextTurn, within } from '../../../ports/clock.ts'
 import { RedisConnection } from '../connection/connection.ts'
 import { run } from '../connection/script.ts'
-import { keysOf } from '../keys.ts'
 import { RedisDeadLetters } from '../letters/dead-letters.ts'
-import { Desk } from '../letters/letter-records.ts'
-import { handlerPlaces } from './keys.ts'
-import { type RedisStreamsOptions, type RedisStreamsSettings, resolveStreams } from './options.ts'
+import { LetterRecords } from '../letters/letter-records.ts'
+import { type RedisStreamsOptions, type RedisStreamsSettings, resolveStreams } from '../options.ts'
+import { handlerKeys } from './keys.ts'
 import { publish } from './publishing.ts'
-import { DEPTH } from './scripts/looking.ts'
+import { DEPTH } from './scripts/stream.ts'
 import { StreamSubscription } from './subscription.ts'
 
 const CAPABILITIES: BrokerCapabilities = Object.freeze({
@@ -31,12 +29,7 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
   durable: true,
 })
 
-const subscribeRules = {
-  channel: text({ maxLength: 120 }),
-  handler: text({ maxLength: 200 }),
-  prefetch: integer({ min: 1 }),
-  ordering: oneOf('none'),
-}
+const resolveSubscribe = subscribeRules({ maxChannelLength: 120, maxHandlerLength: 200, keyOrder: false })
 /** How long closing waits for what is being published. */
 const CLOSE_MS = 5_000
 
@@ -54,30 +47,23 @@ export class RedisStreams implements Broker {
   readonly capabilities = CAPABILITIES
   readonly #settings: RedisStreamsSettings
   readonly #letters: RedisDeadLetters
-  readonly #on: RedisConnection
+  readonly #connection: RedisConnection
   readonly #newName: IdSource
   readonly #subscriptions = new Set<StreamSubscription>()
   readonly #publishing = new Set<Promise<void>>()
   #closing: Promise<void> | undefined
 
   constructor(settings: RedisStreamsSettings) {
-    const { name, prefix, codec, maxLetters, retentionMs, expireUndecidedAfterMs } = settings
-    this.name = name
+    this.name = settings.name
     this.#settings = settings
-    this.#on = RedisConnection.of(settings, 'streams')
-    const desk = new Desk(this.#on, keysOf(prefix), codec.letters, maxLetters)
-    this.#letters = new RedisDeadLetters({
-      name,
-      desk,
-      retention: { retentionMs, expireUndecidedAfterMs },
-      leave: async () => {},
-    })
+    this.#connection = RedisConnection.of(settings, 'streams')
+    this.#letters = new RedisDeadLetters(settings, new LetterRecords(this.#connection, settings))
     this.#newName = createIdSource(settings.random)
   }
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
     this.#requireOpen()
-    const publishing = publish(this.#on, this.#settings, events)
+    const publishing = publish(this.#connection, this.#settings, events)
     this.#publishing.add(publishing)
     try {
       await publishing
@@ -92,17 +78,17 @@ export class RedisStreams implements Broker {
     tell?: (news: SubscriptionNews) => void,
   ): Promise<Subscription> {
     this.#requireOpen()
-    const { channel, handler, prefetch } = resolveOptions('subscribe', subscribeRules, options)
+    const { channel, handler, prefetch } = resolveSubscribe(options)
     const settings = this.#settings
     const parts = {
+      connection: this.#connection,
+      keys: handlerKeys(settings.prefix, channel, handler),
       settings,
-      places: handlerPlaces(settings.prefix, channel, handler),
       prefetch,
-      on: this.#on,
       letters: this.#letters,
       stalls: new StallReporter(tell),
       newName: () => this.#newName(settings.clock.now()),
-      left: (subscription: StreamSubscription) => this.#subscriptions.delete(subscription),
+      onClosed: (closed: StreamSubscription) => this.#subscriptions.delete(closed),
     }
     const subscription = new StreamSubscription(parts, deliver)
     this.#subscriptions.add(subscription)
@@ -126,8 +112,8 @@ export class RedisStreams implements Broker {
   /** How many events the handler has not finished with: unread, open, waiting for a retry. */
   async depth(channel: string, handler: string): Promise<number> {
     this.#requireOpen()
-    const { events, own, waiting } = handlerPlaces(this.#settings.prefix, channel, handler)
-    return await run(this.#on, DEPTH, [events, own, waiting], [handler], { again: true })
+    const { events, own, waiting } = handlerKeys(this.#settings.prefix, channel, handler)
+    return await run(this.#connection, DEPTH, [events, own, waiting], [handler], { again: true })
   }
 
   close(): Promise<void> {
@@ -139,7 +125,7 @@ export class RedisStreams implements Broker {
     await Promise.all(Array.from(this.#subscriptions, subscription => subscription.close()))
     await within(this.#settings.clock, CLOSE_MS, Promise.allSettled(this.#publishing))
     await this.#letters.close()
-    await this.#on.close()
+    await this.#connection.close()
   }
 
   #requireOpen(): void {

@@ -1,4 +1,5 @@
 import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
+import { Rounds } from '../../../adapter-kit/rounds.ts'
 import type { LetterReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
 import {
@@ -8,43 +9,34 @@ import {
   type Subscription,
 } from '../../../ports/broker.ts'
 import { within } from '../../../ports/clock.ts'
-import type { RedisConnection } from '../connection/connection.ts'
-import { listOf, textOf } from '../connection/replies.ts'
 import { run } from '../connection/script.ts'
 import type { RedisDeadLetters } from '../letters/dead-letters.ts'
 import { Acks } from './acks.ts'
+import type { HandlerContext } from './context.ts'
 import { StreamDelivery } from './delivery.ts'
-import type { Hole } from './entry.ts'
 import { Intake } from './intake.ts'
-import type { HandlerPlaces } from './keys.ts'
 import { Member } from './member.ts'
-import type { RedisStreamsSettings } from './options.ts'
 import { persist } from './persistence.ts'
 import { Reader } from './reader.ts'
 import { Returns } from './returns.ts'
-import { Rounds } from './rounds.ts'
-import { FINISH } from './scripts/finishing.ts'
-import { BRING_DUE } from './scripts/returning.ts'
+import { BRING_DUE } from './scripts/settling.ts'
 
-const MOST_DUE_AT_ONCE = 100
-/** How long closing waits, in all, for a server that does not answer. What it was not told comes again when the lease is over. */
+const MAX_DUE_AT_ONCE = 100
+/** How long closing waits, in all, for a server that does not answer. Events it was not told of come again when the lease expires. */
 const CLOSE_MS = 5_000
 
-interface SubscriptionParts {
-  readonly settings: RedisStreamsSettings
-  readonly places: HandlerPlaces
+interface SubscriptionOptions extends Omit<HandlerContext, 'isGivenUp'> {
   readonly prefetch: number
-  readonly on: RedisConnection
   /** Where letters are kept that nobody else has saved. */
   readonly letters: RedisDeadLetters
   readonly stalls: StallReporter
   newName(): string
-  left(subscription: StreamSubscription): void
+  onClosed(subscription: StreamSubscription): void
 }
 
 /** One of the consumers that share the work of a handler. */
 export class StreamSubscription implements Subscription {
-  readonly #parts: SubscriptionParts
+  readonly #options: SubscriptionOptions
   readonly #open = new Set<StreamDelivery>()
   readonly #member: Member
   readonly #intake: Intake
@@ -52,41 +44,43 @@ export class StreamSubscription implements Subscription {
   readonly #acks: Acks
   readonly #returns: Returns
   readonly #rounds: Rounds
-  /** Settled, and that is being written down. */
+  /** Deliveries whose settlement is being written. */
   readonly #settling = new Map<StreamDelivery, Promise<void>>()
   #isClosed = false
-  /** Nothing is tried again any more: whoever closes has waited long enough. */
+  /** Closing has waited long enough: nothing is tried again. */
   #isGivenUp = false
   #closing: Promise<void> | undefined
 
-  constructor(parts: SubscriptionParts, deliver: (delivery: Delivery) => void) {
-    const { settings, places, on, newName, stalls } = parts
-    const isGivenUp = () => this.#isGivenUp
-    this.#parts = parts
-    this.#member = new Member(on, places, settings, newName, () => this.#lose())
-    this.#acks = new Acks(on, places, settings, isGivenUp, acked => this.#acked(acked))
-    this.#returns = new Returns(on, places, settings, isGivenUp)
-    this.#intake = new Intake({ on, places, settings, room: () => this.#room() }, delivery => {
-      this.#open.add(delivery)
-      deliver(delivery)
-    })
-    this.#reader = new Reader(on.another('reading'), places, settings, {
-      consumer: () => this.#member.name,
-      room: () => this.#room() - this.#intake.held,
+  constructor(options: SubscriptionOptions, deliver: (delivery: Delivery) => void) {
+    const { connection, keys, settings, newName, stalls } = options
+    const context = { connection, keys, settings, isGivenUp: () => this.#isGivenUp }
+    this.#options = options
+    this.#member = new Member(context, newName, () => this.#loseAll())
+    this.#acks = new Acks(context, acked => this.#acked(acked))
+    this.#returns = new Returns(context)
+    this.#intake = new Intake(
+      context,
+      () => this.#room(),
+      delivery => {
+        this.#open.add(delivery)
+        deliver(delivery)
+      },
+    )
+    this.#reader = new Reader(context, {
+      member: this.#member,
+      stalls,
+      room: () => this.#room() - this.#intake.held.length,
       known: () => this.#known(),
       receive: entries => this.#intake.receive(entries),
       giveBack: async entries => this.#giveBack(await this.#intake.read(entries)),
-      bury: holes => this.#bury(holes),
-      enter: () => this.#member.enter(),
-      stalled: error => stalls.stalled('deliveries', this, error),
-      recovered: () => stalls.recovered('deliveries'),
     })
     this.#rounds = new Rounds({
       clock: settings.clock,
+      minPollMs: settings.maxPollMs,
       maxPollMs: settings.maxPollMs,
-      beatMs: settings.leaseMs / 3,
-      bringDue: () => this.#bringDue(),
-      beat: () => this.#beat(),
+      heartbeatMs: settings.leaseMs / 3,
+      poll: () => this.#bringDue(),
+      heartbeat: () => this.#heartbeat(),
     })
   }
 
@@ -95,17 +89,19 @@ export class StreamSubscription implements Subscription {
     await this.#member.reclaim()
   }
 
-  /** The subscriber knows of its subscription now, so that deliveries may come. */
+  /** Begins to deliver. The subscriber has its subscription by now. */
   start(): void {
     if (this.#isClosed) return
     this.#rounds.start()
+    this.#rounds.wakeIn(0)
     this.#reader.resume()
   }
 
   async begin(delivery: Delivery, ended: readonly AttemptRecord[]): Promise<void> {
     if (!this.#holds(delivery)) throw this.#lost()
     delivery.hasNotes ||= ended.length > 0
-    delivery.begin(ended)
+    delivery.recordEnds(ended)
+    delivery.recordStart()
     if (!(await this.#member.begin(delivery)) || !this.#open.has(delivery)) throw this.#lost()
   }
 
@@ -117,17 +113,18 @@ export class StreamSubscription implements Subscription {
         const { replay } = delivery
         return replay?.letterId === undefined
           ? this.#acks.add(delivery)
-          : this.#track(delivery, this.#recover(delivery, replay.letterId, replay.claim))
+          : this.#track(delivery, this.#resolve(delivery, replay.letterId, replay.claim))
       }
       case 'dead':
         return settlement.saved
           ? this.#acks.add(delivery)
-          : this.#track(delivery, this.#keep(delivery, settlement.letter))
+          : this.#track(delivery, this.#save(delivery, settlement.letter))
       case 'retry':
-        delivery.end(settlement.ended)
-        return this.#track(delivery, this.#return(delivery, delivery.past, settlement.notBefore))
+        delivery.recordEnds(settlement.ended)
+        return this.#track(delivery, this.#return(delivery, settlement.notBefore))
       case 'release':
-        return this.#track(delivery, this.#return(delivery, delivery.pastTakenBack, settlement.notBefore))
+        delivery.takeBackStart()
+        return this.#track(delivery, this.#return(delivery, settlement.notBefore))
     }
   }
 
@@ -153,34 +150,27 @@ export class StreamSubscription implements Subscription {
   }
 
   /** The letter is durable before the event is acknowledged. */
-  async #keep(delivery: StreamDelivery, letter: DeadLetter): Promise<void> {
-    await this.#write(() => this.#parts.letters.send(letter))
+  async #save(delivery: StreamDelivery, letter: DeadLetter): Promise<void> {
+    await this.#write(() => this.#options.letters.send(letter))
     this.#acks.add(delivery)
   }
 
-  /** A replay was handled. Its letter is resolved here, if it is kept here and nobody has done it yet. */
-  async #recover(delivery: StreamDelivery, letterId: string, under: LetterReplay): Promise<void> {
-    const resolved = { to: 'resolved', at: this.#parts.settings.clock.now(), under } as const
-    await this.#write(() => this.#parts.letters.change(letterId, resolved))
+  /** A replay succeeded. Its letter is resolved if it is kept here and nobody has resolved it yet. */
+  async #resolve(delivery: StreamDelivery, letterId: string, under: LetterReplay): Promise<void> {
+    const resolved = { to: 'resolved', at: this.#options.settings.clock.now(), under } as const
+    await this.#write(() => this.#options.letters.change(letterId, resolved))
     this.#acks.add(delivery)
   }
 
   async #write(task: () => Promise<unknown>): Promise<void> {
-    await persist(this.#parts.settings, () => this.#isGivenUp, task)
+    await persist(this.#options.settings, () => this.#isGivenUp, task)
     if (this.#isGivenUp) throw this.#lost()
   }
 
-  async #return(delivery: StreamDelivery, past: StreamDelivery['past'], notBefore: number): Promise<void> {
-    const delayMs = notBefore - this.#parts.settings.clock.now()
-    const { side, id } = delivery
-    const isBack = await this.#returns.add({
-      side,
-      id,
-      past,
-      delayMs,
-      text: () => this.#intake.textOf(delivery),
-    })
-    // Not before it is settled: if the process dies until then, the attempt it was about must count.
+  async #return(delivery: StreamDelivery, notBefore: number): Promise<void> {
+    const delayMs = notBefore - this.#options.settings.clock.now()
+    const isBack = await this.#returns.add(delivery, delayMs)
+    // Not before it is settled: if the process dies until then, its attempt must count.
     this.#member.end(delivery)
     if (!isBack) throw this.#lost()
     if (delayMs > 0) this.#rounds.wakeIn(delayMs)
@@ -196,22 +186,17 @@ export class StreamSubscription implements Subscription {
     }
   }
 
-  /** As if they had not been handed over, but for the attempts that began meanwhile. */
+  /** Puts deliveries back as if they had not been delivered, but for the attempts that started meanwhile. */
   async #giveBack(deliveries: readonly StreamDelivery[]): Promise<void> {
-    await Promise.all(
-      deliveries.map(delivery => {
-        const { side, id, past } = delivery
-        return this.#returns.add({ side, id, past, delayMs: 0, text: () => this.#intake.textOf(delivery) })
-      }),
-    )
+    await Promise.all(deliveries.map(delivery => this.#returns.add(delivery, 0)))
   }
 
   async #close(): Promise<void> {
     this.#isClosed = true
     this.#intake.pause()
-    await within(this.#parts.settings.clock, CLOSE_MS, this.#leave())
+    await within(this.#options.settings.clock, CLOSE_MS, this.#leave())
     this.#isGivenUp = true
-    this.#parts.left(this)
+    this.#options.onClosed(this)
   }
 
   async #leave(): Promise<void> {
@@ -222,22 +207,22 @@ export class StreamSubscription implements Subscription {
     this.#open.clear()
     await this.#giveBack(open)
     await ended
-    await this.#member.resign().catch(this.#parts.settings.onError)
+    await this.#member.resign().catch(this.#options.settings.onError)
   }
 
-  /** Taken for dead: others have all that this one had. */
-  #lose(): void {
+  /** This consumer was taken for dead: others have all that it had. */
+  #loseAll(): void {
     this.#open.clear()
     this.#intake.takeAll()
     this.#madeRoom()
   }
 
   #room(): number {
-    return this.#parts.prefetch - this.#open.size - this.#acks.count - this.#settling.size
+    return this.#options.prefetch - this.#open.size - this.#acks.count - this.#settling.size
   }
 
   #known(): ReadonlySet<string> {
-    const known = [this.#open, this.#settling.keys(), this.#acks.underWay, this.#intake.all]
+    const known = [this.#open, this.#settling.keys(), this.#acks.underWay, this.#intake.held]
     return new Set(known.flatMap(deliveries => Array.from(deliveries, ({ mark }) => mark)))
   }
 
@@ -246,52 +231,27 @@ export class StreamSubscription implements Subscription {
     this.#reader.wake()
   }
 
-  async #bringDue(): Promise<number | undefined> {
-    const { on, places, settings } = this.#parts
+  /** Moves due retries to the handler's own stream, and polls again when the next one is due. */
+  async #bringDue(): Promise<void> {
+    const { connection, keys, settings } = this.#options
     try {
-      const { moved, dueInMs } = await run(
-        on,
-        BRING_DUE,
-        [places.own, places.waiting],
-        [String(MOST_DUE_AT_ONCE)],
-      )
-      return moved === MOST_DUE_AT_ONCE ? 0 : dueInMs
+      const places = [keys.own, keys.waiting] as const
+      const { moved, dueInMs } = await run(connection, BRING_DUE, places, [String(MAX_DUE_AT_ONCE)])
+      if (moved === MAX_DUE_AT_ONCE) this.#rounds.wakeIn(0)
+      else if (dueInMs !== undefined) this.#rounds.wakeIn(dueInMs)
     } catch (error) {
       settings.onError(error)
-      return undefined
     }
   }
 
-  /** One that fails is made up for by the next; if none works, the lease runs out. */
-  async #beat(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     const duties = [
-      () => this.#member.beat(),
+      () => this.#member.heartbeat(),
       () => this.#member.reclaim(),
-      () => this.#findForgotten(),
+      () => this.#reader.findForgotten(),
       () => this.#acks.trim(),
     ]
-    for (const duty of duties) await duty().catch(this.#parts.settings.onError)
-  }
-
-  /** What has been in its name for a while, and is not known here, came with an answer that nobody has heard. */
-  async #findForgotten(): Promise<void> {
-    const { on, places, settings } = this.#parts
-    for (const side of ['own', 'events'] as const) {
-      const known = this.#known()
-      const key = places[side]
-      const idle = ['IDLE', String(Math.ceil(settings.leaseMs / 3))]
-      // One more than are known: if there are so many, one of them is not.
-      const range = ['-', '+', String(known.size + 1), this.#member.name]
-      const words = ['XPENDING', key, places.handler, ...idle, ...range]
-      const found = listOf(await on.send('looking for events', words, { key, again: true }))
-      if (found.some(each => !known.has(`${side} ${textOf(listOf(each)[0])}`))) this.#reader.doubt()
-    }
-  }
-
-  async #bury(holes: readonly Hole[]): Promise<void> {
-    const { events, own, notes, handler } = this.#parts.places
-    const marks = holes.flatMap(({ side, id }) => [side, id])
-    await run(this.#parts.on, FINISH, [events, own, notes], [handler, ...marks], { again: true })
+    for (const duty of duties) await duty().catch(this.#options.settings.onError)
   }
 
   #holds(delivery: Delivery): delivery is StreamDelivery {
@@ -299,6 +259,6 @@ export class StreamSubscription implements Subscription {
   }
 
   #lost(): DeliveryLostError {
-    return new DeliveryLostError(this.#parts.settings.name, this.#parts.places.channel)
+    return new DeliveryLostError(this.#options.settings.name, this.#options.keys.channel)
   }
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import { findRedis } from '../../../../test/services/redis.ts'
 import type { BrokerTrouble, TroubledPlace } from '../../../testing/conformance/broker/suite.ts'
 import { troubleTests } from '../../../testing/conformance/broker/troubles.ts'
-import { channelPlaces } from './keys.ts'
+import { eventsKey } from './keys.ts'
 import { redisStreams } from './streams.ts'
 
 const redis = await findRedis()
@@ -33,7 +33,7 @@ afterAll(async () => {
   for (const close of closing) await close()
 })
 
-const streamOf = ({ channel }: TroubledPlace) => channelPlaces('lazaret', channel).events
+const streamOf = ({ channel }: TroubledPlace) => eventsKey('lazaret', channel)
 
 const TROUBLES: readonly BrokerTrouble[] = [
   {

@@ -1,4 +1,4 @@
-import { ClientMissingError } from '../errors.ts'
+import { loadClient } from '../../../adapter-kit/load-client.ts'
 
 /** A word of a command. Texts go out as UTF-8. */
 export type RedisArgument = string | Buffer
@@ -70,9 +70,7 @@ export async function createOwnClient({
   name,
   connectTimeoutMs,
 }: OwnClientOptions): Promise<RedisClient> {
-  const { createClient } = await import('redis').catch((error: unknown) => {
-    throw new ClientMissingError(error)
-  })
+  const { createClient } = await loadClient('redis', () => import('redis'))
   return createClient({
     url,
     name,

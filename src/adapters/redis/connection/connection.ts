@@ -1,10 +1,11 @@
+import { Reconnecting } from '../../../adapter-kit/reconnecting.ts'
 import type { Cancel } from '../../../ports/clock.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 import { isNeverSent, isReplyError, RedisError } from '../errors.ts'
 import type { RedisConnectionSettings } from '../options.ts'
 import { type AnyRedisClient, isCluster, isReady, type RedisArgument, type RedisClient } from './client.ts'
 import { Deadlines, type Pending } from './deadlines.ts'
-import { Link } from './link.ts'
+import { createLink, type Link, linkError } from './link.ts'
 
 export interface SendOptions {
   /** The first key it touches: how a cluster is told which of its nodes is meant. */
@@ -57,18 +58,19 @@ export class RedisConnection {
   #isClosed = false
 
   private constructor(settings: RedisConnectionSettings, over: Link | AnyRedisClient, isOurs: boolean) {
+    const isLink = over instanceof Reconnecting
     this.#settings = settings
-    this.#link = over instanceof Link ? over : undefined
-    this.#given = over instanceof Link ? undefined : over
+    this.#link = isLink ? over : undefined
+    this.#given = isLink ? undefined : over
     this.#isOurs = isOurs
     this.#deadlines = new Deadlines(settings.clock, settings.timeoutMs)
   }
 
   /** Connects when it is first used. `purpose` names a connection of our own in CLIENT LIST. */
   static of(settings: RedisConnectionSettings, purpose: string): RedisConnection {
-    const { url, client } = settings
+    const { client } = settings
     if (client !== undefined) return new RedisConnection(settings, client, false)
-    return new RedisConnection(settings, new Link({ ...settings, url: url! }, purpose), true)
+    return new RedisConnection(settings, createLink(settings, purpose), true)
   }
 
   /** Another one to the same server: for calls that block, or that must not wait behind others. */
@@ -92,7 +94,7 @@ export class RedisConnection {
     this.#isClosed = true
     for (const call of [...this.#calls]) this.#fail(call, new StoreClosedError(this.#settings.name))
     this.#deadlines.close()
-    this.#link?.close()
+    this.#link?.close()?.destroy()
     if (this.#isOurs && this.#given?.isOpen === true) this.#given.destroy()
   }
 
@@ -117,15 +119,14 @@ export class RedisConnection {
   }
 
   #dispatch(call: Call): void {
-    const client = this.#given ?? this.#link?.ready
+    const client = this.#given ?? this.#link?.current
     if (call.options.promptly === true && this.#given !== undefined && !isReady(this.#given))
       this.#fail(call, new RedisError(call.doing, 'unreachable', new Error('the client is not connected')))
     else if (client !== undefined) this.#write(call, client)
-    else if (call.options.promptly === true && this.#link!.isLost)
-      this.#fail(call, this.#link!.problem(call.doing))
+    else if (call.options.promptly === true && this.#link!.isLost) this.#fail(call, this.#noConnection(call))
     else
-      call.stopWaiting = this.#link!.onReady(next => {
-        if (next === undefined) this.#fail(call, this.#link!.problem(call.doing))
+      call.stopWaiting = this.#link!.onNext(next => {
+        if (next === undefined) this.#fail(call, this.#noConnection(call))
         else this.#write(call, next)
       }, call.options.hasty === true)
   }
@@ -175,16 +176,20 @@ export class RedisConnection {
 
   /** On a client of the caller's own, coming back is the client's business, and it may refuse at once for ever. */
   #canGoAgain({ isOver, client }: Call): boolean {
-    return !isOver && this.#link !== undefined && this.#link.ready !== client
+    return !isOver && this.#link !== undefined && this.#link.current !== client
   }
 
   #expire(call: Call): void {
     const { doing, client, heardBefore, refusal } = call
     const problem = new Error(`no answer within ${this.#settings.timeoutMs} ms`)
-    if (client === undefined) this.#fail(call, refusal ?? this.#link!.problem(doing))
+    if (client === undefined) this.#fail(call, refusal ?? this.#noConnection(call))
     else this.#fail(call, new RedisError(doing, 'silent', problem))
     // Nothing at all came on it since: it may be one that leads nowhere any more.
     if (client !== undefined && this.#heard === heardBefore) this.#link?.drop(client as RedisClient, problem)
+  }
+
+  #noConnection({ doing }: Call): Error {
+    return linkError(this.#link!, doing, this.#settings.url!)
   }
 
   #fail(call: Call, error: Error): void {

@@ -16,6 +16,11 @@ export function numberOf(reply: unknown): number {
   return Number(typeof reply === 'number' ? reply : textOf(reply))
 }
 
+/** Whether a script has answered 1, which is how Lua's scripts say yes. */
+export function isOne(reply: unknown): boolean {
+  return numberOf(reply) === 1
+}
+
 export function listOf(reply: unknown): readonly unknown[] {
   return Array.isArray(reply) ? reply : []
 }
@@ -27,4 +32,9 @@ export function pairsOf(reply: unknown): readonly (readonly [key: string, value:
   const pairs: [string, unknown][] = []
   for (let at = 0; at + 1 < reply.length; at += 2) pairs.push([textOf(reply[at]), reply[at + 1]])
   return pairs
+}
+
+/** One line of the answer to INFO. Undefined when the server does not tell it. */
+export function infoField(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1]
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Door } from '../../../adapter-kit/door.ts'
 import { RedisError } from '../errors.ts'
 import type { RedisArgument } from './client.ts'
 import type { RedisConnection, SendOptions } from './connection.ts'
@@ -11,7 +12,14 @@ export interface Script<T> {
   readonly parse: (reply: unknown) => T
 }
 
-/** `parts` are joined: shared functions first, then what is done with them. */
+/** A Lua function for the server's clock, in milliseconds. The clocks of clients may differ; this one is the same for all. */
+export const SERVER_TIME = `
+local function server_time()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end`
+
+/** Joins the parts of a script: shared functions first, then what is done with them. */
 export function script<T>(
   name: string,
   parse: (reply: unknown) => T,
@@ -21,9 +29,9 @@ export function script<T>(
   return Object.freeze({ name, text, sha: createHash('sha1').update(text).digest('hex'), parse })
 }
 
-/** Runs it by its hash. A server that does not know it (a new one, or one that was started anew) is given the text. */
+/** Runs a script by its hash. A server that does not know the script (a new or restarted one) is given the text. */
 export async function run<T>(
-  on: RedisConnection,
+  connection: RedisConnection,
   { name, text, sha, parse }: Script<T>,
   keys: readonly [string, ...string[]],
   args: readonly RedisArgument[] = [],
@@ -32,9 +40,33 @@ export async function run<T>(
   const rest = [String(keys.length), ...keys, ...args]
   const to = { key: keys[0], ...options }
   try {
-    return parse(await on.send(name, ['EVALSHA', sha, ...rest], to))
+    return parse(await connection.send(name, ['EVALSHA', sha, ...rest], to))
   } catch (error) {
     if (!(error instanceof RedisError && error.reply === 'NOSCRIPT')) throw error
-    return parse(await on.send(name, ['EVAL', text, ...rest], to))
+    return parse(await connection.send(name, ['EVAL', text, ...rest], to))
+  }
+}
+
+/** Runs scripts whose keys all begin with one root, which is the only key that they are given. */
+export class ScriptRunner {
+  readonly #connection: RedisConnection
+  readonly #root: string
+  readonly #door: Door | undefined
+
+  /** Without a door, whoever calls checks that the store is open. */
+  constructor(connection: RedisConnection, root: string, door?: Door) {
+    this.#connection = connection
+    this.#root = root
+    this.#door = door
+  }
+
+  async run<T>(script: Script<T>, args: readonly RedisArgument[], options?: SendOptions): Promise<T> {
+    this.#door?.requireOpen()
+    return run(this.#connection, script, [this.#root], args, options)
+  }
+
+  /** Runs a script that does no harm twice: it is sent again when the connection breaks before its answer came. */
+  runAgain<T>(script: Script<T>, args: readonly RedisArgument[]): Promise<T> {
+    return this.run(script, args, { again: true })
   }
 }

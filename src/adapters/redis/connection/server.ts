@@ -1,6 +1,6 @@
 import { RedisServerError } from '../errors.ts'
 import type { RedisConnection } from './connection.ts'
-import { pairsOf, textOf } from './replies.ts'
+import { infoField, pairsOf, textOf } from './replies.ts'
 
 export const LEAST_VERSION = '6.2'
 
@@ -24,7 +24,7 @@ export interface ServerFindings {
 export async function inspectServer(on: RedisConnection): Promise<ServerFindings> {
   const doing = 'asking the server about itself'
   const info = textOf(await on.send(doing, ['INFO'], { again: true, hasty: true }))
-  const said = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1]
+  const said = (name: string) => infoField(info, name)
   const config = await configOf(on, doing)
   const max = Number(said('maxmemory') ?? 0)
   return {

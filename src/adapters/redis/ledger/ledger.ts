@@ -1,21 +1,21 @@
-import type { Door } from '../../../adapter-kit/door.ts'
-import type { IdSource } from '../../../core/event/uuid.ts'
+import { createIdSource } from '../../../core/event/uuid.ts'
 import { hash128 } from '../../../core/hash.ts'
-import type { Clock } from '../../../ports/clock.ts'
 import type { Claim, Ledger } from '../../../ports/ledger.ts'
+import { StoreClosedError } from '../../../ports/store.ts'
 import type { RedisConnection } from '../connection/connection.ts'
-import { listOf, numberOf, textOf } from '../connection/replies.ts'
-import { run, type Script, script } from '../connection/script.ts'
+import { isOne, listOf, numberOf, textOf } from '../connection/replies.ts'
+import { run, type Script, SERVER_TIME, script } from '../connection/script.ts'
 import { keysOf } from '../keys.ts'
+import type { RedisSettings } from '../options.ts'
 
 /**
  * A pair is one key: `L`, when its lease ends, and whose it is; or `D`, when it was done, and by which call. Being alone, it may
  * expire by itself: so long after the end of its lease, or after it was done, as the ledger remembers.
  */
 const PAIR = `
+${SERVER_TIME}
 local key = KEYS[1]
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = server_time()
 local kind, at, whose = string.match(redis.call('GET', key) or '', '^(%u)(%d+):(.*)$')
 local function keep(letter, when, who, ms)
   redis.call('SET', key, letter .. string.format('%.0f', when) .. ':' .. who, 'PX', string.format('%.0f', math.max(1, ms)))
@@ -65,52 +65,42 @@ function ofHolder(name: string, then: string): Script<boolean> {
   return script(name, isOne, PAIR, held, then)
 }
 
-function isOne(reply: unknown): boolean {
-  return numberOf(reply) === 1
-}
-
 /** Slots that pairs are spread over, so that every node of a cluster has some. */
 const SHARD_DIGITS = 2
-
-interface LedgerSettings {
-  readonly connection: RedisConnection
-  readonly prefix: string
-  readonly clock: Clock
-  readonly newId: IdSource
-  readonly retentionMs: number
-  readonly door: Door
-  /** Closes what only this ledger uses. */
-  readonly leave: () => Promise<void>
-}
 
 /**
  * Which events were handled. Leases run by the server's time, so that no two machines have to agree. A lease that has run out
  * belongs to its token until someone else claims the pair: a handler that was slow, but alone, may still complete.
  */
 export class RedisLedger implements Ledger {
-  readonly #settings: LedgerSettings
+  readonly #connection: RedisConnection
+  readonly #settings: RedisSettings
+  readonly #onClose: (() => Promise<void>) | undefined
+  readonly #newId: () => string
   #closing: Promise<void> | undefined
 
-  constructor(settings: LedgerSettings) {
+  /** `onClose` closes what only this ledger uses. */
+  constructor(connection: RedisConnection, settings: RedisSettings, onClose?: () => Promise<void>) {
+    const newId = createIdSource(settings.random)
+    this.#connection = connection
     this.#settings = settings
+    this.#onClose = onClose
+    this.#newId = () => newId(settings.clock.now())
   }
 
   async claim(handler: string, key: string, leaseMs: number): Promise<Claim> {
-    const { newId, clock, retentionMs } = this.#settings
-    const token = newId(clock.now())
-    const args = [token, String(leaseMs), String(retentionMs)]
-    const [kind, at] = await this.#run(claim, handler, key, args)
+    const token = this.#newId()
+    const [kind, at] = await this.#run(claim, handler, key, [token, String(leaseMs), this.#retention])
     if (kind === 'done') return { kind, at }
     return kind === 'busy' ? { kind, until: at } : { kind: 'claimed', token }
   }
 
   renew(handler: string, key: string, token: string, leaseMs: number): Promise<boolean> {
-    return this.#run(renew, handler, key, [token, String(leaseMs), String(this.#settings.retentionMs)])
+    return this.#run(renew, handler, key, [token, String(leaseMs), this.#retention])
   }
 
   complete(handler: string, key: string, token: string): Promise<boolean> {
-    const { newId, clock, retentionMs } = this.#settings
-    return this.#run(complete, handler, key, [token, String(retentionMs), newId(clock.now())])
+    return this.#run(complete, handler, key, [token, this.#retention, this.#newId()])
   }
 
   release(handler: string, key: string, token: string): Promise<boolean> {
@@ -122,17 +112,20 @@ export class RedisLedger implements Ledger {
   }
 
   close(): Promise<void> {
-    this.#settings.door.close()
-    this.#closing ??= this.#settings.leave()
+    this.#closing ??= this.#onClose?.() ?? Promise.resolve()
     return this.#closing
   }
 
+  get #retention(): string {
+    return String(this.#settings.ledgerRetentionMs)
+  }
+
   async #run<T>(script: Script<T>, handler: string, key: string, args: readonly string[]): Promise<T> {
-    const { connection, prefix, door } = this.#settings
-    door.requireOpen()
+    const { prefix, name } = this.#settings
+    if (this.#closing !== undefined) throw new StoreClosedError(name)
     // JSON keeps the two apart whatever they contain.
     const pair = JSON.stringify([handler, key])
     const keys = keysOf(prefix, 'ledger', hash128(pair).slice(0, SHARD_DIGITS))
-    return run(connection, script, [keys.of(pair)], args, { again: true })
+    return run(this.#connection, script, [keys.of(pair)], args, { again: true })
   }
 }

@@ -20,21 +20,13 @@ import {
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import { RedisError } from '../errors.ts'
-import type { Desk, Known } from './letter-records.ts'
-import { measureLetters, type RedisUsage } from './memory.ts'
+import type { KnownLetter, LetterRecords } from './letter-records.ts'
+import { measure, type RedisUsage } from './memory.ts'
 import { countLetters, listLetters, timeLetters } from './queries.ts'
 import { deleteSeen, sweepDue, tellExpired } from './scripts.ts'
 
 const NO_MEMORY =
   'no memory is left on the server; raise its maxmemory, or discard, replay or expire what is kept there'
-
-interface DeadLettersSettings {
-  readonly name: string
-  readonly desk: Desk
-  readonly retention: Retention
-  /** Closes what only these letters use. */
-  readonly leave: () => Promise<void>
-}
 
 /**
  * Dead letters on a server. What is decided about a letter is decided here, from what was read, and written only if the
@@ -42,46 +34,51 @@ interface DeadLettersSettings {
  */
 export class RedisDeadLetters implements DeadLetterStore {
   readonly #name: string
-  readonly #desk: Desk
+  readonly #records: LetterRecords
   readonly #retention: Retention
-  readonly #leave: () => Promise<void>
+  readonly #onClose: (() => Promise<void>) | undefined
   readonly #underWay = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
-  constructor({ name, desk, retention, leave }: DeadLettersSettings) {
+  /** `onClose` closes what only these letters use. */
+  constructor(
+    { name, retentionMs, expireUndecidedAfterMs }: Retention & { readonly name: string },
+    records: LetterRecords,
+    onClose?: () => Promise<void>,
+  ) {
     this.#name = name
-    this.#desk = desk
-    this.#retention = retention
-    this.#leave = leave
+    this.#records = records
+    this.#retention = { retentionMs, expireUndecidedAfterMs }
+    this.#onClose = onClose
   }
 
   send(letter: DeadLetter): Promise<void> {
-    return this.#do(() => this.#send(letter))
+    return this.#track(() => this.#send(letter))
   }
 
   list(query?: LetterQuery): Promise<LetterPage> {
-    return this.#do(() => listLetters(this.#desk, resolveLetterQuery(query)))
+    return this.#track(() => listLetters(this.#records, resolveLetterQuery(query)))
   }
 
   get(id: string): Promise<DeadLetter | undefined> {
-    return this.#do(async () => (await this.#desk.read(id))?.letter)
+    return this.#track(async () => (await this.#records.read(id))?.letter)
   }
 
   change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
-    return this.#do(() => this.#change(id, change))
+    return this.#track(() => this.#change(id, change))
   }
 
   delete(id: string, seen?: LetterSeen): Promise<boolean> {
     const wanted = [seen?.state ?? '', seen === undefined ? '' : String(seen.lastFailedAt)]
-    return this.#do(() => this.#desk.run(deleteSeen, [id, ...wanted]))
+    return this.#track(() => this.#records.run(deleteSeen, [id, ...wanted]))
   }
 
   stats(filter?: LetterFilter): Promise<LetterStats> {
-    return this.#do(() => countLetters(this.#desk, resolveLetterFilter(filter)))
+    return this.#track(() => countLetters(this.#records, resolveLetterFilter(filter)))
   }
 
   timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
-    return this.#do(() => timeLetters(this.#desk, resolveTimeline(filter, span)))
+    return this.#track(() => timeLetters(this.#records, resolveTimeline(filter, span)))
   }
 
   /** As `expire`, and answers how many went in all. */
@@ -94,40 +91,42 @@ export class RedisDeadLetters implements DeadLetterStore {
    * other call takes out a little, and none shows or counts what is due; this gives its memory back when nobody calls.
    */
   expire(): Promise<LetterCounts> {
-    return this.#do(async () => {
-      while (await this.#desk.ask(sweepDue, []));
-      return await this.#desk.run(tellExpired, [])
+    return this.#track(async () => {
+      while (await this.#records.runAgain(sweepDue, []));
+      return await this.#records.run(tellExpired, [])
     })
   }
 
   /** What the letters take, and what the server has. */
   memory(): Promise<RedisUsage> {
-    return this.#do(() => measureLetters(this.#desk))
+    return this.#track(() => this.#records.runAgain(measure, []))
   }
 
   close(): Promise<void> {
     this.#closing ??= (async () => {
       await Promise.allSettled(this.#underWay)
-      await this.#leave()
+      await this.#onClose?.()
     })()
     return this.#closing
   }
 
   async #send(letter: DeadLetter): Promise<void> {
-    for (let known: Known | undefined; ; ) {
+    for (let known: KnownLetter | undefined; ; ) {
       const merged = mergeLetter(known?.letter, letter)
       if (known !== undefined && encodeLetter(merged) === encodeLetter(known.letter)) return
       const saved = await this.#save(merged, known)
       if (saved.is === 'saved') return
-      if (saved.is === 'full') throw new DeadLettersFullError(this.#name, this.#desk.maxLetters)
+      if (saved.is === 'full') throw new DeadLettersFullError(this.#name, this.#records.maxLetters)
       known =
-        saved.is === 'known' ? { letter: this.#desk.decode(saved.body), version: saved.version } : undefined
+        saved.is === 'known'
+          ? { letter: this.#records.decode(saved.body), version: saved.version }
+          : undefined
     }
   }
 
-  async #save(letter: DeadLetter, known: Known | undefined) {
+  async #save(letter: DeadLetter, known: KnownLetter | undefined) {
     try {
-      return await this.#desk.save(letter, known, this.#retention, { again: true })
+      return await this.#records.save(letter, known, this.#retention, { again: true })
     } catch (error) {
       const isFull = error instanceof RedisError && error.reply === 'OOM'
       throw isFull ? new DeadLettersFullError(this.#name, undefined, error, NO_MEMORY) : error
@@ -136,15 +135,15 @@ export class RedisDeadLetters implements DeadLetterStore {
 
   async #change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
     for (;;) {
-      const known = await this.#desk.read(id)
+      const known = await this.#records.read(id)
       const changed = known && changeLetter(known.letter, change)
       if (changed === undefined || changed === known?.letter) return changed
-      if ((await this.#desk.save(changed, known, 'keep')).is === 'saved') return changed
+      if ((await this.#records.save(changed, known, 'keep')).is === 'saved') return changed
     }
   }
 
   /** Closing waits for what is under way. */
-  async #do<T>(work: () => Promise<T>): Promise<T> {
+  async #track<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closing !== undefined) throw new DeadLettersClosedError(this.#name)
     const working = work()
     this.#underWay.add(working)

@@ -1,4 +1,4 @@
-import { listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
+import { isOne, listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
 import { LETTERS, PLACES } from './shared-lua.ts'
 
@@ -62,7 +62,7 @@ return rowOf(ARGV[1])
 /** Writes what people say of a group if it is still what was read, and if the group has letters. */
 export const writeTriage: Script<boolean> = script(
   'changing a group',
-  reply => numberOf(reply) === 1,
+  isOne,
   LETTERS,
   `
 local key = root .. ':triage:' .. ARGV[1]

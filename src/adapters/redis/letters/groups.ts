@@ -11,19 +11,19 @@ import type { Category } from '../../../core/failure/failure.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
 import { type GroupRow, readGroup, readGroups, writeTriage } from './group-scripts.ts'
-import type { Desk } from './letter-records.ts'
+import type { LetterRecords } from './letter-records.ts'
 
 const MOST_CHANNELS = 20
 const CHANNEL = 'c:'
 
 /** Groups are added up by the scripts that write letters; what people say of them is kept apart, and stays. */
 export class RedisGroups implements Groups {
-  readonly #desk: Desk
+  readonly #records: LetterRecords
   readonly #clock: Clock
   readonly #door: Door
 
-  constructor(desk: Desk, clock: Clock, door: Door) {
-    this.#desk = desk
+  constructor(records: LetterRecords, clock: Clock, door: Door) {
+    this.#records = records
     this.#clock = clock
     this.#door = door
   }
@@ -35,7 +35,7 @@ export class RedisGroups implements Groups {
     const needle = search?.toLowerCase()
     let place = behind === undefined ? ['', ''] : [String(behind.lastSeenAt), behind.id]
     for (let isMore = true; isMore && found.length <= limit; ) {
-      const rows = await this.#desk.askSwept(readGroups, [...place, String(limit + 1)])
+      const rows = await this.#records.runSwept(readGroups, [...place, String(limit + 1)])
       const groups = rows.map(row => this.#group(row))
       found.push(
         ...groups.filter(
@@ -57,17 +57,17 @@ export class RedisGroups implements Groups {
 
   async get(id: string): Promise<Group | undefined> {
     this.#door.requireOpen()
-    const row = await this.#desk.askSwept(readGroup, [id])
+    const row = await this.#records.runSwept(readGroup, [id])
     return row === 'none' ? undefined : this.#group(row)
   }
 
   async change(id: string, change: TriageChange): Promise<Group | undefined> {
     this.#door.requireOpen()
     for (;;) {
-      const row = await this.#desk.askSwept(readGroup, [id])
+      const row = await this.#records.runSwept(readGroup, [id])
       if (row === 'none') return undefined
       const said = JSON.stringify(talkAfter(saidOf(row.said), change))
-      if (await this.#desk.run(writeTriage, [id, row.said, said])) return this.#group({ ...row, said })
+      if (await this.#records.run(writeTriage, [id, row.said, said])) return this.#group({ ...row, said })
     }
   }
 
@@ -80,9 +80,9 @@ export class RedisGroups implements Groups {
       .map(([field]) => field.slice(CHANNEL.length))
     return {
       id,
-      title: this.#desk.openText(fields.get('title') ?? ''),
+      title: this.#records.openText(fields.get('title') ?? ''),
       rule: fields.get('rule') as Grouping['rule'],
-      basis: this.#desk.openText(fields.get('basis') ?? ''),
+      basis: this.#records.openText(fields.get('basis') ?? ''),
       category: fields.get('category') as Category,
       channels: channels.slice(0, MOST_CHANNELS),
       count: number('count'),

@@ -1,6 +1,5 @@
-import { listOf, numberOf } from '../connection/replies.ts'
+import { infoField, listOf, numberOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
-import type { Desk } from './letter-records.ts'
 import { LETTERS } from './shared-lua.ts'
 
 export interface RedisUsage {
@@ -15,11 +14,11 @@ export interface RedisUsage {
 }
 
 /** Some of the newest and some of the oldest; of the large keys beside them Redis itself takes samples. */
-const measure: Script<RedisUsage> = script(
+export const measure: Script<RedisUsage> = script(
   'measuring dead letters',
   reply => {
     const [letterBytes, info] = listOf(reply)
-    const said = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(String(info))?.[1] ?? ''
+    const said = (name: string) => infoField(textOf(info), name) ?? ''
     const max = numberOf(said('maxmemory'))
     return {
       letterBytes: Math.round(numberOf(letterBytes)),
@@ -47,7 +46,3 @@ local total = letters * (bytes / measured + pointing * (2 + #INDEXED))
 return { string.format('%.0f', total), info }
 `,
 )
-
-export function measureLetters(desk: Desk): Promise<RedisUsage> {
-  return desk.ask(measure, [])
-}

@@ -9,7 +9,7 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterPage, LetterStats } from '../../../ports/dead-letters.ts'
 import { numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type ScanFilter, scanFilterOf } from './facts.ts'
-import type { Desk } from './letter-records.ts'
+import type { LetterRecords } from './letter-records.ts'
 import { countStretches, type Slice, scan, totals } from './scripts.ts'
 
 /** Letters that one script looks at: about a millisecond in which the server does nothing else. */
@@ -18,14 +18,14 @@ const LOOKED_AT_ONCE = 1_000
 const READ_AT_ONCE = 200
 
 export async function listLetters(
-  desk: Desk,
+  records: LetterRecords,
   { filter, limit, behind }: ResolvedLetterQuery,
 ): Promise<LetterPage> {
   const letters: DeadLetter[] = []
   const start = behind && { score: String(behind.lastFailedAt), id: behind.id }
   const most = () => Math.min(READ_AT_ONCE, limit + 1 - letters.length)
-  for await (const bodies of slices(desk, 'bodies', scanFilterOf(filter), start, most)) {
-    letters.push(...bodies.map(body => desk.decode(textOf(body))))
+  for await (const bodies of slices(records, 'bodies', scanFilterOf(filter), start, most)) {
+    letters.push(...bodies.map(body => records.decode(textOf(body))))
     if (letters.length > limit) break
   }
   const shown = letters.slice(0, limit)
@@ -34,26 +34,30 @@ export async function listLetters(
   return { letters: shown, cursor: hasMore ? writeCursor(placeOf(last), filter) : undefined }
 }
 
-export async function countLetters(desk: Desk, filter: ResolvedLetterFilter): Promise<LetterStats> {
+export async function countLetters(
+  records: LetterRecords,
+  filter: ResolvedLetterFilter,
+): Promise<LetterStats> {
   const isEverything = Object.values(filter).every(each => each === undefined)
-  const tally = isEverything ? await wholeTally(desk) : await scannedTally(desk, filter)
+  const tally = isEverything ? await wholeTally(records) : await scannedTally(records, filter)
   return tally.stats()
 }
 
 export async function timeLetters(
-  desk: Desk,
+  records: LetterRecords,
   { filter, span }: ReturnType<typeof resolveTimeline>,
 ): Promise<readonly number[]> {
   const wanted = scanFilterOf(filter)
-  if (wanted.others.length === 0 && wanted.search === '') return countBuckets(desk, wanted, span)
+  if (wanted.others.length === 0 && wanted.search === '') return countBuckets(records, wanted, span)
   const timeline = new Timeline(span)
-  for await (const times of slices(desk, 'times', wanted)) for (const at of times) timeline.add(numberOf(at))
+  for await (const times of slices(records, 'times', wanted))
+    for (const at of times) timeline.add(numberOf(at))
   return timeline.counts
 }
 
 /** One index answers it without looking at any letter. The first and the last bucket may be narrowed by the filter. */
 async function countBuckets(
-  desk: Desk,
+  records: LetterRecords,
   { facet, value, after, before }: ScanFilter,
   { from, bucketMs, buckets }: ReturnType<typeof resolveTimeline>['span'],
 ): Promise<readonly number[]> {
@@ -64,14 +68,14 @@ async function countBuckets(
       String(Math.min(from + (bucket + 1) * bucketMs, Number(before))),
     ]
   })
-  return desk.askSwept(countStretches, [facet, value, ...bounds.flat()])
+  return records.runSwept(countStretches, [facet, value, ...bounds.flat()])
 }
 
 type Place = NonNullable<Slice['next']>
 
 /** What matches, slice by slice, so that the server does something else in between. */
 async function* slices(
-  desk: Desk,
+  records: LetterRecords,
   take: 'bodies' | 'counts' | 'times',
   { facet, value, after, before, search, others }: ScanFilter,
   start?: Place | undefined,
@@ -80,24 +84,24 @@ async function* slices(
   const filter = [facet, value, after, before]
   for (let place = start, isMore = true; isMore; ) {
     const from = [place?.score ?? '', place?.id ?? '', String(LOOKED_AT_ONCE), String(most())]
-    const { found, next } = await desk.askSwept(scan, [take, ...filter, ...from, search, ...others])
+    const { found, next } = await records.runSwept(scan, [take, ...filter, ...from, search, ...others])
     yield found
     place = next
     isMore = next !== undefined
   }
 }
 
-async function wholeTally(desk: Desk): Promise<Tally> {
-  const { oldestAt, newestAt, counts } = await desk.askSwept(totals, [])
+async function wholeTally(records: LetterRecords): Promise<Tally> {
+  const { oldestAt, newestAt, counts } = await records.runSwept(totals, [])
   const tally = new Tally()
   for (const [field, n] of counts) tally.add(field.slice(0, 1), field.slice(2), n)
   if (oldestAt !== undefined && newestAt !== undefined) tally.see(oldestAt, newestAt)
   return tally
 }
 
-async function scannedTally(desk: Desk, filter: ResolvedLetterFilter): Promise<Tally> {
+async function scannedTally(records: LetterRecords, filter: ResolvedLetterFilter): Promise<Tally> {
   const tally = new Tally()
-  for await (const [oldest, newest, ...counts] of slices(desk, 'counts', scanFilterOf(filter)))
+  for await (const [oldest, newest, ...counts] of slices(records, 'counts', scanFilterOf(filter)))
     if (oldest !== undefined) {
       tally.see(numberOf(oldest), numberOf(newest))
       for (const [field, n] of pairsOf(counts)) tally.add(field.slice(0, 1), field.slice(2), numberOf(n))

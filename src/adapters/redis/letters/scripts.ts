@@ -1,5 +1,5 @@
 import type { LetterCounts } from '../../../ports/dead-letters.ts'
-import { listOf, numberOf, optionalTextOf, pairsOf, textOf } from '../connection/replies.ts'
+import { isOne, listOf, numberOf, optionalTextOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
 import { LETTERS, PLACES } from './shared-lua.ts'
 
@@ -83,7 +83,7 @@ return facts and { facts.v, redis.call('HGET', keyOf(ARGV[1]), 'b') } or {}
 /** Deletes it if it is as it was seen: of this state and this last failure; '' is whatever it is. */
 export const deleteSeen: Script<boolean> = script(
   'deleting a dead letter',
-  reply => numberOf(reply) === 1,
+  isOne,
   LETTERS,
   `
 local id, state, at = ARGV[1], ARGV[2], ARGV[3]
@@ -100,7 +100,7 @@ return 1
 /** Takes out letters that are due; true when there are more. */
 export const sweepDue: Script<boolean> = script(
   'sweeping expired dead letters',
-  reply => numberOf(reply) === 1,
+  isOne,
   LETTERS,
   'return sweep() and 1 or 0',
 )

@@ -1,4 +1,5 @@
 import { EXPIRE_ACTION, EXPIRE_TARGET, RETENTION } from '../../../adapter-kit/expiry.ts'
+import { SERVER_TIME } from '../connection/script.ts'
 
 // What the scripts of dead letters have in common. A letter is a hash of its text (b), the text it is searched by (q), and
 // what scripts know of it (m), packed, because a field of its own for each would take more room than the letter. Facts are
@@ -22,9 +23,9 @@ const SWEPT_AT_ONCE = 100
 const RUN_MS = 3_600_000
 
 export const LETTERS = `
+${SERVER_TIME}
 local root = KEYS[1]
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = server_time()
 local HELD = { dead = true, quarantined = true, parked = true }
 local DECIDED = { resolved = true, discarded = true }
 local INDEXED = { 'c', 't', 's', 'g' }

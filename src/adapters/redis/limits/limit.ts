@@ -1,6 +1,5 @@
 import type { TurnsAsked } from '../../../core/limit/fleet/bucket.ts'
 import { DEFAULT_ASSUMED_MEMBERS } from '../../../core/limit/fleet/policy.ts'
-import { resolveOptions } from '../../../core/options/resolve.ts'
 import { integer, milliseconds, text, withDefault } from '../../../core/options/rules.ts'
 import {
   LimitClosedError,
@@ -11,7 +10,7 @@ import {
 import { RedisConnection } from '../connection/connection.ts'
 import { run } from '../connection/script.ts'
 import { type Keys, keysOf } from '../keys.ts'
-import { connectionRules, placed, type RedisConnectionOptions } from '../options.ts'
+import { connectionRules, type RedisConnectionOptions, resolveConnected } from '../options.ts'
 import { reserve } from './reserve.ts'
 
 export interface RedisLimitOptions extends RedisConnectionOptions {
@@ -35,7 +34,7 @@ const rules = {
 
 /** A limit for all processes that use one server. It connects when it is first used. */
 export function redisLimit(options: RedisLimitOptions): SharedLimit {
-  const { assumedMembers, ...settings } = placed('redisLimit', resolveOptions('redisLimit', rules, options))
+  const { assumedMembers, ...settings } = resolveConnected('redisLimit', rules, options)
   const keys = keysOf(settings.prefix, 'limit', settings.name)
   return new RedisLimit(RedisConnection.of(settings, 'limit'), keys, settings.name, assumedMembers)
 }

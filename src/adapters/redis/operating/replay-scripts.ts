@@ -1,5 +1,5 @@
-import { listOf, numberOf, textOf } from '../connection/replies.ts'
-import { type Script, script } from '../connection/script.ts'
+import { isOne, listOf, numberOf, optionalTextOf, textOf } from '../connection/replies.ts'
+import { type Script, SERVER_TIME, script } from '../connection/script.ts'
 
 // A replay is a hash (its text, its revision, who runs it and until when), and all of them are in one index by time. Its
 // items are a hash of their own by position, each with its status before its text, and a set of positions for each status.
@@ -61,7 +61,7 @@ return 'created'
 
 export const read: Script<string | undefined> = script(
   'reading a replay',
-  reply => (reply === null ? undefined : textOf(reply)),
+  optionalTextOf,
   REPLAYS,
   `return redis.call('HGET', replayKey(ARGV[1]), 'body')`,
 )
@@ -82,7 +82,7 @@ return bodies
 
 export const update: Script<boolean> = script(
   'changing a replay',
-  reply => numberOf(reply) === 1,
+  isOne,
   REPLAYS,
   `
 local id, from, to, body = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -148,12 +148,12 @@ return numbers
 
 export const lease: Script<boolean> = script(
   'taking a replay',
-  reply => numberOf(reply) === 1,
+  isOne,
+  SERVER_TIME,
   REPLAYS,
   `
 local id, owner, ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = server_time()
 local known = redis.call('HMGET', replayKey(id), 'body', 'runner', 'until')
 if not known[1] then return 0 end
 if known[2] and known[2] ~= owner and tonumber(known[3]) > now then return 0 end

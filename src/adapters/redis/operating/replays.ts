@@ -11,8 +11,8 @@ import {
   type Replays,
 } from '../../../ports/replays.ts'
 import { ReplayExistsError } from '../../../ports/store.ts'
-import type { RedisConnection, SendOptions } from '../connection/connection.ts'
-import { run, type Script } from '../connection/script.ts'
+import type { RedisConnection } from '../connection/connection.ts'
+import { ScriptRunner } from '../connection/script.ts'
 import type { Keys } from '../keys.ts'
 import { counts, create, items, lease, letGo, list, read, record, stage, update } from './replay-scripts.ts'
 
@@ -21,16 +21,12 @@ const AT_ONCE = 1_000
 const STATUSES = Object.keys(NO_COUNTS) as ItemStatus[]
 
 export class RedisReplays implements Replays {
-  readonly #connection: RedisConnection
-  readonly #root: string
+  readonly #scripts: ScriptRunner
   readonly #newId: IdSource
-  readonly #door: Door
 
   constructor(connection: RedisConnection, keys: Keys, newId: IdSource, door: Door) {
-    this.#connection = connection
-    this.#root = keys.of('replays')
+    this.#scripts = new ScriptRunner(connection, keys.of('replays'), door)
     this.#newId = newId
-    this.#door = door
   }
 
   /** Its items may be many: they are written aside, a few at a time, and become the replay's together with itself. */
@@ -38,7 +34,7 @@ export class RedisReplays implements Replays {
     const { id, createdAt, revision } = replay
     const staged = `staged-${this.#newId(createdAt)}`
     for (let at = 0; at < all.length; at += AT_ONCE)
-      await this.#ask(stage, [staged, ...all.slice(at, at + AT_ONCE).flatMap(wordsOf)])
+      await this.#scripts.runAgain(stage, [staged, ...all.slice(at, at + AT_ONCE).flatMap(wordsOf)])
     const words = [
       id,
       staged,
@@ -47,12 +43,12 @@ export class RedisReplays implements Replays {
       String(revision),
       JSON.stringify(replay),
     ]
-    const outcome = await this.#ask(create, words)
+    const outcome = await this.#scripts.runAgain(create, words)
     if (outcome !== 'created') throw new ReplayExistsError(id, outcome)
   }
 
   async get(id: string): Promise<Replay | undefined> {
-    const body = await this.#ask(read, [id])
+    const body = await this.#scripts.runAgain(read, [id])
     return body === undefined ? undefined : JSON.parse(body)
   }
 
@@ -62,7 +58,7 @@ export class RedisReplays implements Replays {
     const { state, limit = DEFAULT_LIMIT } = options
     const found: Replay[] = []
     for (let rank = 0, isMore = true; isMore && found.length < limit; rank += AT_ONCE) {
-      const bodies = await this.#ask(list, [String(rank), String(AT_ONCE)])
+      const bodies = await this.#scripts.runAgain(list, [String(rank), String(AT_ONCE)])
       const replays = bodies.map(body => JSON.parse(body) as Replay)
       found.push(...replays.filter(replay => state === undefined || replay.state === state))
       isMore = bodies.length === AT_ONCE
@@ -74,7 +70,7 @@ export class RedisReplays implements Replays {
   async update(replay: Replay): Promise<Replay | undefined> {
     const updated = { ...replay, revision: replay.revision + 1 }
     const words = [replay.id, String(replay.revision), String(updated.revision), JSON.stringify(updated)]
-    return (await this.#run(update, words)) ? updated : undefined
+    return (await this.#scripts.run(update, words)) ? updated : undefined
   }
 
   async items(id: string, query: ItemQuery = {}): Promise<readonly ReplayItem[]> {
@@ -82,7 +78,7 @@ export class RedisReplays implements Replays {
     const found: ReplayItem[] = []
     for (let place = after, isMore = true; isMore && found.length < limit; ) {
       const most = Math.min(AT_ONCE, limit - found.length)
-      const texts = await this.#ask(items, [id, status ?? '', String(place), String(most)])
+      const texts = await this.#scripts.runAgain(items, [id, status ?? '', String(place), String(most)])
       found.push(...texts.map(text => JSON.parse(text) as ReplayItem))
       place = found.at(-1)?.position ?? place
       isMore = texts.length === most
@@ -91,29 +87,20 @@ export class RedisReplays implements Replays {
   }
 
   async record(id: string, changed: readonly ReplayItem[]): Promise<void> {
-    await this.#ask(record, [id, ...changed.flatMap(wordsOf)])
+    await this.#scripts.runAgain(record, [id, ...changed.flatMap(wordsOf)])
   }
 
   async counts(id: string): Promise<ReplayCounts> {
-    const numbers = await this.#ask(counts, [id, ...STATUSES])
+    const numbers = await this.#scripts.runAgain(counts, [id, ...STATUSES])
     return Object.fromEntries(STATUSES.map((status, at) => [status, numbers[at]])) as ReplayCounts
   }
 
   lease(id: string, owner: string, leaseMs: number): Promise<boolean> {
-    return this.#ask(lease, [id, owner, String(leaseMs)])
+    return this.#scripts.runAgain(lease, [id, owner, String(leaseMs)])
   }
 
   async letGo(id: string, owner: string): Promise<void> {
-    await this.#ask(letGo, [id, owner])
-  }
-
-  #ask<T>(script: Script<T>, args: readonly string[]): Promise<T> {
-    return this.#run(script, args, { again: true })
-  }
-
-  async #run<T>(script: Script<T>, args: readonly string[], options?: SendOptions): Promise<T> {
-    this.#door.requireOpen()
-    return run(this.#connection, script, [this.#root], args, options)
+    await this.#scripts.runAgain(letGo, [id, owner])
   }
 }
 

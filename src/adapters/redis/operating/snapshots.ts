@@ -3,37 +3,102 @@ import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
 import { listRows, portionsOf, purgeRows, rowOf } from '../../../adapter-kit/snapshots/rows.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
-import type { RedisConnection, SendOptions } from '../connection/connection.ts'
-import { run, type Script } from '../connection/script.ts'
+import type { RedisConnection } from '../connection/connection.ts'
+import { listOf, numberOf, textOf } from '../connection/replies.ts'
+import { type Script, ScriptRunner, script } from '../connection/script.ts'
 import type { Keys } from '../keys.ts'
-import { list, listChannels, purge, put } from './snapshot-scripts.ts'
+
+// Of every channel there is one sorted set: the texts of its snapshots by the time they were taken. It is index and
+// content in one, so neither is ever without the other. `channels` has the names of those that have any.
+
+const SNAPSHOTS = `
+local root = KEYS[1]
+local channels = root .. ':channels'
+local function keyOf(channel) return root .. ':of:' .. channel end
+`
+
+/** Channel, time, text of each. */
+const put: Script<void> = script(
+  'writing snapshots',
+  () => {},
+  SNAPSHOTS,
+  `
+for at = 1, #ARGV, 3 do
+  local channel, time = ARGV[at], ARGV[at + 1]
+  redis.call('ZREMRANGEBYSCORE', keyOf(channel), time, time)
+  redis.call('ZADD', keyOf(channel), time, ARGV[at + 2])
+  redis.call('SADD', channels, channel)
+end
+`,
+)
+
+const listChannels: Script<readonly string[]> = script(
+  'listing snapshots',
+  reply => listOf(reply).map(textOf),
+  SNAPSHOTS,
+  `return redis.call('SMEMBERS', channels)`,
+)
+
+/** From, before, how many of each; then the channels. */
+const list: Script<readonly string[]> = script(
+  'listing snapshots',
+  reply => listOf(reply).map(textOf),
+  SNAPSHOTS,
+  `
+local after, before, most = ARGV[1], ARGV[2], ARGV[3]
+local bodies = {}
+for at = 4, #ARGV do
+  for _, body in ipairs(redis.call('ZREVRANGEBYSCORE', keyOf(ARGV[at]), '(' .. before, after, 'LIMIT', 0, most)) do
+    bodies[#bodies + 1] = body
+  end
+end
+return bodies
+`,
+)
+
+/** Of all channels together at most so many of those before a time; answers how many. */
+const purge: Script<number> = script(
+  'deleting snapshots',
+  numberOf,
+  SNAPSHOTS,
+  `
+local before, most = '(' .. ARGV[1], tonumber(ARGV[2])
+local deleted = 0
+for _, channel in ipairs(redis.call('SMEMBERS', channels)) do
+  if deleted == most then break end
+  local key = keyOf(channel)
+  local due = math.min(redis.call('ZCOUNT', key, '-inf', before), most - deleted)
+  if due > 0 then deleted = deleted + redis.call('ZREMRANGEBYRANK', key, 0, due - 1) end
+  if redis.call('EXISTS', key) == 0 then redis.call('SREM', channels, channel) end
+end
+return deleted
+`,
+)
 
 /** Written by one script: a few milliseconds in which the server does nothing else. */
 const WRITTEN_AT_ONCE = 500
 
 export class RedisSnapshots implements Snapshots {
-  readonly #connection: RedisConnection
-  readonly #root: string
+  readonly #scripts: ScriptRunner
   readonly #door: Door
 
   constructor(connection: RedisConnection, keys: Keys, door: Door) {
-    this.#connection = connection
-    this.#root = keys.of('snapshots')
+    this.#scripts = new ScriptRunner(connection, keys.of('snapshots'), door)
     this.#door = door
   }
 
   async append(snapshots: readonly ChannelSnapshot[]): Promise<void> {
     this.#door.requireOpen()
     for (const portion of portionsOf(resolveSnapshots(snapshots), WRITTEN_AT_ONCE))
-      await this.#ask(put, portion.flatMap(rowOf).map(String))
+      await this.#scripts.runAgain(put, portion.flatMap(rowOf).map(String))
   }
 
   async list(query?: SnapshotQuery): Promise<readonly ChannelSnapshot[]> {
     return await listRows(
       {
-        channels: () => this.#ask(listChannels, []),
+        channels: () => this.#scripts.runAgain(listChannels, []),
         bodies: (channels, { after, before, perChannel }) =>
-          this.#ask(list, [String(after), String(before), String(perChannel), ...channels]),
+          this.#scripts.runAgain(list, [String(after), String(before), String(perChannel), ...channels]),
       },
       query,
     )
@@ -42,15 +107,6 @@ export class RedisSnapshots implements Snapshots {
   /** Not repeated when its answer is lost: asked again, it would not count what it has deleted. */
   async purge(before: number): Promise<number> {
     const bound = String(resolvePurge(before))
-    return await purgeRows(most => this.#run(purge, [bound, String(most)]))
-  }
-
-  #ask<T>(script: Script<T>, args: readonly string[]): Promise<T> {
-    return this.#run(script, args, { again: true })
-  }
-
-  async #run<T>(script: Script<T>, args: readonly string[], options?: SendOptions): Promise<T> {
-    this.#door.requireOpen()
-    return run(this.#connection, script, [this.#root], args, options)
+    return await purgeRows(most => this.#scripts.run(purge, [bound, String(most)]))
   }
 }

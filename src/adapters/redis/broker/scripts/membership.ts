@@ -1,0 +1,190 @@
+import { isOne, numberOf } from '../../connection/replies.ts'
+import { SERVER_TIME, script } from '../../connection/script.ts'
+import { PUT_BACK } from './settling.ts'
+
+/** The lists of the attempts that a consumer has begun. Their names begin with its own. */
+const LISTS = `
+local function lists_of(running, consumer)
+  local names = {}
+  local begun = {}
+  local all = redis.call('HGETALL', running)
+  for at = 1, #all, 2 do
+    if string.sub(all[at], 1, #consumer + 1) == consumer .. ' ' then
+      names[#names + 1] = all[at]
+      for mark in string.gmatch(all[at + 1], '[^,]+') do begun[mark] = true end
+    end
+  end
+  return names, begun
+end
+
+local function forget_lists(running, consumer)
+  for _, name in ipairs((lists_of(running, consumer))) do redis.call('HDEL', running, name) end
+end`
+
+/**
+ * Makes a handler known, and a consumer of it. The first handler of a channel gets what was published before it; those
+ * that come later get what comes later. A group that somebody has destroyed begins anew with all that is still there:
+ * better twice than never.
+ */
+export const ENTER = script(
+  'subscribing',
+  () => undefined,
+  SERVER_TIME,
+  `
+local events, own, handlers, leases, running = unpack(KEYS)
+local handler, consumer, lease = unpack(ARGV)
+-- A server whose memory is full refuses a script's first write only, and this one is none to refuse.
+redis.call('HDEL', running, consumer)
+
+local function groups(stream)
+  local found = redis.pcall('XINFO', 'GROUPS', stream)
+  local names = {}
+  local count = 0
+  if not found.err then
+    for _, group in ipairs(found) do
+      names[group[2]] = true
+      count = count + 1
+    end
+  end
+  return names, count
+end
+
+local names, count = groups(events)
+if not names[handler] then
+  local is_new = redis.call('SISMEMBER', handlers, handler) == 0
+  redis.call('XGROUP', 'CREATE', events, handler, is_new and count > 0 and '$' or '0', 'MKSTREAM')
+end
+if not groups(own)[handler] then redis.call('XGROUP', 'CREATE', own, handler, '0', 'MKSTREAM') end
+redis.call('SADD', handlers, handler)
+redis.call('ZADD', leases, server_time() + lease, consumer)`,
+)
+
+/** Renews a lease. 0 when the consumer was taken for dead meanwhile. The first write is one that a full server takes. */
+export const HEARTBEAT = script(
+  'renewing a lease',
+  isOne,
+  SERVER_TIME,
+  `
+local leases = KEYS[1]
+local consumer, lease = unpack(ARGV)
+if tonumber(redis.call('ZSCORE', leases, consumer) or 0) == 0 then return 0 end
+redis.call('ZREM', leases, '')
+redis.call('ZADD', leases, server_time() + lease, consumer)
+return 1`,
+)
+
+/**
+ * Ends a lease. A consumer that still has something keeps its place among the leases, as one that is over: whoever looks
+ * next brings back what it has. Never is a consumer removed that has something: that would lose it.
+ */
+export const RESIGN = script(
+  'resigning',
+  () => undefined,
+  LISTS,
+  `
+local events, own, leases, running = unpack(KEYS)
+local handler, consumer = unpack(ARGV)
+local pending = 0
+for _, stream in ipairs({events, own}) do
+  local found = redis.pcall('XPENDING', stream, handler, '-', '+', 1, consumer)
+  if not found.err then pending = pending + #found end
+end
+redis.call('ZREM', leases, consumer)
+if pending > 0 then
+  redis.call('ZADD', leases, 0, consumer)
+else
+  forget_lists(running, consumer)
+  for _, stream in ipairs({events, own}) do redis.pcall('XGROUP', 'DELCONSUMER', stream, handler, consumer) end
+end`,
+)
+
+/**
+ * Writes down which attempts a consumer begins, as one list, removes lists of which none runs any more, and keeps notes of
+ * entries that have a past. 0 when the consumer was taken for dead meanwhile: then others have its events.
+ */
+export const BEGIN = script(
+  'recording attempts',
+  isOne,
+  `
+local leases, running, notes = unpack(KEYS)
+local consumer, list, begun, over = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+if tonumber(redis.call('ZSCORE', leases, consumer) or 0) == 0 then return 0 end
+redis.call('HDEL', running, list)
+for at = 5, 4 + over do redis.call('HDEL', running, ARGV[at]) end
+redis.call('HSET', running, list, begun)
+for at = 5 + over, #ARGV, 2 do redis.call('HSET', notes, ARGV[at], ARGV[at + 1]) end
+return 1`,
+)
+
+/**
+ * Brings back what dead consumers had: those whose lease is over, if this one can tell, and those that have none, once what
+ * they have has lain there for as long as a lease. An attempt that had begun counts. Answers how many entries those were.
+ */
+export const RECLAIM = script(
+  'looking for dead consumers',
+  numberOf,
+  SERVER_TIME,
+  LISTS,
+  PUT_BACK,
+  `
+local events, own, waiting, notes, leases, running = unpack(KEYS)
+local streams = {events = events, own = own}
+local handler, consumer, lease, limit = ARGV[1], ARGV[2], ARGV[4], tonumber(ARGV[5])
+local now = server_time()
+-- Whoever asks may have been steady when it asked. If the server stood still since, its own lease shows that.
+local own_lease = tonumber(redis.call('ZSCORE', leases, consumer) or 0)
+local is_steady = ARGV[3] == '1' and own_lease - now > lease / 2
+local moved = 0
+check_places(own, waiting)
+
+local function bring_back(side, pending, begun)
+  local stream = streams[side]
+  for _, found in ipairs(pending) do
+    local id = found[1]
+    local mark = side .. ' ' .. id
+    local fields = entry(stream, id)
+    local words
+    if fields then
+      local log = redis.call('HGET', notes, mark) or log_of(fields, id)
+      words = with_log(fields, begun[mark] and one_more_begun(log) or log)
+    end
+    redis.call('XACK', stream, handler, id)
+    if side == 'own' then redis.call('XDEL', own, id) end
+    redis.call('HDEL', notes, mark)
+    if words then put(words, own, waiting, now, 0) end
+    moved = moved + 1
+  end
+end
+
+local over = redis.call('ZRANGEBYSCORE', leases, '-inf', is_steady and now or 0)
+for _, consumer in ipairs(over) do
+  local _, begun = lists_of(running, consumer)
+  for side, stream in pairs(streams) do
+    if moved < limit then
+      bring_back(side, redis.call('XPENDING', stream, handler, '-', '+', limit - moved, consumer), begun)
+    end
+  end
+  if moved < limit then
+    redis.call('ZREM', leases, consumer)
+    forget_lists(running, consumer)
+    for _, stream in pairs(streams) do redis.call('XGROUP', 'DELCONSUMER', stream, handler, consumer) end
+  else
+    -- The rest is brought back by the next step. Until then it must not come to life: it has lost some already.
+    redis.call('ZADD', leases, 0, consumer)
+    break
+  end
+end
+for side, stream in pairs(streams) do
+  for _, info in ipairs(redis.call('XINFO', 'CONSUMERS', stream, handler)) do
+    local consumer, pending, idle = info[2], info[4], info[6]
+    if moved < limit and not redis.call('ZSCORE', leases, consumer) then
+      if pending > 0 then
+        bring_back(side, redis.call('XPENDING', stream, handler, 'IDLE', lease, '-', '+', limit - moved, consumer), {})
+      elseif idle > tonumber(lease) then
+        redis.call('XGROUP', 'DELCONSUMER', stream, handler, consumer)
+      end
+    end
+  end
+end
+return moved`,
+)

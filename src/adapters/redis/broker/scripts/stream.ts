@@ -1,0 +1,124 @@
+import { listOf, numberOf, textOf } from '../../connection/replies.ts'
+import { script } from '../../connection/script.ts'
+
+/**
+ * Up to where every group has finished: an entry before that is of no use to anybody. A group that has yet to read
+ * something holds on to it, and so does one that has something open.
+ */
+const FLOOR = `
+local function after(id)
+  local time, number = string.match(id, '^(%d+)-(%d+)$')
+  number = tonumber(number)
+  if number >= 2 ^ 52 then return id end
+  return time .. '-' .. string.format('%d', number + 1)
+end
+
+-- As texts: an id of somebody else's, of nanoseconds say, is larger than a number here can tell from the next.
+local function is_less(digits, others)
+  if #digits ~= #others then return #digits < #others end
+  return digits < others
+end
+
+local function is_before(id, other)
+  local time, number = string.match(id, '^(%d+)-(%d+)$')
+  local other_time, other_number = string.match(other, '^(%d+)-(%d+)$')
+  if time ~= other_time then return is_less(time, other_time) end
+  return is_less(number, other_number)
+end
+
+local function floor_of(stream)
+  local floor
+  local groups = redis.pcall('XINFO', 'GROUPS', stream)
+  if groups.err then return nil end
+  for _, info in ipairs(groups) do
+    local group = {}
+    for at = 1, #info, 2 do group[info[at]] = info[at + 1] end
+    local reached = after(group['last-delivered-id'])
+    if group.pending > 0 then reached = redis.call('XPENDING', stream, group.name)[2] end
+    if not floor or is_before(reached, floor) then floor = reached end
+  end
+  return floor
+end`
+
+/** Adds events to a stream, in the order given, all or none of them. */
+export const PUBLISH = script(
+  'publishing events',
+  numberOf,
+  `
+for at = 1, #ARGV do redis.call('XADD', KEYS[1], '*', 'event', ARGV[at]) end
+return #ARGV`,
+)
+
+/** The same for a stream that may have only so many. Answers how many there was room for. */
+export const PUBLISH_WITHIN = script(
+  'publishing events',
+  numberOf,
+  FLOOR,
+  `
+local most = tonumber(ARGV[1])
+local room = most - redis.call('XLEN', KEYS[1])
+if room < #ARGV - 1 then
+  local floor = floor_of(KEYS[1])
+  if floor then redis.call('XTRIM', KEYS[1], 'MINID', floor) end
+  room = most - redis.call('XLEN', KEYS[1])
+end
+local added = math.max(0, math.min(room, #ARGV - 1))
+for at = 2, added + 1 do redis.call('XADD', KEYS[1], '*', 'event', ARGV[at]) end
+return added`,
+)
+
+/** Removes what every group has finished with. Answers how many entries are left. */
+export const TRIM = script(
+  'trimming a stream',
+  numberOf,
+  FLOOR,
+  `
+local floor = floor_of(KEYS[1])
+if floor then redis.call('XTRIM', KEYS[1], 'MINID', '~', floor) end
+return redis.call('XLEN', KEYS[1])`,
+)
+
+/** How many events a handler has not finished with: not read yet, open, put back, or waiting for their time. */
+export const DEPTH = script(
+  'counting events',
+  numberOf,
+  `
+local events, own, waiting = unpack(KEYS)
+local handler = ARGV[1]
+
+-- By pages: all of it at once would be a copy of the stream.
+local function count_after(id)
+  local count, page = 0
+  repeat
+    page = redis.call('XRANGE', events, '(' .. id, '+', 'COUNT', 1000)
+    count = count + #page
+    if #page > 0 then id = page[#page][1] end
+  until #page < 1000
+  return count
+end
+
+local count = redis.call('XLEN', own) + redis.call('ZCARD', waiting)
+local groups = redis.pcall('XINFO', 'GROUPS', events)
+if groups.err then return count end
+for _, info in ipairs(groups) do
+  local group = {}
+  for at = 1, #info, 2 do group[info[at]] = info[at + 1] end
+  if group.name == handler then
+    return count + group.pending + (group.lag or count_after(group['last-delivered-id']))
+  end
+end
+return count + redis.call('XLEN', events)`,
+)
+
+/** The fields of an entry byte by byte, in hex: a reply of texts has lost what is no UTF-8. */
+export const READ_BYTES = script(
+  'reading an entry',
+  reply => listOf(reply).map(word => Buffer.from(textOf(word), 'hex')),
+  `
+local found = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])
+local words = {}
+for _, word in ipairs(found[1] and found[1][2] or {}) do
+  words[#words + 1] = string.gsub(word, '.', function(char) return string.format('%02x', string.byte(char)) end)
+end
+return words`,
+)
