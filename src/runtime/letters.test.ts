@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { refused, consumerWorld as world } from '../../test/support/consumer-world.ts'
 import { memoryDeadLetters, memorySpill } from '../adapters/memory/index.ts'
+import type { FilterSubject } from '../core/dead-letter/filter.ts'
 import { replayHeaders } from '../core/event/replay-headers.ts'
 
 const failing = {
@@ -69,6 +70,30 @@ describe('letters are safe before an event is let go', () => {
     await it.clock.advance(0)
     expect(await it.letters()).toEqual([])
     expect(it.recorder.of('letterFiltered')).toMatchObject([{ reason: 'attempts_exhausted' }])
+    await it.consumer.close()
+  })
+})
+
+describe('the save filter', () => {
+  it('E12: is asked once for an event, however often its letter has to be saved again', async () => {
+    const deadLetters = memoryDeadLetters()
+    const send = deadLetters.send.bind(deadLetters)
+    let down = true
+    deadLetters.send = letter => (down ? Promise.reject(new Error('store is down')) : send(letter))
+    const asked: string[] = []
+    const saveIf = ({ event }: FilterSubject) => {
+      asked.push(event.id)
+      return true
+    }
+    const it = world({ ...failing, deadLetters, filter: { saveIf } })
+    await it.consumer.start()
+    await it.publish({ id: 'a', payload: 'a' })
+    await it.clock.advance(30_000)
+    expect(it.recorder.count('letterWriteFailed')).toBeGreaterThan(3)
+    down = false
+    await it.clock.advance(60_000)
+    expect((await deadLetters.list()).letters).toHaveLength(1)
+    expect(asked).toEqual(['a'])
     await it.consumer.close()
   })
 })

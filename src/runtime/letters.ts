@@ -1,8 +1,8 @@
-import type { SaveFilter } from '../core/dead-letter/filter.ts'
+import type { FilterSubject, SaveFilter } from '../core/dead-letter/filter.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { Reason } from '../core/dead-letter/reason.ts'
 import { isVerified, verified } from '../core/dead-letter/verify.ts'
 import { LazaretError } from '../core/failure/errors.ts'
-import type { Failure } from '../core/failure/failure.ts'
 import type { Cancel, Clock } from '../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../ports/dead-letters.ts'
 import type { LetterKept, Observer } from '../ports/observer.ts'
@@ -18,18 +18,38 @@ const DRAIN_EVERY_MS = 5_000
 interface LetterBoxSetup {
   readonly deadLetters: DeadLetterQueue
   readonly spill: Spill | undefined
-  /** Decides which letters are kept; without one all are. */
-  readonly filter: SaveFilter | undefined
   readonly observer: Observer
   readonly clock: Clock
 }
 
-/** What the filter may look at beside the letter itself. */
-export interface LetterCircumstances {
-  readonly error?: unknown
-  readonly failure?: Failure | undefined
-  /** The letter was saved before, and says more now. */
-  readonly again?: boolean | undefined
+/** An event that is given up on. */
+interface GivenUpEvent extends Omit<FilterSubject, 'name' | 'payload' | 'retryCount'> {
+  readonly channel: string
+  readonly reason: Reason
+  readonly attemptCount: number
+  /** Which replay of the event it is; 0 for its first life. */
+  readonly replay: number
+}
+
+/**
+ * Whether an event that is given up on becomes a letter: consumers and dispatchers ask the option `filter` here, once for each
+ * event, and nowhere else. A replayed event always does: its letter waits to hear how it went.
+ *
+ * The fallback: where a function of the filter throws, or answers anything but true or false, the letter is kept, and the
+ * fault is reported as that of the user function `filter`. `createSaveFilter` sees to both.
+ */
+export function isKept(
+  filter: SaveFilter,
+  { channel, reason, attemptCount, replay, ...subject }: GivenUpEvent,
+  observer: Observer,
+  tell: typeof observe = observe,
+): boolean {
+  if (replay > 0) return true
+  const { event, handler } = subject
+  const retryCount = Math.max(0, attemptCount - 1)
+  const { save } = filter({ ...subject, name: event.type, payload: event.payload, retryCount })
+  if (!save && observer.letterFiltered) tell(observer, 'letterFiltered', { channel, name: handler, reason })
+  return save
 }
 
 /**
@@ -65,26 +85,21 @@ export class LetterBox {
     if (spill !== undefined && (await spill.size()) > 0) this.#scheduleDrain(0)
   }
 
-  /** Rejects when neither the store nor the spill took the letter: then its event must not be let go. */
-  async save(
-    letter: DeadLetter,
-    circumstances: LetterCircumstances = {},
-  ): Promise<'saved' | 'spilled' | 'filtered'> {
+  /**
+   * Rejects when neither the store nor the spill took the letter: then its event must not be let go. `again`: the letter was
+   * saved before, and says more now.
+   */
+  async save(letter: DeadLetter, again = false): Promise<'saved' | 'spilled'> {
     const { observer, spill } = this.#setup
     const { channel, handler: name } = letter
-    if (!this.#keeps(letter, circumstances)) {
-      if (observer.letterFiltered)
-        observe(observer, 'letterFiltered', { channel, name, reason: letter.cycle.reason })
-      return 'filtered'
-    }
     try {
       await this.#send(letter)
-      if (observer.letterSaved) observe(observer, 'letterSaved', kept(letter, circumstances))
+      if (observer.letterSaved) observe(observer, 'letterSaved', letterKept(letter, again))
       return 'saved'
     } catch (error) {
       if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error })
       if (spill === undefined) throw new LetterNotSavedError(letter, error)
-      await this.#spill(spill, letter, circumstances, error)
+      await this.#spill(spill, letter, again, error)
       return 'spilled'
     }
   }
@@ -98,22 +113,7 @@ export class LetterBox {
     if (isWaiting) await this.#drain()
   }
 
-  #keeps(letter: DeadLetter, { error, failure }: LetterCircumstances): boolean {
-    const { filter } = this.#setup
-    const { event, handler, cycle } = letter
-    // A replayed event has a letter, which waits to hear how it went.
-    if (filter === undefined || cycle.number > 0) return true
-    const retryCount = Math.max(0, cycle.attemptCount - 1)
-    return filter({ name: event.type, payload: event.payload, error, failure, handler, retryCount, event })
-      .save
-  }
-
-  async #spill(
-    spill: Spill,
-    letter: DeadLetter,
-    circumstances: LetterCircumstances,
-    storeError: unknown,
-  ): Promise<void> {
+  async #spill(spill: Spill, letter: DeadLetter, again: boolean, storeError: unknown): Promise<void> {
     const { observer } = this.#setup
     const { channel, handler: name } = letter
     try {
@@ -128,7 +128,7 @@ export class LetterBox {
       // In any case: a spill that says no may have taken the letter all the same.
       this.#scheduleDrain(DRAIN_EVERY_MS)
     }
-    if (observer.letterSpilled) observe(observer, 'letterSpilled', kept(letter, circumstances))
+    if (observer.letterSpilled) observe(observer, 'letterSpilled', letterKept(letter, again))
   }
 
   #scheduleDrain(delayMs: number): void {
@@ -154,6 +154,12 @@ export class LetterBox {
   }
 }
 
+export function isStore(
+  deadLetters: DeadLetterQueue | DeadLetterStore | undefined,
+): deadLetters is DeadLetterStore {
+  return deadLetters !== undefined && 'change' in deadLetters
+}
+
 /**
  * Whether an event is the replay that it says it is, only its letter can tell. What was spilled while that could not be read
  * is checked now that it can. A queue cannot be read at all: it gets what it is told.
@@ -166,7 +172,7 @@ async function sendVerified(
   for (const each of await verified(letter, id => deadLetters.get(id))) await deadLetters.send(each)
 }
 
-function kept(letter: DeadLetter, { again }: LetterCircumstances): LetterKept {
+function letterKept(letter: DeadLetter, again: boolean): LetterKept {
   const { channel, handler: name } = letter
   return again ? { channel, name, letter, again } : { channel, name, letter }
 }

@@ -203,7 +203,7 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
       () => rm(dir, { recursive: true }),
       () => spill.close(),
     )
-    const box = new LetterBox({ deadLetters, spill, filter: undefined, observer: {}, clock: systemClock })
+    const box = new LetterBox({ deadLetters, spill, observer: {}, clock: systemClock })
     await node.command('CONFIG', 'SET', 'maxmemory', '1')
     const letters = [make.letter(), make.letter()]
     for (const letter of letters) expect(await box.save(letter)).toBe('spilled')

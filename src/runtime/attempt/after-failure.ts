@@ -33,7 +33,8 @@ export interface AttemptPolicy {
   readonly random: Random
 }
 
-type Verdict =
+/** A retry, or the reason to give up. */
+export type Verdict =
   | AttemptDecision
   | { readonly do: 'give-up'; readonly because: Extract<GiveUpReason, 'retry_budget'> }
 

@@ -7,9 +7,9 @@ import { isKnownReplay } from '../../core/dead-letter/verify.ts'
 import type { EventReplay } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { Settlement } from '../../ports/broker.ts'
-import type { DeadLetterQueue, DeadLetterStore, LetterChange } from '../../ports/dead-letters.ts'
+import type { LetterChange } from '../../ports/dead-letters.ts'
 import { isPoison, tellOfLetter } from '../letter-notices.ts'
-import { SAVE_TIMEOUT_MS } from '../letters.ts'
+import { isKept, isStore, SAVE_TIMEOUT_MS } from '../letters.ts'
 import { observe } from '../observe.ts'
 import { type Resilient, resilient } from '../resilient/resilient.ts'
 import { type Closeable, isInUse } from '../share.ts'
@@ -70,11 +70,9 @@ export class Burial {
       return this.handled(work, startedAt)
     }
     const letter = this.#write(work, cause, replay)
-    let kept: 'saved' | 'spilled' | 'filtered' | undefined
-    if (box !== undefined) {
-      const durable = await this.#host.persist(async () => {
-        kept = await box.save(letter, { error: cause.thrown, failure: cause.failure })
-      })
+    const isFiltered = box !== undefined && !this.#isKept(letter, cause)
+    if (box !== undefined && !isFiltered) {
+      const durable = await this.#host.persist(() => box.save(letter))
       // Closing before any store took it: the attempts are put on record and the event comes again.
       if (!durable || !(await this.#bringBack(work, letter)))
         return this.#settling.retry(work, this.#policy.clock.now(), startedAt)
@@ -89,8 +87,8 @@ export class Burial {
       }
     }
     // There is no letter that anybody could be told of.
-    if (kept === 'filtered') return this.#settling.done(work, 'dead', startedAt)
-    const settlement: Settlement = { outcome: 'dead', letter, saved: kept !== undefined }
+    if (isFiltered) return this.#settling.done(work, 'dead', startedAt)
+    const settlement: Settlement = { outcome: 'dead', letter, saved: box !== undefined }
     return this.#settling.settle(work, settlement, 'dead', startedAt, () => {
       this.#tell(work, letter)
       // Resolved while the broker took the event as dead, which holds up its key.
@@ -215,6 +213,13 @@ export class Burial {
     )
   }
 
+  #isKept({ event, channel, handler, cycle }: DeadLetter, { failure, thrown: error }: Cause): boolean {
+    const { filter, observer } = this.#policy
+    const { number: replay, reason, attemptCount } = cycle
+    const about = { event, channel, handler, replay, reason, attemptCount, error, failure }
+    return isKept(filter, about, observer)
+  }
+
   #tell(work: Work, letter: DeadLetter): void {
     const { channel, name, observer, notifier, trails } = this.#policy
     const { reason, number, isUnverified } = letter.cycle
@@ -227,8 +232,4 @@ export class Burial {
       observe(observer, 'replayOutcome', { channel, letterId: letter.id, outcome: 'failed_again' })
     if (notifier !== undefined) void tellOfLetter(notifier, letter, this.#policy)
   }
-}
-
-function isStore(deadLetters: DeadLetterQueue | DeadLetterStore | undefined): deadLetters is DeadLetterStore {
-  return deadLetters !== undefined && 'change' in deadLetters
 }

@@ -99,8 +99,8 @@ class ChannelConsumer implements Consumer {
     this.#ledgerProbe = new LedgerProbe(policy.clock, () => this.#probeLedger())
     this.#stalls = new Stalls(policy, this.#pauses, () => this.#pump())
     this.#pulse = new Pulse(policy)
-    const { deadLetters, spill, filter, observer, clock } = policy
-    this.#box = deadLetters && new LetterBox({ deadLetters, spill, filter, observer, clock })
+    const { deadLetters, spill, observer, clock } = policy
+    this.#box = deadLetters && new LetterBox({ deadLetters, spill, observer, clock })
   }
 
   start(): Promise<void> {

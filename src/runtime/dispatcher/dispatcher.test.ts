@@ -10,7 +10,7 @@ import { Recorder } from '../../testing/recorder.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { createDispatcher } from './dispatcher.ts'
 import type { DispatcherOptions } from './dispatcher-options.ts'
-import { TrackingError } from './track/track-error.ts'
+import { TrackingError } from './track/track-result.ts'
 
 const refused = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 const failing = (error: () => unknown = refused) => ({ write: async () => Promise.reject(error()) })

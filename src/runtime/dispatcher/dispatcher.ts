@@ -1,24 +1,32 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
+import { createIdSource } from '../../core/event/uuid.ts'
 import type { LazaretError } from '../../core/failure/errors.ts'
-import { within } from '../../ports/clock.ts'
+import { systemRandom, within } from '../../ports/clock.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
-import { release, retain } from '../share.ts'
+import { combineObservers } from '../combine-observers.ts'
+import { letterNotices } from '../letter-notices.ts'
+import { LetterBox } from '../letters.ts'
+import type { RateLimiter, RetryLimiter } from '../limiters.ts'
+import { type Closeable, release, retain } from '../share.ts'
+import { guardRandom, guardTest } from '../user-functions/guards.ts'
+import { UserFaults } from '../user-functions/user-faults.ts'
 import { Leftovers } from './after/leftovers.ts'
+import { DispatcherLetters } from './after/letters.ts'
 import { resend } from './after/resend.ts'
 import { type DispatcherHealth, dispatcherHealth } from './dispatcher-health.ts'
 import { type DispatcherOptions, type DispatcherPolicy, resolveDispatcher } from './dispatcher-options.ts'
-import { type DispatcherParts, dispatcherParts } from './dispatcher-parts.ts'
-import type { Lane } from './lane/lane.ts'
-import { EVERY_SINK } from './track/entry-limit.ts'
-import { eventBytes } from './track/event-bytes.ts'
-import { inOwnContext, observeAsOwn } from './track/own-context.ts'
-import { TrackingError } from './track/track-error.ts'
-import { eventOf, type TrackInput, type TrackOptions } from './track/track-input.ts'
-import { type SinkOutcome, sameForAll, type TrackResult } from './track/track-result.ts'
-import { Tracked } from './track/tracked.ts'
+import { Lane } from './lane/lane.ts'
+import { lanePolicy } from './lane/lane-options.ts'
+import { EntryLimit, EVERY_SINK } from './track/entry-limit.ts'
+import { TrackJournal } from './track/journal.ts'
+import { inOwnContext, observeAsOwn, toldAsOwn } from './track/own-context.ts'
+import { type EventDefaults, eventOf, type TrackInput, type TrackOptions } from './track/track-input.ts'
+import { type SinkOutcome, sameForAll, TrackingError, type TrackResult } from './track/track-result.ts'
+import { Tracked, TrackingContext } from './track/tracked.ts'
 import { type TrackingScope, trackingScope } from './track/tracking-mode.ts'
+import { HealthChecker } from './write/health-checker.ts'
 
 /** After the grace time: how long each of saving letters, the journal, sinks and stores may take. */
 const CLOSE_LIMIT_MS = 5_000
@@ -29,7 +37,7 @@ export interface Dispatcher<N extends string = string> {
    * TrackingError when no sink took it, except in a job; its copies are dead letters then.
    */
   track<P = unknown>(input: TrackInput<P>, options?: TrackOptions): Promise<TrackResult<N>>
-  /** Sends a dead letter's event once more, past the door, to the sink that gave up on it. */
+  /** Sends a dead letter's event once more, past the rate limit, to the sink that gave up on it. */
   resend(letter: DeadLetter): Promise<TrackResult>
   /** Resolves when everything tracked so far has an outcome. */
   flush(): Promise<void>
@@ -49,49 +57,79 @@ export interface Dispatcher<N extends string = string> {
 export function createDispatcher<N extends string>(options: DispatcherOptions<N>): Dispatcher<N> {
   const policy = resolveDispatcher(options as DispatcherOptions)
   const dispatcher = inOwnContext(() => new FanOut(policy))
-  inOwnContext(() => dispatcher.recover())
+  inOwnContext(() => dispatcher.start())
   return dispatcher as Dispatcher<string> as Dispatcher<N>
 }
 
-/** An event that waits for what a shared limit says. */
-interface AtDoor {
+/** An event that waits for the answer of a shared limit. */
+interface WaitingEvent {
   readonly answered: Promise<unknown>
   /** Ends the wait: the limit is closed with the dispatcher, and would never answer. */
   readonly turnAway: () => void
 }
 
 /**
- * track ─▶ the door ─▶ one lane per sink, all at once. Whatever keeps an event from a sink ends in a letter; the letter
- * of an event that never came past the door is for every sink.
+ * track ─▶ the entry limit ─▶ one lane per sink, all at once. Whatever keeps an event from a sink ends in a letter; the
+ * letter of an event that was not let in is for every sink.
  */
 class FanOut implements Dispatcher {
   readonly #policy: DispatcherPolicy
-  readonly #parts: DispatcherParts
-  readonly #names: readonly string[]
-  readonly #lanes: readonly Lane[]
-  readonly #atDoor = new Set<AtDoor>()
+  readonly #faults: UserFaults
+  readonly #defaults: EventDefaults
+  readonly #entryLimit: EntryLimit
+  readonly #lanes: ReadonlyMap<string, Lane>
+  readonly #box: LetterBox
+  readonly #journal: TrackJournal | undefined
+  readonly #letters: DispatcherLetters
+  readonly #context: TrackingContext
+  readonly #checker: HealthChecker | undefined
+  readonly #limiters: readonly (RateLimiter | RetryLimiter)[]
+  readonly #waiting = new Set<WaitingEvent>()
   #closed: Promise<void> | undefined
   /** Closed, and nothing is in the lanes any more. */
   #isEmpty = false
 
   constructor(policy: DispatcherPolicy) {
     this.#policy = policy
-    this.#parts = dispatcherParts(policy)
-    this.#names = [...this.#parts.lanes.keys()]
-    this.#lanes = [...this.#parts.lanes.values()]
+    const { sinks, deadLetters, spill, observer, notifier, clock, random, tracing, journal, rateLimit } =
+      policy
+    const faults = new UserFaults({ name: 'dispatcher', clock, observer }, observeAsOwn)
+    this.#faults = faults
+    const newId = createIdSource(guardRandom(random, faults, systemRandom))
+    const { channel, source, limits } = policy
+    this.#defaults = { channel, source, limits, newId, tracing }
+    const limitObserver = toldAsOwn(observer, 'sharedLimitChanged')
+    const entryLimit = new EntryLimit(guardBypass(rateLimit, faults), {
+      name: 'door',
+      clock,
+      observer: limitObserver,
+    })
+    this.#entryLimit = entryLimit
+    const lanes = Object.entries(policy.lanes).map(([name, settings]) => {
+      const shared = { entryLimit, caps: policy.caps, observer, tracing, clock, random }
+      return new Lane(lanePolicy(name, sinks[name]!, settings, shared))
+    })
+    this.#lanes = new Map(lanes.map(lane => [lane.name, lane]))
+    const notices = notifier && letterNotices(notifier, { observer, clock, faults })
+    const lettersObserver = notices === undefined ? observer : combineObservers(observer, notices)
+    this.#box = new LetterBox({ deadLetters, spill, observer: lettersObserver, clock })
+    this.#journal = journal && new TrackJournal(journal, clock, observer)
+    this.#letters = new DispatcherLetters(policy, this.#box, this.#journal, faults)
+    this.#context = new TrackingContext([...this.#lanes.keys()], this.#letters, this.#journal, observer)
+    this.#checker = healthChecker(policy, lanes)
+    const limiters = [entryLimit.limiter, ...lanes.map(lane => lane.policy.retryLimiter)]
+    this.#limiters = limiters.filter(one => one !== undefined)
   }
 
   /** Begins to move on what an earlier process left behind. */
-  recover(): void {
-    const { box, journal, resources, limiters } = this.#parts
-    for (const resource of resources) retain(resource)
-    for (const limiter of limiters) limiter.join()
-    box.start().catch(() => {})
-    void journal?.recover(({ event, sinks, job }) => {
+  start(): void {
+    for (const resource of this.#resources()) retain(resource)
+    for (const limiter of this.#limiters) limiter.join()
+    this.#box.start().catch(() => {})
+    void this.#journal?.recover(({ event, sinks, job }) => {
       const lanes = this.#lanesOf(sinks)
       const names = lanes.map(({ name }) => name)
-      const scope: TrackingScope = { job, onFailure: 'swallow' }
-      const tracked = new Tracked(this.#parts.desk, event, eventBytes(event), names, scope)
+      const tracked = new Tracked(this.#context, event, names, { job, onFailure: 'swallow' })
       tracked.journaled = Promise.resolve(true)
       const now = this.#policy.clock.now()
       for (const lane of lanes) lane.offer(tracked, now)
@@ -101,72 +139,78 @@ class FanOut implements Dispatcher {
 
   track(input: TrackInput, options?: TrackOptions): Promise<TrackResult> {
     const { clock, observer } = this.#policy
-    const { door, defaults } = this.#parts
     const scope = scopeFor(options)
     if (scope.job !== undefined && observer.trackedInJob)
       observeAsOwn(observer, 'trackedInJob', { job: scope.job })
     const now = clock.now()
     let event: LazaretEvent
     try {
-      event = eventOf(input, defaults, now)
+      event = eventOf(input, this.#defaults, now)
     } catch (error) {
       return this.#refused(undefined, error as LazaretError, scope)
     }
     if (this.#closed !== undefined) return this.#refused(event, new ClosedError('dispatcher'), scope)
-    const retryAt = door.refuses(event, now)
-    if (retryAt instanceof Promise) return this.#waitAtDoor(retryAt, event, scope, options)
+    const retryAt = this.#entryLimit.refuses(event, now)
+    if (retryAt instanceof Promise) return this.#waitForLimit(retryAt, event, scope, options)
     if (retryAt !== undefined) return this.#limited(event, scope, now)
     return this.#letIn(event, scope, options, now)
   }
 
   /** The limit is shared, and has to be asked for. Whoever flushes waits for that too. */
-  async #waitAtDoor(
+  async #waitForLimit(
     refuses: Promise<number | undefined>,
     event: LazaretEvent,
     scope: TrackingScope,
     options: TrackOptions | undefined,
   ): Promise<TrackResult> {
     const { promise: answered, resolve } = Promise.withResolvers<number | undefined>()
-    const waiting: AtDoor = { answered, turnAway: () => resolve(undefined) }
-    this.#atDoor.add(waiting)
+    const waiting: WaitingEvent = { answered, turnAway: () => resolve(undefined) }
+    this.#waiting.add(waiting)
     void refuses.then(resolve)
     const retryAt = await answered
-    this.#atDoor.delete(waiting)
+    this.#waiting.delete(waiting)
     const now = this.#policy.clock.now()
     if (this.#isEmpty) return this.#refused(event, new ClosedError('dispatcher'), scope)
     return retryAt === undefined ? this.#letIn(event, scope, options, now) : this.#limited(event, scope, now)
   }
 
+  /** A critical event is durable before the caller hears of it: in the journal, or, if that fails, because its outcome is. */
   #letIn(
     event: LazaretEvent,
     scope: TrackingScope,
     options: TrackOptions | undefined,
     now: number,
   ): Promise<TrackResult> {
-    const tracked = this.#tracked(event, scope)
-    if (this.#parts.isCritical?.(event)) return this.#trackCritical(tracked, options, now)
-    this.#offer(tracked, now)
-    return options?.wait === 'accepted' ? tracked.accepted() : tracked.outcome()
+    const { critical } = this.#policy
+    const tracked = new Tracked(this.#context, event, this.#context.names, scope)
+    const isCritical = critical?.(event, error => this.#faults.report('critical', error)) ?? false
+    if (isCritical) tracked.journaled = this.#journal?.append(event, scope.job)
+    const { journaled } = tracked
+    for (const lane of this.#lanes.values()) lane.offer(tracked, now)
+    if (options?.wait !== 'accepted' || (isCritical && journaled === undefined)) return tracked.outcome()
+    if (journaled === undefined) return tracked.accepted()
+    return Promise.all([tracked.accepted(), journaled]).then(([result, isDurable]) =>
+      isDurable ? result : tracked.outcome(),
+    )
   }
 
   resend(letter: DeadLetter): Promise<TrackResult> {
     if (this.#closed !== undefined) return Promise.reject(new ClosedError('dispatcher'))
-    return resend(letter, this.#policy, this.#parts)
+    return resend(letter, this.#policy, this.#context, this.#lanes)
   }
 
   async flush(): Promise<void> {
-    if (this.#atDoor.size > 0) await Promise.all(Array.from(this.#atDoor, ({ answered }) => answered))
-    await Promise.all([...this.#lanes.map(lane => lane.flush()), this.#parts.letters.flush()])
+    if (this.#waiting.size > 0) await Promise.all(Array.from(this.#waiting, ({ answered }) => answered))
+    await Promise.all([...Array.from(this.#lanes.values(), lane => lane.flush()), this.#letters.flush()])
   }
 
   health(): DispatcherHealth {
-    const sinks = this.#lanes.map(lane => [lane.name, lane.report()] as const)
-    const { letters, faults } = this.#parts
-    return dispatcherHealth(Object.fromEntries(sinks), letters.held, faults.health())
+    const sinks = Array.from(this.#lanes, ([name, lane]) => [name, lane.report()] as const)
+    return dispatcherHealth(Object.fromEntries(sinks), this.#letters.held, this.#faults.health())
   }
 
   breaker(sink: string): Breaker | undefined {
-    return this.#parts.lanes.get(sink)?.breaker
+    return this.#lanes.get(sink)?.breaker
   }
 
   close({ graceMs = this.#policy.graceMs }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
@@ -177,84 +221,74 @@ class FanOut implements Dispatcher {
   /** In an order that lets each part still use the ones behind it, and each for a bounded time. */
   async #shutDown(graceMs: number): Promise<void> {
     const { clock } = this.#policy
-    const { journal, checker, letters, box, resources } = this.#parts
+    const journal = this.#journal
     journal?.stop()
     await within(clock, graceMs, this.flush())
-    checker?.close()
+    this.#checker?.close()
     const reason = new ClosedError('dispatcher')
     this.#isEmpty = true
-    for (const { turnAway } of this.#atDoor) turnAway()
+    for (const { turnAway } of this.#waiting) turnAway()
     const leftovers = new Leftovers(journal)
-    const abandoned = Promise.all(this.#lanes.map(lane => lane.abandon(reason, leftovers)))
+    const lanes = [...this.#lanes.values()]
+    const abandoned = Promise.all(lanes.map(lane => lane.abandon(reason, leftovers)))
     // A journal that hangs is given up on in this time, and then there are letters to be saved.
     await within(clock, journal === undefined ? CLOSE_LIMIT_MS : 2 * CLOSE_LIMIT_MS, abandoned)
-    await letters.close(CLOSE_LIMIT_MS)
-    await within(clock, CLOSE_LIMIT_MS, Promise.all([journal?.settled(), box.close()]))
-    await within(clock, CLOSE_LIMIT_MS, Promise.allSettled(resources.map(release)))
+    await this.#letters.close(CLOSE_LIMIT_MS)
+    await within(clock, CLOSE_LIMIT_MS, Promise.all([journal?.settled(), this.#box.close()]))
+    await within(clock, CLOSE_LIMIT_MS, Promise.allSettled(this.#resources().map(release)))
   }
 
-  #tracked(event: LazaretEvent, scope: TrackingScope): Tracked {
-    return new Tracked(this.#parts.desk, event, eventBytes(event), this.#names, scope)
-  }
-
-  #offer(tracked: Tracked, now: number): void {
-    for (const lane of this.#lanes) lane.offer(tracked, now)
+  /** What is closed with the last one who uses it. */
+  #resources(): readonly Closeable[] {
+    const { sinks, deadLetters, spill, journal, notifier } = this.#policy
+    const all = [...Object.values(sinks), deadLetters, spill, journal, notifier, ...this.#limiters]
+    return all.filter(one => one !== undefined)
   }
 
   /** Those that lack an event. If none of them is there any more, all take it: twice is better than not at all. */
   #lanesOf(sinks: readonly string[] | undefined): readonly Lane[] {
-    const lanes = sinks === undefined ? this.#lanes : this.#lanes.filter(({ name }) => sinks.includes(name))
-    return lanes.length === 0 ? this.#lanes : lanes
-  }
-
-  /** Durable before the caller hears of it: in the journal, or, if that fails, because its outcome is. */
-  #trackCritical(tracked: Tracked, options: TrackOptions | undefined, now: number): Promise<TrackResult> {
-    const isInJournal = this.#parts.journal?.append(tracked)
-    this.#offer(tracked, now)
-    if (isInJournal === undefined || options?.wait !== 'accepted') return tracked.outcome()
-    return Promise.all([tracked.accepted(), isInJournal]).then(([result, isDurable]) =>
-      isDurable ? result : tracked.outcome(),
-    )
+    const all = [...this.#lanes.values()]
+    const lanes = all.filter(({ name }) => sinks?.includes(name) ?? true)
+    return lanes.length === 0 ? all : lanes
   }
 
   /** The limit is the dispatcher's own wish and no failure, so nothing is thrown unless the event is in danger. */
   async #limited(event: LazaretEvent, scope: TrackingScope, now: number): Promise<TrackResult> {
     const { observer } = this.#policy
-    const { desk, door } = this.#parts
-    const outcome = await desk.save({ event, scope, replay: 0 }, EVERY_SINK, door.giveUp(now), false)
+    const giveUp = this.#entryLimit.giveUp(now)
+    const outcome = await this.#letters.save({ event, scope, replay: 0 }, EVERY_SINK, giveUp, false)
     const became = outcome === 'dead_lettered' ? 'saved' : outcome
     if (observer.eventLimited) observeAsOwn(observer, 'eventLimited', { type: event.type, became })
     const result = this.#everywhere(event, { outcome, reason: 'rate_limited' })
     if (outcome !== 'unsaved') return result
     const error = new TrackingError(result)
     if (scope.onFailure === 'throw') throw error
-    desk.swallowed(scope, error, { outcome, reason: 'rate_limited' })
+    this.#context.swallowed(scope, error, { outcome, reason: 'rate_limited' })
     return { ...result, swallowed: error }
   }
 
-  /** What never came as far as the door: no event, or too late. */
+  /** What the entry limit was never asked about: no event, or one that came too late. */
   async #refused(
     event: LazaretEvent | undefined,
     error: LazaretError,
     scope: TrackingScope,
   ): Promise<TrackResult> {
     if (scope.onFailure === 'throw') throw error
-    const { desk } = this.#parts
     let refusal: SinkOutcome = { outcome: 'dropped', reason: 'schema' }
     if (event !== undefined) {
       const giveUp = { reason: 'shutdown', thrown: error } as const
       const inJob = scope.job !== undefined
       refusal = {
-        outcome: await desk.save({ event, scope, replay: 0 }, EVERY_SINK, giveUp, inJob),
+        outcome: await this.#letters.save({ event, scope, replay: 0 }, EVERY_SINK, giveUp, inJob),
         reason: 'shutdown',
       }
     }
-    desk.swallowed(scope, error, refusal)
+    this.#context.swallowed(scope, error, refusal)
     return { ...this.#everywhere(event, refusal), swallowed: error }
   }
 
   #everywhere(event: LazaretEvent | undefined, outcome: SinkOutcome): TrackResult {
-    return { event, sinks: sameForAll(this.#names, outcome) }
+    return { event, sinks: sameForAll(this.#context.names, outcome) }
   }
 }
 
@@ -262,4 +296,25 @@ function scopeFor(options: TrackOptions | undefined): TrackingScope {
   const scope = trackingScope()
   const onFailure = options?.onFailure
   return onFailure === undefined || onFailure === scope.onFailure ? scope : { job: scope.job, onFailure }
+}
+
+function guardBypass(
+  policy: DispatcherPolicy['rateLimit'],
+  faults: UserFaults,
+): DispatcherPolicy['rateLimit'] {
+  const when = policy?.bypass.when
+  if (policy === undefined || when === undefined) return policy
+  return { ...policy, bypass: { ...policy.bypass, when: guardTest(when, 'bypass', false, faults) } }
+}
+
+/** A sink without a probe is probed by its next batch. */
+function healthChecker(policy: DispatcherPolicy, lanes: readonly Lane[]): HealthChecker | undefined {
+  const { healthCheck, clock, observer } = policy
+  if (healthCheck === 'off') return undefined
+  const checkable = lanes.flatMap(lane => {
+    const { name, sink, breaker, timeoutMs } = lane.policy
+    if (breaker === undefined || sink.probe === undefined) return []
+    return [{ name, breaker, timeoutMs, probe: sink.probe.bind(sink), checked: () => lane.breakerChanged() }]
+  })
+  return new HealthChecker(checkable, { everyMs: healthCheck.everyMs, clock, observer })
 }

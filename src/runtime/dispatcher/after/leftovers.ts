@@ -1,6 +1,6 @@
-import type { TrackJournal } from '../track/track-journal.ts'
+import type { TrackJournal } from '../track/journal.ts'
+import type { GiveUp } from '../track/track-result.ts'
 import type { Tracked } from '../track/tracked.ts'
-import type { GiveUp } from './give-up.ts'
 
 interface Left {
   readonly giveUps: Map<string, GiveUp>

@@ -2,32 +2,31 @@ import { lastSendingOf } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { notReplayable } from '../../../core/dead-letter/storable-event.ts'
 import { OptionsError } from '../../../core/options/faults.ts'
-import type { DeadLetterQueue, DeadLetterStore } from '../../../ports/dead-letters.ts'
 import type { ReplayOutcome } from '../../../ports/observer.ts'
+import { isStore } from '../../letters.ts'
 import type { DispatcherPolicy } from '../dispatcher-options.ts'
-import type { DispatcherParts } from '../dispatcher-parts.ts'
 import type { Lane } from '../lane/lane.ts'
 import { EVERY_SINK } from '../track/entry-limit.ts'
-import { eventBytes } from '../track/event-bytes.ts'
 import { observeAsOwn } from '../track/own-context.ts'
 import type { TrackResult } from '../track/track-result.ts'
-import { Tracked } from '../track/tracked.ts'
+import { Tracked, type TrackingContext } from '../track/tracked.ts'
 
 /**
  * Sends a letter's event to the sink that gave up on it, and to no other: they have had it. What fails again comes back
- * to the same letter as its next cycle. A letter of the door goes to every sink, each of which answers for itself then.
+ * to the same letter as its next cycle. A letter for every sink goes to all of them, each of which answers for itself then.
  */
 export async function resend(
   letter: DeadLetter,
   policy: DispatcherPolicy,
-  parts: DispatcherParts,
+  context: TrackingContext,
+  allLanes: ReadonlyMap<string, Lane>,
 ): Promise<TrackResult> {
   requireReplayable(letter)
-  const lanes = lanesFor(letter, parts)
+  const lanes = lanesFor(letter, allLanes)
   const { event, job, replays, replayId } = letter
   const names = lanes.map(({ name }) => name)
   const scope = { job, onFailure: 'throw' } as const
-  const tracked = new Tracked(parts.desk, event, eventBytes(event), names, scope, replays, replayId)
+  const tracked = new Tracked(context, event, names, scope, replays, replayId)
   const now = policy.clock.now()
   for (const lane of lanes) lane.offer(tracked, now)
   try {
@@ -51,7 +50,7 @@ function requireReplayable(letter: DeadLetter): void {
   throw new OptionsError('resend', [{ path: 'letter', received: letter.id, remedy }])
 }
 
-function lanesFor({ handler, id }: DeadLetter, { lanes }: DispatcherParts): readonly Lane[] {
+function lanesFor({ handler, id }: DeadLetter, lanes: ReadonlyMap<string, Lane>): readonly Lane[] {
   if (handler === EVERY_SINK) return [...lanes.values()]
   const lane = lanes.get(handler)
   if (lane !== undefined) return [lane]
@@ -75,8 +74,4 @@ async function resolve(letter: DeadLetter, policy: DispatcherPolicy): Promise<vo
 function tell({ id: letterId, channel }: DeadLetter, policy: DispatcherPolicy, outcome: ReplayOutcome): void {
   const { observer } = policy
   if (observer.replayOutcome) observeAsOwn(observer, 'replayOutcome', { channel, letterId, outcome })
-}
-
-function isStore(deadLetters: DeadLetterQueue | DeadLetterStore): deadLetters is DeadLetterStore {
-  return 'change' in deadLetters
 }

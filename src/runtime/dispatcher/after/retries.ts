@@ -1,35 +1,14 @@
-import type { RetryLimitPolicy } from '../../../core/limit/options.ts'
-import type { Random } from '../../../core/random.ts'
-import type { Clock } from '../../../ports/clock.ts'
+import { Heap } from '../../../core/heap.ts'
+import type { Cancel } from '../../../ports/clock.ts'
+import { tellAllowed, tellLimited } from '../../attempt/retry-turn.ts'
 import type { RetryTurn } from '../../fleet/fleet-turns.ts'
 import type { RetryLimiter } from '../../limiters.ts'
+import { observe } from '../../observe.ts'
 import { Fifo } from '../buffer/fifo.ts'
-import type { Item } from '../lane/item.ts'
-import { Hearing } from './pending-items.ts'
+import { giveUpOn, type Item } from '../lane/item.ts'
+import type { LanePolicy } from '../lane/lane-options.ts'
+import type { GiveUp } from '../track/track-result.ts'
 import { type Starts, StartWindow } from './retry-window.ts'
-import { TimeHeap } from './time-heap.ts'
-
-/** What the lane does when an item may not go on, or not at once. */
-export interface RetryGate {
-  /** The retry limit has no turn for it; `delay` means that it waits for one. */
-  limited(item: Item, action: 'delay' | 'drop' | 'dead-letter'): void
-  /** The retry limit gave it its turn, and that has come. */
-  allowed(): void
-  /** Its turn has come: from when on may it start, as far as the limit on all events is concerned? Undefined: now. */
-  atDoor(item: Item, now: number): number | undefined | Promise<number | undefined>
-  /** The limit on all events has refused it. */
-  refused(item: Item, retryAt: number, now: number): void
-  /** A limit that is shared has answered: there may be something to start. */
-  lookSoon(): void
-}
-
-/** What a lane's retries go by. */
-interface RetriesPolicy {
-  readonly retryLimit: RetryLimitPolicy | undefined
-  readonly retryLimiter: RetryLimiter | undefined
-  readonly random: Random
-  readonly clock: Clock
-}
 
 /** Turns are reserved for so many ahead at most: those reserved when the breaker opens are lost. */
 const TURNS_AHEAD = 100
@@ -42,28 +21,35 @@ const TURNS_AHEAD = 100
  *
  * The retry limit counts events, not batches: however they are put together, no window of time sees more of them start
  * than it allows. A turn is reserved only shortly before it comes, so that a breaker that opens anew wastes few. Where a
- * limit is shared, an item may have to hear from the fleet between two of these.
+ * limit is shared, an item may wait for the answer of the fleet between two of these.
  */
 export class Retries {
-  readonly #policy: RetriesPolicy
-  readonly #gate: RetryGate
+  readonly #policy: LanePolicy
+  readonly #giveUp: (item: Item, giveUp: GiveUp, mayDrop: boolean) => void
+  readonly #changed: () => void
   readonly #window: StartWindow | undefined
   readonly #ahead: number
   readonly #backoff = new TimeHeap()
   readonly #asking = new Fifo<Item>()
   readonly #turns = new TimeHeap()
   readonly #ready = new Fifo<Item>()
-  readonly #hearing = new Hearing()
+  readonly #pending = new PendingItems()
 
-  constructor(policy: RetriesPolicy, gate: RetryGate) {
+  /** `changed`: a shared limit has answered, and there may be something to start. */
+  constructor(
+    policy: LanePolicy,
+    giveUp: (item: Item, giveUp: GiveUp, mayDrop: boolean) => void,
+    changed: () => void,
+  ) {
     this.#policy = policy
-    this.#gate = gate
+    this.#giveUp = giveUp
+    this.#changed = changed
     this.#window = policy.retryLimit && new StartWindow(policy.retryLimit)
     this.#ahead = Math.max(TURNS_AHEAD, this.#window?.most ?? 0)
   }
 
   get size(): number {
-    return this.#backoff.size + this.#asking.size + this.#turns.size + this.#ready.size + this.#hearing.size
+    return this.#backoff.size + this.#asking.size + this.#turns.size + this.#ready.size + this.#pending.size
   }
 
   backOff(item: Item, until: number): void {
@@ -89,7 +75,7 @@ export class Retries {
       this.ask(item, now)
     this.#takeTurns(now)
     for (let item = this.#turns.takeDue(now); item !== undefined; item = this.#turns.takeDue(now))
-      this.#goToDoor(item, now)
+      this.#askEntryLimit(item, now)
   }
 
   /** How many could be put into a batch now. */
@@ -119,7 +105,7 @@ export class Retries {
 
   /** What has a turn now cannot use it, and asks again when the time has come. */
   loseTurns(): void {
-    const lost = [...this.#ready.drain(), ...this.#turns.drain(), ...this.#hearing.drain()]
+    const lost = [...this.#ready.drain(), ...this.#turns.drain(), ...this.#pending.drain()]
     if (lost.length > 0) this.#asking.putBack(lost)
   }
 
@@ -149,56 +135,61 @@ export class Retries {
     while (this.#asking.size > 0 && this.#reserved < this.#ahead) {
       const item = this.#asking.shift()!
       if (retryLimiter === undefined) this.#turns.add(item, now)
-      else if (this.#hasWaitedTooLong(item, now)) this.#gate.limited(item, 'dead-letter')
+      else if (this.#hasWaitedTooLong(item, now)) this.#applyTurn(item, { action: 'dead-letter' }, now)
       else this.#takeTurn(retryLimiter, item, now)
     }
   }
 
   get #reserved(): number {
-    return this.#turns.size + this.#ready.size + this.#hearing.size
+    return this.#turns.size + this.#ready.size + this.#pending.size
   }
 
   #takeTurn(limiter: RetryLimiter, item: Item, now: number): void {
     const turn = limiter.ask(now, this.#policy.random)
     if (turn.action !== 'pending') {
-      this.#carryOut(item, turn, now)
+      this.#applyTurn(item, turn, now)
       return
     }
-    const isHeard = this.#hearing.add(item, () => turn.cancel())
+    const isStillPending = this.#pending.add(item, () => turn.cancel())
     turn.whenDecided((decided, now) => {
-      if (!isHeard()) return
-      this.#carryOut(item, decided, now)
-      this.#gate.lookSoon()
+      if (!isStillPending()) return
+      this.#applyTurn(item, decided, now)
+      this.#changed()
     })
   }
 
-  #carryOut(item: Item, turn: RetryTurn, now: number): void {
-    if (turn.action === 'drop' || turn.action === 'dead-letter') {
-      this.#gate.limited(item, turn.action)
-      return
-    }
-    if (turn.action === 'wait') this.#gate.limited(item, 'delay')
-    this.#turns.add(item, turn.action === 'wait' ? turn.until : now)
+  #applyTurn(item: Item, turn: RetryTurn, now: number): void {
+    if (turn.action !== 'go') tellLimited(this.#policy, turn.action)
+    if (turn.action === 'drop' || turn.action === 'dead-letter')
+      this.#giveUp(item, giveUpOn(item, 'retry_limited'), turn.action === 'drop')
+    else this.#turns.add(item, turn.action === 'wait' ? turn.until : now)
   }
 
-  #goToDoor(item: Item, now: number): void {
-    if (this.#policy.retryLimiter !== undefined) this.#gate.allowed()
-    const retryAt = this.#gate.atDoor(item, now)
+  /** The limit on all events counts retries too. An item that only waited behind the breaker is no retry yet. */
+  #askEntryLimit(item: Item, now: number): void {
+    const { retryLimiter, entryLimit, clock } = this.#policy
+    if (retryLimiter !== undefined) tellAllowed(this.#policy)
+    const retryAt = item.failures === undefined ? undefined : entryLimit.refuses(item.tracked.event, now)
     if (!(retryAt instanceof Promise)) {
-      this.#pass(item, retryAt, now)
+      this.#enter(item, retryAt, now)
       return
     }
-    const isHeard = this.#hearing.add(item, () => {})
+    const isStillPending = this.#pending.add(item, () => {})
     void retryAt.then(retryAt => {
-      if (!isHeard()) return
-      this.#pass(item, retryAt, this.#policy.clock.now())
-      this.#gate.lookSoon()
+      if (!isStillPending()) return
+      this.#enter(item, retryAt, clock.now())
+      this.#changed()
     })
   }
 
-  #pass(item: Item, retryAt: number | undefined, now: number): void {
-    if (retryAt === undefined) this.#ready.push(item)
-    else this.#gate.refused(item, retryAt, now)
+  #enter(item: Item, retryAt: number | undefined, now: number): void {
+    if (retryAt === undefined) {
+      this.#ready.push(item)
+      return
+    }
+    const { entryLimit, name, observer } = this.#policy
+    if (observer.rateLimited) observe(observer, 'rateLimited', { name, retryAt })
+    this.#giveUp(item, { ...giveUpOn(item, 'rate_limited'), ...entryLimit.giveUp(now) }, false)
   }
 
   #hasWaitedTooLong(item: Item, now: number): boolean {
@@ -211,4 +202,69 @@ export function earliest(times: readonly (number | undefined)[]): number | undef
   let first: number | undefined
   for (const time of times) if (time !== undefined && (first === undefined || time < first)) first = time
   return first
+}
+
+/** Items by the time they wait for, those of the same time in the order they came. */
+export class TimeHeap {
+  readonly #heap = new Heap<Item>(isBefore)
+  #order = 0
+
+  get size(): number {
+    return this.#heap.size
+  }
+
+  /** The earliest time. */
+  get nextAt(): number | undefined {
+    return this.#heap.first?.notBefore
+  }
+
+  add(item: Item, notBefore: number): void {
+    item.notBefore = notBefore
+    item.order = this.#order++
+    this.#heap.push(item)
+  }
+
+  takeDue(now: number): Item | undefined {
+    const { first } = this.#heap
+    return first === undefined || first.notBefore > now ? undefined : this.#heap.shift()
+  }
+
+  /** Takes everything out, the earliest first. */
+  drain(): Item[] {
+    const items: Item[] = []
+    for (let item = this.#heap.shift(); item !== undefined; item = this.#heap.shift()) items.push(item)
+    return items
+  }
+
+  /** Moves all times; their order stays, and with it everyone's place. */
+  move(ms: number): void {
+    for (const item of this.#heap) item.notBefore += ms
+  }
+}
+
+function isBefore(a: Item, b: Item): boolean {
+  return a.notBefore < b.notBefore || (a.notBefore === b.notBefore && a.order < b.order)
+}
+
+/** Items that wait for the answer of a shared limit. */
+class PendingItems {
+  readonly #cancels = new Map<Item, Cancel>()
+
+  get size(): number {
+    return this.#cancels.size
+  }
+
+  /** The returned function takes the item out again. It answers false when the item is not here any more: the answer came too late. */
+  add(item: Item, cancel: Cancel): () => boolean {
+    this.#cancels.set(item, cancel)
+    return () => this.#cancels.get(item) === cancel && this.#cancels.delete(item)
+  }
+
+  /** Takes everything out and cancels the questions. */
+  drain(): Item[] {
+    const items = [...this.#cancels.keys()]
+    for (const cancel of this.#cancels.values()) cancel()
+    this.#cancels.clear()
+    return items
+  }
 }

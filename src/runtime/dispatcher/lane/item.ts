@@ -1,15 +1,16 @@
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import type { Failure } from '../../../core/failure/failure.ts'
+import type { GiveUp } from '../track/track-result.ts'
 import type { Tracked } from '../track/tracked.ts'
 
-/** What has gone wrong with an item so far. One that is written at the first attempt never has it. */
-export interface Trouble {
+/** The failed attempts of an item so far. An item that is written at the first attempt has none. */
+interface FailureHistory {
   attempts: number
   readonly firstStartedAt: number
   previousDelayMs: number
   failure: Failure
   thrown: unknown
-  /** The first and the latest; `attempts` tells how many there were. */
+  /** The first and the latest; `attempts` counts all of them. */
   readonly records: AttemptRecord[]
 }
 
@@ -17,12 +18,12 @@ export interface Trouble {
 export class Item {
   readonly tracked: Tracked
   readonly acceptedAt: number
-  trouble: Trouble | undefined = undefined
+  failures: FailureHistory | undefined = undefined
   /** Which flush waits for it. */
   generation = 0
   /** When its backoff is over, or its turn has come. */
   notBefore = 0
-  /** Since when it asks for a turn; what has waited too long is given up on. */
+  /** Since when it asks for a turn; the lane gives up on an item that has waited too long. */
   askedAt = 0
   order = 0
 
@@ -30,4 +31,11 @@ export class Item {
     this.tracked = tracked
     this.acceptedAt = now
   }
+}
+
+/** Gives up on an item, with the history of its failures. */
+export function giveUpOn({ failures }: Item, reason: GiveUp['reason']): GiveUp {
+  if (failures === undefined) return { reason }
+  const { failure, thrown, records, attempts } = failures
+  return { reason, failure, thrown, attempts: records, attemptCount: attempts }
 }

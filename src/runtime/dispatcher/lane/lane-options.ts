@@ -1,6 +1,8 @@
 import { type BreakerOptions, type BreakerPolicy, breakerRule } from '../../../core/breaker/options.ts'
+import type { LetterCaps } from '../../../core/dead-letter/caps.ts'
 import type { FailureRule } from '../../../core/failure/failure-rule.ts'
 import { failureRules } from '../../../core/failure/failure-rule-options.ts'
+import type { RetryLimitPolicy } from '../../../core/limit/options.ts'
 import { group, type Resolved } from '../../../core/options/resolve.ts'
 import {
   integer,
@@ -12,10 +14,20 @@ import {
 } from '../../../core/options/rules.ts'
 import { type BudgetOptions, budgetRule } from '../../../core/retry/budget.ts'
 import { type RetryOptions, retryRule } from '../../../core/retry/policy.ts'
+import { RETRY_PRESETS } from '../../../core/retry/presets.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Sink } from '../../../ports/sink.ts'
+import type { Tracing } from '../../../ports/tracing.ts'
+import type { AttemptPolicy } from '../../attempt/after-failure.ts'
+import { type DeadlineLane, deadlinesOf } from '../../attempt/deadlines.ts'
 import { Breaker } from '../../breaker.ts'
 import { type RetryLimitOptions, retryLimitRule } from '../../limit-options.ts'
-import { RetryBudget } from '../../limiters.ts'
-import { liveOr, orOff } from '../../option-rules.ts'
+import { RetryBudget, RetryLimiter } from '../../limiters.ts'
+import { defaultLateMs, liveOr, made, orOff } from '../../option-rules.ts'
+import { guardRandom, guardRetry, guardRules } from '../../user-functions/guards.ts'
+import { UserFaults } from '../../user-functions/user-faults.ts'
+import type { EntryLimit } from '../track/entry-limit.ts'
+import { observeAsOwn } from '../track/own-context.ts'
 
 /** What can be set for all sinks of a dispatcher, and differently for each of them. */
 export interface LaneOptions {
@@ -124,4 +136,53 @@ function given(options: object): object {
 
 function isPlain(value: unknown): value is object {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+}
+
+/** Everything a lane needs to know. */
+export interface LanePolicy
+  extends AttemptPolicy,
+    Omit<LaneSettings, 'breaker' | 'budget' | 'classify' | 'lateMs' | 'retry' | 'retryLimit'> {
+  readonly entryLimit: EntryLimit
+  readonly caps: LetterCaps
+  readonly tracing: Tracing | undefined
+  readonly clock: Clock
+  readonly sink: Sink
+  readonly retryLimit: RetryLimitPolicy | undefined
+  readonly retryLimiter: RetryLimiter | undefined
+  readonly lateMs: number
+  readonly deadlines: DeadlineLane
+  readonly faults: UserFaults
+}
+
+/** `shared`: what all lanes of a dispatcher have in common. */
+export function lanePolicy(
+  name: string,
+  sink: Sink,
+  settings: LaneSettings,
+  shared: Pick<LanePolicy, 'entryLimit' | 'caps' | 'observer' | 'tracing' | 'clock' | 'random'>,
+): LanePolicy {
+  const { clock, observer, random } = shared
+  const faults = new UserFaults({ name, clock, observer }, observeAsOwn)
+  const { breaker, timeoutMs, budget, retryLimit: given } = settings
+  const retryLimit = given === 'off' ? undefined : given
+  return {
+    ...settings,
+    ...shared,
+    name,
+    sink,
+    faults,
+    // What a sink refuses is in no broker that would hand it over again.
+    poison: 'off',
+    budget: budget && made(budget, policy => new RetryBudget(policy)),
+    retry: guardRetry(settings.retry, RETRY_PRESETS.producer.backoff, faults),
+    classify: guardRules(settings.classify, faults),
+    random: guardRandom(random, faults),
+    breaker:
+      breaker === 'off' ? undefined : made(breaker, policy => new Breaker(policy, { name, clock, observer })),
+    retryLimit,
+    retryLimiter:
+      retryLimit && new RetryLimiter(retryLimit, { name, part: name, clock, observer, tellsBatches: true }),
+    lateMs: settings.lateMs ?? defaultLateMs(timeoutMs),
+    deadlines: deadlinesOf(clock).lane(timeoutMs),
+  }
 }

@@ -1,17 +1,25 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Cancel } from '../../../ports/clock.ts'
 import type { GiveUpReason } from '../../../ports/observer.ts'
 import { tellGaveUp } from '../../attempt/after-failure.ts'
 import type { Breaker } from '../../breaker.ts'
-import type { RetryLimiter } from '../../limiters.ts'
-import type { GiveUp } from '../after/give-up.ts'
+import { observe } from '../../observe.ts'
 import type { Leftovers } from '../after/leftovers.ts'
-import { inTrouble } from '../after/write-failure.ts'
+import { earliest, Retries } from '../after/retries.ts'
+import type { Starts } from '../after/retry-window.ts'
+import { recordFailure, settleWrite, tellDelivered, tellDeliveredLate } from '../after/write-outcome.ts'
+import { Batch, Fresh } from '../buffer/batch.ts'
 import { Fifo } from '../buffer/fifo.ts'
 import { LaneBuffer } from '../buffer/lane-buffer.ts'
 import type { SinkHealth } from '../dispatcher-health.ts'
+import type { GiveUp } from '../track/track-result.ts'
 import type { Tracked } from '../track/tracked.ts'
-import { Item } from './item.ts'
-import type { LanePolicy } from './lane-policy.ts'
-import { type LaneExits, LanePump } from './lane-pump.ts'
+import { Write, type WriteEnd } from '../write/write.ts'
+import { giveUpOn, Item } from './item.ts'
+import type { LanePolicy } from './lane-options.ts'
+
+/** Timers cannot be set much longer than this; there is a look in between. */
+const LONGEST_SLEEP_MS = 3_600_000
 
 const GAVE_UP: ReadonlySet<string> = new Set<GiveUpReason>([
   'permanent',
@@ -23,17 +31,46 @@ const GAVE_UP: ReadonlySet<string> = new Set<GiveUpReason>([
   'breaker_open',
 ])
 
+/** A retry that waits for the end of a write that timed out and runs on. */
+interface HeldRetry {
+  readonly item: Item
+  /** When its backoff is over. */
+  readonly at: number
+}
+
 /**
- * One sink's own way for events: a bounded buffer, and the pump that writes from it. A lane knows nothing of the
- * others, so nothing that goes wrong in one can be felt in another.
+ * One sink's own way for events. A lane knows nothing of the others, so nothing that goes wrong in one can be felt in another.
+ *
+ *   offer ─▶ buffer ─▶ fresh ─┬─▶ breaker ─▶ batch ─▶ write ─▶ delivered
+ *                    retries ─┘                         │
+ *                       ▲───────────────────────────────┴──▶ given up on
+ *
+ * A look is asked for whenever something may have changed, and happens once the code that is running now has ended, so
+ * that what is tracked in one go is written in one go. Between two looks there is one timer at most. Looks happen in
+ * the dispatcher's own async context: a sink must neither see nor keep alive that of whoever tracked the first event.
  */
-export class Lane implements LaneExits {
+export class Lane {
   readonly policy: LanePolicy
   readonly #buffer: LaneBuffer
-  readonly #pump: LanePump
   /** Waits for room in the buffer. */
   readonly #blocked = new Fifo<Item>()
+  readonly #fresh: Fresh
+  readonly #retries: Retries
+  readonly #writes = new Set<Write>()
+  /**
+   * By the write that runs on after its timeout. An event must not be on two writes at once, so its retry waits for the end of
+   * the first, at most `lateMs`; the lane goes on with other events meanwhile.
+   */
+  readonly #held = new Map<Write, readonly HeldRetry[]>()
+  readonly #look: () => void
   readonly #unwatch: (() => void) | undefined
+  #isLookAsked = false
+  /** The breaker said no: until it changes, or this time has come, there is no use in asking again. */
+  #refusedUntil: number | undefined
+  #seenAt: number
+  #wakeAt: number | undefined
+  #cancelWake: Cancel | undefined
+  #isStopped = false
   #entered = 0
   #delivered = 0
   #gaveUp = 0
@@ -42,8 +79,13 @@ export class Lane implements LaneExits {
   constructor(policy: LanePolicy) {
     this.policy = policy
     this.#buffer = new LaneBuffer(policy.buffer)
-    this.#pump = new LanePump(policy, this)
-    this.#unwatch = policy.breaker?.watch(() => this.#pump.breakerChanged())
+    this.#fresh = new Fresh(policy.batch)
+    const giveUp = (item: Item, why: GiveUp, mayDrop: boolean) => this.#giveUp(item, why, mayDrop)
+    this.#retries = new Retries(policy, giveUp, () => this.#lookSoon())
+    this.#seenAt = policy.clock.now()
+    const inOwnContext = AsyncLocalStorage.snapshot()
+    this.#look = () => inOwnContext(() => this.#startWrites())
+    this.#unwatch = policy.breaker?.watch(() => this.breakerChanged())
   }
 
   get name(): string {
@@ -52,14 +94,6 @@ export class Lane implements LaneExits {
 
   get breaker(): Breaker | undefined {
     return this.policy.breaker
-  }
-
-  get limiter(): RetryLimiter | undefined {
-    return this.policy.retryLimiter
-  }
-
-  get isFlushing(): boolean {
-    return this.#buffer.isFlushing
   }
 
   /** Takes an event, or refuses it for good; the event is told which. Never waits and never throws. */
@@ -76,17 +110,17 @@ export class Lane implements LaneExits {
       // Those who wait for room may be turned away instead.
       areAllIn = this.#entered >= last || this.#blocked.size === 0
       const flushed = this.#buffer.flush()
-      this.#pump.lookSoon()
+      this.#lookSoon()
       await flushed
     }
   }
 
-  /** Leaves everything that is here. Resolves when that is durable, or cannot be. */
+  /** Ends all writes, and leaves everything that is here. Resolves when that is durable, or cannot be. */
   async abandon(reason: unknown, leftovers: Leftovers): Promise<void> {
     this.#unwatch?.()
-    for (const item of this.#pump.stop(reason)) {
+    for (const item of this.#stop(reason)) {
       this.#gaveUp++
-      const taken = leftovers.take(item.tracked, this.name, inTrouble(item.trouble, 'shutdown'))
+      const taken = leftovers.take(item.tracked, this.name, giveUpOn(item, 'shutdown'))
       void taken.then(() => this.#leave(item))
     }
     const refused = this.#blocked.drain().map(({ tracked }) => {
@@ -96,32 +130,10 @@ export class Lane implements LaneExits {
     await Promise.all([this.#buffer.flush(), ...refused])
   }
 
-  /** A health check has ended, so a probe's place may be free. */
-  checked(): void {
-    this.#pump.breakerChanged()
-  }
-
-  delivered(item: Item, now: number): void {
-    this.#delivered++
-    this.#lastDeliveredAt = now
-    item.tracked.delivered()
-    this.#leave(item)
-  }
-
-  gaveUp(item: Item, giveUp: GiveUp): void {
-    this.#tellGaveUp(item, giveUp)
-    void item.tracked.gaveUp(this.name, giveUp).then(() => this.#leave(item))
-  }
-
-  /** Unless it is sent again: its letter waits to hear how that went. */
-  dropped(item: Item, giveUp: GiveUp): void {
-    if (item.tracked.replay > 0) {
-      this.gaveUp(item, giveUp)
-      return
-    }
-    this.#tellGaveUp(item, giveUp)
-    item.tracked.dropped(this.name, giveUp)
-    this.#leave(item)
+  /** The breaker may say yes now: it has changed, or a health check has ended and a probe's place may be free. */
+  breakerChanged(): void {
+    this.#refusedUntil = undefined
+    this.#lookSoon()
   }
 
   report(): SinkHealth {
@@ -130,8 +142,8 @@ export class Lane implements LaneExits {
       breakerState: breaker?.state.mode ?? 'off',
       buffered: this.#buffer.events,
       bufferedBytes: this.#buffer.bytes,
-      inFlight: this.#pump.inFlight,
-      retrying: this.#pump.retrying,
+      inFlight: sum(this.#writes, ({ items }) => items.length),
+      retrying: this.#retries.size + sum(this.#held.values(), held => held.length),
       blocked: this.#blocked.size,
       delivered: this.#delivered,
       gaveUp: this.#gaveUp,
@@ -143,7 +155,10 @@ export class Lane implements LaneExits {
   #enter(item: Item): void {
     this.#entered++
     this.#buffer.enter(item)
-    this.#pump.add(item)
+    if (this.#refusedUntil !== undefined && this.policy.whenOpen === 'wait')
+      this.#retries.ask(item, item.acceptedAt)
+    else this.#fresh.push(item)
+    this.#lookSoon()
     item.tracked.answered()
   }
 
@@ -158,22 +173,216 @@ export class Lane implements LaneExits {
 
   #overflow(item: Item): void {
     const { overflow, maxEvents } = this.policy.buffer
-    if (overflow === 'block' && this.#blocked.size < maxEvents) this.#blocked.push(item)
-    else if (overflow === 'drop-newest' && item.tracked.replay === 0) {
-      this.#gaveUp++
-      item.tracked.dropped(this.name, { reason: 'buffer_full' })
-      item.tracked.answered()
-    } else this.#refuse(item)
+    const { tracked } = item
+    if (overflow === 'block' && this.#blocked.size < maxEvents) {
+      this.#blocked.push(item)
+      return
+    }
+    this.#gaveUp++
+    if (overflow === 'drop-newest' && tracked.replay === 0) {
+      tracked.dropped(this.name, { reason: 'buffer_full' })
+      tracked.answered()
+    } else void tracked.gaveUp(this.name, { reason: 'buffer_full' }).then(() => tracked.answered())
   }
 
-  #refuse({ tracked }: Item): void {
-    this.#gaveUp++
-    void tracked.gaveUp(this.name, { reason: 'buffer_full' }).then(() => tracked.answered())
+  #lookSoon(): void {
+    if (this.#isLookAsked || this.#isStopped) return
+    this.#isLookAsked = true
+    queueMicrotask(this.#look)
   }
 
-  #tellGaveUp({ trouble }: Item, { reason }: GiveUp): void {
-    this.#gaveUp++
-    if (trouble === undefined || !GAVE_UP.has(reason)) return
-    tellGaveUp(this.policy, trouble.attempts, reason as GiveUpReason, trouble.failure)
+  #startWrites(): void {
+    this.#isLookAsked = false
+    if (this.#isStopped) return
+    const now = this.policy.clock.now()
+    if (now < this.#seenAt) this.#retries.move(now - this.#seenAt)
+    this.#seenAt = now
+    while (this.#writes.size < this.policy.concurrency && this.#startNext(now)) {}
+    this.#sleep(now)
   }
+
+  #startNext(now: number): boolean {
+    if (this.#refusedUntil !== undefined && now < this.#refusedUntil) return false
+    this.#refusedUntil = undefined
+    if (!this.#retries.isDue(now) && !this.#isFreshDue(now)) return false
+    const epoch = this.#admit(now)
+    if (epoch === undefined) return false
+    this.#retries.advance(now)
+    const { items, retries } = this.#takeBatch(now)
+    const { breaker, budget } = this.policy
+    if (items.length === 0) {
+      breaker?.settle(epoch, 'ignored', now)
+      return false
+    }
+    // Each event counts as one call, at its first attempt.
+    if (budget !== undefined)
+      for (const { failures } of items) if (failures === undefined) budget.recordCall(now)
+    const write = new Write(this.policy, items, retries, epoch, now)
+    this.#writes.add(write)
+    void write.run().then(end => this.#ended(write, end))
+    return true
+  }
+
+  #isFreshDue(now: number): boolean {
+    const dueAt = this.#fresh.dueAt(now)
+    // Someone who flushes waits for what is here, so nothing waits for company.
+    return dueAt !== undefined && (dueAt <= now || this.#buffer.isFlushing)
+  }
+
+  /** The epoch of the attempt to come, or undefined when the breaker refuses it. */
+  #admit(now: number): number | undefined {
+    const { breaker, whenOpen } = this.policy
+    if (breaker === undefined) return 0
+    const admission = breaker.admit(now)
+    const isAdmitted = typeof admission === 'number'
+    // Half-open the probes decide, and they are soon over: nothing is given up on meanwhile.
+    if (!isAdmitted && whenOpen === 'dead-letter' && breaker.state.mode !== 'half-open') {
+      for (const item of [...this.#fresh.drain(), ...this.#retries.drainDue(now)])
+        this.#giveUp(item, giveUpOn(item, 'breaker_open'))
+      return undefined
+    }
+    // What meets a sick sink waits for a turn like a retry: all at once it would knock it over again.
+    if (whenOpen === 'wait' && breaker.state.mode !== 'closed' && breaker.state.mode !== 'forced-closed')
+      for (const item of this.#fresh.drain()) this.#retries.ask(item, now)
+    if (isAdmitted) return admission
+    this.#retries.loseTurns()
+    this.#refusedUntil = admission.retryAt ?? Number.POSITIVE_INFINITY
+    return undefined
+  }
+
+  #takeBatch(now: number): { readonly items: readonly Item[]; readonly retries: Starts | undefined } {
+    const { name, observer, batch: limits } = this.policy
+    const batch = new Batch(limits)
+    const room = this.#retries.ready(now)
+    for (let first = this.#retries.first; first && batch.items.length < room && batch.fits(first); ) {
+      // One whose time is over takes nobody's room.
+      if (this.#isInTime(this.#retries.take(), now)) batch.add(first)
+      first = this.#retries.first
+    }
+    const count = batch.items.length
+    const retries = this.#retries.started(count)
+    if (count > 0 && observer.retryBatchReleased) observe(observer, 'retryBatchReleased', { name, count })
+    for (let first = this.#fresh.first; first && batch.fits(first); first = this.#fresh.first)
+      if (this.#isInTime(this.#fresh.take(), now)) batch.add(first)
+    return { items: batch.items, retries }
+  }
+
+  #isInTime(item: Item, now: number): boolean {
+    const { expiresAt } = item.tracked.event
+    if (expiresAt === undefined || now < expiresAt) return true
+    this.#giveUp(item, giveUpOn(item, 'expired'))
+    return false
+  }
+
+  #sleep(now: number): void {
+    const at = this.#nextAt(now)
+    if (at === this.#wakeAt) return
+    this.#cancelWake?.()
+    this.#wakeAt = at
+    this.#cancelWake = undefined
+    if (at === undefined) return
+    const delayMs = Math.min(LONGEST_SLEEP_MS, Math.max(0, at - now))
+    this.#cancelWake = this.policy.clock.schedule(delayMs, () => {
+      this.#wakeAt = undefined
+      this.#lookSoon()
+    })
+  }
+
+  /** When there may be something to start, if nothing else happens. */
+  #nextAt(now: number): number | undefined {
+    if (this.#writes.size >= this.policy.concurrency) return undefined
+    if (this.#refusedUntil !== undefined) return this.#refusedUntil
+    return earliest([this.#retries.nextAt(), this.#fresh.dueAt(now)])
+  }
+
+  #ended(write: Write, end: WriteEnd): void {
+    // Not there any more: the lane has stopped and given up on its items.
+    if (!this.#writes.delete(write)) return
+    const { policy } = this
+    const { items, startedAt } = write
+    const now = policy.clock.now()
+    write.retries?.ended(now)
+    const isLate = !end.ok && write.isLate
+    const held: HeldRetry[] = []
+    const failureOf = settleWrite(policy, write, end, now)
+    for (const item of items) {
+      const failure = failureOf(item)
+      if (failure === undefined) {
+        tellDelivered(policy, item, startedAt, now)
+        this.#deliver(item, now)
+        continue
+      }
+      const next = recordFailure(policy, item, failure, startedAt, now)
+      if (next.do === 'give-up') this.#giveUp(item, giveUpOn(item, next.because))
+      else if (isLate) held.push({ item, at: next.at })
+      else this.#retries.backOff(item, next.at)
+    }
+    if (held.length > 0) {
+      this.#held.set(write, held)
+      void this.#awaitLateEnd(write, held)
+    }
+    this.#lookSoon()
+  }
+
+  /** What a late write has taken is delivered; the rest of its items may be retried. */
+  async #awaitLateEnd(write: Write, held: readonly HeldRetry[]): Promise<void> {
+    const end = await write.lateEnd()
+    // Not there any more: the lane has stopped and given up on its items.
+    if (!this.#held.delete(write)) return
+    const refused = new Set(end?.ok ? end.rejected.map(({ index }) => write.items[index]) : write.items)
+    for (const { item, at } of held) {
+      if (refused.has(item)) this.#retries.backOff(item, at)
+      else {
+        const now = this.policy.clock.now()
+        tellDeliveredLate(this.policy, item, now)
+        this.#deliver(item, now)
+      }
+    }
+    this.#lookSoon()
+  }
+
+  #deliver(item: Item, now: number): void {
+    this.#delivered++
+    this.#lastDeliveredAt = now
+    item.tracked.delivered()
+    this.#leave(item)
+  }
+
+  /** An event that is sent again is never dropped: its letter waits to hear how that went. */
+  #giveUp(item: Item, giveUp: GiveUp, mayDrop = false): void {
+    const { failures, tracked } = item
+    this.#gaveUp++
+    if (failures !== undefined && GAVE_UP.has(giveUp.reason))
+      tellGaveUp(this.policy, failures.attempts, giveUp.reason as GiveUpReason, failures.failure)
+    if (mayDrop && tracked.replay === 0) {
+      tracked.dropped(this.name, giveUp)
+      this.#leave(item)
+    } else void tracked.gaveUp(this.name, giveUp).then(() => this.#leave(item))
+  }
+
+  /** Ends everything and hands over what was here. The lane ignores what writes under way still do. */
+  #stop(reason: unknown): Item[] {
+    const { breaker, clock } = this.policy
+    this.#isStopped = true
+    this.#cancelWake?.()
+    const items = [...this.#fresh.drain(), ...this.#retries.drain()]
+    for (const [write, held] of this.#held) {
+      items.push(...held.map(({ item }) => item))
+      write.abort(reason)
+    }
+    this.#held.clear()
+    for (const write of this.#writes) {
+      items.push(...write.items)
+      breaker?.settle(write.epoch, 'ignored', clock.now())
+      write.abort(reason)
+    }
+    this.#writes.clear()
+    return items
+  }
+}
+
+function sum<T>(all: Iterable<T>, countOf: (one: T) => number): number {
+  let total = 0
+  for (const one of all) total += countOf(one)
+  return total
 }

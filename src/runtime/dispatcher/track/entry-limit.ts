@@ -5,16 +5,16 @@ import type { EventLimitPolicy } from '../../../core/limit/options.ts'
 import type { LimitOwner } from '../../fleet/fleet-link.ts'
 import type { Shareable } from '../../limit-options.ts'
 import { RateLimiter } from '../../limiters.ts'
-import type { GiveUp } from '../after/give-up.ts'
+import type { GiveUp } from './track-result.ts'
 
 /**
- * The handler on the letter of an event that never came past the door: none of the sinks has had it, so a replay sends
- * it to all of them. No sink can have this name.
+ * The handler on the letter of an event that the entry limit or a closed dispatcher refused. None of the sinks has had the
+ * event, so a replay sends it to all of them. No sink can have this name.
  */
 export const EVERY_SINK = '*'
 
-/** Lets so many events a second in. Retries count too: each is asked for at the door like a new event. */
-export class Door {
+/** The option `rateLimit`: lets so many events a second into the dispatcher. Retries count like new events. */
+export class EntryLimit {
   readonly #policy: EventLimitPolicy | undefined
   readonly limiter: RateLimiter | undefined
 

@@ -2,13 +2,13 @@ import { createEvent, type EventInput, type LazaretEvent } from '../../../core/e
 import type { EventLimits } from '../../../core/event/limits.ts'
 import { SEVERITY_HEADER } from '../../../core/event/severity.ts'
 import type { IdSource } from '../../../core/event/uuid.ts'
-import { type Tracing, withTrace } from '../../../ports/tracing.ts'
+import { quietly, type Tracing, withTrace } from '../../../ports/tracing.ts'
 import type { OnTrackingFailure } from './tracking-mode.ts'
 
 export interface TrackInput<P = unknown> extends Omit<EventInput<P>, 'channel'> {
   /** Default: the dispatcher's. */
   readonly channel?: string | undefined
-  /** Travels as the header `severity`: 'error', 'fatal' … The limit at the door looks at it, and so do sinks. */
+  /** Travels as the header `severity`: 'error', 'fatal' … The rate limit looks at it, and so do sinks. */
   readonly severity?: string | undefined
 }
 
@@ -31,18 +31,9 @@ export interface EventDefaults {
 /** Throws an EventError when what was given is no event. */
 export function eventOf(input: TrackInput, defaults: EventDefaults, now: number): LazaretEvent {
   const { newId, limits, channel, source, tracing } = defaults
-  const headers = tracing && contextOf(tracing)
+  const headers = tracing && quietly(() => tracing.context())
   const whole = withHeaders(input, headers) as EventInput
   return createEvent(whole, { now, newId, limits, channel, source, headers })
-}
-
-/** The trace of whoever tracks, as headers. */
-function contextOf(tracing: Tracing): LazaretEvent['headers'] | undefined {
-  try {
-    return tracing.context()
-  } catch {
-    return undefined
-  }
 }
 
 /** Adds the severity to headers, and to those an event has of its own the trace, unless they tell of one. */

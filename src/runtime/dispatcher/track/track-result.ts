@@ -1,6 +1,7 @@
+import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import type { Reason } from '../../../core/dead-letter/reason.ts'
-import type { LazaretEvent } from '../../../core/event/event.ts'
-import type { LazaretError } from '../../../core/failure/errors.ts'
+import type { JsonValue, LazaretEvent } from '../../../core/event/event.ts'
+import { LazaretError } from '../../../core/failure/errors.ts'
 import type { Failure } from '../../../core/failure/failure.ts'
 
 /**
@@ -40,4 +41,43 @@ export const ACCEPTED: SinkOutcome = Object.freeze({ outcome: 'accepted' })
 
 export function sameForAll(names: readonly string[], outcome: SinkOutcome): SinkOutcomes {
   return Object.freeze(Object.fromEntries(names.map(name => [name, outcome])))
+}
+
+/**
+ * An event was tracked in vain: no sink took it, or a copy of it could not even be saved. `result` says what became of
+ * it in each sink. Copies that are dead letters are safe: tracking the event again would send them twice.
+ */
+export class TrackingError extends LazaretError {
+  override readonly name = 'TrackingError'
+  readonly result: TrackResult
+
+  constructor(result: TrackResult, cause?: unknown) {
+    const unsaved = Object.values(result.sinks).some(({ outcome }) => outcome === 'unsaved')
+    const { id, type } = result.event ?? { id: '?', type: '?' }
+    const remedy = unsaved
+      ? 'not every copy could be saved: look at the dead-letter store, and track it again'
+      : 'its dead letters can be replayed once the sinks are well'
+    super(`event ${id} of type '${type}' was not tracked: ${outcomesText(result)}; ${remedy}`, {
+      code: 'LAZARET_TRACKING_FAILED',
+      retryable: unsaved,
+      ...(cause === undefined ? {} : { cause }),
+    })
+    this.result = result
+  }
+}
+
+function outcomesText({ sinks }: TrackResult): string {
+  return Object.entries(sinks)
+    .map(([name, { outcome, reason }]) => `${name} ${outcome}${reason === undefined ? '' : ` (${reason})`}`)
+    .join(', ')
+}
+
+/** Why, and with what, a lane gives up on an event. */
+export interface GiveUp {
+  readonly reason: Reason
+  readonly failure?: Failure | undefined
+  readonly thrown?: unknown
+  readonly attempts?: readonly AttemptRecord[] | undefined
+  readonly attemptCount?: number | undefined
+  readonly detail?: Readonly<Record<string, JsonValue>> | undefined
 }

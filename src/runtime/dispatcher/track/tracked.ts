@@ -1,9 +1,61 @@
+import type { Reason } from '../../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import type { GiveUp } from '../after/give-up.ts'
-import type { TrackDesk } from './track-desk.ts'
-import { TrackingError } from './track-error.ts'
-import { JOURNALED, type OutcomeKind, type SinkOutcome, type TrackResult } from './track-result.ts'
+import type { LazaretError } from '../../../core/failure/errors.ts'
+import type { Observer } from '../../../ports/observer.ts'
+import type { DispatcherLetters } from '../after/letters.ts'
+import { eventBytes } from './event-bytes.ts'
+import type { TrackJournal } from './journal.ts'
+import { observeAsOwn } from './own-context.ts'
+import {
+  ACCEPTED,
+  DELIVERED,
+  type GiveUp,
+  JOURNALED,
+  type OutcomeKind,
+  type SinkOutcome,
+  type SinkOutcomes,
+  sameForAll,
+  TrackingError,
+  type TrackResult,
+} from './track-result.ts'
 import type { TrackingScope } from './tracking-mode.ts'
+
+/** What all tracked events of a dispatcher share. */
+export class TrackingContext {
+  /** All sinks. */
+  readonly names: readonly string[]
+  readonly letters: DispatcherLetters
+  readonly journal: TrackJournal | undefined
+  /** Almost every event ends the same way, so that result is made once. */
+  readonly allDelivered: SinkOutcomes
+  readonly allAccepted: SinkOutcomes
+  readonly #observer: Observer
+
+  constructor(
+    names: readonly string[],
+    letters: DispatcherLetters,
+    journal: TrackJournal | undefined,
+    observer: Observer,
+  ) {
+    this.names = names
+    this.letters = letters
+    this.journal = journal
+    this.allDelivered = sameForAll(names, DELIVERED)
+    this.allAccepted = sameForAll(names, ACCEPTED)
+    this.#observer = observer
+  }
+
+  tell(what: 'undelivered' | 'eventDropped', { type }: LazaretEvent, name: string, reason: Reason): void {
+    if (this.#observer[what]) observeAsOwn(this.#observer, what, { name, type, reason })
+  }
+
+  swallowed({ job }: TrackingScope, error: LazaretError, first: SinkOutcome | undefined): void {
+    if (!this.#observer.trackingFailureSwallowed) return
+    const { reason = 'tracking_failed_in_job', failure } = first ?? {}
+    const errorName = failure?.name ?? error.name
+    observeAsOwn(this.#observer, 'trackingFailureSwallowed', { job, errorName, reason })
+  }
+}
 
 type Tell = (result: TrackResult | Promise<never>) => void
 
@@ -22,7 +74,7 @@ export class Tracked {
   readonly replayId: string | undefined
   /** Whether the journal has it, once that is known; undefined for what is not critical. */
   journaled: Promise<boolean> | undefined = undefined
-  private readonly desk: TrackDesk
+  private readonly context: TrackingContext
   private readonly sinks: readonly string[]
   private unanswered: number
   private undecided: number
@@ -43,17 +95,16 @@ export class Tracked {
   private isFinished = false
 
   constructor(
-    desk: TrackDesk,
+    context: TrackingContext,
     event: LazaretEvent,
-    bytes: number,
     sinks: readonly string[],
     scope: TrackingScope,
     replay = 0,
     replayId?: string,
   ) {
-    this.desk = desk
+    this.context = context
     this.event = event
-    this.bytes = bytes
+    this.bytes = eventBytes(event)
     this.scope = scope
     this.replay = replay
     this.replayId = replayId
@@ -92,11 +143,11 @@ export class Tracked {
   /** Given up on, with a dead letter. Resolves when that is durable, or cannot be; never rejects. */
   async gaveUp(sink: string, giveUp: GiveUp): Promise<void> {
     this.undecided--
-    this.desk.undelivered(this.event, sink, giveUp.reason)
+    this.context.tell('undelivered', this.event, sink, giveUp.reason)
     const inVain = this.isInVainInJob
     this.unsure ??= new Set()
     this.unsure.add(sink)
-    const outcome = await this.desk.save(this, sink, giveUp, inVain)
+    const outcome = await this.context.letters.save(this, sink, giveUp, inVain)
     if (outcome === 'unsaved') this.unsaved++
     else this.unsure.delete(sink)
     if (outcome === 'dead_lettered' && !inVain) {
@@ -118,19 +169,14 @@ export class Tracked {
   /** Given up on, with nothing kept, as an option of the lane asks. */
   dropped(sink: string, giveUp: GiveUp): void {
     this.undecided--
-    this.desk.undelivered(this.event, sink, giveUp.reason)
-    this.desk.dropped(this.event, sink, giveUp.reason)
+    this.context.tell('undelivered', this.event, sink, giveUp.reason)
+    this.context.tell('eventDropped', this.event, sink, giveUp.reason)
     void this.fail(sink, giveUp, 'dropped')
   }
 
   /** Whether all of it is durable: delivered, a dead letter, in the journal, or not to be kept. */
   get isSafe(): boolean {
     return this.unsaved === 0
-  }
-
-  /** Whether the journal has it for the next process. */
-  get isLeft(): boolean {
-    return this.left > 0
   }
 
   /** The sinks that would lose their copy if the process died now. */
@@ -164,17 +210,19 @@ export class Tracked {
   private settled(): Promise<void> | undefined {
     if (--this.unsettled > 0) return undefined
     if (this.giveUps !== undefined && this.isInVainInJob)
-      return this.desk.saveAgain(this, this.giveUps).then(() => this.finish())
+      return this.context.letters.saveAgain(this, this.giveUps).then(() => this.finish())
     this.finish()
     return undefined
   }
 
   private finish(): void {
     this.isFinished = true
-    this.desk.finished(this)
+    // The journal keeps the event if a copy of it is in memory only, or left to the next process.
+    if (this.journaled !== undefined && this.isSafe && this.left === 0)
+      this.context.journal?.remove(this.event.id, this.journaled)
     const error = this.error()
     if (error !== undefined && this.scope.onFailure === 'swallow')
-      this.desk.swallowed(this.scope, error, this.failed?.values().next().value)
+      this.context.swallowed(this.scope, error, this.failed?.values().next().value)
     this.tellOutcome?.(this.verdict(error))
   }
 
@@ -191,8 +239,8 @@ export class Tracked {
 
   private result(): TrackResult {
     const { event } = this
-    const outcomes = this.unsettled === 0 ? this.desk.allDelivered : this.desk.allAccepted
-    if (this.failed === undefined && this.sinks.length === this.desk.names.length)
+    const outcomes = this.unsettled === 0 ? this.context.allDelivered : this.context.allAccepted
+    if (this.failed === undefined && this.sinks.length === this.context.names.length)
       return { event, sinks: outcomes }
     const sinks = this.sinks.map(name => [name, this.failed?.get(name) ?? outcomes[name]!] as const)
     return { event, sinks: Object.fromEntries(sinks) }

@@ -10,7 +10,7 @@ import { observe } from '../../observe.ts'
 export const DEFAULT_CHECK_EVERY_MS = 10_000
 
 /** A dependency that can be asked how it is. */
-export interface Checkable {
+interface Checkable {
   readonly name: string
   readonly breaker: Breaker
   readonly probe: NonNullable<Sink['probe']>

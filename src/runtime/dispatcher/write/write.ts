@@ -6,7 +6,7 @@ import { AttemptContext } from '../../attempt/attempt-context.ts'
 import { lateEnd } from '../../attempt/late-end.ts'
 import type { Starts } from '../after/retry-window.ts'
 import type { Item } from '../lane/item.ts'
-import type { LanePolicy } from '../lane/lane-policy.ts'
+import type { LanePolicy } from '../lane/lane-options.ts'
 import { rejectedItems } from './sink-answer.ts'
 
 /** How a write ended: taken but for these, or not at all. */
@@ -14,19 +14,12 @@ export type WriteEnd =
   | { readonly ok: true; readonly rejected: readonly RejectedItem[] }
   | { readonly ok: false; readonly thrown: unknown }
 
-interface FlightPlan {
+/** One write under way. It ends when the sink has answered, when its time is over, or when the lane is closed. */
+export class Write {
   readonly items: readonly Item[]
-  /** Those of them that are retries, if any are, to be told of its end. */
+  /** The retries among the items, if there are any, to be told of its end. */
   readonly retries: Starts | undefined
   /** The breaker's, to settle it with. */
-  readonly epoch: number
-  readonly startedAt: number
-}
-
-/** One write under way. It ends when the sink has answered, when its time is over, or when the lane is closed. */
-export class Flight implements FlightPlan {
-  readonly items: readonly Item[]
-  readonly retries: Starts | undefined
   readonly epoch: number
   readonly startedAt: number
   readonly #attempt: Attempt
@@ -35,17 +28,23 @@ export class Flight implements FlightPlan {
   #step: Step | undefined
   #answer: unknown
 
-  constructor(policy: LanePolicy, { items, retries, epoch, startedAt }: FlightPlan) {
+  constructor(
+    policy: LanePolicy,
+    items: readonly Item[],
+    retries: Starts | undefined,
+    epoch: number,
+    startedAt: number,
+  ) {
     this.#policy = policy
     this.items = items
     this.retries = retries
     this.epoch = epoch
     this.startedAt = startedAt
-    const context = new AttemptContext((items[0]?.trouble?.attempts ?? 0) + 1)
+    const context = new AttemptContext((items[0]?.failures?.attempts ?? 0) + 1)
     this.#attempt = new Attempt(context, policy.name, policy.timeoutMs, policy.deadlines)
   }
 
-  async write(): Promise<WriteEnd> {
+  async run(): Promise<WriteEnd> {
     const { sink, tracing, name } = this.#policy
     const events = this.items.map(item => item.tracked.event)
     this.#step = tracing && quietly(() => tracing.write(events, name))
@@ -55,7 +54,7 @@ export class Flight implements FlightPlan {
         ? sink.write(events, context)
         : runIn(step, () => sink.write(events, context)))
     }, this.startedAt)
-    return end.ok ? this.#understood() : end
+    return end.ok ? this.#answered() : end
   }
 
   /** The sink has been told to stop and goes on, or has ended only after that. */
@@ -68,10 +67,10 @@ export class Flight implements FlightPlan {
     const { clock, lateMs } = this.#policy
     this.#closing = new AbortController()
     const how = await lateEnd(this.#attempt, clock, lateMs, this.#closing.signal)
-    return how === 'succeeded' ? this.#understood() : undefined
+    return how === 'succeeded' ? this.#answered() : undefined
   }
 
-  #understood(): WriteEnd {
+  #answered(): WriteEnd {
     try {
       return { ok: true, rejected: rejectedItems(this.#policy.name, this.#answer, this.items.length) }
     } catch (thrown) {
@@ -79,7 +78,7 @@ export class Flight implements FlightPlan {
     }
   }
 
-  /** Told once it is known what its end means. */
+  /** Ends its step of the trace, once its end is classified. */
   ended(failure?: Failure): void {
     if (this.#step !== undefined) endStep(this.#step, failure)
   }

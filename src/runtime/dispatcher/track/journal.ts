@@ -8,7 +8,6 @@ import { AttemptContext } from '../../attempt/attempt-context.ts'
 import { type DeadlineLane, deadlinesOf } from '../../attempt/deadlines.ts'
 import { EVERY_SINK } from './entry-limit.ts'
 import { observeAsOwn } from './own-context.ts'
-import type { TrackingScope } from './tracking-mode.ts'
 
 const TIMEOUT_MS = 5_000
 /** Events of an earlier process that are on their way at once. */
@@ -21,16 +20,6 @@ interface Left {
   next: Promise<boolean> | undefined
   /** One after the other: of two at once, the one for fewer sinks could be the last to be written. */
   last: Promise<unknown>
-}
-
-/** What the journal knows of an event on its way. */
-export interface Journaled {
-  readonly event: LazaretEvent
-  readonly scope: TrackingScope
-  /** Whether the journal has it, once that is known; undefined for what is not critical. */
-  journaled: Promise<boolean> | undefined
-  readonly isSafe: boolean
-  readonly isLeft: boolean
 }
 
 /** Keeps critical events in the journal for as long as they are on their way. A journal that fails delays nobody. */
@@ -54,18 +43,14 @@ export class TrackJournal {
   }
 
   /** Whether the event is durable in the journal now. */
-  append(tracked: Journaled): Promise<boolean> {
-    this.#own?.add(tracked.event.id)
-    const { event, scope } = tracked
-    tracked.journaled = this.#try(() => this.#journal.append({ event, job: scope.job }))
-    return tracked.journaled
+  append(event: LazaretEvent, job: string | undefined): Promise<boolean> {
+    this.#own?.add(event.id)
+    return this.#try(() => this.#journal.append({ event, job }))
   }
 
-  /** The event needs the journal no more, unless a copy of it is in memory only, or left to the next process. */
-  finished(tracked: Journaled): void {
-    if (tracked.journaled === undefined || !tracked.isSafe || tracked.isLeft) return
-    // After the append has ended: the two must not overtake each other.
-    const removal = tracked.journaled.then(() => this.#try(() => this.#journal.remove(tracked.event.id)))
+  /** The event needs the journal no more. Waits for the end of its append: the two must not overtake each other. */
+  remove(eventId: string, appended: Promise<boolean>): void {
+    const removal = appended.then(() => this.#try(() => this.#journal.remove(eventId)))
     this.#removals.add(removal)
     void removal.then(() => this.#removals.delete(removal))
   }

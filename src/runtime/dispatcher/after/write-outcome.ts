@@ -1,0 +1,128 @@
+import { summariseFailure } from '../../../core/dead-letter/create.ts'
+import type { AttemptFailure } from '../../../core/dead-letter/letter.ts'
+import { type Failure, saysDependencyIsSick } from '../../../core/failure/failure.ts'
+import {
+  decideNext,
+  settleFailed,
+  tellFailed,
+  tellTimedOut,
+  understand,
+  type Verdict,
+} from '../../attempt/after-failure.ts'
+import { observe } from '../../observe.ts'
+import type { Item } from '../lane/item.ts'
+import type { LanePolicy } from '../lane/lane-options.ts'
+import type { Write, WriteEnd } from '../write/write.ts'
+
+/** Why one or more items of a write failed: worked out once for all of them. */
+interface WriteFailure {
+  readonly thrown: unknown
+  readonly failure: Failure
+  readonly summary: AttemptFailure
+  /** One draw for all of a write: items that failed together are retried together and not one by one. */
+  readonly chance: number
+}
+
+type FailureOf = (item: Item) => WriteFailure | undefined
+
+const NONE_FAILED: FailureOf = () => undefined
+
+/** Tells the breaker, the trace and the observer how a write ended. Answers which of its items failed, and why. */
+export function settleWrite(policy: LanePolicy, write: Write, end: WriteEnd, now: number): FailureOf {
+  const { items, startedAt, epoch } = write
+  const { breaker, name, observer } = policy
+  if (!end.ok) {
+    const failed = writeFailure(policy, end.thrown, now, policy.random())
+    write.ended(failed.failure)
+    settleFailed(policy, epoch, failed.failure, now)
+    tellTimedOut(policy, (items[0]?.failures?.attempts ?? 0) + 1, end.thrown)
+    return () => failed
+  }
+  const failures = end.rejected.length === 0 ? undefined : rejections(policy, items, end.rejected, now)
+  const count = items.length - (failures?.size ?? 0)
+  if (count > 0) {
+    write.ended()
+    breaker?.succeeded(epoch)
+    if (observer.batchWritten) observe(observer, 'batchWritten', { name, count, durationMs: now - startedAt })
+  } else {
+    const all = Array.from(failures?.values() ?? [], ({ failure }) => failure)
+    write.ended(all[0])
+    breaker?.settle(epoch, all.some(saysDependencyIsSick) ? 'failure' : 'ignored', now)
+  }
+  return failures === undefined ? NONE_FAILED : item => failures.get(item)
+}
+
+/** Most sinks refuse many items for one reason, and then give one error for all of them. */
+function rejections(
+  policy: LanePolicy,
+  items: readonly Item[],
+  rejected: Extract<WriteEnd, { readonly ok: true }>['rejected'],
+  now: number,
+): ReadonlyMap<Item, WriteFailure> {
+  const failures = new Map<Item, WriteFailure>()
+  const byError = new Map<unknown, WriteFailure>()
+  const chance = policy.random()
+  for (const { index, error } of rejected) {
+    const item = items[index]
+    if (item === undefined) continue
+    const failure = byError.get(error) ?? writeFailure(policy, error, now, chance)
+    byError.set(error, failure)
+    failures.set(item, failure)
+  }
+  return failures
+}
+
+function writeFailure(policy: LanePolicy, thrown: unknown, now: number, chance: number): WriteFailure {
+  const failure = understand(policy, thrown, now)
+  return { thrown, failure, summary: summariseFailure(failure, policy.caps), chance }
+}
+
+/** Adds a failed attempt to the history of an item, and decides what follows it. */
+export function recordFailure(
+  policy: LanePolicy,
+  item: Item,
+  { thrown, failure, summary, chance }: WriteFailure,
+  startedAt: number,
+  now: number,
+): Verdict {
+  item.failures ??= {
+    attempts: 0,
+    firstStartedAt: startedAt,
+    previousDelayMs: 0,
+    failure,
+    thrown,
+    records: [],
+  }
+  const history = item.failures
+  const attempt = ++history.attempts
+  history.failure = failure
+  history.thrown = thrown
+  tellFailed(policy, attempt, failure)
+  const { firstStartedAt, previousDelayMs, records } = history
+  const next = decideNext(policy, { attempt, firstStartedAt, previousDelayMs }, failure, now, () => chance)
+  const delayMs = next.do === 'retry' ? next.delayMs : undefined
+  records.push({ number: attempt, startedAt, endedAt: now, failure: summary, delayMs })
+  if (records.length > policy.caps.maxAttempts) records.splice(1, 1)
+  history.previousDelayMs = delayMs ?? 0
+  return next
+}
+
+export function tellDelivered(
+  { name, observer }: LanePolicy,
+  { failures }: Item,
+  startedAt: number,
+  now: number,
+): void {
+  const { attempts: failed = 0, firstStartedAt = startedAt } = failures ?? {}
+  const attempts = failed + 1
+  if (observer.callSucceeded)
+    observe(observer, 'callSucceeded', { name, attempts, durationMs: now - firstStartedAt })
+  if (failed > 0 && observer.retrySucceeded) observe(observer, 'retrySucceeded', { name, attempts })
+}
+
+/** The write timed out and counts as failed, and the sink has taken the item all the same: that attempt succeeded. */
+export function tellDeliveredLate({ name, observer }: LanePolicy, { failures }: Item, now: number): void {
+  const { attempts = 1, firstStartedAt = now } = failures ?? {}
+  if (observer.callSucceeded)
+    observe(observer, 'callSucceeded', { name, attempts, durationMs: now - firstStartedAt })
+}
