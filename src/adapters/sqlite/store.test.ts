@@ -7,8 +7,8 @@ import { OptionsError } from '../../core/options/faults.ts'
 import { nextTurn, systemClock } from '../../ports/clock.ts'
 import { plainCodec } from '../../ports/codec.ts'
 import { createFactory } from '../../testing/factories.ts'
-import type { WriteCalls } from './connection/calls.ts'
 import { Thread } from './connection/thread.ts'
+import type { WriteParts } from './connection/writer.ts'
 import { openSqlite, sqliteDeadLetters, sqliteLedger } from './index.ts'
 
 const make = createFactory()
@@ -125,8 +125,8 @@ describe('a sqlite store', () => {
 
   it('E21: a thread that cannot start says so, and what to look after', async () => {
     // Options refuse such a path; the thread fails of it before it is open.
-    const thread = new Thread<WriteCalls>({ path: 'a\0b', role: 'write', busyTimeoutMs: 0 }, systemClock)
-    await expect(thread.call('poll')).rejects.toThrow(/could not start: .*look after the disk/)
+    const thread = new Thread<WriteParts>({ path: 'a\0b', role: 'write', busyTimeoutMs: 0 }, systemClock)
+    await expect(thread.call('broker', 'poll')).rejects.toThrow(/could not start: .*look after the disk/)
   })
 
   it('E21: a lock that is not let go becomes an error that says so; then it can be tried again', async () => {

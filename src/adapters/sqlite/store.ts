@@ -1,10 +1,9 @@
-import { Door } from '../../adapter-kit/door.ts'
 import { sealedAudit } from '../../adapter-kit/sealed/audit.ts'
 import { openGroups } from '../../adapter-kit/sealed/groups.ts'
 import { sealedReplays } from '../../adapter-kit/sealed/replays.ts'
-import type { Store } from '../../ports/store.ts'
+import { type Store, StoreClosedError } from '../../ports/store.ts'
 import { SqliteBroker } from './broker/broker.ts'
-import { type Connection, connect } from './connection/connection.ts'
+import { connect, Session } from './connection/connection.ts'
 import { SqliteJournal } from './journal/journal.ts'
 import { SqliteLedger } from './ledger/ledger.ts'
 import { SqliteDeadLetters } from './letters/dead-letters.ts'
@@ -12,12 +11,7 @@ import { SqliteGroups } from './letters/groups.ts'
 import { SqliteAudit } from './operating/audit.ts'
 import { SqliteReplays } from './operating/replays.ts'
 import { SqliteSnapshots } from './operating/snapshots.ts'
-import {
-  DEFAULT_JOURNAL_BUSY_TIMEOUT_MS,
-  resolveSqlite,
-  type SqliteOptions,
-  type SqliteSettings,
-} from './options.ts'
+import { DEFAULT_JOURNAL_BUSY_TIMEOUT_MS, resolveSqlite, type SqliteOptions } from './options.ts'
 
 export interface SqliteStore extends Store {
   readonly deadLetters: SqliteDeadLetters
@@ -34,34 +28,31 @@ export interface SqliteStore extends Store {
 /** Everything in one database file: a broker, dead letters with their groups, a ledger, a journal, replays, the audit log and snapshots. */
 export function openSqlite(options: SqliteOptions): SqliteStore {
   const settings = resolveSqlite('openSqlite', options)
+  const { name, path, clock, codec } = settings
   const connection = connect(settings)
-  const door = new Door(settings.name)
-  const deadLetters = deadLettersOf(connection.use(), settings)
-  const broker = brokerOf(connection.use(), settings)
-  const ledger = ledgerOf(connection.use(), settings)
-  const journal = journalOf(connection.use(), settings)
+  const session = new Session(connection, () => new StoreClosedError(name))
+  const deadLetters = new SqliteDeadLetters(connection, settings)
+  const broker = new SqliteBroker(connection, settings)
+  const ledger = new SqliteLedger(connection, settings)
+  const journal = new SqliteJournal(connection, settings)
+  const { texts } = codec.letters
   let closing: Promise<void> | undefined
   return {
-    url: `sqlite:${settings.path}`,
+    url: `sqlite:${path}`,
     deadLetters,
     broker,
     ledger,
     journal,
-    groups: openGroups(new SqliteGroups(connection, door), settings.codec.letters.texts),
-    replays: sealedReplays(new SqliteReplays(connection, door), settings.codec.letters.texts),
-    audit: sealedAudit(new SqliteAudit(connection, door), settings.codec.letters.texts),
-    snapshots: new SqliteSnapshots(connection, door),
+    groups: openGroups(new SqliteGroups(session, clock), texts),
+    replays: sealedReplays(new SqliteReplays(session), texts),
+    audit: sealedAudit(new SqliteAudit(session), texts),
+    snapshots: new SqliteSnapshots(session),
     async ready() {
       await connection.open()
     },
     close() {
       closing ??= (async () => {
-        door.close()
-        await broker.close()
-        await ledger.close()
-        await journal.close()
-        await deadLetters.close()
-        await connection.leave()
+        for (const part of [session, broker, ledger, journal, deadLetters]) await part.close()
       })()
       return closing
     },
@@ -71,43 +62,24 @@ export function openSqlite(options: SqliteOptions): SqliteStore {
 /** The broker of a database file alone. What is opened on the same file shares its thread. */
 export function sqliteBroker(options: SqliteOptions): SqliteBroker {
   const settings = resolveSqlite('sqliteBroker', options)
-  return brokerOf(connect(settings), settings)
+  return new SqliteBroker(connect(settings), settings)
 }
 
 /** The dead letters of a database file alone. */
 export function sqliteDeadLetters(options: SqliteOptions): SqliteDeadLetters {
   const settings = resolveSqlite('sqliteDeadLetters', options)
-  return deadLettersOf(connect(settings), settings)
+  return new SqliteDeadLetters(connect(settings), settings)
 }
 
 /** The ledger of a database file alone. */
 export function sqliteLedger(options: SqliteOptions): SqliteLedger {
   const settings = resolveSqlite('sqliteLedger', options)
-  return ledgerOf(connect(settings), settings)
+  return new SqliteLedger(connect(settings), settings)
 }
 
 /** The journal of a dispatcher. In a file of its own it waits for nobody else's writes. */
 export function sqliteJournal(options: SqliteOptions): SqliteJournal {
   const { busyTimeoutMs = DEFAULT_JOURNAL_BUSY_TIMEOUT_MS } = options
   const settings = resolveSqlite('sqliteJournal', { ...options, busyTimeoutMs })
-  return journalOf(connect(settings), settings)
-}
-
-function brokerOf(connection: Connection, settings: SqliteSettings): SqliteBroker {
-  return new SqliteBroker(connection, settings)
-}
-
-function deadLettersOf(
-  connection: Connection,
-  { name, codec, maxLetters }: SqliteSettings,
-): SqliteDeadLetters {
-  return new SqliteDeadLetters(connection, { name, codec: codec.letters, capacity: maxLetters })
-}
-
-function ledgerOf(connection: Connection, { random, ledgerRetentionMs }: SqliteSettings): SqliteLedger {
-  return new SqliteLedger(connection, { random, retentionMs: ledgerRetentionMs })
-}
-
-function journalOf(connection: Connection, { codec, maxJournalEvents }: SqliteSettings): SqliteJournal {
-  return new SqliteJournal(connection, { codec: codec.events, capacity: maxJournalEvents })
+  return new SqliteJournal(connect(settings), settings)
 }

@@ -1,36 +1,49 @@
-import type { DatabaseSync } from 'node:sqlite'
-import { EVENT_STRIDE, type EventRows, type OpenDelivery, type SubscribeAnswer } from '../connection/calls.ts'
 import type { Counters } from '../connection/counters.ts'
-import type { Part } from '../connection/part.ts'
-import { all } from '../connection/rows.ts'
-import { Desks } from './desks.ts'
-import { type Handler, Roster } from './handlers.ts'
+import type { Database } from '../connection/database.ts'
+import type { Cached, WriterContext } from '../connection/writer-context.ts'
+import type { LetterRow, LetterTable, SendAnswer } from '../letters/letter-table.ts'
+import { type Handler, HandlerTable } from './handlers.ts'
 import { KeyOrder } from './key-order.ts'
-import { HAS_LETTER, type OpenRow, Queue, SHARED } from './queue.ts'
+import { LocalSubscriptions } from './local-subscriptions.ts'
+import { Owners } from './owners.ts'
+import { HAS_LETTER, type OpenRow, QueueTables, SHARED } from './queue.ts'
 
-/** The broker's side of the tables: publishing, subscribing, settling. */
-export class BrokerTables implements Part {
-  readonly desks: Desks
-  readonly order: KeyOrder
+/** Six to an event: channel, id, key or null, body, and of a replay: which sending it is, or null, and whom it is for, or null. */
+export type EventRows = readonly (string | null)[]
+const EVENT_STRIDE = 6
+
+/** Where a delivery is open. */
+export type OpenDelivery = readonly [subscription: number, owner: number, place: number]
+
+type SubscribeAnswer = { readonly subscription: number } | { readonly orderedAs: 'none' | 'by-key' }
+
+/**
+ * The broker's side of the tables: publishing, subscribing, settling. Calls that settle make room for the next delivery,
+ * and answer false when the owner does not have this one any more.
+ */
+export class BrokerTables implements Cached {
+  readonly subscriptions: LocalSubscriptions
+  readonly #db: Database
+  readonly #context: WriterContext
   readonly #counters: Counters
-  readonly #roster: Roster
-  readonly #queue: Queue
-  readonly #backlog
-  readonly #unready
-  readonly #openOf
+  readonly #letters: LetterTable
+  readonly #handlers: HandlerTable
+  readonly #order: KeyOrder
+  readonly #queue: QueueTables
+  readonly #owners: Owners
+  /** Owners of this process, and the length of their leases. */
+  readonly #leases = new Map<number, number>()
 
-  constructor(db: DatabaseSync, counters: Counters) {
+  constructor(db: Database, context: WriterContext, counters: Counters, letters: LetterTable) {
+    this.#db = db
+    this.#context = context
     this.#counters = counters
-    this.#roster = new Roster(db)
-    this.order = new KeyOrder(db)
-    this.#queue = new Queue(db, this.#roster, this.order, handler => this.desks.touch(handler))
-    this.desks = new Desks(db, counters, this.#queue)
-    this.#backlog = db.prepare(
-      `select r.place, r.seq, r.flags, e.key from ready r join events e on e.seq = r.seq
-       where r.handler = ? and e.key is not null order by r.place`,
-    )
-    this.#unready = db.prepare('delete from ready where handler = ? and place = ?')
-    this.#openOf = db.prepare('delete from open where owner = ? returning *')
+    this.#letters = letters
+    this.#handlers = new HandlerTable(db)
+    this.#order = new KeyOrder(db)
+    this.#owners = new Owners(db)
+    this.#queue = new QueueTables(db, this.#handlers, this.#order, id => this.subscriptions.setReady(id))
+    this.subscriptions = new LocalSubscriptions(db, counters, this.#queue)
   }
 
   /** The channel that is full, if one is; what came before it is published. */
@@ -39,17 +52,47 @@ export class BrokerTables implements Part {
       const [channel, id, key, body, replay, target] = events.slice(at, at + EVENT_STRIDE)
       // A replay is for the handler that failed. For another one it would resolve an event that is dead there.
       const handlers =
-        target === null ? this.#roster.ofChannel(channel!) : [this.#roster.named(channel!, target!)]
+        target === null ? this.#handlers.ofChannel(channel!) : [this.#handlers.named(channel!, target!)]
       if (handlers.some(handler => handler.depth >= capacity)) return channel!
-      if (replay !== null && this.#queue.isOnItsWay(id!, replay!)) continue
+      if (replay !== null && this.#isOnItsWay(id!, replay!)) continue
       const seq = this.#counters.next('place')
-      this.#queue.addEvent(seq, handlers.length, id!, key!, replay!, body!)
+      this.#db.run`insert into events(seq, refs, id, key, replay, body)
+        values(${seq}, ${handlers.length}, ${id!}, ${key!}, ${replay!}, ${body!})`
       for (const [index, handler] of handlers.entries()) {
         const place = index === 0 ? seq : this.#counters.next('place')
         this.#add(handler, place, seq, id!, key!, handlers.length > 1 ? SHARED : 0)
       }
     }
     return undefined
+  }
+
+  register(leaseMs: number): number {
+    const owner = this.#owners.register(leaseMs, this.#context.now)
+    this.#leases.set(owner, leaseMs)
+    return owner
+  }
+
+  /** The owner's number from now on: another one when its lease was lost. Undefined when this thread never heard of it. */
+  beat(owner: number): number | undefined {
+    const { now } = this.#context
+    const leaseMs = this.#leases.get(owner)
+    if (leaseMs === undefined) return undefined
+    let current = owner
+    if (!this.#owners.beat(owner, now)) {
+      current = this.register(leaseMs)
+      this.subscriptions.changeOwner(owner, current)
+      this.#leases.delete(owner)
+    }
+    for (const dead of this.#owners.findDead(new Set(this.#leases.keys()), now, leaseMs / 3))
+      this.resign(dead)
+    return current
+  }
+
+  resign(owner: number): void {
+    for (const row of this.#db.all<OpenRow>`delete from open where owner = ${owner} returning *`)
+      this.#queue.putBack(row, row.place)
+    this.#owners.remove(owner)
+    this.#leases.delete(owner)
   }
 
   subscribe(
@@ -59,124 +102,180 @@ export class BrokerTables implements Part {
     isByKey: boolean,
     prefetch: number,
   ): SubscribeAnswer {
-    const { handler, tookOver } = this.#roster.enter(channel, name, isByKey)
+    const { handler, tookOver } = this.#handlers.enter(channel, name, isByKey)
     if (handler.isByKey !== isByKey) return { orderedAs: handler.isByKey ? 'by-key' : 'none' }
     if (tookOver && isByKey) this.#putInOrder(handler)
-    return { subscription: this.desks.open(owner, handler.id, prefetch) }
+    return { subscription: this.subscriptions.open(owner, handler.id, prefetch) }
   }
 
-  begin(owner: number, place: number, ended: number, history: string | null): boolean {
-    return this.#queue.begin(owner, place, ended, history)
+  unsubscribe(subscription: number): void {
+    this.subscriptions.close(subscription)
+  }
+
+  setFlow(subscription: number, isOn: boolean): void {
+    this.subscriptions.setFlow(subscription, isOn)
+  }
+
+  /** Whether another process has written since the last time. */
+  poll(): boolean {
+    const { othersWrote } = this.#context
+    this.#context.othersWrote = false
+    return othersWrote
+  }
+
+  begin([, owner, place]: OpenDelivery, ended: number, history: string | null): boolean {
+    const begun = this.#db.run`update open
+      set started = started + 1, ended = ended + ${ended}, history = coalesce(${history}, history)
+      where place = ${place} and owner = ${owner}`
+    return begun === 1
   }
 
   done(at: OpenDelivery): boolean {
     const row = this.#take(at)
     if (row === undefined) return false
-    const handler = this.#roster.byId(row.handler)
+    const handler = this.#handlers.byId(row.handler)
     if (handler.isByKey || (row.flags & HAS_LETTER) !== 0) {
       const { id, key } = this.#queue.eventOf(row.seq)
-      if ((row.flags & HAS_LETTER) !== 0 && id !== null) this.order.forgetDead(handler.id, id)
+      if ((row.flags & HAS_LETTER) !== 0 && id !== null) this.#order.forgetDead(handler.id, id)
       if (handler.isByKey && key !== null) this.#queue.goOn(handler.id, key)
     }
     this.#queue.drop(row)
     return true
   }
 
-  /** To come again: at once behind what is ready, or at its time. */
-  putBack(
+  retry(at: OpenDelivery, notBefore: number, ended: number, history: string | null): boolean {
+    return this.#putBack(at, notBefore, row => ({
+      ended: row.ended + ended,
+      history: history ?? row.history,
+    }))
+  }
+
+  release(at: OpenDelivery, notBefore: number, takenBack: number): boolean {
+    return this.#putBack(at, notBefore, row => ({ started: row.started - takenBack }))
+  }
+
+  /** With a row the letter is kept here. Its answer says how to send it again, if it has to be. */
+  dead(
     at: OpenDelivery,
-    delayMs: number,
-    steadyNow: number,
-    change: (row: OpenRow) => Partial<OpenRow>,
-  ): boolean {
-    const row = this.#take(at)
-    if (row === undefined) return false
-    const changed = { ...row, ...change(row) }
-    if (delayMs <= 0) this.#queue.putBack(changed, this.#counters.next('place'))
-    else {
-      const wait = { due: steadyNow + delayMs, delay: delayMs }
-      this.#queue.putAside(changed, wait)
-      this.desks.setDue(row.handler, wait)
-    }
-    return true
-  }
-
-  isOpen([, owner, place]: OpenDelivery): boolean {
-    return this.#queue.peek(owner, place) !== undefined
-  }
-
-  dead(at: OpenDelivery, letter: string, isKept: boolean): void {
+    letterId: string,
+    letter: LetterRow | null,
+    revision: number | null,
+  ): boolean | Exclude<SendAnswer, undefined> {
+    const [, owner, place] = at
+    if (this.#db.get`select 1 from open where place = ${place} and owner = ${owner}` === undefined)
+      return false
+    // Letters are never refused for want of room: publishing stops first.
+    const answer = letter && this.#letters.send(letter, revision, Number.MAX_SAFE_INTEGER)
+    if (answer !== null && answer !== undefined) return answer
     const row = this.#take(at)!
-    const handler = this.#roster.byId(row.handler)
+    const handler = this.#handlers.byId(row.handler)
     const { id, key } = this.#queue.eventOf(row.seq)
     const blocks = handler.isByKey ? key : null
     if (id === null && blocks !== null) this.#queue.goOn(handler.id, blocks)
-    else if (id !== null && (isKept || blocks !== null))
-      this.order.died(handler.id, id, { key: blocks, letter, kept: Number(isKept) })
+    else if (id !== null && (letter !== null || blocks !== null))
+      this.#order.died(handler.id, id, { key: blocks, letter: letterId, kept: Number(letter !== null) })
     this.#queue.drop(row)
+    return true
   }
 
-  /** As if it had not been handed over: it keeps its place, and so it is the first again. */
-  giveBack(at: OpenDelivery): void {
-    const row = this.#take(at)
-    if (row !== undefined) this.#queue.putBack(row, row.place)
-  }
-
-  giveBackAllOf(owner: number): void {
-    for (const row of all<OpenRow>(this.#openOf, owner)) this.#queue.putBack(row, row.place)
+  /** As if they had not been handed over: they keep their places, and so they are the first again. */
+  giveBack(deliveries: readonly OpenDelivery[]): void {
+    for (const at of deliveries) {
+      const row = this.#take(at)
+      if (row !== undefined) this.#queue.putBack(row, row.place)
+    }
   }
 
   /** The id of the letter that is kept of a delivery's event. */
   letterOf({ seq, flags }: Pick<OpenRow, 'seq' | 'flags'>, handler: number): string | null {
     if ((flags & HAS_LETTER) === 0) return null
     const { id } = this.#queue.eventOf(seq)
-    return (id === null ? undefined : this.order.dead(handler, id))?.letter ?? null
+    return (id === null ? undefined : this.#order.dead(handler, id))?.letter ?? null
   }
 
-  letGo(channel: string, event: string, handler: string | undefined): void {
-    for (const { id, name } of this.#roster.known(channel))
-      if (handler === undefined || handler === name) this.#queue.letGo(id, event)
+  unblockKey(channel: string, event: string, handler: string | undefined): void {
+    for (const { id, name } of this.#handlers.known(channel))
+      if (handler === undefined || handler === name) this.#queue.unblockKey(id, event)
   }
 
   /** The letter of a dead event was dealt with; `isGone` when it was deleted. */
-  letGoOfLetter(letter: string, isGone: boolean): void {
-    const dead = this.order.deadOfLetter(letter)
+  letterClosed(letter: string, isGone: boolean): void {
+    const dead = this.#order.deadOfLetter(letter)
     if (dead === undefined) return
-    this.#queue.letGo(dead.handler, dead.event)
-    if (isGone) this.order.forgetDead(dead.handler, dead.event)
+    this.#queue.unblockKey(dead.handler, dead.event)
+    if (isGone) this.#order.forgetDead(dead.handler, dead.event)
   }
 
   flush(): void {
-    this.#roster.flush()
+    this.#handlers.flush()
   }
 
   forget(): void {
-    this.#roster.forget()
-    this.order.forget()
+    this.#handlers.forget()
+    this.#order.forget()
+  }
+
+  /** A replay that is still on its way is not sent a second time. */
+  #isOnItsWay(event: string, replay: string): boolean {
+    return this.#db.get`select 1 from events where id = ${event} and replay = ${replay} limit 1` !== undefined
   }
 
   #take([subscription, owner, place]: OpenDelivery): OpenRow | undefined {
     const row = this.#queue.take(owner, place)
-    if (row !== undefined) this.desks.giveRoom(subscription)
+    if (row !== undefined) this.subscriptions.giveRoom(subscription)
     return row
   }
 
+  /** To come again: at once behind what is ready, or at its time. */
+  #putBack(at: OpenDelivery, notBefore: number, change: (row: OpenRow) => Partial<OpenRow>): boolean {
+    const row = this.#take(at)
+    if (row === undefined) return false
+    const { now, steadyNow } = this.#context
+    const delay = notBefore - now
+    const changed = { ...row, ...change(row) }
+    if (delay <= 0) this.#queue.putBack(changed, this.#counters.next('place'))
+    else {
+      const wait = { due: steadyNow + delay, delay }
+      this.#queue.putAside(changed, wait)
+      this.subscriptions.setDue(row.handler, wait)
+    }
+    return true
+  }
+
   #add(handler: Handler, place: number, seq: number, id: string, key: string | null, flags: number): void {
-    this.#roster.count(handler, 1)
-    const dead = this.order.dead(handler.id, id)
+    this.#handlers.count(handler, 1)
+    const dead = this.#order.dead(handler.id, id)
     const held = { place, seq, flags: dead?.kept === 1 ? flags | HAS_LETTER : flags }
     // A replay goes on from the place its event died in, before all that have waited since.
     const takesItsPlace = dead !== undefined && dead.key !== null && dead.key === key
-    if (takesItsPlace) this.order.unblock(handler.id, id, dead)
+    if (takesItsPlace) this.#order.unblock(handler.id, id, dead)
     // An edited one may have another key: then its old one need not wait for it.
-    else if (dead !== undefined) this.#queue.letGo(handler.id, id)
-    if (takesItsPlace || key === null || !handler.isByKey || this.order.arrive(handler.id, key, held))
+    else if (dead !== undefined) this.#queue.unblockKey(handler.id, id)
+    if (takesItsPlace || key === null || !handler.isByKey || this.#order.arrive(handler.id, key, held))
       this.#queue.makeReady(handler.id, place, seq, held.flags)
   }
 
   /** A backlog had no order. From now on only the first of each key is ready. */
   #putInOrder({ id }: Handler): void {
-    const rows = all<OpenRow & { key: string }>(this.#backlog, id)
-    for (const row of rows) if (!this.order.arrive(id, row.key, row)) this.#unready.run(id, row.place)
+    const rows = this.#db.all<OpenRow & { key: string }>`
+      select r.place, r.seq, r.flags, e.key from ready r join events e on e.seq = r.seq
+      where r.handler = ${id} and e.key is not null order by r.place`
+    for (const row of rows)
+      if (!this.#order.arrive(id, row.key, row))
+        this.#db.run`delete from ready where handler = ${id} and place = ${row.place}`
+  }
+}
+
+/** How many events a handler has not finished with, for the reading thread. */
+export function brokerReader(db: Database) {
+  return {
+    depth(channel: string, handler: string): number {
+      const [own, backlog] = [handler, null].map(
+        name =>
+          db.get<{ depth: number | null }>`select sum(depth) as depth from handlers
+          where channel = ${channel} and name is ${name}`?.depth,
+      )
+      return own ?? backlog ?? 0
+    },
   }
 }

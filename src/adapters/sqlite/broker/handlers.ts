@@ -1,6 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
-import type { Part } from '../connection/part.ts'
-import { all } from '../connection/rows.ts'
+import type { Database } from '../connection/database.ts'
+import type { Cached } from '../connection/writer-context.ts'
 
 export interface Handler {
   readonly id: number
@@ -19,25 +18,13 @@ export interface Handler {
 const AWAITED = -1
 
 /** Who gets the events of a channel. */
-export class Roster implements Part {
+export class HandlerTable implements Cached {
+  readonly #db: Database
   readonly #byChannel = new Map<string, Handler[]>()
   readonly #byId = new Map<number, Handler>()
-  readonly #find
-  readonly #findById
-  readonly #insert
-  readonly #name
-  readonly #setDepth
-  readonly #adopt
-  readonly #remove
 
-  constructor(db: DatabaseSync) {
-    this.#find = db.prepare('select * from handlers where channel = ? order by id')
-    this.#findById = db.prepare('select channel from handlers where id = ?')
-    this.#insert = db.prepare('insert into handlers(channel, name, by_key, depth) values(?, ?, ?, 0)')
-    this.#name = db.prepare('update handlers set name = ?, by_key = ? where id = ?')
-    this.#setDepth = db.prepare('update handlers set depth = ? where id = ?')
-    this.#adopt = db.prepare('update ready set handler = ? where handler = ?')
-    this.#remove = db.prepare('delete from handlers where id = ?')
+  constructor(db: Database) {
+    this.#db = db
   }
 
   /** At least one: without any handler there is the backlog. */
@@ -45,19 +32,12 @@ export class Roster implements Part {
     const known = this.known(channel)
     if (known.length > 0 && known.every(({ isAwaited }) => !isAwaited)) return known
     const subscribed = known.filter(({ isAwaited }) => !isAwaited)
-    if (subscribed.length > 0) return subscribed
-    this.flush()
-    this.#insert.run(channel, null, 0)
-    return this.#reload(channel).filter(({ isAwaited }) => !isAwaited)
+    return subscribed.length > 0 ? subscribed : [this.#add(channel, null, 0)]
   }
 
   /** The one handler that a replay is for. It may be unknown here: then the replay waits until it subscribes. */
   named(channel: string, name: string): Handler {
-    const known = this.known(channel).find(handler => handler.name === name)
-    if (known !== undefined) return known
-    this.flush()
-    this.#insert.run(channel, name, AWAITED)
-    return this.#reload(channel).find(handler => handler.name === name)!
+    return this.#find(channel, name) ?? this.#add(channel, name, AWAITED)
   }
 
   known(channel: string): readonly Handler[] {
@@ -67,23 +47,22 @@ export class Roster implements Part {
   byId(id: number): Handler {
     const known = this.#byId.get(id)
     if (known !== undefined) return known
-    this.#reload((this.#findById.get(id) as { channel: string }).channel)
+    this.#reload(this.#db.get<{ channel: string }>`select channel from handlers where id = ${id}`!.channel)
     return this.#byId.get(id)!
   }
 
   /** The handler, made if it is new, and whether it has just taken over what waited for it. */
   enter(channel: string, name: string, isByKey: boolean): { handler: Handler; tookOver: boolean } {
-    const handlers = this.known(channel)
-    const known = handlers.find(handler => handler.name === name)
+    const known = this.#find(channel, name)
     if (known?.isAwaited === false) return { handler: known, tookOver: false }
-    const backlog = handlers.find(handler => handler.name === null)
+    const backlog = this.#find(channel, null)
     if (known !== undefined && backlog !== undefined) this.#merge(backlog, known)
-    this.flush()
     const row = known ?? backlog
-    if (row === undefined) this.#insert.run(channel, name, Number(isByKey))
-    else this.#name.run(name, Number(isByKey), row.id)
-    const handler = this.#reload(channel).find(each => each.name === name)!
-    return { handler, tookOver: row !== undefined }
+    if (row === undefined) return { handler: this.#add(channel, name, Number(isByKey)), tookOver: false }
+    this.flush()
+    this.#db.run`update handlers set name = ${name}, by_key = ${Number(isByKey)} where id = ${row.id}`
+    this.#reload(channel)
+    return { handler: this.#find(channel, name)!, tookOver: true }
   }
 
   count(handler: Handler, change: 1 | -1): void {
@@ -93,7 +72,8 @@ export class Roster implements Part {
 
   flush(): void {
     for (const handler of this.#byId.values()) {
-      if (handler.isChanged) this.#setDepth.run(handler.depth, handler.id)
+      const { id, depth, isChanged } = handler
+      if (isChanged) this.#db.run`update handlers set depth = ${depth} where id = ${id}`
       handler.isChanged = false
     }
   }
@@ -103,17 +83,29 @@ export class Roster implements Part {
     this.#byId.clear()
   }
 
+  #find(channel: string, name: string | null): Handler | undefined {
+    return this.known(channel).find(handler => handler.name === name)
+  }
+
+  #add(channel: string, name: string | null, byKey: number): Handler {
+    this.flush()
+    this.#db.run`insert into handlers(channel, name, by_key, depth) values(${channel}, ${name}, ${byKey}, 0)`
+    this.#reload(channel)
+    return this.#find(channel, name)!
+  }
+
   /** Nobody has opened anything of either: all that they have is ready. */
   #merge(backlog: Handler, awaited: Handler): void {
-    this.#adopt.run(awaited.id, backlog.id)
-    this.#remove.run(backlog.id)
+    this.#db.run`update ready set handler = ${awaited.id} where handler = ${backlog.id}`
+    this.#db.run`delete from handlers where id = ${backlog.id}`
     this.#byId.delete(backlog.id)
     awaited.depth += backlog.depth
     awaited.isChanged = true
   }
 
   #reload(channel: string): Handler[] {
-    const handlers = all<HandlerRow>(this.#find, channel).map(({ id, name, by_key, depth }) => ({
+    const rows = this.#db.all<HandlerRow>`select * from handlers where channel = ${channel} order by id`
+    const handlers = rows.map(({ id, name, by_key, depth }) => ({
       id,
       channel,
       name,

@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
-import type { Part } from '../connection/part.ts'
+import type { Database } from '../connection/database.ts'
+import type { Cached } from '../connection/writer-context.ts'
 
 interface DeadEvent {
   /** Null when no later event waits for it. */
@@ -9,89 +9,71 @@ interface DeadEvent {
   readonly kept: number
 }
 
-interface Held {
+interface HeldRow {
   readonly place: number
   readonly seq: number
   readonly flags: number
 }
 
 /**
- * Strict order per key. A key with an unresolved event has a lane, and the later events of the key are held behind it.
- * An event that dies leaves its mark: as long as that names a key, the lane waits for it.
+ * Strict order per key. A key with an unresolved event has a row in `lanes`, and the later events of the key are held
+ * behind it. An event that dies leaves its mark: as long as that names a key, the key waits for it.
  */
-export class KeyOrder implements Part {
-  readonly #enter
-  readonly #leave
-  readonly #hold
-  readonly #first
-  readonly #unhold
-  readonly #mark
-  readonly #marked
-  readonly #unmark
-  readonly #unblock
-  readonly #ofLetter
-  readonly #anyMark
+export class KeyOrder implements Cached {
+  readonly #db: Database
   #hasMarks: boolean | undefined
 
-  constructor(db: DatabaseSync) {
-    this.#enter = db.prepare('insert into lanes(handler, key) values(?, ?) on conflict do nothing')
-    this.#leave = db.prepare('delete from lanes where handler = ? and key = ?')
-    this.#hold = db.prepare('insert into held(handler, key, place, seq, flags) values(?, ?, ?, ?, ?)')
-    this.#first = db.prepare(
-      'select place, seq, flags from held where handler = ? and key = ? order by place limit 1',
-    )
-    this.#unhold = db.prepare('delete from held where handler = ? and key = ? and place = ?')
-    this.#mark = db.prepare(
-      `insert into dead(handler, event, key, letter, kept) values(?, ?, ?, ?, ?)
-       on conflict(handler, event) do update set key = excluded.key, letter = excluded.letter,
-       kept = max(kept, excluded.kept)`,
-    )
-    this.#marked = db.prepare('select key, letter, kept from dead where handler = ? and event = ?')
-    this.#unmark = db.prepare('delete from dead where handler = ? and event = ?')
-    this.#unblock = db.prepare('update dead set key = null where handler = ? and event = ?')
-    this.#ofLetter = db.prepare('select handler, event from dead where letter = ?')
-    this.#anyMark = db.prepare('select exists(select 1 from dead) as found')
+  constructor(db: Database) {
+    this.#db = db
   }
 
   /** Whether the event may go on; if not, it is held. */
-  arrive(handler: number, key: string, event: Held): boolean {
-    if (this.#enter.run(handler, key).changes === 1) return true
-    this.#hold.run(handler, key, event.place, event.seq, event.flags)
+  arrive(handler: number, key: string, { place, seq, flags }: HeldRow): boolean {
+    const entered = this.#db
+      .run`insert into lanes(handler, key) values(${handler}, ${key}) on conflict do nothing`
+    if (entered === 1) return true
+    this.#db.run`insert into held(handler, key, place, seq, flags)
+      values(${handler}, ${key}, ${place}, ${seq}, ${flags})`
     return false
   }
 
-  /** The next event of the key, which may go on now. Without one the lane is given up. */
-  next(handler: number, key: string): Held | undefined {
-    const first = this.#first.get(handler, key) as Held | undefined
-    if (first === undefined) this.#leave.run(handler, key)
-    else this.#unhold.run(handler, key, first.place)
+  /** The next event of the key, which may go on now. Without one the key is free. */
+  next(handler: number, key: string): HeldRow | undefined {
+    const first = this.#db.get<HeldRow>`select place, seq, flags from held
+      where handler = ${handler} and key = ${key} order by place limit 1`
+    if (first === undefined) this.#db.run`delete from lanes where handler = ${handler} and key = ${key}`
+    else this.#db.run`delete from held where handler = ${handler} and key = ${key} and place = ${first.place}`
     return first
   }
 
   died(handler: number, event: string, { key, letter, kept }: DeadEvent): void {
-    this.#mark.run(handler, event, key, letter, kept)
+    this.#db.run`insert into dead(handler, event, key, letter, kept)
+      values(${handler}, ${event}, ${key}, ${letter}, ${kept})
+      on conflict(handler, event) do update
+      set key = excluded.key, letter = excluded.letter, kept = max(kept, excluded.kept)`
     this.#hasMarks = true
   }
 
   /** Asked for every event that is published, so it costs nothing as long as nothing died. */
   dead(handler: number, event: string): DeadEvent | undefined {
-    this.#hasMarks ??= (this.#anyMark.get() as { found: number }).found === 1
-    return this.#hasMarks ? (this.#marked.get(handler, event) as DeadEvent | undefined) : undefined
+    this.#hasMarks ??= this.#db.get`select 1 from dead limit 1` !== undefined
+    if (!this.#hasMarks) return undefined
+    return this.#db.get`select key, letter, kept from dead where handler = ${handler} and event = ${event}`
   }
 
-  /** Its lane need not wait for it any more. That a letter of it is kept stays known. */
+  /** The key need not wait for the event any more. That a letter of it is kept stays known. */
   unblock(handler: number, event: string, { kept }: DeadEvent): void {
-    if (kept === 1) this.#unblock.run(handler, event)
-    else this.#unmark.run(handler, event)
+    if (kept === 1) this.#db.run`update dead set key = null where handler = ${handler} and event = ${event}`
+    else this.forgetDead(handler, event)
   }
 
   forgetDead(handler: number, event: string): void {
-    this.#unmark.run(handler, event)
+    this.#db.run`delete from dead where handler = ${handler} and event = ${event}`
   }
 
   deadOfLetter(letter: string): { readonly handler: number; readonly event: string } | undefined {
     if (this.#hasMarks === false) return undefined
-    return this.#ofLetter.get(letter) as { handler: number; event: string } | undefined
+    return this.#db.get`select handler, event from dead where letter = ${letter}`
   }
 
   flush(): void {}

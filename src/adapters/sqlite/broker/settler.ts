@@ -1,79 +1,78 @@
-import { changeLetter, type DeliveredReplay } from '../../../core/dead-letter/change.ts'
+import type { DeliveredReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Settlement } from '../../../ports/broker.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
-import type { LetterRow } from '../connection/calls.ts'
 import type { Connection } from '../connection/connection.ts'
 import { LetterSaver } from '../letters/letter-saver.ts'
+import type { LetterRow } from '../letters/letter-table.ts'
+import type { OpenDelivery } from './broker-tables.ts'
 import type { SqliteDelivery } from './delivery.ts'
 
 /** Records attempts and settlements; false when the delivery is not open any more. */
 export class Settler {
   readonly #connection: Connection
   readonly #saver: LetterSaver
-  readonly #codec: LetterCodec
+  /** Deliveries that could not be given back yet. */
+  #strays: OpenDelivery[] = []
 
   constructor(connection: Connection, codec: LetterCodec) {
     this.#connection = connection
-    this.#codec = codec
-    this.#saver = new LetterSaver(codec)
+    this.#saver = new LetterSaver(connection, codec)
   }
 
   begin(delivery: SqliteDelivery, ended: readonly AttemptRecord[]): Promise<boolean> {
-    const [, owner, place] = delivery.at
     const history = delivery.withEnded(ended)
-    delivery.begun()
-    return this.#connection.writer.call('begin', owner, place, ended.length, history)
+    delivery.recordStart()
+    return this.#connection.write('broker', 'begin', delivery.at, ended.length, history)
   }
 
-  settle(delivery: SqliteDelivery, settlement: Settlement): Promise<boolean> {
-    const { writer } = this.#connection
-    const { at } = delivery
+  async settle(delivery: SqliteDelivery, settlement: Settlement): Promise<boolean> {
+    const { at, replay, letterId } = delivery
     switch (settlement.outcome) {
       case 'done':
-        return delivery.replay === undefined ? writer.call('done', at) : this.#recover(delivery)
+        // Its letter may be kept here and by nobody else: so it is resolved here, before the event is acknowledged.
+        if (replay !== undefined) await this.#endReplay(replay, replay.letterId ?? letterId, 'resolved')
+        return this.#connection.write('broker', 'done', at)
       case 'retry': {
         const { notBefore, ended } = settlement
-        return writer.call('retry', at, notBefore, ended.length, delivery.withEnded(ended))
+        const history = delivery.withEnded(ended)
+        return this.#connection.write('broker', 'retry', at, notBefore, ended.length, history)
       }
       case 'release':
-        return writer.call('release', at, settlement.notBefore, delivery.takenBack)
-      case 'dead': {
-        const { letter, saved } = settlement
-        if (saved) return writer.call('dead', at, letter.id, null, null) as Promise<boolean>
-        return this.#bury(delivery, letter)
-      }
+        return this.#connection.write(
+          'broker',
+          'release',
+          at,
+          settlement.notBefore,
+          delivery.running > 0 ? 1 : 0,
+        )
+      case 'dead':
+        return this.#settleDead(delivery, settlement.letter, settlement.saved)
     }
   }
 
-  async #bury(delivery: SqliteDelivery, letter: DeadLetter): Promise<boolean> {
-    const { at, replay } = delivery
-    if (replay?.isRedirected) await this.#endReplay(replay, replay.letterId, 'dead')
-    const put = (row: LetterRow, revision: number | null) =>
-      this.#connection.writer.call('dead', at, letter.id, row, revision)
-    return this.#saver.save(letter, put, answer => answer === true)
+  /** Never rejects: what the database does not take now, it is given later. */
+  async giveBack(deliveries: readonly OpenDelivery[]): Promise<void> {
+    if (deliveries.length === 0) return
+    await this.#connection
+      .write('broker', 'giveBack', deliveries)
+      .catch(() => this.#strays.push(...deliveries))
   }
 
-  /** Its letter may be kept here and by nobody else: so it is resolved here, before the event is acknowledged. */
-  async #recover(delivery: SqliteDelivery): Promise<boolean> {
-    const { at, letterId, replay } = delivery
-    if (replay !== undefined) await this.#endReplay(replay, replay.letterId ?? letterId, 'resolved')
-    return this.#connection.writer.call('done', at)
+  async giveBackStrays(): Promise<void> {
+    await this.giveBack(this.#strays.splice(0))
+  }
+
+  async #settleDead({ at, replay }: SqliteDelivery, letter: DeadLetter, isSaved: boolean): Promise<boolean> {
+    if (!isSaved && replay?.isRedirected) await this.#endReplay(replay, replay.letterId, 'dead')
+    const put = (row: LetterRow | null, revision: number | null) =>
+      this.#connection.write('broker', 'dead', at, letter.id, row, revision)
+    return (await (isSaved ? put(null, null) : this.#saver.save(letter, put))) === true
   }
 
   /** A letter that is gone, or is not replaying under this delivery's replay, is left so. */
   async #endReplay(replay: DeliveredReplay, id: string | undefined, to: 'resolved' | 'dead'): Promise<void> {
-    if (id === undefined) return
-    const { writer, options } = this.#connection
-    let found = await this.#connection.read('getLetter', id)
-    while (found !== undefined) {
-      const letter = this.#codec.decode(found.body)
-      const changed = changeLetter(letter, { to, at: options.clock.now(), under: replay.claim })
-      if (changed === undefined) return
-      const answer = await this.#saver.replace(changed, found.revision, (row, revision) =>
-        writer.call('sendLetter', row, revision, Number.MAX_SAFE_INTEGER),
-      )
-      found = typeof answer === 'object' ? answer : undefined
-    }
+    const at = this.#connection.options.clock.now()
+    if (id !== undefined) await this.#saver.change(id, { to, at, under: replay.claim })
   }
 }

@@ -5,40 +5,35 @@ import {
   type Settlement,
   type Subscription,
 } from '../../../ports/broker.ts'
-import type { OpenDelivery } from '../connection/calls.ts'
-import type { DeliveryRow } from '../connection/connection.ts'
+import type { EventCodec } from '../../../ports/codec.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { DeliveryRow } from '../connection/messages.ts'
 import { SqliteDelivery } from './delivery.ts'
+import type { Settler } from './settler.ts'
 
-/** What a subscription needs of its broker. */
-export interface Counter {
-  read(channel: string, row: DeliveryRow): SqliteDelivery
-  begin(delivery: SqliteDelivery, ended: readonly AttemptRecord[]): Promise<boolean>
-  settle(delivery: SqliteDelivery, settlement: Settlement): Promise<boolean>
-  /** Never rejects: what the database does not take now, it is given later. */
-  giveBack(deliveries: readonly OpenDelivery[]): Promise<void>
-  setFlow(subscription: number, isOn: boolean): void
-  unsubscribe(subscription: number): Promise<void>
-  left(subscription: SqliteSubscription): void
-  lost(channel: string): DeliveryLostError
+interface SubscriptionParts {
+  readonly broker: string
+  readonly channel: string
+  readonly connection: Connection
+  readonly settler: Settler
+  readonly codec: EventCodec
+  readonly deliver: (delivery: Delivery) => void
+  readonly onClosed: () => void
 }
 
 /** One of the consumers that share the work of a handler. */
 export class SqliteSubscription implements Subscription {
-  #id: number
-  readonly #channel: string
-  readonly #counter: Counter
-  readonly #deliver: (delivery: Delivery) => void
+  readonly #parts: SubscriptionParts
   readonly #open = new Set<SqliteDelivery>()
+  /** Its number in the thread that writes. */
+  #id = 0
   #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
   #closing: Promise<void> | undefined
   #underWay = 0
   #onAllSettled: (() => void) | undefined
 
-  constructor(id: number, channel: string, counter: Counter, deliver: (delivery: Delivery) => void) {
-    this.#id = id
-    this.#channel = channel
-    this.#counter = counter
-    this.#deliver = deliver
+  constructor(parts: SubscriptionParts) {
+    this.#parts = parts
   }
 
   /** The subscriber knows of its subscription now, so that deliveries may come. */
@@ -46,49 +41,51 @@ export class SqliteSubscription implements Subscription {
     if (this.#mode === 'starting') this.resume()
   }
 
-  /** Its thread died, and with it what was open; another has taken its place. */
-  moveTo(id: number): void {
+  /** The thread knows it by this number now. Deliveries of a thread before that died are lost. */
+  enter(id: number): void {
     this.#id = id
     this.#open.clear()
-    if (this.#mode === 'running') this.#counter.setFlow(id, true)
-  }
-
-  /** From the thread. What still comes while closing is given back with the rest. */
-  take(row: DeliveryRow): void {
-    const delivery = this.#counter.read(this.#channel, row)
-    this.#open.add(delivery)
-    if (this.#mode !== 'closed') this.#deliver(delivery)
+    this.#parts.connection.onDelivery(id, row => this.#take(row))
+    if (this.#mode === 'running') this.#setFlow(true)
   }
 
   async begin(delivery: Delivery, ended: readonly AttemptRecord[]): Promise<void> {
-    if (!this.#holds(delivery)) throw this.#counter.lost(this.#channel)
+    if (!this.#holds(delivery)) throw this.#lost()
     try {
-      if (await this.#counter.begin(delivery, ended)) return
+      if (await this.#parts.settler.begin(delivery, ended)) return
     } catch (error) {
       // Whoever wanted to begin it forgets it now; kept open, it would come to nobody as long as this process lives.
-      if (this.#open.delete(delivery)) await this.#counter.giveBack([delivery.at])
+      if (this.#open.delete(delivery)) await this.#parts.settler.giveBack([delivery.at])
       throw error
     }
     this.#open.delete(delivery)
-    throw this.#counter.lost(this.#channel)
+    throw this.#lost()
   }
 
-  settle(delivery: Delivery, settlement: Settlement): Promise<void> {
-    if (!this.#holds(delivery)) return Promise.reject(this.#counter.lost(this.#channel))
+  async settle(delivery: Delivery, settlement: Settlement): Promise<void> {
+    if (!this.#holds(delivery)) throw this.#lost()
     this.#open.delete(delivery)
-    return this.#settle(delivery, settlement)
+    this.#underWay++
+    try {
+      if (!(await this.#parts.settler.settle(delivery, settlement))) throw this.#lost()
+    } catch (error) {
+      if (!(error instanceof DeliveryLostError)) await this.#parts.settler.giveBack([delivery.at])
+      throw error
+    } finally {
+      if (--this.#underWay === 0) this.#onAllSettled?.()
+    }
   }
 
   pause(): void {
     if (this.#mode === 'closed') return
     this.#mode = 'paused'
-    this.#counter.setFlow(this.#id, false)
+    this.#setFlow(false)
   }
 
   resume(): void {
     if (this.#mode === 'closed') return
     this.#mode = 'running'
-    this.#counter.setFlow(this.#id, true)
+    this.#setFlow(true)
   }
 
   close(): Promise<void> {
@@ -96,29 +93,35 @@ export class SqliteSubscription implements Subscription {
     return this.#closing
   }
 
-  async #settle(delivery: SqliteDelivery, settlement: Settlement): Promise<void> {
-    this.#underWay++
-    try {
-      if (!(await this.#counter.settle(delivery, settlement))) throw this.#counter.lost(this.#channel)
-    } catch (error) {
-      if (!(error instanceof DeliveryLostError)) await this.#counter.giveBack([delivery.at])
-      throw error
-    } finally {
-      if (--this.#underWay === 0) this.#onAllSettled?.()
-    }
-  }
-
   async #close(): Promise<void> {
+    const { connection, settler, onClosed } = this.#parts
     this.#mode = 'closed'
     if (this.#underWay > 0) await new Promise<void>(resolve => (this.#onAllSettled = resolve))
-    await this.#counter.unsubscribe(this.#id)
+    await connection.write('broker', 'unsubscribe', this.#id).catch(() => {})
+    connection.offDelivery(this.#id)
     const open = Array.from(this.#open, ({ at }) => at)
     this.#open.clear()
-    await this.#counter.giveBack(open)
-    this.#counter.left(this)
+    await settler.giveBack(open)
+    onClosed()
+  }
+
+  /** From the thread. What still comes while closing is given back with the rest. */
+  #take(row: DeliveryRow): void {
+    const { broker, channel, codec, deliver } = this.#parts
+    const delivery = new SqliteDelivery({ broker, queue: channel }, channel, row, codec)
+    this.#open.add(delivery)
+    if (this.#mode !== 'closed') deliver(delivery)
+  }
+
+  #setFlow(isOn: boolean): void {
+    this.#parts.connection.write('broker', 'setFlow', this.#id, isOn).catch(() => {})
   }
 
   #holds(delivery: Delivery): delivery is SqliteDelivery {
     return delivery instanceof SqliteDelivery && this.#open.has(delivery)
+  }
+
+  #lost(): DeliveryLostError {
+    return new DeliveryLostError(this.#parts.broker, this.#parts.channel)
   }
 }

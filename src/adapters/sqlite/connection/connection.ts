@@ -1,25 +1,15 @@
 import { resolve } from 'node:path'
 import { type Clock, steadyTime } from '../../../ports/clock.ts'
-import { type Answer, DELIVERY_STRIDE, type ReadCalls, type WriteCalls } from './calls.ts'
+import { type Answer, DELIVERY_STRIDE, type DeliveryRow } from './messages.ts'
+import type { ReadParts } from './reader.ts'
 import { Thread } from './thread.ts'
+import type { WriteParts } from './writer.ts'
 
 interface ConnectionOptions {
   readonly path: string
   readonly clock: Clock
   readonly busyTimeoutMs: number
 }
-
-/** subscription, owner, place, body, started, ended, history, letter: as it comes from the thread. */
-export type DeliveryRow = readonly [
-  number,
-  number,
-  number,
-  string | Uint8Array,
-  number,
-  number,
-  string | null,
-  string | null,
-]
 
 /**
  * A database file as one process uses it: a thread that writes and a thread that reads. Everything that is opened on the
@@ -29,8 +19,8 @@ export class Connection {
   readonly options: ConnectionOptions
   /** What retries wait by. */
   readonly steadyNow: () => number
-  readonly writer: Thread<WriteCalls>
-  readonly #reader: Thread<ReadCalls>
+  readonly #writer: Thread<WriteParts>
+  readonly #reader: Thread<ReadParts>
   readonly #deliver = new Map<number, (row: DeliveryRow) => void>()
   readonly #onDue = new Set<(dueAt: number | undefined) => void>()
   #users = 0
@@ -41,26 +31,26 @@ export class Connection {
     this.options = options
     this.steadyNow = steadyTime(clock)
     const write = { path, role: 'write', busyTimeoutMs } as const
-    this.writer = new Thread(write, clock, this.steadyNow, answer => this.#listen(answer))
+    this.#writer = new Thread(write, clock, this.steadyNow, answer => this.#listen(answer))
     this.#reader = new Thread({ path, role: 'read', busyTimeoutMs }, clock)
   }
 
   /** The file is there and of this version; rejects with what is wrong with it. */
   open(): Promise<unknown> {
-    this.#opened ??= this.writer.call('poll').catch((error: unknown) => {
+    this.#opened ??= this.write('broker', 'poll').catch((error: unknown) => {
       this.#opened = undefined
       throw error
     })
     return this.#opened
   }
 
-  async read<K extends keyof ReadCalls>(
-    name: K,
-    ...args: Parameters<ReadCalls[K]>
-  ): Promise<ReturnType<ReadCalls[K]>> {
-    // What is read is made by the thread that writes.
+  /** Asks a part of the writing thread, such as `write('ledger', 'renew', …)`. */
+  readonly write: Thread<WriteParts>['call'] = (...call) => this.#writer.call(...call)
+
+  /** Asks a part of the reading thread. What is read is made by the thread that writes. */
+  readonly read: Thread<ReadParts>['call'] = async (...call) => {
     await this.open()
-    return this.#reader.call(name, ...args)
+    return this.#reader.call(...call)
   }
 
   onDelivery(subscription: number, deliver: (row: DeliveryRow) => void): void {
@@ -86,7 +76,7 @@ export class Connection {
     if (--this.#users > 0) return
     connections.delete(this)
     await this.#reader.end()
-    await this.writer.end()
+    await this.#writer.end()
   }
 
   #listen({ deliveries, dueAt }: Answer): void {
@@ -95,6 +85,33 @@ export class Connection {
       this.#deliver.get(row[0])?.(row)
     }
     for (const tell of this.#onDue) tell(dueAt)
+  }
+}
+
+/** The use of a connection by one part of a store, until that part is closed. */
+export class Session {
+  readonly #connection: Connection
+  readonly #whenClosed: () => Error
+  #closing: Promise<void> | undefined
+
+  constructor(connection: Connection, whenClosed: () => Error) {
+    this.#connection = connection.use()
+    this.#whenClosed = whenClosed
+  }
+
+  /** Throws when the part is closed. Work that has begun goes on with the connection that it got. */
+  get connection(): Connection {
+    this.requireOpen()
+    return this.#connection
+  }
+
+  requireOpen(): void {
+    if (this.#closing !== undefined) throw this.#whenClosed()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#connection.leave()
+    return this.#closing
   }
 }
 
@@ -109,9 +126,9 @@ export function connect({ path, clock, busyTimeoutMs }: ConnectionOptions): Conn
   for (const connection of connections) {
     const { options: other } = connection
     if (other.path === options.path && other.clock === clock && other.busyTimeoutMs === busyTimeoutMs)
-      return connection.use()
+      return connection
   }
   const connection = new Connection(options)
   connections.add(connection)
-  return connection.use()
+  return connection
 }

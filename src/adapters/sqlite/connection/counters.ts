@@ -1,17 +1,13 @@
-import type { DatabaseSync } from 'node:sqlite'
-import type { Part } from './part.ts'
+import type { Database } from './database.ts'
+import type { Cached } from './writer-context.ts'
 
 /** Numbers that only ever grow, over all processes, deletions and restarts. */
-export class Counters implements Part {
-  readonly #read
-  readonly #write
+export class Counters implements Cached {
+  readonly #db: Database
   readonly #values = new Map<string, { value: number; isNew: boolean }>()
 
-  constructor(db: DatabaseSync) {
-    this.#read = db.prepare('select value from counters where name = ?')
-    this.#write = db.prepare(
-      'insert into counters(name, value) values(?, ?) on conflict(name) do update set value = excluded.value',
-    )
+  constructor(db: Database) {
+    this.#db = db
   }
 
   next(name: 'letter' | 'place'): number {
@@ -26,7 +22,9 @@ export class Counters implements Part {
 
   flush(): void {
     for (const [name, counter] of this.#values) {
-      if (counter.isNew) this.#write.run(name, counter.value)
+      if (counter.isNew)
+        this.#db.run`insert into counters(name, value) values(${name}, ${counter.value})
+          on conflict(name) do update set value = excluded.value`
       counter.isNew = false
     }
   }
@@ -38,7 +36,7 @@ export class Counters implements Part {
   #counter(name: string): { value: number; isNew: boolean } {
     let counter = this.#values.get(name)
     if (counter === undefined) {
-      const row = this.#read.get(name) as { value: number } | undefined
+      const row = this.#db.get<{ value: number }>`select value from counters where name = ${name}`
       counter = { value: row?.value ?? 0, isNew: false }
       this.#values.set(name, counter)
     }

@@ -1,5 +1,5 @@
-import { DatabaseSync } from 'node:sqlite'
-import type { ThreadData, Trouble } from './calls.ts'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { Failure, ThreadData } from './messages.ts'
 import { makePrivate } from './private-file.ts'
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts'
 
@@ -7,8 +7,54 @@ const BUSY = 5
 const FIRST_TRY_MS = 1
 const LONGEST_WAIT_MS = 50
 
+/**
+ * The database as one thread sees it. A statement is a tagged template, ``db.run`delete from dead where event = ${id}` ``:
+ * its values are bound, never pasted, and it is prepared once for the place in the code that it stands in. The schema
+ * says what a row looks like: nobody checks it again.
+ */
+export class Database {
+  readonly #db: DatabaseSync
+  readonly #statements = new Map<TemplateStringsArray | string, StatementSync>()
+
+  constructor(db: DatabaseSync) {
+    this.#db = db
+  }
+
+  /** Answers how many rows it changed. */
+  run(sql: TemplateStringsArray, ...values: readonly SQLInputValue[]): number {
+    return Number(this.#statement(sql).run(...values).changes)
+  }
+
+  /** The first row. */
+  get<Row>(sql: TemplateStringsArray, ...values: readonly SQLInputValue[]): Row | undefined {
+    return this.#statement(sql).get(...values) as Row | undefined
+  }
+
+  all<Row>(sql: TemplateStringsArray, ...values: readonly SQLInputValue[]): Row[] {
+    return this.#statement(sql).all(...values) as Row[]
+  }
+
+  /** Row by row, for a reader that may stop early; the text is put together by the caller. */
+  select<Row>(sql: string, ...values: readonly SQLInputValue[]): Iterable<Row> {
+    return this.#statement(sql).iterate(...values) as unknown as Iterable<Row>
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  #statement(sql: TemplateStringsArray | string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.#db.prepare(typeof sql === 'string' ? sql : sql.join('?'))
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+}
+
 /** The file is a database, but none that this version may work with. */
-export class UnusableFile extends Error {
+class UnusableFile extends Error {
   readonly kind: 'newer' | 'foreign'
 
   constructor(kind: 'newer' | 'foreign', message: string) {
@@ -18,7 +64,7 @@ export class UnusableFile extends Error {
 }
 
 /** Opens the file for one of the two threads; the writing one makes it what this version needs. */
-export function openDatabase({ path, role, busyTimeoutMs }: ThreadData): DatabaseSync {
+export function openDatabase({ path, role, busyTimeoutMs }: ThreadData): Database {
   makePrivate(path)
   const db = new DatabaseSync(path)
   try {
@@ -27,7 +73,7 @@ export function openDatabase({ path, role, busyTimeoutMs }: ThreadData): Databas
     // Every commit waits for the disk: what is answered is durable.
     db.exec('pragma synchronous = full; pragma cache_size = -4000; pragma temp_store = memory')
     if (role === 'read') db.exec('pragma query_only = on')
-    return db
+    return new Database(db)
   } catch (error) {
     db.close()
     throw error
@@ -88,12 +134,12 @@ function untilFree(timeoutMs: number, task: () => void): void {
 }
 
 /** SQLite's result code without its details; undefined for errors that are not SQLite's. */
-export function primaryCode(error: unknown): number | undefined {
+function primaryCode(error: unknown): number | undefined {
   const { errcode } = error as { readonly errcode?: unknown }
   return typeof errcode === 'number' ? errcode & 0xff : undefined
 }
 
-export function troubleOf(error: unknown): Trouble {
+export function failureOf(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof UnusableFile) return { kind: error.kind, message }
   const errcode = primaryCode(error)

@@ -1,36 +1,54 @@
-import type { DatabaseSync } from 'node:sqlite'
-import type { Answer, Batch, ReadCalls, Trouble } from './calls.ts'
-import { troubleOf } from './database.ts'
-import { readCalls } from './read-calls.ts'
+import { brokerReader } from '../broker/broker-tables.ts'
+import { JournalTable } from '../journal/journal-table.ts'
+import { groupReader } from '../letters/group-table.ts'
+import { LetterReader } from '../letters/letter-reader.ts'
+import { AuditTable } from '../operating/audit-table.ts'
+import { ReplayTables } from '../operating/replay-tables.ts'
+import { SnapshotTable } from '../operating/snapshot-table.ts'
+import { type Database, failureOf } from './database.ts'
+import { type Answer, type Batch, type Failure, makeCall } from './messages.ts'
+
+/** What can be asked of the reading thread. It sees what is committed, and waits for nobody. */
+export type ReadParts = ReturnType<typeof createParts>
+
+function createParts(db: Database, context: { readonly now: number }) {
+  return {
+    letters: new LetterReader(db),
+    groups: groupReader(db, context),
+    broker: brokerReader(db),
+    journal: new JournalTable(db),
+    replays: new ReplayTables(db, context),
+    audit: new AuditTable(db),
+    snapshots: new SnapshotTable(db),
+  }
+}
 
 /** Answers questions one after the other, each from one state of the database. */
 export class Reader {
-  readonly #calls: ReadCalls
-  readonly #begin
-  readonly #end
-  #now = 0
+  readonly #db: Database
+  readonly #context = { now: 0 }
+  readonly #parts: ReadParts
 
-  constructor(db: DatabaseSync) {
-    this.#calls = readCalls(db, () => this.#now)
-    this.#begin = db.prepare('begin')
-    this.#end = db.prepare('commit')
+  constructor(db: Database) {
+    this.#db = db
+    this.#parts = createParts(db, this.#context)
   }
 
-  run({ now, names, args }: Batch): Answer {
-    this.#now = now
+  run({ now, calls }: Batch): Answer {
+    this.#context.now = now
     const results: unknown[] = []
-    const failed: [number, Trouble][] = []
-    for (const [index, name] of names.entries()) {
+    const failed: [number, Failure][] = []
+    for (const [index, call] of calls.entries()) {
       try {
-        this.#begin.run()
+        this.#db.run`begin`
         try {
-          results[index] = Reflect.apply(this.#calls[name as keyof ReadCalls], this.#calls, args[index]!)
+          results[index] = makeCall(this.#parts, call)
         } finally {
-          this.#end.run()
+          this.#db.run`commit`
         }
       } catch (error) {
         results[index] = undefined
-        failed.push([index, troubleOf(error)])
+        failed.push([index, failureOf(error)])
       }
     }
     return { results, failed: failed.length === 0 ? undefined : failed }

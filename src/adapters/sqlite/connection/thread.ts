@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { type Clock, nextTurn, steadyTime } from '../../../ports/clock.ts'
 import { SqliteError } from '../errors.ts'
-import type { Answer, Batch, Opening, ThreadData, Trouble } from './calls.ts'
+import type { Answer, Batch, Call, Failure, Opening, ThreadData } from './messages.ts'
 
 /** So many requests are posted at once at most, so that the thread has work while this one makes more. */
 const POSTED_AT_ONCE = 32
@@ -14,27 +14,27 @@ interface Pending {
   reject(error: unknown): void
 }
 
-type Calls<C> = { [K in keyof C]: (...args: never[]) => unknown }
+type Args<F> = F extends (...args: infer A) => unknown ? A : never
+type Result<F> = F extends (...args: never[]) => infer R ? R : never
 
 /** Told of what comes with an answer besides the results. */
 type Listener = (answer: Answer) => void
 
 /**
- * One thread of a database, seen from the caller's. It is started by the first call and asked in batches: whatever is
+ * One thread of a database, seen from the caller's. `Parts` are the objects in the thread whose methods it runs. It is started by the first call and asked in batches: whatever is
  * called for in one turn of the event loop crosses together, and answers come in the order of the calls.
  *
  * idle ─call▶ starting ─▶ running ─end▶ idle. When it cannot be opened or dies, all calls under way reject and it is
  * idle again: the next call starts another.
  */
-export class Thread<C extends Calls<C>> {
+export class Thread<Parts> {
   readonly #data: ThreadData
   readonly #clock: Clock
   readonly #steadyNow: () => number
   readonly #listen: Listener
   #worker: Worker | undefined
   #isOpen = false
-  #names: string[] = []
-  #args: unknown[][] = []
+  #calls: Call[] = []
   #pending: Pending[] = []
   #answered = 0
   #willPost = false
@@ -52,12 +52,15 @@ export class Thread<C extends Calls<C>> {
     this.#listen = listen
   }
 
-  call<K extends keyof C & string>(name: K, ...args: Parameters<C[K]>): Promise<ReturnType<C[K]>> {
+  call<P extends keyof Parts & string, M extends keyof Parts[P] & string>(
+    part: P,
+    method: M,
+    ...args: Args<Parts[P][M]>
+  ): Promise<Result<Parts[P][M]>> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ resolve: resolve as (result: unknown) => void, reject })
-      this.#names.push(name)
-      this.#args.push(args)
-      if (this.#names.length >= POSTED_AT_ONCE) this.#post()
+      this.#calls.push([part, method, args])
+      if (this.#calls.length >= POSTED_AT_ONCE) this.#post()
       else if (!this.#willPost) {
         this.#willPost = true
         // Behind everything that is resolved in this turn: then their calls go together.
@@ -77,24 +80,23 @@ export class Thread<C extends Calls<C>> {
     if (worker === undefined) return
     const gone = new Promise(resolve => worker.once('exit', resolve))
     worker.ref()
-    this.#send({ now: 0, steadyNow: 0, names: [], args: [] })
+    this.#send({ now: 0, steadyNow: 0, calls: [] })
     await gone
   }
 
   #post(): void {
     this.#willPost = false
-    if (this.#names.length === 0) return
+    if (this.#calls.length === 0) return
     this.#start()
     this.#worker!.ref()
     if (this.#isOpen) this.#flush()
   }
 
   #flush(): void {
-    if (this.#names.length === 0) return
+    if (this.#calls.length === 0) return
     const now = this.#clock.now()
-    this.#send({ now, steadyNow: this.#steadyNow(), names: this.#names, args: this.#args })
-    this.#names = []
-    this.#args = []
+    this.#send({ now, steadyNow: this.#steadyNow(), calls: this.#calls })
+    this.#calls = []
   }
 
   #send(batch: Batch): void {
@@ -113,7 +115,7 @@ export class Thread<C extends Calls<C>> {
     })
     this.#worker = worker
     worker.once('message', (opening: Opening) => {
-      if (!opening.opened) return this.#fail(worker, opening.trouble)
+      if (!opening.opened) return this.#fail(worker, opening.failure)
       this.#isOpen = true
       worker.on('message', (answer: Answer) => this.#take(answer))
       this.#flush()
@@ -131,8 +133,8 @@ export class Thread<C extends Calls<C>> {
     this.#answered += count
     // What was handed over comes before the answers to what was asked for: whoever unsubscribes has seen all of it.
     this.#listen(answer)
-    for (const [index, trouble] of failed ?? [])
-      this.#pending[first + index]!.reject(new SqliteError(this.#data.path, trouble))
+    for (const [index, failure] of failed ?? [])
+      this.#pending[first + index]!.reject(new SqliteError(this.#data.path, failure))
     for (let index = 0; index < count; index++)
       this.#pending[first + index]!.resolve(typeof results === 'number' ? undefined : results[index])
     if (this.#answered < this.#pending.length) this.#forgetAnswered()
@@ -153,16 +155,15 @@ export class Thread<C extends Calls<C>> {
     this.#answered = 0
   }
 
-  #fail(worker: Worker, trouble: Trouble): void {
+  #fail(worker: Worker, failure: Failure): void {
     if (this.#worker !== worker) return
     const pending = this.#pending.slice(this.#answered)
     // Before it is open it has done little but read its own code, which is on a disk as well.
-    const kind = trouble.kind === 'bug' && !this.#isOpen ? 'start' : trouble.kind
+    const kind = failure.kind === 'bug' && !this.#isOpen ? 'start' : failure.kind
     this.#worker = undefined
     this.#isOpen = false
-    this.#names = []
-    this.#args = []
+    this.#calls = []
     this.#rest()
-    for (const { reject } of pending) reject(new SqliteError(this.#data.path, { ...trouble, kind }))
+    for (const { reject } of pending) reject(new SqliteError(this.#data.path, { ...failure, kind }))
   }
 }

@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import type { Answer, Batch, ThreadData, WriteCalls } from './calls.ts'
+import type { Database } from './database.ts'
+import type { Answer, Batch, ThreadData } from './messages.ts'
 import type { Request } from './writer.ts'
 
 // Either thread of a database. What it needs is loaded when it is known which of them it is: starting should be quick.
@@ -15,7 +15,7 @@ const port = parentPort!
 const data = workerData as ThreadData
 let isEnding = false
 
-const { openDatabase, troubleOf } = await import('./database.ts')
+const { openDatabase, failureOf } = await import('./database.ts')
 try {
   const db = openDatabase(data)
   const run = data.role === 'write' ? await writing(db) : await reading(db)
@@ -28,20 +28,20 @@ try {
   })
   port.postMessage({ opened: true })
 } catch (error) {
-  port.postMessage({ opened: false, trouble: troubleOf(error) })
+  port.postMessage({ opened: false, failure: failureOf(error) })
   port.close()
 }
 
 type Run = (batch: Batch) => Answer
 
-async function reading(db: DatabaseSync): Promise<Run> {
+async function reading(db: Database): Promise<Run> {
   const { Reader } = await import('./reader.ts')
   const reader = new Reader(db)
   return batch => reader.run(batch)
 }
 
 /** Whatever comes while a transaction is under way still gets into it. */
-async function writing(db: DatabaseSync): Promise<Run> {
+async function writing(db: Database): Promise<Run> {
   const { Writer } = await import('./writer.ts')
   const writer = new Writer(db)
   return batch =>
@@ -59,15 +59,10 @@ function take(): Batch | undefined {
 
 /** A batch of nothing is the end; it comes behind everything else. */
 function unlessEnd(batch: Batch): Batch | undefined {
-  isEnding = batch.names.length === 0
+  isEnding = batch.calls.length === 0
   return isEnding ? undefined : batch
 }
 
-function requestsOf({ now, steadyNow, names, args }: Batch): readonly Request[] {
-  return names.map((name, index) => ({
-    now,
-    steadyNow,
-    name: name as keyof WriteCalls,
-    args: args[index]!,
-  }))
+function requestsOf({ now, steadyNow, calls }: Batch): readonly Request[] {
+  return calls.map(call => ({ now, steadyNow, call }))
 }

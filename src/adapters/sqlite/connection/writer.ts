@@ -1,25 +1,70 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { LetterSeen } from '../../../ports/dead-letters.ts'
 import { BrokerTables } from '../broker/broker-tables.ts'
-import { Owners } from '../broker/owners.ts'
+import { JournalTable } from '../journal/journal-table.ts'
+import { LedgerTable } from '../ledger/ledger-table.ts'
 import { Facets } from '../letters/facets.ts'
-import { Letters } from '../letters/letter-table.ts'
-import { Shelves } from '../letters/search-writer.ts'
-import type { Answer, Trouble, WriteCalls } from './calls.ts'
+import { GroupTable } from '../letters/group-table.ts'
+import { type LetterRow, LetterTable, type SendAnswer } from '../letters/letter-table.ts'
+import { SearchWriter } from '../letters/search-writer.ts'
+import { AuditTable } from '../operating/audit-table.ts'
+import { ReplayTables } from '../operating/replay-tables.ts'
+import { SnapshotTable } from '../operating/snapshot-table.ts'
 import { Counters } from './counters.ts'
-import { troubleOf } from './database.ts'
-import type { Part } from './part.ts'
-import type { Tables } from './tables.ts'
-import { writeCalls } from './write-calls.ts'
+import { type Database, failureOf } from './database.ts'
+import { type Answer, type Call, type Failure, makeCall } from './messages.ts'
+import type { Cached, WriterContext } from './writer-context.ts'
 
 export interface Request {
   readonly now: number
   readonly steadyNow: number
-  readonly name: keyof WriteCalls
-  readonly args: readonly unknown[]
+  readonly call: Call
 }
 
 /** Asked how many there are so far; undefined when there is nothing more for this transaction. */
 type More = (soFar: number) => readonly Request[] | undefined
+
+/** What can be asked of the writing thread. Each call runs inside a transaction and changes nothing when it says no. */
+export type WriteParts = ReturnType<typeof createParts>['calls']
+
+function createParts(db: Database, context: WriterContext) {
+  const counters = new Counters(db)
+  const groups = new GroupTable(db)
+  const facets = new Facets(db, groups)
+  const search = new SearchWriter(db)
+  const letters = new LetterTable(db, counters, facets, search)
+  const broker = new BrokerTables(db, context, counters, letters)
+  return {
+    cached: [search, facets, broker, counters] as readonly Cached[],
+    calls: {
+      letters: {
+        send(row: LetterRow, revision: number | null, capacity: number): SendAnswer {
+          const answer = letters.send(row, revision, capacity)
+          if (answer === undefined && revision !== null && isClosed(row[1]))
+            broker.letterClosed(row[0], false)
+          return answer
+        },
+        delete(id: string, seen: LetterSeen | undefined): boolean {
+          if (!letters.delete(id, seen)) return false
+          broker.letterClosed(id, true)
+          return true
+        },
+      },
+      groups,
+      broker,
+      ledger: new LedgerTable(db, context),
+      journal: new JournalTable(db),
+      replays: new ReplayTables(db, context),
+      audit: new AuditTable(db),
+      snapshots: new SnapshotTable(db),
+    },
+  }
+}
+
+/** Whether a letter of this facet has been dealt with. */
+function isClosed(facet: string): boolean {
+  const state = (JSON.parse(facet) as string[])[5]
+  return state === 'discarded' || state === 'resolved'
+}
 
 /**
  * Turns requests into transactions: everything that has arrived runs in one, one commit waits for the disk, and all are
@@ -27,28 +72,17 @@ type More = (soFar: number) => readonly Request[] | undefined
  * so that only the one at fault fails.
  */
 export class Writer {
-  readonly #tables: Tables
-  readonly #parts: readonly Part[]
-  readonly #calls: WriteCalls
-  readonly #begin
-  readonly #commit
-  readonly #rollback
-  readonly #dataVersion
+  readonly #db: Database
+  readonly #context: WriterContext = { now: 0, steadyNow: 0, othersWrote: false }
+  readonly #cached: readonly Cached[]
+  readonly #parts: WriteParts
   #seenVersion = -1
 
-  constructor(db: DatabaseSync) {
-    const counters = new Counters(db)
-    const facets = new Facets(db)
-    const shelves = new Shelves(db)
-    const broker = new BrokerTables(db, counters)
-    const letters = new Letters(db, counters, facets, shelves)
-    this.#parts = [shelves, facets, broker, counters]
-    this.#tables = { db, letters, broker, owners: new Owners(db), now: 0, steadyNow: 0, othersWrote: false }
-    this.#calls = writeCalls(this.#tables)
-    this.#begin = db.prepare('begin immediate')
-    this.#commit = db.prepare('commit')
-    this.#rollback = db.prepare('rollback')
-    this.#dataVersion = db.prepare('pragma data_version')
+  constructor(db: Database) {
+    this.#db = db
+    const { cached, calls } = createParts(db, this.#context)
+    this.#cached = cached
+    this.#parts = calls
   }
 
   /** Runs the requests, and those that `more` finds in the meantime. */
@@ -59,15 +93,16 @@ export class Writer {
       return this.#transaction(requests, more)
     } catch (error) {
       // Only a request can be at fault for what happens while it runs; a disk or a lock is at fault for all of them.
-      if (!(error instanceof RequestFailed) || requests.length === 1) return fail(requests, rootOf(error))
-      return this.#oneByOne(requests)
+      if (error instanceof RequestFailed && requests.length > 1) return this.#oneByOne(requests)
+      const failure = failureOf(rootOf(error))
+      return { results: requests.length, failed: requests.map((_, index) => [index, failure] as const) }
     }
   }
 
   #transaction(requests: Request[], more: More): Answer {
-    const { broker } = this.#tables
-    this.#begin.run()
-    broker.desks.remember()
+    const { broker } = this.#parts
+    this.#db.run`begin immediate`
+    broker.subscriptions.remember()
     try {
       this.#noticeOthers()
       const results: unknown[] = []
@@ -78,15 +113,15 @@ export class Writer {
         requests.push(...added)
       }
       const deliveries: unknown[] = []
-      broker.desks.serve(this.#tables.steadyNow, (subscription, row) => {
+      broker.subscriptions.serve(this.#context.steadyNow, ({ id, owner, handler }, row) => {
         const { place, body, started, ended, history, flags } = row
-        const letter = flags === 0 ? null : broker.letterOf(row, subscription.desk.handler)
-        deliveries.push(subscription.id, subscription.owner, place, body, started, ended, history, letter)
+        const letter = flags === 0 ? null : broker.letterOf(row, handler.id)
+        deliveries.push(id, owner, place, body, started, ended, history, letter)
       })
-      for (const part of this.#parts) part.flush()
+      for (const part of this.#cached) part.flush()
       // Whatever can fail comes before the commit: behind it the answer is yes.
       const answer = this.#answer(results, deliveries)
-      this.#commit.run()
+      this.#db.run`commit`
       return answer
     } catch (error) {
       this.#undo()
@@ -96,7 +131,7 @@ export class Writer {
 
   #oneByOne(requests: readonly Request[]): Answer {
     const results: unknown[] = []
-    const failed: [number, Trouble][] = []
+    const failed: [number, Failure][] = []
     const deliveries: unknown[] = []
     for (const [index, request] of requests.entries()) {
       try {
@@ -105,7 +140,7 @@ export class Writer {
         deliveries.push(...(answer.deliveries ?? []))
       } catch (error) {
         results.push(undefined)
-        failed.push([index, troubleOf(rootOf(error))])
+        failed.push([index, failureOf(rootOf(error))])
       }
     }
     return { ...this.#answer(results, deliveries), failed }
@@ -119,37 +154,37 @@ export class Writer {
     }
   }
 
-  #call({ now, steadyNow, name, args }: Request): unknown {
-    this.#tables.now = now
-    this.#tables.steadyNow = steadyNow
-    return Reflect.apply(this.#calls[name], this.#calls, args)
+  #call({ now, steadyNow, call }: Request): unknown {
+    this.#context.now = now
+    this.#context.steadyNow = steadyNow
+    return makeCall(this.#parts, call)
   }
 
   /** A look for news needs none, unless there is some. */
   #needsTransaction(requests: readonly Request[]): boolean {
-    if (requests.some(({ name }) => name !== 'poll')) return true
+    if (requests.some(({ call }) => call[1] !== 'poll')) return true
     this.#noticeOthers()
-    return this.#tables.broker.desks.hasWork(requests.at(-1)!.steadyNow)
+    return this.#parts.broker.subscriptions.hasWork(requests.at(-1)!.steadyNow)
   }
 
   #noticeOthers(): void {
-    const { data_version: version } = this.#dataVersion.get() as { data_version: number }
+    const { data_version: version } = this.#db.get<{ data_version: number }>`pragma data_version`!
     if (version === this.#seenVersion) return
     const isFirst = this.#seenVersion === -1
     this.#seenVersion = version
     if (isFirst) return
-    for (const part of this.#parts) part.forget('others-wrote')
-    this.#tables.broker.desks.lookAgain()
-    this.#tables.othersWrote = true
+    for (const part of this.#cached) part.forget('others-wrote')
+    this.#parts.broker.subscriptions.lookAgain()
+    this.#context.othersWrote = true
   }
 
   #undo(): void {
     // SQLite has rolled back by itself after some errors.
     try {
-      this.#rollback.run()
+      this.#db.run`rollback`
     } catch {}
-    for (const part of this.#parts) part.forget('rolled-back')
-    this.#tables.broker.desks.restore()
+    for (const part of this.#cached) part.forget('rolled-back')
+    this.#parts.broker.subscriptions.restore()
   }
 
   #answer(results: readonly unknown[], deliveries: readonly unknown[] = []): Answer {
@@ -157,7 +192,7 @@ export class Writer {
     return {
       results: saysNothing ? results.length : results,
       deliveries: deliveries.length === 0 ? undefined : deliveries,
-      dueAt: this.#tables.broker.desks.dueAt,
+      dueAt: this.#parts.broker.subscriptions.dueAt,
     }
   }
 }
@@ -170,9 +205,4 @@ class RequestFailed extends Error {
 
 function rootOf(error: unknown): unknown {
   return error instanceof RequestFailed ? error.cause : error
-}
-
-function fail(requests: readonly Request[], error: unknown): Answer {
-  const trouble = troubleOf(error)
-  return { results: requests.length, failed: requests.map((_, index) => [index, trouble] as const) }
 }

@@ -1,41 +1,45 @@
-import type { DatabaseSync } from 'node:sqlite'
-import type { JournalRow } from '../connection/calls.ts'
+import type { Database } from '../connection/database.ts'
+
+/** An entry of the journal; its sinks are a JSON list. */
+interface JournalRow {
+  readonly id: string
+  readonly body: string
+  readonly sinks: string | null
+  readonly job: string | null
+}
 
 /** Events that are on their way. A row's number is its place in the order of arrival. */
 export class JournalTable {
-  readonly #find
-  readonly #span
-  readonly #count
-  readonly #put
-  readonly #delete
+  readonly #db: Database
 
-  constructor(db: DatabaseSync) {
-    this.#find = db.prepare('select 1 from journal where id = ?')
-    this.#span = db.prepare(
-      'select (select max(seq) from journal) - (select min(seq) from journal) + 1 as span',
-    )
-    this.#count = db.prepare('select count(*) as count from journal')
-    this.#put = db.prepare('insert or replace into journal(id, body, sinks, job) values(?, ?, ?, ?)')
-    this.#delete = db.prepare('delete from journal where id = ?')
+  constructor(db: Database) {
+    this.#db = db
   }
 
   /** False when there is no room for another. */
-  append([id, body, sinks, job]: JournalRow, capacity: number): boolean {
-    const isKnown = this.#find.get(id) !== undefined
+  append({ id, body, sinks, job }: JournalRow, capacity: number): boolean {
+    const isKnown = this.#db.get`select 1 from journal where id = ${id}` !== undefined
     if (isKnown && sinks === null) return true
     if (!isKnown && !this.#hasRoom(capacity)) return false
-    this.#put.run(id, body, sinks, job)
+    this.#db
+      .run`insert or replace into journal(id, body, sinks, job) values(${id}, ${body}, ${sinks}, ${job})`
     return true
   }
 
   remove(id: string): void {
-    this.#delete.run(id)
+    this.#db.run`delete from journal where id = ${id}`
+  }
+
+  /** In the order of arrival. */
+  list(): readonly JournalRow[] {
+    return this.#db.all`select id, body, sinks, job from journal order by seq`
   }
 
   /** Counting reads the whole table. Most of the time the distance between its ends says enough. */
   #hasRoom(capacity: number): boolean {
-    const { span } = this.#span.get() as { span: number | null }
+    const { span } = this.#db.get<{ span: number | null }>`
+      select (select max(seq) from journal) - (select min(seq) from journal) + 1 as span`!
     if (span === null || span < capacity) return true
-    return (this.#count.get() as { count: number }).count < capacity
+    return this.#db.get<{ count: number }>`select count(*) as count from journal`!.count < capacity
   }
 }

@@ -7,42 +7,43 @@ import {
   JournalFullError,
 } from '../../../ports/journal.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
-import type { Connection } from '../connection/connection.ts'
-
-interface JournalSettings {
-  readonly codec: EventCodec
-  readonly capacity: number
-}
+import { type Connection, Session } from '../connection/connection.ts'
+import type { SqliteSettings } from '../options.ts'
 
 export class SqliteJournal implements Journal {
-  readonly #connection: Connection
+  readonly #session: Session
+  readonly #path: string
   readonly #codec: EventCodec
   readonly #capacity: number
-  #closing: Promise<void> | undefined
 
-  constructor(connection: Connection, { codec, capacity }: JournalSettings) {
-    this.#connection = connection
-    this.#codec = codec
-    this.#capacity = capacity
+  constructor(connection: Connection, { codec, maxJournalEvents }: SqliteSettings) {
+    this.#path = connection.options.path
+    this.#session = new Session(connection, () => new StoreClosedError(`journal in ${this.#path}`))
+    this.#codec = codec.events
+    this.#capacity = maxJournalEvents
   }
 
   async append({ event, sinks, job }: JournalEntry): Promise<void> {
-    const { writer } = this.#open()
-    const list = sinks === undefined ? null : JSON.stringify(sinks)
-    const row = [event.id, this.#codec.encode(event), list, job ?? null] as const
-    if (!(await writer.call('appendJournal', row, this.#capacity)))
+    const { connection } = this.#session
+    const row = {
+      id: event.id,
+      body: this.#codec.encode(event),
+      sinks: sinks === undefined ? null : JSON.stringify(sinks),
+      job: job ?? null,
+    }
+    if (!(await connection.write('journal', 'append', row, this.#capacity)))
       throw new JournalFullError(this.#path, this.#capacity)
   }
 
   async remove(eventId: string): Promise<void> {
-    await this.#open().writer.call('removeJournal', eventId)
+    await this.#session.connection.write('journal', 'remove', eventId)
   }
 
   async pending(): Promise<JournalContents> {
-    const rows = await this.#open().read('listJournal')
-    const stored = rows.map(([id, event, sinks, job]) => ({
+    const rows = await this.#session.connection.read('journal', 'list')
+    const stored = rows.map(({ id, body, sinks, job }) => ({
       id,
-      event,
+      event: body,
       sinks: sinks === null ? undefined : (JSON.parse(sinks) as string[]),
       job: job ?? undefined,
     }))
@@ -50,16 +51,6 @@ export class SqliteJournal implements Journal {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#connection.leave()
-    return this.#closing
-  }
-
-  get #path(): string {
-    return this.#connection.options.path
-  }
-
-  #open(): Connection {
-    if (this.#closing !== undefined) throw new StoreClosedError(`journal in ${this.#path}`)
-    return this.#connection
+    return this.#session.close()
   }
 }

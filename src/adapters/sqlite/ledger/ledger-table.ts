@@ -1,6 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
-import type { ClaimAnswer } from '../connection/calls.ts'
-import { all } from '../connection/rows.ts'
+import type { Database } from '../connection/database.ts'
+import type { WriterContext } from '../connection/writer-context.ts'
 
 /** Entries looked at for each claim: more than one, so that the sweep outruns what is added. */
 const SWEPT_PER_CLAIM = 2
@@ -20,82 +19,74 @@ interface Entry {
  * may still complete.
  */
 export class LedgerTable {
-  readonly #find
-  readonly #put
-  readonly #change
-  readonly #renew
-  readonly #release
-  readonly #forget
-  readonly #behind
-  readonly #delete
+  readonly #db: Database
+  readonly #context: WriterContext
   #swept: readonly [string, string] = ['', '']
 
-  constructor(db: DatabaseSync) {
-    this.#find = db.prepare('select * from ledger where handler = ? and key = ?')
-    this.#put = db.prepare(
-      `insert into ledger(handler, key, token, until, lease) values(?, ?, ?, ?, ?)
-       on conflict(handler, key)
-       do update set token = excluded.token, until = excluded.until, lease = excluded.lease`,
-    )
-    this.#change = db.prepare(
-      'update ledger set token = ?, until = ? where handler = ? and key = ? and token = ?',
-    )
-    this.#renew = db.prepare(
-      'update ledger set until = ?, lease = ? where handler = ? and key = ? and token = ?',
-    )
-    this.#release = db.prepare('delete from ledger where handler = ? and key = ? and token = ?')
-    this.#forget = db.prepare('delete from ledger where handler = ? and key = ? and token is null')
-    this.#behind = db.prepare(
-      'select * from ledger where (handler, key) > (?, ?) order by handler, key limit ?',
-    )
-    this.#delete = db.prepare('delete from ledger where handler = ? and key = ?')
+  constructor(db: Database, context: WriterContext) {
+    this.#db = db
+    this.#context = context
   }
 
+  /** Null when it is claimed. */
   claim(
     handler: string,
     key: string,
     token: string,
     leaseMs: number,
     retentionMs: number,
-    now: number,
-  ): ClaimAnswer {
+  ): readonly ['busy' | 'done', number] | null {
+    const { now } = this.#context
     this.#forgetOld(now - retentionMs)
-    const entry = this.#find.get(handler, key) as Entry | undefined
+    const entry = this.#db.get<Entry>`select * from ledger where handler = ${handler} and key = ${key}`
     if (entry !== undefined && entry.token === null && entry.until > now - retentionMs)
       return ['done', entry.until]
     if (entry !== undefined && entry.token !== null && entry.until > now)
-      return ['busy', this.#bounded(entry, now)]
-    this.#put.run(handler, key, token, now + leaseMs, leaseMs)
+      return ['busy', this.#bounded(entry)]
+    this.#db.run`insert into ledger(handler, key, token, until, lease)
+      values(${handler}, ${key}, ${token}, ${now + leaseMs}, ${leaseMs})
+      on conflict(handler, key)
+      do update set token = excluded.token, until = excluded.until, lease = excluded.lease`
     return null
   }
 
-  /** A lease that has more time left than it was taken for was taken before the clock was set back. */
-  #bounded({ handler, key, token, until, lease }: Entry, now: number): number {
-    if (lease === null || until <= now + lease) return until
-    this.#change.run(token, now + lease, handler, key, token)
-    return now + lease
+  renew(handler: string, key: string, token: string, leaseMs: number): boolean {
+    const renewed = this.#db.run`update ledger set until = ${this.#context.now + leaseMs}, lease = ${leaseMs}
+      where handler = ${handler} and key = ${key} and token = ${token}`
+    return renewed === 1
   }
 
-  renew(handler: string, key: string, token: string, leaseMs: number, now: number): boolean {
-    return this.#renew.run(now + leaseMs, leaseMs, handler, key, token).changes === 1
-  }
-
-  complete(handler: string, key: string, token: string, now: number): boolean {
-    return this.#change.run(null, now, handler, key, token).changes === 1
+  complete(handler: string, key: string, token: string): boolean {
+    const completed = this.#db.run`update ledger set token = null, until = ${this.#context.now}
+      where handler = ${handler} and key = ${key} and token = ${token}`
+    return completed === 1
   }
 
   release(handler: string, key: string, token: string): boolean {
-    return this.#release.run(handler, key, token).changes === 1
+    return (
+      this.#db.run`delete from ledger where handler = ${handler} and key = ${key} and token = ${token}` === 1
+    )
   }
 
   forget(handler: string, key: string): void {
-    this.#forget.run(handler, key)
+    this.#db.run`delete from ledger where handler = ${handler} and key = ${key} and token is null`
+  }
+
+  /** A lease that has more time left than it was taken for was taken before the clock was set back. */
+  #bounded({ handler, key, until, lease }: Entry): number {
+    const { now } = this.#context
+    if (lease === null || until <= now + lease) return until
+    this.#db.run`update ledger set until = ${now + lease} where handler = ${handler} and key = ${key}`
+    return now + lease
   }
 
   /** A few entries with every claim, round and round: the table is bounded, and no claim pays for all the others. */
   #forgetOld(before: number): void {
-    const entries = all<Entry>(this.#behind, ...this.#swept, SWEPT_PER_CLAIM)
-    for (const { handler, key, until } of entries) if (until <= before) this.#delete.run(handler, key)
+    const [afterHandler, afterKey] = this.#swept
+    const entries = this.#db.all<Entry>`select * from ledger
+      where (handler, key) > (${afterHandler}, ${afterKey}) order by handler, key limit ${SWEPT_PER_CLAIM}`
+    for (const { handler, key, until } of entries)
+      if (until <= before) this.#db.run`delete from ledger where handler = ${handler} and key = ${key}`
     const last = entries.at(-1)
     this.#swept = last === undefined ? ['', ''] : [last.handler, last.key]
   }

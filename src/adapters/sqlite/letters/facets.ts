@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { isHeld, type LetterState } from '../../../core/dead-letter/state.ts'
-import type { Part } from '../connection/part.ts'
-import { type GroupCounts, GroupTable } from './group-table.ts'
+import type { Database } from '../connection/database.ts'
+import type { Cached } from '../connection/writer-context.ts'
+import type { GroupCounts, GroupTable } from './group-table.ts'
 
 /** More are not kept in memory between transactions; with so many, the fingerprints tell nothing apart anyway. */
 const MOST_REMEMBERED = 20_000
@@ -20,47 +20,20 @@ export interface Facet {
   lostAnEnd: boolean
 }
 
-/** What is counted of a letter. */
-interface Counted {
-  readonly at: number
-  readonly firstAt: number
-  readonly replayed: number
-}
-
 /**
  * Counts letters as they come and go, so that nobody ever has to. Counts are kept in memory during a transaction and
  * written once at its end, however many letters it had.
  */
-export class Facets implements Part {
+export class Facets implements Cached {
+  readonly #db: Database
   readonly #groups: GroupTable
   readonly #byKey = new Map<string, Facet>()
   readonly #byId = new Map<number, Facet>()
   readonly #changed = new Set<Facet>()
-  readonly #find
-  readonly #findById
-  readonly #insert
-  readonly #update
-  readonly #delete
-  readonly #ends
-  readonly #total
 
-  constructor(db: DatabaseSync) {
-    this.#groups = new GroupTable(db)
-    this.#find = db.prepare('select * from facets where key = ?')
-    this.#findById = db.prepare('select * from facets where id = ?')
-    this.#insert = db.prepare(
-      `insert into facets(key, channel, handler, type, reason, category, state, grp, count, replayed, oldest_at, last_at)
-       values(?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0)`,
-    )
-    this.#update = db.prepare(
-      'update facets set count = ?, replayed = ?, oldest_at = ?, last_at = ? where id = ?',
-    )
-    this.#delete = db.prepare('delete from facets where id = ?')
-    this.#ends = db.prepare(
-      `select (select min(at) from letters where facet = ?) as oldest,
-       (select max(at) from letters where facet = ?) as latest`,
-    )
-    this.#total = db.prepare('select coalesce(sum(count), 0) as total from facets')
+  constructor(db: Database, groups: GroupTable) {
+    this.#db = db
+    this.#groups = groups
   }
 
   /** Undefined when its group is not known and was not told. */
@@ -69,36 +42,28 @@ export class Facets implements Part {
     if (known !== undefined) return known
     const fields = JSON.parse(key) as string[]
     const counts = this.#groups.of(fields[6]!, group)
-    if (counts === undefined) return undefined
-    if (this.#find.get(key) === undefined) this.#insert.run(key, ...fields)
-    return this.#remember(this.#find.get(key) as unknown as FacetRow, counts)
+    return counts && this.#remember(this.#find(key) ?? this.#insert(key, fields), counts)
   }
 
   /** Of a letter that is there, and so is its group. */
   byId(id: number): Facet {
     const known = this.#byId.get(id)
     if (known !== undefined) return known
-    const row = this.#findById.get(id) as unknown as FacetRow
+    const row = this.#db.get<FacetRow>`select * from facets where id = ${id}`!
     return this.#remember(row, this.#groups.of(row.grp, null)!)
   }
 
-  add(facet: Facet, { at, firstAt, replayed }: Counted): void {
-    facet.count++
-    facet.replayed += replayed
+  add(facet: Facet, at: number, firstAt: number, replayed: number): void {
     facet.oldestAt = Math.min(facet.oldestAt, at)
     facet.lastAt = Math.max(facet.lastAt, at)
-    this.#changed.add(facet)
-    const { group } = facet
     this.#count(facet, 1, replayed)
+    const { group } = facet
     group.firstAt = Math.min(group.firstAt, firstAt)
     group.lastAt = Math.max(group.lastAt, at)
   }
 
-  remove(facet: Facet, { at, replayed }: Counted): void {
-    facet.count--
-    facet.replayed -= replayed
+  remove(facet: Facet, at: number, replayed: number): void {
     facet.lostAnEnd ||= at >= facet.lastAt || at <= facet.oldestAt
-    this.#changed.add(facet)
     this.#count(facet, -1, -replayed)
     facet.group.lostLatest ||= at >= facet.group.lastAt
   }
@@ -106,7 +71,7 @@ export class Facets implements Part {
   /** Letters there are. Facets that were asked for before may be gone afterwards. */
   total(): number {
     this.#write()
-    return (this.#total.get() as { total: number }).total
+    return this.#db.get<{ total: number }>`select coalesce(sum(count), 0) as total from facets`!.total
   }
 
   flush(): void {
@@ -122,7 +87,11 @@ export class Facets implements Part {
     this.#groups.forget()
   }
 
-  #count({ group, state }: Facet, count: number, replayed: number): void {
+  #count(facet: Facet, count: number, replayed: number): void {
+    const { group, state } = facet
+    facet.count += count
+    facet.replayed += replayed
+    this.#changed.add(facet)
     group.count += count
     group.replayed += replayed
     if (isHeld(state)) group.waiting += count
@@ -132,23 +101,39 @@ export class Facets implements Part {
 
   #write(): void {
     for (const facet of this.#changed) {
-      if (facet.count === 0) {
-        this.#delete.run(facet.id)
-        this.#byId.delete(facet.id)
-        this.#byKey.delete(facet.key)
-        continue
+      if (facet.lostAnEnd && facet.count > 0) this.#findEnds(facet)
+      const { id, key, count, replayed, oldestAt, lastAt } = facet
+      if (count > 0)
+        this.#db.run`update facets set count = ${count}, replayed = ${replayed}, oldest_at = ${oldestAt},
+          last_at = ${lastAt} where id = ${id}`
+      else {
+        this.#db.run`delete from facets where id = ${id}`
+        this.#byId.delete(id)
+        this.#byKey.delete(key)
       }
-      if (facet.lostAnEnd) this.#findEnds(facet)
-      this.#update.run(facet.count, facet.replayed, facet.oldestAt, facet.lastAt, facet.id)
     }
     this.#changed.clear()
   }
 
   #findEnds(facet: Facet): void {
-    const { oldest, latest } = this.#ends.get(facet.id, facet.id) as { oldest: number; latest: number }
+    const { oldest, latest } = this.#db.get<{ oldest: number; latest: number }>`
+      select (select min(at) from letters where facet = ${facet.id}) as oldest,
+      (select max(at) from letters where facet = ${facet.id}) as latest`!
     facet.oldestAt = oldest
     facet.lastAt = latest
     facet.lostAnEnd = false
+  }
+
+  #find(key: string): FacetRow | undefined {
+    return this.#db.get`select * from facets where key = ${key}`
+  }
+
+  #insert(key: string, fields: readonly string[]): FacetRow {
+    const [channel, handler, type, reason, category, state, group] = fields as [string, ...string[]]
+    return this.#db.get<FacetRow>`
+      insert into facets(key, channel, handler, type, reason, category, state, grp, count, replayed, oldest_at, last_at)
+      values(${key}, ${channel}, ${handler!}, ${type!}, ${reason!}, ${category!}, ${state!}, ${group!}, 0, 0, 0, 0)
+      returning *`!
   }
 
   #remember(row: FacetRow, group: GroupCounts): Facet {

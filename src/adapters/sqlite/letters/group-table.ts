@@ -1,5 +1,11 @@
-import type { DatabaseSync } from 'node:sqlite'
-import type { Part } from '../connection/part.ts'
+import { type GroupPlace, NO_TALK, talkAfter } from '../../../adapter-kit/query/group-query.ts'
+import { currentTriage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
+import type { GroupTally } from '../../../core/dead-letter/group-tally.ts'
+import type { GroupQuery, TriageChange } from '../../../ports/groups.ts'
+import type { Database } from '../connection/database.ts'
+import type { Cached } from '../connection/writer-context.ts'
+
+const MOST_CHANNELS = 20
 
 /** What is counted of the letters of one fingerprint. */
 export interface GroupCounts {
@@ -14,49 +20,60 @@ export interface GroupCounts {
 }
 
 /** The counts of groups, written once a transaction. A group is there as long as it has letters. */
-export class GroupTable implements Part {
+export class GroupTable implements Cached {
   /** Those whose counts are to be written. */
   readonly changed = new Set<GroupCounts>()
+  readonly #db: Database
   readonly #known = new Map<string, GroupCounts>()
-  readonly #find
-  readonly #insert
-  readonly #update
-  readonly #delete
-  readonly #latest
 
-  constructor(db: DatabaseSync) {
-    this.#find = db.prepare('select * from groups where id = ?')
-    this.#insert = db.prepare(
-      `insert into groups(id, title, rule, basis, category, search, count, waiting, replayed, recovered, first_at, last_at)
-       values(?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0)`,
-    )
-    this.#update = db.prepare(
-      `update groups set count = ?, waiting = ?, replayed = ?, recovered = ?, first_at = ?, last_at = ?
-       where id = ?`,
-    )
-    this.#delete = db.prepare('delete from groups where id = ?')
-    this.#latest = db.prepare('select max(last_at) as at from facets where grp = ?')
+  constructor(db: Database) {
+    this.#db = db
   }
 
   /** `told` is JSON of id, title, rule, basis, category and what is searched; undefined when it is needed and missing. */
   of(id: string, told: string | null): GroupCounts | undefined {
-    const known = this.#known.get(id) ?? this.#remember(this.#find.get(id) as GroupCountsRow | undefined)
-    if (known !== undefined || told === null) return known
-    this.#insert.run(...(JSON.parse(told) as string[]))
-    return this.#remember({ id, count: 0, waiting: 0, replayed: 0, recovered: 0, first_at: 0, last_at: 0 })
+    const known = this.#known.get(id)
+    if (known !== undefined) return known
+    const row = this.#db.get<GroupCounts>`select id, count, waiting, replayed, recovered, first_at as firstAt,
+      last_at as lastAt from groups where id = ${id}`
+    if (row === undefined && told === null) return undefined
+    const counts = row ?? this.#insert(id, JSON.parse(told!))
+    const firstAt = counts.count === 0 ? Number.POSITIVE_INFINITY : counts.firstAt
+    const group = { ...counts, firstAt, lostLatest: false }
+    this.#known.set(id, group)
+    return group
+  }
+
+  /** What people say about a group. False when no letter has that fingerprint. */
+  change(id: string, change: TriageChange): boolean {
+    if (this.#db.get`select 1 from groups where id = ${id} and count > 0` === undefined) return false
+    const row = this.#db.get<{
+      triage: string
+      notes: string
+    }>`select triage, notes from triages where grp = ${id}`
+    const before = row && { triage: JSON.parse(row.triage), notes: JSON.parse(row.notes) }
+    const { triage, notes } = talkAfter(before ?? NO_TALK, change)
+    this.#db.run`insert into triages(grp, triage, notes)
+      values(${id}, ${JSON.stringify(triage)}, ${JSON.stringify(notes)})
+      on conflict(grp) do update set triage = excluded.triage, notes = excluded.notes`
+    return true
   }
 
   flush(): void {
     for (const group of this.changed) {
       if (group.count === 0) {
-        this.#delete.run(group.id)
+        this.#db.run`delete from groups where id = ${group.id}`
         this.#known.delete(group.id)
         continue
       }
-      if (group.lostLatest) group.lastAt = (this.#latest.get(group.id) as { at: number }).at
+      if (group.lostLatest)
+        group.lastAt = this.#db.get<{
+          at: number
+        }>`select max(last_at) as at from facets where grp = ${group.id}`!.at
       group.lostLatest = false
       const { count, waiting, replayed, recovered, firstAt, lastAt, id } = group
-      this.#update.run(count, waiting, replayed, recovered, firstAt, lastAt, id)
+      this.#db.run`update groups set count = ${count}, waiting = ${waiting}, replayed = ${replayed},
+        recovered = ${recovered}, first_at = ${firstAt}, last_at = ${lastAt} where id = ${id}`
     }
     this.changed.clear()
   }
@@ -66,23 +83,75 @@ export class GroupTable implements Part {
     this.changed.clear()
   }
 
-  #remember(row: GroupCountsRow | undefined): GroupCounts | undefined {
-    if (row === undefined) return undefined
-    const { id, count, waiting, replayed, recovered, last_at: lastAt } = row
-    const firstAt = count === 0 ? Number.POSITIVE_INFINITY : row.first_at
-    const counts = { id, count, waiting, replayed, recovered, firstAt, lastAt }
-    const group = { ...counts, lostLatest: false }
-    this.#known.set(id, group)
-    return group
+  #insert(
+    id: string,
+    [, title, rule, basis, category, search]: readonly string[],
+  ): Omit<GroupCounts, 'lostLatest'> {
+    this.#db
+      .run`insert into groups(id, title, rule, basis, category, search, count, waiting, replayed, recovered, first_at, last_at)
+      values(${id}, ${title!}, ${rule!}, ${basis!}, ${category!}, ${search!}, 0, 0, 0, 0, 0, 0)`
+    return { id, count: 0, waiting: 0, replayed: 0, recovered: 0, firstAt: 0, lastAt: 0 }
   }
 }
 
-interface GroupCountsRow {
-  readonly id: string
-  readonly count: number
-  readonly waiting: number
-  readonly replayed: number
-  readonly recovered: number
-  readonly first_at: number
-  readonly last_at: number
+export interface GroupRow extends GroupTally {
+  readonly triage: string | null
+  readonly notes: string
+}
+
+type StoredGroup = Omit<GroupRow, 'channels'>
+
+const SELECTED = `select g.id, g.title, g.rule, g.basis, g.category, g.count, g.waiting, g.replayed, g.recovered,
+  g.first_at as firstSeenAt, g.last_at as lastSeenAt, t.triage, coalesce(t.notes, '[]') as notes
+  from groups g left join triages t on t.grp = g.id where g.count > 0`
+
+/** Groups are counted as letters come and go, so that a page of them costs what it shows. */
+export function groupReader(db: Database, context: { readonly now: number }) {
+  const withChannels = (row: StoredGroup): GroupRow => {
+    const channels = db.all<{
+      channel: string
+    }>`select channel from facets where grp = ${row.id} and count > 0
+      group by channel order by sum(count) desc, channel limit ${MOST_CHANNELS}`
+    return { ...row, channels: channels.map(({ channel }) => channel) }
+  }
+  return {
+    get(id: string): GroupRow | undefined {
+      for (const row of db.select<StoredGroup>(`${SELECTED} and g.id = ?`, id)) return withChannels(row)
+      return undefined
+    },
+
+    /**
+     * Last seen first, of the same time the lesser id first; one more than the limit when there is a next page. What
+     * state a group is in depends on the time of asking, so that is not left to the database.
+     */
+    list(
+      { state, channel, search, limit }: GroupQuery & { readonly limit: number },
+      behind: GroupPlace | undefined,
+    ): readonly GroupRow[] {
+      const at = behind?.lastSeenAt ?? Number.POSITIVE_INFINITY
+      const text = search?.toLowerCase() ?? null
+      const of = channel ?? null
+      const found = db.select<StoredGroup>(
+        `${SELECTED} and (g.last_at < ?1 or (g.last_at = ?1 and g.id > ?2))
+         and (?3 is null or exists(select 1 from facets f where f.grp = g.id and f.channel = ?3 and f.count > 0))
+         and (?4 is null or instr(g.search, ?4) > 0)
+         order by g.last_at desc, g.id`,
+        at,
+        behind?.id ?? '',
+        of,
+        text,
+      )
+      const groups: GroupRow[] = []
+      for (const row of found) {
+        if (state !== undefined && stateOf(row, context.now) !== state) continue
+        groups.push(withChannels(row))
+        if (groups.length > limit) break
+      }
+      return groups
+    },
+  }
+}
+
+function stateOf({ triage, lastSeenAt }: StoredGroup, now: number) {
+  return currentTriage(triage === null ? UNTRIAGED : JSON.parse(triage), lastSeenAt, now).state
 }

@@ -1,24 +1,23 @@
-import type { Door } from '../../../adapter-kit/door.ts'
 import { groupCursor, resolveGroupQuery } from '../../../adapter-kit/query/group-query.ts'
 import { currentTriage, type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
-import type { Category } from '../../../core/failure/failure.ts'
+import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
-import type { GroupRow } from '../connection/calls.ts'
-import type { Connection } from '../connection/connection.ts'
+import type { Session } from '../connection/connection.ts'
+import type { GroupRow } from './group-table.ts'
 
 export class SqliteGroups implements Groups {
-  readonly #connection: Connection
-  readonly #door: Door
+  readonly #session: Session
+  readonly #clock: Clock
 
-  constructor(connection: Connection, door: Door) {
-    this.#connection = connection
-    this.#door = door
+  constructor(session: Session, clock: Clock) {
+    this.#session = session
+    this.#clock = clock
   }
 
   async list(query?: GroupQuery): Promise<GroupPage> {
-    this.#door.requireOpen()
+    const { connection } = this.#session
     const { behind, ...wanted } = resolveGroupQuery(query)
-    const rows = await this.#connection.read('listGroups', wanted, behind)
+    const rows = await connection.read('groups', 'list', wanted, behind)
     const groups = rows.slice(0, wanted.limit).map(row => this.#group(row))
     const last = groups.at(-1)
     const hasMore = rows.length > wanted.limit && last !== undefined
@@ -26,25 +25,20 @@ export class SqliteGroups implements Groups {
   }
 
   async get(id: string): Promise<Group | undefined> {
-    this.#door.requireOpen()
-    const row = await this.#connection.read('getGroup', id)
+    const row = await this.#session.connection.read('groups', 'get', id)
     return row && this.#group(row)
   }
 
   async change(id: string, change: TriageChange): Promise<Group | undefined> {
-    this.#door.requireOpen()
-    return (await this.#connection.writer.call('changeGroup', id, change)) ? this.get(id) : undefined
+    return (await this.#session.connection.write('groups', 'change', id, change)) ? this.get(id) : undefined
   }
 
   #group({ triage: text, notes, ...row }: GroupRow): Group {
     const triage: Triage = text === null ? UNTRIAGED : JSON.parse(text)
-    const now = this.#connection.options.clock.now()
     return {
       ...row,
-      rule: row.rule as Group['rule'],
-      category: row.category as Category,
       triage,
-      ...currentTriage(triage, row.lastSeenAt, now),
+      ...currentTriage(triage, row.lastSeenAt, this.#clock.now()),
       notes: JSON.parse(notes),
     }
   }

@@ -1,10 +1,9 @@
-import type { DatabaseSync } from 'node:sqlite'
-import type { LetterPlace } from '../../../adapter-kit/query/letter-query.ts'
+import { comparePlaces, type LetterPlace } from '../../../adapter-kit/query/letter-query.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
-import { all } from '../connection/rows.ts'
+import type { Database } from '../connection/database.ts'
 
 /** A letter's place in the list, and where it lies. */
-export interface Found extends LetterPlace {
+export interface FoundRow extends LetterPlace {
   readonly seq: number
   readonly facet: number
 }
@@ -36,23 +35,18 @@ const COLUMNS = {
   group: 'grp',
 } as const
 
-/** The order of the list (ports/letter-query), which the indexes have as well. Below zero when `a` comes first. */
-export function comparePlaces(a: LetterPlace, b: LetterPlace): number {
-  if (a.lastFailedAt !== b.lastFailedAt) return b.lastFailedAt - a.lastFailedAt
-  return a.id === b.id ? 0 : a.id > b.id ? -1 : 1
-}
-
 /** The facets that a filter selects, apart from its times and its text. */
-export function facetsOf(db: DatabaseSync, filter: LetterFilter): FacetRow[] {
+export function facetsOf(db: Database, filter: LetterFilter): FacetRow[] {
   const wanted = Object.entries(COLUMNS).flatMap(([field, column]) => {
     const value = filter[field as keyof typeof COLUMNS]
     return value === undefined ? [] : [{ column, value }]
   })
   const conditions = wanted.map(({ column }) => ` and ${column} = ?`).join('')
-  const facets = db.prepare(
+  const facets = db.select<FacetRow>(
     `select id, channel, reason, state, count, oldest_at, last_at from facets where count > 0${conditions}`,
+    ...wanted.map(({ value }) => value),
   )
-  return all<FacetRow>(facets, ...wanted.map(({ value }) => value))
+  return [...facets]
 }
 
 export function isWithin(found: LetterPlace, { behind, after, before }: Span): boolean {
@@ -62,29 +56,4 @@ export function isWithin(found: LetterPlace, { behind, after, before }: Span): b
     lastFailedAt < before &&
     (behind === undefined || comparePlaces(found, behind) > 0)
   )
-}
-
-/** The first so many of whatever is put in. */
-export class Best {
-  readonly #limit: number
-  #found: Found[] = []
-
-  constructor(limit: number) {
-    this.#limit = limit
-  }
-
-  add(found: readonly Found[]): void {
-    if (found.length === 0) return
-    this.#found = this.#found.concat(found).sort(comparePlaces).slice(0, this.#limit)
-  }
-
-  /** Whether nothing of this time or earlier can be among them any more. */
-  isBetterThan(lastFailedAt: number): boolean {
-    const last = this.#found[this.#limit - 1]
-    return last !== undefined && lastFailedAt < last.lastFailedAt
-  }
-
-  get all(): readonly Found[] {
-    return this.#found
-  }
 }

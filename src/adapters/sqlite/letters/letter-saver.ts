@@ -1,56 +1,46 @@
+import { searchedTexts } from '../../../adapter-kit/query/letter-query.ts'
+import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
+import { changeLetter } from '../../../core/dead-letter/change.ts'
+import { groupingOf } from '../../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
-import type { FoundLetter, LetterRow } from '../connection/calls.ts'
-import { LetterRows } from './letter-row.ts'
+import type { LetterChange } from '../../../ports/dead-letters.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { FoundLetter, LetterRow, SendAnswer } from './letter-table.ts'
+import { FIELD_END } from './search-index.ts'
+
+/** Groups that the writing thread has been told of; with more, they are told again. */
+const MOST_TOLD = 10_000
 
 /** The writing thread wants it once more: with its group, as a new one, or merged with what is there. */
 type Again = 'group' | 'gone' | FoundLetter
 
+/** Writes a row: as a new letter, or in the place of the one that has the revision. */
 type Put<T> = (row: LetterRow, revision: number | null) => Promise<T>
 
 /**
- * Saves letters that may be there already. Merging needs the codec, which is here; that nobody changes the letter in
- * between is seen to by its revision: when it has changed, it is merged again with what it is by then.
+ * Saves and changes letters. Merging needs the codec, which is here, and not in the thread that writes. The revision sees
+ * to it that nobody changes the letter in between: when it has changed, it is merged again with what it is by then.
  */
 export class LetterSaver {
+  readonly #connection: Connection
   readonly #codec: LetterCodec
-  readonly #rows: LetterRows
+  readonly #told = new Set<string>()
 
-  constructor(codec: LetterCodec) {
+  constructor(connection: Connection, codec: LetterCodec) {
+    this.#connection = connection
     this.#codec = codec
-    this.#rows = new LetterRows(codec)
   }
 
-  /** `conclude` makes of the last answer what the caller wants to know. */
-  save<T, R>(letter: DeadLetter, put: Put<T>, conclude: (answer: Exclude<T, Again>) => R): Promise<R> {
-    let row: LetterRow
-    try {
-      row = this.#rows.of(letter)
-    } catch (error) {
-      return Promise.reject(error)
-    }
-    return put(row, null).then(answer =>
-      isAgain(answer)
-        ? this.#saveAgain(letter, put, answer).then(conclude)
-        : conclude(answer as Exclude<T, Again>),
-    )
-  }
-
-  /** Puts a letter in the place of the one that had the revision. */
-  async replace<T>(letter: DeadLetter, revision: number, put: Put<T>): Promise<T> {
-    const answer = await put(this.#rows.of(letter), revision)
-    if (answer !== 'group') return answer
-    this.#rows.tellAgain()
-    return this.replace(letter, revision, put)
-  }
-
-  async #saveAgain<T>(letter: DeadLetter, put: Put<T>, first: Again): Promise<Exclude<T, Again>> {
+  /** Merges the letter with the one that is there already, if any. Answers the last answer of `put`. */
+  async save<T>(letter: DeadLetter, put: Put<T>): Promise<Exclude<T, Again>> {
     let revision: number | null = null
     let wanted = letter
-    for (let answer: T | Again = first; ; answer = await put(this.#rows.of(wanted), revision)) {
+    for (;;) {
+      const answer: T = await put(this.#rowOf(wanted), revision)
       if (!isAgain(answer)) return answer as Exclude<T, Again>
-      if (answer === 'group') this.#rows.tellAgain()
+      if (answer === 'group') this.#told.clear()
       else if (answer === 'gone') {
         revision = null
         wanted = letter
@@ -60,8 +50,69 @@ export class LetterSaver {
       }
     }
   }
+
+  /** Undefined when the letter is not there, or the change does not fit it. */
+  async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
+    for (let found = await this.#connection.read('letters', 'get', id); found !== undefined; ) {
+      const letter = this.#codec.decode(found.body)
+      const changed = changeLetter(letter, change)
+      if (changed === undefined || changed === letter) return changed
+      const answer = await this.#replace(changed, found.revision)
+      if (answer === undefined) return changed
+      // Somebody else was faster: it is looked at again as it is now, if it is still there.
+      found = typeof answer === 'object' ? answer : undefined
+    }
+    return undefined
+  }
+
+  async #replace(letter: DeadLetter, revision: number): Promise<SendAnswer> {
+    const row = this.#rowOf(letter)
+    const answer = await this.#connection.write('letters', 'send', row, revision, Number.MAX_SAFE_INTEGER)
+    if (answer !== 'group') return answer
+    this.#told.clear()
+    return this.#replace(letter, revision)
+  }
+
+  #rowOf(letter: DeadLetter): LetterRow {
+    const { id, channel, handler, event, cycle, endedCycles, state } = letter
+    const group = cycle.failure?.fingerprint.id ?? groupingOf(letter).id
+    const facet = [channel, handler, event.type, cycle.reason, cycle.category, state, group]
+    return [
+      id,
+      JSON.stringify(facet),
+      cycle.lastFailedAt,
+      endedCycles[0]?.firstFailedAt ?? cycle.firstFailedAt,
+      letter.replays > 0 ? 1 : 0,
+      searchText(letter, this.#codec.texts !== undefined),
+      this.#codec.encode(letter),
+      this.#told.has(group) ? null : this.#tell(letter),
+    ]
+  }
+
+  #tell(letter: DeadLetter): string {
+    const { id, title, rule, basis, search } = groupTextsAtRest(letter, this.#codec.texts)
+    if (this.#told.size >= MOST_TOLD) this.#told.clear()
+    this.#told.add(id)
+    return JSON.stringify([id, title, rule, basis, letter.cycle.category, search.toLowerCase()])
+  }
 }
 
+/** The thread does not know a group that it should when what it was told of the group was rolled back. */
 function isAgain(answer: unknown): answer is Again {
   return answer === 'group' || answer === 'gone' || (typeof answer === 'object' && answer !== null)
+}
+
+/** The texts of a search (adapter-kit/query/letter-query), each field apart from the next. */
+function searchText(letter: DeadLetter, isSealed: boolean): string {
+  const fields = searchedTexts(letter, isSealed)
+  const isClean = !fields.some(field => field?.includes(FIELD_END))
+  return (isClean ? fields : fields.map(field => field && searchable(field)))
+    .join(FIELD_END)
+    .toLowerCase()
+    .toWellFormed()
+}
+
+/** As it is compared: without case, and without what marks the end of a field. */
+export function searchable(text: string): string {
+  return text.toLowerCase().toWellFormed().replaceAll(FIELD_END, '\ufffd')
 }

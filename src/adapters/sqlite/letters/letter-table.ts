@@ -1,10 +1,36 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { LetterSeen } from '../../../ports/dead-letters.ts'
-import type { FoundLetter, LetterRow, SendAnswer } from '../connection/calls.ts'
 import type { Counters } from '../connection/counters.ts'
+import type { Database } from '../connection/database.ts'
 import type { Facet, Facets } from './facets.ts'
-import { SHELF_SIZE, shelfOf } from './search-index.ts'
-import type { Shelves } from './search-writer.ts'
+import { SEGMENT_SIZE, segmentOf } from './search-index.ts'
+import type { SearchWriter } from './search-writer.ts'
+
+/** A letter as it is stored. A tuple, because the names of fields would be copied with every one of them. */
+export type LetterRow = readonly [
+  id: string,
+  /** JSON of what it can be filtered by: channel, handler, type, reason, category, state, group. */
+  facet: string,
+  lastFailedAt: number,
+  firstFailedAt: number,
+  /** 1 when it was sent again, else 0. */
+  wasReplayed: number,
+  search: string,
+  body: string,
+  /** JSON of its group, or null when this thread was told of the group before. */
+  group: string | null,
+]
+
+/** A letter as it was found, with the revision that a change of it must name. */
+export interface FoundLetter {
+  readonly revision: number
+  readonly body: string
+}
+
+/**
+ * `undefined`: it is stored. `group`: its group is new here; come again and tell it. `gone`: it was deleted meanwhile. A
+ * letter: another is there, or it has changed meanwhile; merge with it and come again.
+ */
+export type SendAnswer = undefined | 'full' | 'group' | 'gone' | FoundLetter
 
 interface StoredLetter extends FoundLetter {
   readonly seq: number
@@ -16,32 +42,17 @@ interface StoredLetter extends FoundLetter {
 }
 
 /** Letters come, change and go here. What they say is read by whoever sends them; this keeps them found and counted. */
-export class Letters {
+export class LetterTable {
+  readonly #db: Database
   readonly #counters: Counters
   readonly #facets: Facets
-  readonly #shelves: Shelves
-  readonly #insert
-  readonly #find
-  readonly #update
-  readonly #delete
-  readonly #neighbour
-  readonly #deleteShelf
+  readonly #search: SearchWriter
 
-  constructor(db: DatabaseSync, counters: Counters, facets: Facets, shelves: Shelves) {
+  constructor(db: Database, counters: Counters, facets: Facets, search: SearchWriter) {
+    this.#db = db
     this.#counters = counters
     this.#facets = facets
-    this.#shelves = shelves
-    this.#insert = db.prepare(
-      `insert into letters(seq, id, facet, at, first_at, replayed, revision, search, body)
-       values(?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict(id) do nothing`,
-    )
-    this.#find = db.prepare('select * from letters where id = ?')
-    this.#update = db.prepare(
-      'update letters set facet = ?, first_at = ?, replayed = ?, revision = ?, body = ? where seq = ?',
-    )
-    this.#delete = db.prepare('delete from letters where seq = ?')
-    this.#neighbour = db.prepare('select 1 from letters where seq >= ? and seq < ? limit 1')
-    this.#deleteShelf = db.prepare('delete from shelves where shelf = ?')
+    this.#search = search
   }
 
   /** Without a revision it must be new; with one, it replaces the letter that has it. */
@@ -50,43 +61,52 @@ export class Letters {
     const facet = this.#facets.of(key, group)
     if (facet === undefined) return 'group'
     if (revision !== null) return this.#replace(row, facet, revision)
-    if (capacity < Number.MAX_SAFE_INTEGER && this.#facets.total() >= capacity && !this.#has(id))
+    if (
+      capacity < Number.MAX_SAFE_INTEGER &&
+      this.#facets.total() >= capacity &&
+      this.#find(id) === undefined
+    )
       return 'full'
-    return this.#add(row, facet, 0) ? undefined : (this.#find.get(id) as StoredLetter | undefined)
+    return this.#add(row, facet, 0) ? undefined : this.#find(id)
   }
 
   delete(id: string, seen: LetterSeen | undefined): boolean {
-    const stored = this.#find.get(id) as StoredLetter | undefined
+    const stored = this.#find(id)
     if (stored === undefined || (seen !== undefined && !this.#isAsSeen(stored, seen))) return false
     this.#remove(stored)
-    const first = shelfOf(stored.seq) * SHELF_SIZE
-    if (this.#neighbour.get(first, first + SHELF_SIZE) === undefined)
-      this.#deleteShelf.run(shelfOf(stored.seq))
+    const segment = segmentOf(stored.seq)
+    const first = segment * SEGMENT_SIZE
+    const neighbour = this.#db.get`select 1 from letters
+      where seq >= ${first} and seq < ${first + SEGMENT_SIZE} limit 1`
+    if (neighbour === undefined) this.#db.run`delete from shelves where shelf = ${segment}`
     return true
+  }
+
+  #find(id: string): StoredLetter | undefined {
+    return this.#db.get`select * from letters where id = ${id}`
   }
 
   #isAsSeen({ at, facet }: StoredLetter, seen: LetterSeen): boolean {
     return at === seen.lastFailedAt && this.#facets.byId(facet).state === seen.state
   }
 
-  #has(id: string): boolean {
-    return this.#find.get(id) !== undefined
-  }
-
   #add(row: LetterRow, facet: Facet, revision: number): boolean {
     const [id, , at, firstAt, replayed, search, body] = row
     const seq = this.#counters.last('letter') + 1
-    const { changes } = this.#insert.run(seq, id, facet.id, at, firstAt, replayed, revision, search, body)
-    if (changes === 0) return false
+    const added = this.#db
+      .run`insert into letters(seq, id, facet, at, first_at, replayed, revision, search, body)
+      values(${seq}, ${id}, ${facet.id}, ${at}, ${firstAt}, ${replayed}, ${revision}, ${search}, ${body})
+      on conflict(id) do nothing`
+    if (added === 0) return false
     this.#counters.next('letter')
-    this.#shelves.add(seq, at, search)
-    this.#facets.add(facet, { at, firstAt, replayed })
+    this.#search.add(seq, at, search)
+    this.#facets.add(facet, at, firstAt, replayed)
     return true
   }
 
   #replace(row: LetterRow, facet: Facet, revision: number): SendAnswer {
     const [id, , at, firstAt, replayed, search, body] = row
-    const stored = this.#find.get(id) as StoredLetter | undefined
+    const stored = this.#find(id)
     if (stored === undefined) return 'gone'
     if (stored.revision !== revision) return stored
     if (stored.at !== at || stored.search !== search) {
@@ -95,18 +115,15 @@ export class Letters {
       this.#add(row, facet, revision + 1)
       return undefined
     }
-    this.#facets.remove(this.#facets.byId(stored.facet), countedOf(stored))
-    this.#facets.add(facet, { at, firstAt, replayed })
-    this.#update.run(facet.id, firstAt, replayed, revision + 1, body, stored.seq)
+    this.#facets.remove(this.#facets.byId(stored.facet), stored.at, stored.replayed)
+    this.#facets.add(facet, at, firstAt, replayed)
+    this.#db.run`update letters set facet = ${facet.id}, first_at = ${firstAt}, replayed = ${replayed},
+      revision = ${revision + 1}, body = ${body} where seq = ${stored.seq}`
     return undefined
   }
 
-  #remove(stored: StoredLetter): void {
-    this.#delete.run(stored.seq)
-    this.#facets.remove(this.#facets.byId(stored.facet), countedOf(stored))
+  #remove({ seq, facet, at, replayed }: StoredLetter): void {
+    this.#db.run`delete from letters where seq = ${seq}`
+    this.#facets.remove(this.#facets.byId(facet), at, replayed)
   }
-}
-
-function countedOf({ at, first_at: firstAt, replayed }: StoredLetter) {
-  return { at, firstAt, replayed }
 }

@@ -9,7 +9,7 @@ import { createFactory } from '../../../testing/factories.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import { seededRandom } from '../../../testing/seeded-random.ts'
 import { openSqlite } from '../index.ts'
-import { SHELF_SIZE } from './search-index.ts'
+import { SEGMENT_SIZE } from './search-index.ts'
 
 const clock = new FakeClock()
 const file = new KeptSqliteFile(clock)
@@ -67,7 +67,7 @@ describe('sqlite dead letters', () => {
       new Error('Řeka je ŠIROKÁ'),
       new RangeError('50%_off\u001f'),
     ]
-    const all = letters(SHELF_SIZE * 4 + 300, index => kinds[index % kinds.length]!)
+    const all = letters(SEGMENT_SIZE * 4 + 300, index => kinds[index % kinds.length]!)
     all[70] = make.letter({ error: new Error('the needle in the first block'), at: clock.now() })
     await Promise.all(all.map(letter => deadLetters.send(letter)))
     for (let round = 0; round < 200; round++) {

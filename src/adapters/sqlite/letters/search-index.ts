@@ -1,13 +1,13 @@
 // How the search index is laid out, for the thread that writes it and the one that reads it.
 //
-// Letters stand in blocks of 32 by their seq, and 32 blocks make a shelf. A shelf knows of every three characters in a
-// row (a gram) which of its blocks contain it, as one bit each. Looking for a text means asking every shelf for the
-// grams of the text: blocks that have them all may hold it, the others cannot, and the few that may are read. Grams are
-// kept as 16-bit hashes: a collision costs one block read in vain.
+// Letters stand in blocks of 32 by their seq, and 32 blocks make a segment, which is a row of the table `shelves`. A
+// segment knows of every three characters in a row (a gram) which of its blocks contain it, as one bit each. Looking for
+// a text means asking every segment for the grams of the text: blocks that have them all may hold it, the others cannot,
+// and the few that may are read. Grams are kept as 16-bit hashes: a collision costs one block read in vain.
 
 export const BLOCK_SIZE = 32
-export const BLOCKS_PER_SHELF = 32
-export const SHELF_SIZE = BLOCK_SIZE * BLOCKS_PER_SHELF
+export const BLOCKS_PER_SEGMENT = 32
+export const SEGMENT_SIZE = BLOCK_SIZE * BLOCKS_PER_SEGMENT
 export const GRAM_HASHES = 65_536
 const GRAM_LENGTH = 3
 /** Odd numbers without pattern: any would do, but these are in the files now. */
@@ -18,13 +18,13 @@ const P3 = 0xc2b2ae35
 /** Stands between the fields of a letter's search text, so that nothing is found across two of them. */
 export const FIELD_END = '\u001f'
 
-export function shelfOf(seq: number): number {
-  return Math.floor(seq / SHELF_SIZE)
+export function segmentOf(seq: number): number {
+  return Math.floor(seq / SEGMENT_SIZE)
 }
 
-/** The block's place on its shelf. */
+/** The block's place in its segment. */
 export function blockOf(seq: number): number {
-  return Math.floor(seq / BLOCK_SIZE) % BLOCKS_PER_SHELF
+  return Math.floor(seq / BLOCK_SIZE) % BLOCKS_PER_SEGMENT
 }
 
 /** Sets the bit of every gram of the text. Run for every letter that comes, hence without a call for every gram. */
@@ -51,7 +51,7 @@ function gramHash(first: number, second: number, third: number): number {
   return Math.imul(Math.imul(Math.imul(first, P1) ^ second, P2) ^ third, P3) >>> 16
 }
 
-export interface ShelfIndex {
+export interface SegmentIndex {
   /** In ascending order. */
   readonly hashes: Uint16Array
   /** For each of them the blocks that have it. */
@@ -73,12 +73,12 @@ export function packGrams(maskOf: Uint32Array): Uint8Array {
 }
 
 /** Not copied if it can be helped: a view of four-byte numbers must begin at a multiple of four. */
-export function unpackGrams(packed: Uint8Array): ShelfIndex {
+export function unpackGrams(packed: Uint8Array): SegmentIndex {
   const aligned = packed.byteOffset % 4 === 0 ? packed : packed.slice()
   return viewOf(aligned.buffer as ArrayBuffer, aligned.byteOffset, aligned.byteLength)
 }
 
-function viewOf(buffer: ArrayBuffer, start: number, length: number): ShelfIndex {
+function viewOf(buffer: ArrayBuffer, start: number, length: number): SegmentIndex {
   const count = length / 6
   return {
     masks: new Uint32Array(buffer, start, count),
@@ -87,7 +87,7 @@ function viewOf(buffer: ArrayBuffer, start: number, length: number): ShelfIndex 
 }
 
 /** The blocks that have the gram, as bits. */
-export function blocksWith({ hashes, masks }: ShelfIndex, hash: number): number {
+export function blocksWith({ hashes, masks }: SegmentIndex, hash: number): number {
   let low = 0
   for (let high = hashes.length; low < high; ) {
     const middle = (low + high) >> 1

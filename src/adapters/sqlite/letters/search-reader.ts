@@ -1,67 +1,118 @@
-import type { DatabaseSync } from 'node:sqlite'
-import { all } from '../connection/rows.ts'
-import type { Span } from './letter-places.ts'
+import { comparePlaces } from '../../../adapter-kit/query/letter-query.ts'
+import type { Database } from '../connection/database.ts'
+import { type FoundRow, isWithin, type Span } from './letter-places.ts'
 import {
   BLOCK_SIZE,
-  BLOCKS_PER_SHELF,
+  BLOCKS_PER_SEGMENT,
   blocksWith,
-  SHELF_SIZE,
-  type ShelfIndex,
+  gramsOf,
+  SEGMENT_SIZE,
+  type SegmentIndex,
   unpackGrams,
 } from './search-index.ts'
 
-/** So many shelves are kept in memory, about 30 MB of them; those beyond are read for every search. */
+/** So many segments are kept in memory, about 30 MB of them; those beyond are read for every search. */
 const MOST_KEPT = 1_000
 const ALL_BLOCKS = -1
 
+interface SearchQuery {
+  /** Lower-cased; undefined when any text will do. */
+  readonly text: string | undefined
+  readonly facets: ReadonlySet<number>
+  readonly span: Span
+}
+
 /** A run of letters by seq, and the latest time that one of them failed at. */
-export interface Run {
+interface Run {
   readonly from: number
   readonly to: number
   readonly latest: number
 }
 
-interface Shelf extends Run {
+interface Segment extends Run {
   readonly number: number
 }
 
-/** Reads the search index (search-shape): which runs of letters have to be looked into. */
-export class ShelfReader {
-  readonly #within
-  readonly #last
-  readonly #spans
-  readonly #grams
-  /** A shelf is written once, and its number is not used again. */
-  readonly #kept = new Map<number, ShelfIndex>()
+/**
+ * Looks through letters block by block, by time, with the search index (search-index). It is how texts are found, and
+ * what no single index of the database can answer.
+ */
+export class SearchReader {
+  readonly #db: Database
+  /** A segment is written once, and its number is not used again. */
+  readonly #kept = new Map<number, SegmentIndex>()
 
-  constructor(db: DatabaseSync) {
-    this.#within = db.prepare(
-      `select shelf as number, shelf * ${SHELF_SIZE} as "from", (shelf + 1) * ${SHELF_SIZE} as "to", latest
-       from shelves where latest >= ? and earliest < ? and earliest <= ? order by latest desc`,
-    )
-    this.#last = db.prepare('select coalesce(max(shelf), -1) as shelf from shelves')
-    this.#spans = db.prepare('select spans from shelves where shelf = ?')
-    this.#grams = db.prepare('select grams from shelves where shelf = ?')
+  constructor(db: Database) {
+    this.#db = db
   }
 
-  /** Where the letters begin that are on no shelf yet. */
-  get end(): number {
-    return ((this.#last.get() as { shelf: number }).shelf + 1) * SHELF_SIZE
+  /** About how many letters there are of these times. */
+  lettersIn(span: Span): number {
+    return this.#segments(span).length * SEGMENT_SIZE
   }
 
-  /** The shelves that may have letters of these times, latest first. */
-  shelves({ after, before, behind }: Span): readonly Shelf[] {
-    return all<Shelf>(this.#within, after, before, behind?.lastFailedAt ?? Number.POSITIVE_INFINITY)
+  /**
+   * The first letters of the list that match. Segments and the blocks in them are read latest first, until none is left
+   * whose latest letter could still be among them.
+   */
+  first(query: SearchQuery, limit: number): readonly FoundRow[] {
+    let found = this.#read(this.#tail, query).sort(comparePlaces).slice(0, limit)
+    const cannotHelp = ({ latest }: Run) => {
+      const last = found[limit - 1]
+      return last !== undefined && latest < last.lastFailedAt
+    }
+    const hashes = gramsOf(query.text ?? '')
+    for (const segment of this.#segments(query.span)) {
+      if (cannotHelp(segment)) break
+      for (const block of this.#blocks(segment, query.span, hashes)) {
+        if (cannotHelp(block)) break
+        const here = this.#read(block, query)
+        if (here.length > 0) found = found.concat(here).sort(comparePlaces).slice(0, limit)
+      }
+    }
+    return found
   }
 
-  /** The blocks of a shelf with letters of these times that may have all of the grams, latest first. */
-  blocks({ number, from }: Shelf, span: Span, hashes: readonly number[]): readonly Run[] {
+  /** Every letter that matches, in no order. */
+  *every(query: SearchQuery): Iterable<FoundRow> {
+    const hashes = gramsOf(query.text ?? '')
+    yield* this.#read(this.#tail, query)
+    for (const segment of this.#segments(query.span))
+      for (const block of this.#blocks(segment, query.span, hashes)) yield* this.#read(block, query)
+  }
+
+  #read({ from, to }: Run, { text, facets, span }: SearchQuery): FoundRow[] {
+    const rows =
+      text === undefined
+        ? this.#db.all<FoundRow>`select seq, id, at as lastFailedAt, facet from letters
+            where seq >= ${from} and seq < ${to}`
+        : this.#db.all<FoundRow>`select seq, id, at as lastFailedAt, facet from letters
+            where seq >= ${from} and seq < ${to} and instr(search, ${text}) > 0`
+    return rows.filter(found => facets.has(found.facet) && isWithin(found, span))
+  }
+
+  /** What comes behind the last segment is not in the index yet: less than a segment. */
+  get #tail(): Run {
+    const { last } = this.#db.get<{ last: number }>`select coalesce(max(shelf), -1) as last from shelves`!
+    return { from: (last + 1) * SEGMENT_SIZE, to: Number.MAX_SAFE_INTEGER, latest: Number.POSITIVE_INFINITY }
+  }
+
+  /** The segments that may have letters of these times, latest first. */
+  #segments({ after, before, behind }: Span): readonly Segment[] {
+    return this.#db.all`
+      select shelf as number, shelf * ${SEGMENT_SIZE} as "from", (shelf + 1) * ${SEGMENT_SIZE} as "to", latest
+      from shelves where latest >= ${after} and earliest < ${before}
+      and earliest <= ${behind?.lastFailedAt ?? Number.POSITIVE_INFINITY} order by latest desc`
+  }
+
+  /** The blocks of a segment with letters of these times that may have all of the grams, latest first. */
+  #blocks({ number, from }: Segment, span: Span, hashes: readonly number[]): readonly Run[] {
     const mask = this.#maskOf(number, hashes)
     if (mask === 0) return []
-    const { spans } = this.#spans.get(number) as { spans: Uint8Array }
+    const { spans } = this.#db.get<{ spans: Uint8Array }>`select spans from shelves where shelf = ${number}`!
     const times = new Float64Array(spans.slice().buffer)
     const blocks: Run[] = []
-    for (let block = 0; block < BLOCKS_PER_SHELF; block++) {
+    for (let block = 0; block < BLOCKS_PER_SEGMENT; block++) {
       if ((mask & (1 << block)) === 0 || !overlaps(times, block, span)) continue
       const first = from + block * BLOCK_SIZE
       blocks.push({ from: first, to: first + BLOCK_SIZE, latest: times[block * 2 + 1]! })
@@ -69,9 +120,9 @@ export class ShelfReader {
     return blocks.sort((a, b) => b.latest - a.latest)
   }
 
-  #maskOf(shelf: number, hashes: readonly number[]): number {
+  #maskOf(segment: number, hashes: readonly number[]): number {
     if (hashes.length === 0) return ALL_BLOCKS
-    const index = this.#index(shelf)
+    const index = this.#index(segment)
     let mask = ALL_BLOCKS
     for (const hash of hashes) {
       mask &= blocksWith(index, hash)
@@ -80,12 +131,12 @@ export class ShelfReader {
     return mask
   }
 
-  #index(shelf: number): ShelfIndex {
-    const kept = this.#kept.get(shelf)
+  #index(segment: number): SegmentIndex {
+    const kept = this.#kept.get(segment)
     if (kept !== undefined) return kept
-    const { grams } = this.#grams.get(shelf) as { grams: Uint8Array }
+    const { grams } = this.#db.get<{ grams: Uint8Array }>`select grams from shelves where shelf = ${segment}`!
     const index = unpackGrams(grams)
-    if (this.#kept.size < MOST_KEPT) this.#kept.set(shelf, index)
+    if (this.#kept.size < MOST_KEPT) this.#kept.set(segment, index)
     return index
   }
 }

@@ -1,27 +1,23 @@
-import type { Door } from '../../../adapter-kit/door.ts'
 import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
-import type { AuditRow } from '../connection/calls.ts'
-import type { Connection } from '../connection/connection.ts'
+import type { Session } from '../connection/connection.ts'
+import type { AuditRow } from './audit-table.ts'
 
 export class SqliteAudit implements AuditLog {
-  readonly #connection: Connection
-  readonly #door: Door
+  readonly #session: Session
 
-  constructor(connection: Connection, door: Door) {
-    this.#connection = connection
-    this.#door = door
+  constructor(session: Session) {
+    this.#session = session
   }
 
   async append(entry: AuditEntry): Promise<void> {
-    this.#door.requireOpen()
-    await this.#connection.writer.call('appendAudit', entry)
+    await this.#session.connection.write('audit', 'append', entry)
   }
 
   async list(query?: AuditQuery): Promise<AuditPage> {
-    this.#door.requireOpen()
+    const { connection } = this.#session
     const { limit, behind: before, cursorAt, ...wanted } = resolveAuditQuery(query, readEntryNumber)
-    const rows = await this.#connection.read('listAudit', wanted, limit + 1, before)
+    const rows = await connection.read('audit', 'list', wanted, limit + 1, before)
     const shown = rows.slice(0, limit)
     return {
       entries: shown.map(entryOf),

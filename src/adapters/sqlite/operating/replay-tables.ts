@@ -1,53 +1,41 @@
-import type { DatabaseSync } from 'node:sqlite'
-import { ITEM_STRIDE, type ItemRows } from '../connection/calls.ts'
+import type { ItemStatus, ReplayCounts, ReplayState } from '../../../ports/replays.ts'
+import type { Database } from '../connection/database.ts'
+
+/** Three to an item: position, status, JSON of all of it. */
+export type ItemRows = readonly (number | string)[]
+const ITEM_STRIDE = 3
+
+interface Body {
+  readonly body: string
+}
 
 /**
  * Replays and their items. A new one's items come first, in as many requests as it takes; nobody sees them before the
  * replay itself is written, which happens only when all of them are there.
  */
 export class ReplayTables {
-  readonly #putItem
-  readonly #countItems
-  readonly #exists
-  readonly #insert
-  readonly #update
-  readonly #lease
-  readonly #bound
-  readonly #letGo
+  readonly #db: Database
+  readonly #context: { readonly now: number }
 
-  constructor(db: DatabaseSync) {
-    this.#putItem = db.prepare(
-      `insert into replay_items(replay, position, status, body) values(?, ?, ?, ?)
-       on conflict(replay, position) do update set status = excluded.status, body = excluded.body`,
-    )
-    this.#countItems = db.prepare('select count(*) as count from replay_items where replay = ?')
-    this.#exists = db.prepare('select 1 from replays where id = ?')
-    this.#insert = db.prepare(
-      'insert into replays(id, state, created_at, revision, body) values(?, ?, ?, ?, ?) on conflict do nothing',
-    )
-    this.#update = db.prepare(
-      'update replays set state = ?, revision = revision + 1, body = ? where id = ? and revision = ?',
-    )
-    this.#lease = db.prepare(
-      'update replays set owner = ?, until = ?, lease = ? where id = ? and (owner is null or owner = ? or until <= ?)',
-    )
-    // What has more time left than it was taken for was taken before the clock was set back.
-    this.#bound = db.prepare(
-      'update replays set until = ?1 + lease where id = ?2 and lease is not null and until > ?1 + lease',
-    )
-    this.#letGo = db.prepare('update replays set owner = null where id = ? and owner = ?')
+  constructor(db: Database, context: { readonly now: number }) {
+    this.#db = db
+    this.#context = context
   }
 
   /** False when there is such a replay already. */
   addItems(replay: string, items: ItemRows): boolean {
-    if (this.#exists.get(replay) !== undefined) return false
+    if (this.get(replay) !== undefined) return false
     this.record(replay, items)
     return true
   }
 
   record(replay: string, items: ItemRows): void {
-    for (let at = 0; at < items.length; at += ITEM_STRIDE)
-      this.#putItem.run(replay, ...items.slice(at, at + ITEM_STRIDE))
+    for (let at = 0; at < items.length; at += ITEM_STRIDE) {
+      const [position, status, body] = items.slice(at, at + ITEM_STRIDE)
+      this.#db.run`insert into replay_items(replay, position, status, body)
+        values(${replay}, ${position!}, ${status!}, ${body!})
+        on conflict(replay, position) do update set status = excluded.status, body = excluded.body`
+    }
   }
 
   /** False when its items are not all there, or it is there already. */
@@ -59,20 +47,61 @@ export class ReplayTables {
     body: string,
     items: number,
   ): boolean {
-    if ((this.#countItems.get(id) as { count: number }).count !== items) return false
-    return this.#insert.run(id, state, createdAt, revision, body).changes === 1
+    const { count } = this.#db.get<{ count: number }>`
+      select count(*) as count from replay_items where replay = ${id}`!
+    if (count !== items) return false
+    const created = this.#db.run`insert into replays(id, state, created_at, revision, body)
+      values(${id}, ${state}, ${createdAt}, ${revision}, ${body}) on conflict do nothing`
+    return created === 1
   }
 
   update(id: string, state: string, revision: number, body: string): boolean {
-    return this.#update.run(state, body, id, revision).changes === 1
+    const updated = this.#db.run`update replays set state = ${state}, revision = revision + 1, body = ${body}
+      where id = ${id} and revision = ${revision}`
+    return updated === 1
   }
 
-  lease(id: string, owner: string, leaseMs: number, now: number): boolean {
-    this.#bound.run(now, id)
-    return this.#lease.run(owner, now + leaseMs, leaseMs, id, owner, now).changes === 1
+  lease(id: string, owner: string, leaseMs: number): boolean {
+    const { now } = this.#context
+    // A lease that has more time left than it was taken for was taken before the clock was set back.
+    this.#db.run`update replays set until = ${now} + lease
+      where id = ${id} and lease is not null and until > ${now} + lease`
+    const leased = this.#db
+      .run`update replays set owner = ${owner}, until = ${now + leaseMs}, lease = ${leaseMs}
+      where id = ${id} and (owner is null or owner = ${owner} or until <= ${now})`
+    return leased === 1
   }
 
-  letGo(id: string, owner: string): void {
-    this.#letGo.run(id, owner)
+  releaseLease(id: string, owner: string): void {
+    this.#db.run`update replays set owner = null where id = ${id} and owner = ${owner}`
   }
+
+  get(id: string): string | undefined {
+    return this.#db.get<Body>`select body from replays where id = ${id}`?.body
+  }
+
+  list(state: ReplayState | null, limit: number): readonly string[] {
+    return bodiesOf(this.#db.all`select body from replays
+      where ${state} is null or state = ${state} order by created_at desc, id desc limit ${limit}`)
+  }
+
+  items(replay: string, status: ItemStatus | null, after: number, limit: number): readonly string[] {
+    const rows: Body[] =
+      status === null
+        ? this.#db.all`select body from replay_items
+            where replay = ${replay} and position > ${after} order by position limit ${limit}`
+        : this.#db.all`select body from replay_items
+            where replay = ${replay} and status = ${status} and position > ${after} order by position limit ${limit}`
+    return bodiesOf(rows)
+  }
+
+  counts(replay: string): Partial<ReplayCounts> {
+    const rows = this.#db.all<{ status: string; count: number }>`
+      select status, count(*) as count from replay_items where replay = ${replay} group by status`
+    return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+  }
+}
+
+function bodiesOf(rows: readonly Body[]): readonly string[] {
+  return rows.map(({ body }) => body)
 }

@@ -1,70 +1,50 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { SnapshotRow, WantedRows } from '../../../adapter-kit/snapshots/rows.ts'
-import { all } from '../connection/rows.ts'
+import type { Database } from '../connection/database.ts'
 
 /** What is asked of one channel after the other walks the index; all channels at once would read the whole table. */
-class Channels {
-  readonly #next
-
-  constructor(db: DatabaseSync) {
-    this.#next = db.prepare('select channel from snapshots where channel > ? order by channel limit 1')
-  }
-
-  *all(): Generator<string> {
-    for (let channel: string | undefined = ''; ; ) {
-      channel = (this.#next.get(channel) as { channel: string } | undefined)?.channel
-      if (channel === undefined) return
-      yield channel
-    }
-  }
-}
-
 export class SnapshotTable {
-  readonly #channels
-  readonly #put
-  readonly #purge
+  readonly #db: Database
 
-  constructor(db: DatabaseSync) {
-    this.#channels = new Channels(db)
-    this.#put = db.prepare('insert or replace into snapshots(channel, at, body) values(?, ?, ?)')
-    this.#purge = db.prepare(
-      `delete from snapshots where channel = ?1 and at in
-         (select at from snapshots where channel = ?1 and at < ?2 order by at limit ?3)`,
-    )
+  constructor(db: Database) {
+    this.#db = db
   }
 
   put(rows: readonly SnapshotRow[]): void {
-    for (const row of rows) this.#put.run(...row)
+    for (const [channel, at, body] of rows)
+      this.#db.run`insert or replace into snapshots(channel, at, body) values(${channel}, ${at}, ${body})`
   }
 
+  /** At most so many of those before a time; answers how many. */
   purge(before: number, most: number): number {
     let deleted = 0
-    for (const channel of this.#channels.all()) {
+    for (const channel of this.#channels()) {
       if (deleted === most) break
-      deleted += Number(this.#purge.run(channel, before, most - deleted).changes)
+      deleted += this.#db.run`delete from snapshots where channel = ${channel} and at in
+        (select at from snapshots where channel = ${channel} and at < ${before} order by at limit ${most - deleted})`
     }
     return deleted
   }
-}
-
-export class SnapshotReader {
-  readonly #channels
-  readonly #newest
-
-  constructor(db: DatabaseSync) {
-    this.#channels = new Channels(db)
-    this.#newest = db.prepare(
-      'select body from snapshots where channel = ? and at >= ? and at < ? order by at desc limit ?',
-    )
-  }
 
   channels(): readonly string[] {
-    return [...this.#channels.all()]
+    return [...this.#channels()]
   }
 
+  /** The newest of each channel first. */
   list(channels: readonly string[], { after, before, perChannel }: WantedRows): readonly string[] {
     return channels.flatMap(channel =>
-      all<{ body: string }>(this.#newest, channel, after, before, perChannel).map(({ body }) => body),
+      this.#db.all<{ body: string }>`select body from snapshots
+        where channel = ${channel} and at >= ${after} and at < ${before} order by at desc limit ${perChannel}`.map(
+        ({ body }) => body,
+      ),
     )
+  }
+
+  *#channels(): Generator<string> {
+    for (let channel: string | undefined = ''; ; ) {
+      channel = this.#db.get<{ channel: string }>`select channel from snapshots
+        where channel > ${channel} order by channel limit 1`?.channel
+      if (channel === undefined) return
+      yield channel
+    }
   }
 }

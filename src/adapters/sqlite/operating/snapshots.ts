@@ -1,30 +1,28 @@
-import type { Door } from '../../../adapter-kit/door.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
 import { listRows, portionsOf, purgeRows, rowOf } from '../../../adapter-kit/snapshots/rows.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
-import type { Connection } from '../connection/connection.ts'
+import type { Session } from '../connection/connection.ts'
 
+/** Every portion asks whether the store is still open. */
 export class SqliteSnapshots implements Snapshots {
-  readonly #connection: Connection
-  readonly #door: Door
+  readonly #session: Session
 
-  constructor(connection: Connection, door: Door) {
-    this.#connection = connection
-    this.#door = door
+  constructor(session: Session) {
+    this.#session = session
   }
 
   async append(snapshots: readonly ChannelSnapshot[]): Promise<void> {
-    this.#door.requireOpen()
+    this.#session.requireOpen()
     for (const portion of portionsOf(resolveSnapshots(snapshots)))
-      await this.#open.writer.call('putSnapshots', portion.map(rowOf))
+      await this.#session.connection.write('snapshots', 'put', portion.map(rowOf))
   }
 
   async list(query?: SnapshotQuery): Promise<readonly ChannelSnapshot[]> {
     return await listRows(
       {
-        channels: () => this.#open.read('snapshotChannels'),
-        bodies: (channels, wanted) => this.#open.read('listSnapshots', channels, wanted),
+        channels: () => this.#session.connection.read('snapshots', 'channels'),
+        bodies: (channels, wanted) => this.#session.connection.read('snapshots', 'list', channels, wanted),
       },
       query,
     )
@@ -32,11 +30,6 @@ export class SqliteSnapshots implements Snapshots {
 
   async purge(before: number): Promise<number> {
     const bound = resolvePurge(before)
-    return await purgeRows(most => this.#open.writer.call('purgeSnapshots', bound, most))
-  }
-
-  get #open(): Connection {
-    this.#door.requireOpen()
-    return this.#connection
+    return await purgeRows(most => this.#session.connection.write('snapshots', 'purge', bound, most))
   }
 }

@@ -1,0 +1,44 @@
+// How stores that count letters themselves add them up.
+import type { LetterStats } from '../../ports/dead-letters.ts'
+
+/** What is counted of a letter. */
+interface Counted {
+  readonly state: string
+  readonly reason: string
+  readonly channel: string
+}
+
+/** Adds up letters: one at a time, or many that are alike. */
+export class LetterFigures {
+  #count = 0
+  #oldestAt = Number.POSITIVE_INFINITY
+  #newestAt = Number.NEGATIVE_INFINITY
+  readonly #byState = new Map<string, number>()
+  readonly #byReason = new Map<string, number>()
+  readonly #byChannel = new Map<string, number>()
+
+  add({ state, reason, channel }: Counted, count: number, oldestAt: number, newestAt = oldestAt): void {
+    this.#count += count
+    this.#oldestAt = Math.min(this.#oldestAt, oldestAt)
+    this.#newestAt = Math.max(this.#newestAt, newestAt)
+    increase(this.#byState, state, count)
+    increase(this.#byReason, reason, count)
+    increase(this.#byChannel, channel, count)
+  }
+
+  /** A channel may have any name, also one that an object's prototype uses; fromEntries makes own properties only. */
+  get stats(): LetterStats {
+    return {
+      count: this.#count,
+      oldestAt: this.#count === 0 ? undefined : this.#oldestAt,
+      newestAt: this.#count === 0 ? undefined : this.#newestAt,
+      byState: Object.fromEntries(this.#byState),
+      byReason: Object.fromEntries(this.#byReason),
+      byChannel: Object.fromEntries(this.#byChannel),
+    }
+  }
+}
+
+function increase(counts: Map<string, number>, name: string, count: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + count)
+}
