@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { APP_ID } from '../../src/adapters/rabbitmq/broker/wire/encode.ts'
-import { OWN } from '../../src/adapters/rabbitmq/broker/wire/headers.ts'
+import { APP_ID, OWN } from '../../src/adapters/rabbitmq/broker/wire/headers.ts'
 import type {
   AmqpChannel,
   AmqpConnection,

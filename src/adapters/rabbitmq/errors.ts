@@ -101,19 +101,6 @@ export class HeadersTooLargeError extends LazaretError {
   }
 }
 
-/** `amqplib` is an optional peer: only who uses RabbitMQ installs it. */
-export class ClientMissingError extends LazaretError {
-  override readonly name = 'ClientMissingError'
-
-  constructor(cause: unknown) {
-    super('amqplib: cannot be loaded; install it beside lazaret: npm install amqplib', {
-      code: 'LAZARET_CLIENT_MISSING',
-      retryable: false,
-      cause,
-    })
-  }
-}
-
 /** What is on the server is not what is to be declared. Nothing was changed. */
 export class TopologyError extends LazaretError {
   override readonly name = 'TopologyError'

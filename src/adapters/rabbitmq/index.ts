@@ -1,3 +1,4 @@
+export { ClientMissingError } from '../../adapter-kit/load-client.ts'
 export { type RabbitmqBroker, rabbitmq } from './broker/broker.ts'
 export type {
   AmqpChannel,
@@ -7,7 +8,6 @@ export type {
   AmqpMessage,
 } from './connection/amqp.ts'
 export {
-  ClientMissingError,
   HeadersTooLargeError,
   NotCollectedError,
   QueueFullError,

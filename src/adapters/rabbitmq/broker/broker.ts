@@ -1,8 +1,8 @@
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
+import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
+import { PendingWork } from '../../../adapter-kit/pending-work.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayOf, withoutForeignReplay } from '../../../core/event/replay-headers.ts'
-import { resolveOptions } from '../../../core/options/resolve.ts'
-import { integer, oneOf, text } from '../../../core/options/rules.ts'
 import {
   type Broker,
   type BrokerCapabilities,
@@ -14,28 +14,20 @@ import {
   type SubscriptionNews,
 } from '../../../ports/broker.ts'
 import { within } from '../../../ports/clock.ts'
-import type { Outgoing } from '../connection/batch.ts'
-import { Link } from '../connection/link.ts'
+import { CLOSE_MS, Link } from '../connection/link.ts'
 import { Publisher } from '../connection/publisher.ts'
-import { UnderWay } from '../connection/under-way.ts'
-import { CLOSE_MS } from '../connection/waiting.ts'
-import { ExchangeMissingError, TopologyError, UnroutableError } from '../errors.ts'
+import { ExchangeMissingError, UnroutableError } from '../errors.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, type Route, resolveRabbitmq } from '../options.ts'
-import type { Place } from './consume/delivery.ts'
-import { Intake } from './consume/intake.ts'
-import { LostDeliveries } from './consume/lost.ts'
+import type { SubscriptionContext } from './consume/context.ts'
+import { LostDeliveries } from './consume/delivery.ts'
 import { Settler } from './consume/settler.ts'
 import { RabbitmqSubscription } from './consume/subscription.ts'
-import { Tap, type TapListener } from './consume/tap.ts'
-import { Holder } from './ordered/holder.ts'
-import { Keeper } from './ordered/keeper.ts'
-import { LineKeeping } from './ordered/line-keeping.ts'
 import { OrderedSubscription } from './ordered/ordered-subscription.ts'
 import { depthsOf } from './topology/declare.ts'
-import { letGoExchange, queueName, suspectsQueue } from './topology/names.ts'
+import { letGoExchange, queueName } from './topology/names.ts'
 import { letterQueues } from './topology/plan.ts'
 import { Topology } from './topology/topology.ts'
-import { encodeEvent } from './wire/encode.ts'
+import { encodeEvent, type Outgoing } from './wire/event-codec.ts'
 import { OWN } from './wire/headers.ts'
 
 const CAPABILITIES: BrokerCapabilities = Object.freeze({
@@ -45,16 +37,7 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
   durable: true,
 })
 
-const NOT_FOUND = 404
-/** Events that may wait behind others of their key before the queue stands still. */
-const ORDER_WINDOW = 1_000
-
-const subscribeRules = {
-  channel: text({ maxLength: 120 }),
-  handler: text({ maxLength: 100 }),
-  prefetch: integer({ min: 1 }),
-  ordering: oneOf('none', 'by-key'),
-}
+const checkSubscribe = subscribeRules({ maxChannelLength: 120, maxHandlerLength: 100, keyOrder: true })
 
 type Message = Outgoing & { readonly event: LazaretEvent }
 
@@ -78,7 +61,7 @@ export class RabbitmqBroker implements Broker {
   readonly #settler: Settler
   readonly #lost = new LostDeliveries()
   readonly #subscriptions = new Set<RabbitmqSubscription | OrderedSubscription>()
-  readonly #publishes = new UnderWay()
+  readonly #publishes = new PendingWork()
   #isClosed = false
 
   constructor(settings: RabbitmqSettings) {
@@ -113,34 +96,25 @@ export class RabbitmqBroker implements Broker {
     tell?: (news: SubscriptionNews) => void,
   ): Promise<Subscription> {
     this.#requireOpen()
-    const wanted = resolveOptions('subscribe', subscribeRules, options)
-    const { channel, handler, prefetch } = wanted
+    const { channel, handler, prefetch, ordering } = checkSubscribe(options)
     const queue = queueName(channel, handler)
     await this.#topology.queue(channel, handler)
-    const stalls = new StallReporter(tell)
-    const place = { broker: this.name, channel, queue, stalls }
-    if (wanted.ordering === 'by-key') return await this.#subscribeInOrder(place, wanted, deliver)
-    const intake = new Intake(this.#settings, place, prefetch, deliver, this.#settler, this.#lost)
-    const listener: TapListener = {
-      receive: (session, message, isSuspect) => intake.receive(session, message, isSuspect),
-      suspectsWait: () => intake.suspectsWait(),
-      lose: session => intake.lose(session),
-      turned: () => intake.turned(),
-      restore: () => this.#topology.restore(),
-      bind: () => this.#topology.bind(channel, handler),
+    const context: SubscriptionContext = {
+      settings: this.#settings,
+      source: { broker: this.name, channel, handler, queue, stalls: new StallReporter(tell) },
+      prefetch,
+      deliver,
+      link: this.#consuming,
+      topology: this.#topology,
+      settler: this.#settler,
+      lost: this.#lost,
+      forget: () => this.#subscriptions.delete(subscription),
     }
-    const tap = new Tap(this.#settings, this.#consuming, queue, prefetch, listener, stalls)
-    try {
-      await tap.open()
-    } catch (error) {
-      await tap.close()
-      throw (error as { readonly code?: unknown }).code === NOT_FOUND ? notThere(queue, error) : error
-    }
-    const subscription = new RabbitmqSubscription(this.#settings, intake, this.#settler, queue, ended =>
-      this.#subscriptions.delete(ended),
-    )
+    const subscription =
+      ordering === 'by-key' ? new OrderedSubscription(context) : new RabbitmqSubscription(context)
+    await subscription.open()
     this.#subscriptions.add(subscription)
-    intake.start(tap)
+    subscription.start()
     if (this.#isClosed) await subscription.close()
     this.#requireOpen()
     return subscription
@@ -169,40 +143,8 @@ export class RabbitmqBroker implements Broker {
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#subscriptions].map(subscription => subscription.close()))
-    await within(this.#settings.clock, CLOSE_MS, this.#publishes.none())
+    await within(this.#settings.clock, CLOSE_MS, this.#publishes.settled())
     await Promise.all([this.#consuming.close(), this.#publishing.close()])
-  }
-
-  async #subscribeInOrder(
-    place: Place,
-    { handler, prefetch }: SubscribeOptions,
-    deliver: (delivery: Delivery) => void,
-  ): Promise<Subscription> {
-    const { channel, queue } = place
-    await this.#topology.order(channel, queue)
-    const settler = this.#settler
-    const holder = new Holder(this.#publisher, settler, queue, this.#settings.clock)
-    const keeping = new LineKeeping(this.#settings, place, prefetch, deliver, holder, this.#lost)
-    const keeperParts = {
-      link: this.#consuming,
-      publisher: this.#publisher,
-      stalls: place.stalls,
-      restore: async () => {
-        await this.#topology.restore()
-        await this.#topology.order(channel, queue)
-      },
-      bind: () => this.#topology.bind(channel, handler),
-    }
-    const keeper = new Keeper(this.#settings, keeperParts, queue, prefetch + ORDER_WINDOW, keeping)
-    const { clock } = this.#settings
-    const parts = { name: this.name, clock, queue, keeping, keeper, holder, settler }
-    const subscription = new OrderedSubscription(parts, ended => this.#subscriptions.delete(ended))
-    await keeper.open()
-    this.#subscriptions.add(subscription)
-    subscription.start()
-    if (this.#isClosed) await subscription.close()
-    this.#requireOpen()
-    return subscription
   }
 
   #messageOf(event: LazaretEvent): Message {
@@ -260,16 +202,6 @@ export class RabbitmqBroker implements Broker {
   #requireOpen(): void {
     if (this.#isClosed) throw new BrokerClosedError(this.name)
   }
-}
-
-function notThere(queue: string, cause: unknown): TopologyError {
-  const problem = `it or '${suspectsQueue(queue)}' is not there`
-  return new TopologyError(
-    `queue '${queue}'`,
-    problem,
-    `declare it: lazaret rabbitmq declare ${queue}`,
-    cause,
-  )
 }
 
 function unroutable({ route }: Outgoing): UnroutableError {

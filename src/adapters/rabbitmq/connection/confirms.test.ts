@@ -2,10 +2,9 @@ import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
 import { nextTurn } from '../../../ports/clock.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
+import type { Outgoing } from '../broker/wire/event-codec.ts'
 import type { AmqpConfirmChannel } from './amqp.ts'
-import type { Outgoing } from './batch.ts'
-import { Confirms } from './confirms.ts'
-import { Gate } from './gate.ts'
+import { Confirms, Gate } from './confirms.ts'
 
 const TIMEOUT_MS = 1_000
 

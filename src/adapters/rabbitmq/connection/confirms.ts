@@ -1,10 +1,87 @@
 import { type Cancel, type Clock, monotonicNow } from '../../../ports/clock.ts'
+import type { Outgoing } from '../broker/wire/event-codec.ts'
 import { QueueFullError } from '../errors.ts'
 import type { Route } from '../options.ts'
 import type { AmqpConfirmChannel, AmqpReturned } from './amqp.ts'
-import { Batch, type Outgoing } from './batch.ts'
-import type { Gate } from './gate.ts'
+import { isNack, isOfClosedChannel } from './amqplib-internals.ts'
 import { Writer } from './writer.ts'
+
+type Reason = 'full' | 'blocked'
+
+/**
+ * Holds publishing back while the socket's buffer is full, or while the server has no memory or disk left and says so.
+ * Writing on would only fill this process instead.
+ */
+export class Gate {
+  readonly #reasons = new Set<Reason>()
+  #waiting: (() => void)[] = []
+
+  get isOpen(): boolean {
+    return this.#reasons.size === 0
+  }
+
+  /** Not by us: the server asked for it. */
+  get isBlocked(): boolean {
+    return this.#reasons.has('blocked')
+  }
+
+  shut(reason: Reason): void {
+    this.#reasons.add(reason)
+  }
+
+  open(reason: Reason): void {
+    this.#reasons.delete(reason)
+    if (this.isOpen) this.#letThrough()
+  }
+
+  /** Another connection: what held the old one back is over. */
+  reset(): void {
+    this.#reasons.clear()
+    this.#letThrough()
+  }
+
+  async opened(): Promise<void> {
+    if (!this.isOpen) await new Promise<void>(resolve => this.#waiting.push(resolve))
+    // One who was let through before may have filled it again. Who has waited longer comes first the next time.
+    while (!this.isOpen) await new Promise<void>(resolve => this.#waiting.unshift(resolve))
+  }
+
+  #letThrough(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
+  }
+}
+
+/** Messages that are published together. Told once how it went; the first that went wrong decides. */
+class Batch {
+  readonly messages: readonly Outgoing[]
+  readonly unroutable: Outgoing[] = []
+  /** Resolves with those that no queue took. */
+  readonly done: Promise<readonly Outgoing[]>
+  /** Of how many the server has not spoken yet. */
+  left: number
+  /** When it was written, or the server last spoke of it. */
+  movedAt = 0
+  /** Some of it is not written yet: the server takes no more for the moment. */
+  isHeldBack = false
+  #resolve!: (unroutable: readonly Outgoing[]) => void
+  #reject!: (error: Error) => void
+
+  constructor(messages: readonly Outgoing[]) {
+    this.messages = messages
+    this.left = messages.length
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  finish(error: Error | undefined): void {
+    if (error === undefined) this.#resolve(this.unroutable)
+    else this.#reject(error)
+  }
+}
 
 /** A channel that is refused lives at least so long, so that a full queue does not cost a channel per message. */
 const RETIRE_AFTER_MS = 1_000
@@ -100,7 +177,7 @@ export class Confirms {
   }
 
   #refused({ route }: Outgoing, batch: Batch, error: Error): void {
-    if (!isRefusal(error)) {
+    if (!isNack(error)) {
       this.#finish(batch, this.#closedBy ?? error)
       return
     }
@@ -165,16 +242,6 @@ export class Confirms {
     else this.#returned.set(name, count - 1)
     return true
   }
-}
-
-/** The client tells a refusal from the end of the channel by its text alone. */
-function isRefusal(error: Error): boolean {
-  return error.message === 'message nacked'
-}
-
-/** Also the client's, when it was closed without our being told. */
-function isOfClosedChannel(error: unknown): boolean {
-  return (error as Error).name === 'IllegalOperationError'
 }
 
 function placeOf({ exchange, routingKey }: Route, messageId: string | undefined): string {

@@ -2,10 +2,10 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Outgoing } from '../broker/wire/event-codec.ts'
+import { keepTable, rawHeaders } from '../broker/wire/table.ts'
 import { typedText } from '../broker/wire/typed.ts'
-import type { Outgoing } from './batch.ts'
 import { Frames } from './frames.ts'
-import { keepTable, rawHeaders } from './raw-headers.ts'
 
 // Read back by the client itself.
 const require = createRequire(import.meta.url)

@@ -1,7 +1,9 @@
-import { LONGEST_SHORT_TEXT } from '../broker/wire/reduced.ts'
+import type { Outgoing } from '../broker/wire/event-codec.ts'
 import { WireValue } from '../broker/wire/table.ts'
 import type { AmqpHeaders, AmqpProperties } from './amqp.ts'
-import type { Outgoing } from './batch.ts'
+
+/** In bytes: AMQP writes the length of a name or property into one. */
+export const LONGEST_SHORT_TEXT = 255
 
 // AMQP 0-9-1: a message is published as three frames, of its method, of its properties and of its body.
 const METHOD_FRAME = 1

@@ -1,3 +1,4 @@
+import type { Outgoing } from '../broker/wire/event-codec.ts'
 import {
   ExchangeMissingError,
   QueueFullError,
@@ -7,10 +8,8 @@ import {
 } from '../errors.ts'
 import type { RabbitmqSettings } from '../options.ts'
 import type { AmqpConnection } from './amqp.ts'
-import type { Outgoing } from './batch.ts'
-import { requireOpen } from './closed-channel.ts'
-import { Confirms } from './confirms.ts'
-import { Gate } from './gate.ts'
+import { requireOpen } from './amqplib-internals.ts'
+import { Confirms, Gate } from './confirms.ts'
 import type { Link } from './link.ts'
 
 const MOST_WRITES_WAITING = 16

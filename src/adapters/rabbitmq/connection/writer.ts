@@ -1,106 +1,90 @@
 import { nextTick } from 'node:process'
+import type { Outgoing } from '../broker/wire/event-codec.ts'
 import { headerBytes } from '../broker/wire/headers.ts'
-import { reduced } from '../broker/wire/reduced.ts'
 import { WireValue } from '../broker/wire/table.ts'
 import { HeadersTooLargeError } from '../errors.ts'
 import type { AmqpConfirmChannel, AmqpHeaders, AmqpProperties } from './amqp.ts'
-import type { Outgoing } from './batch.ts'
-import { Frames } from './frames.ts'
+import { type DirectChannel, directChannel } from './amqplib-internals.ts'
+import { Frames, LONGEST_SHORT_TEXT } from './frames.ts'
 
 const CAPACITY = 65_536
-
-/** What is used of the client's channel beyond what it promises. */
-interface Inner {
-  readonly ch: number
-  readonly connection: {
-    readonly frameMax: number
-    readonly channels: readonly ({ readonly buffer?: { write(bytes: Buffer): boolean } } | undefined)[]
-    sentSinceLastCheck: boolean
-  }
-  pushConfirmCallback(confirmed: (error: unknown) => void): void
-}
+const LATEST_SECOND = 2 ** 53
 
 /**
- * Publishes what comes in one go in one go. Where the client does not show what is needed for that, or a message is out of the
- * ordinary, it publishes them one by one.
+ * Publishes the messages of one turn with one write. Where the client does not show what is needed for that, or a message
+ * is out of the ordinary, it publishes them one by one.
  */
 export class Writer {
   readonly #channel: AmqpConfirmChannel
-  readonly #inner: Inner | undefined
+  readonly #direct: DirectChannel | undefined
   readonly #full: () => void
   readonly #frames = new Frames(CAPACITY)
 
   /** Full: the socket takes no more for the moment. */
   constructor(channel: AmqpConfirmChannel, full: () => void) {
     this.#channel = channel
-    this.#inner = isInner(channel) ? channel : undefined
+    this.#direct = directChannel(channel, CAPACITY)
     this.#full = full
   }
 
   publish(message: Outgoing, confirmed: (error: unknown) => void): void {
-    const inner = this.#inner
-    if (inner !== undefined && (this.#add(inner, message) || this.#writeWhole(inner, message)))
-      inner.pushConfirmCallback(confirmed)
+    const direct = this.#direct
+    if (direct !== undefined && (this.#add(direct, message) || this.#writeWhole(direct, message)))
+      direct.awaitConfirm(confirmed)
     else this.#publishAlone(withoutWireValues(message), confirmed)
   }
 
-  #add(inner: Inner, message: Outgoing): boolean {
+  #add(direct: DirectChannel, message: Outgoing): boolean {
     const wasEmpty = this.#frames.isEmpty
-    if (!this.#frames.add(inner.ch, message)) {
+    if (!this.#frames.add(direct.number, message)) {
       if (wasEmpty) return false
       // It may fit when it is the first; and if not, those before it have left before it.
-      this.#flush(inner)
-      return this.#add(inner, message)
+      this.#flush(direct)
+      return this.#add(direct, message)
     }
-    if (wasEmpty) nextTick(() => this.#flush(inner))
+    if (wasEmpty) nextTick(() => this.#flush(direct))
     return true
   }
 
   /** Headers that the client cannot write as they were, or not at all: it has 64 KiB for them, and the server takes a frame. */
-  #writeWhole({ connection, ch }: Inner, message: Outgoing): boolean {
+  #writeWhole(direct: DirectChannel, message: Outgoing): boolean {
     const { headers } = message.properties
     if (headers === undefined) return false
     const bytes = headerBytes(headers)
     if (bytes < CAPACITY / 2 && !hasWireValues(headers)) return false
-    const whole = Frames.alone(ch, message, connection.frameMax)
+    const whole = Frames.alone(direct.number, message, direct.frameMax)
     if (whole === undefined) {
-      if (bytes > CAPACITY) throw new HeadersTooLargeError(bytes, connection.frameMax)
+      if (bytes > CAPACITY) throw new HeadersTooLargeError(bytes, direct.frameMax)
       return false
     }
-    this.#flush({ connection, ch })
-    connection.sentSinceLastCheck = true
-    if (connection.channels[ch]?.buffer?.write(whole) === false) this.#full()
+    this.#flush(direct)
+    if (!direct.write(whole)) this.#full()
     return true
   }
 
+  /** Other programs write what the client can read and not write. Without that the message can go on; with it, nowhere. */
   #publishAlone({ route, content, properties }: Outgoing, confirmed: (error: unknown) => void): void {
-    const publish = (options: AmqpProperties) =>
-      this.#channel.publish(
-        route.exchange,
-        route.routingKey,
+    const { exchange, routingKey } = route
+    const publish = (options: AmqpProperties) => {
+      const hasRoom = this.#channel.publish(
+        exchange,
+        routingKey,
         content,
         { ...options, mandatory: true },
         confirmed,
       )
-    if (!orReduced(publish, properties)) this.#full()
+      if (!hasRoom) this.#full()
+    }
+    try {
+      publish(properties)
+    } catch (error) {
+      if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+      publish(reduced(properties))
+    }
   }
 
-  #flush({ connection, ch }: Pick<Inner, 'connection' | 'ch'>): void {
-    if (this.#frames.isEmpty) return
-    const bytes = this.#frames.take()
-    connection.sentSinceLastCheck = true
-    // Without a buffer the channel is closed, and has told so whoever waits for a confirmation.
-    if (connection.channels[ch]?.buffer?.write(bytes) === false) this.#full()
-  }
-}
-
-/** Other programs write what the client can read and not write. Without that the message can go on; with it, nowhere. */
-function orReduced(publish: (properties: AmqpProperties) => boolean, properties: AmqpProperties): boolean {
-  try {
-    return publish(properties)
-  } catch (error) {
-    if (!(error instanceof TypeError || error instanceof RangeError)) throw error
-    return publish(reduced(properties))
+  #flush(direct: DirectChannel): void {
+    if (!this.#frames.isEmpty && !direct.write(this.#frames.take())) this.#full()
   }
 }
 
@@ -119,12 +103,29 @@ function withoutWireValues(message: Outgoing): Outgoing {
   return { ...message, properties: { ...message.properties, headers: Object.fromEntries(decoded) } }
 }
 
-function isInner(channel: unknown): channel is Inner {
-  const { ch, connection, pushConfirmCallback } = channel as Partial<Inner>
-  return (
-    typeof ch === 'number' &&
-    typeof pushConfirmCallback === 'function' &&
-    typeof connection?.channels?.[ch]?.buffer?.write === 'function' &&
-    connection.frameMax >= CAPACITY
+/** What every client can write: short texts that are short, a time there can be, and headers that are texts, flags or counts. */
+function reduced(properties: AmqpProperties): AmqpProperties {
+  const { contentType, contentEncoding, correlationId, replyTo, messageId, type, appId } = properties
+  const { timestamp, headers, deliveryMode } = properties
+  const texts = { contentType, contentEncoding, correlationId, replyTo, messageId, type, appId }
+  const short = Object.entries(texts).filter(([, text]) => text !== undefined && isShort(text))
+  return {
+    ...Object.fromEntries(short),
+    timestamp: timestamp !== undefined && timestamp >= 0 && timestamp < LATEST_SECOND ? timestamp : undefined,
+    headers: headers === undefined ? undefined : plainOnes(headers),
+    deliveryMode,
+  }
+}
+
+function isShort(text: string): boolean {
+  return Buffer.byteLength(text) <= LONGEST_SHORT_TEXT
+}
+
+function plainOnes(headers: AmqpHeaders): AmqpHeaders {
+  const plain = Object.entries(headers).filter(
+    ([name, value]) =>
+      isShort(name) &&
+      (typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value)),
   )
+  return Object.fromEntries(plain)
 }

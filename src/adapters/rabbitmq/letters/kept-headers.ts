@@ -1,12 +1,11 @@
 import type { Origin } from '../../../core/dead-letter/letter.ts'
 import { HEADER_NAME, MAX_HEADER_NAME_BYTES, WIDEST_EVENT_LIMITS } from '../../../core/event/limits.ts'
 import { isPlainObject } from '../../../core/event/plain.ts'
-import { headersOf } from '../broker/wire/foreign.ts'
+import { headersOf } from '../broker/wire/event-codec.ts'
 import { isReserved } from '../broker/wire/headers.ts'
-import { type TableEntry, WireValue } from '../broker/wire/table.ts'
+import { rawHeaders, type TableEntry, WireValue } from '../broker/wire/table.ts'
 import { fromText, typedText, type WireType } from '../broker/wire/typed.ts'
 import type { AmqpHeaders, AmqpProperties } from '../connection/amqp.ts'
-import { rawHeaders } from '../connection/raw-headers.ts'
 import { tellsOfFault } from './faults.ts'
 
 /** A frame of RabbitMQ holds 128 KiB; the rest is for properties and what a replay adds. */

@@ -4,7 +4,7 @@ import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { type EventReplay, replayOf } from '../../../core/event/replay-headers.ts'
 import { readLetter } from '../broker/wire/letter.ts'
-import { readPast } from '../broker/wire/state.ts'
+import { readLog } from '../broker/wire/message-log.ts'
 import type { AmqpHeaders, AmqpMessage } from '../connection/amqp.ts'
 import { type Death, readDeaths } from './deaths.ts'
 import { collectedEvent } from './event.ts'
@@ -62,7 +62,7 @@ function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: F
     reason: deaths[0]?.reason === 'expired' && fault === undefined ? 'expired' : 'collected',
     at: times.length === 0 ? now : Math.max(...times),
     failure: failures.of(deaths[0], fault),
-    attempts: readPast(headers).history,
+    attempts: readLog(headers).history,
     attemptCount: attemptsOf(headers, deaths, fault),
     origin: {
       broker,
@@ -107,5 +107,5 @@ function replayOfLetter(event: LazaretEvent, idOfThis: () => string): EventRepla
 function attemptsOf(headers: AmqpHeaders, deaths: readonly Death[], fault: Fault | undefined): number {
   const rejections = deaths.filter(({ reason, queue }) => reason === 'rejected' && queue === deaths[0]?.queue)
   const rejected = rejections.reduce((sum, { count }) => sum + count, 0)
-  return Math.max(rejected, fault?.attempts ?? 0, readPast(headers).started)
+  return Math.max(rejected, fault?.attempts ?? 0, readLog(headers).started)
 }

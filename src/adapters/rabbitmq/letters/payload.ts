@@ -1,4 +1,4 @@
-import { payloadOf } from '../broker/wire/foreign.ts'
+import { payloadOf } from '../broker/wire/event-codec.ts'
 import type { AmqpMessage } from '../connection/amqp.ts'
 
 /** Fifteen digits are what a number can hold for certain. */

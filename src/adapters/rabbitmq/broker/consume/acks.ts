@@ -1,6 +1,6 @@
 import { nextTurn } from '../../../../ports/clock.ts'
 import type { AmqpChannel, AmqpMessage } from '../../connection/amqp.ts'
-import type { PrefetchWindow } from './prefetch-window.ts'
+import type { PrefetchWindow } from './delivery-watch.ts'
 
 /**
  * Acknowledges what was settled in one turn of the event loop together: everything below the oldest open delivery with

@@ -1,30 +1,56 @@
 import type { StallReporter } from '../../../../adapter-kit/delivery/stalls.ts'
+import type { Cancel, Clock } from '../../../../ports/clock.ts'
 import { NoDeliveriesError } from '../../errors.ts'
-import { Progress } from './progress.ts'
 
-/** Every so many looks at which nothing has arrived, the queue is bound again. */
+/** Looks in a row at which nothing moved before a queue counts as stalled, at first and at most. */
+const FIRST_LOOKS = 3
+const MOST_LOOKS = 60
+/** After every so many looks without an arrival, the queue is bound again. */
 const BIND_EVERY = 10
+const LOOK_EVERY_MS = 1_000
 
-/** The consumer of the moment. */
-interface WatchedConsumer {
-  readonly hasRoom: boolean
-  countReady(queue: string): Promise<number>
+/** How many unsettled messages the server gives one consumer. Without a limit there is always room. */
+export class PrefetchWindow {
+  readonly #limit: number | undefined
+  /** Delivered and not settled. */
+  open = 0
+
+  constructor(limit: number | undefined) {
+    this.#limit = limit
+  }
+
+  /** The server may deliver more. */
+  get hasRoom(): boolean {
+    return this.#limit === undefined || this.open < this.#limit
+  }
 }
 
 /**
- * Watches what one queue delivers, over all channels that consume it. Nobody tells a consumer that the server has forgotten
- * it; only that nothing comes shows it. Whoever consumes looks every now and then, and opens a new channel when
- * it is told to.
+ * - `moving`: something has arrived since the last look.
+ * - `full`: the server may not deliver more before something is settled.
+ * - `empty`: no message waits in the queue.
+ * - `waiting`: messages wait and none arrives, which may be chance.
+ * - `stalled`: it is not chance any more; the channel should be opened anew.
+ */
+type Finding = 'moving' | 'full' | 'empty' | 'waiting' | 'stalled'
+
+/**
+ * Finds out that the server delivers nothing of a queue although it could, over all channels that consume it. A queue that was
+ * deleted and declared again may lose its consumers without telling them. The consumer looks once a second and opens
+ * a new channel when `isStalled` says so. Each time that a new channel did not help, the next one is waited for
+ * longer: the server may prefer another consumer.
  */
 export class DeliveryWatch {
   readonly queue: string
   readonly #stalls: StallReporter
   readonly #bind: () => Promise<void>
-  readonly #progress = new Progress()
-  #arrived = 0
+  #arrivals = 0
+  #arrivalsSeen = -1
+  #idleLooks = 0
+  #looksNeeded = FIRST_LOOKS
   #looksWithout = 0
 
-  /** `bind` sees to it that the queue gets what is published, should somebody have deleted what it is bound to. */
+  /** `bind` makes the queue get what is published, should somebody have deleted the exchange. */
   constructor(queue: string, stalls: StallReporter, bind: () => Promise<void> = async () => {}) {
     this.queue = queue
     this.#stalls = stalls
@@ -33,29 +59,78 @@ export class DeliveryWatch {
 
   /** Also that the queue was deleted: then the server has not forgotten the consumer. */
   arrived(): void {
-    this.#arrived++
+    this.#arrivals++
   }
 
-  async isStalled(consumer: WatchedConsumer): Promise<boolean> {
-    const finding = await this.#progress.look({
-      arrived: () => this.#arrived,
-      hasRoom: consumer.hasRoom,
-      ready: () => consumer.countReady(this.queue),
-    })
+  /** `countReady` is asked for the messages that wait in the queue, and only while nothing arrives. */
+  async isStalled(hasRoom: boolean, countReady: (queue: string) => Promise<number>): Promise<boolean> {
+    const finding = await this.#look(hasRoom, countReady)
     if (finding === 'moving' || finding === 'empty') this.end()
     if (finding !== 'moving' && ++this.#looksWithout % BIND_EVERY === 0) void this.#bind().catch(() => {})
     return finding === 'stalled'
   }
 
-  /** Told until something arrives, or nothing waits any more. */
-  tell(): Error {
+  /** Reports the stall. It lasts until something arrives, or nothing waits any more. */
+  report(): Error {
     const error = new NoDeliveriesError(this.queue)
     this.#stalls.stalled('deliveries', this, error)
     return error
   }
 
-  /** It holds nothing up, or is another's business now. */
+  /** The queue holds nothing up, or another consumer watches it now. */
   end(): void {
     this.#stalls.gaveUp('deliveries', this)
+  }
+
+  async #look(hasRoom: boolean, countReady: (queue: string) => Promise<number>): Promise<Finding> {
+    if (this.#hasMoved()) return 'moving'
+    const isEmpty = hasRoom && (await countReady(this.queue)) === 0
+    // The answer comes behind what was on its way, such as a large message.
+    if (this.#hasMoved()) return 'moving'
+    if (!hasRoom || isEmpty) {
+      this.#idleLooks = 0
+      return isEmpty ? 'empty' : 'full'
+    }
+    if (++this.#idleLooks < this.#looksNeeded) return 'waiting'
+    this.#idleLooks = 0
+    this.#looksNeeded = Math.min(MOST_LOOKS, this.#looksNeeded * 2)
+    return 'stalled'
+  }
+
+  #hasMoved(): boolean {
+    if (this.#arrivals === this.#arrivalsSeen) return false
+    this.#arrivalsSeen = this.#arrivals
+    this.#idleLooks = 0
+    this.#looksNeeded = FIRST_LOOKS
+    return true
+  }
+}
+
+/** Looks once a second, a second after the last look has ended. A look that fails is followed by the next one. */
+export class LookTimer {
+  readonly #clock: Clock
+  readonly #look: () => Promise<void>
+  #stop: Cancel | undefined
+
+  constructor(clock: Clock, look: () => Promise<void>) {
+    this.#clock = clock
+    this.#look = look
+  }
+
+  start(): void {
+    this.stop()
+    const stop = this.#clock.schedule(LOOK_EVERY_MS, () => {
+      const again = () => {
+        // The timer may have been stopped, and started again, during the look.
+        if (this.#stop === stop) this.start()
+      }
+      void this.#look().then(again, again)
+    })
+    this.#stop = stop
+  }
+
+  stop(): void {
+    this.#stop?.()
+    this.#stop = undefined
   }
 }

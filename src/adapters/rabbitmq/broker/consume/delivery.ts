@@ -1,88 +1,107 @@
 import type { StallReporter } from '../../../../adapter-kit/delivery/stalls.ts'
-import type { AttemptRecord, Origin } from '../../../../core/dead-letter/letter.ts'
-import type { LazaretEvent } from '../../../../core/event/event.ts'
-import type { Delivery, Undecodable } from '../../../../ports/broker.ts'
+import { TrackedDelivery } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import type { AttemptRecord } from '../../../../core/dead-letter/letter.ts'
 import type { AmqpMessage } from '../../connection/amqp.ts'
-import { decode } from '../wire/decode.ts'
-import { addEnded, type Past, readOrigin, readPast } from '../wire/state.ts'
+import { decode } from '../wire/event-codec.ts'
+import { type MessageLog, readLog, readOrigin } from '../wire/message-log.ts'
+import type { ConsumerChannel } from './consumer-channel.ts'
 
-/** One handing-over. What consumers see of it never changes; what is recorded meanwhile is told by the next one. */
-export class RabbitmqDelivery implements Delivery {
+/** The queue that a subscription consumes. */
+export interface SubscribedQueue {
+  readonly broker: string
   readonly channel: string
-  readonly content: LazaretEvent | Undecodable
-  readonly started: number
-  readonly ended: number
-  readonly history: readonly AttemptRecord[]
-  readonly origin: Origin
-  readonly message: AmqpMessage
-  /** The channel it came on: its tag means nothing on any other. */
-  readonly session: Epoch
-  /** Told when the server does not take what becomes of it. */
+  readonly handler: string
+  readonly queue: string
+  /** Hears when the server does not take what becomes of a delivery. */
   readonly stalls: StallReporter
-  /** It came from the suspects. */
-  readonly isSuspect: boolean
-  #past: Past
-  /** Attempts that were begun here and have not ended. */
-  #running = 0
+}
 
-  constructor(session: Epoch, message: AmqpMessage, place: Place, isSuspect: boolean, known?: Past) {
-    const past = known ?? readPast(message.properties.headers ?? {})
-    this.channel = place.channel
-    this.origin = readOrigin(place.broker, place.queue, message)
-    this.content = decode(message, place.channel, this.origin)
-    this.started = past.started
-    this.ended = past.ended
-    this.history = past.history
+/** One delivery of a message. */
+export class RabbitmqDelivery extends TrackedDelivery {
+  readonly message: AmqpMessage
+  readonly queue: string
+  readonly stalls: StallReporter
+  /** The AMQP channel that the message came on: its tag means nothing on any other. */
+  readonly session: ConsumerChannel
+  /** The message came from the suspects. */
+  readonly isSuspect: boolean
+  #isSuspected: boolean
+
+  /** `known` is what this process knows better than the headers of the message. */
+  constructor(
+    session: ConsumerChannel,
+    message: AmqpMessage,
+    { broker, channel, queue, stalls }: SubscribedQueue,
+    isSuspect: boolean,
+    known?: MessageLog,
+  ) {
+    const origin = readOrigin(broker, queue, message)
+    const log = known ?? readLog(message.properties.headers ?? {})
+    super(channel, decode(message, channel, origin), origin, log)
     this.message = message
+    this.queue = queue
+    this.stalls = stalls
     this.session = session
-    this.stalls = place.stalls
     this.isSuspect = isSuspect
-    this.#past = past
+    this.#isSuspected = log.isSuspected
   }
 
-  /** What the message is to carry when it is published again. */
-  get past(): Past {
-    return this.#past
+  /** What the message is to carry when it is published again. An attempt that has ended has started, also without `begin`. */
+  override get log(): MessageLog {
+    const { started, ended, history } = super.log
+    return { started: Math.max(started, ended), ended, history, isSuspected: this.#isSuspected }
+  }
+
+  get isSuspected(): boolean {
+    return this.#isSuspected
   }
 
   get id(): string | undefined {
-    return 'raw' in this.content ? undefined : this.content.id
+    return this.event?.id
   }
 
-  recordEnds(ended: readonly AttemptRecord[]): void {
-    if (ended.length === 0) return
-    this.#running -= ended.length
-    this.#past = addEnded(this.#past, ended)
+  /** An attempt that ended, however, took no process down. */
+  override recordEnds(ended: readonly AttemptRecord[]): void {
+    super.recordEnds(ended)
+    if (ended.length > 0) this.#isSuspected = false
   }
 
-  recordStart(): void {
-    this.#running++
-    this.#past = { ...this.#past, started: this.#past.started + 1 }
-  }
-
-  /** Should the process die now, it was perhaps this one that ended the one before. */
+  /** Should the process die now, it was perhaps this message that ended the one before. */
   suspect(): void {
-    this.#past = { ...this.#past, isSuspected: true }
-  }
-
-  /** Nothing came of the attempt that was begun: it counts as if it had not been. */
-  takeBackStart(): void {
-    if (this.#running <= 0) return
-    this.#running--
-    this.#past = { ...this.#past, started: this.#past.started - 1 }
+    this.#isSuspected = true
   }
 }
 
-/** The life of a channel: what arrived in it can only be acknowledged in it. */
-export interface Epoch {
-  readonly isOpen: boolean
-  settled(message: AmqpMessage): void
+const MOST_LOST = 10_000
+
+/**
+ * What this process had open when its connection was lost. Such a message comes again looking like that of a process
+ * that died; as long as it comes to us, we know better how often it was begun.
+ */
+export class LostDeliveries {
+  readonly #logs = new Map<string, MessageLog>()
+
+  add(delivery: RabbitmqDelivery): void {
+    const name = nameOf(delivery)
+    if (name === undefined) return
+    // Nobody died: the attempt that was begun is no crash, and how it ends will not be told to the server.
+    delivery.takeBackStart()
+    this.#logs.set(name, delivery.log)
+    if (this.#logs.size <= MOST_LOST) return
+    const [oldest] = this.#logs.keys()
+    this.#logs.delete(oldest!)
+  }
+
+  take(delivery: RabbitmqDelivery): MessageLog | undefined {
+    const name = this.#logs.size === 0 ? undefined : nameOf(delivery)
+    if (name === undefined) return undefined
+    const log = this.#logs.get(name)
+    this.#logs.delete(name)
+    return log
+  }
 }
 
-/** Which queue a delivery is of. */
-export interface Place {
-  readonly broker: string
-  readonly channel: string
-  readonly queue: string
-  readonly stalls: StallReporter
+/** Every handler has its own copy of an event. */
+function nameOf({ id, queue }: RabbitmqDelivery): string | undefined {
+  return id === undefined ? undefined : `${queue}\n${id}`
 }

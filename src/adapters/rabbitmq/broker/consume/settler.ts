@@ -2,25 +2,38 @@ import type { DeadLetter } from '../../../../core/dead-letter/letter.ts'
 import { quarantines } from '../../../../core/dead-letter/reason.ts'
 import type { StallPlace } from '../../../../ports/broker.ts'
 import { about, monotonicNow, rest } from '../../../../ports/clock.ts'
+import type { AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
 import { NoAnswer } from '../../connection/confirms.ts'
 import type { Publisher } from '../../connection/publisher.ts'
 import { ExchangeMissingError, QueueFullError, UnroutableError } from '../../errors.ts'
-import type { RabbitmqSettings, Route } from '../../options.ts'
-import { deadLetterExchange, quarantineKey, retryQueue, suspectsQueue } from '../topology/names.ts'
+import type { RabbitmqSettings } from '../../options.ts'
+import {
+  deadLetterExchange,
+  heldQueue,
+  ownerQueue,
+  quarantineKey,
+  retryQueue,
+  suspectsQueue,
+} from '../topology/names.ts'
 import { IN_PROCESS_REST_MS, nextStep } from '../topology/steps.ts'
 import type { Topology } from '../topology/topology.ts'
+import { OWN } from '../wire/headers.ts'
 import { letterProperties } from '../wire/letter.ts'
-import { type Past, readWaitMs, type Wait, withPast } from '../wire/state.ts'
+import { type MessageLog, readWaitMs, type Wait, withLog } from '../wire/message-log.ts'
 import type { RabbitmqDelivery } from './delivery.ts'
 
 const FIRST_REST_MS = 100
 const LONGEST_REST_MS = 5_000
 /** How long a step that did not answer is left out. */
 const SILENT_MS = 60_000
+const EMPTY = Buffer.alloc(0)
 
 /**
  * Makes settlements durable: the message is published to its next place and confirmed. Acknowledging is left to the
  * caller, and comes after: the gap between the two is a duplicate, never a loss.
+ *
+ * Every method that answers a boolean tries for as long as the delivery is ours. It answers false when the delivery is
+ * not ours any more, and will be delivered again.
  */
 export class Settler {
   readonly #publisher: Publisher
@@ -35,18 +48,17 @@ export class Settler {
     this.#settings = settings
   }
 
-  /** Waits in the queue of a step, or goes to the end of the queue when its time has come. */
-  putBack(delivery: RabbitmqDelivery, queue: string, waitMs: number): Promise<boolean> {
+  /** The message waits in the queue of a step, or goes to the end of its queue when its time has come. */
+  putBack(delivery: RabbitmqDelivery, waitMs: number): Promise<boolean> {
     const { clock, retryStepsMs } = this.#settings
+    const { queue, log } = delivery
     const dueAt = monotonicNow(clock) + waitMs
     let isFull = false
-    return this.persist(delivery, 'settlements', async () => {
+    return this.#persist(delivery, 'settlements', async () => {
       const remainingMs = Math.ceil(dueAt - monotonicNow(clock))
-      const notBefore = clock.now() + remainingMs
       if (remainingMs <= IN_PROCESS_REST_MS && !isFull) {
         try {
-          const later = remainingMs > 0 ? { waitMs: remainingMs, notBefore } : undefined
-          return await this.#send(delivery, delivery.past, toQueue(queue), later)
+          return await this.#send(delivery, log, queue, this.#wait(remainingMs))
         } catch (error) {
           // Its own place in the queue is free once it waits elsewhere.
           isFull = error instanceof QueueFullError
@@ -54,49 +66,79 @@ export class Settler {
         }
       }
       const stepMs = nextStep(this.#answering(queue, retryStepsMs), remainingMs)
+      const step = retryQueue(queue, stepMs)
       try {
         await this.#topology.retryStep(queue, stepMs)
         // The server counts the step; the rest of the wait begins when the message is back.
-        const wait = { waitMs: Math.max(0, remainingMs - stepMs), notBefore }
-        await this.#send(delivery, delivery.past, toQueue(retryQueue(queue, stepMs)), wait)
+        const wait = { waitMs: Math.max(0, remainingMs - stepMs), notBefore: clock.now() + remainingMs }
+        await this.#send(delivery, log, step, wait)
       } catch (error) {
-        if ((error as Error).cause instanceof NoAnswer)
-          this.#silent.set(retryQueue(queue, stepMs), clock.now() + SILENT_MS)
+        if ((error as Error).cause instanceof NoAnswer) this.#silent.set(step, clock.now() + SILENT_MS)
         throw error
       }
     })
   }
 
-  /** To those that are handled alone. */
-  suspect(delivery: RabbitmqDelivery, queue: string, past: Past): Promise<boolean> {
-    const { clock } = this.#settings
-    const waitMs = readWaitMs(delivery.message.properties.headers ?? {}, clock.now())
-    return this.persist(delivery, 'settlements', () => {
-      const wait = waitMs > 0 ? { waitMs, notBefore: clock.now() + waitMs } : undefined
-      return this.#send(delivery, past, toQueue(suspectsQueue(queue)), wait)
-    })
+  /** The message goes to those that are handled alone. */
+  suspect(delivery: RabbitmqDelivery, log: MessageLog): Promise<boolean> {
+    const waitMs = readWaitMs(delivery.message.properties.headers ?? {}, this.#settings.clock.now())
+    const suspects = suspectsQueue(delivery.queue)
+    return this.#persist(delivery, 'settlements', () =>
+      this.#send(delivery, log, suspects, this.#wait(waitMs)),
+    )
   }
 
-  keepLetter(delivery: RabbitmqDelivery, queue: string, letter: DeadLetter): Promise<boolean> {
+  /** The letter goes to the dead-letter queue, or into quarantine. It tells of its attempts itself. */
+  keepLetter(delivery: RabbitmqDelivery, letter: DeadLetter): Promise<boolean> {
     const { reason, category } = letter.cycle
-    const { message, content, origin } = delivery
-    // The letter tells of its attempts itself.
-    const past = { ...delivery.past, history: [], isSuspected: false }
-    return this.persist(delivery, 'letters', async () => {
+    const { message, content, origin, queue } = delivery
+    const log = { ...delivery.log, history: [], isSuspected: false }
+    return this.#persist(delivery, 'letters', async () => {
       const isPoison = quarantines(reason)
       if (isPoison) await this.#topology.quarantine(queue, category)
-      const routingKey = isPoison ? quarantineKey(queue, category) : queue
       await this.#publisher.sendOne({
-        route: { exchange: deadLetterExchange(queue), routingKey },
+        route: {
+          exchange: deadLetterExchange(queue),
+          routingKey: isPoison ? quarantineKey(queue, category) : queue,
+        },
         content: message.content,
-        properties: letterProperties(withPast(message, origin, past, undefined), content, letter),
+        properties: letterProperties(withLog(message, origin, log, undefined), content, letter),
       })
     })
   }
 
   /** Once, within a time: for a shutdown, which cannot wait for a server to come back. */
-  giveBack(delivery: RabbitmqDelivery, queue: string): Promise<void> {
-    return this.#send(delivery, delivery.past, toQueue(queue), undefined)
+  giveBack(delivery: RabbitmqDelivery): Promise<void> {
+    return this.#send(delivery, delivery.log, delivery.queue, undefined)
+  }
+
+  /** In order: the message is the first of its key and cannot be handled now. It is written down with its place. */
+  hold(delivery: RabbitmqDelivery, place: number, waitMs: number): Promise<boolean> {
+    const { clock } = this.#settings
+    const { log } = delivery
+    const dueAt = monotonicNow(clock) + waitMs
+    return this.#persist(delivery, 'settlements', () => {
+      const wait = this.#wait(Math.ceil(dueAt - monotonicNow(clock)))
+      return this.#send(delivery, log, heldQueue(delivery.queue), wait, { [OWN.place]: place })
+    })
+  }
+
+  /** In order: the event is dead and holds its key. */
+  markDead(delivery: RabbitmqDelivery, place: number, key: string): Promise<boolean> {
+    const headers = { [OWN.place]: place, [OWN.key]: key, [OWN.deadEvent]: delivery.id }
+    return this.#persist(delivery, 'settlements', () =>
+      this.#sendTo(heldQueue(delivery.queue), EMPTY, { headers }),
+    )
+  }
+
+  /** In order: a message that is held for longer than the server allows is written down again. */
+  renewHeld(queue: string, { content, properties }: AmqpMessage): Promise<void> {
+    return this.#sendTo(heldQueue(queue), content, properties)
+  }
+
+  /** In order: whoever gets the token keeps the order of the queue. */
+  sendToken(queue: string): Promise<void> {
+    return this.#sendTo(ownerQueue(queue), EMPTY, {})
   }
 
   /** A queue whose leader is lost must not hold up what could as well wait in another. */
@@ -108,18 +150,30 @@ export class Settler {
     return answering.length === 0 ? steps : answering
   }
 
-  #send(
-    { message, origin }: RabbitmqDelivery,
-    past: Past,
-    route: Route,
-    wait: Wait | undefined,
-  ): Promise<void> {
-    const properties = withPast(message, origin, past, wait)
-    return this.#publisher.sendOne({ route, content: message.content, properties })
+  #wait(waitMs: number): Wait | undefined {
+    return waitMs > 0 ? { waitMs, notBefore: this.#settings.clock.now() + waitMs } : undefined
   }
 
-  /** Tries for as long as the delivery is ours; false when it is not any more, and will be handed over again. */
-  async persist(delivery: RabbitmqDelivery, place: StallPlace, work: () => Promise<void>): Promise<boolean> {
+  #send(
+    { message, origin }: RabbitmqDelivery,
+    log: MessageLog,
+    queue: string,
+    wait: Wait | undefined,
+    more?: AmqpProperties['headers'],
+  ): Promise<void> {
+    const properties = withLog(message, origin, log, wait)
+    return this.#sendTo(queue, message.content, {
+      ...properties,
+      headers: { ...properties.headers, ...more },
+    })
+  }
+
+  #sendTo(queue: string, content: Buffer, properties: AmqpProperties): Promise<void> {
+    const route = { exchange: '', routingKey: queue }
+    return this.#publisher.sendOne({ route, content, properties: { ...properties, deliveryMode: 2 } })
+  }
+
+  async #persist(delivery: RabbitmqDelivery, place: StallPlace, work: () => Promise<void>): Promise<boolean> {
     const { session, stalls } = delivery
     const { clock, random } = this.#settings
     let tries = 0
@@ -131,7 +185,9 @@ export class Settler {
       } catch (error) {
         // Once is nothing: a channel that closed takes down what others send on it.
         if (++tries > 1) stalls.stalled(place, delivery, error as Error)
-        await this.#restore(error)
+        // A queue or an exchange that was deleted is declared again, if declaring is ours to do.
+        if (error instanceof UnroutableError || error instanceof ExchangeMissingError)
+          await this.#topology.restore().catch(() => {})
         // Not all at once again: one that the server refuses takes those beside it down with its channel.
         await rest(clock, about(random, restMs))
       }
@@ -139,14 +195,4 @@ export class Settler {
     stalls.gaveUp(place, delivery)
     return false
   }
-
-  /** A queue or an exchange that was deleted is declared again, if declaring is ours to do. */
-  async #restore(error: unknown): Promise<void> {
-    if (!(error instanceof UnroutableError || error instanceof ExchangeMissingError)) return
-    await this.#topology.restore().catch(() => {})
-  }
-}
-
-function toQueue(queue: string): Route {
-  return { exchange: '', routingKey: queue }
 }

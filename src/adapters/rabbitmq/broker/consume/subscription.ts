@@ -1,3 +1,4 @@
+import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
 import type { AttemptRecord } from '../../../../core/dead-letter/letter.ts'
 import {
   type Delivery,
@@ -5,87 +6,274 @@ import {
   type Settlement,
   type Subscription,
 } from '../../../../ports/broker.ts'
-import type { RabbitmqSettings } from '../../options.ts'
-import type { RabbitmqDelivery } from './delivery.ts'
-import type { Intake } from './intake.ts'
-import type { Settler } from './settler.ts'
+import { nextTurn, within } from '../../../../ports/clock.ts'
+import type { AmqpMessage } from '../../connection/amqp.ts'
+import { CLOSE_MS } from '../../connection/link.ts'
+import { TopologyError } from '../../errors.ts'
+import { suspectsQueue } from '../topology/names.ts'
+import { IN_PROCESS_REST_MS } from '../topology/steps.ts'
+import { addCrash, type MessageLog, readWaitMs } from '../wire/message-log.ts'
+import type { ConsumerChannel } from './consumer-channel.ts'
+import type { SubscriptionContext } from './context.ts'
+import { RabbitmqDelivery } from './delivery.ts'
+import { Isolation } from './isolation.ts'
+import { QueueReader } from './queue-reader.ts'
 
-/** What is handed over to a handler, and what becomes of it. How messages come in is the intake's business. */
+const NOT_FOUND = 404
+
+/**
+ * A subscription without order. A message is sorted when it comes: one whose time has not come goes back to wait, one that
+ * came back unsettled goes to the suspects, all others are delivered, at most `prefetch` at a time, and a suspect only
+ * while nothing else is.
+ */
 export class RabbitmqSubscription implements Subscription {
-  readonly #settings: RabbitmqSettings
-  readonly #intake: Intake
-  readonly #settler: Settler
-  readonly #queue: string
-  readonly #forget: (subscription: RabbitmqSubscription) => void
+  readonly #context: SubscriptionContext
+  readonly #reader: QueueReader
+  readonly #isolation: Isolation
+  readonly #open = new Set<RabbitmqDelivery>()
+  #backlog: RabbitmqDelivery[] = []
+  #suspects: RabbitmqDelivery[] = []
+  /** Those whose time comes in a moment. */
+  readonly #resting = new Set<RabbitmqDelivery>()
+  /** Settlements that are being made durable. */
+  readonly #settling = new PendingWork()
+  #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
   #closing: Promise<void> | undefined
 
-  constructor(
-    settings: RabbitmqSettings,
-    intake: Intake,
-    settler: Settler,
-    queue: string,
-    forget: (subscription: RabbitmqSubscription) => void,
-  ) {
-    this.#settings = settings
-    this.#intake = intake
-    this.#settler = settler
-    this.#queue = queue
-    this.#forget = forget
+  constructor(context: SubscriptionContext) {
+    this.#context = context
+    this.#reader = new QueueReader(context, {
+      receive: (channel, message, isSuspect) => this.#receive(channel, message, isSuspect),
+      suspectsWait: () => this.#suspectsWait(),
+      lose: channel => this.#lose(channel),
+      turned: () => this.#pump(),
+    })
+    this.#isolation = new Isolation(context.settings.clock, () => {
+      void this.#turn()
+      this.#pump()
+    })
+  }
+
+  async open(): Promise<void> {
+    try {
+      await this.#reader.open()
+    } catch (error) {
+      await this.#reader.close()
+      const isMissing = (error as { readonly code?: unknown }).code === NOT_FOUND
+      throw isMissing ? notThere(this.#context.source.queue, error) : error
+    }
+  }
+
+  /** The subscriber knows of its subscription in the next turn; a delivery before that could not be settled. */
+  start(): void {
+    void nextTurn().then(() => {
+      if (this.#mode === 'starting') this.resume()
+    })
   }
 
   /**
-   * On record here, and with the next publishing of the message. A process that dies takes this record with it; then the
-   * server hands the message over again marked as such, and it is counted when it comes back.
+   * The start is on record here, and with the next publishing of the message. A process that dies takes this record with it;
+   * then the server delivers the message again marked as such, and it is counted when it comes back.
    */
   begin(delivery: Delivery, ended: readonly AttemptRecord[]): void | Promise<void> {
-    if (!this.#intake.holds(delivery)) return this.#lost(delivery)
+    if (!this.#holds(delivery)) return this.#rejectLost(delivery)
     delivery.recordEnds(ended)
     delivery.recordStart()
   }
 
   settle(delivery: Delivery, settlement: Settlement): void | Promise<void> {
-    if (!this.#intake.holds(delivery)) return this.#lost(delivery)
+    if (!this.#holds(delivery)) return this.#rejectLost(delivery)
     if (settlement.outcome === 'done' || (settlement.outcome === 'dead' && settlement.saved)) {
-      this.#intake.settled(delivery)
+      this.#open.delete(delivery)
+      delivery.session.settled(delivery.message)
+      this.#pump()
       return
     }
-    return this.#makeDurable(delivery, settlement)
+    return this.#settleDurably(delivery, settlement)
   }
 
   pause(): void {
-    this.#intake.pause()
+    if (this.#mode === 'closed') return
+    this.#mode = 'paused'
+    void this.#turn()
   }
 
   resume(): void {
-    this.#intake.resume()
+    if (this.#mode === 'closed') return
+    this.#mode = 'running'
+    void this.#turn()
+    this.#pump()
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#intake.close().finally(() => this.#forget(this))
+    this.#closing ??= this.#close().finally(this.#context.forget)
     return this.#closing
   }
 
-  async #makeDurable(
+  async #close(): Promise<void> {
+    this.#mode = 'closed'
+    this.#isolation.end()
+    const { clock } = this.#context.settings
+    await within(clock, CLOSE_MS, this.#turn())
+    await within(clock, CLOSE_MS, this.#settling.settled())
+    const left = this.#held().filter(delivery => delivery.session.isOpen)
+    this.#open.clear()
+    this.#resting.clear()
+    this.#backlog = []
+    this.#suspects = []
+    await within(clock, CLOSE_MS, Promise.allSettled(left.map(delivery => this.#giveBack(delivery))))
+    await this.#reader.close()
+  }
+
+  /** With its log, which the server could not tell: it would mark the message as one that may have killed us. */
+  async #giveBack(delivery: RabbitmqDelivery): Promise<void> {
+    await this.#context.settler.giveBack(delivery)
+    delivery.session.settled(delivery.message)
+  }
+
+  async #settleDurably(
     delivery: RabbitmqDelivery,
     settlement: Exclude<Settlement, { outcome: 'done' }>,
   ): Promise<void> {
-    const isDurable = await this.#intake.during(delivery, this.#persist(delivery, settlement))
-    if (!isDurable) await this.#lost(delivery)
+    const isDurable = await this.#during(delivery, this.#persist(delivery, settlement))
+    if (!isDurable) await this.#rejectLost(delivery)
   }
 
   #persist(
     delivery: RabbitmqDelivery,
     settlement: Exclude<Settlement, { outcome: 'done' }>,
   ): Promise<boolean> {
-    if (settlement.outcome === 'dead')
-      return this.#settler.keepLetter(delivery, this.#queue, settlement.letter)
+    const { settler, settings } = this.#context
+    if (settlement.outcome === 'dead') return settler.keepLetter(delivery, settlement.letter)
     if (settlement.outcome === 'retry') delivery.recordEnds(settlement.ended)
     else delivery.takeBackStart()
-    const waitMs = settlement.notBefore - this.#settings.clock.now()
-    return this.#settler.putBack(delivery, this.#queue, waitMs)
+    return settler.putBack(delivery, settlement.notBefore - settings.clock.now())
   }
 
-  #lost(delivery: Delivery): Promise<void> {
-    return Promise.reject(new DeliveryLostError(this.#settings.name, delivery.channel))
+  /** A delivery that is being made durable cannot be settled again; its place is free when it is acknowledged. */
+  async #during(delivery: RabbitmqDelivery, work: Promise<boolean>): Promise<boolean> {
+    this.#open.delete(delivery)
+    this.#settling.begin()
+    try {
+      const isDurable = await work
+      if (isDurable) delivery.session.settled(delivery.message)
+      return isDurable
+    } finally {
+      this.#settling.end()
+      this.#pump()
+    }
   }
+
+  #receive(channel: ConsumerChannel, message: AmqpMessage, isSuspect: boolean): void {
+    const { settler, settings } = this.#context
+    const { delivery, isStray } = this.#read(channel, message, isSuspect)
+    const waitMs = readWaitMs(message.properties.headers ?? {}, settings.clock.now())
+    if (isStray && isSuspect) this.#moveAside(delivery, addCrash(delivery.log))
+    else if (waitMs > IN_PROCESS_REST_MS) void this.#during(delivery, settler.putBack(delivery, waitMs))
+    else if (!isSuspect && (isStray || delivery.isSuspected))
+      this.#moveAside(delivery, { ...delivery.log, isSuspected: true })
+    else if (waitMs > 0) this.#rest(delivery, waitMs)
+    else this.#offer(delivery)
+  }
+
+  /** A stray came back unsettled, and not to the one who had it: its process may have died of it. */
+  #read(
+    channel: ConsumerChannel,
+    message: AmqpMessage,
+    isSuspect: boolean,
+  ): { delivery: RabbitmqDelivery; isStray: boolean } {
+    const { source, lost } = this.#context
+    const delivery = new RabbitmqDelivery(channel, message, source, isSuspect)
+    if (!message.fields.redelivered) return { delivery, isStray: false }
+    const known = lost.take(delivery)
+    if (known === undefined) return { delivery, isStray: true }
+    return { delivery: new RabbitmqDelivery(channel, message, source, isSuspect, known), isStray: false }
+  }
+
+  #rest(delivery: RabbitmqDelivery, waitMs: number): void {
+    this.#resting.add(delivery)
+    this.#context.settings.clock.schedule(waitMs, () => {
+      if (this.#resting.delete(delivery)) this.#offer(delivery)
+    })
+  }
+
+  #offer(delivery: RabbitmqDelivery): void {
+    if (!delivery.session.isOpen) return
+    if (delivery.isSuspect) {
+      this.#suspects.push(delivery)
+      this.#isolation.arrived()
+    } else this.#backlog.push(delivery)
+    this.#pump()
+  }
+
+  #moveAside(delivery: RabbitmqDelivery, log: MessageLog): void {
+    const moving = this.#during(delivery, this.#context.settler.suspect(delivery, log))
+    void moving.then(() => this.#suspectsWait())
+  }
+
+  #suspectsWait(): void {
+    if (this.#mode !== 'closed') this.#isolation.suspectsWait(this.#isBusy)
+  }
+
+  /** The channel is gone: what was open on it comes again, to us or to another. */
+  #lose(channel: ConsumerChannel): void {
+    for (const delivery of this.#held()) if (delivery.session === channel) this.#context.lost.add(delivery)
+    for (const set of [this.#open, this.#resting])
+      for (const delivery of set) if (delivery.session === channel) set.delete(delivery)
+    this.#backlog = this.#backlog.filter(delivery => delivery.session !== channel)
+    this.#suspects = this.#suspects.filter(delivery => delivery.session !== channel)
+    this.#pump()
+  }
+
+  #holds(delivery: Delivery): delivery is RabbitmqDelivery {
+    return this.#open.has(delivery as RabbitmqDelivery) && (delivery as RabbitmqDelivery).session.isOpen
+  }
+
+  #held(): RabbitmqDelivery[] {
+    return [...this.#open, ...this.#resting, ...this.#backlog, ...this.#suspects]
+  }
+
+  get #isBusy(): boolean {
+    const { flow } = this.#isolation
+    if (flow === 'all' || flow === 'draining')
+      return this.#open.size + this.#resting.size + this.#backlog.length > 0
+    return this.#suspects.length > 0 || [...this.#open, ...this.#resting].some(({ isSuspect }) => isSuspect)
+  }
+
+  #next(): RabbitmqDelivery | undefined {
+    const { flow } = this.#isolation
+    if (flow === 'leaving') return undefined
+    return (flow === 'alone' ? this.#suspects : this.#backlog).shift()
+  }
+
+  #pump(): void {
+    const { prefetch, deliver } = this.#context
+    while (this.#mode === 'running' && this.#open.size + this.#settling.count < prefetch) {
+      const delivery = this.#next()
+      if (delivery === undefined) break
+      this.#open.add(delivery)
+      deliver(delivery)
+    }
+    if (this.#mode !== 'closed' && this.#reader.isAsWanted && !this.#isBusy) this.#isolation.rest()
+  }
+
+  #turn(): Promise<void> {
+    const { flow } = this.#isolation
+    const wanted = flow === 'alone' ? 'suspects' : flow === 'all' ? 'queue' : 'none'
+    return this.#reader.turn(this.#mode === 'running' ? wanted : 'none')
+  }
+
+  #rejectLost(delivery: Delivery): Promise<void> {
+    return Promise.reject(new DeliveryLostError(this.#context.source.broker, delivery.channel))
+  }
+}
+
+function notThere(queue: string, cause: unknown): TopologyError {
+  const problem = `it or '${suspectsQueue(queue)}' is not there`
+  return new TopologyError(
+    `queue '${queue}'`,
+    problem,
+    `declare it: lazaret rabbitmq declare ${queue}`,
+    cause,
+  )
 }

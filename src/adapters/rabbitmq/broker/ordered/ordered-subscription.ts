@@ -1,3 +1,4 @@
+import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
 import type { AttemptRecord } from '../../../../core/dead-letter/letter.ts'
 import {
   type Delivery,
@@ -5,133 +6,344 @@ import {
   type Settlement,
   type Subscription,
 } from '../../../../ports/broker.ts'
-import { type Cancel, type Clock, nextTurn, within } from '../../../../ports/clock.ts'
-import { CLOSE_MS } from '../../connection/waiting.ts'
-import type { RabbitmqDelivery } from '../consume/delivery.ts'
-import type { Settler } from '../consume/settler.ts'
-import type { Holder } from './holder.ts'
-import { type Keeper, REFRESH_MS } from './keeper.ts'
-import type { LineKeeping } from './line-keeping.ts'
-import type { Entry } from './lines.ts'
+import { type Cancel, monotonicNow, nextTurn, within } from '../../../../ports/clock.ts'
+import type { AmqpMessage } from '../../connection/amqp.ts'
+import { CLOSE_MS } from '../../connection/link.ts'
+import type { ConsumerChannel } from '../consume/consumer-channel.ts'
+import type { SubscriptionContext } from '../consume/context.ts'
+import { RabbitmqDelivery } from '../consume/delivery.ts'
+import { countOf, OWN, textOf } from '../wire/headers.ts'
+import { readHeldWaitMs } from '../wire/message-log.ts'
+import { type Entry, KeyLines } from './key-lines.ts'
+import { Ownership, REFRESH_MS } from './ownership.ts'
 
-const DRAIN_MS = 300
+/** Events that may wait behind others of their key before the queue stands still. */
+const ORDER_WINDOW = 1_000
 
-interface Parts {
-  readonly name: string
-  readonly clock: Clock
-  readonly queue: string
-  readonly keeping: LineKeeping
-  readonly keeper: Keeper
-  readonly holder: Holder
-  readonly settler: Settler
-}
-
-/** Events of a key one at a time and in their order. What is first and cannot be handled now holds the others. */
+/**
+ * A subscription that delivers the events of a key one at a time and in their order. The first of a key that cannot be
+ * handled now holds the others.
+ *
+ * Fresh events come from the queue. What is held comes back through the held queue as a new copy, which takes the place of
+ * the one before. Until a copy has come, the one before is not acknowledged, so that there is one on the server at any
+ * time.
+ */
 export class OrderedSubscription implements Subscription {
-  readonly #parts: Parts
-  readonly #forget: (subscription: OrderedSubscription) => void
-  readonly #work = new Set<Promise<unknown>>()
+  readonly #context: SubscriptionContext
+  readonly #ownership: Ownership
+  readonly #lines = new KeyLines()
+  readonly #open = new Map<Delivery, Entry>()
+  readonly #settling = new PendingWork()
+  /** The channel of the owner; undefined while another keeps the order. */
+  #channel: ConsumerChannel | undefined
+  /** Called when the last that is open is settled; nothing is delivered before the order is ours again. */
+  #drained: (() => void) | undefined
+  #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
   #stopRenewing: Cancel = () => {}
   #closing: Promise<void> | undefined
 
-  constructor(parts: Parts, forget: (subscription: OrderedSubscription) => void) {
-    this.#parts = parts
-    this.#forget = forget
+  constructor(context: SubscriptionContext, window = context.prefetch + ORDER_WINDOW) {
+    this.#context = context
+    this.#ownership = new Ownership(context, window, {
+      own: (channel, held) => this.#own(channel, held),
+      held: (channel, message) => this.#receiveHeld(channel, message),
+      receive: (channel, message) => this.#receive(channel, message),
+      drain: () => this.#drain(),
+      lose: channel => this.#lose(channel),
+    })
+  }
+
+  async open(): Promise<void> {
+    const { topology, source } = this.#context
+    await topology.order(source.channel, source.queue)
+    await this.#ownership.open()
   }
 
   /** The subscriber knows of its subscription in the next turn. */
   start(): void {
     this.#renewLater()
-    void nextTurn().then(() => this.#parts.keeping.run())
+    void nextTurn().then(() => this.resume())
   }
 
   /** One that came back unsettled has its start written down first: it may take this process down as well. */
   begin(delivery: Delivery, ended: readonly AttemptRecord[]): void | Promise<void> {
-    const entry = this.#parts.keeping.entryOf(delivery)
-    if (entry === undefined) return this.#lost(delivery)
+    const entry = this.#entryOf(delivery)
+    if (entry === undefined) return this.#rejectLost(delivery)
     const own = delivery as RabbitmqDelivery
     own.recordEnds(ended)
-    const isFirstSuspicion = own.past.started === own.past.ended
+    const isFirstSuspicion = entry.isStray && own.log.started === own.log.ended
     own.recordStart()
     if (!entry.isStray) return
     if (isFirstSuspicion) own.suspect()
-    return this.#durably(own, this.#parts.holder.hold(own, entry, 0))
+    return this.#during(own, this.#context.settler.hold(own, entry.place, 0))
   }
 
   settle(delivery: Delivery, settlement: Settlement): void | Promise<void> {
-    const { keeping } = this.#parts
-    const entry = keeping.entryOf(delivery)
-    if (entry === undefined) return this.#lost(delivery)
-    keeping.leave(delivery)
+    const entry = this.#entryOf(delivery)
+    if (entry === undefined) return this.#rejectLost(delivery)
+    this.#open.delete(delivery)
+    this.#pump()
     const own = delivery as RabbitmqDelivery
-    if (settlement.outcome === 'done') keeping.finish(entry)
-    else if (settlement.outcome === 'dead') return this.#durably(own, this.#bury(own, entry, settlement))
+    if (settlement.outcome === 'done') this.#finish(entry)
+    else if (settlement.outcome === 'dead') return this.#during(own, this.#settleDead(own, entry, settlement))
     else {
       if (settlement.outcome === 'retry') own.recordEnds(settlement.ended)
       else own.takeBackStart()
       entry.state = 'waiting'
       entry.delivery = undefined
-      const waitMs = settlement.notBefore - this.#parts.clock.now()
-      return this.#durably(own, this.#parts.holder.hold(own, entry, waitMs))
+      const { settler, settings } = this.#context
+      const waitMs = settlement.notBefore - settings.clock.now()
+      return this.#during(own, settler.hold(own, entry.place, waitMs))
     }
   }
 
   pause(): void {
-    this.#parts.keeping.pause()
+    if (this.#mode !== 'closed') this.#mode = 'paused'
   }
 
   resume(): void {
-    this.#parts.keeping.run()
+    if (this.#mode === 'closed') return
+    this.#mode = 'running'
+    this.#pump()
   }
 
   /** The server takes back what is open, in its order. */
   close(): Promise<void> {
-    this.#closing ??= this.#close().finally(() => this.#forget(this))
+    this.#closing ??= this.#close().finally(this.#context.forget)
     return this.#closing
   }
 
   async #close(): Promise<void> {
-    const { keeping, keeper, clock } = this.#parts
     this.#stopRenewing()
-    keeping.close()
-    await within(clock, CLOSE_MS, Promise.allSettled(this.#work))
-    await keeper.close(DRAIN_MS)
+    this.#mode = 'closed'
+    this.#open.clear()
+    await within(this.#context.settings.clock, CLOSE_MS, this.#settling.settled())
+    await this.#ownership.close()
   }
 
-  async #bury(
+  async #settleDead(
     delivery: RabbitmqDelivery,
     entry: Entry,
     { letter, saved }: Extract<Settlement, { outcome: 'dead' }>,
   ): Promise<boolean> {
-    const { settler, holder, keeping, queue } = this.#parts
-    if (!saved && !(await settler.keepLetter(delivery, queue, letter))) return false
-    const hasKey = !('raw' in delivery.content) && delivery.content.key !== undefined
-    if (!hasKey) {
-      keeping.finish(entry)
+    const { settler } = this.#context
+    if (!saved && !(await settler.keepLetter(delivery, letter))) return false
+    if (delivery.event?.key === undefined) {
+      this.#finish(entry)
       return true
     }
     entry.state = 'dead'
     entry.delivery = undefined
-    return await holder.mark(delivery, entry)
+    return await settler.markDead(delivery, entry.place, entry.key)
   }
 
-  async #durably(delivery: RabbitmqDelivery, work: Promise<boolean>): Promise<void> {
-    this.#work.add(work)
+  async #during(delivery: RabbitmqDelivery, work: Promise<boolean>): Promise<void> {
+    this.#settling.begin()
     try {
-      if (!(await work)) await this.#lost(delivery)
+      if (!(await work)) await this.#rejectLost(delivery)
     } finally {
-      this.#work.delete(work)
+      this.#settling.end()
     }
   }
 
+  #rejectLost(delivery: Delivery): Promise<void> {
+    return Promise.reject(new DeliveryLostError(this.#context.source.broker, delivery.channel))
+  }
+
+  /** The entry of a delivery that is open, or undefined. */
+  #entryOf(delivery: Delivery): Entry | undefined {
+    return this.#channel?.isOpen ? this.#open.get(delivery) : undefined
+  }
+
+  /** The server does not let anything be held for too long: all that waits is written down anew. */
   #renewLater(): void {
-    this.#stopRenewing = this.#parts.clock.schedule(REFRESH_MS, () => {
-      this.#parts.keeping.renew()
+    const { settings, settler, source } = this.#context
+    this.#stopRenewing = settings.clock.schedule(REFRESH_MS, () => {
+      for (const { state, delivery, message, place, dueAt } of this.#lines.all()) {
+        if (state === 'dead') {
+          if (message !== undefined) void settler.renewHeld(source.queue, message).catch(() => {})
+        } else if (state !== 'open' && delivery !== undefined)
+          void settler.hold(delivery, place, this.#msUntil(dueAt))
+      }
       this.#renewLater()
     })
   }
 
-  #lost(delivery: Delivery): Promise<void> {
-    return Promise.reject(new DeliveryLostError(this.#parts.name, delivery.channel))
+  #own(channel: ConsumerChannel, held: readonly AmqpMessage[]): void {
+    this.#channel = channel
+    this.#drained = undefined
+    const newest = new Map<number, AmqpMessage>()
+    for (const message of held) {
+      if (headerOf(message, OWN.letGo) !== undefined) continue
+      const place = countOf(message.properties.headers?.[OWN.place])
+      const older = newest.get(place)
+      if (older !== undefined) channel.settled(older)
+      newest.set(place, message)
+    }
+    for (const [place, message] of newest) this.#load(channel, place, message)
+    for (const message of held)
+      if (headerOf(message, OWN.letGo) !== undefined) this.#receiveHeld(channel, message)
+    this.#pump()
   }
+
+  #load(channel: ConsumerChannel, place: number, message: AmqpMessage): void {
+    const id = headerOf(message, OWN.deadEvent)
+    const key = headerOf(message, OWN.key)
+    const entry = this.#newEntry(keyless(place), place, message)
+    if (id !== undefined) this.#add({ ...entry, key: key ?? '', id, state: 'dead' })
+    else {
+      const delivery = this.#read(channel, message, true)
+      const line = key === undefined ? entry.key : keyed(key)
+      this.#add({ ...entry, key: line, id: delivery.id, delivery, isStray: true })
+    }
+  }
+
+  #receiveHeld(channel: ConsumerChannel, message: AmqpMessage): void {
+    const unblocked = headerOf(message, OWN.letGo)
+    if (unblocked !== undefined) {
+      channel.settled(message)
+      const { queue } = this.#context.source
+      const isForUs = (headerOf(message, OWN.letGoQueue) ?? queue) === queue
+      const entry = isForUs ? this.#lines.dead(unblocked) : undefined
+      if (entry !== undefined) this.#finish(entry)
+      return
+    }
+    const entry = this.#lines.at(countOf(message.properties.headers?.[OWN.place]))
+    const deadId = headerOf(message, OWN.deadEvent)
+    const delivery = deadId === undefined ? this.#read(channel, message) : undefined
+    // A copy too many, from a publishing that was not heard of in time.
+    if (entry === undefined || entry.id !== (deadId ?? delivery?.id)) channel.settled(message)
+    else this.#replace(entry, message, delivery)
+  }
+
+  #receive(channel: ConsumerChannel, message: AmqpMessage): void {
+    const { redelivered: isStray } = message.fields
+    const delivery = this.#read(channel, message)
+    const { event, id } = delivery
+    const place = this.#lines.nextPlace()
+    const key = event?.key === undefined ? keyless(place) : keyed(event.key)
+    const same = this.#lines.of(key).find(entry => entry.id === id)
+    if (same?.state === 'dead') void this.#publishedAgain(same, delivery)
+    else if (same !== undefined && isStray) channel.settled(message)
+    else this.#add({ ...this.#newEntry(key, place, message), id, delivery, isStray })
+  }
+
+  #drain(): Promise<void> {
+    return new Promise(resolve => {
+      this.#drained = resolve
+      this.#pump()
+    })
+  }
+
+  #lose(channel: ConsumerChannel): void {
+    if (this.#channel !== channel) return
+    this.#channel = undefined
+    for (const { delivery } of this.#lines.all()) if (delivery !== undefined) this.#context.lost.add(delivery)
+    this.#open.clear()
+    this.#lines.clear()
+  }
+
+  #add(entry: Entry): void {
+    this.#lines.add(entry)
+    if (entry.state === 'waiting') this.#wait(entry)
+    else this.#pump()
+  }
+
+  /** A new copy has come: it is the one that counts from now on. */
+  #replace(entry: Entry, message: AmqpMessage, delivery: RabbitmqDelivery | undefined): void {
+    if (entry.message !== undefined) this.#channel?.settled(entry.message)
+    entry.message = message
+    if (entry.state === 'open') return
+    entry.delivery = delivery
+    entry.isStray = false
+    if (delivery === undefined) entry.state = 'dead'
+    else {
+      entry.state = 'waiting'
+      entry.dueAt = this.#dueAt(message)
+      this.#wait(entry)
+    }
+    this.#lines.look(entry.key)
+  }
+
+  #wait(entry: Entry): void {
+    const { delivery } = entry
+    const ripe = () => {
+      if (entry.delivery !== delivery || entry.state !== 'waiting') return
+      entry.state = 'ready'
+      this.#lines.look(entry.key)
+      this.#pump()
+    }
+    const waitMs = this.#msUntil(entry.dueAt)
+    if (waitMs <= 0) ripe()
+    else this.#context.settings.clock.schedule(waitMs, ripe)
+  }
+
+  #newEntry(key: string, place: number, message: AmqpMessage): Entry {
+    const dueAt = this.#dueAt(message)
+    const state = this.#msUntil(dueAt) > 0 ? 'waiting' : 'ready'
+    return { key, id: undefined, place, state, delivery: undefined, message, dueAt, isStray: false }
+  }
+
+  #dueAt({ properties }: AmqpMessage): number {
+    const { clock } = this.#context.settings
+    return monotonicNow(clock) + readHeldWaitMs(properties.headers ?? {}, clock.now())
+  }
+
+  #msUntil(dueAt: number): number {
+    return dueAt - monotonicNow(this.#context.settings.clock)
+  }
+
+  /** It takes the place where it died, and the mark of its death goes when it is written down there. */
+  async #publishedAgain(entry: Entry, delivery: RabbitmqDelivery): Promise<void> {
+    if (await this.#context.settler.hold(delivery, entry.place, 0)) delivery.session.settled(delivery.message)
+  }
+
+  #finish(entry: Entry): void {
+    if (entry.message !== undefined) this.#channel?.settled(entry.message)
+    this.#lines.remove(entry)
+    this.#pump()
+  }
+
+  /** One that was begun by a process that died, and on record as such, is known to be at fault for that. */
+  #read(channel: ConsumerChannel, message: AmqpMessage, wasHeld = false): RabbitmqDelivery {
+    const { source, lost } = this.#context
+    const delivery = new RabbitmqDelivery(channel, message, source, false)
+    const known = message.fields.redelivered ? lost.take(delivery) : undefined
+    const { log } = delivery
+    const crashed =
+      wasHeld && log.isSuspected ? { ...log, started: log.started + 1, isSuspected: false } : undefined
+    const better = known ?? crashed
+    return better === undefined ? delivery : new RabbitmqDelivery(channel, message, source, false, better)
+  }
+
+  #pump(): void {
+    if (this.#drained !== undefined) {
+      if (this.#open.size === 0) this.#drained()
+      return
+    }
+    const { prefetch, deliver } = this.#context
+    while (this.#mode === 'running' && this.#open.size < prefetch) {
+      const entry = this.#lines.ready
+      if (entry?.delivery === undefined || !this.#mayRun(entry)) return
+      entry.state = 'open'
+      this.#lines.look(entry.key)
+      this.#open.set(entry.delivery, entry)
+      deliver(entry.delivery)
+    }
+  }
+
+  /** A stray runs alone: should the process die, it is known which one it was. */
+  #mayRun(entry: Entry): boolean {
+    if (this.#open.size === 0) return true
+    const [[, first] = []] = this.#open
+    return !entry.isStray && first?.isStray !== true
+  }
+}
+
+/** Events without a key wait for nobody: each has a line of its own. */
+const keyless = (place: number) => `place ${place}`
+const keyed = (key: string) => `key ${key}`
+
+function headerOf({ properties }: AmqpMessage, name: string): string | undefined {
+  return textOf(properties.headers?.[name])
 }

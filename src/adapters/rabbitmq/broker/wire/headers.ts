@@ -2,6 +2,9 @@ import type { AmqpHeaders } from '../../connection/amqp.ts'
 import { HeadersTooLargeError } from '../../errors.ts'
 import { WireValue } from './table.ts'
 
+/** The property `appId` of our messages: an event in version 1. */
+export const APP_ID = 'lazaret/1'
+
 /** Every header of ours. Those of the event itself travel under their own names. */
 export const OWN = {
   channel: 'lazaret-channel',
@@ -12,8 +15,8 @@ export const OWN = {
   source: 'lazaret-source',
   /** Headers of the event that AMQP or the server would take for something else. */
   packed: 'lazaret-headers',
-  /** What the message carries of its own past, as JSON: the server takes apart and writes anew every header by itself. */
-  past: 'lazaret-past',
+  /** What a MessageLog holds, as JSON in one header: the server takes apart and writes anew every header by itself. */
+  log: 'lazaret-past',
   /** The place of an event in the line of its key. */
   place: 'lazaret-place',
   /** Stands for a dead event that holds its key: its id. */

@@ -6,7 +6,7 @@ import type { LazaretEvent } from '../../../../core/event/event.ts'
 import { eventToJson } from '../../../../core/event/json.ts'
 import type { Undecodable } from '../../../../ports/broker.ts'
 import type { AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
-import { decode } from './decode.ts'
+import { decode } from './event-codec.ts'
 import { headerBytes, MAX_HEADER_BYTES, OWN, textOf, timeText } from './headers.ts'
 
 const SHORT_ERROR = 1_000

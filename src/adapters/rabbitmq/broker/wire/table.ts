@@ -1,3 +1,5 @@
+import type { AmqpHeaders, AmqpProperties } from '../../connection/amqp.ts'
+
 // A field table of AMQP 0-9-1 as RabbitMQ writes it: names, and values that begin with a letter for their type.
 
 const TAG = {
@@ -100,4 +102,46 @@ function endOfValue(bytes: Buffer, start: number): number {
 
 function isLong(tag: number | undefined): boolean {
   return tag === TAG.S || tag === TAG.x || tag === TAG.F || tag === TAG.A
+}
+
+/** Class, weight and body size come before the flags. */
+const FLAGS_AT = 12
+const HAS_CONTENT_TYPE = 1 << 15
+const HAS_CONTENT_ENCODING = 1 << 14
+const HAS_HEADERS = 1 << 13
+
+const RAW_TABLES = new WeakMap<object, Buffer>()
+
+/** Remembers the headers as they are in the payload of a header frame, from which the client made these properties. */
+export function keepTable(properties: AmqpProperties, payload: Buffer): void {
+  const flags = payload.readUInt16BE(FLAGS_AT)
+  if ((flags & HAS_HEADERS) === 0) return
+  let at = FLAGS_AT + 2
+  for (const flag of [HAS_CONTENT_TYPE, HAS_CONTENT_ENCODING])
+    if ((flags & flag) !== 0) at += 1 + payload[at]!
+  const length = payload.readUInt32BE(at)
+  RAW_TABLES.set(properties, payload.subarray(at + 4, at + 4 + length))
+}
+
+/** The headers of another program's message as they were on the wire; undefined where nobody kept them. */
+export function rawHeaders(properties: AmqpProperties): readonly TableEntry[] | undefined {
+  const table = RAW_TABLES.get(properties)
+  if (table === undefined) return undefined
+  try {
+    return readTable(table)
+  } catch {
+    return undefined
+  }
+}
+
+/** The headers with every value as it was on the wire, where that is known. */
+export function wireHeaders(properties: AmqpProperties): AmqpHeaders {
+  const { headers = {} } = properties
+  const raw = rawHeaders(properties)
+  if (raw === undefined) return headers
+  const wire: [string, WireValue][] = raw.map(({ name, value }) => [
+    name,
+    new WireValue(value, Object.hasOwn(headers, name) ? headers[name] : undefined),
+  ])
+  return Object.fromEntries(wire)
 }

@@ -3,55 +3,47 @@ import { FakeRabbitmq } from '../../../../../test/support/fake-rabbitmq.ts'
 import { StallReporter } from '../../../../adapter-kit/delivery/stalls.ts'
 import type { Delivery, SubscriptionNews } from '../../../../ports/broker.ts'
 import { FakeClock } from '../../../../testing/fake-clock.ts'
-import type { Link } from '../../connection/link.ts'
-import type { Publisher } from '../../connection/publisher.ts'
 import { resolveRabbitmq } from '../../options.ts'
-import type { RabbitmqDelivery } from '../consume/delivery.ts'
-import { LostDeliveries } from '../consume/lost.ts'
+import type { SubscriptionContext } from '../consume/context.ts'
+import { LostDeliveries, type RabbitmqDelivery } from '../consume/delivery.ts'
 import { OWN } from '../wire/headers.ts'
 
-import type { Holder } from './holder.ts'
-import { Keeper } from './keeper.ts'
-import { LineKeeping } from './line-keeping.ts'
+import { OrderedSubscription } from './ordered-subscription.ts'
 
 const PREFETCH = 10
 
 /** A subscription that keeps the order of queue `q`, without what writes on the server. */
-async function keeperOn(server: FakeRabbitmq, window = 100) {
+async function subscribeOn(server: FakeRabbitmq, window = 100) {
   const clock = new FakeClock()
   const settings = resolveRabbitmq({ url: 'amqp://test', clock })
   const news: SubscriptionNews[] = []
   const stalls = new StallReporter(each => news.push(each))
   const delivered: Delivery[] = []
   let restored = 0
-  const place = { broker: 'rabbitmq', channel: 'q', queue: 'q', stalls }
-  const deliver = (delivery: Delivery) => void delivered.push(delivery)
-  const noHolder = {} as Holder
-  const keeping = new LineKeeping(settings, place, PREFETCH, deliver, noHolder, new LostDeliveries())
-  const parts = {
-    link: { server: 'amqp://test', get: async () => server.connection } as unknown as Link,
-    publisher: { sendOne: async () => void server.publish('q.owner', 'token') } as unknown as Publisher,
-    stalls,
-    restore: async () => void restored++,
-    bind: async () => {},
-  }
-  const keeper = new Keeper(settings, parts, 'q', window, keeping)
-  keeping.run()
-  await keeper.open()
+  const context = {
+    settings,
+    source: { broker: 'rabbitmq', channel: 'q', handler: 'q', queue: 'q', stalls },
+    prefetch: PREFETCH,
+    deliver: (delivery: Delivery) => void delivered.push(delivery),
+    link: { server: 'amqp://test', get: async () => server.connection },
+    topology: { restore: async () => void restored++, order: async () => {}, bind: async () => {} },
+    settler: { sendToken: async () => server.publish('q.owner', 'token') },
+    lost: new LostDeliveries(),
+    forget: () => {},
+  } as unknown as SubscriptionContext
+  const subscription = new OrderedSubscription(context, window)
+  subscription.resume()
+  await subscription.open()
   await clock.advance(100)
   const ids = () => delivered.map(delivery => (delivery as RabbitmqDelivery).id)
-  const finish = (delivery: Delivery) => {
-    const entry = keeping.entryOf(delivery)!
-    keeping.leave(delivery)
-    keeping.finish(entry)
-  }
-  const close = () => Promise.all([keeper.close(0), clock.advance(10_000)])
+  const finish = (delivery: Delivery) => void subscription.settle(delivery, { outcome: 'done' })
+  const close = () => Promise.all([subscription.close(), clock.advance(10_000)])
   return { clock, news, close, delivered, ids, finish, restored: () => restored }
 }
 
 it('B7: in order, a queue with messages for a free consumer that gets none is consumed on another channel, and told of', async () => {
   const server = new FakeRabbitmq()
-  const { clock, news, close, ids, restored } = await keeperOn(server)
+  const { clock, news, close, ids, restored } = await subscribeOn(server)
   server.forgetConsumers('q')
   server.publish('q', 'first', { key: 'k' })
   await clock.advance(2_800)
@@ -67,7 +59,7 @@ it('B7: in order, a queue with messages for a free consumer that gets none is co
 
 it.each(['q.held', 'q.owner'])('B7: in order, the same goes for %s', async queue => {
   const server = new FakeRabbitmq()
-  const { clock, news, close } = await keeperOn(server)
+  const { clock, news, close } = await subscribeOn(server)
   server.forgetConsumers(queue)
   server.publish(queue, 'copy')
   await clock.advance(5_000)
@@ -79,11 +71,11 @@ it.each(['q.held', 'q.owner'])('B7: in order, the same goes for %s', async queue
 it('B7: in order, messages that wait because a key has filled the window are no reason to open another channel', async () => {
   const server = new FakeRabbitmq()
   const window = 3
-  const { clock, news, ids, close } = await keeperOn(server, window)
+  const { clock, news, ids, close } = await subscribeOn(server, window)
   const waitMs = 3_600_000
   const notBefore = new Date(clock.now() + waitMs).toISOString()
-  const past = JSON.stringify({ waitMs, notBefore })
-  server.publish('q', 'waits', { key: 'k', headers: { [OWN.past]: past } })
+  const log = JSON.stringify({ waitMs, notBefore })
+  server.publish('q', 'waits', { key: 'k', headers: { [OWN.log]: log } })
   for (const id of ['a', 'b', 'c', 'd']) server.publish('q', id, { key: 'k' })
   await clock.advance(120_000)
   expect([server.sessions, ids(), news, server.ready('q')]).toEqual([1, [], [], 2])
@@ -95,7 +87,7 @@ it('B7: in order, keys that are held take no places of the window, however many 
   for (const id of ['a', 'b', 'c', 'd'])
     server.publish('q.held', `mark of ${id}`, { key: id, headers: { [OWN.deadEvent]: id } })
   const window = 3
-  const { clock, ids, close } = await keeperOn(server, window)
+  const { clock, ids, close } = await subscribeOn(server, window)
   server.forgetConsumers('q')
   server.publish('q', 'first', { key: 'k' })
   await clock.advance(5_000)
@@ -105,7 +97,7 @@ it('B7: in order, keys that are held take no places of the window, however many 
 
 it('B7: in order, nothing is opened anew while the queue is empty and a key waits', async () => {
   const server = new FakeRabbitmq()
-  const { clock, news, close } = await keeperOn(server)
+  const { clock, news, close } = await subscribeOn(server)
   server.publish('q', 'open', { key: 'k' })
   server.publish('q', 'behind', { key: 'k' })
   await clock.advance(120_000)
@@ -115,7 +107,7 @@ it('B7: in order, nothing is opened anew while the queue is empty and a key wait
 
 it('B7: in order, what is being handled is finished first, and what waits behind it is not begun on a channel that is given up', async () => {
   const server = new FakeRabbitmq()
-  const { clock, close, delivered, ids, finish } = await keeperOn(server)
+  const { clock, close, delivered, ids, finish } = await subscribeOn(server)
   server.publish('q', 'open', { key: 'k' })
   server.publish('q', 'behind', { key: 'k' })
   await clock.advance(0)
@@ -135,7 +127,7 @@ it('B7: in order, what is being handled is finished first, and what waits behind
 
 it('B7: in order, a handler that does not end holds another channel up for 5 s', async () => {
   const server = new FakeRabbitmq()
-  const { clock, close, ids } = await keeperOn(server)
+  const { clock, close, ids } = await subscribeOn(server)
   server.publish('q', 'endless', { key: 'k' })
   await clock.advance(0)
   server.forgetConsumers('q')
@@ -148,7 +140,7 @@ it('B7: in order, a handler that does not end holds another channel up for 5 s',
 
 it('B7: in order, one who stands by does not tell of a queue that is for another to see to', async () => {
   const server = new FakeRabbitmq()
-  const { clock, news, close } = await keeperOn(server)
+  const { clock, news, close } = await subscribeOn(server)
   server.forgetConsumers('q')
   server.publish('q', 'first', { key: 'k' })
   server.giveTokensToAnother()
@@ -163,7 +155,7 @@ it('P1: what is held and comes late is loaded, and not taken for a copy too many
   for (const [index, id] of ['first', 'second'].entries())
     server.publish('q.held', id, { key: id, headers: { [OWN.place]: index + 1 } })
   server.handOver('q.held', 1)
-  const { clock, delivered, finish, ids, close } = await keeperOn(server)
+  const { clock, delivered, finish, ids, close } = await subscribeOn(server)
   await clock.advance(6_000)
   server.handOver('q.held', Number.POSITIVE_INFINITY)
   await clock.advance(20_000)

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import type { AmqpChannel, AmqpConnection } from './amqp.ts'
-import { requireAnswers } from './answers.ts'
+import { requireAnswers } from './amqplib-internals.ts'
 
 const LIMIT_MS = 10_000
 

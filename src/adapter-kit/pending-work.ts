@@ -1,7 +1,11 @@
-/** Counts what has begun and not ended, so that who closes can wait for it. */
-export class UnderWay {
+/** Counts what has begun and not ended, so that `close` can wait for it. */
+export class PendingWork {
   #count = 0
   #waiting: (() => void)[] = []
+
+  get count(): number {
+    return this.#count
+  }
 
   begin(): void {
     this.#count++
@@ -14,8 +18,8 @@ export class UnderWay {
     for (const resolve of waiting) resolve()
   }
 
-  /** Resolves once nothing is under way. */
-  async none(): Promise<void> {
+  /** Resolves once nothing is pending. */
+  async settled(): Promise<void> {
     if (this.#count > 0) await new Promise<void>(resolve => this.#waiting.push(resolve))
   }
 }

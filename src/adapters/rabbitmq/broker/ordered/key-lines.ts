@@ -25,7 +25,7 @@ export interface Entry {
 }
 
 /** The events of each key in their order. Only the first of a line may run. */
-export class Lines {
+export class KeyLines {
   readonly #lines = new Map<string, Entry[]>()
   readonly #byPlace = new Map<number, Entry>()
   /** Keys whose first is ready, in the order in which they became so. */
@@ -52,16 +52,13 @@ export class Lines {
     this.look(entry.key)
   }
 
-  leave(entry: Entry): void {
+  remove(entry: Entry): void {
+    this.#byPlace.delete(entry.place)
     const line = this.#lines.get(entry.key) ?? []
     const rest = line.filter(other => other !== entry)
     if (rest.length === 0) this.#lines.delete(entry.key)
     else this.#lines.set(entry.key, rest)
     this.look(entry.key)
-  }
-
-  forget(entry: Entry): void {
-    this.#byPlace.delete(entry.place)
   }
 
   /** Whether its first can be handed over may have changed. */
@@ -77,19 +74,12 @@ export class Lines {
   }
 
   dead(id: string): Entry | undefined {
-    return this.find(entry => entry.state === 'dead' && entry.id === id)
+    for (const entry of this.all()) if (entry.state === 'dead' && entry.id === id) return entry
+    return undefined
   }
 
   of(key: string): readonly Entry[] {
     return this.#lines.get(key) ?? []
-  }
-
-  find(isIt: (entry: Entry) => boolean): Entry | undefined {
-    for (const line of this.#lines.values()) {
-      const entry = line.find(isIt)
-      if (entry !== undefined) return entry
-    }
-    return undefined
   }
 
   *all(): Generator<Entry> {

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { FakeClock } from '../../../../testing/fake-clock.ts'
-import { Watch } from './watch.ts'
+import { LookTimer } from './delivery-watch.ts'
 
-it('B8: a watch looks once a second while it is on, whatever became of its last look', async () => {
+it('B8: a timer looks once a second while it is on, whatever became of its last look', async () => {
   const clock = new FakeClock()
   let looks = 0
-  const watch = new Watch(clock, async () => {
+  const watch = new LookTimer(clock, async () => {
     looks++
     throw new Error('the channel closed')
   })
@@ -17,10 +17,10 @@ it('B8: a watch looks once a second while it is on, whatever became of its last 
   expect(looks).toBe(3)
 })
 
-it('B8: a watch that is started anew while it looks does not look twice as often', async () => {
+it('B8: a timer that is started anew while it looks does not look twice as often', async () => {
   const clock = new FakeClock()
   const answers: (() => void)[] = []
-  const watch = new Watch(clock, () => new Promise(resolve => answers.push(resolve)))
+  const watch = new LookTimer(clock, () => new Promise(resolve => answers.push(resolve)))
   watch.start()
   await clock.advance(1_000)
   watch.start()

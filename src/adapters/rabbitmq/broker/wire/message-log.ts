@@ -1,8 +1,9 @@
-import { DEFAULT_MAX_ATTEMPTS_KEPT, keepFirstAndLatest } from '../../../../core/dead-letter/caps.ts'
+import { readAttempts } from '../../../../adapter-kit/delivery/attempt-history.ts'
+import { type AttemptLog, EMPTY_LOG } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import { keepFirstAndLatest } from '../../../../core/dead-letter/caps.ts'
 import type { AttemptRecord, Origin } from '../../../../core/dead-letter/letter.ts'
 import { isPlainObject } from '../../../../core/event/plain.ts'
 import type { AmqpHeaders, AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
-import { wireHeaders } from '../../connection/raw-headers.ts'
 import {
   countOf,
   headerBytes,
@@ -14,19 +15,16 @@ import {
   timeOf,
   timeText,
 } from './headers.ts'
+import { wireHeaders } from './table.ts'
 
-/** What a message carries of its own past: RabbitMQ keeps no record that could be changed in place. */
-export interface Past {
-  readonly started: number
-  readonly ended: number
-  readonly history: readonly AttemptRecord[]
-  /** It was open, perhaps only waiting, when a process died: it is to run alone until an attempt has ended. */
+/** The attempts of an event, as its message carries them: RabbitMQ keeps no record that could be changed in place. */
+export interface MessageLog extends AttemptLog {
+  /** The message was open, perhaps only waiting, when a process died: it is to run alone until an attempt has ended. */
   readonly isSuspected: boolean
 }
 
-const NO_ATTEMPTS: readonly AttemptRecord[] = Object.freeze([])
-export const NO_PAST: Past = Object.freeze({ started: 0, ended: 0, history: NO_ATTEMPTS, isSuspected: false })
-const SUSPECTED: Past = Object.freeze({ ...NO_PAST, isSuspected: true })
+const EMPTY: MessageLog = Object.freeze({ ...EMPTY_LOG, isSuspected: false })
+const SUSPECTED: MessageLog = Object.freeze({ ...EMPTY_LOG, isSuspected: true })
 
 /** As it is written. */
 interface Carried {
@@ -53,36 +51,24 @@ const carriedIn = rememberingTheLast((text: string): Carried => {
 })
 
 function carriedBy(headers: AmqpHeaders): Carried {
-  const text = textOf(headers[OWN.past])
+  const text = textOf(headers[OWN.log])
   return text === undefined ? NOTHING : carriedIn(text)
 }
 
-export function readPast(headers: AmqpHeaders): Past {
+export function readLog(headers: AmqpHeaders): MessageLog {
   const carried = carriedBy(headers)
   const started = countOf(carried.started)
   const isSuspected = carried.isSuspected === true
-  if (started === 0) return isSuspected ? SUSPECTED : NO_PAST
+  if (started === 0) return isSuspected ? SUSPECTED : EMPTY
   const ended = Math.min(started, countOf(carried.ended))
-  const history = ended === 0 ? NO_ATTEMPTS : readHistory(carried.history)
-  return { started, ended, history, isSuspected }
+  const attempts = ended > 0 && Array.isArray(carried.history) ? carried.history.filter(isAttempt) : []
+  return { started, ended, history: readAttempts(attempts, undefined), isSuspected }
 }
 
-/** It ran alone when the process died. The first time, what made it a suspect is put down to it as well. */
-export function addCrash(past: Past): Past {
-  const crashes = past.started === past.ended ? 2 : 1
-  return { ...past, started: past.started + crashes }
-}
-
-/** An attempt that ended, however, took nobody down. */
-export function addEnded(past: Past, more: readonly AttemptRecord[]): Past {
-  if (more.length === 0) return past
-  const { started, ended, history } = past
-  return {
-    started: Math.max(started, ended + more.length),
-    ended: ended + more.length,
-    history: keepFirstAndLatest([...history, ...more], DEFAULT_MAX_ATTEMPTS_KEPT),
-    isSuspected: false,
-  }
+/** The message ran alone when the process died. The first time, what made it a suspect is put down to it as well. */
+export function addCrash(log: MessageLog): MessageLog {
+  const crashes = log.started === log.ended ? 2 : 1
+  return { ...log, started: log.started + crashes }
 }
 
 /** Where it was published to at first. Sent on by ourselves it would seem to come from the default exchange. */
@@ -127,16 +113,16 @@ export interface Wait {
   readonly notBefore: number
 }
 
-/** The same message, to be published again: untouched but for what it carries of its past. */
-export function withPast(
+/** The same message, to be published again: untouched but for the log that it carries. */
+export function withLog(
   message: AmqpMessage,
   origin: Origin,
-  past: Past,
+  log: MessageLog,
   wait: Wait | undefined,
 ): AmqpProperties {
-  const { [OWN.past]: _, [OWN.place]: __, ...old } = cleaned(message.properties)
+  const { [OWN.log]: _, [OWN.place]: __, ...old } = cleaned(message.properties)
   const headers = leavingRoom(old)
-  const { started, ended, isSuspected } = past
+  const { started, ended, isSuspected } = log
   const { exchange = '', routingKey = '' } = origin
   const carried = {
     exchange,
@@ -147,7 +133,7 @@ export function withPast(
     waitMs: wait?.waitMs,
     notBefore: wait === undefined ? undefined : timeText(wait.notBefore),
   }
-  headers[OWN.past] = fittingText(carried, past.history, MAX_HEADER_BYTES - headerBytes(headers))
+  headers[OWN.log] = fittingText(carried, log.history, MAX_HEADER_BYTES - headerBytes(headers))
   // A time to live of its own would run anew with every step it waits in, and end it there. Who sent it first is not us,
   // and the server takes no message in another's name.
   return { ...message.properties, expiration: undefined, userId: undefined, headers, deliveryMode: 2 }
@@ -184,18 +170,6 @@ function cleaned(properties: AmqpProperties): Record<string, unknown> {
 function isForeign(death: unknown): boolean {
   const queue = (death as { readonly queue?: unknown } | null)?.queue
   return typeof queue === 'string' && !/\.retry\.\d+(?:ms|s|m|h)$/.test(queue)
-}
-
-/** An attempt has all of its fields, unset ones as undefined, which JSON leaves out. What is no record is left out. */
-function readHistory(attempts: unknown): readonly AttemptRecord[] {
-  if (!Array.isArray(attempts)) return NO_ATTEMPTS
-  return attempts.filter(isAttempt).map(({ number, startedAt, endedAt, failure, delayMs }) => ({
-    number,
-    startedAt,
-    endedAt,
-    failure: failure && { ...failure, code: failure.code, stack: failure.stack },
-    delayMs,
-  }))
 }
 
 function isAttempt(value: unknown): value is AttemptRecord {

@@ -2,12 +2,13 @@ import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
 import { StallReporter } from '../../../../adapter-kit/delivery/stalls.ts'
 import type { SubscriptionNews } from '../../../../ports/broker.ts'
+import { nextTurn } from '../../../../ports/clock.ts'
 import { FakeClock } from '../../../../testing/fake-clock.ts'
 import type { AmqpConnection, AmqpMessage } from '../../connection/amqp.ts'
-import type { Link } from '../../connection/link.ts'
 import { resolveRabbitmq } from '../../options.ts'
-import type { Session } from './session.ts'
-import { Tap } from './tap.ts'
+import type { ConsumerChannel } from './consumer-channel.ts'
+import type { SubscriptionContext } from './context.ts'
+import { QueueReader } from './queue-reader.ts'
 
 /** A server that has messages for a consumer and has forgotten that it is there. */
 class ForgetfulChannel extends EventEmitter {
@@ -32,7 +33,7 @@ class ForgetfulChannel extends EventEmitter {
   }
 }
 
-async function tapOn(prefetch: number) {
+async function readerOn(prefetch: number) {
   const clock = new FakeClock()
   const channels: ForgetfulChannel[] = []
   const connection = {
@@ -43,27 +44,28 @@ async function tapOn(prefetch: number) {
   } as unknown as AmqpConnection
   const link = { server: 'amqp://test', get: async () => connection, onUp: () => () => {} }
   const news: SubscriptionNews[] = []
-  const received: (readonly [Session, AmqpMessage])[] = []
-  const lost: Session[] = []
+  const received: (readonly [ConsumerChannel, AmqpMessage])[] = []
+  const lost: ConsumerChannel[] = []
   let restored = 0
   const settings = resolveRabbitmq({ url: 'amqp://test', clock })
   const listener = {
-    receive: (session: Session, message: AmqpMessage) => void received.push([session, message]),
+    receive: (session: ConsumerChannel, message: AmqpMessage) => void received.push([session, message]),
     suspectsWait: () => {},
-    lose: (session: Session) => void lost.push(session),
+    lose: (session: ConsumerChannel) => void lost.push(session),
     turned: () => {},
-    restore: async () => void restored++,
-    bind: async () => {},
   }
   const stalls = new StallReporter(each => news.push(each))
-  const tap = new Tap(settings, link as unknown as Link, 'q', prefetch, listener, stalls)
-  await tap.open()
-  await tap.turn('queue')
-  return { clock, channels, news, received, lost, tap, restored: () => restored }
+  const source = { broker: 'rabbitmq', channel: 'q', handler: 'q', queue: 'q', stalls }
+  const topology = { restore: async () => void restored++, bind: async () => {} }
+  const context = { settings, source, prefetch, link, topology } as unknown as SubscriptionContext
+  const reader = new QueueReader(context, listener)
+  await reader.open()
+  await reader.turn('queue')
+  return { clock, channels, news, received, lost, reader, restored: () => restored }
 }
 
 it('B7: a queue with messages for a free consumer that gets none is consumed anew on another channel, and told of', async () => {
-  const { clock, channels, news, received, tap, restored } = await tapOn(10)
+  const { clock, channels, news, received, reader, restored } = await readerOn(10)
   await clock.advance(3_900)
   expect(channels).toHaveLength(1)
   await clock.advance(1_000)
@@ -75,11 +77,11 @@ it('B7: a queue with messages for a free consumer that gets none is consumed ane
   await clock.advance(2_000)
   expect(received).toHaveLength(1)
   expect(news.at(-1)).toEqual({ state: 'recovered', place: 'deliveries' })
-  await tap.close()
+  await reader.close()
 })
 
 it('B7: what is being handled when the channel is opened anew can still be acknowledged', async () => {
-  const { clock, channels, received, lost, tap } = await tapOn(10)
+  const { clock, channels, received, lost, reader } = await readerOn(10)
   channels[0]!.deliver(1)
   await clock.advance(6_000)
   expect(channels).toHaveLength(2)
@@ -88,43 +90,43 @@ it('B7: what is being handled when the channel is opened anew can still be ackno
   session.settled(message)
   await clock.advance(1_000)
   expect([channels[0]!.isClosed, session.isOpen, lost.length]).toEqual([true, false, 0])
-  await tap.close()
+  await reader.close()
 })
 
 it.each([
   ['the queue is empty', 0, 10],
   ['every place is taken', 5, 1],
 ])('B7: nothing is opened anew while %s', async (_, ready, prefetch) => {
-  const { clock, channels, news, tap } = await tapOn(prefetch)
+  const { clock, channels, news, reader } = await readerOn(prefetch)
   channels[0]!.ready = ready
   channels[0]!.deliver(1)
   await clock.advance(60_000)
   expect([channels.length, news]).toEqual([1, []])
-  await tap.close()
+  await reader.close()
 })
 
 it('B7: when opening anew does not help, it is done less and less often', async () => {
-  const { clock, channels, news, tap } = await tapOn(10)
+  const { clock, channels, news, reader } = await readerOn(10)
   await clock.advance(60_000)
   const soon = channels.length
   await clock.advance(60_000)
   expect(soon).toBeGreaterThan(2)
   expect(channels.length - soon).toBeLessThan(soon)
   expect(news).toHaveLength(1)
-  await tap.close()
+  await reader.close()
 })
 
 it('B7: it is told that the stall is over when others have taken what waited', async () => {
-  const { clock, channels, news, tap } = await tapOn(10)
+  const { clock, channels, news, reader } = await readerOn(10)
   await clock.advance(5_000)
   channels[1]!.ready = 0
   await clock.advance(1_000)
   expect(news.map(({ state }) => state)).toEqual(['stalled', 'recovered'])
-  await tap.close()
+  await reader.close()
 })
 
 it('B7: what the server delivers while it is asked how much waits counts as delivered', async () => {
-  const { clock, channels, news, tap } = await tapOn(10)
+  const { clock, channels, news, reader } = await readerOn(10)
   const [channel] = channels
   let asked = 0
   channel!.checkQueue = async queue => {
@@ -134,13 +136,26 @@ it('B7: what the server delivers while it is asked how much waits counts as deli
   }
   await clock.advance(5_000)
   expect([channels.length, news]).toEqual([1, []])
-  await tap.close()
+  await reader.close()
 })
 
 it('B7: nothing is opened anew while as many are taken as AMQP can count, though more were wanted', async () => {
-  const { clock, channels, news, tap } = await tapOn(100_000)
+  const { clock, channels, news, reader } = await readerOn(100_000)
   for (let tag = 1; tag <= 65_535; tag++) channels[0]!.deliver(tag)
   await clock.advance(60_000)
   expect([channels.length, news]).toEqual([1, []])
-  await tap.close()
+  await reader.close()
+})
+
+it('B8: what flows has stopped when the server has heard so, and not before', async () => {
+  const { channels, reader } = await readerOn(10)
+  const answer = Promise.withResolvers<void>()
+  channels[0]!.cancel = () => answer.promise
+  const turning = reader.turn('none')
+  await nextTurn()
+  expect(reader.isAsWanted).toBe(false)
+  answer.resolve()
+  await turning
+  expect(reader.isAsWanted).toBe(true)
+  await reader.close()
 })

@@ -4,13 +4,13 @@ import type { LazaretEvent } from '../../../../core/event/event.ts'
 import { createIdSource } from '../../../../core/event/uuid.ts'
 import { createFactory } from '../../../../testing/factories.ts'
 import type { AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
-import { decode } from './decode.ts'
-import { encodeEvent } from './encode.ts'
+import { decode, encodeEvent } from './event-codec.ts'
 import { headerBytes, MAX_HEADER_BYTES } from './headers.ts'
 import { letterProperties, readLetter } from './letter.ts'
-import { addCrash, addEnded, NO_PAST, readOrigin, readPast, withPast } from './state.ts'
+import { addCrash, type MessageLog, readLog, readOrigin, withLog } from './message-log.ts'
 
 const make = createFactory()
+const NO_ATTEMPTS: MessageLog = { started: 0, ended: 0, history: [], isSuspected: false }
 
 function messageOf(content: Buffer, properties: AmqpProperties, routingKey = 'orders'): AmqpMessage {
   return { content, properties, fields: { deliveryTag: 1, redelivered: false, exchange: '', routingKey } }
@@ -59,17 +59,18 @@ describe('messages', () => {
     expect(properties).toMatchObject({ appId: 'lazaret/1', timestamp: Math.floor(occurredAt / 1_000) })
   })
 
-  it('B8: what a message carries of its past reads back, and hides from the event', () => {
+  it('B8: what a message carries of its attempts reads back, and hides from the event', () => {
     const written = make.event()
     const message = sent(written)
-    const past = addEnded({ ...NO_PAST, started: 3 }, [make.attempt(1), make.attempt(2)])
+    const history = [make.attempt(1), make.attempt(2)]
+    const log = { started: 3, ended: 2, history, isSuspected: false }
     const origin = readOrigin('rabbitmq', 'orders', message)
     const again = messageOf(
       message.content,
-      withPast(message, origin, past, { waitMs: 5, notBefore: 1_700_000_000_000 }),
+      withLog(message, origin, log, { waitMs: 5, notBefore: 1_700_000_000_000 }),
       'orders.retry.5s',
     )
-    expect(readPast(again.properties.headers ?? {})).toEqual(past)
+    expect(readLog(again.properties.headers ?? {})).toEqual(log)
     expect(readOrigin('rabbitmq', 'orders', again)).toEqual(origin)
     expect(read(again)).toEqual(written)
   })
@@ -96,10 +97,10 @@ describe('messages', () => {
       return { ...attempt, failure: { ...attempt.failure!, message: 'm'.repeat(20_000) } }
     })
     const big = messageOf(Buffer.from('1'), { headers: { 'x-big': 'b'.repeat(110_000) } })
-    const past = addEnded({ ...NO_PAST, started: 20 }, attempts)
-    const { headers = {} } = withPast(big, {}, past, undefined)
+    const log = { started: 20, ended: 20, history: attempts, isSuspected: false }
+    const { headers = {} } = withLog(big, {}, log, undefined)
     expect(headerBytes(headers)).toBeLessThan(MAX_HEADER_BYTES)
-    expect(readPast(headers)).toMatchObject({ started: 20, ended: 20 })
+    expect(readLog(headers)).toMatchObject({ started: 20, ended: 20 })
     const letter = make.letter({ attempts, attemptCount: 20 })
     const withLetter = letterProperties({ headers }, letter.event, letter)
     expect(headerBytes(withLetter.headers ?? {})).toBeLessThan(MAX_HEADER_BYTES)
@@ -119,17 +120,16 @@ describe('messages', () => {
     const message = messageOf(Buffer.from('1'), {
       headers: { 'x-death': deaths, 'x-first-death-queue': 'a' },
     })
-    const { headers = {} } = withPast(message, {}, NO_PAST, undefined)
+    const { headers = {} } = withLog(message, {}, NO_ATTEMPTS, undefined)
     expect(headers['x-death']).toEqual([deaths[1]])
     expect(headers).not.toHaveProperty('x-first-death-queue')
   })
 
   it('B8: the first death of a suspect that was alone also explains the one that made it a suspect', () => {
-    const once = addCrash({ ...NO_PAST, isSuspected: true })
+    const once = addCrash({ ...NO_ATTEMPTS, isSuspected: true })
     expect(once).toMatchObject({ started: 2, ended: 0, isSuspected: true })
     expect(addCrash(once).started).toBe(3)
-    const { headers = {} } = withPast(messageOf(Buffer.from('1'), {}), {}, once, undefined)
-    expect(readPast(headers)).toEqual(once)
-    expect(addEnded(once, [make.attempt(1)])).toMatchObject({ started: 2, ended: 1, isSuspected: false })
+    const { headers = {} } = withLog(messageOf(Buffer.from('1'), {}), {}, once, undefined)
+    expect(readLog(headers)).toEqual(once)
   })
 })

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { nextTurn } from '../../../ports/clock.ts'
-import { gatherWrites } from './gather.ts'
+import { gatherWrites } from './amqplib-internals.ts'
 
 it('F1: what is written in one go leaves in one go, in order', async () => {
   const left: string[][] = []

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Entry, Lines } from './lines.ts'
+import { type Entry, KeyLines } from './key-lines.ts'
 
 function entry(key: string, place: number, state: Entry['state'] = 'ready'): Entry {
   const id = `${key}-${place}`
@@ -9,7 +9,7 @@ function entry(key: string, place: number, state: Entry['state'] = 'ready'): Ent
 
 describe('the lines of keys', () => {
   it('B9: only the first of a key is ready, and the next one when that has left', () => {
-    const lines = new Lines()
+    const lines = new KeyLines()
     const [first, second] = [entry('a', 1), entry('a', 2)]
     lines.add(first)
     lines.add(second)
@@ -17,12 +17,12 @@ describe('the lines of keys', () => {
     first.state = 'open'
     lines.look('a')
     expect(lines.ready).toBeUndefined()
-    lines.leave(first)
+    lines.remove(first)
     expect(lines.ready).toBe(second)
   })
 
   it.each(['waiting', 'dead', 'open'] as const)('B9: one that is %s holds its key, and no other', state => {
-    const lines = new Lines()
+    const lines = new KeyLines()
     lines.add(entry('a', 1, state))
     lines.add(entry('a', 2))
     expect(lines.ready).toBeUndefined()
@@ -34,14 +34,14 @@ describe('the lines of keys', () => {
   it('B9: whatever order they are loaded in, they stand in the order of their places', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 1_000 }), { minLength: 1 }), places => {
-        const lines = new Lines()
+        const lines = new KeyLines()
         for (const place of places) lines.add(entry('a', place))
         const left = places.length
         const taken: number[] = []
         while (taken.length < left) {
           const next = lines.ready!
           taken.push(next.place)
-          lines.leave(next)
+          lines.remove(next)
         }
         expect(taken).toEqual([...places].sort((a, b) => a - b))
         expect(lines.ready).toBeUndefined()
@@ -51,7 +51,7 @@ describe('the lines of keys', () => {
   })
 
   it('B9: a dead one is found by its id, one that is open is not', () => {
-    const lines = new Lines()
+    const lines = new KeyLines()
     lines.add(entry('a', 1, 'dead'))
     lines.add(entry('b', 2, 'open'))
     expect(lines.dead('a-1')?.place).toBe(1)

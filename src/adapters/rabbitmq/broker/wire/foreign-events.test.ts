@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
 import type { AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
-import { decode } from './decode.ts'
-import { readOrigin, withPast } from './state.ts'
+import { decode } from './event-codec.ts'
+import { readOrigin, withLog } from './message-log.ts'
 
 function foreign(content: string | Buffer, properties: AmqpProperties = {}): AmqpMessage {
   const fields = { deliveryTag: 1, redelivered: false, exchange: 'shop', routingKey: 'order.paid' }
@@ -44,7 +44,7 @@ describe('messages of other programs', () => {
     const again = {
       ...message,
       fields: { ...message.fields, exchange: '', routingKey: 'orders' },
-      properties: withPast(
+      properties: withLog(
         message,
         readOrigin('rabbitmq', 'orders', message),
         { started: 1, ended: 1, history: [], isSuspected: false },

@@ -1,0 +1,218 @@
+import { type Cancel, rest, within } from '../../../../ports/clock.ts'
+import type { AmqpConnection, AmqpMessage } from '../../connection/amqp.ts'
+import { CLOSE_MS } from '../../connection/link.ts'
+import { explainRefusal } from '../../errors.ts'
+import { ConsumerChannel } from '../consume/consumer-channel.ts'
+import type { SubscriptionContext } from '../consume/context.ts'
+import { DeliveryWatch, LookTimer, type PrefetchWindow } from '../consume/delivery-watch.ts'
+import { inspect } from '../topology/declare.ts'
+import { heldQueue, ownerQueue } from '../topology/names.ts'
+
+interface OwnerListener {
+  /** The order is ours to keep; these were held by the owner before. */
+  own(channel: ConsumerChannel, held: readonly AmqpMessage[]): void
+  held(channel: ConsumerChannel, message: AmqpMessage): void
+  receive(channel: ConsumerChannel, message: AmqpMessage): void
+  /** Delivers nothing more until the next `own`. Resolves when all that was delivered is settled. */
+  drain(): Promise<void>
+  lose(channel: ConsumerChannel): void
+}
+
+const POLL_MS = 50
+const REST_MS = 100
+const LOAD_MS = 5_000
+/** The server ends a channel that keeps a delivery for half an hour. */
+export const REFRESH_MS = 600_000
+const NO_LIMIT = 0
+/** How long a channel that delivers nothing is kept for what is being handled: a slow handler must not stop everything. */
+const MOST_DRAINING_MS = 5_000
+
+/**
+ * Of all who subscribe in order, one at a time owns the queue: the server gives the token of the owner queue to a single
+ * consumer, and to the next one when that is gone. All that the owner has open is on one channel with the token, so that
+ * it loses all of it at once. It begins when nobody else consumes any more.
+ *
+ * A queue that has messages for the owner and delivers none costs the whole channel: the order could not be kept on two. What
+ * waits behind others of its key is on the channel already and is no reason, nor is a window that is full of such.
+ */
+export class Ownership {
+  readonly #context: SubscriptionContext
+  readonly #window: number
+  readonly #listener: OwnerListener
+  readonly #looks: LookTimer
+  readonly #deliveries: Readonly<Record<'owner' | 'held' | 'queue', DeliveryWatch>>
+  /** What is consumed on the current channel. */
+  readonly #consumed = new Map<DeliveryWatch, PrefetchWindow>()
+  /** Tries in a row that have failed. */
+  #failures = 0
+  #channel: ConsumerChannel | undefined
+  #token: AmqpMessage | undefined
+  #isClosed = false
+  #stopRefreshing: Cancel = () => {}
+
+  /** `window` is how many messages of the queue may be unsettled. */
+  constructor(context: SubscriptionContext, window: number, listener: OwnerListener) {
+    this.#context = context
+    this.#window = window
+    this.#listener = listener
+    const { channel, handler, queue, stalls } = context.source
+    this.#deliveries = {
+      owner: new DeliveryWatch(ownerQueue(queue), stalls),
+      held: new DeliveryWatch(heldQueue(queue), stalls),
+      queue: new DeliveryWatch(queue, stalls, () => context.topology.bind(channel, handler)),
+    }
+    this.#looks = new LookTimer(context.settings.clock, () => this.#look())
+  }
+
+  /** The first time it fails instead of trying on: whoever starts wants to know. */
+  async open(): Promise<void> {
+    const { link, settings, settler, source } = this.#context
+    const connection = await link.get(settings.connectTimeoutMs)
+    const channel = await ConsumerChannel.open(connection, lost => this.#lost(lost))
+    this.#channel = channel
+    this.#token = undefined
+    this.#consumed.clear()
+    try {
+      await settler.sendToken(source.queue)
+      await this.#consume(channel, this.#deliveries.owner, NO_LIMIT, message =>
+        this.#receiveToken(connection, channel, message),
+      )
+    } catch (error) {
+      this.#channel = undefined
+      await channel.close()
+      throw error
+    }
+    this.#refresh()
+    this.#looks.start()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#looks.stop()
+    this.#stopRefreshing()
+    const channel = this.#channel
+    if (channel === undefined) return
+    const { clock, queueType } = this.#context.settings
+    await within(clock, CLOSE_MS, channel.cancel())
+    await channel.flush(clock, queueType)
+    await within(clock, CLOSE_MS, channel.close())
+  }
+
+  /** The newest is kept: it is the one that the server has waited for the shortest. */
+  #receiveToken(connection: AmqpConnection, channel: ConsumerChannel, message: AmqpMessage): void {
+    const before = this.#token
+    this.#token = message
+    if (before !== undefined) channel.settled(before)
+    else void this.#own(connection, channel).catch(() => this.#giveUp(channel))
+  }
+
+  async #own(connection: AmqpConnection, channel: ConsumerChannel): Promise<void> {
+    const { clock } = this.#context.settings
+    const { held, queue } = this.#deliveries
+    while (channel.isOpen && !(await this.#isLeft(connection))) await rest(clock, POLL_MS)
+    const count = (await inspect(connection, held.queue))?.messageCount ?? 0
+    const found: AmqpMessage[] = []
+    let isLoaded = false
+    const loading = Promise.withResolvers<void>()
+    await this.#consume(channel, held, NO_LIMIT, message => {
+      if (isLoaded) this.#listener.held(channel, message)
+      else if (found.push(message) >= count) loading.resolve()
+    })
+    // One that comes after the loading would be taken for a copy too many.
+    for (let before = -1; found.length < count && channel.isOpen; before = found.length) {
+      if (found.length === before) throw held.report()
+      await within(clock, LOAD_MS, loading.promise)
+    }
+    if (!channel.isOpen || this.#isClosed) return
+    isLoaded = true
+    this.#listener.own(channel, found)
+    await this.#consume(channel, queue, this.#window, message => this.#listener.receive(channel, message))
+  }
+
+  async #consume(
+    channel: ConsumerChannel,
+    deliveries: DeliveryWatch,
+    prefetch: number,
+    receive: (message: AmqpMessage) => void,
+  ): Promise<void> {
+    const window = await channel.consume(deliveries.queue, prefetch, message => {
+      deliveries.arrived()
+      if (message === null) void this.#giveUp(channel)
+      else receive(message)
+    })
+    if (this.#channel === channel) this.#consumed.set(deliveries, window)
+  }
+
+  async #look(): Promise<void> {
+    const channel = this.#channel
+    if (!channel?.isOpen) return
+    // Another keeps the order: whether it gets anything is its own to see.
+    if (this.#token === undefined)
+      for (const each of [this.#deliveries.held, this.#deliveries.queue]) each.end()
+    for (const [deliveries, { hasRoom }] of [...this.#consumed]) {
+      const isStalled = await deliveries.isStalled(hasRoom, channel.countReady)
+      if (this.#channel !== channel) return
+      if (isStalled) {
+        deliveries.report()
+        await this.#leave(channel)
+        return
+      }
+    }
+  }
+
+  /** With as little as possible in hand: what is given back runs again. */
+  async #leave(channel: ConsumerChannel): Promise<void> {
+    const { clock, queueType } = this.#context.settings
+    await within(clock, MOST_DRAINING_MS, this.#listener.drain())
+    await channel.flush(clock, queueType)
+    if (!this.#isClosed) await this.#giveUp(channel)
+  }
+
+  /** By the owner before: the server has taken back what that one had open. */
+  async #isLeft(connection: AmqpConnection): Promise<boolean> {
+    for (const { queue } of [this.#deliveries.queue, this.#deliveries.held])
+      if (((await inspect(connection, queue))?.consumerCount ?? 0) > 0) return false
+    return true
+  }
+
+  async #giveUp(channel: ConsumerChannel): Promise<void> {
+    await channel.close()
+    this.#lost(channel)
+  }
+
+  #lost(channel: ConsumerChannel): void {
+    if (this.#channel !== channel || this.#isClosed) return
+    this.#channel = undefined
+    this.#looks.stop()
+    this.#stopRefreshing()
+    this.#listener.lose(channel)
+    void this.#openAgain()
+  }
+
+  async #openAgain(): Promise<void> {
+    const { link, settings, source, topology } = this.#context
+    const { stalls } = source
+    while (true) {
+      await rest(settings.clock, REST_MS)
+      if (this.#isClosed) return
+      try {
+        await topology.restore()
+        await topology.order(source.channel, source.queue)
+        await this.open()
+        this.#failures = 0
+        stalls.gaveUp('deliveries', this)
+        return
+      } catch (error) {
+        if (++this.#failures > 1) stalls.stalled('deliveries', this, explainRefusal(link.server, error))
+      }
+    }
+  }
+
+  #refresh(): void {
+    const { settings, settler, source } = this.#context
+    this.#stopRefreshing = settings.clock.schedule(REFRESH_MS, () => {
+      void settler.sendToken(source.queue).catch(() => {})
+      this.#refresh()
+    })
+  }
+}

@@ -1,0 +1,211 @@
+import type { Origin } from '../../../../core/dead-letter/letter.ts'
+import { checkEvent } from '../../../../core/event/check.ts'
+import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
+import { EventError } from '../../../../core/event/errors.ts'
+import type { LazaretEvent } from '../../../../core/event/event.ts'
+import { encodePayload } from '../../../../core/event/json.ts'
+import {
+  HEADER_NAME,
+  MAX_HEADER_NAME_BYTES,
+  MAX_ID_BYTES,
+  MAX_TYPE_BYTES,
+  WIDEST_EVENT_LIMITS,
+} from '../../../../core/event/limits.ts'
+import { isBytes, isPlainObject } from '../../../../core/event/plain.ts'
+import { cleanTextBytes } from '../../../../core/event/text.ts'
+import { uuidv7Time } from '../../../../core/event/uuid.ts'
+import { hash128 } from '../../../../core/hash.ts'
+import type { Undecodable } from '../../../../ports/broker.ts'
+import type { AmqpHeaders, AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
+import type { Route } from '../../options.ts'
+import { APP_ID, checkHeaderBytes, isReserved, OWN, textOf, timeOf, timeText } from './headers.ts'
+
+/** A message as it is published. */
+export interface Outgoing {
+  readonly route: Route
+  readonly content: Buffer
+  readonly properties: AmqpProperties
+}
+
+const JSON_TYPE = 'application/json'
+export const BYTES_TYPE = 'application/octet-stream'
+const PERSISTENT = 2
+
+/**
+ * The payload is the body and the envelope is in properties and headers, so that programs in any language can read
+ * the message and write one like it. A header costs the server and the client more than all properties together, so that
+ * what is told otherwise has none: the channel by the exchange, the time by the id, the idempotency key by being the id.
+ */
+export function encodeEvent(event: LazaretEvent, exchange: string): Omit<Outgoing, 'route'> {
+  const headers: Record<string, unknown> = {}
+  let packed: Record<string, string> | undefined
+  for (const [name, value] of Object.entries(event.headers)) {
+    if (isReserved(name)) {
+      packed ??= {}
+      packed[name] = value
+    } else headers[name] = value
+  }
+  if (exchange !== event.channel) headers[OWN.channel] = event.channel
+  if (uuidv7Time(event.id) !== event.occurredAt) headers[OWN.occurredAt] = timeText(event.occurredAt)
+  if (event.idempotencyKey !== event.id) headers[OWN.idempotencyKey] = event.idempotencyKey
+  if (event.key !== undefined) headers[OWN.key] = event.key
+  if (event.expiresAt !== undefined) headers[OWN.expiresAt] = timeText(event.expiresAt)
+  if (event.source !== undefined) headers[OWN.source] = event.source
+  if (packed !== undefined) headers[OWN.packed] = JSON.stringify(packed)
+  const hasHeaders = checkHeaderBytes(headers) > 0
+  const bytes = isBytes(event.payload)
+  return {
+    content: bytes ? Buffer.from(event.payload as Uint8Array) : Buffer.from(encodePayload(event)),
+    properties: {
+      messageId: event.id,
+      type: event.type,
+      contentType: bytes ? BYTES_TYPE : JSON_TYPE,
+      deliveryMode: PERSISTENT,
+      appId: APP_ID,
+      timestamp: Math.floor(event.occurredAt / 1_000),
+      headers: hasHeaders ? headers : undefined,
+    },
+  }
+}
+
+/** The event a message tells of, whoever sent it, or the message whole with what is wrong with it. */
+export function decode(message: AmqpMessage, channel: string, origin: Origin): LazaretEvent | Undecodable {
+  try {
+    const event = read(message, channel, origin)
+    const faults = checkEvent(event, WIDEST_EVENT_LIMITS)
+    if (faults.length > 0) throw new EventError('message', faults)
+    return event
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    return { raw: new Uint8Array(message.content), problem }
+  }
+}
+
+function read(message: AmqpMessage, channel: string, origin: Origin): LazaretEvent {
+  const { properties, content } = message
+  if (properties.appId === APP_ID) return ownEvent(message, channel)
+  if (properties.contentType?.startsWith('application/cloudevents+json')) {
+    const occurredAt = (properties.timestamp ?? 0) * 1_000
+    return fromCloudEvent(readJson(content), { channel, occurredAt, limits: WIDEST_EVENT_LIMITS })
+  }
+  return foreignEvent(message, channel, origin)
+}
+
+function ownEvent({ properties, content }: AmqpMessage, channel: string): LazaretEvent {
+  const headers = properties.headers ?? {}
+  const id = properties.messageId as string
+  const packed = textOf(headers[OWN.packed])
+  return {
+    v: 1,
+    id,
+    type: properties.type as string,
+    channel: textOf(headers[OWN.channel]) ?? channel,
+    key: textOf(headers[OWN.key]),
+    idempotencyKey: textOf(headers[OWN.idempotencyKey]) ?? id,
+    occurredAt: (timeOf(headers[OWN.occurredAt]) ?? uuidv7Time(id)) as number,
+    expiresAt: timeOf(headers[OWN.expiresAt]),
+    source: textOf(headers[OWN.source]),
+    headers: { ...headersOf(headers), ...(packed === undefined ? undefined : unpacked(packed)) },
+    payload: properties.contentType === BYTES_TYPE ? new Uint8Array(content) : readJson(content),
+  }
+}
+
+function unpacked(text: string): Record<string, string> {
+  const value: unknown = JSON.parse(text)
+  return isPlainObject(value) ? (value as Record<string, string>) : {}
+}
+
+const UNNAMED = 'message'
+
+/**
+ * What another program sent, as well as it can be told. Without a message id its identity is made of all it says, so
+ * that it is the same each time it is handed over; two that say exactly the same are one then.
+ */
+export function foreignEvent(message: AmqpMessage, channel: string, origin: Origin): LazaretEvent {
+  const { properties } = message
+  const headers = properties.headers ?? {}
+  const id = fitting(properties.messageId, MAX_ID_BYTES) ?? `amqp-${hash128(identity(message, origin))}`
+  return {
+    v: 1,
+    id,
+    type: fitting(properties.type, MAX_TYPE_BYTES) ?? fitting(origin.routingKey, MAX_TYPE_BYTES) ?? UNNAMED,
+    channel,
+    key: textOf(headers[OWN.key]) || undefined,
+    idempotencyKey: textOf(headers['x-idempotency-key']) || id,
+    occurredAt: properties.timestamp === undefined ? 0 : Math.max(0, properties.timestamp * 1_000),
+    expiresAt: undefined,
+    source: undefined,
+    headers: headersOf(headers),
+    payload: payloadOf(message),
+  }
+}
+
+/** Content that says it is JSON and is not, is undecodable; everything else is a payload of some kind. */
+export function payloadOf({ content, properties: { contentType, contentEncoding } }: AmqpMessage): unknown {
+  const isPacked = contentEncoding !== undefined && !/^(?:utf-?8|identity|)$/i.test(contentEncoding)
+  if (isPacked) return new Uint8Array(content)
+  if (contentType === undefined || contentType === '') return jsonOrBytes(content)
+  if (/^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)) return readJson(content)
+  if (/^text\//i.test(contentType)) return textOrBytes(content)
+  return new Uint8Array(content)
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+export function readJson(content: Buffer): unknown {
+  return JSON.parse(UTF8.decode(content))
+}
+
+function jsonOrBytes(content: Buffer): unknown {
+  try {
+    return readJson(content)
+  } catch {
+    return new Uint8Array(content)
+  }
+}
+
+function textOrBytes(content: Buffer): unknown {
+  try {
+    return UTF8.decode(content)
+  } catch {
+    return new Uint8Array(content)
+  }
+}
+
+/** Those of the event itself, as texts; neither ours nor the server's. */
+export function headersOf(headers: AmqpHeaders): Record<string, string> {
+  const texts: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (isReserved(name) || name === '__proto__') continue
+    if (name.length > MAX_HEADER_NAME_BYTES || !HEADER_NAME.test(name)) continue
+    const text = typeof value === 'string' ? value : asText(value)
+    if (!text.includes('\0') && text.isWellFormed()) texts[name] = text
+  }
+  return texts
+}
+
+function asText(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value !== 'object') return String(value)
+  return textOf(value) ?? JSON.stringify(value)
+}
+
+export function fitting(value: string | undefined, maxBytes: number): string | undefined {
+  if (value === undefined || value === '') return undefined
+  const bytes = cleanTextBytes(value)
+  return bytes !== undefined && bytes <= maxBytes ? value : undefined
+}
+
+function identity({ content, properties }: AmqpMessage, origin: Origin): string {
+  const { type, timestamp, correlationId, headers = {} } = properties
+  const said = Object.entries(headers).filter(([name]) => !isReserved(name))
+  return JSON.stringify([
+    origin.exchange,
+    origin.routingKey,
+    type,
+    timestamp,
+    correlationId,
+    said,
+    content.toString('latin1'),
+  ])
+}
