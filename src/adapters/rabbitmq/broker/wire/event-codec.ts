@@ -28,7 +28,7 @@ export interface Outgoing {
 }
 
 const JSON_TYPE = 'application/json'
-export const BYTES_TYPE = 'application/octet-stream'
+const BYTES_TYPE = 'application/octet-stream'
 const PERSISTENT = 2
 
 /**
@@ -121,7 +121,7 @@ const UNNAMED = 'message'
  * What another program sent, as well as it can be told. Without a message id its identity is made of all it says, so
  * that it is the same each time it is handed over; two that say exactly the same are one then.
  */
-export function foreignEvent(message: AmqpMessage, channel: string, origin: Origin): LazaretEvent {
+function foreignEvent(message: AmqpMessage, channel: string, origin: Origin): LazaretEvent {
   const { properties } = message
   const headers = properties.headers ?? {}
   const id = fitting(properties.messageId, MAX_ID_BYTES) ?? `amqp-${hash128(identity(message, origin))}`
@@ -152,7 +152,7 @@ export function payloadOf({ content, properties: { contentType, contentEncoding 
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-export function readJson(content: Buffer): unknown {
+function readJson(content: Buffer): unknown {
   return JSON.parse(UTF8.decode(content))
 }
 
