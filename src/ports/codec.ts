@@ -2,6 +2,7 @@ import { decodeLetter, encodeLetter } from '../core/dead-letter/json.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { decodeEvent, encodeEvent } from '../core/event/json.ts'
+import { that, withDefault } from '../core/options/rules.ts'
 
 /** How single texts are written at rest, such as the title of a group. What is written in the clear is read as well. */
 export interface TextCodec {
@@ -38,3 +39,16 @@ export const plainCodec: Codec = Object.freeze({
   letters: Object.freeze({ encode: encodeLetter, decode: decodeLetter }),
   events: Object.freeze({ encode: encodeEvent, decode: decodeEvent }),
 })
+
+/** The option `codec` of whatever keeps letters or events: JSON unless another is given. */
+export const codecRule = withDefault(
+  that(isCodec, 'give a codec with letters and events, each with encode() and decode()'),
+  plainCodec,
+)
+
+function isCodec(value: unknown): value is Codec {
+  const codec = value as Partial<Codec> | null | undefined
+  return [codec?.letters, codec?.events].every(
+    part => typeof part?.encode === 'function' && typeof part.decode === 'function',
+  )
+}

@@ -29,6 +29,18 @@ export function compareGroups(a: GroupPlace, b: GroupPlace): number {
 
 type GroupFilter = Pick<GroupQuery, 'state' | 'channel' | 'search'>
 
+export function matchesGroup(
+  { state, channels, title, basis }: Pick<Group, 'state' | 'channels' | 'title' | 'basis'>,
+  filter: GroupFilter,
+): boolean {
+  const { channel, search } = filter
+  return (
+    (filter.state ?? state) === state &&
+    (channel === undefined || channels.includes(channel)) &&
+    (search === undefined || `${title}\n${basis}`.toLowerCase().includes(search.toLowerCase()))
+  )
+}
+
 /** The cursor behind a group, for the same filter. */
 export function groupCursor({ lastSeenAt, id }: GroupPlace, filter: GroupFilter): string {
   return encodeCursor(listingOf(filter), writeTimedPlace(lastSeenAt, id))

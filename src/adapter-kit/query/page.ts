@@ -10,6 +10,16 @@ const cursorRule = that(
   'give the cursor of the page before, which is a text',
 )
 
+/** The page that a list shows, and the cursor behind it. `found` has one more than the limit where there is a next page. */
+export function pageOf<T>(
+  found: readonly T[],
+  limit: number,
+  cursorBehind: (last: T) => string,
+): { readonly shown: T[]; readonly cursor: string | undefined } {
+  const shown = found.slice(0, limit)
+  return { shown, cursor: found.length > limit ? cursorBehind(shown[limit - 1]!) : undefined }
+}
+
 /** The rules of what every query has. */
 export const pageRules = {
   limit: withDefault(integer({ min: 1, max: MAX_PAGE_LIMIT }), DEFAULT_PAGE_LIMIT),

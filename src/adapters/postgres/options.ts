@@ -14,7 +14,7 @@ import {
 } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
 import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
-import { type Codec, plainCodec } from '../../ports/codec.ts'
+import { type Codec, codecRule } from '../../ports/codec.ts'
 import { type Tracing, tracingRule } from '../../ports/tracing.ts'
 import { isPgPool, type PgPool } from './connection/client.ts'
 
@@ -63,10 +63,7 @@ const rules = {
   name: withDefault(text(), 'postgres'),
   clock: clockRule,
   random: randomRule,
-  codec: withDefault(
-    that(isCodec, 'give a codec with letters and events, each with encode() and decode()'),
-    plainCodec,
-  ),
+  codec: codecRule,
   limits: derived(that(isLimits, 'give limits such as { maxPayloadBytes }'), resolveEventLimits),
   leaseMs: withDefault(milliseconds({ min: 30 }), DEFAULT_LEASE_MS),
   maxPollMs: withDefault(milliseconds({ min: 1 }), DEFAULT_MAX_POLL_MS),
@@ -89,11 +86,4 @@ export function resolvePostgres(subject: string, options: PostgresOptions): Post
 
 function isLimits(value: unknown): value is EventLimitsOptions | undefined {
   return value === undefined || (typeof value === 'object' && value !== null)
-}
-
-function isCodec(value: unknown): value is Codec {
-  const codec = value as Partial<Codec> | null | undefined
-  return [codec?.letters, codec?.events].every(
-    part => typeof part?.encode === 'function' && typeof part.decode === 'function',
-  )
 }

@@ -11,7 +11,7 @@ export { isVersionEnough, LEAST_VERSION, type ServerFindings } from './connectio
 export { RedisError, RedisServerError, type RedisTrouble } from './errors.ts'
 export type { RedisLedger } from './ledger/ledger.ts'
 export type { RedisDeadLetters } from './letters/dead-letters.ts'
-export type { RedisUsage } from './letters/memory.ts'
+export type { RedisUsage } from './letters/scripts.ts'
 export {
   DEFAULT_LIMIT_RECONNECT_MAX_MS,
   DEFAULT_LIMIT_TIMEOUT_MS,

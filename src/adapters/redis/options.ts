@@ -13,7 +13,7 @@ import {
 import { withoutCredentials } from '../../core/options/show.ts'
 import type { Random } from '../../core/random.ts'
 import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
-import { type Codec, plainCodec } from '../../ports/codec.ts'
+import { type Codec, codecRule } from '../../ports/codec.ts'
 import { type AnyRedisClient, isRedisClient } from './connection/client.ts'
 import { DEFAULT_PREFIX } from './keys.ts'
 
@@ -83,10 +83,7 @@ export interface RedisOptions extends RedisConnectionOptions {
 
 const rules = {
   ...connectionRules,
-  codec: withDefault(
-    that(isCodec, 'give a codec with letters and events, each with encode() and decode()'),
-    plainCodec,
-  ),
+  codec: codecRule,
   retentionMs: withDefault(retentionRule, DEFAULT_RETENTION_MS),
   expireUndecidedAfterMs: withDefault(retentionRule, 'never'),
   maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
@@ -97,13 +94,6 @@ export type RedisSettings = Resolved<typeof rules>
 
 export function resolveRedis(subject: string, options: RedisOptions): RedisSettings {
   return resolveConnected(subject, rules, options)
-}
-
-function isCodec(value: unknown): value is Codec {
-  const codec = value as Partial<Codec> | null | undefined
-  return [codec?.letters, codec?.events].every(
-    part => typeof part?.encode === 'function' && typeof part.decode === 'function',
-  )
 }
 
 /** Where a broker keeps letters that nobody else has saved, it keeps them as `redisDeadLetters` does. */

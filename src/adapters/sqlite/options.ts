@@ -2,7 +2,7 @@ import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { integer, milliseconds, text, that, withDefault } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
 import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
-import { type Codec, plainCodec } from '../../ports/codec.ts'
+import { type Codec, codecRule } from '../../ports/codec.ts'
 
 const DAY_MS = 86_400_000
 export const DEFAULT_LEASE_MS = 30_000
@@ -45,10 +45,7 @@ const rules = {
   name: withDefault(text(), 'sqlite'),
   clock: clockRule,
   random: randomRule,
-  codec: withDefault(
-    that(isCodec, 'give a codec with letters and events, each with encode() and decode()'),
-    plainCodec,
-  ),
+  codec: codecRule,
   maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
   maxPerChannel: withDefault(integer({ min: 1 }), DEFAULT_MAX_PER_CHANNEL),
   maxJournalEvents: withDefault(integer({ min: 1 }), DEFAULT_MAX_JOURNAL_EVENTS),
@@ -67,11 +64,4 @@ export function resolveSqlite(subject: string, options: SqliteOptions): SqliteSe
 /** A database in memory would be another one for each thread. */
 function isFilePath(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value !== ':memory:' && !value.includes('\0')
-}
-
-function isCodec(value: unknown): value is Codec {
-  const codec = value as Partial<Codec> | null | undefined
-  return [codec?.letters, codec?.events].every(
-    part => typeof part?.encode === 'function' && typeof part.decode === 'function',
-  )
 }

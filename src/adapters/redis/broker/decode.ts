@@ -9,33 +9,30 @@ import { fieldOf, sentFields } from './entry.ts'
 const EVENT_FIELD = 'event'
 const UNNAMED = 'message'
 
+/** Where an entry comes from, and how its event is written. */
+interface EntrySource {
+  readonly channel: string
+  /** The id that the entry had at first. */
+  readonly from: string
+  readonly codec: EventCodec
+}
+
 /** The event an entry tells of, whoever added it, or all of it with what is wrong with it. */
-export function decode(
-  fields: readonly string[],
-  channel: string,
-  from: string,
-  codec: EventCodec,
-): LazaretEvent | Undecodable {
+export function decode(fields: readonly string[], source: EntrySource): LazaretEvent | Undecodable {
   const sent = sentFields(fields)
   const text = fieldOf(sent, EVENT_FIELD)
-  if (text === undefined) return foreignEvent(sent, channel, from, codec)
+  if (text === undefined) return foreignEvent(sent, source)
   try {
-    return codec.decode(text)
+    return source.codec.decode(text)
   } catch (error) {
     return undecodable(Buffer.from(text), error)
   }
 }
 
-/** Of an entry that is no UTF-8: whole if it has one value to show, else with its names. */
-export function decodeBytes(
-  fields: readonly Buffer[],
-  channel: string,
-  from: string,
-  codec: EventCodec,
-): LazaretEvent | Undecodable {
+/** Decodes an entry that is not UTF-8. Its raw bytes are those of the event, or all names and values where it has none. */
+export function decodeBytes(fields: readonly Buffer[], source: EntrySource): LazaretEvent | Undecodable {
   const texts = fields.map(String)
-  if (fields.every((field, at) => field.equals(Buffer.from(texts[at]!))))
-    return decode(texts, channel, from, codec)
+  if (fields.every((field, at) => field.equals(Buffer.from(texts[at]!)))) return decode(texts, source)
   const at = texts.indexOf(EVENT_FIELD)
   const raw =
     at === -1
@@ -48,14 +45,12 @@ const EQUALS = Buffer.from('=')
 const NEW_LINE = Buffer.from('\n')
 
 /**
- * What another program added: its fields are the payload. What it is called and when it happened is told by its id, which
- * is the same each time it is handed over.
+ * Makes an event of what another program added: its fields are the payload. Its id and time are those of the entry, so
+ * they are the same at each delivery.
  */
 function foreignEvent(
   fields: readonly string[],
-  channel: string,
-  from: string,
-  codec: EventCodec,
+  { channel, from, codec }: EntrySource,
 ): LazaretEvent | Undecodable {
   const payload: Record<string, string> = Object.create(null)
   for (let at = 0; at + 1 < fields.length; at += 2) payload[fields[at]!] = fields[at + 1]!

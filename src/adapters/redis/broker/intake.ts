@@ -59,10 +59,8 @@ export class Intake {
       const log = readLog(entry, codec.texts)
       const bytes = mayBeDamaged(entry) ? await this.#bytesOf(entry) : []
       // An entry that was deleted since it was read has no bytes: its texts are all that is left.
-      const content =
-        bytes.length === 0
-          ? decode(entry.fields, keys.channel, log.from, codec)
-          : decodeBytes(bytes, keys.channel, log.from, codec)
+      const source = { channel: keys.channel, from: log.from, codec }
+      const content = bytes.length === 0 ? decode(entry.fields, source) : decodeBytes(bytes, source)
       deliveries.push(new StreamDelivery(settings.name, keys, entry, log, content))
     }
     return deliveries

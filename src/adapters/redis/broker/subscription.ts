@@ -1,7 +1,6 @@
 import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { Rounds } from '../../../adapter-kit/rounds.ts'
-import type { LetterReplay } from '../../../core/dead-letter/change.ts'
-import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import {
   type Delivery,
   DeliveryLostError,
@@ -107,24 +106,26 @@ export class StreamSubscription implements Subscription {
 
   settle(delivery: Delivery, settlement: Settlement): void | Promise<void> {
     if (!this.#holds(delivery)) return Promise.reject(this.#lost())
+    const { letters, settings } = this.#options
     this.#open.delete(delivery)
     switch (settlement.outcome) {
       case 'done': {
         const { replay } = delivery
-        return replay?.letterId === undefined
-          ? this.#acks.add(delivery)
-          : this.#track(delivery, this.#resolve(delivery, replay.letterId, replay.claim))
+        if (replay?.letterId === undefined) return this.#acks.add(delivery)
+        // A replay succeeded. Its letter is resolved if it is kept here and nobody has resolved it yet.
+        const { letterId, claim } = replay
+        const resolved = { to: 'resolved', at: settings.clock.now(), under: claim } as const
+        return this.#ackAfter(delivery, () => letters.change(letterId, resolved))
       }
       case 'dead':
-        return settlement.saved
-          ? this.#acks.add(delivery)
-          : this.#track(delivery, this.#save(delivery, settlement.letter))
+        if (settlement.saved) return this.#acks.add(delivery)
+        return this.#ackAfter(delivery, () => letters.send(settlement.letter))
       case 'retry':
         delivery.recordEnds(settlement.ended)
-        return this.#track(delivery, this.#return(delivery, settlement.notBefore))
+        return this.#return(delivery, settlement.notBefore)
       case 'release':
         delivery.takeBackStart()
-        return this.#track(delivery, this.#return(delivery, settlement.notBefore))
+        return this.#return(delivery, settlement.notBefore)
     }
   }
 
@@ -149,34 +150,28 @@ export class StreamSubscription implements Subscription {
     this.#madeRoom()
   }
 
-  /** The letter is durable before the event is acknowledged. */
-  async #save(delivery: StreamDelivery, letter: DeadLetter): Promise<void> {
-    await this.#write(() => this.#options.letters.send(letter))
-    this.#acks.add(delivery)
+  /** Whatever is written about an event is durable before the event is acknowledged. */
+  #ackAfter(delivery: StreamDelivery, write: () => Promise<unknown>): Promise<void> {
+    return this.#track(delivery, async () => {
+      await persist(this.#options.settings, () => this.#isGivenUp, write)
+      if (this.#isGivenUp) throw this.#lost()
+      this.#acks.add(delivery)
+    })
   }
 
-  /** A replay succeeded. Its letter is resolved if it is kept here and nobody has resolved it yet. */
-  async #resolve(delivery: StreamDelivery, letterId: string, under: LetterReplay): Promise<void> {
-    const resolved = { to: 'resolved', at: this.#options.settings.clock.now(), under } as const
-    await this.#write(() => this.#options.letters.change(letterId, resolved))
-    this.#acks.add(delivery)
+  #return(delivery: StreamDelivery, notBefore: number): Promise<void> {
+    return this.#track(delivery, async () => {
+      const delayMs = notBefore - this.#options.settings.clock.now()
+      const isBack = await this.#returns.add(delivery, delayMs)
+      // Not before it is settled: if the process dies until then, its attempt must count.
+      this.#member.end(delivery)
+      if (!isBack) throw this.#lost()
+      if (delayMs > 0) this.#rounds.wakeIn(delayMs)
+    })
   }
 
-  async #write(task: () => Promise<unknown>): Promise<void> {
-    await persist(this.#options.settings, () => this.#isGivenUp, task)
-    if (this.#isGivenUp) throw this.#lost()
-  }
-
-  async #return(delivery: StreamDelivery, notBefore: number): Promise<void> {
-    const delayMs = notBefore - this.#options.settings.clock.now()
-    const isBack = await this.#returns.add(delivery, delayMs)
-    // Not before it is settled: if the process dies until then, its attempt must count.
-    this.#member.end(delivery)
-    if (!isBack) throw this.#lost()
-    if (delayMs > 0) this.#rounds.wakeIn(delayMs)
-  }
-
-  async #track(delivery: StreamDelivery, settling: Promise<void>): Promise<void> {
+  async #track(delivery: StreamDelivery, settle: () => Promise<void>): Promise<void> {
+    const settling = settle()
     this.#settling.set(delivery, settling)
     try {
       await settling

@@ -57,25 +57,13 @@ export function isReady(client: AnyRedisClient): boolean {
   return isCluster(client) ? client.isOpen : client.isReady
 }
 
-/** What is asked of the package `redis` when a connection of our own is made. */
-interface OwnClientOptions {
-  readonly url: string
-  readonly name: string
-  readonly connectTimeoutMs: number
-}
-
 /** A client for one connection: it neither reconnects nor keeps what it cannot send, because whoever made it does. */
-export async function createOwnClient({
-  url,
-  name,
-  connectTimeoutMs,
-}: OwnClientOptions): Promise<RedisClient> {
+export async function createOwnClient(
+  url: string,
+  name: string,
+  connectTimeout: number,
+): Promise<RedisClient> {
   const { createClient } = await loadClient('redis', () => import('redis'))
-  return createClient({
-    url,
-    name,
-    RESP: 2,
-    disableOfflineQueue: true,
-    socket: { connectTimeout: connectTimeoutMs, reconnectStrategy: false },
-  })
+  const socket = { connectTimeout, reconnectStrategy: false } as const
+  return createClient({ url, name, RESP: 2, disableOfflineQueue: true, socket })
 }

@@ -38,11 +38,7 @@ async function open(
   lost: (error: Error) => void,
   signal: AbortSignal,
 ): Promise<RedisClient> {
-  const client = await createOwnClient({
-    url: url!,
-    name: `${name}-${purpose}`.replaceAll(/[^!-~]/g, '_'),
-    connectTimeoutMs: timeoutMs,
-  })
+  const client = await createOwnClient(url!, `${name}-${purpose}`.replaceAll(/[^!-~]/g, '_'), timeoutMs)
   signal.throwIfAborted()
   const { promise: stopped, reject: stop } = Promise.withResolvers<never>()
   // A frozen server accepts the connection, and never answers on it.

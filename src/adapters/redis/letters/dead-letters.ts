@@ -21,9 +21,8 @@ import {
 } from '../../../ports/dead-letters.ts'
 import { RedisError } from '../errors.ts'
 import type { KnownLetter, LetterRecords } from './letter-records.ts'
-import { measure, type RedisUsage } from './memory.ts'
 import { countLetters, listLetters, timeLetters } from './queries.ts'
-import { deleteSeen, sweepDue, tellExpired } from './scripts.ts'
+import { deleteSeen, measure, type RedisUsage, sweepDue, tellExpired } from './scripts.ts'
 
 const NO_MEMORY =
   'no memory is left on the server; raise its maxmemory, or discard, replay or expire what is kept there'

@@ -3,9 +3,6 @@ import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { TextCodec } from '../../../ports/codec.ts'
 
-/** What letters are indexed by: looking for it costs what is found, and for anything else what is looked at. */
-type Facet = 'c' | 't' | 's' | 'g'
-
 /** What separates the texts that can be searched; nobody looks for it. */
 const BETWEEN = '\u0000\u0001'
 
@@ -40,7 +37,7 @@ function searchTextOf(letter: DeadLetter, isSealed: boolean): string {
 
 /** A filter as `scan` reads it: by which index, and what else a letter there must be. */
 export interface ScanFilter {
-  readonly facet: Facet | ''
+  readonly facet: string
   readonly value: string
   readonly after: string
   readonly before: string
@@ -59,6 +56,7 @@ const FIELDS = [
   ['reason', 'r'],
   ['category', 'y'],
 ] as const
+/** What letters are indexed by. A filter by one of these costs what it finds, any other what it looks at. */
 const FACETS: readonly string[] = ['g', 't', 'c', 's']
 
 export function scanFilterOf(filter: ResolvedLetterFilter): ScanFilter {
@@ -69,7 +67,7 @@ export function scanFilterOf(filter: ResolvedLetterFilter): ScanFilter {
   const [first] = wanted
   const indexed = first !== undefined && FACETS.includes(first[0]) ? first : undefined
   return {
-    facet: (indexed?.[0] ?? '') as Facet | '',
+    facet: indexed?.[0] ?? '',
     value: indexed?.[1] ?? '',
     after: filter.after === undefined ? '' : String(filter.after),
     before: filter.before === undefined ? '' : String(filter.before),

@@ -2,19 +2,94 @@ import type { Door } from '../../../adapter-kit/door.ts'
 import {
   type GroupTalk,
   groupCursor,
+  matchesGroup,
   NO_TALK,
   resolveGroupQuery,
   talkAfter,
 } from '../../../adapter-kit/query/group-query.ts'
+import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { currentTriage, type Grouping } from '../../../core/dead-letter/group.ts'
 import type { Category } from '../../../core/failure/failure.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
-import { type GroupRow, readGroup, readGroups, writeTriage } from './group-scripts.ts'
+import { isOne, listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
+import { type Script, script } from '../connection/script.ts'
 import type { LetterRecords } from './letter-records.ts'
+import { LETTERS, PLACES } from './shared-lua.ts'
 
-const MOST_CHANNELS = 20
+const MAX_CHANNELS = 20
 const CHANNEL = 'c:'
+
+interface GroupRow {
+  readonly id: string
+  readonly firstSeenAt: number
+  readonly lastSeenAt: number
+  readonly fields: ReadonlyMap<string, string>
+  /** What people said of it, as it is kept; '' while nobody has. */
+  readonly said: string
+}
+
+const GROUPS = `
+local function rowOf(id)
+  local last = redis.call('ZSCORE', root .. ':groups', id)
+  if not last then return false end
+  local first = redis.call('ZRANGE', root .. ':first:' .. id, 0, 0, 'WITHSCORES')
+  return { id, first[2], string.format('%.17g', -last), redis.call('HGETALL', root .. ':group:' .. id), redis.call('GET', root .. ':triage:' .. id) or '' }
+end
+`
+
+function rowOf(reply: unknown): GroupRow {
+  const [id, firstSeenAt, lastSeenAt, fields, said] = listOf(reply)
+  return {
+    id: textOf(id),
+    firstSeenAt: numberOf(firstSeenAt),
+    lastSeenAt: numberOf(lastSeenAt),
+    fields: new Map(pairsOf(fields).map(([field, value]) => [field, textOf(value)] as const)),
+    said: textOf(said),
+  }
+}
+
+/** So many behind a place, last seen first. Undefined: there is more to sweep first. */
+const readGroups: Script<readonly GroupRow[] | undefined> = script(
+  'listing groups',
+  reply => (Array.isArray(reply) ? reply.map(rowOf) : undefined),
+  LETTERS,
+  PLACES,
+  GROUPS,
+  `
+if sweep() then return 0 end
+local groups = root .. ':groups'
+local start = ARGV[2] == '' and 0 or rankAfter(groups, string.format('%.17g', -ARGV[1]), ARGV[2])
+local rows = {}
+for _, id in ipairs(redis.call('ZRANGE', groups, start, start + ARGV[3] - 1)) do rows[#rows + 1] = rowOf(id) end
+return rows
+`,
+)
+
+const readGroup: Script<GroupRow | 'none' | undefined> = script(
+  'reading a group',
+  reply => (Array.isArray(reply) ? rowOf(reply) : reply === null ? 'none' : undefined),
+  LETTERS,
+  GROUPS,
+  `
+if sweep() then return 0 end
+return rowOf(ARGV[1])
+`,
+)
+
+/** Writes what people say of a group if it is still what was read, and if the group has letters. */
+const writeTriage: Script<boolean> = script(
+  'changing a group',
+  isOne,
+  LETTERS,
+  `
+local key = root .. ':triage:' .. ARGV[1]
+if not redis.call('ZSCORE', root .. ':groups', ARGV[1]) then return 0 end
+if (redis.call('GET', key) or '') ~= ARGV[2] then return 0 end
+redis.call('SET', key, ARGV[3])
+return 1
+`,
+)
 
 /** Groups are added up by the scripts that write letters; what people say of them is kept apart, and stays. */
 export class RedisGroups implements Groups {
@@ -30,29 +105,19 @@ export class RedisGroups implements Groups {
 
   async list(query?: GroupQuery): Promise<GroupPage> {
     this.#door.requireOpen()
-    const { behind, limit, state, channel, search } = resolveGroupQuery(query)
+    const { behind, limit, ...filter } = resolveGroupQuery(query)
     const found: Group[] = []
-    const needle = search?.toLowerCase()
     let place = behind === undefined ? ['', ''] : [String(behind.lastSeenAt), behind.id]
     for (let isMore = true; isMore && found.length <= limit; ) {
       const rows = await this.#records.runSwept(readGroups, [...place, String(limit + 1)])
       const groups = rows.map(row => this.#group(row))
-      found.push(
-        ...groups.filter(
-          group =>
-            (state === undefined || group.state === state) &&
-            (channel === undefined || group.channels.includes(channel)) &&
-            (needle === undefined || `${group.title}\n${group.basis}`.toLowerCase().includes(needle)),
-        ),
-      )
+      found.push(...groups.filter(group => matchesGroup(group, filter)))
       const last = groups.at(-1)
       isMore = rows.length > limit && last !== undefined
       if (last !== undefined) place = [String(last.lastSeenAt), last.id]
     }
-    const groups = found.slice(0, limit)
-    const last = groups.at(-1)
-    const hasMore = found.length > limit && last !== undefined
-    return { groups, cursor: hasMore ? groupCursor(last, query ?? {}) : undefined }
+    const { shown, cursor } = pageOf(found, limit, last => groupCursor(last, filter))
+    return { groups: shown, cursor }
   }
 
   async get(id: string): Promise<Group | undefined> {
@@ -84,7 +149,7 @@ export class RedisGroups implements Groups {
       rule: fields.get('rule') as Grouping['rule'],
       basis: this.#records.openText(fields.get('basis') ?? ''),
       category: fields.get('category') as Category,
-      channels: channels.slice(0, MOST_CHANNELS),
+      channels: channels.slice(0, MAX_CHANNELS),
       count: number('count'),
       waiting: number('waiting'),
       firstSeenAt,

@@ -1,3 +1,4 @@
+import { sumOf } from '../../../adapter-kit/expiry.ts'
 import {
   placeOf,
   type ResolvedLetterFilter,
@@ -5,6 +6,7 @@ import {
   writeCursor,
 } from '../../../adapter-kit/query/letter-query.ts'
 import { type resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
+import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterPage, LetterStats } from '../../../ports/dead-letters.ts'
 import { numberOf, pairsOf, textOf } from '../connection/replies.ts'
@@ -28,10 +30,8 @@ export async function listLetters(
     letters.push(...bodies.map(body => records.decode(textOf(body))))
     if (letters.length > limit) break
   }
-  const shown = letters.slice(0, limit)
-  const last = shown.at(-1)
-  const hasMore = letters.length > limit && last !== undefined
-  return { letters: shown, cursor: hasMore ? writeCursor(placeOf(last), filter) : undefined }
+  const { shown, cursor } = pageOf(letters, limit, last => writeCursor(placeOf(last), filter))
+  return { letters: shown, cursor }
 }
 
 export async function countLetters(
@@ -39,7 +39,9 @@ export async function countLetters(
   filter: ResolvedLetterFilter,
 ): Promise<LetterStats> {
   const isEverything = Object.values(filter).every(each => each === undefined)
-  const tally = isEverything ? await wholeTally(records) : await scannedTally(records, filter)
+  const tally = new Tally()
+  if (isEverything) tally.add(await records.runSwept(totals, []))
+  else for await (const found of slices(records, 'counts', scanFilterOf(filter))) tally.add(found)
   return tally.stats()
 }
 
@@ -91,55 +93,33 @@ async function* slices(
   }
 }
 
-async function wholeTally(records: LetterRecords): Promise<Tally> {
-  const { oldestAt, newestAt, counts } = await records.runSwept(totals, [])
-  const tally = new Tally()
-  for (const [field, n] of counts) tally.add(field.slice(0, 1), field.slice(2), n)
-  if (oldestAt !== undefined && newestAt !== undefined) tally.see(oldestAt, newestAt)
-  return tally
-}
-
-async function scannedTally(records: LetterRecords, filter: ResolvedLetterFilter): Promise<Tally> {
-  const tally = new Tally()
-  for await (const [oldest, newest, ...counts] of slices(records, 'counts', scanFilterOf(filter)))
-    if (oldest !== undefined) {
-      tally.see(numberOf(oldest), numberOf(newest))
-      for (const [field, n] of pairsOf(counts)) tally.add(field.slice(0, 1), field.slice(2), numberOf(n))
-    }
-  return tally
-}
-
+/** Adds up what `totals` and `scan` answer: the oldest time, the newest, then fields such as `s:dead` with their counts. */
 class Tally {
-  readonly #counts = new Map<string, Map<string, number>>()
-  #oldestAt = Number.POSITIVE_INFINITY
-  #newestAt = Number.NEGATIVE_INFINITY
-  #count = 0
+  readonly #counts = new Map<string, number>()
+  #oldestAt: number | undefined
+  #newestAt: number | undefined
 
-  /** Every letter has one state, so those are what is counted. */
-  add(facet: string, value: string, n: number): void {
-    if (facet === 's') this.#count += n
-    const counts = this.#counts.get(facet) ?? new Map<string, number>()
-    this.#counts.set(facet, counts.set(value, (counts.get(value) ?? 0) + n))
-  }
-
-  see(oldest: number, newest: number): void {
-    this.#oldestAt = Math.min(this.#oldestAt, oldest)
-    this.#newestAt = Math.max(this.#newestAt, newest)
+  add([oldest, newest, ...counts]: readonly unknown[]): void {
+    if (oldest === undefined) return
+    this.#oldestAt = Math.min(this.#oldestAt ?? numberOf(oldest), numberOf(oldest))
+    this.#newestAt = Math.max(this.#newestAt ?? numberOf(newest), numberOf(newest))
+    for (const [field, count] of pairsOf(counts))
+      this.#counts.set(field, (this.#counts.get(field) ?? 0) + numberOf(count))
   }
 
   stats(): LetterStats {
-    const isEmpty = this.#count === 0
-    return {
-      count: this.#count,
-      oldestAt: isEmpty ? undefined : this.#oldestAt,
-      newestAt: isEmpty ? undefined : this.#newestAt,
-      byState: this.#by('s'),
-      byReason: this.#by('r'),
-      byChannel: this.#by('c'),
+    const by = (facet: string): Record<string, number> => {
+      const counts = [...this.#counts].filter(([field]) => field.startsWith(facet))
+      return Object.fromEntries(counts.map(([field, count]) => [field.slice(facet.length), count]))
     }
-  }
-
-  #by(facet: string): Record<string, number> {
-    return Object.fromEntries(this.#counts.get(facet) ?? [])
+    const byState = by('s:')
+    return {
+      count: sumOf(byState),
+      oldestAt: this.#oldestAt,
+      newestAt: this.#newestAt,
+      byState,
+      byReason: by('r:'),
+      byChannel: by('c:'),
+    }
   }
 }

@@ -1,5 +1,5 @@
 import type { LetterCounts } from '../../../ports/dead-letters.ts'
-import { isOne, listOf, numberOf, optionalTextOf, pairsOf, textOf } from '../connection/replies.ts'
+import { infoField, isOne, listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
 import { LETTERS, PLACES } from './shared-lua.ts'
 
@@ -113,30 +113,19 @@ export const tellExpired: Script<LetterCounts> = script(
   'return tellExpired()',
 )
 
-interface Totals {
-  readonly oldestAt: number | undefined
-  readonly newestAt: number | undefined
-  readonly counts: readonly (readonly [field: string, count: number])[]
-}
-
-/** Undefined: there is more to sweep first. */
-export const totals: Script<Totals | undefined> = script(
+/** The oldest time, the newest, then fields and their counts; nothing where there is no letter. Undefined: sweep more first. */
+export const totals: Script<readonly unknown[] | undefined> = script(
   'counting dead letters',
-  reply => {
-    if (!Array.isArray(reply)) return undefined
-    const [oldest, newest, counts] = listOf(reply)
-    return {
-      oldestAt: optionalTextOf(oldest) === '' ? undefined : numberOf(oldest),
-      newestAt: optionalTextOf(newest) === '' ? undefined : numberOf(newest),
-      counts: pairsOf(counts).map(([field, n]) => [field, numberOf(n)] as const),
-    }
-  },
+  reply => (Array.isArray(reply) ? reply : undefined),
   LETTERS,
   `
 if sweep() then return 0 end
 local all = root .. ':all'
 local oldest, newest = redis.call('ZRANGE', all, 0, 0, 'WITHSCORES'), redis.call('ZRANGE', all, -1, -1, 'WITHSCORES')
-return { oldest[2] or '', newest[2] or '', redis.call('HGETALL', root .. ':counts') }
+if not oldest[2] then return {} end
+local found = { oldest[2], newest[2] }
+for _, word in ipairs(redis.call('HGETALL', root .. ':counts')) do found[#found + 1] = word end
+return found
 `,
 )
 
@@ -225,5 +214,50 @@ for field, count in pairs(sums) do
   found[#found + 1] = count
 end
 return { more and 1 or 0, score, behind, found }
+`,
+)
+
+export interface RedisUsage {
+  /** What letters and all that points to them take: measured on some of them, and reckoned for the rest. */
+  readonly letterBytes: number
+  /** What the server uses, for whatever. */
+  readonly usedBytes: number
+  /** What it may use; undefined: as much as the machine has. */
+  readonly maxBytes: number | undefined
+  /** What it does when that is used up. Anything but `noeviction` loses letters. */
+  readonly evictionPolicy: string
+}
+
+/** Some of the newest and some of the oldest; of the large keys beside them Redis itself takes samples. */
+export const measure: Script<RedisUsage> = script(
+  'measuring dead letters',
+  reply => {
+    const [letterBytes, info] = listOf(reply)
+    const said = (name: string) => infoField(textOf(info), name) ?? ''
+    const max = numberOf(said('maxmemory'))
+    return {
+      letterBytes: Math.round(numberOf(letterBytes)),
+      usedBytes: numberOf(said('used_memory')),
+      maxBytes: max === 0 ? undefined : max,
+      evictionPolicy: said('maxmemory_policy'),
+    }
+  },
+  LETTERS,
+  `
+local all = root .. ':all'
+local letters = redis.call('ZCARD', all)
+local info = redis.call('INFO', 'memory')
+if letters == 0 then return { '0', info } end
+local bytes, measured, pointing = 0, 0, 0
+for _, slice in ipairs({ redis.call('ZRANGE', all, 0, 24), redis.call('ZREVRANGE', all, 0, 24) }) do
+  for _, id in ipairs(slice) do
+    bytes = bytes + (redis.call('MEMORY', 'USAGE', keyOf(id), 'SAMPLES', 0) or 0)
+    measured = measured + 1
+  end
+end
+pointing = redis.call('MEMORY', 'USAGE', all) / letters
+-- By channel, type, state, group and the beginning of it.
+local total = letters * (bytes / measured + pointing * (2 + #INDEXED))
+return { string.format('%.0f', total), info }
 `,
 )

@@ -1,5 +1,6 @@
 import type { Door } from '../../../adapter-kit/door.ts'
 import { resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
+import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { listOf, pairsOf, textOf } from '../connection/replies.ts'
@@ -54,11 +55,8 @@ export class RedisAudit implements AuditLog {
       )
       before = slice.length < READ_AT_ONCE ? undefined : `(${slice.at(-1)!.id}`
     }
-    const shown = found.slice(0, limit)
-    return {
-      entries: shown.map(({ entry }) => entry),
-      cursor: found.length > limit ? cursorAt(shown.at(-1)!.id) : undefined,
-    }
+    const { shown, cursor } = pageOf(found, limit, ({ id }) => cursorAt(id))
+    return { entries: shown.map(({ entry }) => entry), cursor }
   }
 
   async #slice(before: string): Promise<Numbered[]> {

@@ -1,6 +1,7 @@
 import { isOne, numberOf } from '../../connection/replies.ts'
 import { SERVER_TIME, script } from '../../connection/script.ts'
 import { PUT_BACK } from './settling.ts'
+import { GROUPS } from './stream.ts'
 
 /** The lists of the attempts that a consumer has begun. Their names begin with its own. */
 const LISTS = `
@@ -30,31 +31,24 @@ export const ENTER = script(
   'subscribing',
   () => undefined,
   SERVER_TIME,
+  GROUPS,
   `
 local events, own, handlers, leases, running = unpack(KEYS)
 local handler, consumer, lease = unpack(ARGV)
 -- A server whose memory is full refuses a script's first write only, and this one is none to refuse.
 redis.call('HDEL', running, consumer)
 
-local function groups(stream)
-  local found = redis.pcall('XINFO', 'GROUPS', stream)
-  local names = {}
-  local count = 0
-  if not found.err then
-    for _, group in ipairs(found) do
-      names[group[2]] = true
-      count = count + 1
-    end
+local function has_group(stream)
+  for _, group in ipairs(groups_of(stream)) do
+    if group.name == handler then return true end
   end
-  return names, count
 end
 
-local names, count = groups(events)
-if not names[handler] then
+if not has_group(events) then
   local is_new = redis.call('SISMEMBER', handlers, handler) == 0
-  redis.call('XGROUP', 'CREATE', events, handler, is_new and count > 0 and '$' or '0', 'MKSTREAM')
+  redis.call('XGROUP', 'CREATE', events, handler, is_new and #groups_of(events) > 0 and '$' or '0', 'MKSTREAM')
 end
-if not groups(own)[handler] then redis.call('XGROUP', 'CREATE', own, handler, '0', 'MKSTREAM') end
+if not has_group(own) then redis.call('XGROUP', 'CREATE', own, handler, '0', 'MKSTREAM') end
 redis.call('SADD', handlers, handler)
 redis.call('ZADD', leases, server_time() + lease, consumer)`,
 )

@@ -1,6 +1,19 @@
 import { listOf, numberOf, textOf } from '../../connection/replies.ts'
 import { script } from '../../connection/script.ts'
 
+/** The groups of a stream with what the server tells of each; none where there is no stream. */
+export const GROUPS = `
+local function groups_of(stream)
+  local groups = {}
+  local found = redis.pcall('XINFO', 'GROUPS', stream)
+  for _, info in ipairs(found.err and {} or found) do
+    local group = {}
+    for at = 1, #info, 2 do group[info[at]] = info[at + 1] end
+    groups[#groups + 1] = group
+  end
+  return groups
+end`
+
 /**
  * Up to where every group has finished: an entry before that is of no use to anybody. A group that has yet to read
  * something holds on to it, and so does one that has something open.
@@ -28,11 +41,7 @@ end
 
 local function floor_of(stream)
   local floor
-  local groups = redis.pcall('XINFO', 'GROUPS', stream)
-  if groups.err then return nil end
-  for _, info in ipairs(groups) do
-    local group = {}
-    for at = 1, #info, 2 do group[info[at]] = info[at + 1] end
+  for _, group in ipairs(groups_of(stream)) do
     local reached = after(group['last-delivered-id'])
     if group.pending > 0 then reached = redis.call('XPENDING', stream, group.name)[2] end
     if not floor or is_before(reached, floor) then floor = reached end
@@ -53,6 +62,7 @@ return #ARGV`,
 export const PUBLISH_WITHIN = script(
   'publishing events',
   numberOf,
+  GROUPS,
   FLOOR,
   `
 local most = tonumber(ARGV[1])
@@ -71,6 +81,7 @@ return added`,
 export const TRIM = script(
   'trimming a stream',
   numberOf,
+  GROUPS,
   FLOOR,
   `
 local floor = floor_of(KEYS[1])
@@ -82,6 +93,7 @@ return redis.call('XLEN', KEYS[1])`,
 export const DEPTH = script(
   'counting events',
   numberOf,
+  GROUPS,
   `
 local events, own, waiting = unpack(KEYS)
 local handler = ARGV[1]
@@ -98,11 +110,7 @@ local function count_after(id)
 end
 
 local count = redis.call('XLEN', own) + redis.call('ZCARD', waiting)
-local groups = redis.pcall('XINFO', 'GROUPS', events)
-if groups.err then return count end
-for _, info in ipairs(groups) do
-  local group = {}
-  for at = 1, #info, 2 do group[info[at]] = info[at + 1] end
+for _, group in ipairs(groups_of(events)) do
   if group.name == handler then
     return count + group.pending + (group.lag or count_after(group['last-delivered-id']))
   end
