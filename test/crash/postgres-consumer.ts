@@ -1,7 +1,8 @@
 // A process that consumes a channel of an outbox in order of its keys until it is killed. Each event has one effect,
 // recorded in the transaction that makes it; one in ten attempts fails. It says when an effect is made.
+
+import { createPool } from '../../src/adapters/postgres/connection/pool.ts'
 import { connectPostgres } from '../../src/adapters/postgres/index.ts'
-import { createPool } from '../../src/adapters/postgres/store.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import { systemRandom } from '../../src/ports/clock.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'

@@ -1,6 +1,7 @@
+export { ClientMissingError } from '../../adapter-kit/load-client.ts'
 export type { EnqueueOptions, PostgresOutbox } from './broker/outbox.ts'
 export type { PgClient, PgNotification, PgPool, PgQueryable, PgResult } from './connection/client.ts'
-export { ClientMissingError, PostgresError, PostgresSchemaError } from './connection/errors.ts'
+export { PostgresError, PostgresSchemaError } from './errors.ts'
 export type { PostgresLedger } from './ledger/ledger.ts'
 export type { PostgresDeadLetters } from './letters/dead-letters.ts'
 export {

@@ -1,23 +1,17 @@
-import { Door } from '../../adapter-kit/door.ts'
 import { sealedAudit } from '../../adapter-kit/sealed/audit.ts'
 import { openGroups } from '../../adapter-kit/sealed/groups.ts'
 import { sealedReplays } from '../../adapter-kit/sealed/replays.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
-import type { Store } from '../../ports/store.ts'
+import { type Store, StoreClosedError } from '../../ports/store.ts'
 import { PostgresOutbox } from './broker/outbox.ts'
-import type { PgPool } from './connection/client.ts'
-import { ClientMissingError } from './connection/errors.ts'
+import { createPool } from './connection/pool.ts'
 import { PostgresLedger } from './ledger/ledger.ts'
 import { PostgresDeadLetters } from './letters/dead-letters.ts'
 import { PostgresGroups } from './letters/groups.ts'
-import { LetterTable } from './letters/letter-table.ts'
 import { PostgresAudit } from './operating/audit.ts'
 import { PostgresReplays } from './operating/replays.ts'
 import { PostgresSnapshots } from './operating/snapshots.ts'
 import { type PostgresOptions, type PostgresSettings, resolvePostgres } from './options.ts'
-
-/** A person waits for the answer; a server that is not there says nothing at all. */
-const CONNECT_TIMEOUT_MS = 5_000
 
 export interface PostgresStore extends Store {
   readonly deadLetters: PostgresDeadLetters
@@ -54,7 +48,7 @@ export function postgresOutbox(options: PostgresOptions): PostgresOutbox {
 
 /** The dead letters of a database alone. */
 export function postgresDeadLetters(options: PostgresOptions): PostgresDeadLetters {
-  return deadLettersOf(resolvePostgres('postgresDeadLetters', options))
+  return new PostgresDeadLetters(resolvePostgres('postgresDeadLetters', options))
 }
 
 /** The ledger of a database alone. */
@@ -62,52 +56,36 @@ export function postgresLedger(options: PostgresOptions): PostgresLedger {
   return new PostgresLedger(resolvePostgres('postgresLedger', options))
 }
 
-/** A pool of node-postgres, which is an optional peer. */
-export async function createPool(url: string): Promise<PgPool & { end(): Promise<void> }> {
-  const { Pool } = await import('pg').catch((error: unknown) => {
-    throw new ClientMissingError(error)
-  })
-  const pool = new Pool({
-    connectionString: url,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    application_name: 'lazaret',
-  })
-  // A connection that breaks while nobody uses it is replaced; whoever uses one is told by what was asked.
-  pool.on('error', () => {})
-  pool.on('connect', client => client.on('error', () => {}))
-  return pool
-}
-
-function storeOf(settings: PostgresSettings, url: string, leave: () => Promise<void>): PostgresStore {
-  const { pool, name, clock } = settings
-  const door = new Door(name)
-  const deadLetters = deadLettersOf(settings)
+function storeOf(settings: PostgresSettings, url: string, endPool: () => Promise<void>): PostgresStore {
+  const { name, clock, codec } = settings
+  const { texts } = codec.letters
+  const deadLetters = new PostgresDeadLetters(settings)
   const broker = new PostgresOutbox(settings)
   const ledger = new PostgresLedger(settings)
   let closing: Promise<void> | undefined
+  const pool = () => {
+    if (closing !== undefined) throw new StoreClosedError(name)
+    return settings.pool
+  }
+  const close = async () => {
+    await broker.close()
+    await ledger.close()
+    await deadLetters.close()
+    await endPool()
+  }
   return {
     url,
     deadLetters,
     broker,
     ledger,
-    groups: openGroups(new PostgresGroups(pool, clock, door), settings.codec.letters.texts),
-    replays: sealedReplays(new PostgresReplays(pool, door), settings.codec.letters.texts),
-    audit: sealedAudit(new PostgresAudit(pool, door), settings.codec.letters.texts),
-    snapshots: new PostgresSnapshots(pool, door),
+    groups: openGroups(new PostgresGroups(pool, clock), texts),
+    replays: sealedReplays(new PostgresReplays(pool), texts),
+    audit: sealedAudit(new PostgresAudit(pool), texts),
+    snapshots: new PostgresSnapshots(pool),
     ready: () => broker.ready(),
     close() {
-      closing ??= (async () => {
-        door.close()
-        await broker.close()
-        await ledger.close()
-        await deadLetters.close()
-        await leave()
-      })()
+      closing ??= close()
       return closing
     },
   }
-}
-
-function deadLettersOf({ name, pool, codec, maxLetters }: PostgresSettings): PostgresDeadLetters {
-  return new PostgresDeadLetters(name, pool, new LetterTable(name, codec.letters, maxLetters))
 }

@@ -1,4 +1,5 @@
-import { printMigrations, withOutboxAdmin } from '../../adapters/postgres/operating/admin.ts'
+import { withOutboxAdmin } from '../../adapters/postgres/operating/admin.ts'
+import { printMigrations } from '../../adapters/postgres/schema/migrations.ts'
 import { loadConfig } from '../../config/load.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import type { Context } from '../command.ts'

@@ -6,7 +6,7 @@ import { systemClock } from '../../../ports/clock.ts'
 import { idOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
 import type { PostgresOptions } from '../index.ts'
-import { Past } from './past.ts'
+import { Retention } from './retention.ts'
 
 const { found, server, database, world, why } = await postgresWorld()
 const DAY_MS = 86_400_000
@@ -58,7 +58,7 @@ describe.runIf(found.found)(`what becomes of delivered rows${why}`, () => {
     )
     const { pool } = database!
     const clock = { ...systemClock, now: () => 0 }
-    await new Past({ pool, clock, delivered: 'keep', deliveredRetentionMs: 1_000 }).tend()
+    await new Retention({ pool, clock, delivered: 'keep', deliveredRetentionMs: 1_000 }).apply()
     expect(await database!.rows('select from lazaret.outbox where channel = $1 limit 1', [channel])).toEqual(
       [],
     )

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { postgresWorld } from '../../../../test/support/outbox-world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
 import type { PgQueryable } from '../connection/client.ts'
-import { claimFirst } from './claiming.ts'
-import { Lanes } from './lanes.ts'
+import { claimFirst, LaneScan } from './claim.ts'
 
 const { found, database, why } = await postgresWorld()
 
@@ -35,10 +34,10 @@ async function twoFirsts(claimFor: Parameters<typeof claimFirst>[1]) {
   await slow.query('begin')
   await insert(slow, claimFor.channel)
   await insert(database!.pool, claimFor.channel)
-  const later = await new Lanes().ready(database!.pool, claimFor, 10)
+  const later = await new LaneScan().ready(database!.pool, claimFor, 10)
   await slow.query('commit')
   slow.release()
-  const earlier = await new Lanes().ready(database!.pool, claimFor, 10)
+  const earlier = await new LaneScan().ready(database!.pool, claimFor, 10)
   expect(earlier.seqs).toHaveLength(1)
   expect(later.seqs[0]).toBeGreaterThan(earlier.seqs[0]!)
   return { earlier: earlier.seqs, later: later.seqs }
@@ -79,7 +78,7 @@ describe.runIf(found.found)(`claims in lanes${why}`, () => {
         return database!.pool.query(text, values)
       },
     }
-    expect((await new Lanes().ready(watched, claimFor, 10)).seqs).toHaveLength(1)
+    expect((await new LaneScan().ready(watched, claimFor, 10)).seqs).toHaveLength(1)
     expect(looks).toBe(1)
   })
 })

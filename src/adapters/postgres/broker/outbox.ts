@@ -1,9 +1,10 @@
+import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
 import { createEvent, type EventInput, type LazaretEvent } from '../../../core/event/event.ts'
 import { withoutForeignReplay, withoutForeignReplays } from '../../../core/event/replay-headers.ts'
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
 import { OptionsError } from '../../../core/options/faults.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
-import { integer, oneOf, text, withDefault } from '../../../core/options/rules.ts'
+import { integer, withDefault } from '../../../core/options/rules.ts'
 import { show } from '../../../core/options/show.ts'
 import {
   type Broker,
@@ -14,25 +15,17 @@ import {
   type Subscription,
   type SubscriptionNews,
 } from '../../../ports/broker.ts'
-import { nextTurn } from '../../../ports/clock.ts'
 import { publishIn } from '../../../ports/tracing.ts'
 import { isPgQueryable, type PgQueryable } from '../connection/client.ts'
-import { Notices } from '../connection/notifier.ts'
-import { holdable } from '../connection/text.ts'
+import { Notifier } from '../connection/notifier.ts'
 import type { PostgresSettings } from '../options.ts'
 import { requireSchema } from '../schema/migrate.ts'
-import { countDepth, letEventGo } from './channels.ts'
-import { Desk } from './desk.ts'
-import { cleanUp } from './past.ts'
-import { publishEvents, writeEvents } from './writing.ts'
+import { countDepth, unblockKey } from './handlers.ts'
+import { publishEvents, writeEvents } from './publish.ts'
+import { removeDelivered } from './retention.ts'
+import { Subscriptions } from './subscriptions.ts'
 
-const subscribeRules = {
-  channel: text(),
-  handler: text(),
-  prefetch: integer({ min: 1 }),
-  ordering: oneOf('none', 'by-key'),
-}
-
+const resolveSubscribe = subscribeRules({ keyOrder: true })
 const enqueueRules = { generation: withDefault(integer({ min: 0 }), 0) }
 
 const CAPABILITIES: BrokerCapabilities = Object.freeze({
@@ -57,18 +50,17 @@ export class PostgresOutbox implements Broker {
   readonly capabilities = CAPABILITIES
   readonly #settings: PostgresSettings
   readonly #newId: IdSource
-  readonly #notices: Notices
-  readonly #desk: Desk
+  readonly #notifier: Notifier
+  readonly #subscriptions: Subscriptions
   #ready: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
   constructor(settings: PostgresSettings) {
-    const { pool, name, clock, random, notify } = settings
-    this.name = name
+    this.name = settings.name
     this.#settings = settings
-    this.#newId = createIdSource(random)
-    this.#notices = new Notices(pool, clock, notify)
-    this.#desk = new Desk(settings, this.#notices)
+    this.#newId = createIdSource(settings.random)
+    this.#notifier = new Notifier(settings)
+    this.#subscriptions = new Subscriptions(settings, this.#notifier)
   }
 
   /** Resolves when the schema is there and of this version; rejects with what is wrong with it. */
@@ -102,12 +94,12 @@ export class PostgresOutbox implements Broker {
     const { clock, limits, codec } = this.#settings
     const sources = { now: clock.now(), newId: this.#newId, limits }
     let events: readonly LazaretEvent[] = inputs.map(each => withoutForeignReplay(createEvent(each, sources)))
-    const told = this.#notices.of(channelsOf(events))
-    const write = (followed: readonly LazaretEvent[]) => {
-      events = followed
-      return writeEvents(tx, 'enqueue', { events, generation, told }, codec.events)
+    const notified = this.#notifier.due(channelsOf(events))
+    const write = (traced: readonly LazaretEvent[]) => {
+      events = traced
+      return writeEvents(tx, 'enqueue', { events, generation, notified }, codec.events)
     }
-    if (events.length > 0) await this.#followed(events, write)
+    if (events.length > 0) await this.#traced(events, write)
     return Array.isArray(input) ? events : events[0]!
   }
 
@@ -116,11 +108,11 @@ export class PostgresOutbox implements Broker {
     if (events.length === 0) return
     const { pool, codec } = this.#settings
     const channels = channelsOf(events)
-    const told = this.#notices.of(channels)
-    await this.#followed(withoutForeignReplays(events), followed =>
-      publishEvents(pool, { events: followed, generation: 0, told }, codec.events),
+    const notified = this.#notifier.due(channels)
+    await this.#traced(withoutForeignReplays(events), traced =>
+      publishEvents(pool, { events: traced, generation: 0, notified }, codec.events),
     )
-    for (const channel of channels) this.#desk.wakeChannel(channel)
+    for (const channel of channels) this.#subscriptions.wake(channel)
   }
 
   async subscribe(
@@ -129,25 +121,16 @@ export class PostgresOutbox implements Broker {
     tell?: (news: SubscriptionNews) => void,
   ): Promise<Subscription> {
     this.#requireOpen()
-    const { channel, handler, prefetch, ordering } = resolveOptions('subscribe', subscribeRules, options)
+    const resolved = resolveSubscribe(options)
     await this.ready()
-    const claimFor = {
-      channel: holdable(channel),
-      handler: holdable(handler),
-      isByKey: ordering === 'by-key',
-      generation: this.#settings.generation,
-    }
-    const subscription = await this.#desk.subscribe(claimFor, prefetch, deliver, tell)
-    // By the next turn the caller has what this returns; a delivery before that could not be settled.
-    void nextTurn().then(() => subscription.start())
-    return subscription
+    return this.#subscriptions.subscribe(resolved, deliver, tell)
   }
 
   async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
-    if (!(await letEventGo(this.#settings.pool, channel, eventId, handler))) return
-    this.#desk.wakeChannel(channel)
-    await this.#notices.tell(channel)
+    if (!(await unblockKey(this.#settings.pool, channel, eventId, handler))) return
+    this.#subscriptions.wake(channel)
+    await this.#notifier.notify(channel)
   }
 
   /** How many events the handler has not finished with: ready, open, waiting for a retry or behind their key. */
@@ -162,21 +145,21 @@ export class PostgresOutbox implements Broker {
    */
   async removeDelivered(olderThanMs: number): Promise<number> {
     this.#requireOpen()
-    return cleanUp(this.#settings.pool, olderThanMs)
+    return removeDelivered(this.#settings.pool, olderThanMs)
   }
 
   /** The pool stays open: it is the caller's. */
   close(): Promise<void> {
-    this.#closing ??= this.#desk.close().finally(() => this.#notices.stop())
+    this.#closing ??= this.#subscriptions.close().finally(() => this.#notifier.stop())
     return this.#closing
   }
 
-  #followed(
+  #traced(
     events: readonly LazaretEvent[],
-    handOver: (events: readonly LazaretEvent[]) => Promise<void>,
+    write: (events: readonly LazaretEvent[]) => Promise<void>,
   ): Promise<void> {
     const { tracing } = this.#settings
-    return tracing === undefined ? handOver(events) : publishIn(tracing, this.name, events, handOver)
+    return tracing === undefined ? write(events) : publishIn(tracing, this.name, events, write)
   }
 
   #requireOpen(): void {

@@ -1,31 +1,27 @@
+import type { PostgresSettings } from '../options.ts'
 import { NOTIFY_CHANNEL } from '../schema/functions.ts'
-import { connect, letGo } from './ask.ts'
-import type { PgClient, PgNotification, PgPool, PgQueryable, PgResult } from './client.ts'
-
-interface LineSettings {
-  readonly pool: PgPool
-  /** Whether what others are told is heard on it. */
-  readonly listen: boolean
-  /** Called with the channel of what others were told. */
-  tell(channel: string): void
-}
+import type { PgClient, PgNotification, PgQueryable, PgResult } from './client.ts'
+import { connect, releaseClient } from './query.ts'
 
 /**
- * The connection that a consuming process keeps for itself. The lease is renewed on it, so that a process whose handlers
- * have all other connections of the pool is not taken for dead. One that breaks is replaced the next time somebody sees
- * to it; until then any connection will do.
+ * The connection that a consuming process keeps for LISTEN and for its lease: a process whose handlers use all other
+ * connections of the pool can still renew the lease. `start` replaces a connection that broke; until then queries run on
+ * any connection of the pool.
  */
-export class Line implements PgQueryable {
-  readonly #settings: LineSettings
+export class ListenConnection implements PgQueryable {
+  readonly #settings: PostgresSettings
+  readonly #onNotify: (channel: string) => void
   #opening: Promise<PgClient> | undefined
   #client: PgClient | undefined
-  #isAsked = false
+  #isBusy = false
 
-  constructor(settings: LineSettings) {
+  /** `onNotify` is called with the channel of events that another process enqueued. */
+  constructor(settings: PostgresSettings, onNotify: (channel: string) => void) {
     this.#settings = settings
+    this.#onNotify = onNotify
   }
 
-  /** Kept from when it resolves on. That it listens is said every time: a pooler may have given the session away. */
+  /** Sends LISTEN every time it is called, because a pooler may have given the session away. */
   async start(): Promise<void> {
     this.#opening ??= this.#open()
     const client = await this.#opening
@@ -33,7 +29,7 @@ export class Line implements PgQueryable {
     try {
       await client.query(`listen ${NOTIFY_CHANNEL}`)
     } catch (error) {
-      if (this.#client === client) this.#lose()
+      if (this.#client === client) this.#drop()
       throw error
     }
   }
@@ -46,19 +42,19 @@ export class Line implements PgQueryable {
       () => true,
       () => false,
     )
-    letGo(client, !isWell)
+    releaseClient(client, !isWell)
   }
 
-  /** One that has not answered when it is asked again never will: it is given up. */
+  /** A connection that has not answered the query before is taken for broken. */
   async query(text: string, values?: unknown[]): Promise<PgResult> {
-    if (this.#isAsked) this.#lose()
+    if (this.#isBusy) this.#drop()
     const client = this.#client
     if (client === undefined) return this.#settings.pool.query(text, values)
-    this.#isAsked = true
+    this.#isBusy = true
     try {
       return await client.query(text, values)
     } finally {
-      if (this.#client === client) this.#isAsked = false
+      if (this.#client === client) this.#isBusy = false
     }
   }
 
@@ -66,9 +62,9 @@ export class Line implements PgQueryable {
     try {
       const client = await connect(this.#settings.pool, 'keeping a connection')
       client.on('notification', this.#hear)
-      client.on('error', this.#lose)
+      client.on('error', this.#drop)
       this.#client = client
-      this.#isAsked = false
+      this.#isBusy = false
       return client
     } catch (error) {
       this.#opening = undefined
@@ -77,21 +73,21 @@ export class Line implements PgQueryable {
   }
 
   readonly #hear = ({ payload }: PgNotification): void => {
-    if (payload !== undefined) this.#settings.tell(payload)
+    if (payload !== undefined) this.#onNotify(payload)
   }
 
-  readonly #lose = (): void => {
+  readonly #drop = (): void => {
     const client = this.#client
     if (client === undefined) return
     this.#forget(client)
-    letGo(client, true)
+    releaseClient(client, true)
   }
 
   #forget(client: PgClient): void {
     this.#opening = undefined
     this.#client = undefined
-    this.#isAsked = false
+    this.#isBusy = false
     client.removeListener('notification', this.#hear)
-    client.removeListener('error', this.#lose)
+    client.removeListener('error', this.#drop)
   }
 }

@@ -1,50 +1,48 @@
-import type { Cancel, Clock } from '../../../ports/clock.ts'
+import type { Cancel } from '../../../ports/clock.ts'
+import type { PostgresSettings } from '../options.ts'
 import { NOTIFY_CHANNEL } from '../schema/functions.ts'
-import { ask } from './ask.ts'
-import type { PgPool } from './client.ts'
+import { runQuery } from './query.ts'
 
-/** NOTIFY takes a lock that every commit with one waits for, so that a channel is told of no more often than this. */
+/** A channel is notified at most this often, because every commit with a NOTIFY waits for one lock of the server. */
 const WINDOW_MS = 10
 
 /**
- * Tells others of what is enqueued, and of a stream of it only now and then. The first of a while is told in the
- * transaction that enqueues it. What follows is told together when the while is over; whatever is committed only after
- * that is found by polling, which is quick while much is going on.
+ * Sends NOTIFY for channels that have something new, and for a busy channel only once per window. The first enqueue of
+ * a window notifies in its own transaction. The following ones are notified together when the window ends; whatever is
+ * committed later still is found by polling, which is frequent while events arrive.
  */
-export class Notices {
-  readonly #pool: PgPool
-  readonly #clock: Clock
-  readonly #isOn: boolean
-  /** Channels that were told of a moment ago, and whether there is something to add. */
+export class Notifier {
+  readonly #settings: PostgresSettings
+  /** Channels notified in the current window, and whether something was enqueued since. */
   readonly #recent = new Map<string, { hasMore: boolean }>()
   #cancel: Cancel | undefined
 
-  constructor(pool: PgPool, clock: Clock, isOn: boolean) {
-    this.#pool = pool
-    this.#clock = clock
-    this.#isOn = isOn
+  constructor(settings: PostgresSettings) {
+    this.#settings = settings
   }
 
-  /** Of these channels the ones to be told of at once; the others are told of in a moment. */
-  of(channels: Iterable<string>): readonly string[] {
-    if (!this.#isOn) return []
-    const now: string[] = []
+  /** Answers which of the channels the caller has to notify. The others are notified when the window ends. */
+  due(channels: Iterable<string>): readonly string[] {
+    const { notify, clock } = this.#settings
+    if (!notify) return []
+    const due: string[] = []
     for (const channel of channels) {
       const recent = this.#recent.get(channel)
       if (recent !== undefined) recent.hasMore = true
       else {
         this.#recent.set(channel, { hasMore: false })
-        now.push(channel)
+        due.push(channel)
       }
     }
-    if (now.length > 0) this.#cancel ??= this.#clock.schedule(WINDOW_MS, () => this.#close())
-    return now
+    if (due.length > 0) this.#cancel ??= clock.schedule(WINDOW_MS, () => this.#endWindow())
+    return due
   }
 
-  /** Without events: something can be claimed that could not before. */
-  async tell(channel: string): Promise<void> {
-    if (!this.#isOn) return
-    await ask(this.#pool, 'telling others', `select pg_notify('${NOTIFY_CHANNEL}', $1)`, [channel])
+  /** Notifies at once, because events can be claimed that could not be claimed before. */
+  async notify(channel: string): Promise<void> {
+    const { pool, notify } = this.#settings
+    if (!notify) return
+    await runQuery(pool, 'telling others', `select pg_notify('${NOTIFY_CHANNEL}', $1)`, [channel])
   }
 
   stop(): void {
@@ -53,11 +51,11 @@ export class Notices {
     this.#recent.clear()
   }
 
-  #close(): void {
+  #endWindow(): void {
     this.#cancel = undefined
     const more = [...this.#recent].filter(([, { hasMore }]) => hasMore).map(([channel]) => channel)
     this.#recent.clear()
-    // A notice that cannot be sent is made up for by polling.
-    for (const channel of this.of(more)) this.tell(channel).catch(() => {})
+    // Polling makes up for a notification that cannot be sent.
+    for (const channel of this.due(more)) this.notify(channel).catch(() => {})
   }
 }

@@ -1,3 +1,4 @@
+import { PendingWork } from '../../../adapter-kit/pending-work.ts'
 import {
   placeOf,
   resolveLetterFilter,
@@ -19,39 +20,38 @@ import {
   type LetterStats,
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
-import { ask } from '../connection/ask.ts'
 import type { PgPool } from '../connection/client.ts'
-import { asTime, holdable, timeParameter } from '../connection/text.ts'
-import { countLetters, timeLetters } from './letter-counts.ts'
-import { addFilter, Conditions } from './letter-filter.ts'
-import { LETTER_SELECTED, type StoredLetter } from './letter-row.ts'
-import type { LetterTable } from './letter-table.ts'
+import { Conditions } from '../connection/conditions.ts'
+import { runQuery } from '../connection/query.ts'
+import { asTime, storableText, timeParameter } from '../connection/values.ts'
+import type { PostgresSettings } from '../options.ts'
+import { addFilter, countByTime, countLetters } from './letter-query.ts'
+import { LETTER_SELECTED, LetterTable, type StoredLetter } from './letter-table.ts'
 
-/** Letters read in one turn of the event loop: a large page must not hold up everything else. */
+/** Letters that are read in one turn of the event loop, so that a large page does not hold up other work. */
 const READ_PER_TURN = 50
 
-/** Dead letters in the database, of its own outbox and of every other broker. */
+/** The dead letters of a database: those of its outbox and those that other brokers' consumers save here. */
 export class PostgresDeadLetters implements DeadLetterStore {
   readonly #name: string
   readonly #pool: PgPool
   readonly #table: LetterTable
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #sending = new PendingWork()
   #closing: Promise<void> | undefined
 
-  constructor(name: string, pool: PgPool, table: LetterTable) {
-    this.#name = name
-    this.#pool = pool
-    this.#table = table
+  constructor(settings: PostgresSettings) {
+    this.#name = settings.name
+    this.#pool = settings.pool
+    this.#table = new LetterTable(settings)
   }
 
   async send(letter: DeadLetter): Promise<void> {
     this.#requireOpen()
-    const sent = this.#table.save(this.#pool, letter)
-    this.#underWay.add(sent)
+    this.#sending.begin()
     try {
-      await sent
+      await this.#table.save(this.#pool, letter)
     } finally {
-      this.#underWay.delete(sent)
+      this.#sending.end()
     }
   }
 
@@ -63,7 +63,7 @@ export class PostgresDeadLetters implements DeadLetterStore {
       const at = conditions.values.push(timeParameter(behind.lastFailedAt))
       conditions.add(behind.id, id => `(last_failed_at, id) < (${asTime(at)}, $${id}::text collate "C")`)
     }
-    const { rows } = await ask(
+    const { rows } = await runQuery(
       this.#pool,
       'listing dead letters',
       `select ${LETTER_SELECTED} from lazaret.dead_letters where ${conditions.text}
@@ -99,12 +99,10 @@ export class PostgresDeadLetters implements DeadLetterStore {
 
   async delete(id: string, seen?: LetterSeen): Promise<boolean> {
     this.#requireOpen()
-    const conditions = new Conditions().add(holdable(id), parameter => `id = $${parameter}`)
+    const conditions = new Conditions().equal('id', storableText(id)).equal('state', seen?.state)
     if (seen !== undefined)
-      conditions
-        .add(seen.state, parameter => `state = $${parameter}`)
-        .add(timeParameter(seen.lastFailedAt), parameter => `last_failed_at = ${asTime(parameter)}`)
-    const { rowCount } = await ask(
+      conditions.add(timeParameter(seen.lastFailedAt), parameter => `last_failed_at = ${asTime(parameter)}`)
+    const { rowCount } = await runQuery(
       this.#pool,
       'deleting a dead letter',
       `delete from lazaret.dead_letters where ${conditions.text}`,
@@ -121,11 +119,11 @@ export class PostgresDeadLetters implements DeadLetterStore {
   async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
     this.#requireOpen()
     const wanted = resolveTimeline(filter, span)
-    return timeLetters(this.#pool, wanted.filter, wanted.span)
+    return countByTime(this.#pool, wanted.filter, wanted.span)
   }
 
   close(): Promise<void> {
-    this.#closing ??= Promise.allSettled(this.#underWay).then(() => {})
+    this.#closing ??= this.#sending.settled()
     return this.#closing
   }
 

@@ -1,68 +1,68 @@
-import type { Door } from '../../../adapter-kit/door.ts'
-import { groupCursor, resolveGroupQuery, talkAfter } from '../../../adapter-kit/query/group-query.ts'
+import {
+  type GroupPlace,
+  groupCursor,
+  resolveGroupQuery,
+  talkAfter,
+} from '../../../adapter-kit/query/group-query.ts'
 import { currentTriage, type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupNote, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
-import { ask, inTransaction } from '../connection/ask.ts'
-import type { PgPool } from '../connection/client.ts'
-import { holdable } from '../connection/text.ts'
-import { channelsOf, type GroupRow, readGroup, readGroups } from './group-rows.ts'
+import type { PgPool, PgQueryable } from '../connection/client.ts'
+import { Conditions } from '../connection/conditions.ts'
+import { inTransaction, runQuery } from '../connection/query.ts'
+import { asMs, asTime, storableText, timeParameter } from '../connection/values.ts'
+import { searchable } from './letter-table.ts'
 
-/** Groups are counted from the letters when somebody asks; what people say of them is a row of its own. */
+/** Counts groups from the letters on demand. Triage and notes are in a table of their own. */
 export class PostgresGroups implements Groups {
-  readonly #pool: PgPool
+  readonly #pool: () => PgPool
   readonly #clock: Clock
-  readonly #door: Door
 
-  constructor(pool: PgPool, clock: Clock, door: Door) {
+  /** `pool` throws once the store is closed. */
+  constructor(pool: () => PgPool, clock: Clock) {
     this.#pool = pool
     this.#clock = clock
-    this.#door = door
   }
 
   async list(query?: GroupQuery): Promise<GroupPage> {
-    this.#door.requireOpen()
+    const pool = this.#pool()
     const { state, limit, behind: place, ...wanted } = resolveGroupQuery(query)
     const found: GroupRow[] = []
     let behind = place
-    // What state a group is in depends on the time of asking, so that is not left to the database.
+    // The state of a group depends on the time of asking, so the database does not filter by it.
     for (let isMore = true; isMore && found.length <= limit; ) {
-      const rows = await readGroups(this.#pool, wanted, behind, limit + 1)
+      const rows = await readGroups(pool, wanted, behind, limit + 1)
       found.push(...rows.filter(row => state === undefined || this.#triageOf(row).state === state))
       behind = rows.at(-1)
       isMore = rows.length > limit
     }
-    const groups = await this.#withChannels(found.slice(0, limit))
+    const groups = await this.#withChannels(pool, found.slice(0, limit))
     const last = groups.at(-1)
     const hasMore = found.length > limit && last !== undefined
     return { groups, cursor: hasMore ? groupCursor(last, query ?? {}) : undefined }
   }
 
   async get(id: string): Promise<Group | undefined> {
-    this.#door.requireOpen()
-    const row = await readGroup(this.#pool, id)
-    return row && (await this.#withChannels([row]))[0]
+    const pool = this.#pool()
+    const row = await readGroup(pool, id)
+    return row && (await this.#withChannels(pool, [row]))[0]
   }
 
   async change(id: string, change: TriageChange): Promise<Group | undefined> {
-    this.#door.requireOpen()
-    const isChanged = await inTransaction(this.#pool, 'changing a group', async client => {
-      const { rows } = await ask(
+    const doing = 'changing a group'
+    const isChanged = await inTransaction(this.#pool(), doing, async client => {
+      const { rows } = await runQuery(
         client,
-        'changing a group',
+        doing,
         `select triage::text as triage, notes::text as notes from lazaret.groups g
          where id = $1 and exists (select from lazaret.dead_letters where group_id = g.id) for update`,
-        [holdable(id)],
+        [storableText(id)],
       )
       if (rows.length === 0) return false
       const before = { triage: triageIn(rows[0]), notes: JSON.parse(rows[0].notes) }
       const { triage, notes } = talkAfter(before, change)
-      await ask(
-        client,
-        'changing a group',
-        'update lazaret.groups set triage = $2, notes = $3 where id = $1',
-        [id, JSON.stringify(triage), JSON.stringify(notes)],
-      )
+      const update = 'update lazaret.groups set triage = $2, notes = $3 where id = $1'
+      await runQuery(client, doing, update, [id, JSON.stringify(triage), JSON.stringify(notes)])
       return true
     })
     return isChanged ? this.get(id) : undefined
@@ -73,11 +73,8 @@ export class PostgresGroups implements Groups {
     return { triage, ...currentTriage(triage, row.lastSeenAt, this.#clock.now()) }
   }
 
-  async #withChannels(rows: readonly GroupRow[]): Promise<Group[]> {
-    const channels = await channelsOf(
-      this.#pool,
-      rows.map(({ id }) => id),
-    )
+  async #withChannels(pool: PgPool, rows: readonly GroupRow[]): Promise<Group[]> {
+    const channels = await readChannels(pool, rows)
     return rows.map(row => ({
       ...row,
       ...this.#triageOf(row),
@@ -89,4 +86,80 @@ export class PostgresGroups implements Groups {
 
 function triageIn({ triage }: Pick<GroupRow, 'triage'>): Triage {
   return triage === null ? UNTRIAGED : JSON.parse(triage)
+}
+
+const MAX_CHANNELS = 20
+
+/** A group as it is read, before its triage is known for the moment of asking. */
+interface GroupRow extends Omit<Group, 'channels' | 'triage' | 'state' | 'regressed' | 'notes'> {
+  /** JSON. */
+  readonly triage: string | null
+  readonly notes: string
+}
+
+/** Every group that has letters, with what is counted of them. */
+function groupsWhere(conditions: string, ofLetters = 'true'): string {
+  return `select g.id, g.title, g.rule, g.basis, g.category, g.triage::text as triage, g.notes::text as notes,
+    t.count, t.waiting, t.replayed, t.recovered, ${asMs('t.first_at')} as "firstSeenAt",
+    ${asMs('t.last_at')} as "lastSeenAt"
+  from (
+    select group_id, count(*)::float8 as count,
+      (count(*) filter (where state in ('dead', 'quarantined', 'parked')))::float8 as waiting,
+      (count(*) filter (where replays > 0))::float8 as replayed,
+      (count(*) filter (where replays > 0 and state = 'resolved'))::float8 as recovered,
+      min(first_failed_at) as first_at, max(last_failed_at) as last_at
+    from lazaret.dead_letters where ${ofLetters} group by group_id
+  ) t join lazaret.groups g on g.id = t.group_id where ${conditions}`
+}
+
+async function readGroup(on: PgQueryable, id: string): Promise<GroupRow | undefined> {
+  const { rows } = await runQuery(on, 'reading a group', groupsWhere('true', 'group_id = $1'), [
+    storableText(id),
+  ])
+  return rows[0]
+}
+
+/** Last seen first, of the same time the lesser id first. */
+async function readGroups(
+  on: PgQueryable,
+  { channel, search }: { readonly channel: string | undefined; readonly search: string | undefined },
+  behind: GroupPlace | undefined,
+  limit: number,
+): Promise<readonly GroupRow[]> {
+  const conditions = new Conditions(limit)
+  if (channel !== undefined)
+    conditions.add(
+      storableText(channel),
+      parameter =>
+        `exists (select from lazaret.dead_letters d where d.group_id = g.id and d.channel = $${parameter})`,
+    )
+  if (search !== undefined)
+    conditions.add(searchable(search), parameter => `position($${parameter}::text in g.search) > 0`)
+  if (behind !== undefined) {
+    const at = asTime(conditions.values.push(timeParameter(behind.lastSeenAt)))
+    conditions.add(behind.id, id => `(t.last_at < ${at} or (t.last_at = ${at} and g.id > $${id}))`)
+  }
+  const statement = `${groupsWhere(conditions.text)} order by t.last_at desc, g.id limit $1`
+  return (await runQuery(on, 'listing groups', statement, conditions.values)).rows
+}
+
+/** The channels of each group, those with most letters first. */
+async function readChannels(
+  on: PgQueryable,
+  groups: readonly GroupRow[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { rows } = await runQuery(
+    on,
+    'reading the channels of groups',
+    `select group_id as "group", channel from lazaret.dead_letters where group_id = any ($1::text[])
+     group by group_id, channel order by count(*) desc, channel`,
+    [groups.map(({ id }) => id)],
+  )
+  const channels = new Map<string, string[]>()
+  for (const { group, channel } of rows) {
+    const known = channels.get(group)
+    if (known === undefined) channels.set(group, [channel])
+    else if (known.length < MAX_CHANNELS) known.push(channel)
+  }
+  return channels
 }

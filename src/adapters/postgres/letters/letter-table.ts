@@ -1,41 +1,85 @@
+import { searchedTexts } from '../../../adapter-kit/query/letter-query.ts'
+import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
 import { changeLetter, type LetterReplay } from '../../../core/dead-letter/change.ts'
+import { groupingOf } from '../../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
+import type { LetterState } from '../../../core/dead-letter/state.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
 import { DeadLettersFullError } from '../../../ports/dead-letters.ts'
-import { ask } from '../connection/ask.ts'
 import type { PgQueryable } from '../connection/client.ts'
-import { holdable } from '../connection/text.ts'
-import {
-  groupValues,
-  LETTER_COLUMNS,
-  LETTER_PARAMETERS,
-  LETTER_SELECTED,
-  letterValues,
-  readLetter,
-  type StoredLetter,
-} from './letter-row.ts'
+import { runQuery } from '../connection/query.ts'
+import { asMs, asTime, storableText, storableTextOrNull, timeParameter } from '../connection/values.ts'
+import type { PostgresSettings } from '../options.ts'
 
-const COLUMNS = LETTER_COLUMNS.join(', ')
-const NEXT = LETTER_COLUMNS.length + 1
+/** The columns of a letter but its times and revision. Where letters are sealed, no text of the event is in the clear. */
+const COLUMNS: Record<string, (letter: DeadLetter, codec: LetterCodec) => string | number | null> = {
+  id: ({ id }) => id,
+  channel: ({ channel }) => channel,
+  handler: ({ handler }) => handler,
+  event_id: ({ event }) => event.id,
+  type: ({ event }) => event.type,
+  key: ({ event }, { texts }) => (texts === undefined ? (event.key ?? null) : null),
+  reason: ({ cycle }) => cycle.reason,
+  category: ({ cycle }) => cycle.category,
+  state: ({ state }) => state,
+  group_id: letter => groupingOf(letter).id,
+  error: ({ cycle: { failure } }, { texts }) =>
+    failure === undefined ? null : texts === undefined ? `${failure.name}: ${failure.message}` : failure.name,
+  attempts: ({ cycle }) => cycle.attemptCount,
+  replays: ({ replays }) => replays,
+  replay_id: ({ replayId }) => replayId ?? null,
+  search: searchText,
+  body: (letter, codec) => codec.encode(letter),
+}
+
+const TIME_COLUMNS: Record<string, (letter: DeadLetter) => number | undefined> = {
+  first_failed_at: ({ cycle, endedCycles }) => endedCycles[0]?.firstFailedAt ?? cycle.firstFailedAt,
+  last_failed_at: ({ cycle }) => cycle.lastFailedAt,
+  created_at: ({ createdAt }) => createdAt,
+  updated_at: ({ updatedAt }) => updatedAt,
+  expires_at: ({ expiresAt }) => expiresAt,
+}
+
+const NAMES = [...Object.keys(COLUMNS), ...Object.keys(TIME_COLUMNS)]
+const COLUMN_LIST = NAMES.join(', ')
+const PARAMETERS = NAMES.map((name, index) =>
+  name in TIME_COLUMNS ? asTime(index + 1) : `$${index + 1}`,
+).join(', ')
+/** The parameter behind those of the columns; those of the group follow it. */
+const NEXT = NAMES.length + 1
 const GROUP_PARAMETERS = Array.from({ length: 6 }, (_, index) => `$${NEXT + 1 + index}`).join(', ')
-/** What people say about a group stays; here it is only made known. */
-const KNOWN_GROUP = `with known as (
+
+/** Adds the group of a letter. Triage and notes of a known group stay. */
+const ADD_GROUP = `with known as (
   insert into lazaret.groups (id, title, rule, basis, category, search) values (${GROUP_PARAMETERS})
   on conflict (id) do nothing)`
 
-/** With room for it, where there is a limit: counting takes longer the more there are. */
+/** With a limit it counts the letters, which takes longer the more there are. */
 function insertStatement(isBounded: boolean): string {
   const room = `(select count(*) from lazaret.dead_letters) < $${NEXT}::bigint`
-  return `${KNOWN_GROUP} insert into lazaret.dead_letters (${COLUMNS}) select ${LETTER_PARAMETERS.join(', ')}
+  return `${ADD_GROUP} insert into lazaret.dead_letters (${COLUMN_LIST}) select ${PARAMETERS}
     where ${isBounded ? room : `$${NEXT}::bigint > 0`} on conflict (id) do nothing`
 }
 
 const INSERT = insertStatement(false)
 const INSERT_WITHIN = insertStatement(true)
-const UPDATE = `${KNOWN_GROUP} update lazaret.dead_letters
-  set (${COLUMNS}, revision) = (${LETTER_PARAMETERS.join(', ')}, revision + 1)
+const UPDATE = `${ADD_GROUP} update lazaret.dead_letters
+  set (${COLUMN_LIST}, revision) = (${PARAMETERS}, revision + 1)
   where id = $1 and revision = $${NEXT}`
+
+/** What is selected of a letter. */
+export const LETTER_SELECTED = `body, revision::float8 as revision, state, replays, replay_id as "replayId",
+  ${asMs('updated_at')} as "updatedAt"`
+
+export interface StoredLetter {
+  readonly body: string
+  readonly revision: number
+  readonly state: LetterState
+  readonly replays: number
+  readonly replayId: string | null
+  readonly updatedAt: number
+}
 
 /** What came of a replay. */
 interface ReplayEnd {
@@ -45,27 +89,28 @@ interface ReplayEnd {
 }
 
 /**
- * Where letters come, change and go. What a letter becomes is decided here, where the codec is; that nobody changes it in
- * between is seen to by its revision: if somebody was faster, it is looked at again as it is by then.
+ * The table of letters. This process decides what a letter becomes, because it has the codec. The revision makes sure
+ * that nobody else changed the letter in between: if somebody did, the letter is read and decided again.
  */
 export class LetterTable {
   readonly #name: string
   readonly #codec: LetterCodec
-  readonly #capacity: number
+  readonly #maxLetters: number
 
-  constructor(name: string, codec: LetterCodec, capacity: number) {
+  constructor({ name, codec, maxLetters }: PostgresSettings) {
     this.#name = name
-    this.#codec = codec
-    this.#capacity = capacity
+    this.#codec = codec.letters
+    this.#maxLetters = maxLetters
   }
 
-  /** As a new letter, or merged with the one that is there. */
+  /** Adds a new letter, or merges it with the one that is there. */
   async save(on: PgQueryable, letter: DeadLetter): Promise<void> {
     for (;;) {
-      if (await this.#insert(on, letter)) return
+      const statement = this.#isBounded ? INSERT_WITHIN : INSERT
+      if (await this.#write(on, 'saving a dead letter', statement, letter, this.#maxLetters)) return
       const stored = await this.find(on, letter.id)
       if (stored === undefined) {
-        if (await this.#isFull(on)) throw new DeadLettersFullError(this.#name, this.#capacity)
+        if (await this.#isFull(on)) throw new DeadLettersFullError(this.#name, this.#maxLetters)
         continue
       }
       const known = this.read(stored)
@@ -74,7 +119,7 @@ export class LetterTable {
     }
   }
 
-  /** That came of what was sent. A letter that is gone, or is not replaying under that replay, is left so. */
+  /** Records what came of a replay. A letter that is gone, or is not replaying under that replay, stays as it is. */
   async endReplay(on: PgQueryable, id: string, change: ReplayEnd): Promise<void> {
     for (;;) {
       const stored = await this.find(on, id)
@@ -84,44 +129,73 @@ export class LetterTable {
   }
 
   async find(on: PgQueryable, id: string): Promise<StoredLetter | undefined> {
-    const { rows } = await ask(
+    const { rows } = await runQuery(
       on,
       'reading a dead letter',
       `select ${LETTER_SELECTED} from lazaret.dead_letters where id = $1`,
-      [holdable(id)],
+      [storableText(id)],
     )
     return rows[0]
   }
 
-  /** Whether it is in the place of the one that had the revision. */
-  async replace(on: PgQueryable, letter: DeadLetter, revision: number): Promise<boolean> {
-    const values = [...letterValues(letter, this.#codec), revision, ...groupValues(letter, this.#codec)]
-    const { rowCount } = await ask(on, 'changing a dead letter', UPDATE, values)
-    return rowCount !== 0
+  /** Answers whether the letter replaced the one with that revision. */
+  replace(on: PgQueryable, letter: DeadLetter, revision: number): Promise<boolean> {
+    return this.#write(on, 'changing a dead letter', UPDATE, letter, revision)
   }
 
+  /** SQL may have changed the columns, so they count and not the body. */
   read(stored: StoredLetter): DeadLetter {
-    return readLetter(stored, this.#codec)
+    const letter = this.#codec.decode(stored.body)
+    const { state, replays, updatedAt } = stored
+    if (state === letter.state && replays === letter.replays) return letter
+    return { ...letter, state, replays, replayId: stored.replayId ?? undefined, updatedAt }
   }
 
-  async #insert(on: PgQueryable, letter: DeadLetter): Promise<boolean> {
-    const statement = this.#isBounded ? INSERT_WITHIN : INSERT
-    const values = [...letterValues(letter, this.#codec), this.#capacity, ...groupValues(letter, this.#codec)]
-    const { rowCount } = await ask(on, 'saving a dead letter', statement, values)
+  async #write(
+    on: PgQueryable,
+    doing: string,
+    statement: string,
+    letter: DeadLetter,
+    next: number,
+  ): Promise<boolean> {
+    const texts = Object.values(COLUMNS).map(read => read(letter, this.#codec))
+    const times = Object.values(TIME_COLUMNS).map(read => read(letter))
+    const { id, title, rule, basis, search } = groupTextsAtRest(letter, this.#codec.texts)
+    const group = [id, title, rule, basis, letter.cycle.category, searchable(search)]
+    const { rowCount } = await runQuery(on, doing, statement, [
+      ...texts.map(value => (typeof value === 'string' ? storableText(value) : value)),
+      ...times.map(ms => (ms === undefined ? null : timeParameter(ms))),
+      next,
+      ...group.map(storableText),
+    ])
     return rowCount !== 0
   }
 
   async #isFull(on: PgQueryable): Promise<boolean> {
     if (!this.#isBounded) return false
-    const { rows } = await ask(
+    const { rows } = await runQuery(
       on,
       'counting dead letters',
       'select count(*)::float8 as count from lazaret.dead_letters',
     )
-    return rows[0].count >= this.#capacity
+    return rows[0].count >= this.#maxLetters
   }
 
   get #isBounded(): boolean {
-    return this.#capacity < Number.MAX_SAFE_INTEGER
+    return this.#maxLetters < Number.MAX_SAFE_INTEGER
   }
+}
+
+/** Stands between the fields of a letter's search text, so that no match spans two of them. */
+const FIELD_END = '\u001f'
+
+/** The text that a search looks through (adapter-kit/query/letter-query). */
+function searchText(letter: DeadLetter, { texts }: LetterCodec): string {
+  const fields = searchedTexts(letter, texts !== undefined)
+  return fields.map(field => storableTextOrNull(field && searchable(field))).join(FIELD_END)
+}
+
+/** The text as it is compared: in lower case, and without the end of a field. */
+export function searchable(text: string): string {
+  return storableText(text.toLowerCase()).replaceAll(FIELD_END, '\ufffd')
 }

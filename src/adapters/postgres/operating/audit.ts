@@ -1,45 +1,42 @@
-import type { Door } from '../../../adapter-kit/door.ts'
 import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
-import { ask } from '../connection/ask.ts'
 import type { PgPool } from '../connection/client.ts'
-import { asMs, asTime, holdable, timeParameter } from '../connection/text.ts'
-import { Conditions } from '../letters/letter-filter.ts'
+import { Conditions } from '../connection/conditions.ts'
+import { runQuery } from '../connection/query.ts'
+import { asMs, asTime, storableText, timeParameter } from '../connection/values.ts'
 
 export class PostgresAudit implements AuditLog {
-  readonly #pool: PgPool
-  readonly #door: Door
+  readonly #pool: () => PgPool
 
-  constructor(pool: PgPool, door: Door) {
+  /** `pool` throws once the store is closed. */
+  constructor(pool: () => PgPool) {
     this.#pool = pool
-    this.#door = door
   }
 
   async append({ at, by, action, target, detail }: AuditEntry): Promise<void> {
-    this.#door.requireOpen()
-    await ask(
-      this.#pool,
+    await runQuery(
+      this.#pool(),
       'writing the audit log',
       `insert into lazaret.audit (at, by, action, target, detail) values (${asTime(1)}, $2, $3, $4, $5)`,
       [
         timeParameter(at),
-        holdable(by),
-        holdable(action),
-        holdable(target),
+        storableText(by),
+        storableText(action),
+        storableText(target),
         detail === undefined ? null : JSON.stringify(detail),
       ],
     )
   }
 
   async list(query?: AuditQuery): Promise<AuditPage> {
-    this.#door.requireOpen()
+    const pool = this.#pool()
     const { limit, behind, cursorAt, target, action } = resolveAuditQuery(query, readEntryNumber)
     const conditions = new Conditions(limit + 1)
-    if (target !== undefined) conditions.add(holdable(target), parameter => `target = $${parameter}`)
-    if (action !== undefined) conditions.add(holdable(action), parameter => `action = $${parameter}`)
+      .equal('target', target && storableText(target))
+      .equal('action', action && storableText(action))
     if (behind !== undefined) conditions.add(behind, parameter => `seq < $${parameter}`)
-    const { rows } = await ask(
-      this.#pool,
+    const { rows } = await runQuery(
+      pool,
       'reading the audit log',
       `select seq::float8 as seq, ${asMs('at')} as at, by, action, target, detail::text as detail
        from lazaret.audit where ${conditions.text} order by seq desc limit $1`,

@@ -1,4 +1,3 @@
-import type { Door } from '../../../adapter-kit/door.ts'
 import {
   type ItemQuery,
   NO_COUNTS,
@@ -9,10 +8,10 @@ import {
   type Replays,
 } from '../../../ports/replays.ts'
 import { ReplayExistsError } from '../../../ports/store.ts'
-import { ask, inTransaction } from '../connection/ask.ts'
 import type { PgPool, PgQueryable } from '../connection/client.ts'
-import { asTime, holdable, timeParameter } from '../connection/text.ts'
-import { Conditions } from '../letters/letter-filter.ts'
+import { Conditions } from '../connection/conditions.ts'
+import { inTransaction, runQuery } from '../connection/query.ts'
+import { asInterval, asTime, storableText, timeParameter } from '../connection/values.ts'
 
 const DEFAULT_LIMIT = 100
 const WRITTEN_AT_ONCE = 1_000
@@ -27,18 +26,17 @@ const RECORD_ITEMS = `update lazaret.replay_items i set status = item ->> 'statu
   where i.replay_id = $1 and i.position = (item ->> 'position')::integer`
 
 export class PostgresReplays implements Replays {
-  readonly #pool: PgPool
-  readonly #door: Door
+  readonly #pool: () => PgPool
 
-  constructor(pool: PgPool, door: Door) {
+  /** `pool` throws once the store is closed. */
+  constructor(pool: () => PgPool) {
     this.#pool = pool
-    this.#door = door
   }
 
   async create(replay: Replay, items: readonly ReplayItem[]): Promise<void> {
     const { id, state, createdAt, revision } = replay
-    await inTransaction(this.#open, CREATING, async client => {
-      const { rowCount } = await ask(
+    await inTransaction(this.#pool(), CREATING, async client => {
+      const { rowCount } = await runQuery(
         client,
         CREATING,
         `insert into lazaret.replays (id, state, created_at, revision, body)
@@ -51,11 +49,11 @@ export class PostgresReplays implements Replays {
   }
 
   async get(id: string): Promise<Replay | undefined> {
-    const { rows } = await ask(
-      this.#open,
+    const { rows } = await runQuery(
+      this.#pool(),
       'reading a replay',
       'select body::text as body from lazaret.replays where id = $1',
-      [holdable(id)],
+      [storableText(id)],
     )
     return rows.length === 0 ? undefined : JSON.parse(rows[0].body)
   }
@@ -64,10 +62,9 @@ export class PostgresReplays implements Replays {
     options: { readonly state?: ReplayState | undefined; readonly limit?: number | undefined } = {},
   ): Promise<readonly Replay[]> {
     const { state, limit = DEFAULT_LIMIT } = options
-    const conditions = new Conditions(limit)
-    if (state !== undefined) conditions.add(state, parameter => `state = $${parameter}`)
-    const { rows } = await ask(
-      this.#open,
+    const conditions = new Conditions(limit).equal('state', state)
+    const { rows } = await runQuery(
+      this.#pool(),
       'listing replays',
       `select body::text as body from lazaret.replays where ${conditions.text} order by created_at desc, id limit $1`,
       conditions.values,
@@ -77,8 +74,8 @@ export class PostgresReplays implements Replays {
 
   async update(replay: Replay): Promise<Replay | undefined> {
     const updated = { ...replay, revision: replay.revision + 1 }
-    const { rowCount } = await ask(
-      this.#open,
+    const { rowCount } = await runQuery(
+      this.#pool(),
       'changing a replay',
       'update lazaret.replays set state = $3, revision = $4, body = $5 where id = $1 and revision = $2',
       [replay.id, replay.revision, updated.state, updated.revision, JSON.stringify(updated)],
@@ -88,11 +85,11 @@ export class PostgresReplays implements Replays {
 
   async items(id: string, { status, after = -1, limit }: ItemQuery = {}): Promise<readonly ReplayItem[]> {
     const conditions = new Conditions(limit ?? null)
-      .add(holdable(id), parameter => `replay_id = $${parameter}`)
+      .equal('replay_id', storableText(id))
+      .equal('status', status)
       .add(Math.min(after, MAX_POSITION), parameter => `position > $${parameter}`)
-    if (status !== undefined) conditions.add(status, parameter => `status = $${parameter}`)
-    const { rows } = await ask(
-      this.#open,
+    const { rows } = await runQuery(
+      this.#pool(),
       'reading the letters of a replay',
       `select body::text as body from lazaret.replay_items where ${conditions.text} order by position limit $1`,
       conditions.values,
@@ -102,42 +99,37 @@ export class PostgresReplays implements Replays {
 
   async record(id: string, items: readonly ReplayItem[]): Promise<void> {
     const doing = 'recording outcomes of a replay'
-    await inTransaction(this.#open, doing, client => writeItems(client, doing, RECORD_ITEMS, id, items))
+    await inTransaction(this.#pool(), doing, client => writeItems(client, doing, RECORD_ITEMS, id, items))
   }
 
   async counts(id: string): Promise<ReplayCounts> {
-    const { rows } = await ask(
-      this.#open,
+    const { rows } = await runQuery(
+      this.#pool(),
       'counting outcomes of a replay',
       `select status, count(*)::float8 as count from lazaret.replay_items where replay_id = $1 group by status`,
-      [holdable(id)],
+      [storableText(id)],
     )
     return { ...NO_COUNTS, ...Object.fromEntries(rows.map(({ status, count }) => [status, count])) }
   }
 
   async lease(id: string, owner: string, leaseMs: number): Promise<boolean> {
-    const { rowCount } = await ask(
-      this.#open,
+    const { rowCount } = await runQuery(
+      this.#pool(),
       'taking a replay',
-      `update lazaret.replays set runner = $2, lease_until = clock_timestamp() + $3::float8 * interval '1 ms'
+      `update lazaret.replays set runner = $2, lease_until = clock_timestamp() + ${asInterval(3)}
        where id = $1 and (runner is null or runner = $2 or lease_until <= clock_timestamp())`,
-      [holdable(id), holdable(owner), leaseMs],
+      [storableText(id), storableText(owner), leaseMs],
     )
     return rowCount !== 0
   }
 
   async letGo(id: string, owner: string): Promise<void> {
-    await ask(
-      this.#open,
+    await runQuery(
+      this.#pool(),
       'letting a replay go',
       'update lazaret.replays set runner = null, lease_until = null where id = $1 and runner = $2',
-      [holdable(id), holdable(owner)],
+      [storableText(id), storableText(owner)],
     )
-  }
-
-  get #open(): PgPool {
-    this.#door.requireOpen()
-    return this.#pool
   }
 }
 
@@ -149,5 +141,5 @@ async function writeItems(
   items: readonly ReplayItem[],
 ): Promise<void> {
   for (let at = 0; at < items.length; at += WRITTEN_AT_ONCE)
-    await ask(client, doing, statement, [id, JSON.stringify(items.slice(at, at + WRITTEN_AT_ONCE))])
+    await runQuery(client, doing, statement, [id, JSON.stringify(items.slice(at, at + WRITTEN_AT_ONCE))])
 }

@@ -1,4 +1,3 @@
-import type { Door } from '../../../adapter-kit/door.ts'
 import { EARLIEST, NEVER, resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
 import {
@@ -9,10 +8,10 @@ import {
   type WantedRows,
 } from '../../../adapter-kit/snapshots/rows.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
-import { ask } from '../connection/ask.ts'
 import type { PgPool } from '../connection/client.ts'
-import { asTime } from '../connection/text.ts'
-import { Conditions } from '../letters/letter-filter.ts'
+import { Conditions } from '../connection/conditions.ts'
+import { runQuery } from '../connection/query.ts'
+import { asTime } from '../connection/values.ts'
 
 // The columns cross one by one: taken out of a whole row by ->> a text with NUL in it would be an error.
 const PUT = `insert into lazaret.snapshots (channel, at, body)
@@ -48,19 +47,18 @@ const PURGE = `${CHANNELS}, due as materialized (
   delete from lazaret.snapshots s using due where s.channel = due.channel and s.at = due.at`
 
 export class PostgresSnapshots implements Snapshots {
-  readonly #pool: PgPool
-  readonly #door: Door
+  readonly #pool: () => PgPool
 
-  constructor(pool: PgPool, door: Door) {
+  /** `pool` throws once the store is closed. */
+  constructor(pool: () => PgPool) {
     this.#pool = pool
-    this.#door = door
   }
 
   async append(snapshots: readonly ChannelSnapshot[]): Promise<void> {
-    this.#door.requireOpen()
+    const pool = this.#pool()
     for (const portion of portionsOf(resolveSnapshots(snapshots))) {
       const rows = portion.map(rowOf)
-      await ask(this.#open, 'writing snapshots', PUT, [
+      await runQuery(pool, 'writing snapshots', PUT, [
         JSON.stringify(rows.map(([channel]) => channel)),
         JSON.stringify(rows.map(([, at]) => at)),
         `[${rows.map(([, , body]) => body).join()}]`,
@@ -81,13 +79,13 @@ export class PostgresSnapshots implements Snapshots {
   async purge(before: number): Promise<number> {
     const bound = resolvePurge(before)
     return await purgeRows(async most => {
-      const { rowCount } = await ask(this.#open, 'deleting snapshots', PURGE, [bound, most])
+      const { rowCount } = await runQuery(this.#pool(), 'deleting snapshots', PURGE, [bound, most])
       return rowCount ?? 0
     })
   }
 
   async #channels(): Promise<readonly string[]> {
-    const { rows } = await ask(this.#open, 'listing snapshots', LIST_CHANNELS)
+    const { rows } = await runQuery(this.#pool(), 'listing snapshots', LIST_CHANNELS)
     return rows.map(({ channel }) => channel)
   }
 
@@ -99,12 +97,12 @@ export class PostgresSnapshots implements Snapshots {
     // A bound that says nothing would look like one that few rows are within: then all of a channel are sorted.
     if (after > EARLIEST) conditions.add(after, parameter => `at >= ${asTime(parameter)}`)
     if (before < NEVER) conditions.add(before, parameter => `at < ${asTime(parameter)}`)
-    const { rows } = await ask(this.#open, 'listing snapshots', list(conditions.text), conditions.values)
+    const { rows } = await runQuery(
+      this.#pool(),
+      'listing snapshots',
+      list(conditions.text),
+      conditions.values,
+    )
     return rows.map(({ body }) => body)
-  }
-
-  get #open(): PgPool {
-    this.#door.requireOpen()
-    return this.#pool
   }
 }

@@ -1,8 +1,5 @@
-/** What NOTIFY calls it when there may be something to claim; the message is the channel of the events. */
+/** The NOTIFY channel. A message says that there may be something to claim in the channel of events that it names. */
 export const NOTIFY_CHANNEL = 'lazaret_outbox'
-
-/** Which replay sent a row, when it was none of the replays that have an id. */
-export const BY_SQL = 'outbox_replay'
 
 /** Lanes share so many locks for each handler, however many lanes are claimed: the server has room for a bounded number. */
 const LANE_LOCKS = 1_024
@@ -15,73 +12,6 @@ export const HELD_UP = (row: string): string => `exists (
     select from lazaret.outbox b
     where b.channel = ${row}.channel and b.target = ${row}.target and b.lane = ${row}.lane
       and b.owner is not null and b.lane is not null and (b.seq < ${row}.seq or b.status = 'in_flight'))`
-
-/** The cycle that ends when a failed row is replayed, as `failure_history` keeps it. Fields are only ever added. */
-const ENDED_CYCLE = `
-create function lazaret.outbox_ended_cycle(p_row lazaret.outbox, p_replayed_by text, p_at timestamptz)
-returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
-  select pg_catalog.jsonb_build_object(
-    'generation', p_row.generation, 'attempts', p_row.attempts, 'last_error', p_row.last_error,
-    'first_failed_at', p_row.first_failed_at, 'failed_at', p_row.failed_at,
-    'replayed_by', p_replayed_by, 'replayed_at', p_at)
-$$;
-`
-
-/**
- * Replays in place whatever failed of an event. All of it is one statement's work on rows that are failed: of two who
- * call it at the same moment the second waits for the first, finds nothing failed any more and does nothing. A row keeps
- * its place in the order of its key; had it been let go, later ones may have overtaken it, so it goes to the end.
- * Version 3 replaces it: see replay-function.ts.
- */
-const REPLAY = `
-create function lazaret.outbox_replay(p_event_id uuid, p_new_generation bigint, p_replayed_by text)
-returns integer language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-  v_at timestamptz := pg_catalog.clock_timestamp();
-  v_row record;
-  v_count integer := 0;
-begin
-  if p_event_id is null or pg_catalog.btrim(coalesce(p_replayed_by, '')) = '' then
-    raise exception 'outbox_replay: give the event id and who replays it'
-      using errcode = 'invalid_parameter_value';
-  end if;
-  for v_row in
-    update lazaret.outbox o set
-      failure_history = o.failure_history || lazaret.outbox_ended_cycle(o, p_replayed_by, v_at),
-      status = 'pending', attempts = 0, attempts_ended = 0, attempt_log = null, last_error = null,
-      first_failed_at = null, failed_at = null, owner = null, next_attempt_at = v_at,
-      generation = coalesce(p_new_generation, o.generation),
-      replays = n.number, replay = '${BY_SQL}', lane = n.lane,
-      seq = case when n.lane is not null and o.lane is null
-        then pg_catalog.nextval(pg_catalog.pg_get_serial_sequence('lazaret.outbox', 'seq')) else o.seq end,
-      headers = (o.headers - 'x-replay-id') || pg_catalog.jsonb_build_object(
-        'x-replayed', 'true', 'x-original-id', coalesce(o.foreign_id, o.event_id::text),
-        'x-replay-attempt', n.number::text, 'x-replay-handler', o.target,
-        'x-idempotency-key', coalesce(o.idempotency_key, o.foreign_id, o.event_id::text))
-    from (
-      select f.seq, greatest(f.replays, coalesce(l.replays, 0)) + 1 as number, case when h.by_key then nullif(f.key, '') end as lane
-      from lazaret.outbox f left join lazaret.dead_letters l on l.id = f.letter_id
-        left join lazaret.outbox_handlers h on h.channel = f.channel and h.handler = f.target
-      where f.event_id = p_event_id and f.failed_at is not null
-    ) n
-    where o.seq = n.seq and o.status = 'failed' and o.deleted_at is null
-    returning o.channel, o.letter_id, o.replays, o.generation
-  loop
-    v_count := v_count + 1;
-    update lazaret.dead_letters l
-      set state = 'replaying', replays = v_row.replays, replay_id = null, updated_at = v_at,
-        revision = l.revision + 1
-      where l.id = v_row.letter_id and l.state in ('dead', 'quarantined', 'parked');
-    insert into lazaret.audit (at, by, action, target, detail)
-      values (v_at, p_replayed_by, 'outbox.replay', p_event_id::text,
-        pg_catalog.json_build_object('channel', v_row.channel, 'generation', v_row.generation));
-    perform pg_catalog.pg_notify('${NOTIFY_CHANNEL}', v_row.channel);
-  end loop;
-  return v_count;
-end
-$$;
-revoke all on function lazaret.outbox_replay(uuid, bigint, text) from public;
-`
 
 /**
  * Takes back what processes had that are dead. Each statement in it sees what was committed before it began: an owner is
@@ -301,5 +231,4 @@ create trigger outbox_to_letter after update of deleted_at on lazaret.outbox
   for each statement execute function lazaret.outbox_to_letter();
 `
 
-export const FUNCTIONS: string =
-  ENDED_CYCLE + REPLAY + RECLAIM + STRAYS + CLAIM_FIRST + FAN_OUT + ADOPT + IN_STEP
+export const FUNCTIONS: string = RECLAIM + STRAYS + CLAIM_FIRST + FAN_OUT + ADOPT + IN_STEP

@@ -1,6 +1,6 @@
-import { ask, inTransaction } from '../connection/ask.ts'
 import type { PgPool, PgQueryable } from '../connection/client.ts'
-import { PostgresSchemaError } from '../connection/errors.ts'
+import { inTransaction, runQuery } from '../connection/query.ts'
+import { PostgresSchemaError } from '../errors.ts'
 import { MIGRATIONS, type Migration, PREPARE, record, SCHEMA_VERSION } from './migrations.ts'
 
 const DOING = 'migrating schema lazaret'
@@ -11,12 +11,12 @@ const DOING = 'migrating schema lazaret'
  */
 export function migratePostgres(pool: PgPool): Promise<readonly Migration[]> {
   return inTransaction(pool, DOING, async client => {
-    await ask(client, DOING, PREPARE)
+    await runQuery(client, DOING, PREPARE)
     const { version, worksWith } = await readVersion(client)
     if (worksWith > SCHEMA_VERSION) throw new PostgresSchemaError(version, SCHEMA_VERSION)
     const steps = MIGRATIONS.filter(step => step.version > version)
     for (const step of steps)
-      await ask(client, `${DOING} to version ${step.version}`, step.sql + record(step))
+      await runQuery(client, `${DOING} to version ${step.version}`, step.sql + record(step))
     return steps
   })
 }
@@ -35,7 +35,7 @@ export async function schemaVersion(on: PgQueryable): Promise<number> {
 }
 
 async function findSchema(on: PgQueryable): Promise<Schema> {
-  const found = await ask(
+  const found = await runQuery(
     on,
     'looking for schema lazaret',
     `select to_regclass('lazaret.migrations') is not null as "isThere"`,
@@ -54,7 +54,7 @@ export async function requireSchema(on: PgQueryable): Promise<void> {
 }
 
 async function readVersion(on: PgQueryable): Promise<Schema> {
-  const { rows } = await ask(
+  const { rows } = await runQuery(
     on,
     'reading the version of schema lazaret',
     `select coalesce(max(version), 0)::int as version, coalesce(max(coalesce(works_with, version)), 0)::int as "worksWith"

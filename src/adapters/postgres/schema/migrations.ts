@@ -1,10 +1,8 @@
 import { COMMENTS, SNAPSHOT_COMMENTS } from './comments.ts'
 import { DELIVERED } from './delivered.ts'
 import { FUNCTIONS } from './functions.ts'
-import { LETTERS, OPERATING } from './letters.ts'
-import { OUTBOX } from './outbox.ts'
-import { REPLAY_ONE_ROW, REPLAY_WITH_ID } from './replay-function.ts'
-import { SNAPSHOTS } from './snapshots.ts'
+import { REPLAY, REPLAY_ONE_ROW, REPLAY_WITH_ID } from './replay-function.ts'
+import { LETTERS, OPERATING, OUTBOX, SNAPSHOTS } from './tables.ts'
 
 export interface Migration {
   readonly version: number
@@ -20,7 +18,7 @@ export const MIGRATIONS: readonly Migration[] = [
     version: 1,
     name: 'the outbox, dead letters and what operating them needs',
     worksWith: 1,
-    sql: `${OUTBOX}${DELIVERED}${LETTERS}${OPERATING}${FUNCTIONS}${COMMENTS}\n`,
+    sql: `${OUTBOX}${DELIVERED}${LETTERS}${OPERATING}${REPLAY}${FUNCTIONS}${COMMENTS}\n`,
   },
   {
     version: 2,

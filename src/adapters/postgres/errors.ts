@@ -1,11 +1,10 @@
-import type { ErrorCode } from '../../../core/failure/catalogue.ts'
-import { classify } from '../../../core/failure/classify.ts'
-import { LazaretError } from '../../../core/failure/errors.ts'
-import { withoutCredentials } from '../../../core/options/show.ts'
+import { classify } from '../../core/failure/classify.ts'
+import { LazaretError } from '../../core/failure/errors.ts'
+import { withoutCredentials } from '../../core/options/show.ts'
 
 const MIGRATE = 'bring the schema up to date with: lazaret outbox migrate'
 
-/** By SQLSTATE or by the code of a system error; the longest beginning that fits counts. */
+/** By the beginning of a SQLSTATE or of the code of a system error. The first one that fits counts. */
 const REMEDIES: readonly (readonly [beginning: string, remedy: string])[] = [
   ['42P01', MIGRATE],
   ['42703', MIGRATE],
@@ -19,20 +18,20 @@ const REMEDIES: readonly (readonly [beginning: string, remedy: string])[] = [
   ['ECONN', 'see that the server runs and can be reached from here'],
   ['ENOTFOUND', 'give the name of a server that can be reached from here'],
 ]
-const OUTDATED = new Set(['42P01', '42703', '42883', '3F000'])
 
-/** The database did not do what it was asked. Nothing of the statement was kept, and nothing that was before is lost. */
+/** A statement failed. None of its changes were kept, and nothing that was there before is lost. */
 export class PostgresError extends LazaretError {
   override readonly name = 'PostgresError'
-  /** The SQLSTATE, where the server has spoken. */
+  /** Undefined when the error does not come from the server. */
   readonly sqlstate: string | undefined
 
   constructor(doing: string, cause: unknown) {
     const { message, code } = cause as { readonly message?: unknown; readonly code?: unknown }
     const state = typeof code === 'string' ? code : ''
     const said = withoutCredentials(typeof message === 'string' && message !== '' ? message : String(cause))
-    super(`postgres: ${doing}: ${said}; ${remedyFor(state)}`, {
-      code: codeFor(state),
+    const remedy = REMEDIES.find(([beginning]) => state.startsWith(beginning))?.[1]
+    super(`postgres: ${doing}: ${said}; ${remedy ?? 'see the cause, then try again'}`, {
+      code: remedy === MIGRATE ? 'LAZARET_STORE_OUTDATED' : 'LAZARET_STORE_FAILED',
       retryable: classify(cause).retryable,
       cause,
     })
@@ -52,26 +51,4 @@ export class PostgresSchemaError extends LazaretError {
       retryable: false,
     })
   }
-}
-
-/** The client library is an optional peer. */
-export class ClientMissingError extends LazaretError {
-  override readonly name = 'ClientMissingError'
-
-  constructor(cause: unknown) {
-    super('pg: cannot be loaded; install it beside lazaret: npm install pg', {
-      code: 'LAZARET_CLIENT_MISSING',
-      retryable: false,
-      cause,
-    })
-  }
-}
-
-function remedyFor(code: string): string {
-  const found = REMEDIES.find(([beginning]) => code.startsWith(beginning))
-  return found?.[1] ?? 'see the cause, then try again'
-}
-
-function codeFor(sqlstate: string): ErrorCode {
-  return OUTDATED.has(sqlstate) ? 'LAZARET_STORE_OUTDATED' : 'LAZARET_STORE_FAILED'
 }

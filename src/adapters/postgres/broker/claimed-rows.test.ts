@@ -1,17 +1,16 @@
 import { expect, it } from 'vitest'
-import type { ClaimedRow } from './claiming.ts'
-import { Holdings } from './holdings.ts'
+import { ClaimedRows, type RowClaim } from './claimed-rows.ts'
 
 it('E21: nothing is claimed while a check is under way, however soon it follows the last one', async () => {
   const answers: (() => void)[] = []
-  const holdings = new Holdings(() => new Promise(resolve => answers.push(resolve)))
+  const claimed = new ClaimedRows(() => new Promise(resolve => answers.push(resolve)))
   const takes: number[] = []
-  const first = holdings.check()
-  const second = first.then(() => holdings.check())
-  const claiming = holdings.claim(1, note =>
-    note(async ({ number }) => {
+  const first = claimed.check()
+  const second = first.then(() => claimed.check())
+  const claiming = claimed.claim<RowClaim>(1, make =>
+    make(async ({ number }) => {
       takes.push(number)
-      return [{ seq: 7, claim: number } as ClaimedRow]
+      return [{ seq: 7, claim: number }]
     }),
   )
   answers.shift()!()

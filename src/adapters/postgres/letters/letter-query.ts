@@ -1,8 +1,35 @@
 import type { LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
-import { ask } from '../connection/ask.ts'
 import type { PgQueryable } from '../connection/client.ts'
-import { asMs } from '../connection/text.ts'
-import { addFilter, Conditions, LAST_FAILED_MS } from './letter-filter.ts'
+import { Conditions } from '../connection/conditions.ts'
+import { runQuery } from '../connection/query.ts'
+import { asMs, asTime, storableText, timeParameter } from '../connection/values.ts'
+import { searchable } from './letter-table.ts'
+
+const FILTER_COLUMNS = {
+  channel: 'channel',
+  handler: 'handler',
+  type: 'type',
+  reason: 'reason',
+  category: 'category',
+  state: 'state',
+  group: 'group_id',
+} as const
+
+/** Adds what a filter means (adapter-kit/query/letter-query) as SQL. */
+export function addFilter(conditions: Conditions, filter: LetterFilter): Conditions {
+  for (const [field, column] of Object.entries(FILTER_COLUMNS)) {
+    const wanted = filter[field as keyof typeof FILTER_COLUMNS]
+    conditions.equal(column, wanted && storableText(wanted))
+  }
+  const { after, before, search } = filter
+  if (after !== undefined)
+    conditions.add(timeParameter(after), parameter => `last_failed_at >= ${asTime(parameter)}`)
+  if (before !== undefined)
+    conditions.add(timeParameter(before), parameter => `last_failed_at < ${asTime(parameter)}`)
+  if (search !== undefined)
+    conditions.add(searchable(search), parameter => `position($${parameter}::text in search) > 0`)
+  return conditions
+}
 
 /** Which of state, reason and channel a row of the count is not by: one bit each. */
 const LEVEL = { all: 7, state: 3, reason: 5, channel: 6 } as const
@@ -15,10 +42,10 @@ interface CountRow {
   readonly newestAt: number | null
 }
 
-/** Alike ones are counted first, by an index that has all of it: the letters themselves are not read. */
+/** An index that has all of channel, reason and state counts them first, so the letters themselves are not read. */
 export async function countLetters(on: PgQueryable, filter: LetterFilter): Promise<LetterStats> {
   const conditions = addFilter(new Conditions(), filter)
-  const answer = await ask(
+  const answer = await runQuery(
     on,
     'counting dead letters',
     `select grouping(state, reason, channel) as level, coalesce(state, reason, channel) as name,
@@ -42,22 +69,23 @@ export async function countLetters(on: PgQueryable, filter: LetterFilter): Promi
   }
 }
 
-/** A channel may have any name, also one that an object's prototype uses; fromEntries makes own properties only. */
+/** A channel may have any name, even one of an object's prototype: fromEntries makes own properties only. */
 function countsBy(rows: readonly CountRow[], wanted: number): Record<string, number> {
   const of = rows.filter(({ level }) => level === wanted)
   return Object.fromEntries(of.map(({ name, count }) => [name, count]))
 }
 
-export async function timeLetters(
+/** How many letters failed last in each bucket. */
+export async function countByTime(
   on: PgQueryable,
   filter: LetterFilter,
   { from, bucketMs, buckets }: TimelineSpan,
 ): Promise<readonly number[]> {
   const conditions = addFilter(new Conditions(from, bucketMs), filter)
-  const { rows } = await ask(
+  const { rows } = await runQuery(
     on,
     'counting dead letters by time',
-    `select floor((${LAST_FAILED_MS} - $1::float8) / $2::float8)::float8 as bucket, count(*)::float8 as count
+    `select floor((${asMs('last_failed_at')} - $1::float8) / $2::float8)::float8 as bucket, count(*)::float8 as count
      from lazaret.dead_letters where ${conditions.text} group by 1`,
     conditions.values,
   )

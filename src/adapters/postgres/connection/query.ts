@@ -1,9 +1,9 @@
 import { LazaretError } from '../../../core/failure/errors.ts'
+import { PostgresError } from '../errors.ts'
 import type { PgClient, PgPool, PgQueryable, PgResult } from './client.ts'
-import { PostgresError } from './errors.ts'
 
-/** Runs one statement. What goes wrong is told with what was being done. */
-export async function ask(
+/** Runs one statement. The error of a statement that fails says what it was for. */
+export async function runQuery(
   on: PgQueryable,
   doing: string,
   text: string,
@@ -17,8 +17,8 @@ export async function ask(
 }
 
 /**
- * Does the work in a transaction of its own. READ COMMITTED whatever the server's default is: a stricter level would
- * only answer what is meant to be waited for with errors.
+ * Does the work in a transaction of its own. The level is READ COMMITTED whatever the server's default is: a stricter
+ * level would fail where the statements here are meant to wait.
  */
 export async function inTransaction<T>(
   pool: PgPool,
@@ -27,10 +27,10 @@ export async function inTransaction<T>(
 ): Promise<T> {
   const client = await connect(pool, doing)
   try {
-    await ask(client, doing, 'begin isolation level read committed')
+    await runQuery(client, doing, 'begin isolation level read committed')
     const result = await work(client)
-    await ask(client, doing, 'commit')
-    letGo(client)
+    await runQuery(client, doing, 'commit')
+    releaseClient(client)
     return result
   } catch (error) {
     await rollBack(client)
@@ -38,7 +38,7 @@ export async function inTransaction<T>(
   }
 }
 
-/** A connection of the pool's. If it breaks, whoever asks next is told: an error event nobody hears ends the process. */
+/** Takes a connection out of the pool. It listens for errors, because an error event without a listener ends the process. */
 export async function connect(pool: PgPool, doing: string): Promise<PgClient> {
   try {
     const client = await pool.connect()
@@ -49,8 +49,8 @@ export async function connect(pool: PgPool, doing: string): Promise<PgClient> {
   }
 }
 
-/** Back to the pool, or closed when it is not to be trusted any more: then it may have an error to tell yet. */
-export function letGo(client: PgClient, isBroken = false): void {
+/** Puts a connection back into the pool. A broken one is closed, and may still emit errors. */
+export function releaseClient(client: PgClient, isBroken = false): void {
   if (!isBroken) client.removeListener('error', ignore)
   client.release(isBroken)
 }
@@ -58,9 +58,9 @@ export function letGo(client: PgClient, isBroken = false): void {
 async function rollBack(client: PgClient): Promise<void> {
   try {
     await client.query('rollback')
-    letGo(client)
+    releaseClient(client)
   } catch {
-    letGo(client, true)
+    releaseClient(client, true)
   }
 }
 

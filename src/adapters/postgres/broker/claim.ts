@@ -1,0 +1,237 @@
+import type { Rounds } from '../../../adapter-kit/rounds.ts'
+import { nextTurn } from '../../../ports/clock.ts'
+import type { PgQueryable } from '../connection/client.ts'
+import { runQuery } from '../connection/query.ts'
+import { arrayOf } from '../connection/values.ts'
+import type { PostgresSettings } from '../options.ts'
+import { HELD_UP } from '../schema/functions.ts'
+import type { ClaimedRows, ClaimNumber, MakeClaim } from './claimed-rows.ts'
+import { CLAIMED_ROW, type ClaimedRow, OutboxDelivery, readRow } from './delivery.ts'
+import type { ProcessLease } from './lease.ts'
+
+/** Which rows a subscription claims. */
+export interface ClaimScope {
+  readonly channel: string
+  readonly handler: string
+  /** Whether events of one key are delivered in order, one at a time. */
+  readonly isByKey: boolean
+  /** Rows of a higher generation are left alone. */
+  readonly generation: number
+}
+
+/** Claims rows for the subscriptions of this process. */
+export class Claimer {
+  readonly #settings: PostgresSettings
+  readonly #lease: ProcessLease
+  readonly #claimed: ClaimedRows
+  readonly #rounds: Rounds
+  readonly #lanes = new WeakMap<ClaimScope, LaneScan>()
+
+  constructor(settings: PostgresSettings, lease: ProcessLease, claimed: ClaimedRows, rounds: Rounds) {
+    this.#settings = settings
+    this.#lease = lease
+    this.#claimed = claimed
+    this.#rounds = rounds
+  }
+
+  /**
+   * Claims at most `limit` rows. `onFull` may be called once there are that many, before they are read: the next claim
+   * need not wait for the reading.
+   */
+  async claim(scope: ClaimScope, limit: number, onFull: () => void): Promise<readonly OutboxDelivery[]> {
+    const { name, codec } = this.#settings
+    const owner = await this.#lease.owner()
+    const rows = await this.#claimed.claim<ClaimedRow>(owner, make =>
+      this.#claim(scope, owner, limit, make, onFull),
+    )
+    try {
+      await this.#lease.forgetAttempts(rows.map(({ seq }) => seq))
+    } catch (error) {
+      for (const row of rows) this.#claimed.lose(row)
+      throw error
+    }
+    if (rows.length > 0) this.#rounds.hurry()
+    return rows.map(row => new OutboxDelivery(row, owner, name, codec.events))
+  }
+
+  /** Called when there was nothing to claim: replaces a lost lease, and polls again when the next retry is due. */
+  async lookAhead({ channel, handler }: ClaimScope): Promise<void> {
+    const { pool } = this.#settings
+    const values = [channel, handler, await this.#lease.owner()]
+    const { rows } = await runQuery(pool, `looking for retries of channel ${channel}`, LOOK_AHEAD, values)
+    const { isAlive, dueInMs } = rows[0]
+    if (!isAlive) await this.#lease.renew(pool)
+    if (dueInMs !== null) this.#rounds.wakeIn(dueInMs)
+  }
+
+  /** By key, the first rows of lanes come before rows without a key. */
+  async #claim(
+    scope: ClaimScope,
+    owner: number,
+    limit: number,
+    make: MakeClaim<ClaimedRow>,
+    onFull: () => void,
+  ): Promise<ClaimedRow[]> {
+    const { pool } = this.#settings
+    const unordered = (room: number, tell: () => void) =>
+      make(claim => claimRows(pool, scope, { owner, ...claim }, room, tell))
+    if (!scope.isByKey) return unordered(limit, onFull)
+    const lanes = this.#lanes.get(scope) ?? new LaneScan()
+    this.#lanes.set(scope, lanes)
+    const { seqs, dueInMs } = await lanes.ready(pool, scope, limit)
+    if (dueInMs !== undefined) this.#rounds.wakeIn(dueInMs)
+    const first =
+      seqs.length === 0 ? [] : await make(claim => claimFirst(pool, scope, { owner, ...claim }, seqs))
+    const room = limit - first.length
+    return room === 0 ? first : [...first, ...(await unordered(room, () => {}))]
+  }
+}
+
+/**
+ * One statement that commits by itself: no transaction stays open while a handler runs. It finds the rows by the index of
+ * pending rows and takes them by an array of their places; with a join instead of the array the planner reads the whole
+ * table. An owner that does not exist any more claims nothing. Whoever ends an owner waits for its claims under way, and
+ * finds their rows by the numbers in `outbox_claims`.
+ */
+const CLAIM = `with alive as (select from lazaret.outbox_owners where id = $3 for key share),
+ended as (delete from lazaret.outbox_claims where owner = $3 and number = any ($7::bigint[])),
+picked as (
+  select c.ctid as place, c.seq from lazaret.outbox c
+  where exists (select from alive) and c.channel = $1 and c.target = $2 and c.owner is null
+    and c.next_attempt_at <= statement_timestamp() and c.generation <= $4
+    and c.lane is null order by c.next_attempt_at, c.seq limit $5 for update skip locked),
+noted as (
+  insert into lazaret.outbox_claims (owner, number, seqs)
+  select $3, $6, array_agg(seq) from picked having count(*) > 0)
+update lazaret.outbox o set status = 'in_flight', owner = $3
+where o.ctid = any (array(select place from picked)) returning ${CLAIMED_ROW}`
+
+/**
+ * Between the look at a lane and the claim of its first row an earlier row may be committed, and another process may
+ * claim that. So the function locks the lane and looks again: of two processes that claim in one lane, the second sees
+ * the claim of the first.
+ */
+const CLAIM_FIRST = `select ${CLAIMED_ROW} from lazaret.outbox_claim_first($1, $2, $3, $4, $5, $6, $7) o`
+
+interface OwnerClaim extends ClaimNumber {
+  readonly owner: number
+}
+
+/** Claims rows outside of lanes, those that have waited longest first. */
+function claimRows(
+  on: PgQueryable,
+  scope: ClaimScope,
+  claim: OwnerClaim,
+  limit: number,
+  onFull: () => void,
+): Promise<ClaimedRow[]> {
+  return runClaim(on, CLAIM, scope, claim, limit, async count => {
+    if (count < limit) return
+    onFull()
+    // In the next turn the following claim is on its way to the server, and runs while these rows are read.
+    await nextTurn()
+  })
+}
+
+/** Claims those of the rows, each the first of its lane, that can still be claimed. */
+export function claimFirst(
+  on: PgQueryable,
+  scope: ClaimScope,
+  claim: OwnerClaim,
+  seqs: readonly number[],
+): Promise<ClaimedRow[]> {
+  return runClaim(on, CLAIM_FIRST, scope, claim, arrayOf(seqs))
+}
+
+async function runClaim(
+  on: PgQueryable,
+  statement: string,
+  { channel, handler, generation }: ClaimScope,
+  { owner, number, ended }: OwnerClaim,
+  which: unknown,
+  onAnswer?: (count: number) => Promise<void>,
+): Promise<ClaimedRow[]> {
+  const values = [channel, handler, owner, generation, which, number, arrayOf(ended)]
+  const { rows } = await runQuery(on, `claiming events of channel ${channel}`, statement, values)
+  await onAnswer?.(rows.length)
+  return rows.map(({ row }) => readRow(row, channel, number)).sort((a, b) => a.due - b.due || a.seq - b.seq)
+}
+
+const LOOK_AHEAD = `select exists (select from lazaret.outbox_owners where id = $3) as "isAlive", (
+  select (extract(epoch from next_attempt_at - statement_timestamp()) * 1000)::float8 from lazaret.outbox
+  where channel = $1 and target = $2 and owner is null and lane is null
+    and next_attempt_at > statement_timestamp() and next_attempt_at < 'infinity'
+  order by next_attempt_at limit 1) as "dueInMs"`
+
+/** Lanes that one statement looks at. */
+const LANES_PER_LOOK = 500
+
+/**
+ * The first pending row of each lane behind the one given, found by jumping from lane to lane. Rows that wait behind the
+ * first one are never read, even a hundred thousand of them, and neither is a dead row that nothing waits for.
+ */
+const LANE_HEADS = `with recursive heads (lane, seq) as (
+  (select o.lane, o.seq from lazaret.outbox o
+   where o.channel = $1 and o.target = $2 and o.owner is null and o.lane > $3
+   order by o.lane, o.seq limit 1)
+  union all
+  select n.lane, n.seq from heads h, lateral (
+    select o.lane, o.seq from lazaret.outbox o
+    where o.channel = $1 and o.target = $2 and o.owner is null and o.lane > h.lane
+    order by o.lane, o.seq limit 1) n
+)
+select h.lane, o.seq::float8 as seq,
+  o.status = 'pending' and o.next_attempt_at <= statement_timestamp() and o.generation <= $4
+    and not ${HELD_UP('o')} as "isReady",
+  case when o.status = 'pending' and o.next_attempt_at > statement_timestamp() and isfinite(o.next_attempt_at)
+    then (extract(epoch from o.next_attempt_at - statement_timestamp()) * 1000)::float8 end as "dueInMs"
+from (select * from heads limit ${LANES_PER_LOOK}) h join lazaret.outbox o on o.seq = h.seq
+order by h.lane`
+
+interface LaneHead {
+  readonly lane: string
+  readonly seq: number
+  readonly isReady: boolean
+  /** How long until it is due. Null when it does not wait for a time. */
+  readonly dueInMs: number | null
+}
+
+interface ReadyLanes {
+  readonly seqs: readonly number[]
+  /** How long until the next of the rows that wait for a time is due. */
+  readonly dueInMs: number | undefined
+}
+
+/** Reads the lanes of a handler round-robin: each scan goes on where the last one ended, so every lane gets its turn. */
+export class LaneScan {
+  #behind = ''
+
+  /** At most `limit` rows that are ready and first in their lane. Fewer only after a look at every lane. */
+  async ready(on: PgQueryable, scope: ClaimScope, limit: number): Promise<ReadyLanes> {
+    const start = this.#behind
+    const seqs: number[] = []
+    let dueInMs: number | undefined
+    for (let hasTurned = start === ''; ; ) {
+      const heads = await this.#readHeads(on, scope)
+      for (const head of heads) {
+        if (hasTurned && start !== '' && head.lane > start) return { seqs, dueInMs }
+        this.#behind = head.lane
+        if (head.dueInMs !== null) dueInMs = Math.min(dueInMs ?? head.dueInMs, head.dueInMs)
+        if (head.isReady) seqs.push(head.seq)
+        if (seqs.length === limit) return { seqs, dueInMs }
+      }
+      if (heads.length === LANES_PER_LOOK) continue
+      this.#behind = ''
+      if (hasTurned) return { seqs, dueInMs }
+      hasTurned = true
+    }
+  }
+
+  async #readHeads(
+    on: PgQueryable,
+    { channel, handler, generation }: ClaimScope,
+  ): Promise<readonly LaneHead[]> {
+    const values = [channel, handler, this.#behind, generation]
+    return (await runQuery(on, `looking for events of channel ${channel}`, LANE_HEADS, values)).rows
+  }
+}

@@ -1,0 +1,192 @@
+import { Gathering } from '../../../adapter-kit/gathering.ts'
+import { Steadiness } from '../../../core/steadiness.ts'
+import { StoreClosedError } from '../../../ports/store.ts'
+import type { PgQueryable } from '../connection/client.ts'
+import { runQuery } from '../connection/query.ts'
+import { arrayOf, asInterval } from '../connection/values.ts'
+import type { PostgresSettings } from '../options.ts'
+import type { HeldRow, RowClaim } from './claimed-rows.ts'
+
+const MAX_PER_WRITE = 10_000
+const STRAYS_PER_STEP = 5_000
+
+/**
+ * The lease of this process: a row of `outbox_owners` that it renews all the time. Its rows in flight name that owner, so
+ * one small update keeps all of them. The owner's row also lists the attempts that have begun: when this process dies,
+ * whoever takes its rows back counts those attempts, and only those.
+ */
+export class ProcessLease {
+  readonly #settings: Pick<PostgresSettings, 'pool' | 'clock' | 'leaseMs'>
+  readonly #steadiness: Steadiness
+  /** The claim whose attempt runs, by the number of the row. */
+  readonly #running = new Map<number, number>()
+  #written = new Set<number>()
+  readonly #writes: Gathering<undefined, number | undefined>
+  #owner: Promise<number> | undefined
+  /** The same once it is known. */
+  #current: number | undefined
+  #isReleased = false
+  #nextStray = 0
+
+  constructor(settings: Pick<PostgresSettings, 'pool' | 'clock' | 'leaseMs'>) {
+    this.#settings = settings
+    this.#steadiness = new Steadiness(settings.leaseMs)
+    this.#writes = new Gathering(MAX_PER_WRITE, async items => {
+      const writtenFor = await this.#writeAttempts()
+      return items.map(() => writtenFor)
+    })
+  }
+
+  /** The number of the owner. It is registered when it is first needed. */
+  owner(): Promise<number> {
+    if (this.#isReleased) return Promise.reject(new StoreClosedError('outbox'))
+    this.#owner ??= this.#register()
+    return this.#owner
+  }
+
+  /** Renews the lease. If it was lost, the rows of the owner are lost and the next call registers a new one. */
+  async renew(on: PgQueryable): Promise<void> {
+    if (this.#owner === undefined) return
+    const owner = await this.#owner
+    const { rowCount } = await runQuery(
+      on,
+      'renewing a lease',
+      `update lazaret.outbox_owners set lease_until = clock_timestamp() + ${asInterval(2)} where id = $1`,
+      [owner, this.#settings.leaseMs],
+    )
+    if (rowCount === 0) this.#startOver(owner)
+    else this.#steadiness.renewed(this.#settings.clock.now())
+  }
+
+  /**
+   * Makes the rows of dead processes pending again, and answers how many there were. A process that released its lease is
+   * gone. A process whose lease ran out may only have been as unable to renew it as this one was.
+   */
+  async reclaim(): Promise<number> {
+    const { rows } = await runQuery(
+      this.#settings.pool,
+      'looking for dead processes',
+      'select lazaret.outbox_reclaim($1, $2) as count',
+      [!this.#steadiness.isSteady(this.#settings.clock.now()), this.#current ?? null],
+    )
+    return rows[0].count
+  }
+
+  /**
+   * Makes rows pending again whose owner does not exist, among the next few by number, and answers how many there were.
+   * There should be none: this is the safety net under everything that should have given them back.
+   */
+  async reclaimStrays(): Promise<number> {
+    const { rows } = await runQuery(
+      this.#settings.pool,
+      'looking for events without an owner',
+      'select found, next::float8 as next from lazaret.outbox_give_back_strays($1::bigint, $2::integer)',
+      [this.#nextStray, STRAYS_PER_STEP],
+    )
+    this.#nextStray = rows[0].next ?? 0
+    return rows[0].found
+  }
+
+  /** Gives back all rows in flight but these, which these claims took. An attempt that had begun counts, but not as a crash. */
+  async giveBackOthers(held: readonly HeldRow[], claims: readonly number[]): Promise<void> {
+    const id = await this.owner()
+    const own = held.filter(({ owner }) => owner === id)
+    const doing = 'looking for forgotten events'
+    await runQuery(
+      this.#settings.pool,
+      doing,
+      `update lazaret.outbox o set status = 'pending', owner = null,
+         attempts = o.attempts + case when o.seq = any (w.running) then 1 else 0 end,
+         attempts_ended = o.attempts_ended + case when o.seq = any (w.running) then 1 else 0 end
+       from lazaret.outbox_owners w
+       where w.id = $1 and o.owner = w.id and o.status = 'in_flight' and o.seq = any (array(
+         select unnest(seqs) from lazaret.outbox_claims where owner = $1 except select unnest($2::bigint[])))`,
+      [id, arrayOf(own.map(({ seq }) => seq))],
+    )
+    await runQuery(
+      this.#settings.pool,
+      doing,
+      'delete from lazaret.outbox_claims where owner = $1 and number <> all ($2::bigint[])',
+      [id, arrayOf(claims)],
+    )
+  }
+
+  /** Records that an attempt begins. False when its lease was lost: then another process has the event, or will. */
+  async beginAttempt(row: HeldRow): Promise<boolean> {
+    if (row.owner !== this.#current) return false
+    this.#running.set(row.seq, row.claim)
+    const isAlive = (await this.#writes.add(undefined)) === row.owner
+    if (!isAlive) this.endAttempt(row)
+    return isAlive
+  }
+
+  /** The end is written together with the next attempt that begins. */
+  endAttempt({ seq, claim }: RowClaim): void {
+    if (this.#running.get(seq) === claim) this.#running.delete(seq)
+  }
+
+  /** Rows that are claimed again must not look as if an attempt had begun. */
+  async forgetAttempts(seqs: readonly number[]): Promise<void> {
+    for (const seq of seqs) this.#running.delete(seq)
+    if (seqs.some(seq => this.#written.has(seq))) await this.#writes.add(undefined)
+  }
+
+  /** Ends the lease, and makes rows that are still in flight pending. If that fails, the lease runs out. */
+  async release(): Promise<void> {
+    this.#isReleased = true
+    const owner = await this.#owner?.catch(() => undefined)
+    this.#owner = undefined
+    if (owner === undefined) return
+    const end = `update lazaret.outbox_owners set lease_until = '-infinity' where id = $1`
+    await runQuery(this.#settings.pool, 'resigning', end, [owner])
+      .then(() => this.reclaim())
+      .catch(() => {})
+  }
+
+  async #register(): Promise<number> {
+    try {
+      const { rows } = await runQuery(
+        this.#settings.pool,
+        'registering a consumer',
+        `insert into lazaret.outbox_owners (lease_until) values (clock_timestamp() + ${asInterval(1)})
+         returning id::float8 as id`,
+        [this.#settings.leaseMs],
+      )
+      this.#current = rows[0].id as number
+      this.#steadiness.renewed(this.#settings.clock.now())
+      return this.#current
+    } catch (error) {
+      this.#owner = undefined
+      throw error
+    }
+  }
+
+  /** Answers the owner whose list was written, undefined when it does not exist any more. */
+  async #writeAttempts(): Promise<number | undefined> {
+    const owner = await this.owner()
+    const running = [...this.#running.keys()]
+    // The list may be written even if the answer is lost.
+    for (const seq of running) this.#written.add(seq)
+    const { rowCount } = await runQuery(
+      this.#settings.pool,
+      'recording attempts',
+      'update lazaret.outbox_owners set running = $2::bigint[] where id = $1',
+      [owner, arrayOf(running)],
+    )
+    if (rowCount !== 0) {
+      if (owner === this.#current) this.#written = new Set(running)
+      return owner
+    }
+    this.#startOver(owner)
+    return undefined
+  }
+
+  /** An answer may arrive late, when a new owner is registered already. The new owner stays. */
+  #startOver(owner: number): void {
+    if (owner !== this.#current) return
+    this.#owner = undefined
+    this.#current = undefined
+    this.#running.clear()
+    this.#written.clear()
+  }
+}

@@ -1,0 +1,104 @@
+import type { PgQueryable } from '../connection/client.ts'
+import { runQuery } from '../connection/query.ts'
+import { asInterval } from '../connection/values.ts'
+import type { PostgresSettings } from '../options.ts'
+
+const ROWS_PER_STEP = 10_000
+/** How long one call keeps removing rows. */
+const MAX_CLEAN_MS = 1_000
+const PARTITION_INTERVAL_MS = 3_600_000
+const DROP_INTERVAL_MS = 60_000
+
+/**
+ * Removes delivered rows that are older than the retention. No index serves this, because every delivery would have to
+ * write to it: the table is read by number, step by step, and from the start again after the last row.
+ */
+export class Retention {
+  readonly #settings: Pick<PostgresSettings, 'pool' | 'clock' | 'delivered' | 'deliveredRetentionMs'>
+  #next = 0
+  #partitionedAt = Number.NEGATIVE_INFINITY
+  #droppedAt = Number.NEGATIVE_INFINITY
+
+  constructor(settings: Pick<PostgresSettings, 'pool' | 'clock' | 'delivered' | 'deliveredRetentionMs'>) {
+    this.#settings = settings
+  }
+
+  /** Creates partitions for the next days before anything is delivered: rows without one go to the default partition. */
+  async createPartitions(): Promise<void> {
+    const { pool, clock, delivered } = this.#settings
+    if (delivered !== 'partition' || clock.now() - this.#partitionedAt < PARTITION_INTERVAL_MS) return
+    await runQuery(pool, 'preparing partitions', 'select lazaret.outbox_partition()')
+    this.#partitionedAt = clock.now()
+  }
+
+  /** Called with every heartbeat. */
+  async apply(): Promise<void> {
+    const { delivered, deliveredRetentionMs } = this.#settings
+    await this.createPartitions()
+    if (deliveredRetentionMs === undefined) return
+    if (delivered === 'partition') await this.#dropPartitions(deliveredRetentionMs)
+    if (delivered === 'keep') await this.#deleteRows(deliveredRetentionMs)
+  }
+
+  /** Repeats steps while they find rows: one step per heartbeat would not keep up with a busy table. */
+  async #deleteRows(olderThanMs: number): Promise<void> {
+    const { pool, clock } = this.#settings
+    const startedAt = clock.now()
+    for (let hasMore = true; hasMore && clock.now() - startedAt < MAX_CLEAN_MS; ) {
+      const { deleted, next } = await deleteStep(pool, olderThanMs, this.#next)
+      this.#next = next ?? 0
+      hasMore = deleted > 0 && next !== null
+    }
+  }
+
+  /** Once per interval, and with the next heartbeat again while one step does not remove everything. */
+  async #dropPartitions(olderThanMs: number): Promise<void> {
+    const { pool, clock } = this.#settings
+    if (clock.now() - this.#droppedAt < DROP_INTERVAL_MS) return
+    const removed = await dropPartitions(pool, olderThanMs, false)
+    if (removed === 0) this.#droppedAt = clock.now()
+  }
+}
+
+/** Removes all rows that were delivered longer ago than that, kept or partitioned, and answers how many there were. */
+export async function removeDelivered(pool: PgQueryable, olderThanMs: number): Promise<number> {
+  let removed = 0
+  for (let dropped = 1; dropped > 0; removed += dropped)
+    dropped = await dropPartitions(pool, olderThanMs, true)
+  for (let from: number | null = 0; from !== null; ) {
+    const step = await deleteStep(pool, olderThanMs, from)
+    removed += step.deleted
+    from = step.next
+  }
+  return removed
+}
+
+interface Step {
+  readonly deleted: number
+  /** Where the next step starts. Null after the last row. */
+  readonly next: number | null
+}
+
+const BEFORE = `clock_timestamp() - ${asInterval(1)}`
+
+async function deleteStep(pool: PgQueryable, olderThanMs: number, from: number): Promise<Step> {
+  const { rows } = await runQuery(
+    pool,
+    'removing delivered events',
+    `select deleted::float8 as deleted, next::float8 as next
+     from lazaret.outbox_cleanup(${BEFORE}, $2::bigint, ${ROWS_PER_STEP})`,
+    [olderThanMs, from],
+  )
+  return rows[0]
+}
+
+/** Drops partitions, and some rows of the default partition. Unless rows are counted, a partition counts as one. */
+async function dropPartitions(pool: PgQueryable, olderThanMs: number, isCounted: boolean): Promise<number> {
+  const { rows } = await runQuery(
+    pool,
+    'removing delivered events',
+    `select lazaret.outbox_drop_partitions(${BEFORE}, $2)::float8 as removed`,
+    [olderThanMs, isCounted],
+  )
+  return rows[0].removed
+}

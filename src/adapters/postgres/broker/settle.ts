@@ -1,0 +1,366 @@
+import { Gathering } from '../../../adapter-kit/gathering.ts'
+import type { Rounds } from '../../../adapter-kit/rounds.ts'
+import type { DeliveredReplay } from '../../../core/dead-letter/change.ts'
+import type { AttemptFailure, AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { Settlement } from '../../../ports/broker.ts'
+import type { PgQueryable } from '../connection/client.ts'
+import { inTransaction, runQuery } from '../connection/query.ts'
+import {
+  arrayOf,
+  asTime,
+  packableText,
+  packColumn,
+  storableText,
+  unpackColumn,
+} from '../connection/values.ts'
+import { LetterTable } from '../letters/letter-table.ts'
+import type { PostgresSettings } from '../options.ts'
+import type { ClaimedRows } from './claimed-rows.ts'
+import type { OutboxDelivery } from './delivery.ts'
+import type { ProcessLease } from './lease.ts'
+
+const MAX_PER_STATEMENT = 1_000
+/** A longer delay makes no difference, and Postgres has no time for every number. */
+const MAX_DELAY_MS = 100 * 365 * 86_400_000
+
+/**
+ * Records attempts and settlements. Each answers false when the delivery is not open any more. Settlements that arrive
+ * while a statement runs are written together by the next one.
+ */
+export class Settler {
+  readonly #settings: PostgresSettings
+  readonly #lease: ProcessLease
+  readonly #claimed: ClaimedRows
+  readonly #rounds: Rounds
+  readonly #letters: LetterTable
+  readonly #done: Gathering<OutboxDelivery, boolean>
+  readonly #returned: Gathering<ReturnedRow, boolean>
+  readonly #ended: Gathering<EndedRow, boolean>
+  readonly #backoff = new SettleBackoff()
+
+  constructor(settings: PostgresSettings, lease: ProcessLease, claimed: ClaimedRows, rounds: Rounds) {
+    const { pool } = settings
+    this.#settings = settings
+    this.#lease = lease
+    this.#claimed = claimed
+    this.#rounds = rounds
+    this.#letters = new LetterTable(settings)
+    this.#done = new Gathering(MAX_PER_STATEMENT, deliveries => this.#markDone(deliveries))
+    this.#returned = new Gathering(MAX_PER_STATEMENT, rows => returnRows(pool, rows))
+    this.#ended = new Gathering(MAX_PER_STATEMENT, rows => recordEnds(pool, rows))
+  }
+
+  async begin(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean> {
+    const before = delivery.log.started
+    delivery.recordEnds(ended)
+    delivery.recordStart()
+    const isOpen = ended.length === 0 || (await this.#ended.add(endedRow(delivery, before, ended)))
+    const hasBegun = isOpen && (await this.#lease.beginAttempt(delivery))
+    // Another process has it, or will: this one does not touch it any more.
+    if (!hasBegun) this.#forget(delivery)
+    return hasBegun
+  }
+
+  async settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
+    const isSettled = await this.#settle(delivery, settlement)
+    // Not before it is settled: if the process dies until then, the attempt must count.
+    this.#forget(delivery)
+    this.#backoff.forget(delivery.seq)
+    if ('notBefore' in settlement) this.#rounds.wakeIn(settlement.notBefore - this.#settings.clock.now())
+    return isSettled
+  }
+
+  #settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
+    switch (settlement.outcome) {
+      case 'done': {
+        const { replay } = delivery
+        return replay === undefined ? this.#done.add(delivery) : this.#resolve(delivery, replay)
+      }
+      case 'retry':
+        delivery.recordEnds(settlement.ended)
+        return this.#returned.add({
+          ...endedRow(delivery, delivery.log.started, settlement.ended),
+          delayMs: this.#delayUntil(settlement.notBefore),
+        })
+      case 'release':
+        return this.#returned.add({
+          ...endedRow(delivery, delivery.attemptsTakenBack, []),
+          delayMs: this.#delayUntil(settlement.notBefore),
+        })
+      case 'dead':
+        return this.#markDead(delivery, settlement.letter, settlement.saved)
+    }
+  }
+
+  /**
+   * Makes the row pending as if it had not been delivered, but for the attempts that began. It never rejects: a row that
+   * cannot be returned now is in flight without a delivery, and `ClaimedRows` finds it.
+   */
+  giveBack(delivery: OutboxDelivery): Promise<void> {
+    return this.#return(delivery, { ...endedRow(delivery, delivery.log.started, []), delayMs: null })
+  }
+
+  /**
+   * Delivers the row again after a delay, because its settlement could not be recorded, or the start of its attempt. In
+   * the second case there is no attempt. Whatever ran has ended, so nothing crashed. It never rejects.
+   */
+  async putOff(delivery: OutboxDelivery, settlement?: Settlement): Promise<void> {
+    const isTakenBack = settlement === undefined || settlement.outcome === 'release'
+    const attempts = isTakenBack ? delivery.attemptsTakenBack : delivery.log.started
+    const wanted =
+      settlement !== undefined && 'notBefore' in settlement ? this.#delayUntil(settlement.notBefore) : 0
+    const delayMs = Math.max(wanted, this.#backoff.next(delivery.seq))
+    const row = endedRow(delivery, attempts, settlement?.outcome === 'retry' ? settlement.ended : [])
+    await this.#return(delivery, { ...row, ended: attempts - delivery.crashes, delayMs })
+    this.#rounds.wakeIn(delayMs)
+  }
+
+  async #return(delivery: OutboxDelivery, row: ReturnedRow): Promise<void> {
+    try {
+      await this.#returned.add(row)
+      this.#forget(delivery)
+    } catch {
+      this.#claimed.lose(delivery)
+      this.#lease.endAttempt(delivery)
+    }
+  }
+
+  #forget(delivery: OutboxDelivery): void {
+    this.#lease.endAttempt(delivery)
+    this.#claimed.drop(delivery)
+  }
+
+  /** One statement for each owner and number of attempts. If one fails, the others still count. */
+  async #markDone(deliveries: readonly OutboxDelivery[]): Promise<(boolean | Promise<boolean>)[]> {
+    const { pool, delivered } = this.#settings
+    const alike = Map.groupBy(deliveries, ({ owner, log }) => `${owner} ${log.started}`)
+    const answers = new Map<OutboxDelivery, boolean | Promise<boolean>>()
+    const markGroup = async (group: readonly OutboxDelivery[]) => {
+      try {
+        const settled = await markDone(pool, group, delivered)
+        for (const [index, each] of group.entries()) answers.set(each, settled[index]!)
+      } catch (error) {
+        for (const each of group) answers.set(each, rejected(error))
+      }
+    }
+    await Promise.all(Array.from(alike.values(), markGroup))
+    return deliveries.map(each => answers.get(each)!)
+  }
+
+  /** Resolves the letter in the transaction that settles its event: the letter may be kept here and nowhere else. */
+  #resolve(delivery: OutboxDelivery, replay: DeliveredReplay): Promise<boolean> {
+    const { pool, clock, delivered } = this.#settings
+    return inTransaction(pool, 'settling an event as done', async client => {
+      if (!(await lockOpen(client, delivery))) return false
+      const resolved = { to: 'resolved', at: clock.now(), under: replay.claim } as const
+      // SQL keeps the headers of an earlier replay, which may name a letter of another channel.
+      for (const id of new Set([delivery.keptLetterId, replay.letterId]))
+        if (id !== undefined) await this.#letters.endReplay(client, id, resolved)
+      await markDone(client, [delivery], delivered)
+      return true
+    })
+  }
+
+  #markDead(delivery: OutboxDelivery, letter: DeadLetter, isSaved: boolean): Promise<boolean> {
+    const { pool, clock } = this.#settings
+    if (isSaved) return markFailed(pool, delivery, letter, false)
+    return inTransaction(pool, 'settling an event as dead', async client => {
+      if (!(await lockOpen(client, delivery))) return false
+      await this.#letters.save(client, letter)
+      const { replay } = delivery
+      if (replay?.isRedirected) {
+        const ended = { to: 'dead', at: clock.now(), under: replay.claim } as const
+        await this.#letters.endReplay(client, replay.letterId!, ended)
+      }
+      return markFailed(client, delivery, letter, true)
+    })
+  }
+
+  /** A delay does not depend on how far the server's clock differs from this one. */
+  #delayUntil(notBefore: number): number {
+    return Math.min(MAX_DELAY_MS, Math.max(0, notBefore - this.#settings.clock.now()))
+  }
+}
+
+const FIRST_BACKOFF_MS = 100
+const MAX_BACKOFF_MS = 60_000
+const MAX_BACKOFF_ROWS = 10_000
+
+/** How long rows wait whose settlements fail: longer every time, so that one that cannot be recorded is no hot loop. */
+class SettleBackoff {
+  readonly #failures = new Map<number, number>()
+
+  /** The delay after one more failure. */
+  next(seq: number): number {
+    const before = this.#failures.get(seq) ?? 0
+    this.#failures.delete(seq)
+    this.#failures.set(seq, before + 1)
+    // Another process may have settled it: the row whose last failure is longest ago is forgotten.
+    if (this.#failures.size > MAX_BACKOFF_ROWS) this.#failures.delete(this.#failures.keys().next().value!)
+    return Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** before)
+  }
+
+  forget(seq: number): void {
+    this.#failures.delete(seq)
+  }
+}
+
+/**
+ * The condition of every settling statement: the row is still in flight for the owner that claimed it. An owner stays in
+ * the row after it is settled. `texteq` hides the status from the planner: its statistics are older than the rows in
+ * flight, so it would expect none and look for each row of a batch in the whole table.
+ */
+const stillOpenFor = (owner: string) => `o.owner = ${owner} and texteq(o.status, 'in_flight')`
+
+/** `settled` changes rows of `$1` and returns their numbers. The answer lists them only when some were not open. */
+function answering(settled: string, before = ''): string {
+  return `with ${before}settled as (${settled})
+    select case when count(*) < cardinality($1::bigint[]) then coalesce(json_agg(seq), '[]')::text end as seqs from settled`
+}
+
+/** Answers for each row whether it was still open. */
+async function settleRows(
+  on: PgQueryable,
+  doing: string,
+  statement: string,
+  rows: readonly { readonly seq: number }[],
+  values: unknown[],
+): Promise<boolean[]> {
+  const answer = await runQuery(on, doing, statement, [seqsOf(rows), ...values])
+  const { seqs }: { readonly seqs: string | null } = answer.rows[0]
+  const settled = seqs === null ? undefined : new Set<number>(JSON.parse(seqs))
+  return rows.map(({ seq }) => settled?.has(seq) ?? true)
+}
+
+const seqsOf = (rows: readonly { readonly seq: number }[]) => arrayOf(rows.map(({ seq }) => seq))
+
+/** The columns that `outbox_delivered` takes over as they are. */
+const DELIVERED_COLUMNS = `seq, event_id, foreign_id, idempotency_key, channel, type, key, source, target, payload,
+      payload_bytes, sealed, headers, generation, attempt_log, next_attempt_at, last_error, first_failed_at,
+      failure_history, replays, replay, letter_id, letter_kept, owner, occurred_at, expires_at, created_at`
+
+const DELETE_DONE = `delete from lazaret.outbox o where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')}`
+const DONE = {
+  keep: answering(`update lazaret.outbox o set status = 'delivered', lane = null, delivered_at = statement_timestamp(),
+      attempts = $3, attempts_ended = $3
+    where o.seq = any ($1::bigint[]) and ${stillOpenFor('$2')} returning o.seq`),
+  delete: answering(`${DELETE_DONE} returning o.seq`),
+  partition: answering(
+    `insert into lazaret.outbox_delivered (${DELIVERED_COLUMNS}, status, attempts, attempts_ended, delivered_at)
+    select ${DELIVERED_COLUMNS}, 'delivered', $3, $3, statement_timestamp() from gone returning seq`,
+    `gone as (${DELETE_DONE} returning o.*), `,
+  ),
+} as const
+
+/** Of deliveries that have the same owner and number of attempts. */
+function markDone(
+  on: PgQueryable,
+  deliveries: readonly OutboxDelivery[],
+  delivered: keyof typeof DONE,
+): Promise<boolean[]> {
+  const { owner, log } = deliveries[0]!
+  const values = delivered === 'delete' ? [owner] : [owner, log.started]
+  return settleRows(on, 'settling events as done', DONE[delivered], deliveries, values)
+}
+
+/** A row whose attempts have ended in this process. */
+interface EndedRow {
+  readonly seq: number
+  readonly owner: number
+  readonly attempts: number
+  readonly ended: number
+  readonly log: string | null
+  readonly error: string | null
+  readonly firstFailedAt: number | null
+}
+
+/** A row that becomes pending again. */
+interface ReturnedRow extends EndedRow {
+  /** Null: it keeps its place. */
+  readonly delayMs: number | null
+}
+
+const ENDED_COLUMNS = `$1::bigint[], $2::bigint[], $3::integer[], $4::integer[], ${unpackColumn(5)}, ${unpackColumn(6)},
+    $7::float8[]`
+const ENDED_NAMES = 'seq, owner, attempts, ended, log, error, "firstFailedAt"'
+const SET_ENDED = `attempts = v.attempts, attempts_ended = v.ended, attempt_log = coalesce(v.log::json, o.attempt_log),
+    last_error = coalesce(v.error, o.last_error),
+    first_failed_at = coalesce(o.first_failed_at, to_timestamp(v."firstFailedAt" / 1000))`
+const WHERE_OPEN = `o.seq = v.seq and o.seq = any ($1::bigint[]) and ${stillOpenFor('v.owner')} returning o.seq`
+
+const RETURN = answering(`update lazaret.outbox o set status = 'pending', owner = null, ${SET_ENDED},
+    next_attempt_at = coalesce(statement_timestamp() + v."delayMs" * interval '1 ms', o.next_attempt_at)
+  from unnest(${ENDED_COLUMNS}, $8::float8[]) as v(${ENDED_NAMES}, "delayMs") where ${WHERE_OPEN}`)
+
+const RECORD_ENDS = answering(`update lazaret.outbox o set ${SET_ENDED}
+  from unnest(${ENDED_COLUMNS}) as v(${ENDED_NAMES}) where ${WHERE_OPEN}`)
+
+function endedValues(rows: readonly EndedRow[]): unknown[] {
+  return [
+    arrayOf(rows.map(({ owner }) => owner)),
+    arrayOf(rows.map(({ attempts }) => attempts)),
+    arrayOf(rows.map(({ ended }) => ended)),
+    packColumn(rows, ({ log }) => log),
+    packColumn(rows, ({ error }) => error),
+    arrayOf(rows.map(({ firstFailedAt }) => firstFailedAt)),
+  ]
+}
+
+function returnRows(on: PgQueryable, rows: readonly ReturnedRow[]): Promise<boolean[]> {
+  const values = [...endedValues(rows), arrayOf(rows.map(({ delayMs }) => delayMs))]
+  return settleRows(on, 'giving events back', RETURN, rows, values)
+}
+
+/** Runs before the next attempt begins. */
+function recordEnds(on: PgQueryable, rows: readonly EndedRow[]): Promise<boolean[]> {
+  return settleRows(on, 'recording attempts', RECORD_ENDS, rows, endedValues(rows))
+}
+
+const FAILED = `update lazaret.outbox o set status = 'failed', failed_at = statement_timestamp(),
+    attempts = $3, attempts_ended = $3, last_error = $4, first_failed_at = ${asTime(5)}, letter_id = $6,
+    letter_kept = o.letter_kept or $7
+  where o.seq = $1 and ${stillOpenFor('$2')}`
+
+/** Answers whether it was still open. `isKept`: its letter is kept here and nowhere else. */
+async function markFailed(
+  on: PgQueryable,
+  { seq, owner, log, isSealed }: OutboxDelivery,
+  { id, cycle }: DeadLetter,
+  isKept: boolean,
+): Promise<boolean> {
+  const error = cycle.failure === undefined ? null : errorText(cycle.failure, isSealed)
+  const values = [seq, owner, log.started, error, cycle.firstFailedAt, id, isKept]
+  return (await runQuery(on, 'settling an event as dead', FAILED, values)).rowCount !== 0
+}
+
+/** Answers whether it is still open, and keeps it so until the transaction ends. */
+async function lockOpen(on: PgQueryable, { seq, owner }: OutboxDelivery): Promise<boolean> {
+  const statement = `select from lazaret.outbox o where o.seq = $1 and ${stillOpenFor('$2')} for update`
+  return (await runQuery(on, 'settling an event', statement, [seq, owner])).rowCount !== 0
+}
+
+function endedRow(delivery: OutboxDelivery, attempts: number, ended: readonly AttemptRecord[]): EndedRow {
+  const failed = ended.filter(({ failure }) => failure !== undefined)
+  const last = failed.at(-1)?.failure
+  return {
+    seq: delivery.seq,
+    owner: delivery.owner,
+    attempts,
+    ended: delivery.log.ended,
+    log: delivery.attemptLog,
+    error: last === undefined ? null : errorText(last, delivery.isSealed),
+    firstFailedAt: failed[0]?.endedAt ?? null,
+  }
+}
+
+/** A message may quote the payload, so where events are sealed only the name is written. */
+function errorText({ name, message }: Pick<AttemptFailure, 'name' | 'message'>, isSealed: boolean): string {
+  return packableText(storableText(isSealed ? name : `${name}: ${message}`))
+}
+
+/** A rejection that its caller may only await after other groups have ended. */
+function rejected(error: unknown): Promise<never> {
+  const promise = Promise.reject(error)
+  promise.catch(() => {})
+  return promise
+}

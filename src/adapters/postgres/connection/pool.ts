@@ -1,0 +1,53 @@
+import { loadClient } from '../../../adapter-kit/load-client.ts'
+import { OptionsError } from '../../../core/options/faults.ts'
+import { show } from '../../../core/options/show.ts'
+import { type Clock, within } from '../../../ports/clock.ts'
+import type { PgPool } from './client.ts'
+import { runQuery } from './query.ts'
+
+/** Fails after this time when the server does not answer. A person may wait for it. */
+const CONNECT_TIMEOUT_MS = 5_000
+
+/** Makes a pool of node-postgres, which is an optional peer. */
+export async function createPool(url: string): Promise<PgPool & { end(): Promise<void> }> {
+  const { Pool } = await loadClient('pg', () => import('pg'))
+  const pool = new Pool({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    application_name: 'lazaret',
+  })
+  // The pool replaces a connection that breaks while it is idle. A query on a broken one fails by itself.
+  pool.on('error', () => {})
+  pool.on('connect', client => client.on('error', () => {}))
+  return pool
+}
+
+/** A consumer keeps one connection for its lease and notifications, and needs another for everything else. */
+const MIN_CONNECTIONS = 2
+const PROBE_MS = 10_000
+const REMEDY = `give a pool of at least ${MIN_CONNECTIONS} connections, and more for handlers that use it: a consumer keeps one for its lease`
+
+/** Undefined for a pool that does not say, as node-postgres does, how large it may grow. */
+function sizeOf(pool: PgPool): number | undefined {
+  const { options } = pool as { readonly options?: { readonly max?: unknown } | null }
+  const max = Number(options?.max ?? Number.NaN)
+  return Number.isNaN(max) ? undefined : max
+}
+
+/** Refuses a pool that is too small to consume with: it would wait for its own connection without a sign of it. */
+export function requireSize(pool: PgPool, name: string): void {
+  const size = sizeOf(pool)
+  if (size !== undefined && size < MIN_CONNECTIONS) throw tooSmall(name, 'pool.options.max', show(size))
+}
+
+/** The same for a pool that does not tell its size. The LISTEN connection has to be taken already. */
+export async function requireAnother(pool: PgPool, name: string, clock: Clock): Promise<void> {
+  if (sizeOf(pool) !== undefined) return
+  const asked = runQuery(pool, 'asking for a second connection', 'select 1')
+  if (!(await within(clock, PROBE_MS, asked)))
+    throw tooSmall(name, 'pool', `a pool that gave no second connection within ${PROBE_MS / 1_000} s`)
+}
+
+function tooSmall(name: string, path: string, received: string): OptionsError {
+  return new OptionsError(name, [{ path: `${name}.${path}`, received, remedy: REMEDY }])
+}
