@@ -1,5 +1,24 @@
 // What adapters share: checks of queries and options, cursors, delivery bookkeeping, timers, reconnecting. An adapter that
 // lives outside this package is written with the same parts.
+export { changeLetter } from '../core/dead-letter/change.ts'
+export { decodeEvent, encodeEvent } from '../core/event/json.ts'
+export { replayOf, withoutForeignReplays } from '../core/event/replay-headers.ts'
+export { type Resolved, resolveOptions } from '../core/options/resolve.ts'
+export {
+  callable,
+  integer,
+  list,
+  milliseconds,
+  number,
+  oneOf,
+  optional,
+  type Rule,
+  text,
+  that,
+  withDefault,
+} from '../core/options/rules.ts'
+export { about, clockRule, randomRule, rest, steadyTime, within } from '../ports/clock.ts'
+export { plainCodec } from '../ports/codec.ts'
 export { audited } from './audited.ts'
 export { attemptsAtRest, readAttempts } from './delivery/attempt-history.ts'
 export { StallReporter } from './delivery/stalls.ts'
@@ -8,6 +27,7 @@ export { type AttemptLog, EMPTY_LOG, TrackedDelivery } from './delivery/tracked-
 export { expiryEntry } from './expiry.ts'
 export { Gathering } from './gathering.ts'
 export { readEntries, type StoredEntry, storedEntry } from './journal-entries.ts'
+export { letterStats } from './letter-stats.ts'
 export { ClientMissingError, loadClient } from './load-client.ts'
 export { PendingWork } from './pending-work.ts'
 export { readEntryNumber, resolveAuditQuery } from './query/audit-query.ts'

@@ -28,7 +28,7 @@ import {
   type LetterStats,
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
-import { statsOf } from './letter-stats.ts'
+import { letterStats } from '../../../adapter-kit/letter-stats.ts'
 
 /** What every other store refuses is refused here too, or a test would find out in production. */
 function requireStorable(letter: DeadLetter): void {
@@ -124,7 +124,7 @@ export class MemoryDeadLetters implements DeadLetterStore {
 
   async stats(filter?: LetterFilter): Promise<LetterStats> {
     this.#requireOpen()
-    return statsOf(this.#matching(resolveLetterFilter(filter)))
+    return letterStats(this.#matching(resolveLetterFilter(filter)))
   }
 
   async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {

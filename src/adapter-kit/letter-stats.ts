@@ -1,7 +1,7 @@
-import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import type { LetterStats } from '../../../ports/dead-letters.ts'
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { LetterStats } from '../ports/dead-letters.ts'
 
-export function statsOf(letters: readonly DeadLetter[]): LetterStats {
+export function letterStats(letters: readonly DeadLetter[]): LetterStats {
   let oldestAt: number | undefined
   let newestAt: number | undefined
   for (const { lastFailedAt } of letters.map(letter => letter.cycle)) {
