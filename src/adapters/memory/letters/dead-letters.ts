@@ -1,3 +1,4 @@
+import { letterStats } from '../../../adapter-kit/letter-stats.ts'
 import {
   comparePlaces,
   matchesFilter,
@@ -28,7 +29,6 @@ import {
   type LetterStats,
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
-import { letterStats } from '../../../adapter-kit/letter-stats.ts'
 
 /** What every other store refuses is refused here too, or a test would find out in production. */
 function requireStorable(letter: DeadLetter): void {
