@@ -1,7 +1,7 @@
 import { MemoryAudit } from '../src/adapters/memory/operating/audit.ts'
 import type { DeadLetterStore } from '../src/ports/dead-letters.ts'
 import type { Store } from '../src/ports/store.ts'
-import type { Surroundings } from '../src/replay/target.ts'
+import type { ReplayEnvironment } from '../src/replay/target.ts'
 import type { Federation } from '../src/server/stores/federation.ts'
 import { startSchedules } from '../src/server/work/schedules.ts'
 import { nameOf } from './names.ts'
@@ -22,9 +22,10 @@ export function startCleanup(scene: Scene): () => Promise<void> {
     {
       // Of what is around it, the cleanup uses the clock and the stores.
       stores: { all: [{ name: 'world', store }] } as Partial<Federation> as Federation,
-      around: { clock: scene.clock } as Partial<Surroundings> as Surroundings,
+      environment: { clock: scene.clock } as Partial<ReplayEnvironment> as ReplayEnvironment,
       owner: 'server',
       targetOf: () => undefined,
+      observer: {},
       tracing: undefined,
       onError: error,
     },

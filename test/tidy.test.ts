@@ -81,6 +81,15 @@ describe('the house is tidy', () => {
     expect(circlesOf(everything.filter(file => !isTest(file)))).toEqual([])
   })
 
+  it('imports run one way between the folders of the server', () => {
+    expect(circlesOf(foldersOf('src/server'))).toEqual([])
+  })
+
+  it('no value is passed off as another type by way of never', () => {
+    const wrong = source.filter(file => /\bas never\b/.test(withoutComments(file.text)))
+    expect(wrong.map(file => file.path)).toEqual([])
+  })
+
   it('the console knows the server by the types of its API alone', () => {
     const outside = sourceFiles('console/src').flatMap(file =>
       [...file.text.matchAll(/^(import|export) (?!type )[^'"]*?from '([^']*\/src\/[^']*)'/gm)].map(
@@ -180,6 +189,23 @@ function allowed(from: string, to: string): boolean {
   const isApart = SUBPATH_EACH.includes(room(from)) && room(from) === room(to)
   if (isApart) return from.split('/')[2] === to.split('/')[2] || MAY_BUILD_ON[from] === to
   return room(from) === room(to) || (MAY_IMPORT[room(from)]?.includes(room(to)) ?? true)
+}
+
+/** Each folder in a room as if it were one file; a file of the room itself stays one. */
+function foldersOf(folder: string): SourceFile[] {
+  const nodeOf = (path: string) => path.split('/').slice(0, 3).join('/')
+  const inRoom = source.filter(file => file.path.startsWith(`${folder}/`))
+  const byNode = Map.groupBy(inRoom, file => nodeOf(file.path))
+  return Array.from(byNode, ([path, files]) => {
+    const targets = files.flatMap(file =>
+      importsOf(file)
+        .filter(specifier => specifier.startsWith('.'))
+        .map(specifier => nodeOf(posix.join(posix.dirname(file.path), specifier))),
+    )
+    const others = [...new Set(targets)].filter(target => target !== path && target.startsWith(folder))
+    const text = others.map(other => `import _ from './${posix.basename(other)}'`).join('\n')
+    return { path, text, lines: others.length }
+  })
 }
 
 function withoutComments(text: string): string {

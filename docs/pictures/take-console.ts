@@ -2,7 +2,10 @@
 // console (npm run build) and Debian's Chromium, and takes as long as the demo's first minute.
 import { mkdirSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import type { DemoState, GroupPage, LetterPage, ReplayList } from '../../src/server/schema/index.ts'
+import type { DemoState } from '../../src/server/schema/demo.ts'
+import type { GroupPage } from '../../src/server/schema/groups.ts'
+import type { LetterPage } from '../../src/server/schema/letters.ts'
+import type { ReplayList } from '../../src/server/schema/replays.ts'
 import { openBrowser } from '../../test/services/chromium.ts'
 import { expectFreshConsole, openPage } from '../../test/support/console-page.ts'
 import { startDemo } from '../../test/support/demo-process.ts'

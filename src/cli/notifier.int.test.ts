@@ -68,12 +68,12 @@ describe('the notifier of a config file', () => {
     receiver.misbehave({ status: 404, body: 'no_service' })
     await notifier.notify({ kind: 'breaker_opened', at: 0, name: 'payments' })
     await notifier.flush()
-    const around = { clock: systemClock, newId: createIdSource(systemRandom) }
+    const environment = { clock: systemClock, newId: createIdSource(systemRandom) }
     const target = waysBack([alertReplays(notifier, store.deadLetters)], undefined)!
     const replay = async () => {
-      const { id } = await planReplay(store, { reason: 'mended', by: 'ann' }, around)
+      const { id } = await planReplay(store, { reason: 'mended', by: 'ann' }, environment)
       await startReplay(store, id, { by: 'ann', clock: systemClock })
-      await runReplay(store, id, { target, around, owner: 'test' })
+      await runReplay(store, id, { target, environment, owner: 'test' })
       const [letter] = (await store.deadLetters.list()).letters
       return letter
     }

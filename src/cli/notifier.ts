@@ -34,21 +34,25 @@ export async function openNotifier(
 }
 
 /** What is wrong with the options of a target is found here. */
-export async function openTarget({ atLeast: _, kinds: __, ...target }: TargetConfig): Promise<Sink> {
+export async function openTarget(target: TargetConfig): Promise<Sink> {
   const sinks = await import('../adapters/sinks/index.ts')
-  const { type, ...options } = target
-  switch (type) {
+  switch (target.type) {
     case 'slack':
-      return sinks.slack(options as never)
+      return sinks.slack(optionsOf(target))
     case 'pagerduty':
-      return sinks.pagerduty(options as never)
+      return sinks.pagerduty(optionsOf(target))
     case 'email':
-      return sinks.email(options as never)
+      return sinks.email(optionsOf(target))
     case 'webhook':
-      return sinks.webhook(options as never)
+      return sinks.webhook(optionsOf(target))
     case 'sentry':
-      return sinks.sentry({ ...(options as { dsn: string }), capture: ['warn', 'error', 'fatal'] })
+      return sinks.sentry({ ...optionsOf(target), capture: ['warn', 'error', 'fatal'] })
   }
+}
+
+/** The options of the sink alone, without the type and the route of the target. */
+function optionsOf<T extends TargetConfig>({ type: _, atLeast: __, kinds: ___, ...options }: T) {
+  return options
 }
 
 /** The stores stay whose they are: closing the notifier closes none of them. Its letters say who can send them again. */

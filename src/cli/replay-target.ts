@@ -1,4 +1,4 @@
-import { type ReplayTarget, type Surroundings, wayBackThrough } from '../replay/target.ts'
+import { type ReplayEnvironment, type ReplayTarget, wayBackThrough } from '../replay/target.ts'
 import { toBroker, waysBack } from '../replay/ways-back.ts'
 import { openCollectors } from './collectors.ts'
 import { FailedError } from './io.ts'
@@ -7,7 +7,7 @@ import type { Session } from './session.ts'
 /** Where this command line can send letters: into the store's own broker, and back through the collectors of the config. */
 interface ReplayRoutes {
   /** What a plan asks about each letter. */
-  readonly wayBack: NonNullable<Surroundings['wayBack']>
+  readonly wayBack: NonNullable<ReplayEnvironment['wayBack']>
   /** Where a run sends to; fails when nothing can be sent at all. */
   target(): ReplayTarget
   close(): Promise<void>

@@ -5,7 +5,7 @@ import { startReplay } from '../replay/control.ts'
 import { ReplayRefusedError } from '../replay/errors.ts'
 import { planReplay } from '../replay/plan.ts'
 import { runReplay } from '../replay/runner.ts'
-import type { Surroundings } from '../replay/target.ts'
+import type { ReplayEnvironment } from '../replay/target.ts'
 import { SCHEMAS } from './shop/contracts.ts'
 import type { Shop, ShopStore } from './shop.ts'
 
@@ -33,13 +33,13 @@ export class ReplayDesk {
 
   async replayGroup(group: string, by: string, reason: string): Promise<void> {
     const { store, shop, clock, observer, signal } = this.#options
-    const around = this.#around()
+    const environment = this.#environment()
     const request = { filter: { group }, reason, by, stages: STAGES, perSecond: PER_SECOND }
-    const { id, findings } = await planReplay(store, request, around)
+    const { id, findings } = await planReplay(store, request, environment)
     if (findings.replay === undefined) return
     await startReplay(store, id, { by, clock })
     try {
-      await runReplay(store, id, { target: shop.wayBack, around, owner: OWNER, observer, signal })
+      await runReplay(store, id, { target: shop.wayBack, environment, owner: OWNER, observer, signal })
     } catch (error) {
       // The server runs what was started as well; whoever comes first has it.
       if (!(error instanceof ReplayRefusedError)) throw error
@@ -47,7 +47,7 @@ export class ReplayDesk {
   }
 
   /** Schemas and breakers are known in this process, so the gates can look at both. */
-  #around(): Surroundings {
+  #environment(): ReplayEnvironment {
     const { clock, newId, shop } = this.#options
     return {
       clock,

@@ -39,7 +39,7 @@ it('E19: replays on its schedule, so many at a time and none that is too old', a
     batchSize: 3,
     maxAgeMs: 3_600_000,
     target: { send: events => store.broker!.publish(events) },
-    around: { clock, newId },
+    environment: { clock, newId },
     owner: 'server',
     onRun: replay => runs.push(replay),
   })
@@ -78,8 +78,8 @@ it("E19: letters that no gate lets through take nobody else's place, and alone t
         never.has((value as { n: number }).n) ? { issues: [{ message: 'no longer' }] } : { value },
     },
   }
-  const around = { ...it.around, schemaOf: () => schema }
-  const stop = replayAutomatically({ ...EVERY_MINUTE, ...it, around })
+  const environment = { ...it.environment, schemaOf: () => schema }
+  const stop = replayAutomatically({ ...EVERY_MINUTE, ...it, environment })
   await it.clock.advance(600_000)
   expect((await it.store.deadLetters.stats()).byState).toEqual({ resolved: 25, dead: 5 })
   expect((await it.store.replays.list()).map(({ count }) => count)).toEqual([5, 5, 5, 5, 5])

@@ -47,11 +47,11 @@ export function replayAutomatically(options: AutomaticReplayOptions): () => Prom
 }
 
 async function replayOnce(options: AutomaticReplayOptions, signal: AbortSignal): Promise<void> {
-  const { store, around, onRun } = options
+  const { store, environment, onRun } = options
   const id = await idToStart(options, signal)
   if (id === undefined || signal.aborted) return
   try {
-    await startReplay(store, id, { by: WHO, clock: around.clock })
+    await startReplay(store, id, { by: WHO, clock: environment.clock })
     const ended = await runReplay(store, id, { ...options, signal })
     onRun?.(ended)
   } catch (error) {
@@ -68,11 +68,11 @@ async function idToStart(options: AutomaticReplayOptions, signal: AbortSignal): 
     // One at a time: the next turn would plan the same letters once more.
     if (waiting !== undefined) return waiting.state === 'approved' ? waiting.id : undefined
   }
-  const around = withWayBack(options.around, target)
+  const environment = withWayBack(options.environment, target)
   const request = { reason: `every ${options.cron}`, by: WHO, maxAgeMs, needsApproval }
-  const ids = await lettersToSend({ ...options, around }, request, signal)
+  const ids = await lettersToSend({ ...options, environment }, request, signal)
   if (ids.length === 0 || signal.aborted) return undefined
-  const { id } = await planReplay(store, { ...request, ids }, around)
+  const { id } = await planReplay(store, { ...request, ids }, environment)
   return needsApproval ? undefined : id
 }
 
@@ -82,26 +82,26 @@ async function ownPlans({ replays }: Store, state: ReplayState): Promise<readonl
 
 /** The newest that may go: those that no gate lets through take nobody's place, however many they are. */
 async function lettersToSend(
-  { store, around, batchSize, maxAgeMs }: AutomaticReplayOptions,
+  { store, environment, batchSize, maxAgeMs }: AutomaticReplayOptions,
   request: PlanRequest,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const asked = resolvePlan(request)
-  const now = around.clock.now()
+  const now = environment.clock.now()
   const ids: string[] = []
   let cursor: string | undefined
   do {
     const page = await store.deadLetters.list({ state: 'dead', after: now - maxAgeMs, limit: PAGE, cursor })
     for (const letter of page.letters) {
       if (ids.length >= batchSize || signal.aborted) return ids
-      if ((await judge(letter, asked, around, now)).decision === 'replay') ids.push(letter.id)
+      if ((await judge(letter, asked, environment, now)).decision === 'replay') ids.push(letter.id)
     }
     cursor = page.cursor
   } while (cursor !== undefined)
   return ids
 }
 
-interface ScheduleOptions extends Pick<AutomaticReplayOptions, 'around' | 'onError'> {
+interface ScheduleOptions extends Pick<AutomaticReplayOptions, 'environment' | 'onError'> {
   /** Of several processes with one store, the one that claims it in the ledger does what is due at a time. */
   readonly turn: { readonly ledger: Ledger | undefined; readonly what: string }
 }
@@ -109,16 +109,16 @@ interface ScheduleOptions extends Pick<AutomaticReplayOptions, 'around' | 'onErr
 /** Runs a task at the times of a cron pattern, one run after the other, until the signal aborts. */
 export async function onSchedule(
   cron: string,
-  { around, onError, turn }: ScheduleOptions,
+  { environment, onError, turn }: ScheduleOptions,
   signal: AbortSignal,
   task: () => Promise<void>,
 ): Promise<void> {
-  const { clock } = around
+  const { clock } = environment
   const pattern = new Cron(cron, { timezone: 'UTC', paused: true })
   while (!signal.aborted) {
     const next = pattern.nextRun(new Date(clock.now()))?.getTime()
     if (next === undefined) return
-    await waitUntil(next, around, signal)
+    await waitUntil(next, environment, signal)
     if (signal.aborted) return
     await inTurn(turn, next, task).catch((error: unknown) => onError?.(error))
   }
@@ -144,7 +144,7 @@ async function inTurn(
 /** In steps, so that a clock that is set meanwhile is noticed, and no timer is longer than a timer may be. */
 async function waitUntil(
   at: number,
-  { clock }: AutomaticReplayOptions['around'],
+  { clock }: AutomaticReplayOptions['environment'],
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted && clock.now() < at) {

@@ -15,7 +15,7 @@ export interface Command {
 type Verb = 'approve' | 'start' | 'pause' | 'resume' | 'cancel'
 
 /** From which states each is possible, and where it leads. */
-const LEADS: { readonly [V in Verb]: { readonly from: readonly ReplayState[]; readonly to: ReplayState } } = {
+export const REPLAY_STEPS: Readonly<Record<Verb, { from: readonly ReplayState[]; to: ReplayState }>> = {
   approve: { from: ['planned'], to: 'approved' },
   start: { from: ['approved'], to: 'running' },
   pause: { from: ['running'], to: 'paused' },
@@ -61,7 +61,7 @@ async function steer(
   { by, clock, why }: Command,
   extra: (replay: Replay) => Partial<Replay> = () => ({}),
 ): Promise<Replay> {
-  const { from, to } = LEADS[verb]
+  const { from, to } = REPLAY_STEPS[verb]
   const change = (replay: Replay): Partial<Replay> => {
     if (!from.includes(replay.state))
       throw new ReplayRefusedError(

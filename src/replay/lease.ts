@@ -1,5 +1,5 @@
 import type { Store } from '../ports/store.ts'
-import type { Surroundings } from './target.ts'
+import type { ReplayEnvironment } from './target.ts'
 
 const LEASE_MS = 30_000
 /** Renewed when so much of it is over; nothing waits for longer without looking. */
@@ -9,12 +9,12 @@ export const RENEW_MS = LEASE_MS / 3
 export class Lease {
   readonly #replays: Store['replays']
   readonly #id: string
-  readonly #clock: Surroundings['clock']
+  readonly #clock: ReplayEnvironment['clock']
   readonly #holder: string
   #heldAt = 0
   #isLost = false
 
-  constructor({ replays }: Store, id: string, owner: string, { clock, newId }: Surroundings) {
+  constructor({ replays }: Store, id: string, owner: string, { clock, newId }: ReplayEnvironment) {
     this.#replays = replays
     this.#id = id
     this.#clock = clock

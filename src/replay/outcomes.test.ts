@@ -64,7 +64,7 @@ it('E20, B12: what is sent is told when it is handed on, and what became of it w
   }
   const run = async () => {
     const { observer } = recorder
-    const options = { target, around: it.around, owner: 'runner', observer }
+    const options = { target, environment: it.environment, owner: 'runner', observer }
     const ended = runReplay(it.store, replay.id, options).catch((error: Error) => error.message)
     await it.clock.advance(60_000)
     return ended
@@ -86,10 +86,10 @@ it('E20, K8: what a gate keeps back is told of as skipped, and not as sent', asy
   const replay = await it.plan({ stages: ['rest'], maxAgeMs: 60_000 })
   await it.start(replay)
   await it.clock.advance(120_000)
-  const { target, around } = it
+  const { target, environment } = it
   const ended = runReplay(it.store, replay.id, {
     target,
-    around,
+    environment,
     owner: 'runner',
     observer: recorder.observer,
   })

@@ -11,7 +11,7 @@ import type { Store } from '../ports/store.ts'
 import { passGates } from './gates.ts'
 import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import { payloadOf } from './resend.ts'
-import type { Surroundings } from './target.ts'
+import type { ReplayEnvironment } from './target.ts'
 
 const PAGE = 500
 
@@ -24,12 +24,16 @@ interface Candidate {
  * Freezes a selection and decides about every letter of it, without changing or sending anything. What the plan shows
  * is what will be run: letters that die later are not in it.
  */
-export async function planReplay(store: Store, request: PlanRequest, around: Surroundings): Promise<Replay> {
+export async function planReplay(
+  store: Store,
+  request: PlanRequest,
+  environment: ReplayEnvironment,
+): Promise<Replay> {
   const asked = resolvePlan(request)
-  const now = around.clock.now()
+  const now = environment.clock.now()
   const candidates: Candidate[] = []
   for await (const letter of select(store.deadLetters, asked)) {
-    const verdict = await judge(letter, asked, around, now)
+    const verdict = await judge(letter, asked, environment, now)
     candidates.push({
       item: { letterId: letter.id, ...verdict, status: 'waiting', fingerprint: groupingOf(letter).id },
       occurredAt: letter.event.occurredAt,
@@ -43,7 +47,7 @@ export async function planReplay(store: Store, request: PlanRequest, around: Sur
   })
   const replay: Replay = {
     v: 1,
-    id: around.newId(now),
+    id: environment.newId(now),
     state: asked.needsApproval ? 'planned' : 'approved',
     reason: asked.reason,
     createdAt: now,
@@ -99,11 +103,11 @@ function isUnfinished({ state }: DeadLetter): boolean {
 export async function judge(
   letter: DeadLetter,
   asked: Pick<Replay, 'to' | 'patch' | 'maxAgeMs' | 'allowQuarantined'>,
-  around: Surroundings,
+  environment: ReplayEnvironment,
   now: number,
 ): Promise<{ readonly decision: ReplayDecision; readonly why: string | undefined }> {
   const channel = asked.to ?? letter.channel
-  const wayBack = around.wayBack?.(letter, asked.to)
+  const wayBack = environment.wayBack?.(letter, asked.to)
   return passGates(letter, {
     now,
     maxAgeMs: asked.maxAgeMs,
@@ -111,8 +115,8 @@ export async function judge(
     allowQuarantined: asked.allowQuarantined,
     wayBackFault: wayBack?.kind === 'none' ? wayBack.why : undefined,
     unsendable: replacesPayload(asked) ? undefined : notReplayable(letter),
-    schemaFault: await schemaFault(letter, asked, around.schemaOf?.(channel)),
-    downstreamFault: await around.downstreamFault?.(channel),
+    schemaFault: await schemaFault(letter, asked, environment.schemaOf?.(channel)),
+    downstreamFault: await environment.downstreamFault?.(channel),
   })
 }
 

@@ -47,12 +47,12 @@ describe('a replay is planned', () => {
             : { issues: [{ message: 'total: not a number' }] },
       },
     }
-    const strict = { ...it.around, schemaOf: () => schema }
+    const strict = { ...it.environment, schemaOf: () => schema }
     const request = { reason: 'r', by: 'ann' }
     expect((await planReplay(it.store, request, strict)).findings).toEqual({ skip_schema: 2 })
     const patch = [{ op: 'replace' as const, path: '/total', value: 10 }]
     expect((await planReplay(it.store, { ...request, patch }, strict)).findings).toEqual({ replay: 2 })
-    const sick = { ...it.around, downstreamFault: () => 'its breaker is open' }
+    const sick = { ...it.environment, downstreamFault: () => 'its breaker is open' }
     expect((await planReplay(it.store, request, sick)).findings).toEqual({ skip_downstream: 2 })
   })
 
@@ -167,9 +167,11 @@ describe('a replay runs', () => {
         await it.target.send(...letters)
       },
     }
-    const first = runReplay(it.store, replay.id, { target: dying, around: it.around, owner: 'first' }).catch(
-      String,
-    )
+    const first = runReplay(it.store, replay.id, {
+      target: dying,
+      environment: it.environment,
+      owner: 'first',
+    }).catch(String)
     for (let ms = 0; ms < 2_000; ms += 100) await it.clock.advance(100)
     expect(await first).toContain('killed')
     expect(await it.run(replay)).toMatchObject({ state: 'finished' })
@@ -183,7 +185,7 @@ describe('a replay runs', () => {
     await it.start(replay)
     await it.store.replays.lease(replay.id, 'someone else', 30_000)
     await expect(
-      runReplay(it.store, replay.id, { target: it.target, around: it.around, owner: 'me' }),
+      runReplay(it.store, replay.id, { target: it.target, environment: it.environment, owner: 'me' }),
     ).rejects.toThrow('another process')
   })
 

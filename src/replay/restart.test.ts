@@ -74,7 +74,7 @@ describe('a runner that follows another', () => {
     for (const crashAfterMs of [0, 40, 1_000, 2_490, 2_550, 4_000, 5_960]) {
       const it = await underWay(120, 120_000)
       const first = processOf(it.store)
-      const options = { target: it.targetOf('first'), around: it.around, owner: 'first' }
+      const options = { target: it.targetOf('first'), environment: it.environment, owner: 'first' }
       void runReplay(first.store, it.replay.id, options)
       await it.clock.advance(crashAfterMs)
       first.crash()

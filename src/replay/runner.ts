@@ -18,7 +18,7 @@ import { gatherOutcomes, tellEnded } from './outcomes.ts'
 import { judge } from './plan.ts'
 import { replayEvent } from './resend.ts'
 import { haltReason, stageEnds } from './stages.ts'
-import { type ReplayTarget, type Surroundings, wayBackThrough, withWayBack } from './target.ts'
+import { type ReplayEnvironment, type ReplayTarget, wayBackThrough, withWayBack } from './target.ts'
 import { giveBack, giveBackUnsent } from './unsent.ts'
 import { isUnroutable } from './ways-back.ts'
 
@@ -32,7 +32,7 @@ const UNKNOWN_BROKER = 'unknown'
 
 export interface RunOptions {
   readonly target: ReplayTarget
-  readonly around: Surroundings
+  readonly environment: ReplayEnvironment
   /** Names this runner in the audit. A replay has one run at a time, whatever they are called. */
   readonly owner: string
   /** Ends the run at the next safe point; the replay stays as it is and can be taken up by another runner. */
@@ -60,7 +60,7 @@ class Runner {
   readonly #lease: Lease
   readonly #forgiven: Forgiven
   readonly #handovers: Handovers
-  readonly #around: Surroundings
+  readonly #environment: ReplayEnvironment
   /** What a runner before this one wrote down as sent, and may not have sent. */
   #mayBeLost: ReplayItem[] = []
   #tat = IDLE
@@ -69,10 +69,10 @@ class Runner {
     this.#store = store
     this.#id = id
     this.#options = options
-    this.#lease = new Lease(store, id, options.owner, options.around)
+    this.#lease = new Lease(store, id, options.owner, options.environment)
     this.#forgiven = new Forgiven(store.replays)
     this.#handovers = new Handovers(store.replays, id)
-    this.#around = withWayBack(options.around, options.target)
+    this.#environment = withWayBack(options.environment, options.target)
   }
 
   async run(): Promise<Replay> {
@@ -91,7 +91,7 @@ class Runner {
       }
       // Whoever cancelled it may have looked before the last letter was put back.
       if (replay.state === 'cancelled')
-        await giveBackUnsent(this.#store, this.#id, this.#options.around.clock, 'whoever runs it')
+        await giveBackUnsent(this.#store, this.#id, this.#options.environment.clock, 'whoever runs it')
       return replay
     } finally {
       await this.#lease.letGo()
@@ -100,7 +100,7 @@ class Runner {
 
   /** One look at what is known, then the next few letters, if the stage has any left. */
   async #round(replay: Replay): Promise<void> {
-    await gatherOutcomes(this.#store, this.#id, this.#options.around.clock, this.#options.observer)
+    await gatherOutcomes(this.#store, this.#id, this.#options.environment.clock, this.#options.observer)
     // Before the counts, so that they have at least what is forgiven.
     const forgiven = await this.#forgiven.of(replay)
     const counts = await this.#store.replays.counts(this.#id)
@@ -136,12 +136,12 @@ class Runner {
 
   async #send(replay: Replay, room: number): Promise<void> {
     const { replays, deadLetters } = this.#store
-    const around = this.#around
+    const environment = this.#environment
     const items = await replays.items(this.#id, { status: 'waiting', limit: room })
     for (const item of items) {
       if (!(await this.#turn(replay))) return
       // Looked at after the wait: what is sent is what the letter is now.
-      const now = around.clock.now()
+      const now = environment.clock.now()
       const letter = await deadLetters.get(item.letterId)
       if (letter === undefined) {
         await replays.record(this.#id, [{ ...item, status: 'lost', endedAt: now }])
@@ -150,7 +150,7 @@ class Runner {
       // Changed by a runner that died before it could write down that it sent it.
       const isOurs = isTakenBy(letter, replay)
       if (isOurs && (await this.#giveUpUnreachable(letter, replay, item))) continue
-      const verdict = isOurs ? undefined : await judge(letter, replay, around, now)
+      const verdict = isOurs ? undefined : await judge(letter, replay, environment, now)
       if (verdict?.decision === 'skip_downstream') {
         await this.#pause(DOWNSTREAM_REST_MS)
         return
@@ -168,7 +168,7 @@ class Runner {
   /** The letter is ours once it is `replaying`; undefined when someone else changed it first. */
   async #claim(letter: DeadLetter, replay: Replay): Promise<DeadLetter | undefined> {
     const change = { to: 'replaying', from: letter.state, replayId: replay.id } as const
-    return this.#store.deadLetters.change(letter.id, { ...change, at: this.#options.around.clock.now() })
+    return this.#store.deadLetters.change(letter.id, { ...change, at: this.#options.environment.clock.now() })
   }
 
   /**
@@ -177,7 +177,7 @@ class Runner {
    */
   async #sendOne(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<void> {
     const { replays } = this.#store
-    const sentAt = this.#options.around.clock.now()
+    const sentAt = this.#options.environment.clock.now()
     const cycle = letter.replays
     const sent = { ...item, status: 'sent', cycle, sentAt } as const
     await replays.record(this.#id, [sent])
@@ -187,7 +187,7 @@ class Runner {
   }
 
   async #handOn(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<void> {
-    this.#tat = advance(paceOf(replay), this.#tat, this.#options.around.clock.now())
+    this.#tat = advance(paceOf(replay), this.#tat, this.#options.environment.clock.now())
     const { target, tracing } = this.#options
     const observer = safeObserver(this.#options.observer ?? {})
     const events = [replayEvent(letter, replay, letter.replays)]
@@ -229,7 +229,7 @@ class Runner {
 
   /** First the item, so that the state the letter goes back to is not taken for the outcome of having been sent. */
   async #giveUp(letter: DeadLetter, item: ReplayItem, why: string): Promise<void> {
-    const { clock } = this.#options.around
+    const { clock } = this.#options.environment
     const ended = { decision: 'skip_unreachable', why, status: 'skipped', endedAt: clock.now() } as const
     await this.#store.replays.record(this.#id, [{ ...item, ...ended }])
     await giveBack(this.#store.deadLetters, letter, clock)
@@ -239,7 +239,7 @@ class Runner {
   /** Waits until the next letter may go; false when none may any more. */
   async #turn(replay: Replay): Promise<boolean> {
     while (await this.#mayGoOn()) {
-      const now = this.#options.around.clock.now()
+      const now = this.#options.environment.clock.now()
       const at = notBefore(paceOf(replay), this.#tat, now)
       if (at <= now) return true
       await this.#pause(Math.min(at - now, RENEW_MS))
@@ -255,7 +255,7 @@ class Runner {
 
   /** Nobody else changes a running replay but to stop it, and that wins. */
   async #become(replay: Replay, changes: Partial<Replay>): Promise<void> {
-    const { clock } = this.#options.around
+    const { clock } = this.#options.environment
     const isOver = changes.state === 'finished'
     const isMeant = (current: Replay) => current.state === 'running' && current.stage === replay.stage
     /** Undefined: someone has stopped it meanwhile. */
@@ -286,7 +286,7 @@ class Runner {
 
   /** An abort ends the wait; the loop sees the signal. */
   async #pause(ms: number): Promise<void> {
-    await sleep(this.#options.around.clock, ms, this.#options.signal).catch(() => {})
+    await sleep(this.#options.environment.clock, ms, this.#options.signal).catch(() => {})
   }
 }
 

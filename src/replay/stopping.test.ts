@@ -112,7 +112,7 @@ describe('a letter of a cancelled replay', () => {
     const replay = await it.plan()
     await it.start(replay)
     const target = { send: () => Promise.reject(new Error('broker down')) }
-    const options = { target, around: it.around, owner: 'runner' }
+    const options = { target, environment: it.environment, owner: 'runner' }
     await expect(runReplay(it.store, replay.id, options)).rejects.toThrow('broker down')
     const [letter] = (await it.store.deadLetters.list()).letters
     expect(letter).toMatchObject({ state: 'replaying' })
@@ -152,7 +152,7 @@ describe('a letter of a cancelled replay', () => {
         await it.store.broker!.publish(events)
       },
     }
-    const run = runReplay(it.store, replay.id, { target, around: it.around, owner: 'runner' })
+    const run = runReplay(it.store, replay.id, { target, environment: it.environment, owner: 'runner' })
     await it.clock.advance(100)
     await cancelReplay(it.store, replay.id, it.ann)
     expect((await it.store.deadLetters.stats()).byState).toEqual({ replaying: 1 })
@@ -167,7 +167,7 @@ describe('a letter of a cancelled replay', () => {
     const replay = await it.plan()
     await it.start(replay)
     const target = { send: () => new Promise<never>(() => {}) }
-    void runReplay(it.store, replay.id, { target, around: it.around, owner: 'runner' })
+    void runReplay(it.store, replay.id, { target, environment: it.environment, owner: 'runner' })
     await it.clock.advance(100)
     await cancelReplay(it.store, replay.id, it.ann)
     const look = () => gatherLateOutcomes(it.store, { id: replay.id, state: 'cancelled' }, it.clock)

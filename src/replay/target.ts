@@ -18,7 +18,7 @@ export interface ReplayTarget {
 }
 
 /** What is known outside the store; what is not given is not checked. */
-export interface Surroundings {
+export interface ReplayEnvironment {
   readonly clock: Clock
   readonly newId: (now: number) => string
   /** The schema of a channel's payloads. */
@@ -42,6 +42,6 @@ export function wayBackThrough(
 }
 
 /** What a plan for this target is made with. */
-export function withWayBack(around: Surroundings, target: ReplayTarget): Surroundings {
-  return { ...around, wayBack: (letter, to) => wayBackThrough(target, letter, to) }
+export function withWayBack(environment: ReplayEnvironment, target: ReplayTarget): ReplayEnvironment {
+  return { ...environment, wayBack: (letter, to) => wayBackThrough(target, letter, to) }
 }

@@ -67,7 +67,7 @@ const body = fc
   .map(fields => JSON.stringify({ ...fields, 'no such field': 1 }))
 const text = fc.oneof(body, fc.json(), fc.string(), fc.constantFrom('{', '[[[[', '"', '\u0000', '{"reason":'))
 
-const asked = (route: Route) =>
+const asked = (route: Route<never>) =>
   fc.record({
     params: fc.array(word, { minLength: 2, maxLength: 2 }),
     query: fc.array(fc.tuple(name, word), { maxLength: 4 }),
@@ -76,7 +76,7 @@ const asked = (route: Route) =>
     route: fc.constant(route),
   })
 
-function pathOf({ path }: Route, params: readonly string[]): string {
+function pathOf({ path }: Route<never>, params: readonly string[]): string {
   let next = 0
   return path.replace(/:\w+/g, () => encodeURIComponent(wellFormed(params[next++]!)) || 'x')
 }

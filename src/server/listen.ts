@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { LazaretError } from '../core/failure/errors.ts'
 import { type Clock, within } from '../ports/clock.ts'
-import { ListenError } from './errors.ts'
 
 /** How long requests under way may take when the server closes. */
 const GRACE_MS = 5_000
@@ -43,4 +43,13 @@ function refusal({ code, message }: NodeJS.ErrnoException, host: string, port: n
   if (code === 'EADDRINUSE') return new ListenError(`port ${port} of ${host} is taken; give another port`)
   if (code === 'EACCES') return new ListenError(`port ${port} needs rights; give one from 1024 on`)
   return new ListenError(`${host}:${port} cannot be listened on (${code ?? message}); give another host`)
+}
+
+/** The server does not listen; nothing was started. */
+export class ListenError extends LazaretError {
+  override readonly name = 'ListenError'
+
+  constructor(problem: string) {
+    super(`server: ${problem}`, { code: 'LAZARET_LISTEN_REFUSED', retryable: false })
+  }
 }

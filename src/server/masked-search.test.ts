@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { PEOPLE, type Question, secretOf, serverWorld } from '../../test/support/server-world.ts'
 import { memoryStore } from '../adapters/memory/store.ts'
 import { createMasks } from '../core/dead-letter/masks.ts'
-
 import type { StandardSchema } from '../ports/schema.ts'
 import type { Store } from '../ports/store.ts'
 import { FakeClock } from '../testing/fake-clock.ts'

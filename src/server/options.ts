@@ -36,13 +36,8 @@ import type { TokenOptions } from './auth/callers.ts'
 import type { PaceOptions } from './auth/pace.ts'
 import type { DemoControl } from './demo-control.ts'
 import { DEFAULT_STREAMS_PER_TOKEN, DEFAULT_STREAMS_TOTAL, type StreamLimits } from './live/places.ts'
+import type { CollectingInto } from './work/collecting.ts'
 import type { ScheduleOptions } from './work/schedules.ts'
-
-export interface CollectingInto {
-  readonly collector: Collector
-  /** The name of a store. */
-  readonly store?: string | undefined
-}
 
 /** What a plan has that does not say otherwise. */
 export type ReplayDefaults = Pick<PlanRequest, 'stages' | 'perSecond' | 'haltRefailRatio' | 'maxAgeMs'>

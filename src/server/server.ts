@@ -1,16 +1,18 @@
 import type { Server } from 'node:http'
 import { isLoopback } from '../core/options/loopback.ts'
+import { within } from '../ports/clock.ts'
 import { ConsoleFiles } from './console/files.ts'
-import { ListenError } from './errors.ts'
-import { furnish } from './furnish.ts'
+import { createServerContext, type ServerContext } from './context.ts'
 import { createApp } from './http/app.ts'
-import { type Listening, listenOn, stopListening } from './listen.ts'
+import { openApi } from './http/openapi.ts'
+import { ListenError, type Listening, listenOn, stopListening } from './listen.ts'
 import type { ServerOptions } from './options.ts'
-import type { Room } from './room.ts'
 import { ROUTES } from './routes/index.ts'
 
 const DEFAULT_PORT = 4_600
 const DEFAULT_HOST = '127.0.0.1'
+/** A broker or store that does not answer keeps the server no longer than this; what was begun is taken up elsewhere. */
+const PATIENCE_MS = 5_000
 
 export interface ListenOptions {
   /** 0 takes any that is free [4600]. */
@@ -36,15 +38,17 @@ export function createServer(options: ServerOptions): LazaretServer {
 }
 
 class HttpServer implements LazaretServer {
-  readonly #room: Room
+  readonly #context: ServerContext
   readonly #app: ReturnType<typeof createApp>
   readonly #listening = new Set<Server>()
+  #endWork: (() => Promise<void>) | undefined
   #closing: Promise<void> | undefined
 
   constructor(options: ServerOptions) {
-    this.#room = furnish(options)
-    const files = new ConsoleFiles(options.consoleDir, this.#room.clock)
-    this.#app = createApp(ROUTES, this.#room, request => files.serve(request))
+    this.#context = createServerContext(options)
+    const files = new ConsoleFiles(options.consoleDir, this.#context.clock)
+    const describe = once(() => openApi(ROUTES, this.#context.version))
+    this.#app = createApp(ROUTES, { ...this.#context, describe }, request => files.serve(request))
   }
 
   readonly fetch = async (request: Request): Promise<Response> => {
@@ -54,12 +58,12 @@ class HttpServer implements LazaretServer {
 
   async listen({ port = DEFAULT_PORT, host = DEFAULT_HOST }: ListenOptions = {}): Promise<Listening> {
     if (this.#closing !== undefined) throw new ListenError('is closed; create another one')
-    if (!isLoopback(host) && !this.#room.callers.areNamed)
+    if (!isLoopback(host) && !this.#context.callers.areNamed)
       throw new ListenError(
         `listens on ${host} only with tokens, because others can reach it there; give tokens, or the host ${DEFAULT_HOST}`,
       )
     const { server, url, port: bound } = await listenOn(this.fetch, { port, host })
-    this.#room.hosts.bind(host)
+    this.#context.hosts.bind(host)
     this.#listening.add(server)
     this.#start()
     return { url, port: bound, close: () => this.close() }
@@ -67,8 +71,8 @@ class HttpServer implements LazaretServer {
 
   /** A server that changes nothing does nothing by itself either. */
   #start(): void {
-    const { settings, background } = this.#room
-    if (!settings.readOnly) background.start()
+    if (this.#context.readOnly || this.#closing !== undefined) return
+    this.#endWork ??= this.#context.startWork()
   }
 
   close(): Promise<void> {
@@ -77,10 +81,19 @@ class HttpServer implements LazaretServer {
   }
 
   async #shutDown(): Promise<void> {
-    const { live, background, metering, clock } = this.#room
+    const { live, runner, metering, clock } = this.#context
     live.close()
     metering.close()
     const stopped = [...this.#listening].map(server => stopListening(server, clock))
-    await Promise.all([...stopped, background.close()])
+    const worked = Promise.all([runner.close(), this.#endWork?.()])
+    await Promise.all([...stopped, within(clock, PATIENCE_MS, worked)])
+  }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }

@@ -81,9 +81,9 @@ async function dieAll(path: string, count: number): Promise<ReadonlySet<string>>
 
 function planAndStart(path: string, stages: Replay['stages']): Promise<string> {
   return onStore(path, async store => {
-    const around = { clock: systemClock, newId: createIdSource(systemRandom) }
+    const environment = { clock: systemClock, newId: createIdSource(systemRandom) }
     const asked = { reason: 'mended', by: 'ann', filter: { channel: 'orders' }, stages, perSecond: 100_000 }
-    const { id } = await planReplay(store, asked, around)
+    const { id } = await planReplay(store, asked, environment)
     await startReplay(store, id, { by: 'ann', clock: systemClock })
     return id
   })

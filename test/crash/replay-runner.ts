@@ -14,7 +14,7 @@ const clock: Clock = {
 const store = openSqlite({ path, clock })
 const replay = await runReplay(store, id, {
   target: { send: events => store.broker.publish(events) },
-  around: { clock, newId: createIdSource(systemRandom) },
+  environment: { clock, newId: createIdSource(systemRandom) },
   owner: `runner ${process.pid}`,
 })
 sayLine(`ended ${replay.state}`)

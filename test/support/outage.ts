@@ -6,7 +6,7 @@ import { startReplay } from '../../src/replay/control.ts'
 import { planReplay } from '../../src/replay/plan.ts'
 import type { PlanRequest } from '../../src/replay/plan-options.ts'
 import { runReplay } from '../../src/replay/runner.ts'
-import type { ReplayTarget, Surroundings } from '../../src/replay/target.ts'
+import type { ReplayEnvironment, ReplayTarget } from '../../src/replay/target.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
 import type { ConsumerOptions } from '../../src/runtime/consumer/consumer-options.ts'
 import { sleep } from '../../src/runtime/sleep.ts'
@@ -20,7 +20,7 @@ export async function afterAnOutage(letters: number, more: Partial<ConsumerOptio
   const clock = new FakeClock()
   const store = memoryStore({ clock })
   const newId = createIdSource(seededRandom(5))
-  const around: Surroundings = { clock, newId }
+  const environment: ReplayEnvironment = { clock, newId }
   const handled: string[] = []
   const world = { broken: (_id: string) => true, handlerMs: 0 }
   const consumer = createConsumer({
@@ -48,7 +48,7 @@ export async function afterAnOutage(letters: number, more: Partial<ConsumerOptio
   await store.broker!.publish(events)
   await clock.advance(1_000)
   const plan = (request: Partial<PlanRequest> = {}) =>
-    planReplay(store, { reason: 'mended', by: 'ann', perSecond: 1_000, ...request }, around)
+    planReplay(store, { reason: 'mended', by: 'ann', perSecond: 1_000, ...request }, environment)
   const sends: { readonly id: string; readonly at: number; readonly by: string }[] = []
   const targetOf = (by: string): ReplayTarget => ({
     async send(batch) {
@@ -58,7 +58,7 @@ export async function afterAnOutage(letters: number, more: Partial<ConsumerOptio
   })
   const target = targetOf('runner')
   const run = async (replay: Replay, forMs = 60_000, signal?: AbortSignal) => {
-    const ended = runReplay(store, replay.id, { target, around, owner: 'runner', signal })
+    const ended = runReplay(store, replay.id, { target, environment, owner: 'runner', signal })
     let result: Replay | undefined
     ended.then(
       value => {
@@ -71,7 +71,9 @@ export async function afterAnOutage(letters: number, more: Partial<ConsumerOptio
   }
   /** Runs it beside the test; the promise answers what it came to, an error's message included. */
   const runAs = (owner: string, { id }: Replay, signal?: AbortSignal): Promise<Replay | string> =>
-    runReplay(store, id, { target: targetOf(owner), around, owner, signal }).catch(error => error.message)
+    runReplay(store, id, { target: targetOf(owner), environment, owner, signal }).catch(
+      error => error.message,
+    )
   /** Runs it for so long, stops it, and waits until it has ended. */
   const runFor = async (ms: number, owner: string, replay: Replay): Promise<void> => {
     const stop = new AbortController()
@@ -84,7 +86,7 @@ export async function afterAnOutage(letters: number, more: Partial<ConsumerOptio
   const start = (replay: Replay) => startReplay(store, replay.id, { by: 'ann', clock })
   const ann = { by: 'ann', clock }
   return {
-    ...{ clock, store, around, handled, world, consumer, events },
+    ...{ clock, store, environment, handled, world, consumer, events },
     ...{ plan, run, runAs, runFor, start, target, targetOf, sends, ann },
   }
 }

@@ -42,12 +42,12 @@ export async function fillWithSecrets(store: Store): Promise<void> {
       validate: () => ({ issues: [{ message: 'told-it' }] }),
     },
   }
-  const around = { clock, newId: () => '01999999-0000-7000-8000-000000000001', schemaOf: () => schema }
-  const planned = await planReplay(store, { ids: [letter.id], patch, reason: 'x', by: 'ann' }, around)
+  const environment = { clock, newId: () => '01999999-0000-7000-8000-000000000001', schemaOf: () => schema }
+  const planned = await planReplay(store, { ids: [letter.id], patch, reason: 'x', by: 'ann' }, environment)
   expect((await store.replays.get(planned.id))?.patch).toEqual(patch)
   expect((await store.replays.list()).map(replay => replay.patch)).toEqual([patch])
   expect(await store.replays.items(planned.id)).toMatchObject([{ decision: 'skip_schema', why: 'told-it' }])
-  const found = { ...around, newId: () => '01999999-0000-7000-8000-000000000002' }
+  const found = { ...environment, newId: () => '01999999-0000-7000-8000-000000000002' }
   const asked = { filter: { search: 'SOUGHT-it' }, reason: 'x', by: 'ann' }
   const { id } = await planReplay(store, asked, found)
   const replay = await store.replays.get(id)

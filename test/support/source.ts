@@ -62,7 +62,7 @@ export function needlessExports(files: readonly SourceFile[], entries: readonly 
       }
     }
     // Of what is imported as a whole it cannot be told what is used.
-    for (const [, specifier = ''] of file.text.matchAll(/(?:\* as \w+ from|import\()\s*'(\.[^']+)'/g))
+    for (const [, specifier = ''] of file.text.matchAll(/(?:\* as \w+ from|\* from|import\()\s*'(\.[^']+)'/g))
       whole.add(posix.join(posix.dirname(file.path), specifier))
   }
   return files

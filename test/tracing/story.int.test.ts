@@ -16,7 +16,7 @@ import { type TracingWorld, tracingWorld } from '../support/tracing-world.ts'
 
 const DELAY_MS = 60
 const patience = new Patience({})
-const around = {
+const environment = {
   clock: systemClock,
   newId: createIdSource(systemRandom),
   schemaOf: () => undefined,
@@ -60,10 +60,10 @@ function shop() {
 }
 
 async function replayAll(store: SqliteStore): Promise<void> {
-  const { id } = await planReplay(store, { filter: {}, reason: 'billing is back', by: 'ann' }, around)
+  const { id } = await planReplay(store, { filter: {}, reason: 'billing is back', by: 'ann' }, environment)
   await startReplay(store, id, { by: 'ann', clock: systemClock })
   const target = { send: store.broker.publish.bind(store.broker) }
-  const replay = await runReplay(store, id, { target, around, owner: 'test', tracing: world.tracing })
+  const replay = await runReplay(store, id, { target, environment, owner: 'test', tracing: world.tracing })
   expect(replay.state).toBe('finished')
 }
 

@@ -1,4 +1,4 @@
-import type { InputFault, Problem } from '../../../src/server/schema/index.ts'
+import type { InputFault, Problem } from '../../../src/server/schema/problem.ts'
 import { after } from '../lib/browser-clock.ts'
 import { tokenHeader } from './token.ts'
 

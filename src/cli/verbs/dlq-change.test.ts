@@ -87,8 +87,8 @@ describe('dlq discard and reopen', () => {
   it('K8: one that is being replayed has its outcome to come', async () => {
     const { lazaret, bury, factory, store, clock } = cliWorld()
     const [letter] = await bury(factory.letter())
-    const around = { clock, newId: () => 'r' }
-    await planReplay(store, { reason: 'mended', by: 'ann' }, around)
+    const environment = { clock, newId: () => 'r' }
+    await planReplay(store, { reason: 'mended', by: 'ann' }, environment)
     await store.deadLetters.change(letter!.id, { to: 'replaying', at: clock.now(), replayId: 'r' })
     const reopened = await lazaret('dlq', 'reopen', letter!.id)
     expect(reopened).toMatchObject({

@@ -4,7 +4,7 @@ import { createIdSource } from '../../core/event/uuid.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import type { PatchOperation } from '../../ports/replays.ts'
 import { planReplay } from '../../replay/plan.ts'
-import type { Surroundings } from '../../replay/target.ts'
+import type { ReplayEnvironment } from '../../replay/target.ts'
 import type { Context } from '../command.ts'
 import { findLetter } from '../find.ts'
 import { filterOf } from '../flags/letters.ts'
@@ -51,7 +51,7 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         allowQuarantined: flags['allow-quarantined'],
         needsApproval: flags['needs-approval'] ?? needsApproval,
       },
-      { ...surroundings(io), wayBack: routes.wayBack },
+      { ...replayEnvironment(io), wayBack: routes.wayBack },
     ).finally(() => routes.close())
     if (flags.json) {
       await io.stdout.write(jsonLine(outside(replay)))
@@ -70,7 +70,7 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
   })
 }
 
-export function surroundings(io: Io): Surroundings {
+export function replayEnvironment(io: Io): ReplayEnvironment {
   return { clock: io.clock, newId: createIdSource(io.random) }
 }
 

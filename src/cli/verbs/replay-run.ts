@@ -12,7 +12,7 @@ import type { ExitCode, Io } from '../io.ts'
 import { Progress } from '../print/progress.ts'
 import { openRoutes } from '../replay-target.ts'
 import { type Session, withStore } from '../session.ts'
-import { surroundings } from './replay-plan.ts'
+import { replayEnvironment } from './replay-plan.ts'
 import { showReplay } from './replay-show.ts'
 
 /** More than this at once is asked about. */
@@ -69,7 +69,7 @@ async function runHere(
   try {
     const ended = await runReplay(store, id, {
       target,
-      around: surroundings(io),
+      environment: replayEnvironment(io),
       owner,
       signal,
       onProgress: (replay, counts) => {

@@ -52,10 +52,10 @@ export class PeopleOnCall {
     const clock = this.#clock
     const letters = (await this.#letters(which)).toSorted((a, b) => a.createdAt - b.createdAt)
     const ids = letters.slice(0, count).map(({ id }) => id)
-    const around = { clock, newId: this.#newId }
-    const { id } = await planReplay(this.#store, { ids, reason, by, perSecond: 5 }, around)
+    const environment = { clock, newId: this.#newId }
+    const { id } = await planReplay(this.#store, { ids, reason, by, perSecond: 5 }, environment)
     await startReplay(this.#store, id, { by, clock })
-    const { state } = await runReplay(this.#store, id, { target: this.#target, around, owner: OWNER })
+    const { state } = await runReplay(this.#store, id, { target: this.#target, environment, owner: OWNER })
     if (state === 'halted') await cancelReplay(this.#store, id, { by, clock, why: 'not mended yet' })
   }
 

@@ -2,7 +2,7 @@ import { DEFAULT_AGE_MS } from '../../core/watch/options.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ChannelSnapshot } from '../../ports/snapshots.ts'
 import type { Store } from '../../ports/store.ts'
-import { Surveyor } from '../../server/watch/survey.ts'
+import { SnapshotTaker } from '../../server/watch/snapshot-taker.ts'
 
 /** Seldom enough that a day is watched in a moment, often enough for a drawing. */
 const EVERY_MS = 15 * 60_000
@@ -10,7 +10,7 @@ const EVERY_MS = 15 * 60_000
 /** Takes snapshots of a day that passes in a moment, the way a server does, into the list returned. */
 export function watchDay(store: Store, clock: Clock): readonly ChannelSnapshot[] {
   const taken: ChannelSnapshot[] = []
-  const surveyor = new Surveyor()
+  const surveyor = new SnapshotTaker()
   const { signal } = new AbortController()
   const round = async (): Promise<void> => {
     const letters = store.deadLetters

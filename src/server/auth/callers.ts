@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { ProblemError } from '../http/problem.ts'
+import { ProblemError } from '../problem.ts'
 import type { Role } from '../schema/me.ts'
 
 /** A token that is let in. The token itself is nowhere: `sha256` is its hash, in hex. */

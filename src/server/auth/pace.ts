@@ -1,5 +1,5 @@
 import { advance, IDLE, notBefore, type Rate, rate, withoutReservations } from '../../core/limit/gcra.ts'
-import { ProblemError } from '../http/problem.ts'
+import { ProblemError } from '../problem.ts'
 
 export interface PaceOptions {
   readonly perSecond: number

@@ -1,4 +1,4 @@
-import { ProblemError } from '../http/problem.ts'
+import { ProblemError } from '../problem.ts'
 import { type Action, action, type Role } from '../schema/me.ts'
 import type { Permission } from '../schema/replays.ts'
 import type { Caller } from './callers.ts'

@@ -3,7 +3,7 @@ import { extname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { Clock } from '../../ports/clock.ts'
-import { ProblemError } from '../http/problem.ts'
+import { ProblemError } from '../problem.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',

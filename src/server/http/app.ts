@@ -1,77 +1,94 @@
+import { createHash } from 'node:crypto'
 import { Hono } from 'hono'
-import type { Caller } from '../auth/callers.ts'
-import type { Room } from '../room.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Caller, Callers } from '../auth/callers.ts'
+import type { Pace } from '../auth/pace.ts'
+import type { Permissions } from '../auth/permissions.ts'
+import { ProblemError, problemOf, problemResponse } from '../problem.ts'
 import type { StoreFault } from '../schema/common.ts'
-import { jsonWithTag } from './etag.ts'
 import { secured } from './headers.ts'
+import type { Hosts } from './hosts.ts'
 import { checked, jsonOf, searchOf } from './input.ts'
-import { ProblemError, problemOf, problemResponse } from './problem.ts'
 import { API, type Asked, type Route } from './route.ts'
 
 /** Whoever is not let in shares this bucket. */
 const STRANGERS = ' strangers'
 const NOBODY: Caller = Object.freeze({ name: 'nobody', role: 'viewer' })
 
+/** What decides about a request before its handler is asked. */
+interface Gate {
+  readonly hosts: Hosts
+  readonly callers: Callers
+  readonly permissions: Permissions
+  readonly pace: Pace
+  readonly clock: Clock
+  onError(error: unknown): void
+}
+
 /**
  * The way of a request: is it meant for us, who asks, not too fast, from where, may they, what exactly, then the
  * handler. Whatever fails on the way is answered as a problem, and every answer carries the security headers.
  */
-export function createApp(
-  routes: readonly Route[],
-  room: Room,
+export function createApp<C extends Gate>(
+  routes: readonly Route<C>[],
+  context: C,
   files: (request: Request) => Promise<Response>,
 ): Hono {
   const app = new Hono({ strict: false })
-  app.use('*', async (context, next) => {
-    room.hosts.requireKnown(context.req.raw)
+  app.use('*', async (asked, next) => {
+    context.hosts.requireKnown(asked.req.raw)
     await next()
-    context.res = secured(context.res)
+    asked.res = secured(asked.res)
   })
   for (const route of routes)
-    app.on(route.method, route.path, context => answer(route, room, context.req.raw, context.req.param()))
-  app.all('*', context => elsewhere(routes, context.req.raw, context.req.path, files))
-  app.onError((error, context) => {
+    app.on(route.method, route.path, ({ req }) => answer(route, context, req.raw, req.param()))
+  app.all('*', ({ req }) => elsewhere(routes, req.raw, req.path, files))
+  app.onError((error, { req }) => {
     const problem = problemOf(error)
-    if (problem.kind === 'server-fault') room.onError(error)
-    return secured(problemResponse(problem, context.req.path))
+    if (problem.kind === 'server-fault') context.onError(error)
+    return secured(problemResponse(problem, req.path))
   })
   return app
 }
 
-async function answer(
-  route: Route,
-  room: Room,
+async function answer<C extends Gate>(
+  route: Route<C>,
+  context: C,
   request: Request,
   params: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const caller = route.access === 'public' ? NOBODY : identify(room, request)
-  room.hosts.requireSameSite(request, room.callers.areNamed)
-  if (route.action !== undefined) room.permissions.require(caller, route.action)
-  const asked: Asked<unknown, unknown, unknown> = {
-    room,
+  const caller = route.access === 'public' ? NOBODY : identify(context, request)
+  context.hosts.requireSameSite(request, context.callers.areNamed)
+  if (route.action !== undefined) context.permissions.require(caller, route.action)
+  const asked: Asked<C, unknown, unknown, unknown> = {
+    context,
     caller,
     request,
     params: route.params && checked(route.params, params, 'path'),
     query: route.query && checked(route.query, searchOf(new URL(request.url)), 'query'),
     body: route.body && checked(route.body, await jsonOf(request), 'body'),
   }
-  const answered = await route.handle(asked as Asked)
+  const answered = await route.handle(asked as Asked<C>)
   return answered instanceof Response ? answered : toResponse(route, request, answered)
 }
 
-function identify(room: Room, request: Request): Caller {
-  const now = room.clock.now()
+function identify({ callers, pace, clock }: Gate, request: Request): Caller {
+  const now = clock.now()
   try {
-    const caller = room.callers.identify(request)
-    room.pace.require(caller.name, now)
+    const caller = callers.identify(request)
+    pace.require(caller.name, now)
     return caller
   } catch (error) {
-    if (error instanceof ProblemError && error.kind === 'unauthenticated') room.pace.require(STRANGERS, now)
+    if (error instanceof ProblemError && error.kind === 'unauthenticated') pace.require(STRANGERS, now)
     throw error
   }
 }
 
-function toResponse(route: Route, request: Request, answered: unknown): Response {
+function toResponse(
+  route: Pick<Route<never>, 'method' | 'status'>,
+  request: Request,
+  answered: unknown,
+): Response {
   const text = JSON.stringify(answered)
   const status = route.status?.(answered) ?? 200
   const { faults } = answered as { faults?: readonly StoreFault[] }
@@ -85,7 +102,7 @@ function toResponse(route: Route, request: Request, answered: unknown): Response
 
 /** A path of ours asked in another way, a path of the API that there is none of, or something of the console. */
 function elsewhere(
-  routes: readonly Route[],
+  routes: readonly Pick<Route<never>, 'method' | 'path'>[],
   request: Request,
   path: string,
   files: (request: Request) => Promise<Response>,
@@ -105,4 +122,14 @@ function wrongMethod(methods: readonly string[]): ProblemError {
 
 function pattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}/?$`)
+}
+
+/** JSON with a mark of what it says: a reader that has the same already is told so, in no bytes. */
+function jsonWithTag(request: Request, text: string, headers: Readonly<Record<string, string>>): Response {
+  const tag = `W/"${createHash('sha1').update(text).digest('base64url')}"`
+  const known = (request.headers.get('if-none-match') ?? '').split(',').map(each => each.trim())
+  // It may be kept, but is asked about again every time.
+  const kept = { ...headers, etag: tag, 'cache-control': 'private, no-cache' }
+  if (known.includes(tag)) return new Response(null, { status: 304, headers: kept })
+  return new Response(text, { headers: { ...kept, 'content-type': 'application/json' } })
 }

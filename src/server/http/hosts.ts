@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { bareHost as bare, isLoopback } from '../../core/options/loopback.ts'
-import { ProblemError } from './problem.ts'
+import { ProblemError } from '../problem.ts'
 
 const WILDCARDS = ['0.0.0.0', '::']
 const SAFE_METHODS = ['GET', 'HEAD']

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { show } from '../../core/options/show.ts'
+import { ProblemError } from '../problem.ts'
 import type { InputFault } from '../schema/problem.ts'
-import { ProblemError } from './problem.ts'
 
 const MAX_BODY_BYTES = 1_000_000
 const MAX_DEPTH = 64

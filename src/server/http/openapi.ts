@@ -1,12 +1,12 @@
 import * as z from 'zod'
+import { PROBLEM_TYPE } from '../problem.ts'
 import { problem } from '../schema/problem.ts'
-import { PROBLEM_TYPE } from './problem.ts'
 import type { Route } from './route.ts'
 
 const PROBLEM = { $ref: '#/components/schemas/Problem' }
 
 /** The table of routes as an OpenAPI 3.1 document: the same schemas that requests are checked by. */
-export function openApi(routes: readonly Route[], version: string) {
+export function openApi(routes: readonly Route<never>[], version: string) {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
@@ -29,7 +29,7 @@ export function openApi(routes: readonly Route[], version: string) {
   }
 }
 
-function operation(route: Route) {
+function operation(route: Route<never>) {
   const { about, access, action, params, query, body, answer, media = 'application/json' } = route
   const good = action === 'replay.plan' && route.status !== undefined ? '201' : '200'
   return {
@@ -53,7 +53,7 @@ function operation(route: Route) {
   }
 }
 
-function operationId({ method, path }: Route): string {
+function operationId({ method, path }: Route<never>): string {
   const words = path
     .replaceAll('/:', '/by-')
     .split(/[^A-Za-z]+/)

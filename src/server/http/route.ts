@@ -1,15 +1,15 @@
 import type * as z from 'zod'
 import type { Caller } from '../auth/callers.ts'
-import type { Room } from '../room.ts'
 import type { Action } from '../schema/me.ts'
 
 export const API = '/api/v1'
 
+type Schema = z.ZodType | undefined
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined
 
-/** What a handler is handed: checked, and from somebody who may ask it. */
-export interface Asked<P = undefined, Q = undefined, B = undefined> {
-  readonly room: Room
+/** What a handler is handed: checked, and from somebody who may ask it. `context` is the part of the server it named. */
+export interface Asked<C, P = undefined, Q = undefined, B = undefined> {
+  readonly context: C
   readonly caller: Caller
   readonly request: Request
   readonly params: P
@@ -21,12 +21,7 @@ export interface Asked<P = undefined, Q = undefined, B = undefined> {
  * One line of the table that everything follows from: routing, checks, permissions, the OpenAPI document, its page in
  * the docs, and the tests that go over all routes. A route that changes something names the action it is.
  */
-interface RouteSpec<
-  P extends z.ZodType | undefined,
-  Q extends z.ZodType | undefined,
-  B extends z.ZodType | undefined,
-  A extends z.ZodType,
-> {
+interface RouteSpec<C, P extends Schema, Q extends Schema, B extends Schema, A extends z.ZodType> {
   readonly method: 'GET' | 'POST' | 'PATCH'
   /** With `:name` for parameters. */
   readonly path: string
@@ -43,18 +38,21 @@ interface RouteSpec<
   /** [200] */
   readonly status?: (answer: z.output<A>) => number
   readonly handle: (
-    asked: Asked<Output<P>, Output<Q>, Output<B>>,
+    asked: Asked<C, Output<P>, Output<Q>, Output<B>>,
   ) => Promise<z.output<A> | Response> | z.output<A> | Response
 }
 
-export type Route = RouteSpec<z.ZodType | undefined, z.ZodType | undefined, z.ZodType | undefined, z.ZodType>
+export type Route<C> = RouteSpec<C, Schema, Schema, Schema, z.ZodType>
 
-/** A route among others, the types of what it takes forgotten: the checks before it have seen to it that they hold. */
-export function route<
-  A extends z.ZodType,
-  P extends z.ZodType | undefined = undefined,
-  Q extends z.ZodType | undefined = undefined,
-  B extends z.ZodType | undefined = undefined,
->(spec: RouteSpec<P, Q, B, A>): Route {
-  return spec as unknown as Route
+/** Makes the routes of a file, whose handlers get no more of the server than `C`. */
+export function routeFor<C>() {
+  return <
+    A extends z.ZodType,
+    P extends Schema = undefined,
+    Q extends Schema = undefined,
+    B extends Schema = undefined,
+  >(
+    spec: RouteSpec<C, P, Q, B, A>,
+    // The types of what it takes are forgotten in the table: the checks before the handler have seen to it that they hold.
+  ): Route<C> => spec as unknown as Route<C>
 }

@@ -1,13 +1,20 @@
-import type { Room } from '../room.ts'
-import { addNumbers, gatherNumbers } from '../stores/numbers.ts'
+import type { DemoControl } from '../demo-control.ts'
+import { addNumbers, gatherNumbers, type NumberSources } from '../stores/numbers.ts'
+import type { SnapshotReader } from '../watch/snapshot-reader.ts'
 import type { Look } from './live.ts'
 
 const REPLAYS_WATCHED = 20
 
+/** What a look is taken at. */
+interface LookedAt extends NumberSources {
+  readonly watched: SnapshotReader
+  readonly demo: DemoControl | undefined
+}
+
 /** One look at everything, as cheap as it can be: figures that stores keep anyway. */
-export async function lookAt(room: Room): Promise<Look> {
-  const gathered = await gatherNumbers(room)
-  const replays = await room.stores.each(async ({ store }) => {
+export async function lookAt(sources: LookedAt): Promise<Look> {
+  const gathered = await gatherNumbers(sources)
+  const replays = await sources.stores.each(async ({ store }) => {
     const latest = await store.replays.list({ limit: REPLAYS_WATCHED })
     return latest.map(({ id, revision }) => `${id}:${revision}`)
   })
@@ -15,14 +22,14 @@ export async function lookAt(room: Room): Promise<Look> {
   const groups = gathered.found.map(({ value }) =>
     value.groups.slice(0, 200).map(({ id, state, count, waiting }) => [id, state, count, waiting]),
   )
-  const channels = room.consumers.all().map(({ health }) => {
+  const channels = sources.consumers.all().map(({ health }) => {
     const { channel, handler, breakerState, paused, failureRate } = health
     return [channel, handler, breakerState, paused, Math.round(failureRate * 100)]
   })
   // Also those that another server took.
-  const watches = await room.watched.all()
+  const watches = await sources.watched.all()
   const snapshotAt = Math.max(0, ...watches.map(({ newestFirst: [{ at }] }) => at))
-  const numbers = addNumbers(room, gathered)
+  const numbers = addNumbers(sources, gathered)
   return {
     numbers,
     marks: {
@@ -30,7 +37,7 @@ export async function lookAt(room: Room): Promise<Look> {
       groups: JSON.stringify(groups),
       replays: JSON.stringify([replays.found.map(({ value }) => value), numbers.replays]),
       channels: JSON.stringify([channels, snapshotAt]),
-      demo: JSON.stringify(room.demo?.state() ?? null),
+      demo: JSON.stringify(sources.demo?.state() ?? null),
     },
   }
 }

@@ -1,4 +1,4 @@
-import { ProblemError } from '../http/problem.ts'
+import { ProblemError } from '../problem.ts'
 
 export interface StreamLimits {
   /** Open streams of one token, or of everyone where there are no tokens [20]. */

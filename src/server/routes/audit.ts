@@ -1,12 +1,15 @@
-import { decodeCursor, encodeCursor, type Listing } from '../../adapter-kit/query/cursor.ts'
+import type { Listing } from '../../adapter-kit/query/cursor.ts'
 import { tellsSearch } from '../../operations/filter-words.ts'
-import { ProblemError } from '../http/problem.ts'
-import { API, route } from '../http/route.ts'
+import type { AuditEntry, AuditLog, AuditQuery } from '../../ports/audit.ts'
+import type { ServerContext } from '../context.ts'
+import { API, routeFor } from '../http/route.ts'
+import { ProblemError } from '../problem.ts'
 import { auditPage, auditQuery } from '../schema/audit.ts'
 import { partly } from '../stores/federation.ts'
 import { auditView } from '../views/audit.ts'
-import { mergeNewest, placeAfter, readStretch } from './audit-stretch.ts'
+import { readJsonCursor, writeJsonCursor } from './json-cursor.ts'
 
+const route = routeFor<Pick<ServerContext, 'stores' | 'searches'>>()
 /** Where each store is to be read on: its own cursor, or null from the newest on. One that has no more is left out. */
 type Places = Readonly<Record<string, string | null>>
 
@@ -17,19 +20,22 @@ export const auditRoutes = [
     about: 'Who did what to what, newest first.',
     query: auditQuery,
     answer: auditPage,
-    async handle({ room, caller, query: { store, limit, cursor, target, action } }) {
-      const mayReveal = room.searches.mayReveal(caller)
+    async handle({ context, caller, query: { store, limit, cursor, target, action } }) {
+      const mayReveal = context.searches.mayReveal(caller)
       // Who could look for a target with a guess in it would learn whether somebody had searched for that.
       if (target !== undefined && tellsSearch(target) && !mayReveal) return { entries: [] }
       const listing: Listing = { name: 'audit of all stores', filter: [target, action] }
-      const isKnown = (name: string) => room.stores.all.some(each => each.name === name)
-      const places =
-        cursor === undefined ? undefined : decodeCursor(listing, cursor, text => readPlaces(text, isKnown))
-      const asked = room.stores
+      const isPlaces = (value: unknown): value is Places =>
+        typeof value === 'object' &&
+        value !== null &&
+        Object.keys(value).every(name => context.stores.all.some(each => each.name === name)) &&
+        Object.values(value).every(place => place === null || typeof place === 'string')
+      const places = cursor === undefined ? undefined : readJsonCursor(listing, cursor, isPlaces)
+      const asked = context.stores
         .chosen(store)
         .filter(({ name }) => places === undefined || Object.hasOwn(places, name))
       const wanted = { target, action, limit }
-      const gathered = await room.stores.each(async named => {
+      const gathered = await context.stores.each(async named => {
         if (!asked.includes(named)) return undefined
         return readStretch(named.store.audit, wanted, places?.[named.name] ?? null, asked.length > 1)
       }, store)
@@ -37,7 +43,7 @@ export const auditRoutes = [
         value === undefined ? [] : [{ ...value, name }],
       )
       const merged = mergeNewest(stretches, limit)
-      const next = await room.stores.each(async ({ name }) => {
+      const next = await context.stores.each(async ({ name }) => {
         const stretch = stretches.find(each => each.name === name)
         return stretch && placeAfter(stretch, merged.filter(({ from }) => from === stretch).length)
       }, store)
@@ -55,25 +61,76 @@ export const auditRoutes = [
       const left = more.length === 0 && merged.length === 0 ? [] : [...more, ...down]
       return {
         entries: merged.map(({ from, entry }) => auditView(from.name, entry, mayReveal)),
-        cursor: left.length === 0 ? undefined : encodeCursor(listing, writePlaces(Object.fromEntries(left))),
+        cursor: left.length === 0 ? undefined : writeJsonCursor(listing, Object.fromEntries(left)),
         ...partly(gathered.faults),
       }
     },
   }),
 ]
 
-function writePlaces(places: Places): string {
-  return Buffer.from(JSON.stringify(places)).toString('base64url')
+type Wanted = Pick<AuditQuery, 'target' | 'action'> & { readonly limit: number }
+
+/** Entries of one store, some of which make it onto a page of all of them. */
+interface Stretch {
+  readonly log: AuditLog
+  readonly wanted: Wanted
+  /** The cursor it was read from; null from the newest entry on. */
+  readonly from: string | null
+  /** A cursor to find the others from, and how many entries lie before it. */
+  readonly anchor: { readonly cursor: string | undefined; readonly before: number }
+  readonly entries: readonly AuditEntry[]
+  /** Where it goes on; undefined at the end. */
+  readonly cursor: string | undefined
 }
 
-function readPlaces(text: string, isKnown: (store: string) => boolean): Places | undefined {
-  try {
-    const places = JSON.parse(Buffer.from(text, 'base64url').toString()) as Places
-    const isPlace = (place: unknown) => place === null || typeof place === 'string'
-    if (typeof places !== 'object' || places === null) return undefined
-    const isRight = Object.keys(places).every(isKnown) && Object.values(places).every(isPlace)
-    return isRight ? places : undefined
-  } catch {
-    return undefined
+/**
+ * Reads as many as a page may take. A store tells only where a whole list of its goes on, and the newest is soon
+ * another one: where `isPartly` may be taken, the first entry is read for itself, and what is behind it stays.
+ */
+async function readStretch(
+  log: AuditLog,
+  wanted: Wanted,
+  from: string | null,
+  isPartly: boolean,
+): Promise<Stretch> {
+  const { limit } = wanted
+  if (from !== null || !isPartly) {
+    const page = await log.list({ ...wanted, cursor: from ?? undefined })
+    return { log, wanted, from, anchor: { cursor: from ?? undefined, before: 0 }, ...page }
   }
+  const first = await log.list({ ...wanted, limit: 1 })
+  const anchor = { cursor: first.cursor, before: first.entries.length }
+  if (first.cursor === undefined || limit === 1) return { log, wanted, from, anchor, ...first }
+  const rest = await log.list({ ...wanted, limit: limit - 1, cursor: first.cursor })
+  const entries = [...first.entries, ...rest.entries]
+  return { log, wanted, from, anchor, entries, cursor: rest.cursor }
+}
+
+/** Where a stretch goes on when so many of its entries were taken; undefined at the end, null at the newest. */
+async function placeAfter(stretch: Stretch, taken: number): Promise<string | null | undefined> {
+  const { log, wanted, from, anchor, entries, cursor } = stretch
+  if (taken === entries.length) return cursor
+  if (taken === 0) return from
+  const behind = taken - anchor.before
+  if (behind === 0) return anchor.cursor
+  return (await log.list({ ...wanted, limit: behind, cursor: anchor.cursor })).cursor
+}
+
+/**
+ * The newest first, each store's in its own order: that is the one its cursor follows, even where a clock was set back
+ * between two entries.
+ */
+function mergeNewest<S extends Stretch>(
+  stretches: readonly S[],
+  limit: number,
+): readonly { readonly from: S; readonly entry: AuditEntry }[] {
+  const heads = stretches.map(from => ({ from, at: 0 }))
+  const merged: { from: S; entry: AuditEntry }[] = []
+  while (merged.length < limit) {
+    const left = heads.filter(({ from, at }) => at < from.entries.length)
+    const [newest] = left.sort((a, b) => b.from.entries[b.at]!.at - a.from.entries[a.at]!.at)
+    if (newest === undefined) break
+    merged.push({ from: newest.from, entry: newest.from.entries[newest.at++]! })
+  }
+  return merged
 }

@@ -1,5 +1,5 @@
-import { API, type Asked, route } from '../http/route.ts'
-import type { Room } from '../room.ts'
+import type { ServerContext } from '../context.ts'
+import { API, type Asked, routeFor } from '../http/route.ts'
 import {
   breakerBody,
   type Channel,
@@ -9,20 +9,30 @@ import {
   type PauseBody,
   pauseBody,
 } from '../schema/channels.ts'
+import { iso, isoOr } from '../schema/common.ts'
+import { channelTrend, trendQuery } from '../schema/watch.ts'
 import type { LiveConsumer } from '../stores/consumers.ts'
 import { type NamedStore, partly } from '../stores/federation.ts'
 import { addSeries } from '../stores/figures.ts'
-import { waitingStats } from '../stores/waiting.ts'
-import { isoOr } from '../views/times.ts'
-import { watchView } from '../views/watch.ts'
-import type { ChannelWatch } from '../watch/watched.ts'
-import { announce } from './announce.ts'
+import { waitingStats } from '../stores/search-stats.ts'
+import { pointView, watchView } from '../views/watch.ts'
+import { sumOverTime, thinned } from '../watch/merge.ts'
+import type { ChannelWatch } from '../watch/snapshot-reader.ts'
 
 const CHANNEL = `${API}/channels/:channel`
 const MINUTES_SHOWN = 60
 /** Beyond the busiest ones nobody looks, and each costs a question. */
 const MOST_CHANNELS = 200
+const HOUR_MS = 3_600_000
+/** More than a screen has room for. */
+const MOST_POINTS = 240
 
+type Context = Pick<
+  ServerContext,
+  'stores' | 'consumers' | 'figures' | 'watched' | 'masks' | 'clock' | 'announce'
+>
+
+const route = routeFor<Context>()
 export const channelRoutes = [
   route({
     method: 'GET',
@@ -30,7 +40,7 @@ export const channelRoutes = [
     about:
       'Every channel with letters or with a consumer here: breakers, pauses, rates, letters, inflow, and how it stood at the last snapshot.',
     answer: channelList,
-    handle: ({ room }) => listChannels(room),
+    handle: ({ context }) => listChannels(context),
   }),
   route({
     method: 'POST',
@@ -41,56 +51,62 @@ export const channelRoutes = [
     body: breakerBody,
     answer: channelList,
     async handle(asked) {
-      const { room, caller, params, body } = asked
-      const found = room.consumers.requireBreaker(params.channel, body.handler)
+      const { context, caller, params, body } = asked
+      const found = context.consumers.requireBreaker(params.channel, body.handler)
       await note(asked, found, 'breaker.force', { to: body.to })
       for (const { consumer } of found) consumer.breaker?.force(body.to, caller.name)
-      return seen(room, params.channel)
+      return seen(context, params.channel)
     },
   }),
+  pausing('pause', 'Stops pulling, until it is resumed.'),
+  pausing('resume', 'Pulls again, if it was paused by hand.'),
   route({
-    method: 'POST',
-    path: `${CHANNEL}/pause`,
-    about: 'Stops pulling, until it is resumed.',
-    action: 'consumer.pause',
+    method: 'GET',
+    path: `${CHANNEL}/trend`,
+    about: 'How much of a channel waited over the last hours, and for how long: its snapshots, for drawing.',
     params: oneChannel,
-    body: pauseBody,
-    answer: channelList,
-    async handle(asked) {
-      const found = asked.room.consumers.require(asked.params.channel, asked.body.handler)
-      await note(asked, found, 'consumer.pause')
-      for (const { consumer } of found) consumer.pause()
-      return seen(asked.room, asked.params.channel)
-    },
-  }),
-  route({
-    method: 'POST',
-    path: `${CHANNEL}/resume`,
-    about: 'Pulls again, if it was paused by hand.',
-    action: 'consumer.resume',
-    params: oneChannel,
-    body: pauseBody,
-    answer: channelList,
-    async handle(asked) {
-      const found = asked.room.consumers.require(asked.params.channel, asked.body.handler)
-      await note(asked, found, 'consumer.resume')
-      for (const { consumer } of found) consumer.resume()
-      return seen(asked.room, asked.params.channel)
+    query: trendQuery,
+    answer: channelTrend,
+    async handle({ context: { stores, watched, clock }, params: { channel }, query: { hours } }) {
+      const to = clock.now()
+      const from = Math.max(0, Math.floor(to - hours * HOUR_MS))
+      const { found, faults } = await stores.each(named => watched.history(named, channel, from))
+      const points = thinned(sumOverTime(found.map(({ value }) => value)), MOST_POINTS)
+      return { channel, from: iso(from), to: iso(to), points: points.map(pointView), ...partly(faults) }
     },
   }),
 ]
 
+function pausing(verb: 'pause' | 'resume', about: string) {
+  return route({
+    method: 'POST',
+    path: `${CHANNEL}/${verb}`,
+    about,
+    action: `consumer.${verb}`,
+    params: oneChannel,
+    body: pauseBody,
+    answer: channelList,
+    async handle(asked) {
+      const { context, params, body } = asked
+      const found = context.consumers.require(params.channel, body.handler)
+      await note(asked, found, `consumer.${verb}`)
+      for (const { consumer } of found) consumer[verb]()
+      return seen(context, params.channel)
+    },
+  })
+}
+
 type Counts = Readonly<Record<string, number>>
 
-async function listChannels(room: Room) {
-  const { found, faults } = await room.stores.each(async ({ store: { deadLetters } }) => {
+async function listChannels(context: Context) {
+  const { found, faults } = await context.stores.each(async ({ store: { deadLetters } }) => {
     const [all, held] = await Promise.all([deadLetters.stats(), waitingStats(deadLetters)])
     return { all: all.byChannel, held: held.map(({ byChannel }) => byChannel) }
   })
   const all = found.map(({ value }) => value.all)
   const held = found.flatMap(({ value }) => value.held)
-  const live = room.consumers.all().map(({ health }) => health.channel)
-  const watches = Map.groupBy(await room.watched.all(), ({ channel }) => channel)
+  const live = context.consumers.all().map(({ health }) => health.channel)
+  const watches = Map.groupBy(await context.watched.all(), ({ channel }) => channel)
   const watching = [...watches].filter(([, each]) => each.some(isAmiss)).map(([channel]) => channel)
   const channels = [...new Set([...live, ...all.flatMap(Object.keys), ...watching])]
     .map(channel => ({ channel, letters: { waiting: countOf(held, channel), total: countOf(all, channel) } }))
@@ -100,8 +116,8 @@ async function listChannels(room: Room) {
   return {
     channels: await Promise.all(
       channels.map(async each => ({
-        ...(await channelView(room, stores, each)),
-        watch: watchView(watches.get(each.channel) ?? [], room.watched.policy, room.masks),
+        ...(await channelView(context, stores, each)),
+        watch: watchView(watches.get(each.channel) ?? [], context.watched.policy, context.masks),
       })),
     ),
     ...partly(faults),
@@ -118,22 +134,22 @@ function countOf(counts: readonly Counts[], channel: string): number {
 }
 
 /** The channel as it is after a change. */
-async function seen(room: Room, channel: string) {
-  announce(room, 'channels')
-  const { channels, ...rest } = await listChannels(room)
+async function seen(context: Context, channel: string) {
+  context.announce('channels')
+  const { channels, ...rest } = await listChannels(context)
   return { channels: channels.filter(each => each.channel === channel), ...rest }
 }
 
 /** A consumer belongs to no store, so what was done to it is written down in the first one. */
 async function note(
-  { room, caller, params, body }: Asked<{ channel: string }, undefined, PauseBody>,
+  { context, caller, params, body }: Asked<Context, { channel: string }, undefined, PauseBody>,
   found: readonly LiveConsumer[],
   action: string,
   more: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const handlers = found.map(({ health }) => health.handler)
-  await room.stores.all[0]?.store.audit.append({
-    at: room.clock.now(),
+  await context.stores.all[0]?.store.audit.append({
+    at: context.clock.now(),
     by: caller.name,
     action,
     target: params.channel,
@@ -142,17 +158,17 @@ async function note(
 }
 
 async function channelView(
-  room: Room,
+  context: Context,
   stores: readonly NamedStore[],
   { channel, letters }: Pick<Channel, 'channel' | 'letters'>,
 ): Promise<Channel> {
   const series = await Promise.all(
-    stores.map(named => room.figures.inflow(named, { channel }).catch(() => [] as readonly number[])),
+    stores.map(named => context.figures.inflow(named, { channel }).catch(() => [] as readonly number[])),
   )
   const perMinute = addSeries(series, 2 * MINUTES_SHOWN).slice(MINUTES_SHOWN)
   return {
     channel,
-    consumers: await Promise.all(room.consumers.of(channel).map(each => consumerView(stores, each))),
+    consumers: await Promise.all(context.consumers.of(channel).map(each => consumerView(stores, each))),
     letters,
     inflow: { perMinute, lastHour: perMinute.reduce((sum, each) => sum + each, 0) },
   }

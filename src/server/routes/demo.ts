@@ -1,10 +1,12 @@
 import * as z from 'zod'
-import { ProblemError } from '../http/problem.ts'
-import { API, route } from '../http/route.ts'
-import type { Room } from '../room.ts'
+import type { ServerContext } from '../context.ts'
+import { API, routeFor } from '../http/route.ts'
+import { ProblemError } from '../problem.ts'
 import { demoState } from '../schema/demo.ts'
-import { announce } from './announce.ts'
 
+type Context = Pick<ServerContext, 'demo' | 'stores' | 'clock' | 'announce'>
+
+const route = routeFor<Context>()
 const oneAction = z.strictObject({ action: z.string().min(1).max(100) })
 
 export const demoRoutes = [
@@ -13,7 +15,7 @@ export const demoRoutes = [
     path: `${API}/demo`,
     about: 'How far the demo has come; 404 unless this is `lazaret demo`.',
     answer: demoState,
-    handle: ({ room }) => demoOf(room).state(),
+    handle: ({ context }) => demoOf(context).state(),
   }),
   route({
     method: 'POST',
@@ -23,17 +25,17 @@ export const demoRoutes = [
     params: oneAction,
     body: z.strictObject({}),
     answer: demoState,
-    async handle({ room, caller, params }) {
-      const state = await demoOf(room).act(params.action, caller.name)
-      const entry = { at: room.clock.now(), by: caller.name, action: 'demo.act', target: params.action }
-      await room.stores.all[0]?.store.audit.append(entry)
-      announce(room, 'demo', 'letters', 'groups', 'replays', 'channels')
+    async handle({ context, caller, params }) {
+      const state = await demoOf(context).act(params.action, caller.name)
+      const entry = { at: context.clock.now(), by: caller.name, action: 'demo.act', target: params.action }
+      await context.stores.all[0]?.store.audit.append(entry)
+      context.announce('demo', 'letters', 'groups', 'replays', 'channels')
       return state
     },
   }),
 ]
 
-function demoOf({ demo }: Room) {
+function demoOf({ demo }: Context) {
   if (demo !== undefined) return demo
   throw new ProblemError('not-found', 'This is no demo; start one with lazaret demo.')
 }

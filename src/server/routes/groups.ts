@@ -1,14 +1,18 @@
+import type { Listing } from '../../adapter-kit/query/cursor.ts'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { triageGroup } from '../../operations/triage.ts'
+import type { Group } from '../../ports/groups.ts'
 import type { Replay } from '../../ports/replays.ts'
-import { notFound } from '../http/problem.ts'
-import { API, route } from '../http/route.ts'
-import type { Room } from '../room.ts'
+import type { ServerContext } from '../context.ts'
+import { API, routeFor } from '../http/route.ts'
+import { notFound } from '../problem.ts'
 import {
   type CommonValue,
   commonValue,
+  type GroupPage,
+  type GroupSort,
   groupDetail,
   groupPage,
   groupPatch,
@@ -19,8 +23,7 @@ import { type NamedStore, partly } from '../stores/federation.ts'
 import { auditView } from '../views/audit.ts'
 import { groupView } from '../views/group.ts'
 import { replaySummary } from '../views/replay.ts'
-import { announce } from './announce.ts'
-import { pageOfGroups } from './group-order.ts'
+import { readJsonCursor, writeJsonCursor } from './json-cursor.ts'
 import { oneId, whichStore } from './letters.ts'
 
 const GROUPS = `${API}/groups`
@@ -29,7 +32,17 @@ const VALUES_SHOWN = 5
 const REPLAYS_LOOKED_AT = 100
 const REPLAYS_SHOWN = 20
 const AUDIT_SHOWN = 50
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** Rates are told for so many; those seen longer ago than an hour have none. */
+const MOST_RATED = 300
 
+type Context = Pick<
+  ServerContext,
+  'stores' | 'figures' | 'shownGroups' | 'searches' | 'masks' | 'clock' | 'announce'
+>
+
+const route = routeFor<Context>()
 export const groupRoutes = [
   route({
     method: 'GET',
@@ -37,16 +50,20 @@ export const groupRoutes = [
     about: 'Dead letters by cause.',
     query: groupQuery,
     answer: groupPage,
-    async handle({ room, caller, query }) {
+    async handle({ context, caller, query }) {
       const { state, channel, search, store, sort, limit, cursor } = query
-      const isMasked = search !== undefined && !room.searches.mayReveal(caller)
-      const gathered = await room.stores.each(async named => {
+      const isMasked = search !== undefined && !context.searches.mayReveal(caller)
+      const gathered = await context.stores.each(async named => {
         if (isMasked)
-          return room.shownGroups.search(named, await room.figures.groups(named, { state, channel }), search)
-        if (search !== undefined) await room.searches.audit(named, caller, 'groups.search', search)
-        return room.figures.groups(named, { state, channel, search })
+          return context.shownGroups.search(
+            named,
+            await context.figures.groups(named, { state, channel }),
+            search,
+          )
+        if (search !== undefined) await context.searches.audit(named, caller, 'groups.search', search)
+        return context.figures.groups(named, { state, channel, search })
       }, store)
-      const page = await pageOfGroups(room, gathered.found, { sort, limit, cursor })
+      const page = await pageOfGroups(context, gathered.found, { sort, limit, cursor })
       return { ...page, ...partly(gathered.faults) }
     },
   }),
@@ -57,12 +74,12 @@ export const groupRoutes = [
     params: oneId,
     query: whichStore,
     answer: groupDetail,
-    async handle({ room, caller, params, query }) {
-      const { value: group, ...named } = await findGroup(room, params.id, query.store)
+    async handle({ context, caller, params, query }) {
+      const { value: group, ...named } = await findGroup(context, params.id, query.store)
       const { name, store } = named
       const [sparkline, texts, sample, audit, replays] = await Promise.all([
-        room.figures.sparkline(named, group.id),
-        room.shownGroups.textsOf(named, group),
+        context.figures.sparkline(named, group.id),
+        context.shownGroups.textsOf(named, group),
         store.deadLetters.list({ group: group.id, limit: SAMPLED }),
         store.audit.list({ target: group.id, limit: AUDIT_SHOWN }),
         store.replays.list({ limit: REPLAYS_LOOKED_AT }),
@@ -73,11 +90,11 @@ export const groupRoutes = [
       const counts = await Promise.all(touching.map(({ id }) => store.replays.counts(id)))
       return {
         ...groupView(name, group, sparkline, texts),
-        commonValues: commonValues(sample.letters, room.masks),
+        commonValues: commonValues(sample.letters, context.masks),
         sampled: sample.letters.length,
         sampleLetterId: sample.letters[0]?.id,
         replays: touching.map((replay, index) => replaySummary(name, replay, counts[index]!)),
-        audit: audit.entries.map(entry => auditView(name, entry, room.searches.mayReveal(caller))),
+        audit: audit.entries.map(entry => auditView(name, entry, context.searches.mayReveal(caller))),
       }
     },
   }),
@@ -90,22 +107,22 @@ export const groupRoutes = [
     query: whichStore,
     body: groupPatch,
     answer: groupSchema,
-    async handle({ room, caller, params, query, body }) {
-      const { value: before, ...named } = await findGroup(room, params.id, query.store)
+    async handle({ context, caller, params, query, body }) {
+      const { value: before, ...named } = await findGroup(context, params.id, query.store)
       const { mutedUntil, ...said } = body
       const until = mutedUntil === undefined ? {} : { mutedUntil: Date.parse(mutedUntil) }
-      const change = { ...said, ...until, at: room.clock.now(), by: caller.name }
+      const change = { ...said, ...until, at: context.clock.now(), by: caller.name }
       const group = await triageGroup(named.store, before.id, change)
       if (group === undefined) throw notFound('group', params.id)
-      announce(room, 'groups')
-      const texts = await room.shownGroups.textsOf(named, group)
-      return groupView(named.name, group, await room.figures.sparkline(named, group.id), texts)
+      context.announce('groups')
+      const texts = await context.shownGroups.textsOf(named, group)
+      return groupView(named.name, group, await context.figures.sparkline(named, group.id), texts)
     },
   }),
 ]
 
-function findGroup(room: Room, id: string, store?: string) {
-  return room.stores.find('group', id, ({ store: each }: NamedStore) => each.groups.get(id), store)
+function findGroup({ stores }: Context, id: string, store?: string) {
+  return stores.find('group', id, ({ store: each }: NamedStore) => each.groups.get(id), store)
 }
 
 function touches({ id, selectedBy }: Replay, group: string, sample: readonly DeadLetter[]): boolean {
@@ -135,4 +152,95 @@ function commonValues(letters: readonly DeadLetter[], masks: Masks): CommonValue
 function fieldOf(letter: DeadLetter, field: CommonValue['field']): string | undefined {
   if (field === 'type' || field === 'key') return letter.event[field]
   return field === 'reason' ? letter.cycle.reason : letter[field]
+}
+
+/** Where a group stands: greater ranks come first, number by number; then the lesser text. */
+type Place = readonly [rank: readonly number[], tie: string]
+
+interface GroupOrder {
+  readonly sort: GroupSort
+  readonly limit: number
+  readonly cursor: string | undefined
+}
+
+/** Groups of all stores in one order; the cursor names the place in it, so that it holds while groups come and go. */
+export async function pageOfGroups(
+  context: Pick<Context, 'figures' | 'shownGroups' | 'clock'>,
+  found: readonly (NamedStore & { readonly value: readonly Group[] })[],
+  { sort, limit, cursor }: GroupOrder,
+): Promise<GroupPage> {
+  const all = found.flatMap(({ value, ...named }) => value.map(group => ({ ...named, group })))
+  const rates = sort === 'regressed' || sort === 'rate' ? await ratesOf(context, all) : undefined
+  const now = context.clock.now()
+  const behind = cursor === undefined ? undefined : readJsonCursor(listingBy(sort), cursor, isPlace)
+  const ranked = all
+    .map(each => {
+      const tie = `${each.group.id} ${each.name}`
+      const place: Place = [rankOf(each.group, sort, rates?.get(tie) ?? 0, now), tie]
+      return { ...each, place }
+    })
+    .filter(({ place }) => behind === undefined || compare(place, behind) > 0)
+    .sort((a, b) => compare(a.place, b.place))
+  const page = ranked.slice(0, limit)
+  const last = page.at(-1)
+  const sparklines = await Promise.all(page.map(each => context.figures.sparkline(each, each.group.id)))
+  const texts = await Promise.all(page.map(each => context.shownGroups.textsOf(each, each.group)))
+  return {
+    groups: page.map(({ name, group }, index) => groupView(name, group, sparklines[index]!, texts[index]!)),
+    cursor:
+      ranked.length > page.length && last !== undefined
+        ? writeJsonCursor(listingBy(sort), last.place)
+        : undefined,
+  }
+}
+
+function rankOf(group: Group, sort: GroupSort, rate: number, now: number): readonly number[] {
+  const { regressed, firstSeenAt, lastSeenAt } = group
+  const isNew = firstSeenAt > now - DAY_MS ? 1 : 0
+  switch (sort) {
+    case 'regressed':
+      return [regressed ? 1 : 0, isNew, rate, lastSeenAt]
+    case 'new':
+      return [firstSeenAt]
+    case 'rate':
+      return [rate, lastSeenAt]
+    case 'recent':
+      return [lastSeenAt]
+  }
+}
+
+async function ratesOf(
+  { figures, clock }: Pick<Context, 'figures' | 'clock'>,
+  all: readonly (NamedStore & { readonly group: Group })[],
+): Promise<ReadonlyMap<string, number>> {
+  const anHourAgo = clock.now() - HOUR_MS
+  const lately = all
+    .filter(({ group }) => group.lastSeenAt > anHourAgo)
+    .sort((a, b) => b.group.lastSeenAt - a.group.lastSeenAt)
+    .slice(0, MOST_RATED)
+  const rates = await Promise.all(
+    lately.map(async each => {
+      const sparkline = await figures.sparkline(each, each.group.id)
+      return [`${each.group.id} ${each.name}`, sparkline.at(-1) ?? 0] as const
+    }),
+  )
+  return new Map(rates)
+}
+
+function compare([rankA, tieA]: Place, [rankB, tieB]: Place): number {
+  for (const [index, own] of rankA.entries()) {
+    const other = rankB[index] ?? 0
+    if (own !== other) return other - own
+  }
+  return tieA === tieB ? 0 : tieA < tieB ? -1 : 1
+}
+
+function listingBy(sort: GroupSort): Listing {
+  return { name: 'groups of all stores', filter: sort }
+}
+
+function isPlace(value: unknown): value is Place {
+  if (!Array.isArray(value)) return false
+  const [rank, tie] = value
+  return Array.isArray(rank) && rank.every(Number.isFinite) && typeof tie === 'string'
 }

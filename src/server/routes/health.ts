@@ -1,9 +1,13 @@
+import * as z from 'zod'
+import { METRICS_TEXT_TYPE } from '../../core/metrics/exposition.ts'
 import { healthReport } from '../../runtime/consumer/health.ts'
-import { route } from '../http/route.ts'
+import type { ServerContext } from '../context.ts'
+import { routeFor } from '../http/route.ts'
+import { isoOr } from '../schema/common.ts'
 import { alive, type ConsumerHealth, consumerHealth, ready } from '../schema/health.ts'
-import { WAITING_STATES } from '../stores/waiting.ts'
-import { isoOr } from '../views/times.ts'
+import { WAITING_STATES } from '../stores/search-stats.ts'
 
+const route = routeFor<Pick<ServerContext, 'probe' | 'stores' | 'consumers' | 'degradedAt' | 'metering'>>()
 export const healthRoutes = [
   route({
     method: 'GET',
@@ -20,11 +24,11 @@ export const healthRoutes = [
     access: 'public',
     answer: ready,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
-    async handle({ room }) {
-      const { down } = await room.probe.lookAtStores()
+    async handle({ context }) {
+      const { down } = await context.probe.lookAtStores()
       return {
         status: down.length === 0 ? ('UP' as const) : ('DOWN' as const),
-        stores: room.stores.all.map(({ name }) => ({ name, up: !down.includes(name) })),
+        stores: context.stores.all.map(({ name }) => ({ name, up: !down.includes(name) })),
       }
     },
   }),
@@ -36,13 +40,13 @@ export const healthRoutes = [
     access: 'public',
     answer: consumerHealth,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
-    async handle({ room }): Promise<ConsumerHealth> {
-      const { stores, queues } = await room.probe.lookAtLetters()
+    async handle({ context }): Promise<ConsumerHealth> {
+      const { stores, queues } = await context.probe.lookAtLetters()
       const { stats, down } = stores
       const held = stats.flatMap(({ byState }) => WAITING_STATES.map(state => byState[state] ?? 0))
-      const channels = room.consumers.all().map(({ health }) => health)
+      const channels = context.consumers.all().map(({ health }) => health)
       const dlqSize = held.reduce((sum, count) => sum + count, queues.total)
-      const report = healthReport(channels, dlqSize, room.settings.degradedAt)
+      const report = healthReport(channels, dlqSize, context.degradedAt)
       return {
         ...report,
         // Without them nobody knows how many letters there are, and the next one has nowhere to go.
@@ -60,5 +64,14 @@ export const healthRoutes = [
         })),
       }
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/metrics',
+    about: 'Everything that is counted, as text for Prometheus.',
+    answer: z.string(),
+    media: 'text/plain',
+    handle: async ({ context }) =>
+      new Response(await context.metering.text(), { headers: { 'content-type': METRICS_TEXT_TYPE } }),
   }),
 ]

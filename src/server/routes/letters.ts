@@ -7,13 +7,18 @@ import {
 } from '../../adapter-kit/query/letter-query.ts'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { eventToJson } from '../../core/event/json.ts'
+import { isBytes } from '../../core/event/plain.ts'
+import { type Decision, discardLetter, reopenLetter } from '../../operations/decide.ts'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
+import type { Store } from '../../ports/store.ts'
 import { judge } from '../../replay/plan.ts'
 import { resolvePlan } from '../../replay/plan-options.ts'
 import type { Caller } from '../auth/callers.ts'
-import { API, route } from '../http/route.ts'
-import type { Room } from '../room.ts'
-import { id, storeName } from '../schema/common.ts'
+import type { ServerContext } from '../context.ts'
+import { API, routeFor } from '../http/route.ts'
+import { notFound } from '../problem.ts'
+import { id, iso, type Json, storeName } from '../schema/common.ts'
 import {
   type Destination,
   letterDetail,
@@ -21,6 +26,9 @@ import {
   letterQuery,
   letterStats,
   letterStatsQuery,
+  letterSummary as letterSummarySchema,
+  reasonBody,
+  revealedLetter,
 } from '../schema/letters.ts'
 import { listMasked, statsMasked } from '../search/masked-letters.ts'
 import { type NamedStore, partly } from '../stores/federation.ts'
@@ -36,6 +44,12 @@ export const oneId = z.strictObject({ id })
 /** With several stores: where to look, for an id that more than one has. */
 export const whichStore = z.strictObject({ store: storeName.optional() })
 
+type Context = Pick<
+  ServerContext,
+  'stores' | 'searches' | 'masks' | 'clock' | 'replayDefaults' | 'environmentOf' | 'announce'
+>
+
+const route = routeFor<Context>()
 export const letterRoutes = [
   route({
     method: 'GET',
@@ -43,26 +57,32 @@ export const letterRoutes = [
     about: 'The dead letters, newest failure first.',
     query: letterQuery,
     answer: letterPage,
-    async handle({ room, caller, query }) {
+    async handle({ context, caller, query }) {
       const { store, limit, cursor, ...asked } = query
+      const { stores, searches, masks } = context
       const filter = filterInside(asked)
-      if (filter.search !== undefined && !room.searches.mayReveal(caller))
-        return pageOfMasked(room, filter, { store, limit, cursor })
-      // Every store has the same order, so one place in it is where to go on in all of them.
-      const gathered = await room.stores.each(async named => {
-        await auditSearch(room, caller, named, filter)
-        return named.store.deadLetters.list({ ...filter, limit, cursor })
+      const isMasked = filter.search !== undefined && !searches.mayReveal(caller)
+      const { found, faults } = await stores.each(async named => {
+        const { deadLetters } = named.store
+        if (isMasked) return listMasked(deadLetters, { filter, masks }, { limit, cursor })
+        await auditSearch(context, caller, named, filter)
+        const page = await deadLetters.list({ ...filter, limit, cursor })
+        const last = page.cursor === undefined ? undefined : page.letters.at(-1)
+        return { letters: page.letters, lookedUntil: last && placeOf(last) }
       }, store)
-      const merged = gathered.found
+      // Every store has the same order, so one place in it is where to go on in all of them. Letters behind the place that
+      // a store was looked at until may have others before them.
+      const [until] = found.flatMap(({ value }) => value.lookedUntil ?? []).sort(comparePlaces)
+      const merged = found
         .flatMap(({ name, value }) => value.letters.map(letter => ({ name, letter })))
+        .filter(({ letter }) => until === undefined || comparePlaces(placeOf(letter), until) <= 0)
         .sort((a, b) => comparePlaces(placeOf(a.letter), placeOf(b.letter)))
       const page = merged.slice(0, limit)
-      const last = page.at(-1)
-      const hasMore = merged.length > page.length || gathered.found.some(({ value }) => value.cursor)
+      const next = merged.length > page.length ? placeOf(page.at(-1)!.letter) : until
       return {
-        letters: page.map(({ name, letter }) => letterSummary(name, letter, room.masks)),
-        cursor: hasMore && last ? writeCursor(placeOf(last.letter), resolveLetterFilter(filter)) : undefined,
-        ...partly(gathered.faults),
+        letters: page.map(({ name, letter }) => letterSummary(name, letter, masks)),
+        cursor: next && writeCursor(next, resolveLetterFilter(filter)),
+        ...partly(faults),
       }
     },
   }),
@@ -72,13 +92,13 @@ export const letterRoutes = [
     about: 'How many there are, by state, reason and channel.',
     query: letterStatsQuery,
     answer: letterStats,
-    async handle({ room, caller, query: { store, ...asked } }) {
+    async handle({ context, caller, query: { store, ...asked } }) {
       const filter = filterInside(asked)
-      const isMasked = filter.search !== undefined && !room.searches.mayReveal(caller)
-      const { found, faults } = await room.stores.each(async named => {
+      const isMasked = filter.search !== undefined && !context.searches.mayReveal(caller)
+      const { found, faults } = await context.stores.each(async named => {
         const { deadLetters } = named.store
-        if (isMasked) return statsMasked(deadLetters, { filter, masks: room.masks })
-        await auditSearch(room, caller, named, filter)
+        if (isMasked) return statsMasked(deadLetters, { filter, masks: context.masks })
+        await auditSearch(context, caller, named, filter)
         return statsOf(deadLetters, filter)
       }, store)
       return { ...addStats(found.map(({ value }) => value)), ...partly(faults) }
@@ -91,22 +111,58 @@ export const letterRoutes = [
     params: oneId,
     query: whichStore,
     answer: letterDetail,
-    async handle({ room, caller, params, query }) {
-      const found = await findLetter(room, params.id, query.store)
+    async handle({ context, caller, params, query }) {
+      const found = await findLetter(context, params.id, query.store)
       const { name, store, value: letter } = found
       const audit = await store.audit.list({ target: letter.id, limit: AUDIT_SHOWN })
       return {
-        ...letterStory(name, letter, room.masks),
-        destination: await destinationOf(room, found, letter),
-        audit: audit.entries.map(entry => auditView(name, entry, room.searches.mayReveal(caller))),
+        ...letterStory(name, letter, context.masks),
+        destination: await destinationOf(context, found, letter),
+        audit: audit.entries.map(entry => auditView(name, entry, context.searches.mayReveal(caller))),
       }
     },
   }),
+  route({
+    method: 'POST',
+    path: `${LETTERS}/:id/reveal`,
+    about: 'The payload, headers and key unmasked. It is in the audit before it is in the answer.',
+    action: 'letter.reveal',
+    params: oneId,
+    query: whichStore,
+    body: reasonBody,
+    answer: revealedLetter,
+    async handle({ context, caller, params, query, body: { reason } }) {
+      const { name, store, value: letter } = await findLetter(context, params.id, query.store)
+      const at = context.clock.now()
+      const entry = { at, by: caller.name, action: 'payload.reveal', target: letter.id, detail: { reason } }
+      await store.audit.append(entry)
+      const { headers, key, payload, payloadBase64 } = eventToJson(letter.event)
+      return {
+        id: letter.id,
+        store: name,
+        revealedBy: caller.name,
+        revealedAt: iso(at),
+        headers: { ...headers },
+        key,
+        ...(isBytes(letter.event.payload) ? { payloadBase64 } : { payload: payload as Json }),
+      }
+    },
+  }),
+  deciding(
+    'discard',
+    'Decides that its event need not be handled. The letter stays to be seen.',
+    (store, letter, decision) => discardLetter(store, letter.id, decision),
+  ),
+  deciding(
+    'reopen',
+    'Makes a parked, quarantined or discarded letter dead again, or one that a replay left behind, so that it can be replayed.',
+    reopenLetter,
+  ),
 ]
 
 /** A search that looks at what is masked leaves a trace. */
 export async function auditSearch(
-  { searches }: Room,
+  { searches }: Pick<Context, 'searches'>,
   caller: Caller,
   named: NamedStore,
   { search }: LetterFilter,
@@ -114,51 +170,16 @@ export async function auditSearch(
   if (search !== undefined) await searches.audit(named, caller, 'letters.search', search)
 }
 
-/** A page of those whose masked text has what is searched. It may be empty and lead on all the same. */
-async function pageOfMasked(
-  room: Room,
-  filter: LetterFilter,
-  {
-    store,
-    limit,
-    cursor,
-  }: { readonly store: string | undefined; readonly limit: number; readonly cursor: string | undefined },
-) {
-  const { masks } = room
-  const gathered = await room.stores.each(
-    named => listMasked(named.store.deadLetters, { filter, masks }, { limit, cursor }),
-    store,
-  )
-  // What lies behind the place that every store was looked at until may still have others before it.
-  const [until] = gathered.found.flatMap(({ value }) => value.lookedUntil ?? []).sort(comparePlaces)
-  const merged = gathered.found
-    .flatMap(({ name, value }) => value.letters.map(letter => ({ name, letter })))
-    .filter(({ letter }) => until === undefined || comparePlaces(placeOf(letter), until) <= 0)
-    .sort((a, b) => comparePlaces(placeOf(a.letter), placeOf(b.letter)))
-  const page = merged.slice(0, limit)
-  const next = merged.length > page.length ? placeOf(page.at(-1)!.letter) : until
-  return {
-    letters: page.map(({ name, letter }) => letterSummary(name, letter, masks)),
-    cursor: next && writeCursor(next, resolveLetterFilter(filter)),
-    ...partly(gathered.faults),
-  }
+export function findLetter({ stores }: Pick<Context, 'stores'>, letterId: string, store?: string) {
+  return stores.find('dead letter', letterId, named => named.store.deadLetters.get(letterId), store)
 }
 
-export function findLetter(room: Room, letterId: string, store?: string) {
-  return room.stores.find('dead letter', letterId, named => named.store.deadLetters.get(letterId), store)
-}
-
-async function destinationOf(room: Room, named: NamedStore, letter: DeadLetter): Promise<Destination> {
-  const asked = resolvePlan({
-    ...room.settings.replayDefaults,
-    reason: 'a look',
-    by: 'nobody',
-    ids: [letter.id],
-  })
-  const around = room.aroundOf(named)
-  const { why } = await judge(letter, asked, around, room.clock.now())
-  const obstacle = why && masksOfEvent(letter.event, room.masks).maskText(why)
-  const wayBack = around.wayBack?.(letter, undefined)
+async function destinationOf(context: Context, named: NamedStore, letter: DeadLetter): Promise<Destination> {
+  const asked = resolvePlan({ ...context.replayDefaults, reason: 'a look', by: 'nobody', ids: [letter.id] })
+  const environment = context.environmentOf(named)
+  const { why } = await judge(letter, asked, environment, context.clock.now())
+  const obstacle = why && masksOfEvent(letter.event, context.masks).maskText(why)
+  const wayBack = environment.wayBack?.(letter, undefined)
   const isReachable = wayBack !== undefined && wayBack.kind !== 'none'
   return {
     channel: letter.channel,
@@ -166,4 +187,30 @@ async function destinationOf(room: Room, named: NamedStore, letter: DeadLetter):
     broker: isReachable ? wayBack.via : undefined,
     obstacle: wayBack?.kind === 'none' ? wayBack.why : obstacle,
   }
+}
+
+/** A decision about one letter, by a person who says why. */
+function deciding(
+  verb: 'discard' | 'reopen',
+  about: string,
+  decide: (store: Store, letter: DeadLetter, decision: Decision) => Promise<DeadLetter | undefined>,
+) {
+  return route({
+    method: 'POST',
+    path: `${LETTERS}/:id/${verb}`,
+    about,
+    action: `letter.${verb}`,
+    params: oneId,
+    query: whichStore,
+    body: reasonBody,
+    answer: letterSummarySchema,
+    async handle({ context, caller, params, query, body }) {
+      const { value: letter, name, store } = await findLetter(context, params.id, query.store)
+      const decision = { by: caller.name, at: context.clock.now(), note: body.reason }
+      const changed = await decide(store, letter, decision)
+      if (changed === undefined) throw notFound('dead letter', params.id)
+      context.announce('letters', 'groups')
+      return letterSummary(name, changed, context.masks)
+    },
+  })
 }

@@ -1,36 +1,57 @@
-import { API, route } from '../http/route.ts'
-import type { Room } from '../room.ts'
+import type { ServerContext } from '../context.ts'
+import { API, routeFor } from '../http/route.ts'
 import { me } from '../schema/me.ts'
-import { overview, type StoreHealth } from '../schema/overview.ts'
+import { overview } from '../schema/overview.ts'
 import type { ReplaySummary } from '../schema/replays.ts'
+import { changeEvent } from '../schema/stream.ts'
 import type { ChannelAlert } from '../schema/watch.ts'
 import { type NamedStore, partly } from '../stores/federation.ts'
 import { addNumbers, gatherNumbers } from '../stores/numbers.ts'
 import { replaySummary } from '../views/replay.ts'
 import { alertViews } from '../views/watch.ts'
-import { pageOfGroups } from './group-order.ts'
+import { pageOfGroups } from './groups.ts'
 
 const TOP_GROUPS = 8
 const MOST_RUNNING = 20
 const MOST_ALERTS = 100
 
+type Context = Pick<
+  ServerContext,
+  | 'readOnly'
+  | 'needsApproval'
+  | 'permissions'
+  | 'version'
+  | 'demo'
+  | 'stores'
+  | 'figures'
+  | 'consumers'
+  | 'retention'
+  | 'shownGroups'
+  | 'targetOf'
+  | 'watched'
+  | 'masks'
+  | 'clock'
+  | 'live'
+>
+
+const route = routeFor<Context>()
 export const overviewRoutes = [
   route({
     method: 'GET',
     path: `${API}/me`,
     about: 'Who is asking, and what they may do.',
     answer: me,
-    handle({ room, caller }) {
-      const { readOnly, needsApproval } = room.settings
+    handle({ context, caller }) {
+      const { readOnly, needsApproval, version } = context
       return {
         name: caller.name,
         role: caller.role,
-        can: room.permissions.all(caller),
+        can: context.permissions.all(caller),
         readOnly,
         needsApproval,
-        version: room.version,
-        stores: room.stores.all.map(({ name, store }) => ({ name, url: store.url })),
-        demo: room.demo !== undefined,
+        version,
+        stores: context.stores.all.map(({ name, store }) => ({ name, url: store.url })),
+        demo: context.demo !== undefined,
       }
     },
   }),
@@ -39,35 +60,54 @@ export const overviewRoutes = [
     path: `${API}/overview`,
     about: 'What a person on call looks at first.',
     answer: overview,
-    async handle({ room }) {
-      const gathered = await gatherNumbers(room)
+    async handle({ context }) {
+      const gathered = await gatherNumbers(context)
       const open = gathered.found.map(({ value, ...named }) => ({
         ...named,
         value: value.groups.filter(({ state }) => state === 'open'),
       }))
       const running = await Promise.all(gathered.found.map(named => runningReplays(named)))
-      const top = await pageOfGroups(room, open, { sort: 'regressed', limit: TOP_GROUPS, cursor: undefined })
+      const top = await pageOfGroups(context, open, {
+        sort: 'regressed',
+        limit: TOP_GROUPS,
+        cursor: undefined,
+      })
       const counts = new Map(gathered.found.map(({ name, value }) => [name, value.stats.count]))
       return {
-        ...addNumbers(room, gathered),
-        stores: room.stores.all.map(named =>
-          storeHealth(
-            room,
-            named,
-            counts.get(named.name),
-            gathered.faults.find(({ store }) => store === named.name),
-          ),
-        ),
+        ...addNumbers(context, gathered),
+        stores: context.stores.all.map(named => {
+          const fault = gathered.faults.find(({ store }) => store === named.name)
+          return {
+            name: named.name,
+            url: named.store.url,
+            up: fault === undefined,
+            problem: fault?.problem,
+            letters: counts.get(named.name),
+            sends: context.targetOf(named) !== undefined,
+          }
+        }),
         topGroups: top.groups,
         runningReplays: running.flat(),
-        alerts: await standingAlerts(room),
+        alerts: await standingAlerts(context),
         ...partly(gathered.faults),
       }
     },
   }),
+  route({
+    method: 'GET',
+    path: `${API}/stream`,
+    about: 'Server-sent events: `change` says what to ask for again, `overview` has the small numbers.',
+    answer: changeEvent,
+    media: 'text/event-stream',
+    handle: ({ context, caller, request }) =>
+      // Hono asks the same of HEAD and drops the body: no stream is opened for that.
+      request.method === 'HEAD'
+        ? new Response(null, { headers: { 'content-type': 'text/event-stream' } })
+        : context.live.open(caller.name, request.headers.has('last-event-id')),
+  }),
 ]
 
-async function standingAlerts({ watched, masks }: Room): Promise<ChannelAlert[]> {
+async function standingAlerts({ watched, masks }: Context): Promise<ChannelAlert[]> {
   const alerts = (await watched.all()).flatMap(watch => alertViews(watch, masks))
   return alerts
     .sort((a, b) => (a.since < b.since ? 1 : a.since > b.since ? -1 : a.channel < b.channel ? -1 : 1))
@@ -79,21 +119,4 @@ async function runningReplays({ name, store }: NamedStore): Promise<ReplaySummar
   return Promise.all(
     replays.map(async replay => replaySummary(name, replay, await store.replays.counts(replay.id))),
   )
-}
-
-function storeHealth(
-  room: Room,
-  named: NamedStore,
-  letters: number | undefined,
-  fault: { readonly problem: string } | undefined,
-): StoreHealth {
-  const { name, store } = named
-  return {
-    name,
-    url: store.url,
-    up: fault === undefined,
-    problem: fault?.problem,
-    letters,
-    sends: room.targetOf(named) !== undefined,
-  }
 }

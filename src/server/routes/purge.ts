@@ -8,10 +8,10 @@ import {
   purgeLetters,
 } from '../../operations/purge.ts'
 import type { Caller } from '../auth/callers.ts'
-import { ProblemError } from '../http/problem.ts'
-import { API, route } from '../http/route.ts'
-import type { Room } from '../room.ts'
-import type { StoreFault } from '../schema/common.ts'
+import type { ServerContext } from '../context.ts'
+import { API, routeFor } from '../http/route.ts'
+import { ProblemError } from '../problem.ts'
+import { iso, type StoreFault } from '../schema/common.ts'
 import {
   type PurgePreviewBody,
   purgeBody,
@@ -21,10 +21,11 @@ import {
 } from '../schema/letters.ts'
 import { type NamedStore, partly } from '../stores/federation.ts'
 import { filterInside } from '../views/filter.ts'
-import { iso } from '../views/times.ts'
-import { announce } from './announce.ts'
 import { auditSearch } from './letters.ts'
 
+type Context = Pick<ServerContext, 'stores' | 'searches' | 'clock' | 'announce'>
+
+const route = routeFor<Context>()
 const PURGE = `${API}/dead-letters/purge`
 /** More would keep a request waiting for minutes. */
 const MOST_PURGED = 100_000
@@ -43,9 +44,9 @@ export const purgeRoutes = [
     action: 'letters.purge',
     body: purgePreviewBody,
     answer: purgePreview,
-    async handle({ room, caller, body }) {
-      const at = room.clock.now()
-      const purges = await freezeAll(room, caller, body, at)
+    async handle({ context, caller, body }) {
+      const at = context.clock.now()
+      const purges = await freezeAll(context, caller, body, at)
       const byState: Record<string, number> = {}
       for (const { purge } of purges)
         for (const [state, count] of countStates(purge.frozen)) byState[state] = (byState[state] ?? 0) + count
@@ -59,10 +60,10 @@ export const purgeRoutes = [
     action: 'letters.purge',
     body: purgeBody,
     answer: purged,
-    async handle({ room, caller, body }) {
+    async handle({ context, caller, body }) {
       const { expectedCount, until, digest, reason } = body
       // The letters frozen now are the letters deleted: letters that come later are not among them.
-      const purges = await freezeAll(room, caller, body, Date.parse(until), expectedCount)
+      const purges = await freezeAll(context, caller, body, Date.parse(until), expectedCount)
       requireCount(countAll(purges), expectedCount)
       if (digestOf(purges) !== digest)
         throw new ProblemError(
@@ -77,13 +78,13 @@ export const purgeRoutes = [
           here = soFar
         }
         try {
-          await purgeLetters(store, purge, caller.name, { at: room.clock.now(), note: reason, onProgress })
+          await purgeLetters(store, purge, caller.name, { at: context.clock.now(), note: reason, onProgress })
         } catch (error) {
           failed.push({ store: name, problem: withoutCredentials((error as Error).message) })
         }
         deleted += here
       }
-      announce(room, 'letters', 'groups')
+      context.announce('letters', 'groups')
       const [first] = failed
       if (first !== undefined && deleted === 0)
         throw new ProblemError(
@@ -101,16 +102,16 @@ interface StorePurge extends NamedStore {
 
 /** Freezes the selection in every store. Counting first is quick, and keeps a selection that is too large out of memory. */
 async function freezeAll(
-  room: Room,
+  context: Context,
   caller: Caller,
   body: PurgePreviewBody,
   at: number,
   expectedCount?: number,
 ): Promise<readonly StorePurge[]> {
   const request: PurgeRequest = { filter: filterInside(body.filter), isExpiredOnly: false, at }
-  const { found, faults } = await room.stores.each(async named => {
+  const { found, faults } = await context.stores.each(async named => {
     // A purge is in the audit with its search; a preview is not, and its count tells of masked text.
-    if (expectedCount === undefined) await auditSearch(room, caller, named, request.filter)
+    if (expectedCount === undefined) await auditSearch(context, caller, named, request.filter)
     return named.store.deadLetters.stats(failedUntil(request))
   }, body.store)
   const [down] = faults

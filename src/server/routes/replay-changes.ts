@@ -12,9 +12,9 @@ import { judge, planReplay } from '../../replay/plan.ts'
 import { resolvePlan } from '../../replay/plan-options.ts'
 import { payloadOf } from '../../replay/resend.ts'
 import type { Caller } from '../auth/callers.ts'
-import { ProblemError } from '../http/problem.ts'
-import { API, route } from '../http/route.ts'
-import type { Room } from '../room.ts'
+import type { ServerContext } from '../context.ts'
+import { API, routeFor } from '../http/route.ts'
+import { ProblemError } from '../problem.ts'
 import type { Action } from '../schema/me.ts'
 import {
   type PlanBody,
@@ -30,16 +30,17 @@ import type { NamedStore } from '../stores/federation.ts'
 import { filterInside } from '../views/filter.ts'
 import { masksOfResend } from '../views/hidden.ts'
 import { patchedView, payloadView } from '../views/patched.ts'
-import { announce } from './announce.ts'
-import { auditSearch, oneId } from './letters.ts'
-import { mayNow, replayStory } from './replay-story.ts'
-import { findReplay, onlyStore } from './replays.ts'
+import { auditSearch, findLetter, oneId } from './letters.ts'
+import { findReplay, mayNow, type ReplayContext, replayStory } from './replays.ts'
 
 const REPLAYS = `${API}/replays`
 const PREVIEWED = 5
 
 type Selection = Pick<PlanBody, 'ids' | 'filter' | 'store'>
 
+type Context = ReplayContext & Pick<ServerContext, 'clock' | 'announce' | 'replayDefaults' | 'environmentOf'>
+
+const route = routeFor<Context>()
 export const replayChangeRoutes = [
   route({
     method: 'POST',
@@ -49,24 +50,24 @@ export const replayChangeRoutes = [
     body: planBody,
     answer: replaySchema,
     status: () => 201,
-    async handle({ room, caller, body }) {
-      requireNoMaskedTest(room, caller, body.patch)
-      const { named, sample, selected } = await select(room, body)
+    async handle({ context, caller, body }) {
+      requireNoMaskedTest(context, caller, body.patch)
+      const { named, sample, selected } = await select(context, body)
       if (sample.length === 0)
         throw new ProblemError('unprocessable', 'No letter matches, so there is nothing to plan.')
       const { store: _, filter: __, ids: ___, ...asked } = body
       const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
       const request = {
-        ...room.settings.replayDefaults,
+        ...context.replayDefaults,
         ...(given as Omit<typeof asked, never>),
         ...selected,
         by: caller.name,
-        needsApproval: room.settings.needsApproval || body.needsApproval === true,
+        needsApproval: context.needsApproval || body.needsApproval === true,
       }
-      await auditTests(room, caller, named, body)
-      const replay = await planReplay(named.store, request, room.aroundOf(named))
-      announce(room, 'replays')
-      return replayStory(room, caller, named, replay)
+      await auditTests(context, caller, named, body)
+      const replay = await planReplay(named.store, request, context.environmentOf(named))
+      context.announce('replays')
+      return replayStory(context, caller, named, replay)
     },
   }),
   route({
@@ -76,11 +77,11 @@ export const replayChangeRoutes = [
     action: 'replay.plan',
     body: previewBody,
     answer: preview,
-    async handle({ room, caller, body }) {
-      requireNoMaskedTest(room, caller, body.patch)
-      const { named, sample } = await select(room, body)
-      await auditSearch(room, caller, named, body.filter === undefined ? {} : filterInside(body.filter))
-      const samples = await Promise.all(sample.map(letter => sampleOf(room, named, letter, body)))
+    async handle({ context, caller, body }) {
+      requireNoMaskedTest(context, caller, body.patch)
+      const { named, sample } = await select(context, body)
+      await auditSearch(context, caller, named, body.filter === undefined ? {} : filterInside(body.filter))
+      const samples = await Promise.all(sample.map(letter => sampleOf(context, named, letter, body)))
       return { samples }
     },
   }),
@@ -105,20 +106,20 @@ function steering(
     params: oneId,
     body: steerBody,
     answer: replaySchema,
-    async handle({ room, caller, params, body: { why } }) {
-      const { value, ...named } = await findReplay(room, params.id)
-      const now = mayNow(room, caller, named, value, verb)
+    async handle({ context, caller, params, body: { why } }) {
+      const { value, ...named } = await findReplay(context, params.id)
+      const now = mayNow(context, caller, named, value, verb)
       if (!now.allowed) throw new ProblemError('conflict', now.why ?? 'This is not possible now.')
-      const replay = await steer(named.store, value.id, { by: caller.name, clock: room.clock, why })
-      if (replay.state === 'running') room.runner.run(named, replay.id)
-      announce(room, 'replays')
-      return replayStory(room, caller, named, replay)
+      const replay = await steer(named.store, value.id, { by: caller.name, clock: context.clock, why })
+      if (replay.state === 'running') context.runner.run(named, replay.id)
+      context.announce('replays')
+      return replayStory(context, caller, named, replay)
     },
   })
 }
 
 /** Whether a test holds says what is there: without the right to reveal, nobody is told that of what may be masked. */
-function requireNoMaskedTest({ searches }: Room, caller: Caller, patch: PlanBody['patch']): void {
+function requireNoMaskedTest({ searches }: Context, caller: Caller, patch: PlanBody['patch']): void {
   if (searches.mayReveal(caller) || !patch?.some(({ op }) => op === 'test')) return
   throw new ProblemError(
     'forbidden',
@@ -128,7 +129,7 @@ function requireNoMaskedTest({ searches }: Room, caller: Caller, patch: PlanBody
 
 /** A plan with tests tells of each letter whether they hold, so it is audited like a look at the payload. */
 async function auditTests(
-  { masks, clock }: Room,
+  { masks, clock }: Context,
   caller: Caller,
   { store }: NamedStore,
   { patch, ids, reason }: PlanBody,
@@ -142,7 +143,7 @@ async function auditTests(
 
 /** The letters that are meant: what a plan is asked for with, and a few of them. */
 async function select(
-  room: Room,
+  context: Context,
   { ids, filter, store }: Selection,
 ): Promise<{
   readonly named: NamedStore
@@ -150,18 +151,13 @@ async function select(
   readonly selected: Pick<Parameters<typeof planReplay>[1], 'ids' | 'filter'>
 }> {
   if (ids === undefined) {
-    const named = onlyStore(room, store, 'A filter selects in one store')
+    const named = onlyStore(context, store)
     const inside = filterInside(filter ?? {})
     const page = await named.store.deadLetters.list({ ...inside, limit: PREVIEWED })
     return { named, sample: page.letters, selected: { filter: inside } }
   }
   const unique = [...new Set(ids)]
-  const first = await room.stores.find(
-    'dead letter',
-    unique[0]!,
-    each => each.store.deadLetters.get(unique[0]!),
-    store,
-  )
+  const first = await findLetter(context, unique[0]!, store)
   const letters = await Promise.all(unique.map(id => first.store.deadLetters.get(id)))
   const missing = unique.filter((_, index) => letters[index] === undefined)
   if (missing.length > 0)
@@ -178,12 +174,12 @@ async function select(
 }
 
 async function sampleOf(
-  room: Room,
+  context: Context,
   named: NamedStore,
   letter: DeadLetter,
   { patch, to }: Pick<PlanBody, 'patch' | 'to'>,
 ): Promise<Preview['samples'][number]> {
-  const { masks } = room
+  const { masks } = context
   const { payload } = letter.event
   const ofTexts = masksOfResend(letter, patch, masks)
   const shown = { letterId: letter.id, store: named.name, before: payloadView(payload, masks) }
@@ -191,10 +187,10 @@ async function sampleOf(
     const after = patch === undefined ? shown.before : patchedView(payload, patch, masks)
     // Where it does not fit, this says which operation it is.
     payloadOf(letter, { patch })
-    const asked = resolvePlan({ ...room.settings.replayDefaults, reason: 'a look', by: 'nobody', to, patch })
+    const asked = resolvePlan({ ...context.replayDefaults, reason: 'a look', by: 'nobody', to, patch })
     // What is wrong with the payload, also where nothing can send it.
-    const around = { ...room.aroundOf(named), wayBack: undefined }
-    const { decision, why } = await judge(letter, asked, around, room.clock.now())
+    const environment = { ...context.environmentOf(named), wayBack: undefined }
+    const { decision, why } = await judge(letter, asked, environment, context.clock.now())
     return {
       ...shown,
       after,
@@ -203,4 +199,16 @@ async function sampleOf(
   } catch (error) {
     return { ...shown, fault: ofTexts.maskText((error as Error).message) }
   }
+}
+
+/** The store to plan in: the one that is named, or the only one there is. */
+function onlyStore({ stores }: Context, name: string | undefined) {
+  const chosen = stores.chosen(name)
+  const [only] = chosen
+  if (only !== undefined && chosen.length === 1) return only
+  const names = chosen.map(each => each.name).join(', ')
+  throw new ProblemError(
+    'unprocessable',
+    `A filter selects in one store: name the store, which is one of ${names}.`,
+  )
 }

@@ -1,25 +1,40 @@
-import { ProblemError } from '../http/problem.ts'
-import { API, route } from '../http/route.ts'
-import type { Room } from '../room.ts'
+import { MASK } from '../../core/dead-letter/mask-text.ts'
+import type { Replay, ReplayItem } from '../../ports/replays.ts'
+import { REPLAY_STEPS } from '../../replay/control.ts'
+import type { Caller } from '../auth/callers.ts'
+import type { ServerContext } from '../context.ts'
+import { API, routeFor } from '../http/route.ts'
 import {
   findings as findingsSchema,
   itemPage,
   itemQuery,
+  type Permission,
   type ReplayDecision,
+  type Replay as ReplayOutside,
+  type ReplayVerb,
   replayList,
   replayQuery,
   replay as replaySchema,
+  replayVerb,
 } from '../schema/replays.ts'
-import { partly } from '../stores/federation.ts'
-import { itemView, replaySummary } from '../views/replay.ts'
+import { type NamedStore, partly } from '../stores/federation.ts'
+import { planCommand } from '../views/command.ts'
+import { filterOutside } from '../views/filter.ts'
+import { masksOfResend } from '../views/hidden.ts'
+import { itemView, patchView, replaySummary } from '../views/replay.ts'
 import { oneId } from './letters.ts'
-import { replayStory } from './replay-story.ts'
-import { mostGiven, whyTeller } from './replay-whys.ts'
 
 const REPLAYS = `${API}/replays`
 const SKIPPED_LOOKED_AT = 1_000
 const SAMPLES_SHOWN = 5
+const WHYS_SHOWN = 5
 
+export type ReplayContext = Pick<
+  ServerContext,
+  'stores' | 'searches' | 'permissions' | 'masks' | 'runner' | 'readOnly' | 'needsApproval' | 'targetOf'
+>
+
+const route = routeFor<ReplayContext>()
 export const replayRoutes = [
   route({
     method: 'GET',
@@ -27,8 +42,8 @@ export const replayRoutes = [
     about: 'The replays there are, newest first.',
     query: replayQuery,
     answer: replayList,
-    async handle({ room, query: { state, limit, store } }) {
-      const gathered = await room.stores.each(async named => {
+    async handle({ context, query: { state, limit, store } }) {
+      const gathered = await context.stores.each(async named => {
         const replays = await named.store.replays.list({ state, limit })
         return Promise.all(
           replays.map(async replay => ({ replay, counts: await named.store.replays.counts(replay.id) })),
@@ -46,10 +61,10 @@ export const replayRoutes = [
     about: 'A replay: what was planned, what has come of it, what may be done with it.',
     params: oneId,
     answer: replaySchema,
-    async handle({ room, caller, params }) {
-      const { value, ...named } = await findReplay(room, params.id)
-      if (!room.settings.readOnly) await room.runner.gatherLate(named, value)
-      return replayStory(room, caller, named, value)
+    async handle({ context, caller, params }) {
+      const { value, ...named } = await findReplay(context, params.id)
+      if (!context.readOnly) await context.runner.gatherLate(named, value)
+      return replayStory(context, caller, named, value)
     },
   }),
   route({
@@ -59,11 +74,11 @@ export const replayRoutes = [
     params: oneId,
     query: itemQuery,
     answer: itemPage,
-    async handle({ room, params, query: { status, after, limit } }) {
-      const { value, ...named } = await findReplay(room, params.id)
+    async handle({ context, params, query: { status, after, limit } }) {
+      const { value, ...named } = await findReplay(context, params.id)
       const items = await named.store.replays.items(value.id, { status, after, limit: limit + 1 })
       const page = items.slice(0, limit)
-      const tell = whyTeller(room, named, value)
+      const tell = whyTeller(context, named, value)
       return {
         items: await Promise.all(page.map(async item => itemView(item, await tell(item)))),
         after: items.length > limit ? page.at(-1)?.position : undefined,
@@ -76,10 +91,10 @@ export const replayRoutes = [
     about: 'What the gates decided, with the reasons given most.',
     params: oneId,
     answer: findingsSchema,
-    async handle({ room, params }) {
-      const { value: replay, ...named } = await findReplay(room, params.id)
+    async handle({ context, params }) {
+      const { value: replay, ...named } = await findReplay(context, params.id)
       const { store } = named
-      const tell = whyTeller(room, named, replay)
+      const tell = whyTeller(context, named, replay)
       const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: SKIPPED_LOOKED_AT })
       const going = await store.replays.items(replay.id, { limit: SKIPPED_LOOKED_AT })
       const findings = Object.entries(replay.findings).map(async ([name, count]) => {
@@ -98,15 +113,125 @@ export const replayRoutes = [
   }),
 ]
 
-export function findReplay(room: Room, id: string) {
-  return room.stores.find('replay', id, ({ store }) => store.replays.get(id))
+export function findReplay({ stores }: Pick<ReplayContext, 'stores'>, id: string) {
+  return stores.find('replay', id, ({ store }) => store.replays.get(id))
 }
 
-/** The store to plan in: the one that is named, or the only one there is. */
-export function onlyStore(room: Room, name: string | undefined, why: string) {
-  const chosen = room.stores.chosen(name)
-  const [only] = chosen
-  if (only !== undefined && chosen.length === 1) return only
-  const names = chosen.map(each => each.name).join(', ')
-  throw new ProblemError('unprocessable', `${why}: name the store, which is one of ${names}.`)
+/** Says why the gates decided as they did about an item, as it may be shown. */
+function whyTeller(
+  { masks }: Pick<ReplayContext, 'masks'>,
+  { store }: Pick<NamedStore, 'store'>,
+  { patch }: Replay,
+) {
+  return async ({ why, decision, letterId }: ReplayItem): Promise<string | undefined> => {
+    // Only a schema speaks of what is in the payload.
+    if (why === undefined || decision !== 'skip_schema') return why && masks.maskText(why)
+    const letter = await store.deadLetters.get(letterId)
+    // Without the letter nobody knows what of it is masked.
+    if (letter === undefined && masks.hidesNothing !== true) return MASK
+    return masksOfResend(letter, patch, masks).maskText(why)
+  }
+}
+
+/**
+ * The reasons given most, as they may be shown. What one letter hides does for all of which the same is said: it was
+ * said of each of them.
+ */
+async function mostGiven(
+  items: readonly ReplayItem[],
+  tell: (item: ReplayItem) => Promise<string | undefined>,
+): Promise<{ why: string; count: number }[]> {
+  const byWhy = Map.groupBy(
+    items.filter(({ why }) => why !== undefined),
+    ({ why }) => why,
+  )
+  const ranked = [...byWhy.values()].sort((a, b) => b.length - a.length).slice(0, WHYS_SHOWN)
+  const told = new Map<string, number>()
+  for (const same of ranked) {
+    const why = (await tell(same[0]!)) ?? ''
+    told.set(why, (told.get(why) ?? 0) + same.length)
+  }
+  return [...told].map(([why, count]) => ({ why, count }))
+}
+
+/** A replay whole, as the one who asks sees it. */
+export async function replayStory(
+  context: ReplayContext,
+  caller: Caller,
+  named: NamedStore,
+  replay: Replay,
+): Promise<ReplayOutside> {
+  const { name, store } = named
+  const counts = await store.replays.counts(replay.id)
+  const selectedBy = context.searches.mayReveal(caller) ? replay.selectedBy : withoutSearch(replay.selectedBy)
+  const { filter, ids } = selectedBy
+  const patch = patchView(replay, context.masks)
+  return {
+    ...replaySummary(name, replay, counts),
+    selectedBy: {
+      filter: filter && filterOutside(filter),
+      ids: ids && [...ids],
+    },
+    perSecond: replay.perSecond,
+    halt: { ...replay.halt },
+    to: replay.to,
+    patch,
+    maxAgeMs: replay.maxAgeMs,
+    allowQuarantined: replay.allowQuarantined,
+    rate: replay.state === 'running' ? context.runner.rateOf(replay.id) : undefined,
+    arrivedMeanwhile: await arrivedMeanwhile(
+      named,
+      replay,
+      counts.failed_same_cause + counts.failed_new_cause,
+    ),
+    command: planCommand({ ...replay, selectedBy }, store.url, patch),
+    can: Object.fromEntries(
+      replayVerb.options.map(verb => [verb, mayNow(context, caller, named, replay, verb)]),
+    ) as Record<ReplayVerb, Permission>,
+  }
+}
+
+/** What was searched for may be what is masked, and the count says that it is there. */
+function withoutSearch(selectedBy: Replay['selectedBy']): Replay['selectedBy'] {
+  const { filter } = selectedBy
+  return filter?.search === undefined ? selectedBy : { ...selectedBy, filter: { ...filter, search: MASK } }
+}
+
+/** Whether the one who asks may do it now, and if not, why. */
+export function mayNow(
+  context: ReplayContext,
+  caller: Caller,
+  named: NamedStore,
+  replay: Replay,
+  verb: ReplayVerb,
+): Permission {
+  const permission = context.permissions.of(caller, `replay.${verb}`)
+  if (!permission.allowed) return permission
+  const { from: possible } = REPLAY_STEPS[verb]
+  if (!possible.includes(replay.state))
+    return {
+      allowed: false,
+      why: `It is ${replay.state}; this is possible when it is ${possible.join(' or ')}.`,
+    }
+  if (verb === 'approve' && replay.createdBy === caller.name)
+    return { allowed: false, why: 'You planned it; a second person has to approve it.' }
+  if (verb !== 'start' && verb !== 'resume') return permission
+  if (context.needsApproval && replay.approvedBy === undefined)
+    return { allowed: false, why: 'Nobody has approved it, and here a second person has to; plan it anew.' }
+  if (context.targetOf(named) === undefined)
+    return { allowed: false, why: `${named.store.url} is no broker, so nothing can be sent from here.` }
+  return permission
+}
+
+/** Those of the replay itself that failed again are no arrivals. */
+async function arrivedMeanwhile(
+  { store }: NamedStore,
+  { selectedBy: { filter }, createdAt }: Replay,
+  failedAgain: number,
+): Promise<number | undefined> {
+  if (filter === undefined) return undefined
+  const justAfter = createdAt + 1
+  const after = Math.max(justAfter, filter.after ?? justAfter)
+  const { count } = await store.deadLetters.stats({ ...filter, after })
+  return Math.max(0, count - failedAgain)
 }

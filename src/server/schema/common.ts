@@ -25,3 +25,15 @@ export type StoreFault = z.infer<typeof storeFault>
 
 /** Present only when a store did not answer. */
 export const faults = z.array(storeFault).optional()
+
+const LATEST = 8.64e15
+
+/** Epoch milliseconds inside, ISO 8601 outside. A time that no calendar has is shown as the nearest that one has. */
+export function iso(ms: number): string {
+  return new Date(Math.max(-LATEST, Math.min(LATEST, ms))).toISOString()
+}
+
+/** For fields that may be absent. */
+export function isoOr(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : iso(ms)
+}

@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Consumer } from '../../runtime/consumer/consumer.ts'
 import type { ConsumerHealth } from '../../runtime/consumer/health.ts'
-import { ProblemError } from '../http/problem.ts'
+import { ProblemError } from '../problem.ts'
 
 export interface LiveConsumer {
   readonly consumer: Consumer

@@ -2,7 +2,7 @@ import { OptionsError } from '../../core/options/faults.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import { type Clock, within } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
-import { notFound, ProblemError } from '../http/problem.ts'
+import { notFound, ProblemError } from '../problem.ts'
 import type { StoreFault } from '../schema/common.ts'
 
 /** A store that does not answer for so long counts as down. */

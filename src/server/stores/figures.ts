@@ -1,8 +1,8 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 import type { Group, GroupQuery } from '../../ports/groups.ts'
+import { isoOr } from '../schema/common.ts'
 import type { LetterStats as StatsOutside } from '../schema/letters.ts'
-import { isoOr } from '../views/times.ts'
 import type { NamedStore } from './federation.ts'
 import { Memo } from './memo.ts'
 

@@ -5,7 +5,7 @@ import type { GaugeReading } from '../../ports/metrics.ts'
 import type { Consumers } from './consumers.ts'
 import type { Federation } from './federation.ts'
 import { Memo } from './memo.ts'
-import { oldestOf, waitingStats } from './waiting.ts'
+import { oldestOf, waitingStats } from './search-stats.ts'
 
 /** Scrapes come often, and from several sides; stores are asked no more often than this. */
 const SIZES_KEPT_MS = 15_000

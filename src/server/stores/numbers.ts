@@ -1,16 +1,26 @@
+import type { Retention } from '../../core/dead-letter/retention.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { LetterStats } from '../../ports/dead-letters.ts'
 import type { Group } from '../../ports/groups.ts'
-import type { Room } from '../room.ts'
+import { iso, isoOr } from '../schema/common.ts'
 import type { OverviewNumbers } from '../schema/overview.ts'
-import { iso, isoOr } from '../views/times.ts'
-import { isOpen } from './consumers.ts'
-import type { Gathered } from './federation.ts'
-import { addSeries } from './figures.ts'
-import { countOf, oldestOf, WAITING_STATES, waitingStats } from './waiting.ts'
+import { type Consumers, isOpen } from './consumers.ts'
+import type { Federation, Gathered } from './federation.ts'
+import { addSeries, type Figures } from './figures.ts'
+import { countOf, oldestOf, WAITING_STATES, waitingStats } from './search-stats.ts'
 
 const DAY_MS = 86_400_000
 const MINUTES_SHOWN = 60
 const MOST_RUNNING = 50
+
+/** What the small numbers are made of. */
+export interface NumberSources {
+  readonly stores: Federation
+  readonly consumers: Consumers
+  readonly figures: Figures
+  readonly retention: Retention
+  readonly clock: Clock
+}
 
 interface StoreNumbers {
   readonly stats: LetterStats
@@ -22,11 +32,11 @@ interface StoreNumbers {
 }
 
 /** The small numbers of the overview, over all stores that answer. */
-export async function gatherNumbers(room: Room): Promise<Gathered<StoreNumbers>> {
-  const { figures, settings, clock } = room
-  return room.stores.each(async named => {
+export function gatherNumbers(sources: NumberSources): Promise<Gathered<StoreNumbers>> {
+  const { stores, figures, retention, clock } = sources
+  const { expireUndecidedAfterMs } = retention
+  return stores.each(async named => {
     const { deadLetters, replays } = named.store
-    const { expireUndecidedAfterMs } = settings.retention
     const [stats, waiting, inflow, groups, running, expiring] = await Promise.all([
       deadLetters.stats(),
       waitingStats(deadLetters),
@@ -51,8 +61,8 @@ export async function gatherNumbers(room: Room): Promise<Gathered<StoreNumbers>>
   })
 }
 
-export function addNumbers(room: Room, { found }: Gathered<StoreNumbers>): OverviewNumbers {
-  const now = room.clock.now()
+export function addNumbers(sources: NumberSources, { found }: Gathered<StoreNumbers>): OverviewNumbers {
+  const now = sources.clock.now()
   const numbers = found.map(({ value }) => value)
   const sum = (of: (each: StoreNumbers) => number) => numbers.reduce((total, each) => total + of(each), 0)
   const oldest = numbers.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]))
@@ -61,7 +71,7 @@ export function addNumbers(room: Room, { found }: Gathered<StoreNumbers>): Overv
     numbers.map(each => each.inflow),
     2 * MINUTES_SHOWN,
   )
-  const consumers = room.consumers.all().map(({ health }) => health)
+  const consumers = sources.consumers.all().map(({ health }) => health)
   const total = (of: readonly number[]) => of.reduce((all, each) => all + each, 0)
   return {
     at: iso(now),
@@ -94,8 +104,6 @@ export function addNumbers(room: Room, { found }: Gathered<StoreNumbers>): Overv
       ended: sum(({ replays }) => replays.ended),
     },
     expiring48h:
-      room.settings.retention.expireUndecidedAfterMs === 'never'
-        ? undefined
-        : sum(each => each.expiring ?? 0),
+      sources.retention.expireUndecidedAfterMs === 'never' ? undefined : sum(each => each.expiring ?? 0),
   }
 }

@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { LETTER_STATES } from '../../core/dead-letter/state.ts'
 import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 
 /** So many letters are looked through for a text to the last one. */
@@ -43,4 +44,27 @@ function countBy<K extends string>(names: readonly K[]): Record<K, number> {
   const counts = new Map<K, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   return Object.fromEntries(counts) as Record<K, number>
+}
+
+/** Those of letters that still wait for someone. */
+export const WAITING_STATES = LETTER_STATES.filter(
+  state => state === 'dead' || state === 'quarantined' || state === 'parked',
+)
+
+/** What waits, in the order of WAITING_STATES. */
+export function waitingStats(
+  letters: Pick<DeadLetterStore, 'stats'>,
+  filter: Omit<LetterFilter, 'state'> = {},
+): Promise<readonly LetterStats[]> {
+  return Promise.all(WAITING_STATES.map(state => letters.stats({ ...filter, state })))
+}
+
+export function countOf(stats: readonly LetterStats[]): number {
+  return stats.reduce((sum, { count }) => sum + count, 0)
+}
+
+/** When the letter that waits longest last failed. */
+export function oldestOf(stats: readonly LetterStats[]): number | undefined {
+  const times = stats.flatMap(({ oldestAt }) => oldestAt ?? [])
+  return times.length === 0 ? undefined : Math.min(...times)
 }

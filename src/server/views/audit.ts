@@ -2,8 +2,7 @@ import { MASK } from '../../core/dead-letter/mask-text.ts'
 import { hideSearch } from '../../operations/filter-words.ts'
 import type { AuditEntry } from '../../ports/audit.ts'
 import type { AuditEntry as EntryOutside } from '../schema/audit.ts'
-import type { Json } from '../schema/common.ts'
-import { iso } from './times.ts'
+import { iso, type Json } from '../schema/common.ts'
 
 /** The actions whose target is a filter. Only in theirs an earlier version may have written a search. */
 const BY_FILTER = /^(letters\.(purge|export)|payload\.reveal)(\.|$)/

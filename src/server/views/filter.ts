@@ -1,7 +1,7 @@
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
+import { isoOr } from '../schema/common.ts'
 import type { LetterFilter as FilterOutside } from '../schema/letters.ts'
-import { isoOr } from './times.ts'
 
 /** What was asked for, in the words of the store. Anything beside the filter is left out. */
 export function filterInside(asked: FilterOutside): LetterFilter {

@@ -1,7 +1,7 @@
 import type { GroupTexts } from '../../operations/mask-group.ts'
 import type { Group } from '../../ports/groups.ts'
+import { iso, isoOr } from '../schema/common.ts'
 import type { Group as GroupOutside } from '../schema/groups.ts'
-import { iso, isoOr } from './times.ts'
 
 /** The sparkline's last hour is the rate. `texts` are those of the group as they may be shown. */
 export function groupView(

@@ -1,14 +1,20 @@
+import { allCycles } from '../../core/dead-letter/cycles.ts'
 import { groupingForDisplay, masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import { groupingOf } from '../../core/dead-letter/group.ts'
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { AttemptFailure, AttemptRecord, Cycle, DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { reasonText } from '../../core/dead-letter/reason.ts'
 import { traceContextOf } from '../../core/event/trace-context.ts'
-import type { Json } from '../schema/common.ts'
-import type { LetterDetail, LetterEvent, LetterSummary } from '../schema/letters.ts'
-import { cyclesView } from './cycles.ts'
-import { iso, isoOr } from './times.ts'
+import { iso, isoOr, type Json } from '../schema/common.ts'
+import type {
+  Attempt,
+  Cycle as CycleOutside,
+  Failure,
+  LetterDetail,
+  LetterEvent,
+  LetterSummary,
+} from '../schema/letters.ts'
 
 export function letterSummary(store: string, letter: DeadLetter, masks: Masks): LetterSummary {
   const { id, channel, handler, state, event, cycle, replays, replayId, release, host } = letter
@@ -91,4 +97,50 @@ function originView(origin: DeadLetter['origin'], masks: Masks): Record<string, 
     value === undefined ? [] : [[name, typeof value === 'string' ? masks.maskText(value) : value] as const],
   )
   return Object.fromEntries(told)
+}
+
+/** Oldest first, the current one last. `masks` are those for texts about the letter's event. */
+function cyclesView(letter: DeadLetter, masks: Masks): CycleOutside[] {
+  return allCycles(letter).map(cycle => cycleView(cycle, masks))
+}
+
+function cycleView(cycle: Cycle, masks: Masks): CycleOutside {
+  const { number, reason, category, failure, attempts, attemptCount, replayId, replayedBy } = cycle
+  return {
+    number,
+    reason,
+    reasonText: reasonText(reason),
+    category,
+    failure: failure && failureView({ ...failure, fingerprint: failure.fingerprint.id }, masks),
+    attempts: attempts.map(attempt => attemptView(attempt, masks)),
+    attemptCount,
+    firstFailedAt: iso(cycle.firstFailedAt),
+    lastFailedAt: iso(cycle.lastFailedAt),
+    replayId,
+    replayedBy,
+    endedAt: isoOr(cycle.endedAt),
+  }
+}
+
+function attemptView(attempt: AttemptRecord, masks: Masks): Attempt {
+  const { number, startedAt, endedAt, failure, delayMs } = attempt
+  return {
+    number,
+    startedAt: iso(startedAt),
+    endedAt: isoOr(endedAt),
+    failure: failure && failureView(failure, masks),
+    delayMs,
+  }
+}
+
+function failureView(failure: AttemptFailure, masks: Masks): Failure {
+  const { name, message, code, category, fingerprint, stack } = failure
+  return {
+    name: masks.maskText(name),
+    message: masks.maskText(message),
+    code: code === undefined ? undefined : masks.maskText(code),
+    category,
+    fingerprint,
+    stack: stack === undefined ? undefined : masks.maskText(stack),
+  }
 }

@@ -2,10 +2,9 @@ import { maskForDisplay } from '../../core/dead-letter/mask.ts'
 import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../../ports/replays.ts'
-import type { Json } from '../schema/common.ts'
+import { iso, isoOr, type Json } from '../schema/common.ts'
 import type { ReplayItem as ItemOutside, PatchOperation, ReplaySummary } from '../schema/replays.ts'
 import { masksAt } from './hidden.ts'
-import { iso, isoOr } from './times.ts'
 
 export function replaySummary(store: string, replay: Replay, counts: ReplayCounts): ReplaySummary {
   const { id, state, reason, createdBy, count, hash, findings, stages, stage, why, by } = replay

@@ -1,10 +1,10 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { WatchPolicy } from '../../core/watch/options.ts'
 import { trendOf } from '../../core/watch/trend.ts'
+import { iso, isoOr } from '../schema/common.ts'
 import type { ChannelAlert, ChannelWatch as ChannelWatchOutside, TrendPoint } from '../schema/watch.ts'
 import { type Point, sumOverTime, together } from '../watch/merge.ts'
-import type { ChannelWatch } from '../watch/watched.ts'
-import { iso, isoOr } from './times.ts'
+import type { ChannelWatch } from '../watch/snapshot-reader.ts'
 
 /** Of one channel, in every store that has it. */
 export function watchView(

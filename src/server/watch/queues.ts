@@ -1,6 +1,6 @@
-import type { CollectingInto } from '../options.ts'
 import type { DeadLetterQueueDepth, Depths } from '../stores/depths.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
+import type { CollectingInto } from '../work/collecting.ts'
 
 /**
  * Messages in dead-letter queues by channel, for the store that they come to: the one they are collected into, else the

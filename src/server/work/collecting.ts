@@ -1,35 +1,27 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Collector } from '../../ports/collector.ts'
-import type { Store } from '../../ports/store.ts'
-import type { CollectingInto } from '../options.ts'
 import type { Federation } from '../stores/federation.ts'
 import type { ServerLog } from './log.ts'
-import { Standby } from './standby.ts'
+import { startDuty } from './standby.ts'
 
-/** Starts them, each in one server of all that share its store; the function returned ends them. */
+export interface CollectingInto {
+  readonly collector: Collector
+  /** The name of a store. */
+  readonly store?: string | undefined
+}
+
+/** Starts it in one server of all that share its store; the function returned ends it. */
 export function startCollecting(
-  collectors: readonly CollectingInto[],
+  { collector, store }: CollectingInto,
   stores: Federation,
   clock: Clock,
   log: ServerLog,
 ): () => Promise<void> {
-  const ends = collectors.map(({ collector, store }) => {
-    const into = stores.all.find(({ name }) => name === store) ?? stores.all[0]!
-    return startOne(collector, into.store, clock, log)
-  })
-  return async () => void (await Promise.all(ends.map(end => end())))
-}
-
-function startOne(
-  collector: Collector,
-  { deadLetters, ledger }: Store,
-  clock: Clock,
-  log: ServerLog,
-): () => Promise<void> {
+  const into = stores.all.find(({ name }) => name === store) ?? stores.all[0]!
   const duty = {
     name: `collector ${collector.name}`,
     start: () => {
-      collector.start(deadLetters)
+      collector.start(into.store.deadLetters)
       log.collecting(collector.name, true)
     },
     stop: async () => {
@@ -37,13 +29,9 @@ function startOne(
       log.collecting(collector.name, false)
     },
   }
-  const standby = ledger && new Standby(duty, ledger, clock)
-  // A store without a ledger is a folder of files, which has one server.
-  if (standby === undefined) duty.start()
-  else standby.begin()
+  const end = startDuty(duty, into.store.ledger, clock)
   return async () => {
-    if (standby === undefined) await duty.stop()
-    else await standby.end()
+    await end()
     await collector.close()
   }
 }

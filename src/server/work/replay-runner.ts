@@ -6,7 +6,7 @@ import type { Tracing } from '../../ports/tracing.ts'
 import { ReplayRefusedError } from '../../replay/errors.ts'
 import { gatherLateOutcomes } from '../../replay/outcomes.ts'
 import { runReplay } from '../../replay/runner.ts'
-import type { ReplayTarget, Surroundings } from '../../replay/target.ts'
+import type { ReplayEnvironment, ReplayTarget } from '../../replay/target.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
 import type { ServerLog } from './log.ts'
 
@@ -16,9 +16,9 @@ const RATE_WINDOW_MS = 60_000
 /** Of the latest replays, those that were stopped: what they had sent may have come to its end since. */
 const STOPPED_LOOKED_AT = 20
 
-interface RunnerOptions {
+export interface RunnerOptions {
   readonly stores: Federation
-  readonly around: Surroundings
+  readonly environment: ReplayEnvironment
   readonly owner: string
   readonly targetOf: (named: NamedStore) => ReplayTarget | undefined
   readonly observer: Observer
@@ -69,17 +69,19 @@ export class ReplayRunner {
   /** Letters a second, of the last minute; undefined when it is not run here. */
   rateOf(id: string): number | undefined {
     const run = this.#runs.get(id)
-    return run && windowTotal(run.sent, this.#options.around.clock.now()) / (RATE_WINDOW_MS / 1_000)
+    return run && windowTotal(run.sent, this.#options.environment.clock.now()) / (RATE_WINDOW_MS / 1_000)
   }
 
   /** What has become since of what a stopped replay had sent. Several who ask at once are one, so that it is told once. */
   gatherLate({ store }: NamedStore, replay: Replay): Promise<void> {
-    const { around, observer } = this.#options
+    const { environment, observer } = this.#options
     const { id } = replay
     if (this.#runs.has(id)) return Promise.resolve()
     const gathering =
       this.#gatherings.get(id) ??
-      gatherLateOutcomes(store, replay, around.clock, observer).finally(() => this.#gatherings.delete(id))
+      gatherLateOutcomes(store, replay, environment.clock, observer).finally(() =>
+        this.#gatherings.delete(id),
+      )
     this.#gatherings.set(id, gathering)
     return gathering
   }
@@ -92,11 +94,11 @@ export class ReplayRunner {
   }
 
   async #run(named: NamedStore, id: string, target: ReplayTarget): Promise<void> {
-    const { around, owner, observer, tracing, log, onChange, onError } = this.#options
+    const { environment, owner, observer, tracing, log, onChange, onError } = this.#options
     try {
       const replay = await runReplay(named.store, id, {
         target,
-        around,
+        environment,
         owner,
         observer,
         tracing,
@@ -122,12 +124,12 @@ export class ReplayRunner {
     const news = sent - (run.sentSoFar ?? sent)
     run.sentSoFar = sent
     if (news <= 0) return
-    run.sent = addToWindow(run.sent, this.#options.around.clock.now(), news)
+    run.sent = addToWindow(run.sent, this.#options.environment.clock.now(), news)
     this.#options.onChange()
   }
 
   #look(): void {
-    const { stores, around } = this.#options
+    const { stores, environment } = this.#options
     void stores
       .each(async named => {
         const { replays } = named.store
@@ -137,6 +139,6 @@ export class ReplayRunner {
       })
       // Stores that do not answer are told of by whoever asks; the next look may find them up again.
       .catch(() => {})
-    this.#cancelLook = around.clock.schedule(LOOK_EVERY_MS, () => this.#look())
+    this.#cancelLook = environment.clock.schedule(LOOK_EVERY_MS, () => this.#look())
   }
 }

@@ -14,6 +14,18 @@ export interface Duty {
   stop(): Promise<void>
 }
 
+/** Starts a duty in one server of all that share the ledger; the function returned ends it. */
+export function startDuty(duty: Duty, ledger: Ledger | undefined, clock: Clock): () => Promise<void> {
+  // A store without a ledger is a folder of files, which has one server.
+  if (ledger === undefined) {
+    duty.start()
+    return () => duty.stop()
+  }
+  const standby = new Standby(duty, ledger, clock)
+  standby.begin()
+  return () => standby.end()
+}
+
 /**
  * Of all servers that share a store, one has the duty and the others stand by:
  *

@@ -43,15 +43,15 @@ describe.runIf(found.found)(
       const states = async () => (await store!.deadLetters.stats({ channel })).byState
       await patience.eventually(async () => (await states()).dead === LETTERS, 'all are dead')
       shop.isBroken = false
-      const around = { clock: systemClock, newId: createIdSource(systemRandom) }
+      const environment = { clock: systemClock, newId: createIdSource(systemRandom) }
       const request = { reason: 'mended', by: 'ann', perSecond: PER_SECOND, stages: ['rest' as const] }
-      const { id } = await planReplay(store!, { ...request, filter: { channel } }, around)
+      const { id } = await planReplay(store!, { ...request, filter: { channel } }, environment)
       await startReplay(store!, id, { by: 'ann', clock: systemClock })
       const sends: { readonly id: string; readonly at: number; readonly by: number }[] = []
       const runs = await Promise.allSettled(
         stores.map((each, by) =>
           runReplay(each, id, {
-            around,
+            environment,
             owner: 'server',
             target: {
               async send(events) {

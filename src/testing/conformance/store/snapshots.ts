@@ -29,7 +29,7 @@ async function shown(snapshots: Snapshots, query?: SnapshotQuery): Promise<strin
   return (await snapshots.list(query)).map(({ channel, at }) => `${channel} ${at - NOON}`)
 }
 
-const BAD_QUERIES = [
+const BAD_QUERIES: readonly (readonly [query: object, message: RegExp])[] = [
   [{ perChannel: 0 }, /query\.perChannel/],
   [{ perChannel: 10_001 }, /query\.perChannel/],
   [{ perChannel: 1.5 }, /query\.perChannel/],
@@ -37,7 +37,7 @@ const BAD_QUERIES = [
   [{ before: 'noon' }, /query\.before/],
   [{ channel: '' }, /query\.channel/],
   [{ chanel: 'orders' }, /did you mean 'channel'/],
-] as const
+]
 
 const BAD_SNAPSHOTS = [
   [{ at: Number.NaN }, /snapshots\[1\]\.at/],
@@ -194,7 +194,7 @@ export function snapshotTests(suite: StoreConformance): void {
   }) => {
     const code = 'LAZARET_OPTIONS_INVALID'
     for (const [query, message] of BAD_QUERIES)
-      await assert.rejects(snapshots.list(query as never), { code, message })
+      await assert.rejects(snapshots.list(query as SnapshotQuery), { code, message })
     for (const [change, message] of BAD_SNAPSHOTS) {
       const [good, bad] = [snapshotOf('orders', 1), snapshotOf('orders', 2, change)]
       await assert.rejects(snapshots.append([good, bad]), { code, message })

@@ -28,7 +28,7 @@ interface Begun {
 }
 
 /** Reads what was taken, by whichever server, and says what it means. */
-export class Watched {
+export class SnapshotReader {
   readonly policy: WatchPolicy
   readonly #stores: Federation
   readonly #clock: Clock

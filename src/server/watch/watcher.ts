@@ -5,10 +5,9 @@ import { type Cancel, type Clock, within } from '../../ports/clock.ts'
 import type { Notifier } from '../../ports/notifier.ts'
 import type { NamedStore } from '../stores/federation.ts'
 import type { Duty } from '../work/standby.ts'
-import { FirstFailure } from './first-failure.ts'
-import { Surveyor } from './survey.ts'
-import { Teller } from './teller.ts'
-import type { ChannelWatch, Watched } from './watched.ts'
+import { AlertSender, FirstFailure } from './alert-sender.ts'
+import type { ChannelWatch, SnapshotReader } from './snapshot-reader.ts'
+import { SnapshotTaker } from './snapshot-taker.ts'
 
 /** A store that takes longer for one round is left alone until the next. */
 const PATIENCE_MS = 60_000
@@ -16,11 +15,11 @@ const PATIENCE_MS = 60_000
 const TOLERATED = 1
 const PURGE_EVERY_MS = 3_600_000
 
-interface WatchmanOptions {
+interface WatcherOptions {
   readonly named: NamedStore
   /** The name of the store, where there are others: whoever is told has to tell them apart. */
   readonly store: string | undefined
-  readonly watched: Watched
+  readonly watched: SnapshotReader
   /** Messages in dead-letter queues that belong to this store, by channel. */
   readonly queues: () => Promise<ReadonlyMap<string, number>>
   readonly notifier: Notifier | undefined
@@ -32,18 +31,18 @@ interface WatchmanOptions {
 }
 
 /** Goes its round through a store's channels at every interval, writes down what it saw, and tells what is amiss. */
-export class Watchman implements Duty {
+export class ChannelWatcher implements Duty {
   readonly name = 'watch'
-  readonly #options: WatchmanOptions
-  readonly #surveyor = new Surveyor()
+  readonly #options: WatcherOptions
+  readonly #surveyor = new SnapshotTaker()
   readonly #failures: FirstFailure
   #stop: AbortController | undefined
   #round: Promise<unknown> = Promise.resolve()
   #cancel: Cancel | undefined
-  #teller: Teller | undefined
+  #teller: AlertSender | undefined
   #purgedAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: WatchmanOptions) {
+  constructor(options: WatcherOptions) {
     this.#options = options
     this.#failures = new FirstFailure(error => options.onError(this.#describe(error)), TOLERATED)
   }
@@ -89,7 +88,7 @@ export class Watchman implements Duty {
     watched.forget()
     const before = await watched.look(named)
     if (this.#teller === undefined) {
-      this.#teller = new Teller(this.#options)
+      this.#teller = new AlertSender(this.#options)
       this.#teller.begin(before)
       const dueInMs = lastOf(before) + this.#everyMs - clock.now()
       if (dueInMs > 0 && dueInMs <= this.#everyMs) return dueInMs

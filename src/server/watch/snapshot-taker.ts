@@ -1,7 +1,9 @@
-import type { DeadLetterStore, LetterStats } from '../../ports/dead-letters.ts'
-import type { ChannelSnapshot } from '../../ports/snapshots.ts'
-import { oldestOf, WAITING_STATES, waitingStats } from '../stores/waiting.ts'
-import { type Held, NO_SAMPLE, type Sample, takeSample } from './sample.ts'
+import { groupingOf } from '../../core/dead-letter/group.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { LetterState } from '../../core/dead-letter/state.ts'
+import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
+import type { ChannelSnapshot, ErrorShare } from '../../ports/snapshots.ts'
+import { oldestOf, WAITING_STATES, waitingStats } from '../stores/search-stats.ts'
 
 /** Beyond those with the most letters nobody looks, and each costs a few questions. */
 const MOST_CHANNELS = 200
@@ -10,7 +12,7 @@ const MOST_OF_CHANNEL = 1_000
 const FEWEST_OF_CHANNEL = 50
 const MOST_OF_ALL = 5_000
 
-interface SurveyOptions {
+interface TakeOptions {
   readonly letters: DeadLetterStore
   /** Messages in dead-letter queues that are no letters yet, by channel. */
   readonly queues: ReadonlyMap<string, number>
@@ -33,11 +35,11 @@ interface Chosen {
 type Seen = Map<string, { readonly mark: string; readonly sample: Sample }>
 
 /** Takes snapshots of a store, one channel after the other, so that it answers others meanwhile. */
-export class Surveyor {
+export class SnapshotTaker {
   /** What was seen of a channel in which nothing has changed since is as good as a second look. */
   #seen: Seen = new Map()
 
-  async survey(options: SurveyOptions): Promise<readonly ChannelSnapshot[]> {
+  async survey(options: TakeOptions): Promise<readonly ChannelSnapshot[]> {
     const chosen = await choose(options)
     const full = chosen.filter(({ count }) => count > 0).length
     const limit = Math.max(
@@ -55,7 +57,7 @@ export class Surveyor {
   }
 
   async #look(
-    { letters, at, ageMs }: SurveyOptions,
+    { letters, at, ageMs }: TakeOptions,
     { channel, held, count, queued }: Chosen,
     limit: number,
     seen: Seen,
@@ -80,7 +82,7 @@ export class Surveyor {
   }
 }
 
-async function choose({ letters, queues, unfinished }: SurveyOptions): Promise<readonly Chosen[]> {
+async function choose({ letters, queues, unfinished }: TakeOptions): Promise<readonly Chosen[]> {
   const [all, stats] = await Promise.all([letters.stats(), waitingStats(letters)])
   const of = (channel: string): Chosen => {
     const counts = stats.map(({ byChannel }) => countOf(byChannel, channel))
@@ -122,4 +124,80 @@ async function overAge(
     }),
   )
   return counts.reduce((sum, count) => sum + count, 0)
+}
+
+const MOST_ERRORS = 5
+const PAGE = 200
+const NAME_LENGTH = 200
+
+type Sample = Pick<ChannelSnapshot, 'averageRetries' | 'sampled' | 'errors'>
+
+const NO_SAMPLE: Sample = Object.freeze({ averageRetries: 0, sampled: 0, errors: [] })
+
+/** How many letters of a state wait in a channel. */
+interface Held {
+  readonly state: LetterState
+  readonly count: number
+}
+
+/** Looks at the newest of those that wait in a channel, about so many, of each state its share. */
+async function takeSample(
+  letters: DeadLetterStore,
+  channel: string,
+  held: readonly Held[],
+  most: number,
+): Promise<Sample> {
+  const total = held.reduce((sum, { count }) => sum + count, 0)
+  const found: DeadLetter[] = []
+  for (const { state, count } of held) {
+    const share = Math.ceil((count * Math.min(most, total)) / total)
+    found.push(...(await newest(letters, { channel, state }, share)))
+  }
+  return sampleOf(found)
+}
+
+/** Page by page, so that reading them does not hold up whoever else is answered. */
+async function newest(
+  letters: DeadLetterStore,
+  filter: LetterFilter,
+  most: number,
+): Promise<readonly DeadLetter[]> {
+  const found: DeadLetter[] = []
+  let cursor: string | undefined
+  do {
+    const page = await letters.list({ ...filter, cursor, limit: Math.min(PAGE, most - found.length) })
+    found.push(...page.letters)
+    cursor = page.cursor
+  } while (cursor !== undefined && found.length < most)
+  return found
+}
+
+function sampleOf(letters: readonly DeadLetter[]): Sample {
+  if (letters.length === 0) return NO_SAMPLE
+  const retries = letters.reduce((sum, letter) => sum + retriesOf(letter), 0)
+  return {
+    averageRetries: Math.round((retries / letters.length) * 100) / 100,
+    sampled: letters.length,
+    errors: errorsOf(letters),
+  }
+}
+
+/** Over all lives of the event that are known: a replay that failed was another try. */
+function retriesOf({ cycle, endedCycles }: DeadLetter): number {
+  const attempts = endedCycles.reduce((sum, ended) => sum + ended.attemptCount, cycle.attemptCount)
+  return Math.max(0, attempts - 1)
+}
+
+/** By the groups that the letters belong to; one that no attempt was made of is named by its reason. */
+function errorsOf(letters: readonly DeadLetter[]): readonly ErrorShare[] {
+  const errors = new Map<string, ErrorShare>()
+  for (const letter of letters) {
+    const { id, title } = groupingOf(letter)
+    const known = errors.get(id)
+    const name = known?.name ?? (letter.cycle.failure?.name ?? title).slice(0, NAME_LENGTH)
+    errors.set(id, { fingerprint: id, name, count: (known?.count ?? 0) + 1 })
+  }
+  return [...errors.values()]
+    .sort((a, b) => b.count - a.count || (a.fingerprint < b.fingerprint ? -1 : 1))
+    .slice(0, MOST_ERRORS)
 }

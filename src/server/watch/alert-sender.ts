@@ -2,8 +2,7 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import { type Alert, alertKey, valueNow } from '../../core/watch/alerts.ts'
 import { type Clock, within } from '../../ports/clock.ts'
 import type { ChannelNotice, Notifier } from '../../ports/notifier.ts'
-import { FirstFailure } from './first-failure.ts'
-import type { ChannelWatch } from './watched.ts'
+import type { ChannelWatch } from './snapshot-reader.ts'
 
 /** Who takes longer to be told of something is told again with the next snapshot. */
 const PATIENCE_MS = 30_000
@@ -15,7 +14,7 @@ interface Told {
   readonly isBefore: boolean
 }
 
-interface TellerOptions {
+interface SenderOptions {
   /** The name of the store, where there are others. */
   readonly store: string | undefined
   readonly notifier: Notifier | undefined
@@ -28,13 +27,13 @@ interface TellerOptions {
  * Tells people which alerts have begun and which are over. What could not be handed on is told with the next snapshot, as
  * it stands by then.
  */
-export class Teller {
-  readonly #options: TellerOptions
+export class AlertSender {
+  readonly #options: SenderOptions
   readonly #failures: FirstFailure
   #told: Map<string, Told> = new Map()
   readonly #underWay = new Map<string, Promise<void>>()
 
-  constructor(options: TellerOptions) {
+  constructor(options: SenderOptions) {
     this.#options = options
     this.#failures = new FirstFailure(options.onError)
   }
@@ -115,4 +114,28 @@ function standing(watches: readonly ChannelWatch[], isBefore: boolean): Map<stri
       alerts.map(alert => [`${channel}\n${alertKey(alert)}`, { channel, alert, isBefore }] as const),
     ),
   )
+}
+
+/** Tells of one failure in a row, after so many that are nobody's trouble, and of the next only when it went well between. */
+export class FirstFailure {
+  readonly #onError: (error: unknown) => void
+  readonly #tolerated: number
+  #failures = 0
+
+  constructor(onError: (error: unknown) => void, tolerated = 0) {
+    this.#onError = onError
+    this.#tolerated = tolerated
+  }
+
+  /** Whether it went well. */
+  async of(work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work()
+      this.#failures = 0
+      return true
+    } catch (error) {
+      if (this.#failures++ === this.#tolerated) this.#onError(error)
+      return false
+    }
+  }
 }

@@ -1,9 +1,9 @@
-import { TransitionError } from '../../core/dead-letter/transition.ts'
-import { LazaretError } from '../../core/failure/errors.ts'
-import { OptionsError } from '../../core/options/faults.ts'
-import { withoutCredentials } from '../../core/options/show.ts'
-import { UnknownActionError } from '../demo-control.ts'
-import type { InputFault, Problem } from '../schema/problem.ts'
+import { TransitionError } from '../core/dead-letter/transition.ts'
+import { LazaretError } from '../core/failure/errors.ts'
+import { OptionsError } from '../core/options/faults.ts'
+import { withoutCredentials } from '../core/options/show.ts'
+import { UnknownActionError } from './demo-control.ts'
+import type { InputFault, Problem } from './schema/problem.ts'
 
 /** Every kind of problem there is, with its status and title. The kind is in `type` and is never renamed. */
 const KINDS = {
