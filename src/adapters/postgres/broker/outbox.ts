@@ -41,9 +41,9 @@ export interface EnqueueOptions {
 }
 
 /**
- * The outbox as a broker. Events are rows of a table, so that they can be written in the transaction of what they tell
- * of. Any number of processes share the work. Which events a handler gets: all that are enqueued from its first
- * subscription on; what was enqueued before any handler of the channel existed goes to the first one.
+ * The outbox as a broker. Events are rows of a table, so that a service can write them in the transaction of the changes
+ * they describe. Any number of processes share the work. A handler gets all events that are enqueued after its first
+ * subscription. Events from before a channel had any handler go to its first one.
  */
 export class PostgresOutbox implements Broker {
   readonly name: string
@@ -73,8 +73,8 @@ export class PostgresOutbox implements Broker {
   }
 
   /**
-   * Writes events in the caller's transaction: they are there when it commits, and never were when it does not. What
-   * cannot be held is refused before anything is asked of the server, so that the transaction can go on.
+   * Writes events in the caller's transaction: they exist once it commits, and never if it does not. An event that cannot
+   * be stored is refused before anything is sent to the server, so that the transaction can go on.
    */
   enqueue(tx: PgQueryable, event: EventInput, options?: EnqueueOptions): Promise<LazaretEvent>
   enqueue(
@@ -133,15 +133,15 @@ export class PostgresOutbox implements Broker {
     await this.#notifier.notify(channel)
   }
 
-  /** How many events the handler has not finished with: ready, open, waiting for a retry or behind their key. */
+  /** How many events the handler has not finished: ready, open, waiting for a retry or behind their key. */
   async depth(channel: string, handler: string): Promise<number> {
     this.#requireOpen()
     return countDepth(this.#settings.pool, channel, handler)
   }
 
   /**
-   * Removes what was delivered longer ago than that, kept or partitioned away, in steps that hold up nobody. Answers how
-   * many rows that were. With `deliveredRetentionMs` consumers do it by themselves.
+   * Removes events that were delivered longer ago than that, kept or partitioned, in steps that do not hold up others.
+   * Answers how many rows there were. With `deliveredRetentionMs` consumers do this by themselves.
    */
   async removeDelivered(olderThanMs: number): Promise<number> {
     this.#requireOpen()

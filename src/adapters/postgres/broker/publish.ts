@@ -161,14 +161,7 @@ const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 /** An event as it is written: texts, of which payload and headers are JSON. */
 type EventRecord = ReturnType<typeof eventRecord>
 
-interface Content {
-  readonly payload: string | undefined
-  readonly bytes: string | undefined
-  readonly sealed: string | undefined
-  readonly headers: string | undefined
-}
-
-const NO_CONTENT: Content = { payload: undefined, bytes: undefined, sealed: undefined, headers: undefined }
+type Content = Partial<Record<'payload' | 'bytes' | 'sealed' | 'headers', string | undefined>>
 
 function eventRecord(event: LazaretEvent, codec: EventCodec) {
   const { id, channel, type, key, source, idempotencyKey, occurredAt, expiresAt } = event
@@ -185,14 +178,13 @@ function eventRecord(event: LazaretEvent, codec: EventCodec) {
     handler: replay?.handler,
     replay: sendingOf(event),
     replays: replay?.attempt ?? 0,
-    ...NO_CONTENT,
     ...contentOf(event, codec),
     occurredAt,
     expiresAt,
   }
 }
 
-function contentOf(event: LazaretEvent, codec: EventCodec): Partial<Content> {
+function contentOf(event: LazaretEvent, codec: EventCodec): Content {
   if (codec !== plainCodec.events) return { sealed: codec.encode(event) }
   const headers = Object.keys(event.headers).length === 0 ? undefined : JSON.stringify(event.headers)
   if (isBytes(event.payload)) return { bytes: encodeBase64(event.payload), headers }

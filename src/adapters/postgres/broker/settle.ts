@@ -226,13 +226,11 @@ async function settleRows(
   rows: readonly { readonly seq: number }[],
   values: unknown[],
 ): Promise<boolean[]> {
-  const answer = await runQuery(on, doing, statement, [seqsOf(rows), ...values])
+  const answer = await runQuery(on, doing, statement, [arrayOf(rows.map(({ seq }) => seq)), ...values])
   const { seqs }: { readonly seqs: string | null } = answer.rows[0]
   const settled = seqs === null ? undefined : new Set<number>(JSON.parse(seqs))
   return rows.map(({ seq }) => settled?.has(seq) ?? true)
 }
-
-const seqsOf = (rows: readonly { readonly seq: number }[]) => arrayOf(rows.map(({ seq }) => seq))
 
 /** The columns that `outbox_delivered` takes over as they are. */
 const DELIVERED_COLUMNS = `seq, event_id, foreign_id, idempotency_key, channel, type, key, source, target, payload,

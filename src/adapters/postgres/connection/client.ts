@@ -1,13 +1,13 @@
-/** What a query answers with; the part of node-postgres's result that is used here. */
+/** The result of a query: the part of node-postgres's result that the adapter uses. */
 export interface PgResult {
-  // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement selects, and who wrote that names its type
+  // biome-ignore lint/suspicious/noExplicitAny: a row has what its statement selects, and the caller names the type
   readonly rows: any[]
   readonly rowCount: number | null
 }
 
 /**
- * Whatever takes a statement with `$1` placeholders: a pool, a client, or the handle of an open transaction. That is all
- * `enqueue` and the ledger need of the caller's transaction.
+ * A pool, a client or the handle of an open transaction: it runs a statement with `$1` placeholders. `enqueue` and the
+ * ledger need no more of the caller's transaction.
  */
 export interface PgQueryable {
   query(text: string, values?: unknown[]): Promise<PgResult>
@@ -15,11 +15,11 @@ export interface PgQueryable {
 
 /** A connection that was taken out of a pool. */
 export interface PgClient extends PgQueryable {
-  /** With an error the connection is not put back but closed. */
+  /** With an error the connection is closed instead of put back. */
   release(error?: Error | boolean): void
   on(event: 'notification', listener: (message: PgNotification) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
-  // biome-ignore lint/suspicious/noExplicitAny: what is taken away may listen to anything
+  // biome-ignore lint/suspicious/noExplicitAny: a removed listener may have any parameters
   removeListener(event: 'notification' | 'error', listener: (...args: any[]) => void): unknown
 }
 
@@ -28,7 +28,7 @@ export interface PgNotification {
   readonly payload?: string | undefined
 }
 
-/** A pool of connections as node-postgres has it. Others fit as long as they look the same from here. */
+/** A pool of connections as node-postgres has it. Another pool with the same methods fits too. */
 export interface PgPool extends PgQueryable {
   connect(): Promise<PgClient>
 }

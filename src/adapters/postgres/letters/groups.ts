@@ -4,6 +4,7 @@ import {
   resolveGroupQuery,
   talkAfter,
 } from '../../../adapter-kit/query/group-query.ts'
+import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { currentTriage, type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupNote, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
@@ -36,10 +37,8 @@ export class PostgresGroups implements Groups {
       behind = rows.at(-1)
       isMore = rows.length > limit
     }
-    const groups = await this.#withChannels(pool, found.slice(0, limit))
-    const last = groups.at(-1)
-    const hasMore = found.length > limit && last !== undefined
-    return { groups, cursor: hasMore ? groupCursor(last, query ?? {}) : undefined }
+    const { shown, cursor } = pageOf(found, limit, last => groupCursor(last, query ?? {}))
+    return { groups: await this.#withChannels(pool, shown), cursor }
   }
 
   async get(id: string): Promise<Group | undefined> {

@@ -1,4 +1,5 @@
 import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
+import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
 import type { PgPool } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
@@ -42,15 +43,13 @@ export class PostgresAudit implements AuditLog {
        from lazaret.audit where ${conditions.text} order by seq desc limit $1`,
       conditions.values,
     )
-    const shown = rows.slice(0, limit)
-    return {
-      entries: shown.map(entryOf),
-      cursor: rows.length > limit ? cursorAt(shown.at(-1).seq) : undefined,
-    }
+    const { shown, cursor } = pageOf<AuditRow>(rows, limit, last => cursorAt(last.seq))
+    return { entries: shown.map(entryOf), cursor }
   }
 }
 
 interface AuditRow extends Omit<AuditEntry, 'detail'> {
+  readonly seq: number
   readonly detail: string | null
 }
 

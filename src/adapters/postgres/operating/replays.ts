@@ -49,13 +49,8 @@ export class PostgresReplays implements Replays {
   }
 
   async get(id: string): Promise<Replay | undefined> {
-    const { rows } = await runQuery(
-      this.#pool(),
-      'reading a replay',
-      'select body::text as body from lazaret.replays where id = $1',
-      [storableText(id)],
-    )
-    return rows.length === 0 ? undefined : JSON.parse(rows[0].body)
+    const statement = 'select body::text as body from lazaret.replays where id = $1'
+    return (await this.#read('reading a replay', statement, [storableText(id)]))[0]
   }
 
   async list(
@@ -63,13 +58,11 @@ export class PostgresReplays implements Replays {
   ): Promise<readonly Replay[]> {
     const { state, limit = DEFAULT_LIMIT } = options
     const conditions = new Conditions(limit).equal('state', state)
-    const { rows } = await runQuery(
-      this.#pool(),
+    return this.#read(
       'listing replays',
       `select body::text as body from lazaret.replays where ${conditions.text} order by created_at desc, id limit $1`,
       conditions.values,
     )
-    return rows.map(({ body }) => JSON.parse(body))
   }
 
   async update(replay: Replay): Promise<Replay | undefined> {
@@ -88,13 +81,11 @@ export class PostgresReplays implements Replays {
       .equal('replay_id', storableText(id))
       .equal('status', status)
       .add(Math.min(after, MAX_POSITION), parameter => `position > $${parameter}`)
-    const { rows } = await runQuery(
-      this.#pool(),
+    return this.#read(
       'reading the letters of a replay',
       `select body::text as body from lazaret.replay_items where ${conditions.text} order by position limit $1`,
       conditions.values,
     )
-    return rows.map(({ body }) => JSON.parse(body))
   }
 
   async record(id: string, items: readonly ReplayItem[]): Promise<void> {
@@ -130,6 +121,12 @@ export class PostgresReplays implements Replays {
       'update lazaret.replays set runner = null, lease_until = null where id = $1 and runner = $2',
       [storableText(id), storableText(owner)],
     )
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the statement decides whether a body is a replay or an item
+  async #read(doing: string, statement: string, values: unknown[]): Promise<any[]> {
+    const { rows } = await runQuery(this.#pool(), doing, statement, values)
+    return rows.map(({ body }) => JSON.parse(body))
   }
 }
 

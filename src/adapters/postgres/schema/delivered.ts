@@ -1,12 +1,12 @@
 /**
- * Where delivered rows are moved to when they are to be partitioned away: a table with a partition for each day of UTC,
- * so that the past is dropped a day at a time and leaves nothing to vacuum. A row of a day without a partition goes to the
- * rest. And what cleans up whichever of the two the past lies in.
+ * The table for delivered rows with `delivered: 'partition'`, and the functions that remove delivered rows from either
+ * table. It has a partition for each day of UTC, so that a day is dropped as a whole and leaves nothing to vacuum. A row of
+ * a day without a partition goes to the default partition.
  *
- * Making and dropping a partition locks the whole table, and while it waits for a reader every settlement waits behind
- * it: so neither waits long. What it could not do it does another time.
+ * Creating or dropping a partition locks the whole table, and while that waits for a reader every settlement waits behind
+ * it. So neither waits long; it is tried again later.
  */
-const NOT_LONG = `set lock_timeout = '100ms'`
+const SHORT_LOCK_TIMEOUT = `set lock_timeout = '100ms'`
 const ROWS_PER_STEP = 10_000
 
 export const DELIVERED = `
@@ -15,7 +15,7 @@ create table lazaret.outbox_delivered_rest partition of lazaret.outbox_delivered
 create index outbox_delivered_by_event on lazaret.outbox_delivered (event_id);
 
 create function lazaret.outbox_partition(p_ahead integer default 3) returns void language plpgsql
-security definer set search_path = pg_catalog, pg_temp ${NOT_LONG} as $$
+security definer set search_path = pg_catalog, pg_temp ${SHORT_LOCK_TIMEOUT} as $$
 declare
   v_today date := (pg_catalog.clock_timestamp() at time zone 'UTC')::date;
   v_day date;
@@ -38,7 +38,7 @@ end
 $$;
 
 create function lazaret.outbox_drop_partitions(p_before timestamptz, p_is_counted boolean default true)
-returns bigint language plpgsql security definer set search_path = pg_catalog, pg_temp ${NOT_LONG} as $$
+returns bigint language plpgsql security definer set search_path = pg_catalog, pg_temp ${SHORT_LOCK_TIMEOUT} as $$
 declare
   v_name text;
   v_count bigint := 1;

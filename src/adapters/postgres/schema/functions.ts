@@ -1,12 +1,12 @@
 /** The NOTIFY channel. A message says that there may be something to claim in the channel of events that it names. */
 export const NOTIFY_CHANNEL = 'lazaret_outbox'
 
-/** Lanes share so many locks for each handler, however many lanes are claimed: the server has room for a bounded number. */
+/** The lanes of a handler share this many locks, because the server has a bounded number of them. */
 const LANE_LOCKS = 1_024
 
 /**
- * Whether something is in the way of a row of a lane: an earlier one that is in flight or dead, or any that is in flight,
- * as a later one is when this one's transaction took longer.
+ * Whether another row holds up a row of a lane: an earlier one that is in flight or dead, or any that is in flight. A later
+ * row can be in flight when the transaction of this one took longer.
  */
 export const HELD_UP = (row: string): string => `exists (
     select from lazaret.outbox b
@@ -14,10 +14,10 @@ export const HELD_UP = (row: string): string => `exists (
       and b.owner is not null and b.lane is not null and (b.seq < ${row}.seq or b.status = 'in_flight'))`
 
 /**
- * Takes back what processes had that are dead. Each statement in it sees what was committed before it began: an owner is
- * ended first, from then on it can claim nothing, and only then are its rows looked for. Whoever cannot tell whether the
- * others could have renewed their leases takes only those for dead that have resigned; that one whose own lease is over cannot
- * tell is seen here, because the server may have stood still between the question and this moment.
+ * Makes the rows of dead processes pending. Each statement in it sees what was committed before it began: it deletes an
+ * owner first, from then on that owner can claim nothing, and only then looks for its rows. A caller that cannot tell
+ * whether the others were able to renew their leases asks for resigned owners only. A caller whose own lease is over
+ * cannot tell either. The function checks that itself, because the server may have stood still since the caller asked.
  */
 const RECLAIM = `
 create function lazaret.outbox_reclaim(p_resigned_only boolean default false, p_asker bigint default null)
@@ -53,9 +53,8 @@ $$;
 `
 
 /**
- * Gives back what is in flight for an owner that does not exist, among so many rows from that number on. An owner that is
- * gone claims nothing any more and its number is never given again; so once it is found to be gone, whatever still names
- * it can be taken.
+ * Makes rows pending that are in flight for an owner that does not exist, among the next `p_rows` rows by number. An
+ * owner that is gone claims nothing any more and its number is never used again, so all rows that name it can be taken.
  */
 const STRAYS = `
 create function lazaret.outbox_give_back_strays(p_from bigint, p_rows integer, out found integer, out next bigint)
@@ -80,9 +79,9 @@ $$;
 `
 
 /**
- * Claims these rows, each the first of its lane, as far as that is still so. Each statement in it sees what was committed
- * before it began: whoever claimed in the lane before the lock was had is seen by the claim. A lane that somebody else
- * has locked is his.
+ * Claims those of the rows that are still the first of their lane. Each statement in it sees what was committed before it
+ * began, so the claim sees every other claim in the lane that was made before the lock. A lane that another process has
+ * locked is left to that process.
  */
 const CLAIM_FIRST = `
 create function lazaret.outbox_claim_first(p_channel text, p_handler text, p_owner bigint, p_generation bigint,
@@ -119,9 +118,9 @@ const COPIED = `event_id, foreign_id, idempotency_key, channel, type, key, sourc
 const copiedOf = (row: string) => COPIED.replaceAll(/\w+/g, `${row}.$&`)
 
 /**
- * What another program inserts names no handler: the row is given to the first of the channel's, and a copy to each of the
- * others. What the library enqueues has its handlers already, and this is not run for it. An empty key is
- * none: events without a key wait for nobody.
+ * Gives a row that another program inserted without a handler to the first handler of the channel, and a copy to each of
+ * the others. Rows of the library name their handlers already, and the trigger does not fire for them. An empty key counts
+ * as no key.
  */
 const FAN_OUT = `
 create function lazaret.outbox_fan_out() returns trigger language plpgsql
@@ -149,7 +148,7 @@ create trigger outbox_fan_out before insert on lazaret.outbox
 `
 
 /**
- * Rows from before the channel had a handler are given to the handlers it has by now: the row itself to the first, a copy
+ * Gives rows from before the channel had a handler to the handlers it has now: the row itself to the first one, and a copy
  * to each of the others.
  */
 const ADOPT = `
@@ -177,9 +176,9 @@ $$;
 `
 
 /**
- * Letters and rows of the outbox tell the same story, whichever of the two a person changes. A trigger for each row would
- * make every claim and every settlement lock and read its rows once more, whether it fires or not: so the outbox has one
- * for each statement, and an index of the rows whose deletion nobody has heard of yet.
+ * Keeps letters and rows of the outbox in step, whichever of the two a person changes. A trigger for each row would make
+ * every claim and every settlement lock and read its rows once more, even when it does not fire. So the outbox has one for
+ * each statement, and an index of the rows whose deletion the letters do not show yet.
  */
 const IN_STEP = `
 create function lazaret.letter_to_outbox() returns trigger language plpgsql

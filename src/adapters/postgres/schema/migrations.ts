@@ -12,7 +12,7 @@ export interface Migration {
   readonly sql: string
 }
 
-/** Forward only: what was released is never edited, and a change is one more step at the end. */
+/** Forward only: a released step is never edited, and a change is one more step at the end. */
 export const MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -42,10 +42,10 @@ export const MIGRATIONS: readonly Migration[] = [
 
 export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)!.version
 
-/** 'LZRT': whoever migrates holds this lock, so that of many who start at once one does it. */
+/** 'LZRT': a migration holds this lock, so that one of several processes that start at once runs it. */
 const LOCK = 0x4c5a5254
 
-/** What every migration begins with. The schema itself and the list of steps are there before the first of them. */
+/** What every migration begins with: the schema itself and the list of steps. */
 export const PREPARE: string = `select pg_advisory_xact_lock(${LOCK});
 create schema if not exists lazaret;
 create table if not exists lazaret.migrations (
@@ -56,7 +56,7 @@ create table if not exists lazaret.migrations (
 );
 `
 
-/** All of it for a person to look at and run, as `psql -f` takes it. A step that was taken before is not taken again. */
+/** The SQL for a person to read and run with `psql -f`. A step that was taken before is not taken again. */
 export function printMigrations(after = 0): string {
   const steps = MIGRATIONS.filter(({ version }) => version > after)
   const texts = steps.map(step => `-- ${step.version}: ${step.name}\n${unlessTaken(step)}`)

@@ -3,7 +3,7 @@ import { NOTIFY_CHANNEL } from './functions.ts'
 /** The `replay` of a row that SQL replayed. */
 export const BY_SQL = 'outbox_replay'
 
-/** The cycle that ends when a failed row is replayed, as `failure_history` keeps it. Fields are only ever added. */
+/** The cycle that a replay ends, as `failure_history` keeps it. Later versions may add fields and never remove one. */
 const ENDED_CYCLE = `
 create function lazaret.outbox_ended_cycle(p_row lazaret.outbox, p_replayed_by text, p_at timestamptz)
 returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -78,15 +78,16 @@ $$;
 }
 
 /**
- * An event that was published twice may have failed twice for one handler. It has one letter, so one replay of it is one
- * row: the one that holds the key, else the one that failed last. The others are deleted, and its history tells of them.
+ * Which of the failed rows of one event and handler is replayed. An event that was published twice may have failed twice,
+ * but has one letter, so a replay keeps one row: the one that blocks the key, else the one that failed last. The others
+ * are deleted, and its history takes over theirs.
  */
 export const RANK_OF_FAILED = `dense_rank() over (partition by o.event_id, o.channel, o.target
     order by o.lane is null, o.failed_at desc, o.seq desc)`
 
 /**
- * Deletes all of `failed` but the first of each event and handler. `merged` is what those that stay take over.
- * `replayedBy` is who replays, and when, as `outbox_ended_cycle` takes it; `e` is a row of `failed` in it.
+ * Deletes all rows of `failed` but the first of each event and handler. `merged` is what the remaining rows take over.
+ * `replayedBy` says who replays and when, as `outbox_ended_cycle` takes it; in it `e` is a row of `failed`.
  */
 export const mergeFailed = (replayedBy: string): string => `others as (
   delete from lazaret.outbox o using failed e
@@ -100,7 +101,7 @@ export const mergeFailed = (replayedBy: string): string => `others as (
   group by event_id, channel, target
 )`
 
-/** Each statement sees what was committed before it began: of two who merge at the same moment, the second finds one row. */
+/** Each statement sees what was committed before it began. If two sessions merge at the same moment, the second finds one row. */
 const MERGE_FAILED = `
 create function lazaret.outbox_merge_failed(p_event_id uuid, p_replayed_by text, p_at timestamptz)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$

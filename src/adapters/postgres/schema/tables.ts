@@ -1,17 +1,17 @@
 /**
- * The outbox. A row is one event for one handler; `target` names the handler. Its way:
+ * The outbox. A row is one event for one handler, which `target` names. Its states:
  *
  *   enqueue ─▶ pending ─▶ in_flight ─▶ delivered
  *                 ▲          │  └────▶ failed ─ outbox_replay ─┐
  *                 ├──────────┘ retry                           │
  *                 └────────────────────────────────────────────┘
  *
- * Every index serves one step of it and holds only the rows of that step, so that neither what was delivered nor what
- * failed is in the way of what is to be done. `lane` is the key of a row whose handler asked for order, as long as later
- * rows of that key have to wait for it: only the first row of a lane can be claimed.
+ * Every index serves one step and holds only the rows of that step, so delivered and failed rows do not slow down a claim.
+ * `lane` is the key of a row whose handler keeps keys in order, as long as later rows of that key have to wait for it: only
+ * the first row of a lane can be claimed.
  *
- * No index names `status`, and half of a page is left free: then what becomes of a row in flight is written beside it
- * and in no index at all. What is pending is told by having no owner; who had a row last stays its owner.
+ * No index contains `status`, and half of each page stays free: a settlement writes the new version of a row beside the old
+ * one and touches no index. A pending row has no owner. A row that is not pending keeps its last owner.
  */
 export const OUTBOX = `
 create table lazaret.outbox (
@@ -105,9 +105,8 @@ create index event_handled_by_time on lazaret.event_handled (coalesce(handled_at
 `
 
 /**
- * Dead letters, whichever broker their events came from. The columns are what letters are found and counted by; `body`
- * is the whole letter as the codec wrote it. `state`, `replays`, `replay_id` and `updated_at` are read from the columns,
- * so that SQL can change them too.
+ * Dead letters of events from any broker. Letters are found and counted by the columns; `body` is the whole letter as the
+ * codec wrote it. `state`, `replays`, `replay_id` and `updated_at` are read from the columns, so that SQL can change them.
  */
 export const LETTERS = `
 create table lazaret.dead_letters (
@@ -186,7 +185,7 @@ create index audit_by_target on lazaret.audit (target, seq);
 create index audit_by_action on lazaret.audit (action, seq);
 `
 
-/** How channels stood, over time. Every question names channels, so that the primary key answers all of them. */
+/** The state of channels over time. Every query names channels, so the primary key serves all of them. */
 export const SNAPSHOTS = `
 create table lazaret.snapshots (
   channel text collate "C" not null,
