@@ -30,10 +30,7 @@ export interface AmqpMessage {
   readonly properties: AmqpProperties
 }
 
-export interface AmqpReturned {
-  readonly fields: { readonly exchange: string; readonly routingKey: string }
-  readonly properties: AmqpProperties
-}
+export type AmqpReturned = Omit<AmqpMessage, 'content'>
 
 export interface QueueReply {
   readonly queue: string

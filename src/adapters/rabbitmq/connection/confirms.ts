@@ -57,29 +57,27 @@ export class Gate {
 class Batch {
   readonly messages: readonly Outgoing[]
   readonly unroutable: Outgoing[] = []
-  /** Resolves with those that no queue took. */
-  readonly done: Promise<readonly Outgoing[]>
+  readonly #done = Promise.withResolvers<readonly Outgoing[]>()
   /** Of how many the server has not spoken yet. */
   left: number
   /** When it was written, or the server last spoke of it. */
   movedAt = 0
   /** Some of it is not written yet: the server takes no more for the moment. */
   isHeldBack = false
-  #resolve!: (unroutable: readonly Outgoing[]) => void
-  #reject!: (error: Error) => void
 
   constructor(messages: readonly Outgoing[]) {
     this.messages = messages
     this.left = messages.length
-    this.done = new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-    })
+  }
+
+  /** Resolves with those that no queue took. */
+  get done(): Promise<readonly Outgoing[]> {
+    return this.#done.promise
   }
 
   finish(error: Error | undefined): void {
-    if (error === undefined) this.#resolve(this.unroutable)
-    else this.#reject(error)
+    if (error === undefined) this.#done.resolve(this.unroutable)
+    else this.#done.reject(error)
   }
 }
 
@@ -156,16 +154,13 @@ export class Confirms {
           void this.#gate.opened().then(() => this.#write(batch, index))
           return
         }
-        this.#publish(messages[index]!, batch)
+        const message = messages[index]!
+        this.#writer.publish(message, error => this.#confirmed(message, batch, error))
       }
     } catch (error) {
       this.#finish(batch, error as Error)
       if (isOfClosedChannel(error)) this.#end()
     }
-  }
-
-  #publish(message: Outgoing, batch: Batch): void {
-    this.#writer.publish(message, error => this.#confirmed(message, batch, error))
   }
 
   #confirmed(message: Outgoing, batch: Batch, error: unknown): void {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Outgoing } from '../broker/wire/event-codec.ts'
 import { keepTable, rawHeaders } from '../broker/wire/table.ts'
-import { typedText } from '../broker/wire/typed.ts'
+import { typedText } from '../letters/header-types.ts'
 import { Frames } from './frames.ts'
 
 // Read back by the client itself.

@@ -43,6 +43,8 @@ export class Frames {
   readonly #bytes: Buffer
   readonly #mostOfFrame: number
   #end = 0
+  /** Of the properties that are being written. */
+  #flags = 0
 
   /** No frame is larger than `frameMax`; a body that is takes several. */
   constructor(capacity: number, frameMax = capacity) {
@@ -52,13 +54,11 @@ export class Frames {
 
   /** One message for which there is no room elsewhere; undefined when its headers do not fit into a frame. */
   static alone(channel: number, message: Outgoing, frameMax: number): Buffer | undefined {
-    const { route, content, properties } = message
-    const mostBytes = mostBytesOf(properties)
+    const mostBytes = mostBytesOf(message)
     if (mostBytes === undefined) return undefined
-    const ofRoute = MOST_BYTES_OF_A_CHARACTER * (route.exchange.length + route.routingKey.length)
-    const bodyFrames = 1 + Math.ceil(content.length / (frameMax - FRAME_HEAD_BYTES - FRAME_END_BYTES))
+    const bodyFrames = 1 + Math.ceil(message.content.length / (frameMax - FRAME_HEAD_BYTES - FRAME_END_BYTES))
     const heads = bodyFrames * (FRAME_HEAD_BYTES + FRAME_END_BYTES)
-    const frames = new Frames(FIXED_BYTES + ofRoute + mostBytes + content.length + heads, frameMax)
+    const frames = new Frames(mostBytes + heads, frameMax)
     return frames.add(channel, message) ? frames.take() : undefined
   }
 
@@ -67,13 +67,11 @@ export class Frames {
   }
 
   /** False, and nothing is written, when it is not of the ordinary kind, or there is no room for it. */
-  add(channel: number, { route, content, properties }: Outgoing): boolean {
-    const mostBytes = mostBytesOf(properties)
-    if (mostBytes === undefined) return false
-    const ofRoute = MOST_BYTES_OF_A_CHARACTER * (route.exchange.length + route.routingKey.length)
-    if (this.#end + FIXED_BYTES + ofRoute + mostBytes + content.length > this.#bytes.length) return false
+  add(channel: number, message: Outgoing): boolean {
+    const mostBytes = mostBytesOf(message)
+    if (mostBytes === undefined || this.#end + mostBytes > this.#bytes.length) return false
     const start = this.#end
-    if (this.#write(channel, route.exchange, route.routingKey, content, properties)) return true
+    if (this.#write(channel, message)) return true
     this.#end = start
     return false
   }
@@ -85,18 +83,12 @@ export class Frames {
     return taken
   }
 
-  #write(
-    channel: number,
-    exchange: string,
-    routingKey: string,
-    content: Buffer,
-    properties: AmqpProperties,
-  ): boolean {
+  #write(channel: number, { route, content, properties }: Outgoing): boolean {
     let start = this.#open(METHOD_FRAME, channel)
     this.#u16(CLASS_BASIC)
     this.#u16(METHOD_PUBLISH)
     this.#u16(0)
-    if (!this.#short(exchange) || !this.#short(routingKey)) return false
+    if (!this.#short(route.exchange) || !this.#short(route.routingKey)) return false
     this.#u8(MANDATORY)
     this.#close(start)
 
@@ -116,22 +108,40 @@ export class Frames {
     return true
   }
 
-  /** In the order of their flags. */
+  /** In the order of their flags, which come first and are known last. */
   #properties(properties: AmqpProperties): boolean {
     const { contentType, contentEncoding, headers, deliveryMode, priority } = properties
     const { correlationId, replyTo, messageId, timestamp, type, appId } = properties
-    this.#u16(flagsOf(properties))
-    if (!this.#shortIfAny(contentType) || !this.#shortIfAny(contentEncoding)) return false
+    const flagsAt = this.#end
+    this.#end += 2
+    this.#flags = HAS.deliveryMode
+    if (!this.#text(contentType, HAS.contentType)) return false
+    if (!this.#text(contentEncoding, HAS.contentEncoding)) return false
     if (headers !== undefined && !this.#table(headers)) return false
     this.#u8(deliveryMode as number)
-    if (priority !== undefined) this.#u8(priority)
-    if (!this.#shortIfAny(correlationId) || !this.#shortIfAny(replyTo)) return false
-    if (!this.#shortIfAny(messageId)) return false
-    if (timestamp !== undefined) this.#u64(timestamp)
-    return this.#shortIfAny(type) && this.#shortIfAny(appId)
+    if (priority !== undefined) {
+      this.#flags |= HAS.priority
+      this.#u8(priority)
+    }
+    if (!this.#text(correlationId, HAS.correlationId) || !this.#text(replyTo, HAS.replyTo)) return false
+    if (!this.#text(messageId, HAS.messageId)) return false
+    if (timestamp !== undefined) {
+      this.#flags |= HAS.timestamp
+      this.#u64(timestamp)
+    }
+    if (!this.#text(type, HAS.type) || !this.#text(appId, HAS.appId)) return false
+    this.#bytes.writeUInt16BE(this.#flags, flagsAt)
+    return true
+  }
+
+  #text(text: string | undefined, flag: number): boolean {
+    if (text === undefined) return true
+    this.#flags |= flag
+    return this.#short(text)
   }
 
   #table(headers: AmqpHeaders): boolean {
+    this.#flags |= HAS.headers
     const lengthAt = this.#end
     this.#end += 4
     for (const name in headers) {
@@ -163,10 +173,6 @@ export class Frames {
   #close(start: number): void {
     this.#bytes.writeUInt32BE(this.#end - start - FRAME_HEAD_BYTES, start + 3)
     this.#u8(FRAME_END)
-  }
-
-  #shortIfAny(text: string | undefined): boolean {
-    return text === undefined || this.#short(text)
   }
 
   #short(text: string): boolean {
@@ -204,26 +210,8 @@ const S = 'S'.charCodeAt(0)
 const T = 't'.charCodeAt(0)
 const I = 'I'.charCodeAt(0)
 
-function flagsOf(properties: AmqpProperties): number {
-  const { contentType, contentEncoding, headers, correlationId, replyTo } = properties
-  const { messageId, timestamp, type, appId, priority } = properties
-  return (
-    (priority === undefined ? 0 : HAS.priority) |
-    HAS.deliveryMode |
-    (contentType === undefined ? 0 : HAS.contentType) |
-    (contentEncoding === undefined ? 0 : HAS.contentEncoding) |
-    (headers === undefined ? 0 : HAS.headers) |
-    (correlationId === undefined ? 0 : HAS.correlationId) |
-    (replyTo === undefined ? 0 : HAS.replyTo) |
-    (messageId === undefined ? 0 : HAS.messageId) |
-    (timestamp === undefined ? 0 : HAS.timestamp) |
-    (type === undefined ? 0 : HAS.type) |
-    (appId === undefined ? 0 : HAS.appId)
-  )
-}
-
-/** Never less than its texts will take; undefined for what is not written here. */
-function mostBytesOf(properties: AmqpProperties): number | undefined {
+/** Never less than the message will take, but for further frames of its body; undefined for what is not written here. */
+function mostBytesOf({ route, content, properties }: Outgoing): number | undefined {
   const { contentType, contentEncoding, headers, deliveryMode, priority, expiration } = properties
   const { correlationId, replyTo, messageId, timestamp, type, appId, userId } = properties
   if (typeof deliveryMode !== 'number') return undefined
@@ -232,6 +220,8 @@ function mostBytesOf(properties: AmqpProperties): number | undefined {
     return undefined
   if (timestamp !== undefined && !(timestamp >= 0 && Number.isSafeInteger(timestamp))) return undefined
   const characters =
+    route.exchange.length +
+    route.routingKey.length +
     lengthOf(contentType) +
     lengthOf(contentEncoding) +
     lengthOf(correlationId) +
@@ -240,7 +230,8 @@ function mostBytesOf(properties: AmqpProperties): number | undefined {
     lengthOf(type) +
     lengthOf(appId)
   const ofHeaders = headers === undefined ? 0 : mostHeaderBytes(headers)
-  return ofHeaders === undefined ? undefined : MOST_BYTES_OF_A_CHARACTER * characters + ofHeaders
+  if (ofHeaders === undefined) return undefined
+  return FIXED_BYTES + MOST_BYTES_OF_A_CHARACTER * characters + ofHeaders + content.length
 }
 
 function mostHeaderBytes(headers: AmqpHeaders): number | undefined {

@@ -1,19 +1,19 @@
+import { PendingWork } from '../../../adapter-kit/pending-work.ts'
+import { lastSendingOf } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { BrokerClosedError, type QueueDepth } from '../../../ports/broker.ts'
 import { type Cancel, within } from '../../../ports/clock.ts'
 import type { Collector, WayBack } from '../../../ports/collector.ts'
 import type { DeadLetterStore } from '../../../ports/dead-letters.ts'
-import { depthsOf } from '../broker/topology/declare.ts'
+import { depthsOf, onChannel } from '../broker/topology/declare.ts'
+import type { AmqpConnection, AmqpMessage } from '../connection/amqp.ts'
 import { CLOSE_MS, Link } from '../connection/link.ts'
 import { Publisher } from '../connection/publisher.ts'
 import { Drain } from './drain.ts'
-import { unkeptHeaders } from './kept-headers.ts'
 import { type CollectorOptions, type CollectorSettings, resolveCollector } from './options.ts'
-import { peekAt } from './peek.ts'
-import { presumeHandled } from './presumed.ts'
 import { findQueues } from './queues.ts'
-import { returned } from './returning.ts'
+import { returned, unkeptHeaders } from './returned-message.ts'
 import { Saver } from './saver.ts'
 
 const LOOK_FOR_OUTCOMES_MS = 1_000
@@ -36,7 +36,7 @@ class RabbitmqCollector implements Collector {
   readonly #publisher: Publisher
   readonly #drains = new Map<string, Drain>()
   readonly #timers = new Map<'queues' | 'outcomes', Cancel>()
-  readonly #work = new Set<Promise<void>>()
+  readonly #work = new PendingWork()
   #run: Run | undefined
   #queues: readonly string[] = []
   /** When the last look began that saw every queue; mode `peek` only. */
@@ -59,8 +59,8 @@ class RabbitmqCollector implements Collector {
     const run: Run = { isOver: false }
     this.#run = run
     const saver = new Saver(this.#settings, into)
-    this.#every(run, 'queues', this.#settings.lookEveryMs, () => this.#look(run, saver))
-    this.#every(run, 'outcomes', LOOK_FOR_OUTCOMES_MS, () => this.#lookForOutcomes(into))
+    void this.#every(run, 'queues', this.#settings.lookEveryMs, () => this.#look(run, saver))
+    void this.#every(run, 'outcomes', LOOK_FOR_OUTCOMES_MS, () => this.#lookForOutcomes(into))
   }
 
   async stop(): Promise<void> {
@@ -73,7 +73,7 @@ class RabbitmqCollector implements Collector {
     this.#peeked.clear()
     await Promise.all(drains.map(drain => drain.close()))
     // Before their connection goes: a channel that closes at the same time is never heard of again.
-    await within(this.#settings.connection.clock, CLOSE_MS, Promise.all(this.#work))
+    await within(this.#settings.connection.clock, CLOSE_MS, this.#work.settled())
   }
 
   async send(events: readonly LazaretEvent[], origin: Origin): Promise<void> {
@@ -118,21 +118,17 @@ class RabbitmqCollector implements Collector {
   }
 
   /** At once, and again so long after it has ended, until the run is over. */
-  #every(run: Run, name: 'queues' | 'outcomes', ms: number, task: () => Promise<void>): void {
-    if (run.isOver) return
-    const work = task()
-      .catch((error: unknown) => {
-        if (!run.isOver) this.#settings.onError(error)
-      })
-      .then(() => {
-        this.#work.delete(work)
-        if (!run.isOver)
-          this.#timers.set(
-            name,
-            this.#settings.connection.clock.schedule(ms, () => this.#every(run, name, ms, task)),
-          )
-      })
-    this.#work.add(work)
+  async #every(run: Run, name: 'queues' | 'outcomes', ms: number, task: () => Promise<void>): Promise<void> {
+    this.#work.begin()
+    try {
+      await task()
+    } catch (error) {
+      if (!run.isOver) this.#settings.onError(error)
+    } finally {
+      this.#work.end()
+    }
+    const again = () => void this.#every(run, name, ms, task)
+    if (!run.isOver) this.#timers.set(name, this.#settings.connection.clock.schedule(ms, again))
   }
 
   async #look(run: Run, saver: Saver): Promise<void> {
@@ -173,4 +169,68 @@ class RabbitmqCollector implements Collector {
     const isCaughtUp = drains.length > 0 && drains.every(drain => drain.isCaughtUp)
     return isCaughtUp ? this.#settings.connection.clock.now() : undefined
   }
+}
+
+/**
+ * Looks at the first messages of a queue. They are held while they are saved, and go back when the channel closes: a
+ * queue that was looked at from several at once, or whose head was taken meanwhile, may hand them over in another order.
+ */
+async function peekAt(
+  connection: AmqpConnection,
+  queue: string,
+  limit: number,
+  saver: Saver,
+): Promise<number> {
+  let isOpen = true
+  try {
+    return await onChannel(connection, async channel => {
+      channel.on('close', () => {
+        isOpen = false
+      })
+      const held: AmqpMessage[] = []
+      while (held.length < limit) {
+        const message = await channel.get(queue)
+        if (message === false) break
+        held.push(message)
+      }
+      await Promise.all(held.map(message => saver.save(message, queue, () => isOpen)))
+      return held.length
+    })
+  } finally {
+    isOpen = false
+  }
+}
+
+const PAGE = 200
+const BY = 'collector'
+
+/**
+ * Resolves letters that were sent back and have not come again: nobody tells us of success. `seenUpTo` is the time up to
+ * which everything that came back has been saved.
+ */
+async function presumeHandled(
+  store: DeadLetterStore,
+  { connection, handledAfterMs }: CollectorSettings,
+  seenUpTo: number,
+): Promise<void> {
+  let cursor: string | undefined
+  do {
+    const page = await store.list({ state: 'replaying', limit: PAGE, cursor })
+    for (const letter of page.letters) {
+      const isOver = letter.updatedAt + handledAfterMs <= seenUpTo
+      if (isOver && isOurs(letter, connection.name))
+        await store.change(letter.id, {
+          from: 'replaying',
+          to: 'resolved',
+          at: connection.clock.now(),
+          under: lastSendingOf(letter),
+          by: BY,
+        })
+    }
+    cursor = page.cursor
+  } while (cursor !== undefined)
+}
+
+function isOurs({ origin }: DeadLetter, broker: string): boolean {
+  return origin.broker === broker && origin['collectedFrom'] !== undefined
 }

@@ -1,7 +1,8 @@
+import { isPlainObject } from '../../../core/event/plain.ts'
 import { classify } from '../../../core/failure/classify.ts'
 import type { Failure } from '../../../core/failure/failure.ts'
-import { type Death, tellDeath } from './deaths.ts'
-import type { Fault } from './faults.ts'
+import { countOf, textOf, timeOf } from '../broker/wire/headers.ts'
+import type { AmqpHeaders } from '../connection/amqp.ts'
 
 const MOST_KEPT = 1_000
 
@@ -39,4 +40,182 @@ export class Failures {
     }
     return failure
   }
+}
+
+/** One entry of `x-death`: the server moved the message out of a queue. */
+export interface Death {
+  readonly queue: string
+  /** rejected, expired, maxlen or delivery_limit. */
+  readonly reason: string
+  readonly count: number
+  /** To the second. */
+  readonly at: number | undefined
+  /** How the message had come into that queue. */
+  readonly exchange: string
+  readonly routingKey: string
+}
+
+const MOST_READ = 20
+
+/** What the server wrote down, the latest first. */
+export function readDeaths(headers: AmqpHeaders): readonly Death[] {
+  const deaths = headers['x-death']
+  if (!Array.isArray(deaths)) return []
+  return deaths.slice(0, MOST_READ).flatMap(readDeath)
+}
+
+function readDeath(value: unknown): readonly Death[] {
+  if (!isPlainObject(value)) return []
+  const entry = value as AmqpHeaders
+  const queue = textOf(entry['queue'])
+  if (queue === undefined) return []
+  const keys = entry['routing-keys']
+  return [
+    {
+      queue,
+      reason: textOf(entry['reason']) ?? 'unknown',
+      count: countOf(entry['count']) || 1,
+      at: secondsOf(entry['time']),
+      exchange: textOf(entry['exchange']) ?? '',
+      routingKey: (Array.isArray(keys) ? textOf(keys[0]) : undefined) ?? '',
+    },
+  ]
+}
+
+/** The client gives AMQP's timestamps a shape of its own. */
+function secondsOf(value: unknown): number | undefined {
+  const seconds = typeof value === 'number' ? value : (value as { readonly value?: unknown } | null)?.value
+  return typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds > 0
+    ? seconds * 1_000
+    : undefined
+}
+
+const HOW: Readonly<Record<string, string>> = {
+  rejected: 'was rejected from queue',
+  expired: 'expired in queue',
+  maxlen: 'was pushed out of the full queue',
+  delivery_limit: 'was delivered too often from queue',
+}
+
+function tellDeath({ reason, queue }: Death): string {
+  return `${HOW[reason] ?? `was dead-lettered (${reason}) from queue`} ${queue}`
+}
+
+/** What a framework wrote on a message that it gave up on. */
+export interface Fault {
+  readonly writtenBy: 'spring' | 'masstransit' | 'nservicebus'
+  readonly error: string
+  readonly message: string
+  readonly stack: string | undefined
+  readonly at: number | undefined
+  /** The queue whose consumer gave up. */
+  readonly queue: string | undefined
+  readonly exchange?: string | undefined
+  readonly routingKey?: string | undefined
+  readonly attempts: number
+}
+
+/** Headers that tell of the failure. They go into the letter and are not sent again: the next failure writes its own. */
+const OF_FAULTS =
+  /^(?:x-exception-(?:stacktrace|message)|x-original-(?:exchange|routingKey)|MT-(?:Reason|Fault-.*)|NServiceBus\.(?:ExceptionInfo\..*|FailedQ|TimeOfFailure|FLRetries|Retries(?:\.Timestamp)?))$/
+
+export function tellsOfFault(header: string): boolean {
+  return OF_FAULTS.test(header)
+}
+
+export function readFault(headers: AmqpHeaders): Fault | undefined {
+  return springs(headers) ?? massTransits(headers) ?? nServiceBus(headers)
+}
+
+/** Spring AMQP's RepublishMessageRecoverer, and Spring Cloud Stream with `republishToDlq`. */
+function springs(headers: AmqpHeaders): Fault | undefined {
+  const stack = textOf(headers['x-exception-stacktrace'])
+  const message = textOf(headers['x-exception-message'])
+  if (stack === undefined && message === undefined) return undefined
+  const cause = rootCause(stack ?? '')
+  return {
+    writtenBy: 'spring',
+    error: cause.error,
+    message: message || cause.message,
+    stack,
+    at: undefined,
+    queue: undefined,
+    exchange: textOf(headers['x-original-exchange']),
+    routingKey: textOf(headers['x-original-routingKey']),
+    attempts: 1,
+  }
+}
+
+const JAVA_LINE = /^(?:Caused by: )?((?:[\w$]+\.)+[\w$]+)(?:: (.*))?$/
+
+/** The listener's own exception only wraps what the application threw, so the last cause is the one. */
+function rootCause(stack: string): { readonly error: string; readonly message: string } {
+  const lines = stack.split('\n').map(line => line.trimEnd())
+  const causes = lines.filter((line, index) => index === 0 || line.startsWith('Caused by: '))
+  const [, error, message] = JAVA_LINE.exec(causes.at(-1) ?? '') ?? []
+  return { error: error ?? 'Exception', message: message ?? '' }
+}
+
+/** What MassTransit moves to `QUEUE_error`, and with another reason to `QUEUE_skipped`. */
+function massTransits(headers: AmqpHeaders): Fault | undefined {
+  const reason = textOf(headers['MT-Reason'])
+  const error = textOf(headers['MT-Fault-ExceptionType'])
+  if (reason === undefined && error === undefined) return undefined
+  return {
+    writtenBy: 'masstransit',
+    error: error ?? 'MassTransit',
+    message: textOf(headers['MT-Fault-Message']) ?? REASONS[reason ?? ''] ?? `moved here: ${reason}`,
+    stack: textOf(headers['MT-Fault-StackTrace']),
+    at: timeOf(headers['MT-Fault-Timestamp']),
+    queue: lastOfPath(textOf(headers['MT-Fault-InputAddress'])),
+    attempts: numberOf(headers['MT-Fault-RetryCount']) + 1,
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  'dead-letter': 'no consumer of the endpoint takes messages of this type',
+}
+
+/** `rabbitmq://host/vhost/queue?durable=true` */
+function lastOfPath(address: string | undefined): string | undefined {
+  const [path = ''] = (address ?? '').split('?', 1)
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  if (name === '') return undefined
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}
+
+/** What NServiceBus forwards to its error queue, which is one for many endpoints. */
+function nServiceBus(headers: AmqpHeaders): Fault | undefined {
+  const info = (name: string) => textOf(headers[`NServiceBus.ExceptionInfo.${name}`])
+  const error = info('ExceptionType')
+  const failedQueue = textOf(headers['NServiceBus.FailedQ'])
+  if (error === undefined && failedQueue === undefined) return undefined
+  return {
+    writtenBy: 'nservicebus',
+    error: error ?? 'Exception',
+    message: info('Message') ?? '',
+    stack: info('StackTrace'),
+    at: wireTime(textOf(headers['NServiceBus.TimeOfFailure'])),
+    // On other transports a machine's name comes behind the queue's.
+    queue: failedQueue?.split('@', 1)[0] || undefined,
+    attempts: numberOf(headers['NServiceBus.FLRetries']) + 1,
+  }
+}
+
+/** `2014-11-11 02:26:58:000462 Z` */
+function wireTime(text: string | undefined): number | undefined {
+  const [, day, time, fraction = ''] =
+    /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d):(\d{3})\d{0,4} Z$/.exec(text ?? '') ?? []
+  if (day === undefined) return undefined
+  const ms = Date.parse(`${day}T${time}.${fraction}Z`)
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+/** Numbers come as numbers or as texts of them. */
+function numberOf(value: unknown): number {
+  return countOf(typeof value === 'string' ? Number(value) : value)
 }

@@ -4,7 +4,7 @@ import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
 import type { AmqpHeaders, AmqpMessage, AmqpProperties } from '../connection/amqp.ts'
 import { Failures } from './failures.ts'
 import { collect } from './letter.ts'
-import { returned } from './returning.ts'
+import { returned } from './returned-message.ts'
 
 const NOW = Date.parse('2026-02-01T12:00:00Z')
 const DIED_AT = 1_769_860_800

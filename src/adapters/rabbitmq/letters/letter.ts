@@ -1,18 +1,27 @@
+import { hash } from 'node:crypto'
 import { createLetter } from '../../../core/dead-letter/create.ts'
 import { letterId } from '../../../core/dead-letter/identity.ts'
 import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
+import { checkEvent } from '../../../core/event/check.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { type EventReplay, replayOf } from '../../../core/event/replay-headers.ts'
+import {
+  CHANNEL_NAME,
+  MAX_CHANNEL_BYTES,
+  MAX_ID_BYTES,
+  MAX_IDEMPOTENCY_KEY_BYTES,
+  MAX_TYPE_BYTES,
+  WIDEST_EVENT_LIMITS,
+} from '../../../core/event/limits.ts'
+import { type EventReplay, REPLAY_HEADERS, replayOf } from '../../../core/event/replay-headers.ts'
+import { MAX_TIME_MS } from '../../../core/event/uuid.ts'
+import { decode, fitting, payloadOf } from '../broker/wire/event-codec.ts'
+import { APP_ID, isReserved, OWN, textOf } from '../broker/wire/headers.ts'
 import { readLetter } from '../broker/wire/letter.ts'
-import { readLog } from '../broker/wire/message-log.ts'
+import { readExchange, readLog } from '../broker/wire/message-log.ts'
 import type { AmqpHeaders, AmqpMessage } from '../connection/amqp.ts'
-import { type Death, readDeaths } from './deaths.ts'
-import { collectedEvent } from './event.ts'
-import type { Failures } from './failures.ts'
-import { type Fault, readFault } from './faults.ts'
-import { keptProperties } from './kept.ts'
-import { type CollectedHeaders, collectedHeaders } from './kept-headers.ts'
-import { placeOf } from './place.ts'
+import type { Route } from '../options.ts'
+import { type Death, type Failures, type Fault, readDeaths, readFault } from './failures.ts'
+import { type CollectedHeaders, collectedHeaders, keptProperties } from './returned-message.ts'
 
 /** Where a message was found. */
 interface Finding {
@@ -108,4 +117,162 @@ function attemptsOf(headers: AmqpHeaders, deaths: readonly Death[], fault: Fault
   const rejections = deaths.filter(({ reason, queue }) => reason === 'rejected' && queue === deaths[0]?.queue)
   const rejected = rejections.reduce((sum, { count }) => sum + count, 0)
   return Math.max(rejected, fault?.attempts ?? 0, readLog(headers).started)
+}
+
+const UNNAMED = 'message'
+const ID_DIGITS = 32
+
+/** The event of a message that was given up on. Whatever it is, it can be stored. */
+function collectedEvent(
+  message: AmqpMessage,
+  { channel, routingKey, isOwn }: Place,
+  deaths: readonly Death[],
+  failedAt: number,
+  texts: Readonly<Record<string, string>>,
+): LazaretEvent {
+  const own = isOwn ? decode(message, channel, {}) : undefined
+  if (own !== undefined && !('raw' in own)) return own
+  const { properties } = message
+  const headers = properties.headers ?? {}
+  const id = fitting(properties.messageId, MAX_ID_BYTES) ?? madeId(message, deaths)
+  const event: LazaretEvent = {
+    v: 1,
+    id,
+    type: fitting(properties.type, MAX_TYPE_BYTES) ?? fitting(routingKey, MAX_TYPE_BYTES) ?? UNNAMED,
+    channel,
+    key: undefined,
+    idempotencyKey: fitting(textOf(headers[REPLAY_HEADERS.idempotencyKey]), MAX_IDEMPOTENCY_KEY_BYTES) ?? id,
+    occurredAt: sentAt(properties.timestamp) ?? failedAt,
+    expiresAt: undefined,
+    source: undefined,
+    headers: texts,
+    payload: collectedPayload(message),
+  }
+  if (checkEvent(event, WIDEST_EVENT_LIMITS).length === 0) return event
+  return { ...event, headers: {}, payload: new Uint8Array(message.content) }
+}
+
+/** In seconds, as AMQP says; some write milliseconds, which would be in a far future. */
+function sentAt(timestamp: number | undefined): number | undefined {
+  if (timestamp === undefined || !(timestamp > 0)) return undefined
+  const ms = Math.floor(timestamp > 100_000_000_000 ? timestamp : timestamp * 1_000)
+  return ms <= MAX_TIME_MS ? ms : undefined
+}
+
+/**
+ * For a message without an id: made of all that a second delivery does not change. Two that are equal in everything and
+ * died in the same second in the same queue cannot be told apart, and are one letter.
+ */
+function madeId({ content, properties, fields }: AmqpMessage, deaths: readonly Death[]): string {
+  const { type, timestamp, correlationId, headers = {} } = properties
+  const said = Object.entries(headers).filter(([name]) => !isReserved(name))
+  const { exchange, routingKey } = fields
+  const told = JSON.stringify([deaths, exchange, routingKey, type, timestamp, correlationId, said])
+  return `amqp-${hash('sha256', Buffer.concat([Buffer.from(told), content])).slice(0, ID_DIGITS)}`
+}
+
+/** Who gave up on a message, and where it has to go to be handled. */
+interface Place extends Route {
+  readonly channel: string
+  readonly handler: string
+  readonly queue: string
+  /** Lazaret published the message; only the letter is another's. */
+  readonly isOwn: boolean
+}
+
+/**
+ * The queue that failed is the one the server took it from, or the one the framework names; else the dead-letter queue's
+ * own name without its ending. It goes back the way it came; where nobody tells that way, straight into the queue.
+ */
+function placeOf(
+  message: AmqpMessage,
+  foundIn: string,
+  [death]: readonly Death[],
+  fault: Fault | undefined,
+): Place {
+  const headers = message.properties.headers ?? {}
+  const isOwn = message.properties.appId === APP_ID
+  const failed = fault?.queue ?? death?.queue ?? withoutEnding(foundIn)
+  const channel = isOwn ? ownChannel(headers, death) : undefined
+  if (channel !== undefined && CHANNEL_NAME.test(channel)) {
+    const queue = failed.replace(/\.suspects$/, '')
+    const handler = queue.startsWith(`${channel}.`) ? queue.slice(channel.length + 1) : channel
+    return { channel, handler, queue, ...wayOf(queue, death, fault), isOwn }
+  }
+  return {
+    channel: channelName(failed),
+    handler: failed,
+    queue: failed,
+    ...wayOf(failed, death, fault),
+    isOwn: false,
+  }
+}
+
+/** Where nothing else is said, it was published to the exchange of its channel. */
+function ownChannel(headers: AmqpHeaders, death: Death | undefined): string | undefined {
+  return textOf(headers[OWN.channel]) ?? readExchange(headers) ?? death?.exchange
+}
+
+function wayOf(queue: string, death: Death | undefined, fault: Fault | undefined): Route {
+  if (fault?.exchange !== undefined) return { exchange: fault.exchange, routingKey: fault.routingKey ?? '' }
+  if (death !== undefined && death.queue === queue && fault?.queue === undefined)
+    return { exchange: death.exchange, routingKey: death.routingKey }
+  return { exchange: '', routingKey: queue }
+}
+
+const ENDINGS = /(?:[._-](?:dlq|dead-?letters?|error|errors|skipped|parking-?lot|failed))+$/i
+
+function withoutEnding(queue: string): string {
+  return queue.replace(ENDINGS, '') || queue
+}
+
+/** Queues may be called anything; what a channel cannot be called becomes a dash. Its handler keeps the whole name. */
+function channelName(queue: string): string {
+  if (queue.length <= MAX_CHANNEL_BYTES && CHANNEL_NAME.test(queue)) return queue
+  const name = queue
+    .replace(/[^A-Za-z0-9._-]/g, '-')
+    .replace(/\.{2,}/g, '.')
+    .slice(0, MAX_CHANNEL_BYTES)
+    .replace(/^[._-]+|[._-]+$/g, '')
+  return name === '' ? 'unnamed' : name
+}
+
+/** Fifteen digits are what a number can hold for certain. */
+const MAY_BE_ROUNDED = /\d{16}|\d\.\d{14}|\d[eE][+-]?\d/
+
+/**
+ * The payload as it can be shown and patched. It is left as bytes when it is no JSON although it says so, and when
+ * reading and writing it would change a number: a replay has to send what was sent.
+ */
+function collectedPayload(message: AmqpMessage): unknown {
+  const { content } = message
+  try {
+    const payload = payloadOf(message)
+    const isJson = typeof payload !== 'string' && !(payload instanceof Uint8Array)
+    return isJson && changesNumbers(content) ? new Uint8Array(content) : payload
+  } catch {
+    return new Uint8Array(content)
+  }
+}
+
+const NUMBER_OR_TEXT = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+
+function changesNumbers(content: Buffer): boolean {
+  const text = content.toString('utf8')
+  if (!MAY_BE_ROUNDED.test(text)) return false
+  for (const [token] of text.matchAll(NUMBER_OR_TEXT))
+    if (!token.startsWith('"') && canonical(token) !== canonical(String(Number(token)))) return true
+  return false
+}
+
+/** Sign, digits without zeroes at either end, and where the point is: two ways to write one number are equal. */
+function canonical(number: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? []
+  const digits = `${whole}${fraction}`
+  const significant = digits.replace(/^0+/, '')
+  const bare = significant.replace(/0+$/, '')
+  if (bare === '') return '0'
+  const scale = Number(exponent) - fraction.length + (significant.length - bare.length)
+  return `${sign}${bare}e${scale}`
 }

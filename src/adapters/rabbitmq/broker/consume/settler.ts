@@ -10,12 +10,13 @@ import type { RabbitmqSettings } from '../../options.ts'
 import {
   deadLetterExchange,
   heldQueue,
+  IN_PROCESS_REST_MS,
+  nextStep,
   ownerQueue,
   quarantineKey,
   retryQueue,
   suspectsQueue,
 } from '../topology/names.ts'
-import { IN_PROCESS_REST_MS, nextStep } from '../topology/steps.ts'
 import type { Topology } from '../topology/topology.ts'
 import { OWN } from '../wire/headers.ts'
 import { letterProperties } from '../wire/letter.ts'

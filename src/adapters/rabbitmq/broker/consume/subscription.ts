@@ -10,8 +10,7 @@ import { nextTurn, within } from '../../../../ports/clock.ts'
 import type { AmqpMessage } from '../../connection/amqp.ts'
 import { CLOSE_MS } from '../../connection/link.ts'
 import { TopologyError } from '../../errors.ts'
-import { suspectsQueue } from '../topology/names.ts'
-import { IN_PROCESS_REST_MS } from '../topology/steps.ts'
+import { IN_PROCESS_REST_MS, suspectsQueue } from '../topology/names.ts'
 import { addCrash, type MessageLog, readWaitMs } from '../wire/message-log.ts'
 import type { ConsumerChannel } from './consumer-channel.ts'
 import type { SubscriptionContext } from './context.ts'
@@ -135,19 +134,14 @@ export class RabbitmqSubscription implements Subscription {
     delivery: RabbitmqDelivery,
     settlement: Exclude<Settlement, { outcome: 'done' }>,
   ): Promise<void> {
-    const isDurable = await this.#during(delivery, this.#persist(delivery, settlement))
-    if (!isDurable) await this.#rejectLost(delivery)
-  }
-
-  #persist(
-    delivery: RabbitmqDelivery,
-    settlement: Exclude<Settlement, { outcome: 'done' }>,
-  ): Promise<boolean> {
     const { settler, settings } = this.#context
-    if (settlement.outcome === 'dead') return settler.keepLetter(delivery, settlement.letter)
     if (settlement.outcome === 'retry') delivery.recordEnds(settlement.ended)
-    else delivery.takeBackStart()
-    return settler.putBack(delivery, settlement.notBefore - settings.clock.now())
+    if (settlement.outcome === 'release') delivery.takeBackStart()
+    const work =
+      settlement.outcome === 'dead'
+        ? settler.keepLetter(delivery, settlement.letter)
+        : settler.putBack(delivery, settlement.notBefore - settings.clock.now())
+    if (!(await this.#during(delivery, work))) await this.#rejectLost(delivery)
   }
 
   /** A delivery that is being made durable cannot be settled again; its place is free when it is acknowledged. */

@@ -1,5 +1,6 @@
 import type { Category } from '../../../../core/failure/failure.ts'
 import type { QueueOptions } from '../../connection/amqp.ts'
+import type { RabbitmqSettings } from '../../options.ts'
 import {
   deadLetterExchange,
   deadLetterQueue,
@@ -12,14 +13,10 @@ import {
   suspectsQueue,
 } from './names.ts'
 
-interface TopologyOptions {
-  readonly queueType: 'quorum' | 'classic'
-  readonly retryStepsMs: readonly number[]
-  readonly deadLetterTtlMs?: number | undefined
-  readonly deliveryLimit: number
-  readonly maxLength?: number | undefined
-  readonly deadLetterMaxLength?: number | undefined
-}
+type TopologyOptions = Pick<
+  RabbitmqSettings,
+  'queueType' | 'retryStepsMs' | 'deadLetterTtlMs' | 'deliveryLimit' | 'maxLength' | 'deadLetterMaxLength'
+>
 
 export interface QueueSpec {
   readonly kind: 'queue'
@@ -57,19 +54,15 @@ export function channelExchange(channel: string): ExchangeSpec {
 
 export function mainQueue(queue: string, options: TopologyOptions): QueueSpec {
   const { queueType, deliveryLimit, maxLength } = options
-  return {
-    kind: 'queue',
-    name: queue,
-    isMain: true,
-    options: durable({
-      ...typeOf(queueType),
-      // For what the server gives up on by itself; ours goes there confirmed.
-      'x-dead-letter-exchange': deadLetterExchange(queue),
-      'x-dead-letter-routing-key': queue,
-      ...(queueType === 'quorum' ? { ...AT_LEAST_ONCE, 'x-delivery-limit': deliveryLimit } : undefined),
-      ...(maxLength === undefined ? undefined : { 'x-max-length': maxLength }),
-    }),
-  }
+  const spec = queueSpec(queue, {
+    ...typeOf(queueType),
+    // For what the server gives up on by itself; ours goes there confirmed.
+    'x-dead-letter-exchange': deadLetterExchange(queue),
+    'x-dead-letter-routing-key': queue,
+    ...(queueType === 'quorum' ? { ...AT_LEAST_ONCE, 'x-delivery-limit': deliveryLimit } : undefined),
+    ...(maxLength === undefined ? undefined : { 'x-max-length': maxLength }),
+  })
+  return { ...spec, isMain: true }
 }
 
 /** What every queue has beside it from the start. */
@@ -89,15 +82,10 @@ export function besideSpecs(queue: string, options: TopologyOptions): readonly S
 export function orderedSpecs(channel: string, queue: string, options: TopologyOptions): readonly Spec[] {
   const { queueType } = options
   const limit = queueType === 'quorum' ? AS_OFTEN_AS_ANYONE_LOOKS : undefined
-  const owner = { ...typeOf(queueType), ...limit, 'x-single-active-consumer': true }
+  const held = { ...typeOf(queueType), ...limit }
   return [
-    { kind: 'queue', name: ownerQueue(queue), isMain: false, options: durable(owner) },
-    {
-      kind: 'queue',
-      name: heldQueue(queue),
-      isMain: false,
-      options: durable({ ...typeOf(queueType), ...limit }),
-    },
+    queueSpec(ownerQueue(queue), { ...held, 'x-single-active-consumer': true }),
+    queueSpec(heldQueue(queue), held),
     letGoSpec(channel),
     { kind: 'binding', queue: heldQueue(queue), exchange: letGoExchange(channel), pattern: '' },
   ]
@@ -127,18 +115,13 @@ export function quarantineSpecs(
  * dies loses what is on its way back.
  */
 export function retrySpec(queue: string, stepMs: number): QueueSpec {
-  return {
-    kind: 'queue',
-    name: retryQueue(queue, stepMs),
-    isMain: false,
-    options: durable({
-      ...typeOf('quorum'),
-      'x-message-ttl': stepMs,
-      'x-dead-letter-exchange': '',
-      'x-dead-letter-routing-key': queue,
-      ...AT_LEAST_ONCE,
-    }),
-  }
+  return queueSpec(retryQueue(queue, stepMs), {
+    ...typeOf('quorum'),
+    'x-message-ttl': stepMs,
+    'x-dead-letter-exchange': '',
+    'x-dead-letter-routing-key': queue,
+    ...AT_LEAST_ONCE,
+  })
 }
 
 /** Where its dead letters are, those in quarantine included. */
@@ -172,8 +155,7 @@ function lettersQueue(name: string, options: TopologyOptions): QueueSpec {
     deadLetterMaxLength === undefined
       ? undefined
       : { 'x-max-length': deadLetterMaxLength, 'x-overflow': 'reject-publish' }
-  const args = { ...typeOf(queueType), ...limit, ...ttl, ...length }
-  return { kind: 'queue', name, isMain: false, options: durable(args) }
+  return queueSpec(name, { ...typeOf(queueType), ...limit, ...ttl, ...length })
 }
 
 /** Classic is what a queue is without being told; saying so would make it differ from those that were not. */
@@ -181,6 +163,6 @@ function typeOf(type: 'quorum' | 'classic'): Record<string, string> {
   return type === 'quorum' ? { 'x-queue-type': 'quorum' } : {}
 }
 
-function durable(args: QueueOptions['arguments']): QueueOptions {
-  return { durable: true, arguments: args }
+function queueSpec(name: string, args: QueueOptions['arguments']): QueueSpec {
+  return { kind: 'queue', name, isMain: false, options: { durable: true, arguments: args } }
 }

@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_RETRY_STEPS_MS } from '../../options.ts'
+import { DEFAULT_RETRY_STEPS_MS, resolveRabbitmq } from '../../options.ts'
 import { explainMismatch } from './mismatch.ts'
-import { durationName, queueName } from './names.ts'
+import { durationName, nextStep, queueName } from './names.ts'
 import { allSpecs, mainQueue } from './plan.ts'
-import { nextStep } from './steps.ts'
 
-const OPTIONS = { queueType: 'quorum', retryStepsMs: [1_000, 5_000], deliveryLimit: 100 } as const
+const OPTIONS = resolveRabbitmq({ url: 'amqp://test', retryStepsMs: [1_000, 5_000], deliveryLimit: 100 })
 
 describe('retry steps', () => {
   it('B3: steps add up to at least the delay, and not to much more', () => {

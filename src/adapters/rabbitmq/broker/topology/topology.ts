@@ -88,14 +88,9 @@ export class Topology {
   }
 
   async #declareUsed(): Promise<void> {
-    this.forget()
-    for (const { channel, handler } of this.#used.values()) await this.queue(channel, handler)
-  }
-
-  /** Someone deleted something: whatever is used next is declared anew. */
-  forget(): void {
     this.#declared.clear()
     this.#ready.clear()
+    for (const { channel, handler } of this.#used.values()) await this.queue(channel, handler)
   }
 
   #once(name: string, specs: readonly Spec[]): Promise<void> {

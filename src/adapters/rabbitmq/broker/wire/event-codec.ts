@@ -144,9 +144,9 @@ function foreignEvent(message: AmqpMessage, channel: string, origin: Origin): La
 export function payloadOf({ content, properties: { contentType, contentEncoding } }: AmqpMessage): unknown {
   const isPacked = contentEncoding !== undefined && !/^(?:utf-?8|identity|)$/i.test(contentEncoding)
   if (isPacked) return new Uint8Array(content)
-  if (contentType === undefined || contentType === '') return jsonOrBytes(content)
+  if (contentType === undefined || contentType === '') return orBytes(content, readJson)
   if (/^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)) return readJson(content)
-  if (/^text\//i.test(contentType)) return textOrBytes(content)
+  if (/^text\//i.test(contentType)) return orBytes(content, bytes => UTF8.decode(bytes))
   return new Uint8Array(content)
 }
 
@@ -156,17 +156,9 @@ function readJson(content: Buffer): unknown {
   return JSON.parse(UTF8.decode(content))
 }
 
-function jsonOrBytes(content: Buffer): unknown {
+function orBytes(content: Buffer, read: (content: Buffer) => unknown): unknown {
   try {
-    return readJson(content)
-  } catch {
-    return new Uint8Array(content)
-  }
-}
-
-function textOrBytes(content: Buffer): unknown {
-  try {
-    return UTF8.decode(content)
+    return read(content)
   } catch {
     return new Uint8Array(content)
   }

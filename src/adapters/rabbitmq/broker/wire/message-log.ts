@@ -27,16 +27,9 @@ const EMPTY: MessageLog = Object.freeze({ ...EMPTY_LOG, isSuspected: false })
 const SUSPECTED: MessageLog = Object.freeze({ ...EMPTY_LOG, isSuspected: true })
 
 /** As it is written. */
-interface Carried {
-  readonly exchange?: unknown
-  readonly routingKey?: unknown
-  readonly started?: unknown
-  readonly ended?: unknown
-  readonly isSuspected?: unknown
-  readonly notBefore?: unknown
-  readonly waitMs?: unknown
-  readonly history?: unknown
-}
+type Carried = Partial<
+  Readonly<Record<keyof MessageLog | 'exchange' | 'routingKey' | 'notBefore' | 'waitMs', unknown>>
+>
 
 const NOTHING: Carried = Object.freeze({})
 

@@ -2,12 +2,8 @@ import type { AmqpHeaders, AmqpProperties } from '../../connection/amqp.ts'
 
 // A field table of AMQP 0-9-1 as RabbitMQ writes it: names, and values that begin with a letter for their type.
 
-const TAG = {
-  S: 0x53,
-  x: 0x78,
-  F: 0x46,
-  A: 0x41,
-} as const
+/** Values that tell their length. */
+const LONG = 'SxFA'
 const LONG_LENGTH_BYTES = 4
 /** Bytes of values that have always the same, by their letter. */
 const FIXED: Readonly<Record<string, number>> = {
@@ -72,9 +68,9 @@ export function bodyOf(value: Buffer): Buffer {
   return value.subarray(isLong(value[0]) ? 1 + LONG_LENGTH_BYTES : 1)
 }
 
-export function longValue(letter: keyof typeof TAG, body: Buffer): Buffer {
+export function longValue(letter: string, body: Buffer): Buffer {
   const head = Buffer.alloc(1 + LONG_LENGTH_BYTES)
-  head[0] = TAG[letter]
+  head.write(letter)
   head.writeUInt32BE(body.length, 1)
   return Buffer.concat([head, body])
 }
@@ -101,7 +97,7 @@ function endOfValue(bytes: Buffer, start: number): number {
 }
 
 function isLong(tag: number | undefined): boolean {
-  return tag === TAG.S || tag === TAG.x || tag === TAG.F || tag === TAG.A
+  return tag !== undefined && LONG.includes(String.fromCharCode(tag))
 }
 
 /** Class, weight and body size come before the flags. */

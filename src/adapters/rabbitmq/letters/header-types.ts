@@ -1,4 +1,4 @@
-import { bodyOf, longValue, readArray, readTable, tableBody } from './table.ts'
+import { bodyOf, longValue, readArray, readTable, tableBody } from '../broker/wire/table.ts'
 
 /**
  * The type of a header's value on the wire, as JSON: the letter that AMQP has for it, with `64` behind it where the text holds
@@ -41,11 +41,11 @@ export function fromText(text: string, type: WireType): Buffer | undefined {
   }
 }
 
-function plainOf(text: string): unknown {
+/** A text that is not JSON stays one: such as a number that JSON cannot hold. */
+export function plainOf(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // A number that JSON cannot hold is a text, and so is one that is too long for a number.
     return text
   }
 }
@@ -74,7 +74,7 @@ function toPlain(value: Buffer): { readonly plain: unknown; readonly type: WireT
       return { plain: inner.map(({ plain }) => plain), type: { A: inner.map(({ type }) => type) } }
     }
     default:
-      return { plain: scalar(letter, body), type: letter }
+      return { plain: readScalar(letter, body), type: letter }
   }
 }
 
@@ -86,49 +86,6 @@ function textOrBase64(letter: 'S' | 'x', body: Buffer) {
     // Not a text, so that it is shown as base64.
   }
   return { plain: body.toString('base64'), type: `${letter}64` }
-}
-
-function scalar(letter: string, body: Buffer): unknown {
-  switch (letter) {
-    case 'V':
-      return null
-    case 't':
-      return body[0] !== 0
-    case 'b':
-      return body.readInt8()
-    case 'B':
-      return body.readUInt8()
-    case 's':
-      return body.readInt16BE()
-    case 'u':
-      return body.readUInt16BE()
-    case 'I':
-      return body.readInt32BE()
-    case 'i':
-      return body.readUInt32BE()
-    case 'l':
-      return exact(body.readBigInt64BE())
-    case 'T':
-      return exact(body.readBigUInt64BE())
-    case 'f':
-      return real(body.readFloatBE())
-    case 'd':
-      return real(body.readDoubleBE())
-    case 'D':
-      return { places: body[0], digits: body.readUInt32BE(1) }
-    default:
-      throw new TypeError(`no type of AMQP: ${letter}`)
-  }
-}
-
-function exact(value: bigint): number | string {
-  const number = Number(value)
-  return Number.isSafeInteger(number) ? number : String(value)
-}
-
-function real(value: number): number | string {
-  if (Object.is(value, -0)) return '-0'
-  return Number.isFinite(value) ? value : String(value)
 }
 
 function fromPlain(plain: unknown, type: WireType): Buffer {
@@ -150,60 +107,61 @@ function fromPlain(plain: unknown, type: WireType): Buffer {
   if (type === 'S' || type === 'x') return longValue(type, Buffer.from(plain as string))
   if (type === 'S64' || type === 'x64')
     return longValue(type.startsWith('S') ? 'S' : 'x', Buffer.from(plain as string, 'base64'))
-  return Buffer.concat([Buffer.from(type), fromScalar(plain, type)])
-}
-
-function fromScalar(plain: unknown, letter: string): Buffer {
   const bytes = Buffer.alloc(8)
-  const upTo = (end: number) => bytes.subarray(0, end)
-  const number = typeof plain === 'string' ? Number(plain) : (plain as number)
-  switch (letter) {
-    case 'V':
-      if (plain !== null) throw new TypeError('not null')
-      return upTo(0)
-    case 't':
-      if (typeof plain !== 'boolean') throw new TypeError('not a boolean')
-      return upTo(bytes.writeUInt8(plain ? 1 : 0))
-    case 'D': {
-      const { places, digits } = plain as { readonly places: number; readonly digits: number }
-      return upTo(bytes.writeUInt32BE(digits, bytes.writeUInt8(places)))
-    }
-    case 'l':
-      return upTo(bytes.writeBigInt64BE(wholeNumber(plain)))
-    case 'T':
-      return upTo(bytes.writeBigUInt64BE(wholeNumber(plain)))
-    case 'f':
-      return upTo(bytes.writeFloatBE(requireNumber(plain, number)))
-    case 'd':
-      return upTo(bytes.writeDoubleBE(requireNumber(plain, number)))
-    default:
-      return upTo(integer(bytes, letter, requireInteger(plain)))
-  }
+  return Buffer.concat([Buffer.from(type), bytes.subarray(0, writeScalar(bytes, type, plain))])
 }
 
-function integer(bytes: Buffer, letter: string, value: number): number {
-  if (letter === 'b') return bytes.writeInt8(value)
-  if (letter === 'B') return bytes.writeUInt8(value)
-  if (letter === 's') return bytes.writeInt16BE(value)
-  if (letter === 'u') return bytes.writeUInt16BE(value)
-  if (letter === 'I') return bytes.writeInt32BE(value)
-  if (letter === 'i') return bytes.writeUInt32BE(value)
+// The methods of Buffer that read and write a number, by the letter of its type.
+const INTEGERS = {
+  b: ['readInt8', 'writeInt8'],
+  B: ['readUInt8', 'writeUInt8'],
+  s: ['readInt16BE', 'writeInt16BE'],
+  u: ['readUInt16BE', 'writeUInt16BE'],
+  I: ['readInt32BE', 'writeInt32BE'],
+  i: ['readUInt32BE', 'writeUInt32BE'],
+} as const
+const LONG_INTEGERS = {
+  l: ['readBigInt64BE', 'writeBigInt64BE'],
+  T: ['readBigUInt64BE', 'writeBigUInt64BE'],
+} as const
+const REALS = { f: ['readFloatBE', 'writeFloatBE'], d: ['readDoubleBE', 'writeDoubleBE'] } as const
+
+function isIn<T extends object>(table: T, letter: PropertyKey): letter is keyof T {
+  return Object.hasOwn(table, letter)
+}
+
+function readScalar(letter: string, body: Buffer): unknown {
+  if (isIn(INTEGERS, letter)) return body[INTEGERS[letter][0]]()
+  if (isIn(LONG_INTEGERS, letter)) {
+    const value = body[LONG_INTEGERS[letter][0]]()
+    return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+  }
+  if (isIn(REALS, letter)) {
+    const value = body[REALS[letter][0]]()
+    return Object.is(value, -0) ? '-0' : Number.isFinite(value) ? value : String(value)
+  }
+  if (letter === 'V') return null
+  if (letter === 't') return body[0] !== 0
+  if (letter === 'D') return { places: body[0], digits: body.readUInt32BE(1) }
   throw new TypeError(`no type of AMQP: ${letter}`)
 }
 
-function wholeNumber(plain: unknown): bigint {
-  if (!/^-?\d+$/.test(String(plain))) throw new TypeError('not a whole number')
-  return BigInt(plain as number | string)
+/** Answers how many bytes it wrote. Throws when the value is not of the type. */
+function writeScalar(bytes: Buffer, letter: string, plain: unknown): number {
+  if (isIn(INTEGERS, letter) && Number.isSafeInteger(plain))
+    return bytes[INTEGERS[letter][1]](plain as number)
+  if (isIn(LONG_INTEGERS, letter) && /^-?\d+$/.test(String(plain)))
+    return bytes[LONG_INTEGERS[letter][1]](BigInt(plain as number | string))
+  if (isIn(REALS, letter) && isReal(plain)) return bytes[REALS[letter][1]](Number(plain))
+  if (letter === 'V' && plain === null) return 0
+  if (letter === 't' && typeof plain === 'boolean') return bytes.writeUInt8(plain ? 1 : 0)
+  if (letter === 'D') {
+    const { places, digits } = plain as { readonly places: number; readonly digits: number }
+    return bytes.writeUInt32BE(digits, bytes.writeUInt8(places))
+  }
+  throw new TypeError(`not a value of type ${letter}`)
 }
 
-function requireInteger(plain: unknown): number {
-  if (!Number.isSafeInteger(plain)) throw new TypeError('not an integer')
-  return plain as number
-}
-
-function requireNumber(plain: unknown, number: number): number {
-  const isNumber =
-    typeof plain === 'number' || (typeof plain === 'string' && /^-?(?:0|Infinity)$|^NaN$/.test(plain))
-  if (!isNumber) throw new TypeError('not a number')
-  return number
+function isReal(plain: unknown): boolean {
+  return typeof plain === 'number' || (typeof plain === 'string' && /^-?(?:0|Infinity)$|^NaN$/.test(plain))
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { longValue, readTable, tableBody } from './table.ts'
-import { fromText, typedText } from './typed.ts'
+import { longValue, readTable, tableBody } from '../broker/wire/table.ts'
+import { fromText, typedText } from './header-types.ts'
 
 const fixed = (letter: string, bytes: number) =>
   fc

@@ -1,15 +1,20 @@
 import type { Origin } from '../../../core/dead-letter/letter.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
 import { HEADER_NAME, MAX_HEADER_NAME_BYTES, WIDEST_EVENT_LIMITS } from '../../../core/event/limits.ts'
-import { isPlainObject } from '../../../core/event/plain.ts'
-import { headersOf } from '../broker/wire/event-codec.ts'
-import { isReserved } from '../broker/wire/headers.ts'
+import { isBytes, isPlainObject } from '../../../core/event/plain.ts'
+import { replayOf } from '../../../core/event/replay-headers.ts'
+import { queueName } from '../broker/topology/names.ts'
+import { encodeEvent, headersOf, type Outgoing } from '../broker/wire/event-codec.ts'
+import { headerBytes, isReserved } from '../broker/wire/headers.ts'
 import { rawHeaders, type TableEntry, WireValue } from '../broker/wire/table.ts'
-import { fromText, typedText, type WireType } from '../broker/wire/typed.ts'
 import type { AmqpHeaders, AmqpProperties } from '../connection/amqp.ts'
-import { tellsOfFault } from './faults.ts'
+import { HeadersTooLargeError } from '../errors.ts'
+import type { Route } from '../options.ts'
+import { tellsOfFault } from './failures.ts'
+import { fromText, plainOf, typedText, type WireType } from './header-types.ts'
 
 /** A frame of RabbitMQ holds 128 KiB; the rest is for properties and what a replay adds. */
-export const MOST_RETURNED_BYTES = 120_000
+const MOST_RETURNED_BYTES = 120_000
 const MOST_TYPES_LENGTH = 20_000
 
 /**
@@ -107,13 +112,13 @@ function shown(name: string): string {
 }
 
 /** The headers to send back: each with the type it had, unless it was edited into something else. */
-export function restoredHeaders(origin: Origin, headers: Readonly<Record<string, string>>): AmqpHeaders {
+function restoredHeaders(origin: Origin, headers: Readonly<Record<string, string>>): AmqpHeaders {
   const { types, names } = formsOf(origin)
   const restored = Object.entries(headers).map(([name, text]) => {
     const type = Object.hasOwn(types, name) ? types[name] : undefined
-    const bytes = type === undefined || type === GUESSED ? undefined : fromText(text, type)
+    const bytes = type === undefined ? undefined : fromText(text, type)
     const value =
-      bytes !== undefined ? new WireValue(bytes, parsed(text)) : type === GUESSED ? parsed(text) : text
+      bytes !== undefined ? new WireValue(bytes, plainOf(text)) : type === GUESSED ? plainOf(text) : text
     return [Object.hasOwn(names, name) ? names[name]! : name, value] as const
   })
   return Object.fromEntries(restored)
@@ -138,13 +143,84 @@ function formsOf({ headerForms, typedHeaders }: Origin): KeptForms {
   return NO_FORMS
 }
 
-/** No type of AMQP: `restoredHeaders` leaves it to the client, which guesses one. */
+/** Not a type of AMQP, so that no bytes can be made of it: the client guesses a type. */
 const GUESSED = '?'
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
+/** Properties of a message that an event has no place for. A replay gives them back. */
+const KEPT_TEXTS = [
+  'contentType',
+  'contentEncoding',
+  'correlationId',
+  'replyTo',
+  'messageId',
+  'type',
+  'appId',
+] as const
+const KEPT_NUMBERS = ['priority', 'timestamp'] as const
+
+export function keptProperties(properties: AmqpProperties): Origin {
+  const kept: Record<string, string | number> = {}
+  for (const name of KEPT_TEXTS) {
+    const value = properties[name]
+    if (typeof value === 'string' && value !== '') kept[name] = value
   }
+  for (const name of KEPT_NUMBERS) {
+    const value = properties[name]
+    if (typeof value === 'number') kept[name] = value
+  }
+  return kept
+}
+
+const PERSISTENT = 2
+
+/** The properties to send a message back with: as they were, with the headers that a replay has now. */
+function returnedProperties(origin: Origin, headers: Readonly<Record<string, string>>): AmqpProperties {
+  const properties: Record<string, unknown> = {}
+  for (const name of [...KEPT_TEXTS, ...KEPT_NUMBERS]) {
+    const value = origin[name]
+    if (value !== undefined) properties[name] = value
+  }
+  return { ...properties, headers: restoredHeaders(origin, headers), deliveryMode: PERSISTENT }
+}
+
+/** With what a replay adds. */
+const MOST_SENT_BYTES = MOST_RETURNED_BYTES + 4_000
+
+/** The message of an event that goes back to where it came from, or, redirected, to the queue its channel names. */
+export function returned(event: LazaretEvent, origin: Origin, returnTo: 'exchange' | 'queue'): Outgoing {
+  const handler = replayOf(event)?.handler
+  const isOwn = origin['writtenBy'] === undefined
+  if (isOwn) {
+    const queue = handler === undefined ? event.channel : queueName(event.channel, handler)
+    return { ...encodeEvent(event, ''), route: { exchange: '', routingKey: queue } }
+  }
+  return {
+    route: handler === undefined ? { exchange: '', routingKey: event.channel } : wayBack(origin, returnTo),
+    content: contentOf(event, origin),
+    // Without an id of its own a message could not be told to be this replay, and not a message that copied its headers.
+    properties: requireRoom({ ...returnedProperties(origin, event.headers), messageId: event.id }),
+  }
+}
+
+function wayBack(
+  { exchange = '', routingKey = '', queue = '' }: Origin,
+  returnTo: 'exchange' | 'queue',
+): Route {
+  return returnTo === 'queue' ? { exchange: '', routingKey: queue } : { exchange, routingKey }
+}
+
+/** Text is text to whoever sent it as such; everything else that is not bytes was JSON. */
+function contentOf({ payload }: LazaretEvent, origin: Origin): Buffer {
+  if (isBytes(payload)) return Buffer.from(payload)
+  const { contentType } = origin
+  const isText =
+    typeof payload === 'string' && typeof contentType === 'string' && /^text\//i.test(contentType)
+  return Buffer.from(isText ? payload : JSON.stringify(payload))
+}
+
+/** Nothing is left out in silence: what no frame takes is refused. */
+function requireRoom(properties: Outgoing['properties']): Outgoing['properties'] {
+  const bytes = headerBytes(properties.headers ?? {})
+  if (bytes > MOST_SENT_BYTES) throw new HeadersTooLargeError(bytes, MOST_SENT_BYTES)
+  return properties
 }
