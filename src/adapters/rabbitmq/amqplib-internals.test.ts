@@ -18,6 +18,7 @@ import {
   requireOpen,
 } from './connection/amqplib-internals.ts'
 import { Frames } from './connection/frames.ts'
+import { readDeaths } from './letters/failures.ts'
 
 // The adapter uses members of amqplib that amqplib does not document. These tests run the installed amqplib on a socket that
 // leads nowhere, and fail when one of the members is gone or means something else.
@@ -46,6 +47,10 @@ const { Connection } = lib('connection.js') as { Connection: new (socket: Duplex
 const { ChannelModel, ConfirmChannel } = lib('channel_model.js') as {
   ChannelModel: new (connection: Inner) => AmqpConnection & { readonly connection: Inner }
   ConfirmChannel: new (connection: Inner) => InnerChannel
+}
+const codec = lib('codec.js') as {
+  encodeTable(bytes: Buffer, table: object, offset: number): number
+  decodeFields(table: Buffer): { readonly [name: string]: unknown }
 }
 const defs = lib('defs.js') as {
   readonly ConnectionStart: number
@@ -173,6 +178,14 @@ describe('undocumented members of the installed amqplib', () => {
     expect(rawHeaders(frame.fields)).toEqual([{ name: 'count', value: Buffer.from([0x49, 0, 0, 0, 7]) }])
     expect(connection.recvSinceLastCheck).toBe(true)
     expect([connection.maxFrameSize > 0, Buffer.isBuffer(connection.rest)]).toEqual([true, true])
+  })
+
+  it('F8: a timestamp in a header is an object with a value', () => {
+    const bytes = Buffer.alloc(100)
+    const length = codec.encodeTable(bytes, { time: { '!': 'timestamp', value: 1_700_000_000 } }, 0)
+    const { time } = codec.decodeFields(bytes.subarray(4, length))
+    const headers = { 'x-death': [{ queue: 'q', time }] }
+    expect(readDeaths(headers)).toMatchObject([{ queue: 'q', at: 1_700_000_000_000 }])
   })
 
   it.each([403, 530])('F7: a handshake that the server ends with %i is told by its text', async replyCode => {

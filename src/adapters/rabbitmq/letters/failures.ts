@@ -17,22 +17,18 @@ export class Failures {
     if (fault !== undefined) {
       const { error: name, message, stack } = fault
       // Without the stack, whose lines are of another language: it is the message that tells causes apart.
-      const failure = this.#classified({ name, message, code: undefined })
+      const failure = this.#classified(name, message, undefined)
       return stack === undefined ? failure : { ...failure, stack }
     }
     if (death === undefined) return undefined
-    return this.#classified({ name: 'DeadLettered', code: death.reason, message: tellDeath(death) })
+    return this.#classified('DeadLettered', tellDeath(death), death.reason)
   }
 
-  #classified(thrown: {
-    readonly name: string
-    readonly message: string
-    readonly code: string | undefined
-  }): Failure {
-    const key = `${thrown.name}\n${thrown.code ?? ''}\n${thrown.message}`
+  #classified(name: string, message: string, code: string | undefined): Failure {
+    const key = `${name}\n${code ?? ''}\n${message}`
     let failure = this.#known.get(key)
     if (failure === undefined) {
-      const classified = classify(thrown)
+      const classified = classify({ name, message, code })
       // Its fingerprint is worked out when it is asked for; a copy has to have it.
       failure = { ...classified, fingerprint: classified.fingerprint }
       if (this.#known.size >= MOST_KEPT) this.#known.clear()
@@ -82,7 +78,7 @@ function readDeath(value: unknown): readonly Death[] {
   ]
 }
 
-/** The client gives AMQP's timestamps a shape of its own. */
+/** amqplib >=2.0 <3 reads a timestamp in a header as an object with a `value`. */
 function secondsOf(value: unknown): number | undefined {
   const seconds = typeof value === 'number' ? value : (value as { readonly value?: unknown } | null)?.value
   return typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds > 0

@@ -69,24 +69,15 @@ function asOnTheWire(entries: readonly TableEntry[]): CollectedHeaders {
   const bytes = entries.reduce((sum, { name, value }) => sum + 1 + Buffer.byteLength(name) + value.length, 0)
   if (bytes > MOST_RETURNED_BYTES) faults.push(`headers take ${bytes} bytes, more than a frame has room for`)
   if (texts.length > WIDEST_EVENT_LIMITS.maxHeaders) faults.push(`there are ${texts.length} headers`)
-  const kept = formsText({ v: 1, types: Object.fromEntries(types), names: Object.fromEntries(names) })
-  if (kept === 'too long') faults.push('the types of its headers take too much room')
-  return { texts: Object.fromEntries(texts), origin: originOf(kept, faults) }
-}
-
-function originOf(kept: string | undefined, [fault]: readonly string[]): Origin {
-  return {
-    ...(kept === undefined || kept === 'too long' ? undefined : { headerForms: kept }),
-    ...(fault === undefined
-      ? undefined
-      : { unkeptHeaders: `${fault}; send it again by hand, or redirect it to a channel` }),
-  }
-}
-
-function formsText(forms: KeptForms): string | 'too long' | undefined {
-  if (Object.keys(forms.types).length + Object.keys(forms.names).length === 0) return undefined
-  const text = JSON.stringify(forms)
-  return text.length > MOST_TYPES_LENGTH ? 'too long' : text
+  const forms: KeptForms = { v: 1, types: Object.fromEntries(types), names: Object.fromEntries(names) }
+  const formsText = types.length + names.length === 0 ? '' : JSON.stringify(forms)
+  const hasRoom = formsText.length <= MOST_TYPES_LENGTH
+  if (!hasRoom) faults.push('the types of its headers take too much room')
+  const origin: Record<string, string> = {}
+  if (formsText !== '' && hasRoom) origin['headerForms'] = formsText
+  if (faults[0] !== undefined)
+    origin['unkeptHeaders'] = `${faults[0]}; send it again by hand, or redirect it to a channel`
+  return { texts: Object.fromEntries(texts), origin }
 }
 
 /** A client that does not show its frames. What it read as something else than text is sent back as it would write it. */

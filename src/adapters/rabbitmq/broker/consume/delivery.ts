@@ -22,14 +22,14 @@ export class RabbitmqDelivery extends TrackedDelivery {
   readonly queue: string
   readonly stalls: StallReporter
   /** The AMQP channel that the message came on: its tag means nothing on any other. */
-  readonly session: ConsumerChannel
+  readonly amqpChannel: ConsumerChannel
   /** The message came from the suspects. */
   readonly isSuspect: boolean
   #isSuspected: boolean
 
   /** `known` is what this process knows better than the headers of the message. */
   constructor(
-    session: ConsumerChannel,
+    amqpChannel: ConsumerChannel,
     message: AmqpMessage,
     { broker, channel, queue, stalls }: SubscribedQueue,
     isSuspect: boolean,
@@ -41,7 +41,7 @@ export class RabbitmqDelivery extends TrackedDelivery {
     this.message = message
     this.queue = queue
     this.stalls = stalls
-    this.session = session
+    this.amqpChannel = amqpChannel
     this.isSuspect = isSuspect
     this.#isSuspected = log.isSuspected
   }

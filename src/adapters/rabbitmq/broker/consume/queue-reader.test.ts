@@ -49,9 +49,9 @@ async function readerOn(prefetch: number) {
   let restored = 0
   const settings = resolveRabbitmq({ url: 'amqp://test', clock })
   const listener = {
-    receive: (session: ConsumerChannel, message: AmqpMessage) => void received.push([session, message]),
+    receive: (channel: ConsumerChannel, message: AmqpMessage) => void received.push([channel, message]),
     suspectsWait: () => {},
-    lose: (session: ConsumerChannel) => void lost.push(session),
+    lose: (channel: ConsumerChannel) => void lost.push(channel),
     turned: () => {},
   }
   const stalls = new StallReporter(each => news.push(each))
@@ -85,11 +85,11 @@ it('B7: what is being handled when the channel is opened anew can still be ackno
   channels[0]!.deliver(1)
   await clock.advance(6_000)
   expect(channels).toHaveLength(2)
-  const [session, message] = received[0]!
-  expect([session.isOpen, lost.length]).toEqual([true, 0])
-  session.settled(message)
+  const [channel, message] = received[0]!
+  expect([channel.isOpen, lost.length]).toEqual([true, 0])
+  channel.settled(message)
   await clock.advance(1_000)
-  expect([channels[0]!.isClosed, session.isOpen, lost.length]).toEqual([true, false, 0])
+  expect([channels[0]!.isClosed, channel.isOpen, lost.length]).toEqual([true, false, 0])
   await reader.close()
 })
 

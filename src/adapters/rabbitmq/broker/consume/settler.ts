@@ -175,14 +175,14 @@ export class Settler {
   }
 
   async #persist(delivery: RabbitmqDelivery, place: StallPlace, work: () => Promise<void>): Promise<boolean> {
-    const { session, stalls } = delivery
+    const { amqpChannel, stalls } = delivery
     const { clock, random } = this.#settings
     let tries = 0
-    for (let restMs = FIRST_REST_MS; session.isOpen; restMs = Math.min(LONGEST_REST_MS, restMs * 2)) {
+    for (let restMs = FIRST_REST_MS; amqpChannel.isOpen; restMs = Math.min(LONGEST_REST_MS, restMs * 2)) {
       try {
         await work()
         if (tries > 0) stalls.recovered(place)
-        return session.isOpen
+        return amqpChannel.isOpen
       } catch (error) {
         // Once is nothing: a channel that closed takes down what others send on it.
         if (++tries > 1) stalls.stalled(place, delivery, error as Error)

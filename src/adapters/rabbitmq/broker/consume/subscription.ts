@@ -84,7 +84,7 @@ export class RabbitmqSubscription implements Subscription {
     if (!this.#holds(delivery)) return this.#rejectLost(delivery)
     if (settlement.outcome === 'done' || (settlement.outcome === 'dead' && settlement.saved)) {
       this.#open.delete(delivery)
-      delivery.session.settled(delivery.message)
+      delivery.amqpChannel.settled(delivery.message)
       this.#pump()
       return
     }
@@ -115,7 +115,7 @@ export class RabbitmqSubscription implements Subscription {
     const { clock } = this.#context.settings
     await within(clock, CLOSE_MS, this.#turn())
     await within(clock, CLOSE_MS, this.#settling.settled())
-    const left = this.#held().filter(delivery => delivery.session.isOpen)
+    const left = this.#held().filter(delivery => delivery.amqpChannel.isOpen)
     this.#open.clear()
     this.#resting.clear()
     this.#backlog = []
@@ -127,7 +127,7 @@ export class RabbitmqSubscription implements Subscription {
   /** With its log, which the server could not tell: it would mark the message as one that may have killed us. */
   async #giveBack(delivery: RabbitmqDelivery): Promise<void> {
     await this.#context.settler.giveBack(delivery)
-    delivery.session.settled(delivery.message)
+    delivery.amqpChannel.settled(delivery.message)
   }
 
   async #settleDurably(
@@ -150,7 +150,7 @@ export class RabbitmqSubscription implements Subscription {
     this.#settling.begin()
     try {
       const isDurable = await work
-      if (isDurable) delivery.session.settled(delivery.message)
+      if (isDurable) delivery.amqpChannel.settled(delivery.message)
       return isDurable
     } finally {
       this.#settling.end()
@@ -159,8 +159,14 @@ export class RabbitmqSubscription implements Subscription {
   }
 
   #receive(channel: ConsumerChannel, message: AmqpMessage, isSuspect: boolean): void {
-    const { settler, settings } = this.#context
-    const { delivery, isStray } = this.#read(channel, message, isSuspect)
+    const { settler, settings, source, lost } = this.#context
+    const { redelivered } = message.fields
+    const asRead = new RabbitmqDelivery(channel, message, source, isSuspect)
+    const known = redelivered ? lost.take(asRead) : undefined
+    const delivery =
+      known === undefined ? asRead : new RabbitmqDelivery(channel, message, source, isSuspect, known)
+    // A stray came back unsettled, and not to the one who had it: its process may have died of it.
+    const isStray = redelivered && known === undefined
     const waitMs = readWaitMs(message.properties.headers ?? {}, settings.clock.now())
     if (isStray && isSuspect) this.#moveAside(delivery, addCrash(delivery.log))
     else if (waitMs > IN_PROCESS_REST_MS) void this.#during(delivery, settler.putBack(delivery, waitMs))
@@ -168,20 +174,6 @@ export class RabbitmqSubscription implements Subscription {
       this.#moveAside(delivery, { ...delivery.log, isSuspected: true })
     else if (waitMs > 0) this.#rest(delivery, waitMs)
     else this.#offer(delivery)
-  }
-
-  /** A stray came back unsettled, and not to the one who had it: its process may have died of it. */
-  #read(
-    channel: ConsumerChannel,
-    message: AmqpMessage,
-    isSuspect: boolean,
-  ): { delivery: RabbitmqDelivery; isStray: boolean } {
-    const { source, lost } = this.#context
-    const delivery = new RabbitmqDelivery(channel, message, source, isSuspect)
-    if (!message.fields.redelivered) return { delivery, isStray: false }
-    const known = lost.take(delivery)
-    if (known === undefined) return { delivery, isStray: true }
-    return { delivery: new RabbitmqDelivery(channel, message, source, isSuspect, known), isStray: false }
   }
 
   #rest(delivery: RabbitmqDelivery, waitMs: number): void {
@@ -192,7 +184,7 @@ export class RabbitmqSubscription implements Subscription {
   }
 
   #offer(delivery: RabbitmqDelivery): void {
-    if (!delivery.session.isOpen) return
+    if (!delivery.amqpChannel.isOpen) return
     if (delivery.isSuspect) {
       this.#suspects.push(delivery)
       this.#isolation.arrived()
@@ -211,16 +203,17 @@ export class RabbitmqSubscription implements Subscription {
 
   /** The channel is gone: what was open on it comes again, to us or to another. */
   #lose(channel: ConsumerChannel): void {
-    for (const delivery of this.#held()) if (delivery.session === channel) this.#context.lost.add(delivery)
+    for (const delivery of this.#held())
+      if (delivery.amqpChannel === channel) this.#context.lost.add(delivery)
     for (const set of [this.#open, this.#resting])
-      for (const delivery of set) if (delivery.session === channel) set.delete(delivery)
-    this.#backlog = this.#backlog.filter(delivery => delivery.session !== channel)
-    this.#suspects = this.#suspects.filter(delivery => delivery.session !== channel)
+      for (const delivery of set) if (delivery.amqpChannel === channel) set.delete(delivery)
+    this.#backlog = this.#backlog.filter(delivery => delivery.amqpChannel !== channel)
+    this.#suspects = this.#suspects.filter(delivery => delivery.amqpChannel !== channel)
     this.#pump()
   }
 
   #holds(delivery: Delivery): delivery is RabbitmqDelivery {
-    return this.#open.has(delivery as RabbitmqDelivery) && (delivery as RabbitmqDelivery).session.isOpen
+    return this.#open.has(delivery as RabbitmqDelivery) && (delivery as RabbitmqDelivery).amqpChannel.isOpen
   }
 
   #held(): RabbitmqDelivery[] {

@@ -295,7 +295,8 @@ export class OrderedSubscription implements Subscription {
 
   /** It takes the place where it died, and the mark of its death goes when it is written down there. */
   async #publishedAgain(entry: Entry, delivery: RabbitmqDelivery): Promise<void> {
-    if (await this.#context.settler.hold(delivery, entry.place, 0)) delivery.session.settled(delivery.message)
+    if (await this.#context.settler.hold(delivery, entry.place, 0))
+      delivery.amqpChannel.settled(delivery.message)
   }
 
   #finish(entry: Entry): void {
