@@ -141,8 +141,7 @@ export type { PlanRequest } from './replay/plan-options.ts'
 export { type RunOptions as ReplayRunOptions, runReplay } from './replay/runner.ts'
 export { sinkReplays } from './replay/sink-replays.ts'
 export type { ReplayEnvironment, ReplayTarget } from './replay/target.ts'
-export type { AttemptContext } from './runtime/attempt/attempt-context.ts'
-export { TimeoutError } from './runtime/attempt/timeout-error.ts'
+export { type AttemptContext, TimeoutError } from './runtime/attempt/attempt.ts'
 export { type Breaker, type BreakerSnapshot, createBreaker } from './runtime/breaker.ts'
 export { ClosedError } from './runtime/closed-error.ts'
 export { combineObservers } from './runtime/combine-observers.ts'
@@ -151,7 +150,7 @@ export type { ConsumerOptions } from './runtime/consumer/consumer-options.ts'
 export type { HandlerContext } from './runtime/consumer/handler-context.ts'
 export { type ConsumerHealth, type HealthReport, healthReport } from './runtime/consumer/health.ts'
 export type { MessageFacts } from './runtime/consumer/message-facts.ts'
-export type { Stall } from './runtime/consumer/stalls.ts'
+export type { Stall } from './runtime/consumer/pauses.ts'
 export {
   type WithDeadLettersOptions,
   type WrappedHandler,

@@ -3,7 +3,7 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { type Clock, within } from '../ports/clock.ts'
 import type { Notifier } from '../ports/notifier.ts'
 import type { LetterKept, Observer } from '../ports/observer.ts'
-import { TimeoutError } from './attempt/timeout-error.ts'
+import { TimeoutError } from './attempt/attempt.ts'
 import { observe } from './observe.ts'
 import type { UserFaults } from './user-functions/user-faults.ts'
 

@@ -9,15 +9,19 @@ import type { Random } from '../../core/random.ts'
 import type { RetryPolicy } from '../../core/retry/retry-policy.ts'
 import type { GiveUpReason, Observer } from '../../ports/observer.ts'
 import type { Breaker } from '../breaker.ts'
+import type { LimitedTurn } from '../fleet/fleet-turns.ts'
 import type { RetryBudget } from '../limiters.ts'
 import { observe } from '../observe.ts'
-import { TimeoutError } from './timeout-error.ts'
+import { TimeoutError } from './attempt.ts'
 
 /**
  * What consumers, `resilient()` and sinks have in common: the policies that say what an attempt's failure means and what
  * follows it. The functions here are the steps, in this order:
  *
- *   understand ─▶ settleFailed ─▶ tellTimedOut ─▶ tellFailed ─▶ decideNext (retry, poison, budget) ─▶ a retry, or tellGaveUp
+ *   classifyThrown ─▶ settleFailed ─▶ tellTimedOut ─▶ tellFailed ─▶ decideNext (retry, poison, budget) ─▶ a retry, or tellGaveUp
+ *
+ * Consumers and `resilient()` take all but the last two in `attemptFailed`. A dispatcher takes them one by one, because one
+ * write fails for many events.
  */
 export interface AttemptPolicy {
   /** Of the handler, the function or the sink. */
@@ -33,13 +37,21 @@ export interface AttemptPolicy {
   readonly random: Random
 }
 
+interface EndedAttempt {
+  readonly thrown: unknown
+  readonly attempt: number
+  /** Of the breaker that admitted the attempt; undefined when the breaker has been told already. */
+  readonly epoch: number | undefined
+  readonly now: number
+}
+
 /** A retry, or the reason to give up. */
 export type Verdict =
   | AttemptDecision
   | { readonly do: 'give-up'; readonly because: Extract<GiveUpReason, 'retry_budget'> }
 
 /** What was thrown, by the user's rules and the built-in table. */
-export function understand(policy: AttemptPolicy, thrown: unknown, now: number): Failure {
+export function classifyThrown(policy: AttemptPolicy, thrown: unknown, now: number): Failure {
   return classify(thrown, { rules: policy.classify, now, stack: policy.caps?.keepStack })
 }
 
@@ -60,6 +72,20 @@ export function tellTimedOut({ name, observer }: AttemptPolicy, attempt: number,
 
 export function tellFailed({ name, observer }: AttemptPolicy, attempt: number, failure: Failure): void {
   if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
+}
+
+/** An attempt has failed: classifies what was thrown, and tells the trace, the breaker and the observer of it. */
+export function attemptFailed(
+  policy: AttemptPolicy,
+  { thrown, attempt, epoch, now }: EndedAttempt,
+  endTrace: (failure: Failure) => void,
+): Failure {
+  const failure = classifyThrown(policy, thrown, now)
+  endTrace(failure)
+  settleFailed(policy, epoch, failure, now)
+  tellTimedOut(policy, attempt, thrown)
+  tellFailed(policy, attempt, failure)
+  return failure
 }
 
 /** Decides what follows, and tells of the retry. Whoever gives up tells of that with `tellGaveUp`. */
@@ -91,4 +117,15 @@ export function tellGaveUp(
   failure: Failure,
 ): void {
   if (observer.gaveUp) observe(observer, 'gaveUp', { name, attempts, reason, failure })
+}
+
+/** The retry limit has no turn for it now; it waits for one, or is given up on. */
+export function tellLimited({ name, observer }: AttemptPolicy, turn: LimitedTurn['action']): void {
+  const action = turn === 'wait' ? 'delay' : turn
+  if (observer.retryLimited) observe(observer, 'retryLimited', { name, action })
+}
+
+/** Its turn has come, at once or after a wait. */
+export function tellAllowed({ name, observer }: AttemptPolicy): void {
+  if (observer.retryAllowed) observe(observer, 'retryAllowed', { name })
 }

@@ -1,9 +1,53 @@
-import type { AttemptContext } from './attempt-context.ts'
+import { LazaretError } from '../../core/failure/errors.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Deadline, DeadlineLane } from './deadlines.ts'
-import { TimeoutError } from './timeout-error.ts'
+
+/** An attempt was given up on because its time was over. The work itself may still be running: see its signal. */
+export class TimeoutError extends LazaretError {
+  override readonly name = 'TimeoutError'
+  readonly timeoutMs: number
+
+  constructor(subject: string, timeoutMs: number) {
+    super(
+      `${subject}: no answer within ${timeoutMs} ms; raise timeoutMs if it needs longer, and pass the attempt's signal on so that the work stops too`,
+      { code: 'LAZARET_TIMEOUT', retryable: true },
+    )
+    this.timeoutMs = timeoutMs
+  }
+}
+
+/**
+ * What a protected function can know of the attempt it is. The signal aborts when the attempt's time is over or its
+ * caller gave up; it is only made when somebody looks at it, because most attempts end before anyone does.
+ */
+export class AttemptContext {
+  /** 1 for the first attempt. */
+  readonly attempt: number
+  #controller: AbortController | undefined
+  #aborted: { readonly reason: unknown } | undefined
+
+  constructor(attempt: number) {
+    this.attempt = attempt
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason)
+    }
+    return this.#controller.signal
+  }
+
+  abort(reason: unknown): void {
+    this.#aborted ??= { reason }
+    this.#controller?.abort(reason)
+  }
+}
 
 /** How an attempt ended. What it returned is of no interest; what it threw may be anything, undefined too. */
 export type AttemptEnd = { readonly ok: true } | { readonly ok: false; readonly thrown: unknown }
+
+type LateEnd = 'succeeded' | 'failed' | 'running' | 'closing'
 
 const WORKED: AttemptEnd = Object.freeze({ ok: true })
 
@@ -65,6 +109,24 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
     this.context.abort(reason)
   }
 
+  /** Waits for the end of a run that outlived its attempt, at most so long, and not beyond the end of whoever waits. */
+  lateEnd(clock: Clock, lateMs: number, closing: AbortSignal): Promise<LateEnd> {
+    return new Promise(resolve => {
+      const end = (how: LateEnd) => {
+        cancel()
+        closing.removeEventListener('abort', onClosing)
+        this.whenOver = undefined
+        resolve(how)
+      }
+      const onClosing = () => end('closing')
+      const cancel = clock.schedule(lateMs, () => end('running'))
+      this.whenOver = ({ ok }) => end(ok ? 'succeeded' : 'failed')
+      if (this.late !== undefined) this.whenOver(this.late)
+      else if (closing.aborted) onClosing()
+      else closing.addEventListener('abort', onClosing)
+    })
+  }
+
   private returned(end: AttemptEnd): void {
     this.isRunning = false
     if (this.finish !== undefined) {
@@ -84,6 +146,6 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
   }
 }
 
-export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function'
+export function isPromiseLike<R>(value: R | PromiseLike<R>): value is PromiseLike<R> {
+  return typeof (value as PromiseLike<R> | undefined)?.then === 'function'
 }

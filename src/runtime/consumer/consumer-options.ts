@@ -10,7 +10,7 @@ import {
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
-import { type Relations, resolveOptions } from '../../core/options/resolve.ts'
+import { type Relations, type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
   callable,
   integer,
@@ -42,7 +42,7 @@ import { clockRule, defaultLateMs, liveOr, made, observerRule, orOff, port } fro
 import { guardRandom, guardRetry, guardRules } from '../user-functions/guards.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
 import type { HandlerContext } from './handler-context.ts'
-import { Trails } from './trails.ts'
+import { Trails } from './work.ts'
 
 export interface ConsumerOptions<P = unknown> {
   readonly broker: Broker
@@ -153,32 +153,24 @@ const relations: Relations<typeof rules> = (options, fault) => {
     fault('leaseMs', `give more than timeoutMs (${timeoutMs}), or an attempt outlives its claim`)
 }
 
-export interface ConsumerPolicy extends AttemptPolicy {
-  readonly broker: Broker
-  readonly channel: string
-  readonly handle: ConsumerOptions['handle']
-  readonly schema: StandardSchema | undefined
+type Settings = Resolved<typeof rules>
+
+export interface ConsumerPolicy
+  extends AttemptPolicy,
+    Omit<
+      Settings,
+      keyof AttemptPolicy | 'clock' | 'filter' | 'host' | 'lateMs' | 'leaseMs' | 'prefetch' | 'retryLimit'
+    > {
   /** Of any category: with so many begun, none is left whatever the next failure is. */
   readonly mostAttempts: number
-  readonly whenOpen: 'pause' | 'retry-later' | 'dead-letter'
   readonly retryLimit: RetryLimiter | undefined
-  readonly timeoutMs: number
   readonly lateMs: number
-  readonly concurrency: number
   readonly prefetch: number
-  readonly ordering: 'none' | 'by-key'
-  readonly inProcessWaitMs: number
-  readonly ledger: Ledger | undefined
   readonly leaseMs: number
-  readonly deadLetters: DeadLetterQueue | DeadLetterStore | undefined
-  readonly spill: Spill | undefined
   readonly filter: SaveFilter
   readonly caps: LetterCaps
-  readonly notifier: Notifier | undefined
   readonly trails: Trails | undefined
-  readonly release: string | undefined
   readonly host: string
-  readonly graceMs: number
   readonly clock: Clock
   readonly faults: UserFaults
 }

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Delivery, QueueDepth, Subscription } from '../../ports/broker.ts'
 import { type Cancel, within } from '../../ports/clock.ts'
-import type { ProcessedOutcome } from '../../ports/observer.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
 import type { PendingTurn } from '../fleet/fleet-turns.ts'
@@ -11,11 +10,9 @@ import { sleep } from '../sleep.ts'
 import type { UserFaults } from '../user-functions/user-faults.ts'
 import { type ConsumerOptions, type ConsumerPolicy, resolveConsumer } from './consumer-options.ts'
 import { Handling, ShuttingDown } from './handling.ts'
-import { type ConsumerHealth, Pulse } from './health.ts'
-import { LedgerProbe } from './ledger-probe.ts'
-import { Pauses } from './pauses.ts'
+import { ConsumerActivity, type ConsumerHealth } from './health.ts'
+import { LedgerProbe, Pauses, Stalls } from './pauses.ts'
 import { FORGET, type Next } from './settling.ts'
-import { Stalls } from './stalls.ts'
 import { Work } from './work.ts'
 
 /** While no store takes letters, they are tried again after so long, doubling up to the longest. */
@@ -70,7 +67,7 @@ class ChannelConsumer implements Consumer {
   readonly #more: readonly Closeable[]
   readonly #pauses: Pauses
   readonly #stalls: Stalls
-  readonly #pulse: Pulse
+  readonly #activity: ConsumerActivity
   readonly #box: LetterBox | undefined
   readonly #waiting: Work[] = []
   /** Waits in process: short retries, and retries that wait for their turn. */
@@ -98,7 +95,7 @@ class ChannelConsumer implements Consumer {
     this.#pauses = new Pauses(policy)
     this.#ledgerProbe = new LedgerProbe(policy.clock, () => this.#probeLedger())
     this.#stalls = new Stalls(policy, this.#pauses, () => this.#pump())
-    this.#pulse = new Pulse(policy)
+    this.#activity = new ConsumerActivity(policy)
     const { deadLetters, spill, observer, clock } = policy
     this.#box = deadLetters && new LetterBox({ deadLetters, spill, observer, clock })
   }
@@ -134,9 +131,9 @@ class ChannelConsumer implements Consumer {
       box: this.#box,
       closing: this.#closing.signal,
       persist: task => this.#persist(task),
-      processed: (outcome, now) => this.#processed(outcome, now),
+      processed: (outcome, now) => this.#activity.processed(outcome, now),
       ledgerAnswered: () => this.#ledgerAnswered(),
-      settlementFailed: error => this.#pulse.settlementFailed(error),
+      settlementFailed: error => this.#activity.settlementFailed(error),
     })
     this.#unwatch = this.breaker?.watch(() => this.#lookAgain())
     this.#pauses.attach(subscription)
@@ -155,8 +152,11 @@ class ChannelConsumer implements Consumer {
   health(): ConsumerHealth {
     const retrying = this.#asleep.size
     const counts = { active: this.#active, waiting: this.#waiting.length + retrying, retrying }
-    const late = this.#handling?.late ?? 0
-    return { ...this.#pulse.report({ ...counts, late, paused: this.#pauses.reasons }), ...this.#stalls.all }
+    const late = this.#handling?.failed.lateCount ?? 0
+    return {
+      ...this.#activity.report({ ...counts, late, paused: this.#pauses.reasons }),
+      ...this.#stalls.all,
+    }
   }
 
   async deadLetterDepths(): Promise<readonly QueueDepth[]> {
@@ -320,16 +320,12 @@ class ChannelConsumer implements Consumer {
     this.#pump()
   }
 
-  #processed(outcome: ProcessedOutcome, now: number): void {
-    this.#pulse.beat(outcome, now)
-  }
-
   /**
    * Something threw while the delivery was on its way to its settlement. Functions of the user are guarded, so it is a
    * mistake of our own or of an adapter. The delivery goes back to the broker: it must not keep its place for ever.
    */
   #giveBackBroken(work: Work, error: unknown): void {
-    this.#pulse.settlementFailed(error)
+    this.#activity.settlementFailed(error)
     const end = (next: Next = FORGET) => this.#ended(work, next)
     this.#handling!.giveBackBroken(work).then(end, () => end())
   }
@@ -353,11 +349,11 @@ class ChannelConsumer implements Consumer {
     this.#cancelWake?.()
     this.#ledgerProbe.stop()
     this.#giveBackWaiting()
-    const ended = this.#allEnded().then(() => this.#handling?.lateEnded())
+    const ended = this.#allEnded().then(() => this.#handling?.failed.lateEnded())
     await within(clock, graceMs, ended)
     this.#closing.abort(new ShuttingDown('the consumer is closing'))
     this.#handling?.abort(this.#closing.signal.reason)
-    await within(clock, CLOSE_LIMIT_MS, Promise.all([this.#allEnded(), this.#handling?.lateSettled()]))
+    await within(clock, CLOSE_LIMIT_MS, Promise.all([this.#allEnded(), this.#handling?.failed.lateSettled()]))
     this.#handling?.close()
     await within(clock, CLOSE_LIMIT_MS, subscription.close())
     await within(clock, CLOSE_LIMIT_MS, this.#closeBox())

@@ -1,5 +1,5 @@
 import { runIn, type Step } from '../../ports/tracing.ts'
-import { AttemptContext } from '../attempt/attempt-context.ts'
+import { AttemptContext } from '../attempt/attempt.ts'
 
 /** Does the work where what it begins belongs to the attempt. */
 export let inTrace: <T>(context: HandlerContext, work: () => T) => T

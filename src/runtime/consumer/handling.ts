@@ -1,24 +1,19 @@
 import { isInstance } from '../../core/failure/thrown.ts'
 import { endStep, quietly, runIn } from '../../ports/tracing.ts'
-import { understand } from '../attempt/after-failure.ts'
+import { classifyThrown, tellAllowed, tellLimited } from '../attempt/after-failure.ts'
 import { Attempt } from '../attempt/attempt.ts'
 import { type DeadlineLane, deadlinesOf } from '../attempt/deadlines.ts'
-import { tellAllowed, tellLimited } from '../attempt/retry-turn.ts'
 import type { LimitedTurn } from '../fleet/fleet-turns.ts'
 import { observe } from '../observe.ts'
-import { Burial } from './burial.ts'
 import { Claims } from './claims.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
-import { Failing } from './failing.ts'
+import { checkEvent, SchemaRefusal, validateThen } from './event-checks.ts'
+import { FailedAttempts } from './failed-attempts.ts'
 import { HandlerContext } from './handler-context.ts'
-import { LateRun } from './late-run.ts'
-import { type InterruptedRun, LateRuns } from './late-runs.ts'
-import type { Refusal } from './refusal.ts'
-import { type Runs, runsOf } from './runs.ts'
+import { ConsumerLetters } from './letters.ts'
+import { LateRun, type Runs, runsOf } from './runs.ts'
 import { type Host, type Next, Settling } from './settling.ts'
-import { SchemaRefusal, validateThen } from './validating.ts'
-import { vet } from './vet.ts'
-import { type Work, withdraw } from './work.ts'
+import { type Refusal, type Work, withdraw } from './work.ts'
 
 /** A delivery whose handling threw is given back for so long. */
 const BROKEN_REST_MS = 5_000
@@ -31,7 +26,7 @@ export class ShuttingDown extends Error {
 /**
  * Takes one delivery from its arrival to its settlement:
  *
- *   vet ─▶ no other run? ─▶ its turn? ─▶ breaker ─▶ ledger ─▶ begin ─▶ attempt ─▶ done | retry | dead
+ *   check ─▶ no other run? ─▶ its turn? ─▶ breaker ─▶ ledger ─▶ begin ─▶ attempt ─▶ done | retry | dead
  *
  * Every decision is core's; this asks, waits and tells. The breaker is asked before the ledger, because a claim that
  * waits for a sick dependency would only run out.
@@ -40,44 +35,22 @@ export class Handling {
   readonly #policy: ConsumerPolicy
   readonly #host: Host
   readonly #settling: Settling
-  readonly #burial: Burial
+  readonly #letters: ConsumerLetters
   readonly #lane: DeadlineLane
   readonly #claims: Claims | undefined
-  readonly #failing: Failing
   readonly #runs: Runs
-  readonly #late: LateRuns
+  /** Follows up attempts that failed, and handlers that outlive their attempts. */
+  readonly failed: FailedAttempts
 
   constructor(policy: ConsumerPolicy, host: Host) {
     this.#policy = policy
     this.#host = host
     this.#settling = new Settling(policy, host)
-    this.#burial = new Burial(policy, host, this.#settling)
+    this.#letters = new ConsumerLetters(policy, host, this.#settling)
     this.#lane = deadlinesOf(policy.clock).lane(policy.timeoutMs)
     this.#claims = policy.ledger && new Claims(policy.ledger, policy)
-    this.#failing = new Failing(policy, this.#settling, this.#burial)
     this.#runs = runsOf(policy.broker, policy.channel, policy.name)
-    this.#late = new LateRuns(policy, host, {
-      runs: this.#runs,
-      claims: this.#claims,
-      settling: this.#settling,
-      burial: this.#burial,
-      failing: this.#failing,
-    })
-  }
-
-  /** Handler runs that have outlived their timeout and go on. */
-  get late(): number {
-    return this.#late.count
-  }
-
-  /** Resolves when the runs that have lost their place have ended. */
-  lateEnded(): Promise<void> {
-    return this.#late.ended()
-  }
-
-  /** Resolves when what late runs have come to is written down. */
-  lateSettled(): Promise<void> {
-    return this.#late.settled()
+    this.failed = new FailedAttempts(policy, host, this.#runs, this.#claims, this.#settling, this.#letters)
   }
 
   /** Ends the attempts that are under way. */
@@ -88,24 +61,24 @@ export class Handling {
   /** The consumer is closed: the claims of handlers that run on are left to their leases. */
   close(): void {
     this.#claims?.close()
-    this.#late.close()
+    this.failed.close()
   }
 
   /** Answers at once where nothing has to be waited for. */
   handle(work: Work): Next | Promise<Next> {
     const now = this.#policy.clock.now()
-    if (!work.vetted && work.replay > 0 && !this.#isFor(work))
+    if (!work.isChecked && work.replay > 0 && !this.#isFor(work))
       return this.#settling.done(work, 'skipped', now)
     // First of all: an event that runs, or has been handled, is not refused because it is late or out of attempts.
     const run = this.#runs.get(work.event.id)
     const next = run && this.#behind(run, work, now)
     if (next !== undefined) return next
-    if (work.vetted) return this.#enter(work, now)
-    const vetted = vet(this.#policy, work, now)
-    if (!(vetted instanceof Promise)) return this.#judged(work, vetted, now)
+    if (work.isChecked) return this.#enter(work, now)
+    const refusal = checkEvent(this.#policy, work, now)
+    if (!(refusal instanceof Promise)) return this.#checked(work, refusal, now)
     // Waiting for an async schema is part of the attempt and of its deadline.
-    work.validation = vetted
-    return this.#judged(work, undefined, now)
+    work.validation = refusal
+    return this.#checked(work, undefined, now)
   }
 
   /** A replay is for the handler that failed; the others of the channel have handled the event already. */
@@ -113,13 +86,13 @@ export class Handling {
     return (work.replayed?.handler ?? this.#policy.name) === this.#policy.name
   }
 
-  #judged(work: Work, refusal: Refusal | undefined, now: number): Next | Promise<Next> {
+  #checked(work: Work, refusal: Refusal | undefined, now: number): Next | Promise<Next> {
     if (refusal === undefined) {
-      work.vetted = true
+      work.isChecked = true
       return this.#enter(work, now)
     }
-    const failure = understand(this.#policy, refusal.thrown, now)
-    return this.#burial.bury(work, { ...refusal, failure }, now)
+    const failure = classifyThrown(this.#policy, refusal.thrown, now)
+    return this.#letters.giveUp(work, { ...refusal, failure }, now)
   }
 
   /** Asks who has a say before an attempt. */
@@ -156,7 +129,7 @@ export class Handling {
     if (isLate && run.hasSucceeded && !this.#runs.isUnderWay(id)) {
       this.#runs.forget(id)
       // An edited event shall really run once more.
-      return run.work.replay === work.replay && !run.hasSettled ? this.#burial.handled(work, now) : undefined
+      return run.work.replay === work.replay && !run.hasSettled ? this.#letters.handled(work, now) : undefined
     }
     const patienceMs = isLate ? timeoutMs : timeoutMs + lateMs
     return { do: 'park', until: wake => this.#runs.whenOver(id, clock, patienceMs, wake) }
@@ -165,7 +138,7 @@ export class Handling {
   /** The other run of the event goes on beyond all patience. */
   turnLost(work: Work): Next | Promise<Next> {
     const run = this.#runs.get(work.event.id)
-    if (run instanceof LateRun && !run.hasSucceeded) return this.#failing.turnLost(work, run)
+    if (run instanceof LateRun && !run.hasSucceeded) return this.failed.turnLost(work, run)
     return this.handle(work)
   }
 
@@ -196,8 +169,7 @@ export class Handling {
       }
     } catch (error) {
       withdraw(breaker, work, clock.now())
-      await this.#claims?.release(work)
-      this.#runs.end(work.event.id)
+      await this.#endRun(work)
       return this.#settling.lost(error)
     }
     work.started++
@@ -219,19 +191,18 @@ export class Handling {
     }
     if (isInstance(end.thrown, ShuttingDown)) {
       if (step !== undefined) quietly(() => step.takenBack())
-      return this.#interrupted(work, { attempt, told: this.#failing.untold(work, startedAt, end.thrown) })
+      return this.#interrupted(work, () => this.failed.aborted(work, attempt, startedAt, end.thrown))
     }
     const refusal = isInstance(end.thrown, SchemaRefusal) ? end.thrown.refusal : undefined
-    const told = this.#failing.tell(work, startedAt, refusal?.thrown ?? end.thrown, step)
+    const failed = this.failed.observe(work, startedAt, refusal?.thrown ?? end.thrown, step)
     if (refusal === undefined && work.validation !== undefined) {
       // Its time was over before the schema had answered, which is asked anew at the next attempt.
       work.validation = undefined
-      work.vetted = false
+      work.isChecked = false
     } else if (attempt.isRunning || attempt.late !== undefined)
-      return this.#late.outlived(work, attempt, told)
-    await this.#claims?.release(work)
-    this.#runs.end(work.event.id)
-    return refusal === undefined ? this.#failing.next(work, told) : this.#failing.refused(work, told, refusal)
+      return this.failed.outlived(work, attempt, failed)
+    await this.#endRun(work)
+    return refusal === undefined ? this.failed.next(work, failed) : this.failed.refused(work, failed, refusal)
   }
 
   #tellEnded(work: Work, startedAt: number, succeeded: boolean): number {
@@ -255,19 +226,21 @@ export class Handling {
   async #writeDown(work: Work, startedAt: number): Promise<Next> {
     await this.#claims?.complete(work)
     this.#runs.end(work.event.id)
-    return this.#burial.handled(work, startedAt)
+    return this.#letters.handled(work, startedAt)
   }
 
   /** The grace time was over before the handler was: the start is taken back, so closing costs no attempt. */
-  async #interrupted(work: Work, run?: InterruptedRun): Promise<Next> {
+  async #interrupted(work: Work, endRun: () => Promise<void> = () => this.#endRun(work)): Promise<Next> {
     const now = this.#policy.clock.now()
     withdraw(this.#policy.breaker, work, now)
-    if (run !== undefined) await this.#late.aborted(work, run)
-    else {
-      await this.#claims?.release(work)
-      this.#runs.end(work.event.id)
-    }
+    await endRun()
     return this.#settling.giveBack(work, now)
+  }
+
+  /** The event was not handled, and its handler does not run: whoever gets the event next may claim and attempt it. */
+  async #endRun(work: Work): Promise<void> {
+    await this.#claims?.release(work)
+    this.#runs.end(work.event.id)
   }
 
   /** A retry asks the retry limit for its turn; undefined means that it is now. */
@@ -289,7 +262,7 @@ export class Handling {
     }
     // A replay is never dropped: its letter waits to hear how it went.
     if (turn.action === 'dead-letter' || work.replay > 0)
-      return this.#burial.bury(work, { reason: 'retry_limited' }, now)
+      return this.#letters.giveUp(work, { reason: 'retry_limited' }, now)
     if (observer.eventDropped)
       observe(observer, 'eventDropped', { name, type: work.event.type, reason: 'retry_limited' })
     return this.#settling.done(work, 'dead', now)
@@ -297,7 +270,7 @@ export class Handling {
 
   #whenOpen(work: Work, retryAt: number | undefined, now: number): Next | Promise<Next> {
     const { whenOpen } = this.#policy
-    if (whenOpen === 'dead-letter') return this.#burial.bury(work, { reason: 'breaker_open' }, now)
+    if (whenOpen === 'dead-letter') return this.#letters.giveUp(work, { reason: 'breaker_open' }, now)
     // Forced open by hand there is no time to come back at: it waits here like the others.
     if (whenOpen === 'retry-later' && retryAt !== undefined) return this.#settling.giveBack(work, retryAt)
     return { do: 'pause', retryAt }
@@ -313,8 +286,6 @@ export class Handling {
     withdraw(breaker, work, now)
     if (claim.kind === 'unknown') return { do: 'ask-ledger-later' }
     if (claim.kind === 'busy') return this.#settling.giveBack(work, Math.max(now, claim.until))
-    if (work.replay > 0 && !(await this.#burial.resolve(work, 'skipped')))
-      return this.#settling.giveBack(work, now)
-    return this.#settling.done(work, 'skipped', now)
+    return this.#letters.handled(work, now, 'skipped')
   }
 }

@@ -1,10 +1,11 @@
 import type { BreakerMode } from '../../core/breaker/state.ts'
 import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/limit/window.ts'
 import type { PauseReason, ProcessedOutcome } from '../../ports/observer.ts'
+import { breakerGauge } from '../metrics/breaker-gauge.ts'
 import { observe } from '../observe.ts'
 import type { UserFunctionHealth } from '../user-functions/user-faults.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
-import type { Stall } from './stalls.ts'
+import type { Stall } from './pauses.ts'
 
 /** The failure rate is told over this long. */
 const RATE_WINDOW_MS = 60_000
@@ -35,7 +36,7 @@ export interface ConsumerHealth {
 }
 
 /** Keeps what a look at a consumer shows. */
-export class Pulse {
+export class ConsumerActivity {
   readonly #policy: ConsumerPolicy
   #lastProcessedAt: number | undefined
   #ended: Window = emptyWindow(RATE_WINDOW_MS)
@@ -46,7 +47,7 @@ export class Pulse {
     this.#policy = policy
   }
 
-  beat(outcome: ProcessedOutcome, now: number): void {
+  processed(outcome: ProcessedOutcome, now: number): void {
     if (outcome === 'released') return
     this.#lastProcessedAt = now
     this.#ended = addToWindow(this.#ended, now, 1)
@@ -96,7 +97,7 @@ export function healthReport(
   dlqSize: number,
   degradedAt: number = DEFAULT_DEGRADED_AT,
 ): HealthReport {
-  const worst = Math.max(0, ...channels.map(({ breakerState }) => gauge(breakerState)))
+  const worst = Math.max(0, ...channels.map(({ breakerState }) => breakerGauge(breakerState)))
   const isStalled = channels.some(({ stalls = [] }) => stalls.length > 0)
   const last = channels.map(({ lastProcessedAt }) => lastProcessedAt ?? Number.NEGATIVE_INFINITY)
   const lastProcessedAt = Math.max(...last)
@@ -108,9 +109,4 @@ export function healthReport(
     failureRate: Math.max(0, ...channels.map(({ failureRate }) => failureRate)),
     channels,
   }
-}
-
-function gauge(mode: BreakerMode | 'off'): 0 | 1 | 2 {
-  if (mode === 'open' || mode === 'forced-open') return 2
-  return mode === 'half-open' ? 1 : 0
 }

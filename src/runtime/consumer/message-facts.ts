@@ -35,29 +35,16 @@ export function factsOf<A extends unknown[]>(
     const facts: unknown = describe(...args)
     if (typeof facts !== 'object' || facts === null || isPromiseLike(facts))
       throw unusable('describe', facts, 'return an object such as { id, type, payload }')
-    const { id, type, key, idempotencyKey, headers, occurredAt, origin, redelivered }: MessageFacts = facts
-    const isRight =
-      isText(id) &&
-      isText(type) &&
-      isText(key) &&
-      isText(idempotencyKey) &&
-      isRecord(headers) &&
-      isWhole(occurredAt) &&
-      isRecord(origin) &&
-      isWhole(redelivered)
-    return isRight ? facts : usable(facts, faults)
+    const wrong = Object.entries(CHECKS)
+      .filter(([name, isRight]) => !isRight((facts as MessageFacts)[name as keyof MessageFacts]))
+      .map(([name]) => name)
+    if (wrong.length === 0) return facts
+    faults.report('describe', new TypeError(`describe returned an unusable ${wrong.join(', ')}`))
+    return Object.fromEntries(Object.entries(facts).filter(([name]) => !wrong.includes(name)))
   } catch (error) {
     faults.report('describe', error)
     return NOTHING
   }
-}
-
-function usable(facts: MessageFacts, faults: UserFaults): MessageFacts {
-  const wrong = Object.entries(CHECKS)
-    .filter(([name, isRight]) => !isRight(facts[name as keyof MessageFacts]))
-    .map(([name]) => name)
-  faults.report('describe', new TypeError(`describe returned an unusable ${wrong.join(', ')}`))
-  return Object.fromEntries(Object.entries(facts).filter(([name]) => !wrong.includes(name)))
 }
 
 function isText(value: unknown): boolean {

@@ -1,4 +1,5 @@
-import type { Subscription } from '../../ports/broker.ts'
+import type { StallPlace, Subscription, SubscriptionNews } from '../../ports/broker.ts'
+import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { PauseReason } from '../../ports/observer.ts'
 import { observe } from '../observe.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
@@ -51,5 +52,84 @@ export class Pauses {
     // Told first: resuming may hand over at once what is refused at once, and then the last word is that it paused.
     if (observer.consumerResumed) observe(observer, 'consumerResumed', { channel, name })
     this.#subscription?.resume()
+  }
+}
+
+/** What the broker cannot do for a consumer at the moment. */
+export interface Stall {
+  readonly place: StallPlace
+  /** In the words of the broker, with the remedy where it knows one. */
+  readonly problem: string
+}
+
+/** Keeps what a broker tells of its own troubles. While it takes no letters, the consumer pulls no more events. */
+export class Stalls {
+  readonly #policy: ConsumerPolicy
+  readonly #pauses: Pauses
+  readonly #goOn: () => void
+  readonly #stalls = new Map<StallPlace, Stall>()
+
+  /** `goOn`: the consumer may go on with what it has in hand. */
+  constructor(policy: ConsumerPolicy, pauses: Pauses, goOn: () => void) {
+    this.#policy = policy
+    this.#pauses = pauses
+    this.#goOn = goOn
+  }
+
+  /** Nothing while there is none, so that health stays as short as it was. */
+  get all(): { readonly stalls?: readonly Stall[] } {
+    return this.#stalls.size === 0 ? {} : { stalls: [...this.#stalls.values()] }
+  }
+
+  readonly hear = (news: SubscriptionNews): void => {
+    const { channel, name, observer } = this.#policy
+    const { place } = news
+    if (news.state === 'stalled') {
+      const { error } = news
+      const isNew = !this.#stalls.has(place)
+      this.#stalls.set(place, { place, problem: error.message })
+      if (isNew && observer.subscriptionStalled)
+        observe(observer, 'subscriptionStalled', { channel, name, place, error })
+      if (place === 'letters') this.#pauses.add('store')
+      return
+    }
+    if (!this.#stalls.delete(place)) return
+    if (observer.subscriptionRecovered) observe(observer, 'subscriptionRecovered', { channel, name, place })
+    if (place === 'letters') this.#pauses.remove('store')
+    this.#goOn()
+  }
+}
+
+/** A ledger that did not answer is asked again after so long, doubling up to the longest. */
+const FIRST_DELAY_MS = 1_000
+const LONGEST_DELAY_MS = 30_000
+
+/** When a ledger that does not answer is asked again. */
+export class LedgerProbe {
+  readonly #clock: Clock
+  readonly #probe: () => void
+  #cancel: Cancel | undefined
+  #delayMs = FIRST_DELAY_MS
+
+  constructor(clock: Clock, probe: () => void) {
+    this.#clock = clock
+    this.#probe = probe
+  }
+
+  /** Does nothing while the next probe is under way. */
+  schedule(): void {
+    if (this.#cancel !== undefined) return
+    this.#cancel = this.#clock.schedule(this.#delayMs, () => {
+      this.#cancel = undefined
+      this.#probe()
+    })
+    this.#delayMs = Math.min(LONGEST_DELAY_MS, this.#delayMs * 2)
+  }
+
+  /** It answered, or nobody asks any more. */
+  stop(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+    this.#delayMs = FIRST_DELAY_MS
   }
 }

@@ -1,10 +1,35 @@
 import type { Broker } from '../../ports/broker.ts'
 import type { Cancel, Clock } from '../../ports/clock.ts'
-import type { LateRun } from './late-run.ts'
-import type { Work } from './work.ts'
+import type { FailedAttempt, Work } from './work.ts'
 
 /** Late successes that are remembered for the retry that is on its way; the oldest are forgotten first. */
 const MOST_REMEMBERED = 1_000
+
+/**
+ * A run of a handler that has outlived its attempt and has not ended yet, or has ended well after all. It may outlive its
+ * consumer too: then another one of the process waits for it.
+ */
+export class LateRun {
+  readonly work: Work
+  /** Why the attempt ended without it: its time was over, or its consumer closed. */
+  readonly failed: FailedAttempt
+  hasSucceeded = false
+  /** Its success has settled a delivery of the event: it counts for that one, and for no copy that is published later. */
+  hasSettled = false
+  /** How often the event came back and could not be attempted because of this run. */
+  turnsLost = 0
+  /** Resolves the letter that was saved for the event meanwhile, perhaps by another consumer than the run's. */
+  resolveLetter: (() => Promise<boolean>) | undefined = undefined
+  /** That letter was resolved, because the run succeeded. */
+  isResolved = false
+  /** The observer has been told that it goes on. */
+  isTold = false
+
+  constructor(work: Work, failed: FailedAttempt) {
+    this.work = work
+    this.failed = failed
+  }
+}
 
 /**
  * The events that one handler of one channel runs for in this process, by event id. At most one run of an event is under

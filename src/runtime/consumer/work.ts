@@ -1,15 +1,31 @@
-import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
+import type { AttemptRecord, DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { Reason } from '../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { type EventReplay, replayOf } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import { hash128 } from '../../core/hash.ts'
 import type { CycleHistory } from '../../core/poison/poison.ts'
 import type { Delivery, Undecodable } from '../../ports/broker.ts'
-import type { Trail } from '../../ports/tracing.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { quietly, type Station, type Step, type Tracing, type Trail } from '../../ports/tracing.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import type { Breaker } from '../breaker.ts'
 import type { HandlerContext } from './handler-context.ts'
-import type { Refusal } from './refusal.ts'
+
+/** Why an event is given up on without an attempt. */
+export interface Refusal {
+  readonly reason: Reason
+  readonly thrown: unknown
+}
+
+/** A failed attempt, once its failure is classified. */
+export interface FailedAttempt {
+  readonly thrown: unknown
+  readonly failure: Failure
+  readonly attempt: number
+  readonly startedAt: number
+  readonly at: number
+}
 
 /** A delivery on its way through a consumer, with what has happened to it since it was handed over. */
 export class Work {
@@ -26,7 +42,7 @@ export class Work {
   /** Attempts that ended in process and that the broker has not been told of yet. */
   unrecorded: AttemptRecord[] = []
   /** Decoded, in time and of the right shape: found out once, not before every attempt. */
-  vetted = false
+  isChecked = false
   /** The answer of an async schema that no attempt has got yet. It never rejects. */
   validation: Promise<Refusal | undefined> | undefined = undefined
   /** The retry limit has let it through, just now. */
@@ -94,6 +110,40 @@ export class Work {
     if (latest !== undefined)
       attempts.push(failed(latest.failure.fingerprint.id, latest.failure.category, latest.at))
     return { attempts, started: this.started, ended: this.ended + (latest === undefined ? 0 : 1) }
+  }
+}
+
+/** Follows the events of a consumer. */
+export class Trails {
+  readonly #tracing: Tracing
+  readonly #at: Station
+  readonly #clock: Clock
+
+  constructor(tracing: Tracing, at: Station, clock: Clock) {
+    this.#tracing = tracing
+    this.#at = at
+    this.#clock = clock
+  }
+
+  /** An attempt that is about to begin and has been counted. */
+  attempt(work: Work, startedAt: number): Step | undefined {
+    const trail = this.#trailOf(work)
+    if (trail === undefined) return undefined
+    const latest = work.history.at(-1)
+    // One that died under its process, or that a bounded history left out, tells no end to wait from.
+    const previous = latest?.number === work.started - 1 ? latest : undefined
+    return quietly(() => trail.attempt(work.started, startedAt, previous))
+  }
+
+  dead(work: Work, letter: DeadLetter): void {
+    const trail = this.#trailOf(work)
+    if (trail !== undefined) quietly(() => trail.dead(letter, this.#clock.now()))
+  }
+
+  /** Asked once for each delivery. */
+  #trailOf(work: Work): Trail | undefined {
+    work.trail ??= quietly(() => this.#tracing.follow(work.event, this.#at)) ?? 'none'
+    return work.trail === 'none' ? undefined : work.trail
   }
 }
 

@@ -1,26 +1,17 @@
 import type { Failure } from '../../core/failure/failure.ts'
 import { RateLimitedError } from '../../core/limit/errors.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
-import { endStep, quietly, runIn, type Step, type Tracing, type Trail } from '../../ports/tracing.ts'
-import {
-  decideNext,
-  settleFailed,
-  tellFailed,
-  tellGaveUp,
-  tellTimedOut,
-  understand,
-} from '../attempt/after-failure.ts'
-import { AttemptContext } from '../attempt/attempt-context.ts'
+import { endStep, quietly, runIn, type Step, type Trail } from '../../ports/tracing.ts'
+import { attemptFailed, decideNext, tellAllowed, tellGaveUp, tellLimited } from '../attempt/after-failure.ts'
+import { AttemptContext, isPromiseLike, TimeoutError } from '../attempt/attempt.ts'
 import type { Deadline } from '../attempt/deadlines.ts'
-import { tellAllowed, tellLimited } from '../attempt/retry-turn.ts'
-import { TimeoutError } from '../attempt/timeout-error.ts'
 import type { LimitedTurn, PendingTurn, RetryTurn } from '../fleet/fleet-turns.ts'
 import { observe } from '../observe.ts'
 import { sleep } from '../sleep.ts'
 import type { ResilientPolicy } from './resilient-options.ts'
 
-/** What went wrong last. A call that works never has one. */
-interface Trouble {
+/** The latest failure of a call. A call that works never has one. */
+interface LatestFailure {
   readonly thrown: unknown
   readonly failure: Failure
   readonly endedAt: number
@@ -54,7 +45,7 @@ export class Call<A extends unknown[], R> implements Deadline {
   private whenLateEnds: (() => void) | undefined = undefined
   private epoch = 0
   private startedAt = 0
-  private trouble: Trouble | undefined = undefined
+  private latestFailure: LatestFailure | undefined = undefined
   private context: AttemptContext | undefined = undefined
   /** Where the call is followed, if what it is part of is. */
   private trail: Trail | undefined = undefined
@@ -95,7 +86,8 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.startedAt = now
     policy.budget?.recordCall(now)
     policy.retryLimit?.join()
-    if (policy.tracing !== undefined) this.trail = trailOf(policy.tracing, policy)
+    const { tracing } = policy
+    if (tracing !== undefined) this.trail = quietly(() => tracing.call(policy))
     this.try(now)
   }
 
@@ -121,7 +113,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     if (breaker !== undefined) {
       const admission = breaker.admit(now)
       if (typeof admission !== 'number') {
-        this.end(this.trouble ? this.gaveUp('breaker_open') : admission)
+        this.end(this.latestFailure ? this.gaveUp('breaker_open') : admission)
         return
       }
       this.epoch = admission
@@ -150,7 +142,7 @@ export class Call<A extends unknown[], R> implements Deadline {
   /** A retry. The first attempt is a step only if it fails: what works at once is told of by the caller's own. */
   private follow(trail: Trail, now: number): R | PromiseLike<R> {
     const { attempt } = this
-    const step = quietly(() => trail.attempt(attempt, now, this.trouble))
+    const step = quietly(() => trail.attempt(attempt, now, this.latestFailure))
     this.step = step
     return step === undefined ? this.run(attempt) : runIn(step, () => this.run(attempt))
   }
@@ -254,16 +246,12 @@ export class Call<A extends unknown[], R> implements Deadline {
     const { attempt, signal, policy, startedAt: firstStartedAt } = this
     const { clock } = policy
     const now = clock.now()
-    const failure = understand(policy, thrown, now)
-    if (this.trail !== undefined) this.tell(this.trail, failure, now)
-    settleFailed(policy, this.epoch, failure, now)
-    tellTimedOut(policy, attempt, thrown)
-    tellFailed(policy, attempt, failure)
-
-    const previousDelayMs = this.trouble?.delayMs ?? 0
+    const ended = { thrown, attempt, epoch: this.epoch, now }
+    const failure = attemptFailed(policy, ended, failure => this.endTrace(failure, now))
+    const previousDelayMs = this.latestFailure?.delayMs ?? 0
     const next = decideNext(policy, { attempt, firstStartedAt, previousDelayMs }, failure, now)
     const delayMs = next.do === 'retry' ? next.delayMs : 0
-    this.trouble = { thrown, failure, endedAt: now, delayMs }
+    this.latestFailure = { thrown, failure, endedAt: now, delayMs }
     if (next.do === 'give-up') throw this.gaveUp(next.because)
     await sleep(clock, delayMs, signal)
     if (this.late > 0) await this.lateEnd(now)
@@ -272,9 +260,9 @@ export class Call<A extends unknown[], R> implements Deadline {
     if (this.late !== OVER) this.try(clock.now())
   }
 
-  private tell(trail: Trail, failure: Failure, now: number): void {
+  private endTrace(failure: Failure, now: number): void {
     if (this.step !== undefined) endStep(this.step, failure)
-    else quietly(() => trail.failed(this.attempt, this.startedAt, now, failure))
+    else quietly(() => this.trail?.failed(this.attempt, this.startedAt, now, failure))
   }
 
   private async waitForTurn(): Promise<void> {
@@ -313,12 +301,12 @@ export class Call<A extends unknown[], R> implements Deadline {
   private rateLimited(retryAt: number): void {
     const { name, observer } = this.policy
     if (observer.rateLimited) observe(observer, 'rateLimited', { name, retryAt })
-    this.end(this.trouble ? this.gaveUp('rate_limited') : new RateLimitedError(name, retryAt))
+    this.end(this.latestFailure ? this.gaveUp('rate_limited') : new RateLimitedError(name, retryAt))
   }
 
   /** What the call rejects with when it is given up on: the error of its last attempt, untouched. */
   private gaveUp(reason: GiveUpReason): unknown {
-    const { thrown, failure } = this.trouble!
+    const { thrown, failure } = this.latestFailure!
     tellGaveUp(this.policy, this.attempt, reason, failure)
     return thrown
   }
@@ -334,16 +322,4 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.signal?.removeEventListener('abort', this)
     this.reject(reason)
   }
-}
-
-function trailOf(tracing: Tracing, policy: ResilientPolicy): Trail | undefined {
-  try {
-    return tracing.call(policy)
-  } catch {
-    return undefined
-  }
-}
-
-function isPromiseLike<R>(value: R | PromiseLike<R>): value is PromiseLike<R> {
-  return typeof (value as PromiseLike<R> | undefined)?.then === 'function'
 }

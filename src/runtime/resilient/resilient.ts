@@ -1,5 +1,5 @@
 import type { BreakerMode } from '../../core/breaker/state.ts'
-import type { AttemptContext } from '../attempt/attempt-context.ts'
+import type { AttemptContext } from '../attempt/attempt.ts'
 import type { Breaker } from '../breaker.ts'
 import type { UserFunctionHealth } from '../user-functions/user-faults.ts'
 import { Call } from './call.ts'

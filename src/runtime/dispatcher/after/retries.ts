@@ -1,6 +1,6 @@
 import { Heap } from '../../../core/heap.ts'
 import type { Cancel } from '../../../ports/clock.ts'
-import { tellAllowed, tellLimited } from '../../attempt/retry-turn.ts'
+import { tellAllowed, tellLimited } from '../../attempt/after-failure.ts'
 import type { RetryTurn } from '../../fleet/fleet-turns.ts'
 import type { RetryLimiter } from '../../limiters.ts'
 import { observe } from '../../observe.ts'

@@ -2,11 +2,11 @@ import { summariseFailure } from '../../../core/dead-letter/create.ts'
 import type { AttemptFailure } from '../../../core/dead-letter/letter.ts'
 import { type Failure, saysDependencyIsSick } from '../../../core/failure/failure.ts'
 import {
+  classifyThrown,
   decideNext,
   settleFailed,
   tellFailed,
   tellTimedOut,
-  understand,
   type Verdict,
 } from '../../attempt/after-failure.ts'
 import { observe } from '../../observe.ts'
@@ -73,7 +73,7 @@ function rejections(
 }
 
 function writeFailure(policy: LanePolicy, thrown: unknown, now: number, chance: number): WriteFailure {
-  const failure = understand(policy, thrown, now)
+  const failure = classifyThrown(policy, thrown, now)
   return { thrown, failure, summary: summariseFailure(failure, policy.caps), chance }
 }
 

@@ -1,9 +1,7 @@
 import type { Failure } from '../../../core/failure/failure.ts'
 import type { RejectedItem } from '../../../ports/sink.ts'
 import { endStep, quietly, runIn, type Step } from '../../../ports/tracing.ts'
-import { Attempt } from '../../attempt/attempt.ts'
-import { AttemptContext } from '../../attempt/attempt-context.ts'
-import { lateEnd } from '../../attempt/late-end.ts'
+import { Attempt, AttemptContext } from '../../attempt/attempt.ts'
 import type { Starts } from '../after/retry-window.ts'
 import type { Item } from '../lane/item.ts'
 import type { LanePolicy } from '../lane/lane-options.ts'
@@ -66,7 +64,7 @@ export class Write {
   async lateEnd(): Promise<WriteEnd | undefined> {
     const { clock, lateMs } = this.#policy
     this.#closing = new AbortController()
-    const how = await lateEnd(this.#attempt, clock, lateMs, this.#closing.signal)
+    const how = await this.#attempt.lateEnd(clock, lateMs, this.#closing.signal)
     return how === 'succeeded' ? this.#answered() : undefined
   }
 

@@ -14,12 +14,12 @@ import { observe } from '../observe.ts'
 import { type Resilient, resilient } from '../resilient/resilient.ts'
 import { type Closeable, isInUse } from '../share.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
-import type { LateRun } from './late-run.ts'
+import type { LateRun } from './runs.ts'
 import type { Host, Next, Settling } from './settling.ts'
 import type { Work } from './work.ts'
 
 /** Why, and with what, an event is given up on. */
-interface Cause {
+interface GiveUp {
   readonly reason: Reason
   readonly failure?: Failure | undefined
   readonly thrown?: unknown
@@ -30,13 +30,13 @@ interface CheckedReplay extends EventReplay {
   readonly isUnverified?: true
 }
 
-/** Gives events up, and brings letters to rest whose events were handled after all. */
-export class Burial {
+/** Makes letters of events that a consumer gives up on, and resolves letters whose events were handled after all. */
+export class ConsumerLetters {
   readonly #policy: ConsumerPolicy
   readonly #host: Host
   readonly #settling: Settling
   readonly #change: Resilient<[id: string, change: LetterChange], unknown> | undefined
-  readonly #letGo: Resilient<[channel: string, eventId: string, handler: string], void>
+  readonly #unblock: Resilient<[channel: string, eventId: string, handler: string], void>
   readonly #get: Resilient<[id: string], DeadLetter | undefined> | undefined
 
   constructor(policy: ConsumerPolicy, host: Host, settling: Settling) {
@@ -44,33 +44,28 @@ export class Burial {
     this.#host = host
     this.#settling = settling
     const { broker, deadLetters, clock, random } = policy
-    const letGo = (...which: [string, string, string]) => broker.letGo(...which)
-    this.#letGo = resilient(letGo, {
-      name: broker.name,
-      clock,
-      random,
-      timeoutMs: SAVE_TIMEOUT_MS,
-      retry: {},
-    })
+    const unblock = (...which: [string, string, string]) => broker.letGo(...which)
+    const limits = { clock, timeoutMs: SAVE_TIMEOUT_MS }
+    this.#unblock = resilient(unblock, { ...limits, name: broker.name, random, retry: {} })
     if (!isStore(deadLetters)) return
-    const limits = { name: 'dead-letter store', clock, timeoutMs: SAVE_TIMEOUT_MS }
-    this.#change = resilient((id: string, change: LetterChange) => deadLetters.change(id, change), limits)
-    this.#get = resilient((id: string) => deadLetters.get(id), limits)
+    const ofStore = { ...limits, name: 'dead-letter store' }
+    this.#change = resilient((id: string, change: LetterChange) => deadLetters.change(id, change), ofStore)
+    this.#get = resilient((id: string) => deadLetters.get(id), ofStore)
   }
 
   /**
    * The letter is durable before anything is acknowledged. With a run that still goes on: the run is told of the letter, so
    * that a late success can resolve it; if the run has succeeded before the letter was saved, there is none.
    */
-  async bury(work: Work, cause: Cause, startedAt: number, run?: LateRun): Promise<Next> {
+  async giveUp(work: Work, giveUp: GiveUp, startedAt: number, run?: LateRun): Promise<Next> {
     const { box } = this.#host
     const replay = work.replayed && (await this.#checkedReplay(work))
     if (run?.hasSucceeded) {
       run.hasSettled = true
       return this.handled(work, startedAt)
     }
-    const letter = this.#write(work, cause, replay)
-    const isFiltered = box !== undefined && !this.#isKept(letter, cause)
+    const letter = this.#letter(work, giveUp, replay)
+    const isFiltered = box !== undefined && !this.#isKept(letter, giveUp)
     if (box !== undefined && !isFiltered) {
       const durable = await this.#host.persist(() => box.save(letter))
       // Closing before any store took it: the attempts are put on record and the event comes again.
@@ -78,10 +73,9 @@ export class Burial {
         return this.#settling.retry(work, this.#policy.clock.now(), startedAt)
     }
     if (run !== undefined) {
-      run.letterId = letter.id
-      run.burial = this
+      run.resolveLetter = () => this.#resolveLate(run, letter.id)
       // It succeeded while the letter was being saved.
-      if (run.hasSucceeded && (await this.resolveLate(run))) {
+      if (run.hasSucceeded && (await run.resolveLetter())) {
         run.hasSettled = true
         return this.#settling.done(work, 'done', startedAt)
       }
@@ -96,21 +90,17 @@ export class Burial {
     })
   }
 
-  /** The handler succeeded: the letter of a replay is resolved, and then the event is done. */
-  async handled(work: Work, startedAt: number): Promise<Next> {
-    if (work.replay > 0 && !(await this.resolve(work, 'recovered')))
+  /** The event was handled now, or had been before (`skipped`): the letter of a replay is resolved, and then the event is done. */
+  async handled(work: Work, startedAt: number, outcome: 'done' | 'skipped' = 'done'): Promise<Next> {
+    const how = outcome === 'done' ? 'recovered' : outcome
+    if (work.replayed !== undefined && !(await this.#resolve(work, work.replayed, how)))
       return this.#settling.giveBack(work, this.#policy.clock.now())
-    return this.#settling.done(work, 'done', startedAt)
+    return this.#settling.done(work, outcome, startedAt)
   }
 
-  /**
-   * A replayed event was handled, or had been before: its letter is resolved, and only then acknowledged. False when
-   * the consumer closes before that could be written down.
-   */
-  async resolve(work: Work, outcome: 'recovered' | 'skipped'): Promise<boolean> {
+  /** Resolves the letter of a replay. False when the consumer closes before that could be written down. */
+  async #resolve(work: Work, replay: EventReplay, outcome: 'recovered' | 'skipped'): Promise<boolean> {
     const { channel, clock, observer } = this.#policy
-    const replay = work.replayed
-    if (replay === undefined) return true
     const id = this.#letterOf(work, replay)
     const change = this.#change
     if (change !== undefined) {
@@ -128,14 +118,13 @@ export class Burial {
   }
 
   /**
-   * The handler succeeded after its event had become a letter. A closed consumer changes it only in a store that others use. A letter that has left `dead` or `quarantined` is in the hands
-   * of a person or a replay, and stays as it is; so does one in a place that cannot change letters. Answers whether it is
-   * resolved now.
+   * The handler succeeded after its event had become a letter. A closed consumer changes the letter only in a store that others
+   * use. A letter that has left `dead` or `quarantined` is in the hands of a person or a replay, and stays as it is; so does
+   * one in a place that cannot change letters. Answers whether it is resolved now.
    */
-  async resolveLate(run: LateRun): Promise<boolean> {
-    const { letterId: id } = run
+  async #resolveLate(run: LateRun, id: string): Promise<boolean> {
     const change = this.#change
-    if (change === undefined || id === undefined || !this.#mayUse(this.#policy.deadLetters)) return false
+    if (change === undefined || !this.#mayUse(this.#policy.deadLetters)) return false
     for (const from of ['dead', 'quarantined'] as const) {
       const resolved = { to: 'resolved', from, at: this.#policy.clock.now() } as const
       const changed = await change(id, resolved).catch(() => undefined)
@@ -150,7 +139,7 @@ export class Burial {
   /** Later events of the key wait for a dead one until somebody says that it is resolved. */
   async #unblockKey({ event }: Work): Promise<void> {
     const { channel, name, broker } = this.#policy
-    if (this.#mayUse(broker)) await this.#letGo(channel, event.id, name).catch(() => {})
+    if (this.#mayUse(broker)) await this.#unblock(channel, event.id, name).catch(() => {})
   }
 
   #mayUse(resource: Closeable | undefined): boolean {
@@ -190,7 +179,7 @@ export class Burial {
     return handler === undefined && named !== undefined ? named : letterId(channel, name, event)
   }
 
-  #write(work: Work, { reason, failure }: Cause, replay: CheckedReplay | undefined): DeadLetter {
+  #letter(work: Work, { reason, failure }: GiveUp, replay: CheckedReplay | undefined): DeadLetter {
     const { name, channel, caps, clock, release, host } = this.#policy
     return createLetter(
       {
@@ -213,7 +202,7 @@ export class Burial {
     )
   }
 
-  #isKept({ event, channel, handler, cycle }: DeadLetter, { failure, thrown: error }: Cause): boolean {
+  #isKept({ event, channel, handler, cycle }: DeadLetter, { failure, thrown: error }: GiveUp): boolean {
     const { filter, observer } = this.#policy
     const { number: replay, reason, attemptCount } = cycle
     const about = { event, channel, handler, replay, reason, attemptCount, error, failure }

@@ -5,8 +5,8 @@ import type { SchemaIssue } from '../../ports/schema.ts'
 import { isPromiseLike } from '../attempt/attempt.ts'
 import type { UserFaults } from '../user-functions/user-faults.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
-import type { Refusal } from './refusal.ts'
-import { isUndecodable, type Work } from './work.ts'
+import type { HandlerContext } from './handler-context.ts'
+import { isUndecodable, type Refusal, type Work } from './work.ts'
 
 type Poisoned = Extract<PoisonVerdict, { readonly poisoned: true }>
 
@@ -14,7 +14,7 @@ type Poisoned = Extract<PoisonVerdict, { readonly poisoned: true }>
  * Looks at an event before it is attempted: can it be read, has it killed too many processes, is there an attempt left,
  * is it in time, does it fit its schema? Answers at once where it can, because most events are fine.
  */
-export function vet(
+export function checkEvent(
   policy: ConsumerPolicy,
   work: Work,
   now: number,
@@ -96,4 +96,42 @@ function refuse(reason: Reason, message: string): Refusal {
 /** Says its category itself: nobody else could tell it from a message of ours. */
 class Refused extends PermanentError {
   override readonly name = 'Refused'
+}
+
+/** Thrown inside an attempt: the schema has refused the payload, so the handler was not called. */
+export class SchemaRefusal extends Error {
+  override readonly name = 'SchemaRefusal'
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super('the schema refused the payload')
+    this.refusal = refusal
+  }
+}
+
+/**
+ * The first part of an attempt where the schema is async: its answer is waited for until the attempt ends, and the handler is
+ * called only if that is in time. A validation has no effects, so nothing waits for one that goes on after its attempt.
+ */
+export async function validateThen(
+  work: Work,
+  context: HandlerContext,
+  handle: () => unknown,
+): Promise<unknown> {
+  const refusal = await untilAborted(work.validation!, context.signal)
+  context.signal.throwIfAborted()
+  if (refusal !== undefined) throw new SchemaRefusal(refusal)
+  work.validation = undefined
+  return handle()
+}
+
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    promise.then(value => {
+      signal.removeEventListener('abort', onAbort)
+      resolve(value)
+    }, reject)
+  })
 }

@@ -1,0 +1,246 @@
+import { summariseFailure } from '../../core/dead-letter/create.ts'
+import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
+import { decideRetry } from '../../core/retry/decide.ts'
+import type { GiveUpReason } from '../../ports/observer.ts'
+import { endStep, type Step } from '../../ports/tracing.ts'
+import { attemptFailed, classifyThrown, decideNext, tellGaveUp } from '../attempt/after-failure.ts'
+import type { Attempt, AttemptEnd } from '../attempt/attempt.ts'
+import { observe } from '../observe.ts'
+import type { Claims } from './claims.ts'
+import type { ConsumerPolicy } from './consumer-options.ts'
+import type { ConsumerLetters } from './letters.ts'
+import { LateRun, type Runs } from './runs.ts'
+import type { Host, Next, Settling } from './settling.ts'
+import type { FailedAttempt, Refusal, Work } from './work.ts'
+
+/** A handler that is aborted because the consumer closes may take so long to end before its claim is left to its lease. */
+const ABORT_REST_MS = 100
+const NEVER = new AbortController().signal
+
+/**
+ * What follows an attempt that failed. The failure is observed at once. What follows is decided when the run of the handler has
+ * ended, or the consumer has waited long enough for a handler that ignores its signal and outlives its attempt:
+ *
+ *   timed out ─▶ in its place, for `lateMs` ─┬─ succeeds ─▶ done
+ *                                            ├─ fails ────▶ retry | dead, as the timeout decides
+ *                                            └─ runs on ──▶ retry | dead, and its place is free
+ *                                                 ├─ succeeds ─▶ the retry is done without a run, a letter is resolved
+ *                                                 └─ fails ────▶ the next attempt may start
+ *
+ * While a run goes on, its claim is renewed and no other attempt of the event starts in this process. When the consumer closes,
+ * the run goes on without it: renewals end, and the rest stays true for the other consumers of this process. The outcome of the
+ * run is written down as far as others keep the ledger and the store open.
+ */
+export class FailedAttempts {
+  readonly #policy: ConsumerPolicy
+  readonly #host: Host
+  readonly #runs: Runs
+  readonly #claims: Claims | undefined
+  readonly #settling: Settling
+  readonly #letters: ConsumerLetters
+  /** Runs that have lost their place: until they have ended and that is written down, and the second half of it. */
+  readonly #left = new Set<Promise<void>>()
+  readonly #endings = new Set<Promise<void>>()
+  /** Runs that go on although the consumer closes. */
+  readonly #interrupted = new Set<LateRun>()
+  #lateCount = 0
+  #isClosed = false
+
+  constructor(
+    policy: ConsumerPolicy,
+    host: Host,
+    runs: Runs,
+    claims: Claims | undefined,
+    settling: Settling,
+    letters: ConsumerLetters,
+  ) {
+    this.#policy = policy
+    this.#host = host
+    this.#runs = runs
+    this.#claims = claims
+    this.#settling = settling
+    this.#letters = letters
+  }
+
+  /** Runs past their deadline that have not ended, those that closed consumers of the handler have left included. */
+  get lateCount(): number {
+    return this.#lateCount + this.#runs.orphans
+  }
+
+  /** Resolves when all runs that have lost their place have ended, and that is written down. */
+  async lateEnded(): Promise<void> {
+    await Promise.all(this.#left)
+  }
+
+  /** Resolves when the outcomes of late runs that have ended are written down. */
+  async lateSettled(): Promise<void> {
+    await Promise.all(this.#endings)
+  }
+
+  /** The consumer is closed. Runs that go on are left to whoever consumes next, and are shown there. */
+  close(): void {
+    this.#isClosed = true
+    this.#runs.orphans += this.#lateCount
+    this.#lateCount = 0
+    for (const run of this.#interrupted) this.#tellRun(run, 'running')
+    this.#interrupted.clear()
+  }
+
+  /** Classifies the failure, and tells the trace, the breaker and the observer of it. */
+  observe(work: Work, startedAt: number, thrown: unknown, step: Step | undefined): FailedAttempt {
+    const at = this.#policy.clock.now()
+    const attempt = work.started
+    const ended = { thrown, attempt, epoch: work.takeEpoch(), now: at }
+    const failure = attemptFailed(this.#policy, ended, failure => step && endStep(step, failure))
+    return { thrown, failure, attempt, startedAt, at }
+  }
+
+  /** Again, and when? Or a letter. */
+  next(work: Work, failed: FailedAttempt, run?: LateRun): Next | Promise<Next> {
+    const { clock, poison, inProcessWaitMs } = this.#policy
+    const { failure, attempt, startedAt, at } = failed
+    const { previousDelayMs, firstStartedAt = startedAt } = work
+    const cycle = poison === 'off' ? undefined : work.cycleHistory({ failure, at })
+    const history = { attempt, firstStartedAt, previousDelayMs, cycle }
+    const verdict = decideNext(this.#policy, history, failure, clock.now())
+    work.record(this.#recordOf(failed, verdict.do === 'retry' ? verdict.delayMs : undefined))
+    if (verdict.do === 'give-up') return this.#giveUp(work, failed, verdict.because, run)
+    if (verdict.delayMs <= inProcessWaitMs) return { do: 'wait', delayMs: verdict.delayMs }
+    return this.#settling.retry(work, verdict.at, startedAt)
+  }
+
+  /** An async schema refused the payload: the attempt has ended, and no other can help. */
+  refused(work: Work, failed: FailedAttempt, refusal: Refusal): Promise<Next> {
+    work.record(this.#recordOf(failed, undefined))
+    return this.#letters.giveUp(work, { ...refusal, failure: failed.failure }, failed.startedAt)
+  }
+
+  /**
+   * The event came back, and its last run still goes on. No attempt is made, yet the retry policy counts one: an event whose
+   * handler never ends becomes a letter after as many turns as it has attempts, instead of waiting for ever.
+   */
+  turnLost(work: Work, run: LateRun): Next | Promise<Next> {
+    const { clock, retry, random, inProcessWaitMs } = this.#policy
+    const { failure, startedAt } = run.failed
+    const { previousDelayMs, firstStartedAt = startedAt } = work
+    const now = clock.now()
+    const attempt = work.started + ++run.turnsLost
+    const elapsedMs = now - firstStartedAt
+    const decision = decideRetry(retry, { failure, attempt, elapsedMs, previousDelayMs }, random)
+    if (decision.action === 'give-up') return this.#giveUp(work, run.failed, 'still_running', run)
+    const { delayMs } = decision
+    if (delayMs <= inProcessWaitMs) return { do: 'wait', delayMs }
+    return this.#settling.giveBack(work, now + delayMs)
+  }
+
+  /** The attempt timed out, and its handler runs on. */
+  async outlived(work: Work, attempt: Attempt, failed: FailedAttempt): Promise<Next> {
+    const { clock, lateMs } = this.#policy
+    this.#addLate(1)
+    this.#claims?.keep(work)
+    const how = await attempt.lateEnd(clock, lateMs, this.#host.closing)
+    if (how === 'running') {
+      // It has had its time twice over. Its event goes on without it, as far as that can be.
+      const run = new LateRun(work, failed)
+      this.#tellRun(run, 'running')
+      this.#follow(run, attempt)
+      return this.next(work, failed, run)
+    }
+    if (how === 'closing') {
+      this.#interrupt(work, attempt, failed)
+      work.record(this.#recordOf(failed, 0))
+      return this.#settling.retry(work, clock.now(), failed.startedAt)
+    }
+    this.#addLate(-1)
+    if (how === 'failed') {
+      await this.#claims?.release(work)
+      this.#runs.end(work.event.id)
+      return this.next(work, failed)
+    }
+    this.#tellRun(new LateRun(work, failed), 'succeeded')
+    await this.#claims?.complete(work)
+    this.#runs.end(work.event.id)
+    return this.#letters.handled(work, failed.startedAt)
+  }
+
+  /** The consumer closes. The claim of a handler that ends now is settled; any other is left to its lease. */
+  async aborted(work: Work, attempt: Attempt, startedAt: number, thrown: unknown): Promise<void> {
+    const { clock } = this.#policy
+    const at = clock.now()
+    // Not observed: the attempt did not fail.
+    const failure = classifyThrown(this.#policy, thrown, at)
+    if (attempt.isRunning && this.#claims !== undefined) await attempt.lateEnd(clock, ABORT_REST_MS, NEVER)
+    if (attempt.isRunning) {
+      this.#addLate(1)
+      this.#interrupt(work, attempt, { thrown, failure, attempt: work.started, startedAt, at })
+      return
+    }
+    if (attempt.late?.ok) await this.#claims?.complete(work)
+    else await this.#claims?.release(work)
+    this.#runs.end(work.event.id)
+  }
+
+  #giveUp(work: Work, failed: FailedAttempt, reason: GiveUpReason, run?: LateRun): Promise<Next> {
+    const { failure, thrown, startedAt } = failed
+    tellGaveUp(this.#policy, work.started, reason, failure)
+    return this.#letters.giveUp(work, { reason, failure, thrown }, startedAt, run)
+  }
+
+  #recordOf({ attempt, startedAt, at, failure }: FailedAttempt, delayMs: number | undefined): AttemptRecord {
+    const summary = summariseFailure(failure, this.#policy.caps)
+    return { number: attempt, startedAt, endedAt: at, failure: summary, delayMs }
+  }
+
+  #interrupt(work: Work, attempt: Attempt, failed: FailedAttempt): void {
+    const run = new LateRun(work, failed)
+    this.#claims?.abandon(work)
+    this.#interrupted.add(run)
+    this.#follow(run, attempt)
+    if (this.#isClosed) this.close()
+  }
+
+  #follow(run: LateRun, attempt: Attempt): void {
+    this.#runs.start(run.work.event.id, run)
+    const left = new Promise<void>(resolve => {
+      attempt.whenOver = end => {
+        const ending = this.#runEnded(run, end).finally(() => this.#endings.delete(ending))
+        this.#endings.add(ending)
+        resolve(ending)
+      }
+    }).finally(() => this.#left.delete(left))
+    this.#left.add(left)
+    // It ended while nobody listened.
+    if (attempt.late !== undefined) attempt.whenOver?.(attempt.late)
+  }
+
+  async #runEnded(run: LateRun, { ok }: AttemptEnd): Promise<void> {
+    const { work } = run
+    const { id } = work.event
+    this.#addLate(-1)
+    this.#interrupted.delete(run)
+    run.hasSucceeded = ok
+    if (ok) await this.#claims?.complete(work)
+    else await this.#claims?.release(work)
+    // Of a handler that ends as soon as its consumer closes, nobody needs to hear.
+    if (run.isTold) this.#tellRun(run, ok ? 'succeeded' : 'failed')
+    if (ok) {
+      if (run.resolveLetter !== undefined) await run.resolveLetter()
+      else this.#runs.remember(id, run)
+    }
+    this.#runs.end(id)
+  }
+
+  #addLate(count: 1 | -1): void {
+    if (this.#isClosed) this.#runs.orphans += count
+    else this.#lateCount += count
+  }
+
+  #tellRun(run: LateRun, state: 'running' | 'succeeded' | 'failed'): void {
+    const { channel, name, clock, observer } = this.#policy
+    const { startedAt, attempt } = run.failed
+    run.isTold = true
+    if (!observer.lateRun) return
+    const durationMs = Math.max(0, clock.now() - startedAt)
+    observe(observer, 'lateRun', { channel, name, eventId: run.work.event.id, attempt, state, durationMs })
+  }
+}
