@@ -1,4 +1,9 @@
-/** Something that can be closed and may be used by several owners: a broker, a store, a ledger. */
+/**
+ * Something that can be closed and that several may use: a broker, a store, a ledger. Consumers, relays, dispatchers and
+ * notifiers close what they are given when they are the last of them to use it, so that `createConsumer({ broker: rabbitmq(…) })`
+ * needs no second call to end. Whoever wants to close it themselves says so with the option `leaveOpen`. What they make
+ * themselves, such as the limiter of `retryLimit: { … }`, they close in any case.
+ */
 export interface Closeable {
   close?(): Promise<void>
 }
@@ -27,8 +32,8 @@ export function retain(resource: Closeable): void {
   users.set(original, (users.get(original) ?? 0) + 1)
 }
 
-/** Says that one fewer does. The last one closes it, so one broker can serve many consumers. */
-export async function release(resource: Closeable): Promise<void> {
+/** Says that one fewer does. The last one closes it, so one broker can serve many consumers, unless it leaves it open. */
+export async function release(resource: Closeable, leaveOpen = false): Promise<void> {
   const original = originals.get(resource) ?? resource
   const left = (users.get(original) ?? 1) - 1
   if (left > 0) {
@@ -36,5 +41,5 @@ export async function release(resource: Closeable): Promise<void> {
     return
   }
   users.delete(original)
-  await original.close?.()
+  if (!leaveOpen) await original.close?.()
 }

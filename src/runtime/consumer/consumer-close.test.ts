@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { refused, consumerWorld as world } from '../../../test/support/consumer-world.ts'
-import { memoryBroker, memoryDeadLetters } from '../../adapters/memory/index.ts'
+import { memoryBroker, memoryDeadLetters, memoryLimit } from '../../adapters/memory/index.ts'
 import { memorySpill } from '../../adapters/memory/letters/spill.ts'
 import { fixed } from '../../core/retry/fixed.ts'
 import { createFactory } from '../../testing/factories.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
+import { createRetryLimiter } from '../limiters.ts'
 import type { HandlerContext } from './handler-context.ts'
 
 const GRACE_MS = 10_000
@@ -55,6 +57,44 @@ function lasting(options: Parameters<typeof world>[0] = {}) {
   made.broker.close = async () => {}
   return made
 }
+
+describe('what a consumer was given', () => {
+  it('P1: is closed by the last one that uses it', async () => {
+    const first = world()
+    const second = world({ broker: first.broker, deadLetters: first.deadLetters, clock: first.clock })
+    await Promise.all([first.consumer.start(), second.consumer.start()])
+    await closing(first)
+    await first.publish('x')
+    expect((await first.deadLetters.stats()).count).toBe(0)
+    await closing(second)
+    await expect(first.publish('y')).rejects.toMatchObject({ code: 'LAZARET_BROKER_CLOSED' })
+    await expect(first.deadLetters.stats()).rejects.toMatchObject({ code: 'LAZARET_DEAD_LETTERS_CLOSED' })
+  })
+
+  it('P1: stays open with leaveOpen, a live limit too; what it made itself is closed', async () => {
+    const clock = new FakeClock()
+    const shared = memoryLimit({ clock })
+    const limiter = createRetryLimiter({ perSecond: 5, shared }, { clock })
+    for (const retryLimit of [limiter, { perSecond: 5, shared }]) {
+      const it = world({ clock, leaveOpen: true, retryLimit })
+      await it.consumer.start()
+      await closing(it)
+      await it.publish('x')
+      expect((await it.deadLetters.stats()).count).toBe(0)
+      expect(shared.closing.aborted).toBe(false)
+    }
+  })
+
+  it('P1: a consumer without leaveOpen closes what it is the last to use', async () => {
+    const first = world({ leaveOpen: true })
+    const second = world({ broker: first.broker, clock: first.clock })
+    await Promise.all([first.consumer.start(), second.consumer.start()])
+    await closing(second)
+    await first.publish('x')
+    await closing(first)
+    await first.publish('y')
+  })
+})
 
 describe('closing a consumer', () => {
   it('idle: ends at once, and twice is safe', async () => {

@@ -13,6 +13,7 @@ import { failureRules } from '../../core/failure/failure-rule-options.ts'
 import { type Relations, type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
   callable,
+  flag,
   integer,
   milliseconds,
   oneOf,
@@ -93,6 +94,11 @@ export interface ConsumerOptions<P = unknown> {
   readonly host?: string | undefined
   /** How long `close` lets attempts finish. */
   readonly graceMs?: number | undefined
+  /**
+   * `close` also closes what the consumer was given (broker, stores, ledger, notifier, a live or shared limit), once no other consumer or dispatcher uses
+   * it. With `true` it stays open, and whoever made it closes it [false].
+   */
+  readonly leaveOpen?: boolean | undefined
   readonly clock?: Clock | undefined
   readonly random?: Random | undefined
 }
@@ -135,6 +141,7 @@ const rules = {
   release: optional(text()),
   host: optional(text()),
   graceMs: withDefault(milliseconds({ max: DAY_MS }), DEFAULT_GRACE_MS),
+  leaveOpen: withDefault(flag(), false),
   clock: optional(clockRule),
   random: optional(callable<Random>('give a function that returns a number from 0 up to 1')),
 }
@@ -164,6 +171,8 @@ export interface ConsumerPolicy
   /** Of any category: with so many begun, none is left whatever the next failure is. */
   readonly mostAttempts: number
   readonly retryLimit: RetryLimiter | undefined
+  /** The consumer was given the live limiter, and did not make it. */
+  readonly isRetryLimitGiven: boolean
   readonly lateMs: number
   readonly prefetch: number
   readonly leaseMs: number
@@ -179,7 +188,7 @@ export interface ConsumerPolicy
 export function resolveConsumer(input: ConsumerOptions, shared?: UserFaults): ConsumerPolicy {
   const given = resolveOptions('consumer', rules, input, relations)
   const { clock = systemClock, random = systemRandom, observer = {}, channel, name = channel } = given
-  const { breaker, retry, retryLimit, budget, broker, tracing } = given
+  const { breaker, retry, retryLimit, budget, broker, tracing, leaveOpen } = given
   const faults = shared ?? new UserFaults({ name, clock, observer })
   return {
     ...given,
@@ -195,7 +204,10 @@ export function resolveConsumer(input: ConsumerOptions, shared?: UserFaults): Co
     mostAttempts: Math.max(retry.attempts, ...Object.values(retry.byCategory).map(own => own.attempts)),
     breaker:
       breaker === 'off' ? undefined : made(breaker, policy => new Breaker(policy, { name, clock, observer })),
-    retryLimit: retryLimit && made(retryLimit, policy => new RetryLimiter(policy, { name, clock, observer })),
+    retryLimit:
+      retryLimit &&
+      made(retryLimit, policy => new RetryLimiter(policy, { name, clock, observer, leaveOpen })),
+    isRetryLimitGiven: retryLimit !== undefined && 'live' in retryLimit,
     budget: budget && made(budget, policy => new RetryBudget(policy)),
     prefetch: given.prefetch ?? given.concurrency * 2,
     lateMs: given.lateMs ?? defaultLateMs(given.timeoutMs),

@@ -40,14 +40,14 @@ export interface Consumer {
 }
 
 /**
- * A consumer for one channel. Nothing is started before `start`. What it is given (broker, stores, ledger) is closed
- * with the last consumer or dispatcher that uses it.
+ * A consumer for one channel. Nothing is started before `start`. `close` closes what it is given (broker, stores, ledger) if no
+ * other consumer or dispatcher uses it, unless `leaveOpen` says otherwise.
  */
 export function createConsumer<P = unknown>(options: ConsumerOptions<P>): Consumer {
   return consumerThatUses([], options)
 }
 
-/** The same for what is built on a consumer, and uses more that is closed with its last user. */
+/** The same for what is built on a consumer, and is given more. */
 export function consumerThatUses<P>(
   more: readonly Closeable[],
   options: ConsumerOptions<P>,
@@ -336,7 +336,7 @@ class ChannelConsumer implements Consumer {
   }
 
   async #shutDown(graceMs: number): Promise<void> {
-    const { clock } = this.#policy
+    const { clock, leaveOpen, retryLimit, isRetryLimitGiven } = this.#policy
     if (this.#starting !== undefined) await within(clock, CLOSE_LIMIT_MS, this.#starting)
     const subscription = this.#subscription
     if (subscription === undefined) {
@@ -357,8 +357,9 @@ class ChannelConsumer implements Consumer {
     this.#handling?.close()
     await within(clock, CLOSE_LIMIT_MS, subscription.close())
     await within(clock, CLOSE_LIMIT_MS, this.#closeBox())
-    const letGo = Promise.allSettled(this.#resources().map(resource => release(resource)))
-    await within(clock, CLOSE_LIMIT_MS, letGo)
+    const released = this.#resources().map(resource => release(resource, leaveOpen))
+    if (!isRetryLimitGiven) released.push(retryLimit?.close() ?? Promise.resolve())
+    await within(clock, CLOSE_LIMIT_MS, Promise.allSettled(released))
   }
 
   #allEnded(): Promise<void> {
@@ -385,9 +386,11 @@ class ChannelConsumer implements Consumer {
     }
   }
 
+  /** What the consumer was given. */
   #resources(): readonly Closeable[] {
-    const { broker, deadLetters, spill, ledger, notifier, retryLimit } = this.#policy
-    const all = [broker, deadLetters, spill, ledger, notifier, retryLimit, ...this.#more]
+    const { broker, deadLetters, spill, ledger, notifier, retryLimit, isRetryLimitGiven } = this.#policy
+    const limiter = isRetryLimitGiven ? retryLimit : undefined
+    const all = [broker, deadLetters, spill, ledger, notifier, limiter, ...this.#more]
     return all.filter(resource => resource !== undefined)
   }
 }

@@ -136,4 +136,18 @@ describe('withDeadLetters', () => {
     expect(seen).toEqual({ runs: 1, atOnce: 0, most: 1, aborted: 1 })
     await safe.close()
   })
+
+  it('P1: with leaveOpen the store stays open, and calls under way end all the same', async () => {
+    const { safe, clock, deadLetters } = wrapped(() => new Promise<string>(() => {}), {
+      leaveOpen: true,
+      graceMs: 100,
+    })
+    const called = safe({ id: 'm1', body: 'a' }).catch((error: Error) => error.name)
+    await clock.advance(0)
+    const closed = safe.close()
+    await clock.advance(60_000)
+    await closed
+    expect(await called).toBe('GivenBack')
+    expect((await deadLetters.stats()).count).toBe(0)
+  })
 })

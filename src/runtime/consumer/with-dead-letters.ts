@@ -105,7 +105,11 @@ export function withDeadLetters<A extends unknown[], R>(
     })
   }
   return Object.assign(call, {
-    close: () => consumer.close(),
+    close: async () => {
+      await consumer.close()
+      // Made here, so it is closed in any case: calls that still wait end.
+      await broker.close()
+    },
     health: () => consumer.health(),
     breaker: consumer.breaker,
   })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { memoryDeadLetters } from '../../adapters/memory/letters/dead-letters.ts'
 import { memorySpill } from '../../adapters/memory/letters/spill.ts'
+import { memoryLimit } from '../../adapters/memory/limits/limit.ts'
 import { memorySink } from '../../adapters/memory/sink.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
@@ -114,6 +115,31 @@ describe('close', () => {
     await end(first!.close())
     expect((await deadLetters.stats()).count).toBe(0)
     await end(second!.close())
+    await expect(deadLetters.stats()).rejects.toMatchObject({ code: 'LAZARET_DEAD_LETTERS_CLOSED' })
+  })
+  it('P1: with leaveOpen sinks, stores and shared limits stay open', async () => {
+    const clock = new FakeClock()
+    const deadLetters = memoryDeadLetters()
+    const shared = memoryLimit({ clock })
+    const closed: string[] = []
+    const sink: Sink = { write: async () => undefined, close: async () => void closed.push('sink') }
+    const rateLimit = { perSecond: 5, shared }
+    const retryLimit = { perSecond: 5, shared }
+    for (const leaveOpen of [true, false]) {
+      const events = createDispatcher({
+        sinks: { sink },
+        deadLetters,
+        clock,
+        rateLimit,
+        retryLimit,
+        leaveOpen,
+      })
+      const ended = events.close()
+      await clock.advance(1_000)
+      await ended
+      if (leaveOpen) expect((await deadLetters.stats()).count).toBe(0)
+      expect([closed, shared.closing.aborted]).toEqual(leaveOpen ? [[], false] : [['sink'], true])
+    }
     await expect(deadLetters.stats()).rejects.toMatchObject({ code: 'LAZARET_DEAD_LETTERS_CLOSED' })
   })
 })

@@ -5,7 +5,7 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { type EventLimits, type EventLimitsOptions, resolveEventLimits } from '../../core/event/limits.ts'
 import { type Faults, OptionsError } from '../../core/options/faults.ts'
 import { group, type Resolved, resolveBy } from '../../core/options/resolve.ts'
-import { milliseconds, optional, type Rule, text, that, withDefault } from '../../core/options/rules.ts'
+import { flag, milliseconds, optional, type Rule, text, that, withDefault } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
 import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
@@ -63,6 +63,11 @@ export interface DispatcherOptions<N extends string = string> extends LaneOption
   readonly host?: string | undefined
   /** How long `close` lets events go their way. */
   readonly graceMs?: number | undefined
+  /**
+   * `close` also closes what the dispatcher was given (sinks, stores, journal, notifier, shared limits), once no other consumer or dispatcher uses
+   * it. With `true` it stays open, and whoever made it closes it [false].
+   */
+  readonly leaveOpen?: boolean | undefined
   readonly clock?: Clock | undefined
   readonly random?: Random | undefined
 }
@@ -129,6 +134,7 @@ const rules = {
   release: optional(text()),
   host: optional(text()),
   graceMs: withDefault(milliseconds({ max: DAY_MS }), DEFAULT_CLOSE_GRACE_MS),
+  leaveOpen: withDefault(flag(), false),
   clock: clockRule,
   random: randomRule,
 }

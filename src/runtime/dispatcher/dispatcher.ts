@@ -52,7 +52,8 @@ export interface Dispatcher<N extends string = string> {
 
 /**
  * A dispatcher sends events to sinks. It takes events at once, and begins to send what an earlier process left in the
- * journal. What it is given (sinks, stores, journal) is closed with the last dispatcher or consumer that uses it.
+ * journal. `close` closes what it is given (sinks, stores, journal) if no other dispatcher or consumer uses it, unless
+ * `leaveOpen` says otherwise.
  */
 export function createDispatcher<N extends string>(options: DispatcherOptions<N>): Dispatcher<N> {
   const policy = resolveDispatcher(options as DispatcherOptions)
@@ -96,18 +97,19 @@ class FanOut implements Dispatcher {
     const faults = new UserFaults({ name: 'dispatcher', clock, observer }, observeAsOwn)
     this.#faults = faults
     const newId = createIdSource(guardRandom(random, faults, systemRandom))
-    const { channel, source, limits } = policy
+    const { channel, source, limits, leaveOpen } = policy
     this.#defaults = { channel, source, limits, newId, tracing }
     const limitObserver = toldAsOwn(observer, 'sharedLimitChanged')
     const entryLimit = new EntryLimit(guardBypass(rateLimit, faults), {
       name: 'door',
       clock,
       observer: limitObserver,
+      leaveOpen,
     })
     this.#entryLimit = entryLimit
     const lanes = Object.entries(policy.lanes).map(([name, settings]) => {
       const shared = { entryLimit, caps: policy.caps, observer, tracing, clock, random }
-      return new Lane(lanePolicy(name, sinks[name]!, settings, shared))
+      return new Lane(lanePolicy(name, sinks[name]!, settings, shared, leaveOpen))
     })
     this.#lanes = new Map(lanes.map(lane => [lane.name, lane]))
     const notices = notifier && letterNotices(notifier, { observer, clock, faults })
@@ -220,7 +222,7 @@ class FanOut implements Dispatcher {
 
   /** In an order that lets each part still use the ones behind it, and each for a bounded time. */
   async #shutDown(graceMs: number): Promise<void> {
-    const { clock } = this.#policy
+    const { clock, leaveOpen } = this.#policy
     const journal = this.#journal
     journal?.stop()
     await within(clock, graceMs, this.flush())
@@ -235,14 +237,15 @@ class FanOut implements Dispatcher {
     await within(clock, journal === undefined ? CLOSE_LIMIT_MS : 2 * CLOSE_LIMIT_MS, abandoned)
     await this.#letters.close(CLOSE_LIMIT_MS)
     await within(clock, CLOSE_LIMIT_MS, Promise.all([journal?.settled(), this.#box.close()]))
-    await within(clock, CLOSE_LIMIT_MS, Promise.allSettled(this.#resources().map(release)))
+    const made = this.#limiters.map(limiter => limiter.close())
+    const given = this.#resources().map(resource => release(resource, leaveOpen))
+    await within(clock, CLOSE_LIMIT_MS, Promise.allSettled([...made, ...given]))
   }
 
-  /** What is closed with the last one who uses it. */
+  /** What the dispatcher was given. */
   #resources(): readonly Closeable[] {
     const { sinks, deadLetters, spill, journal, notifier } = this.#policy
-    const all = [...Object.values(sinks), deadLetters, spill, journal, notifier, ...this.#limiters]
-    return all.filter(one => one !== undefined)
+    return [...Object.values(sinks), deadLetters, spill, journal, notifier].filter(one => one !== undefined)
   }
 
   /** Those that lack an event. If none of them is there any more, all take it: twice is better than not at all. */

@@ -17,6 +17,8 @@ export interface LimitOwner {
   readonly observer: Observer
   /** It lets go of retries in batches of its own, and tells of those itself. */
   readonly tellsBatches?: boolean | undefined
+  /** Its last user does not close what keeps the limit for all. */
+  readonly leaveOpen?: boolean | undefined
 }
 
 /** Those who wait for what the fleet answers. */
@@ -88,7 +90,7 @@ export class FleetLink {
     this.#shared.closing.removeEventListener('abort', this.#rest)
     this.#rest()
     if (!this.#shared.closing.aborted) await this.#shared.leave(this.#limit, this.#self.id).catch(() => {})
-    await release(this.#shared)
+    await release(this.#shared, this.#owner.leaveOpen)
   }
 
   readonly #rest = (): void => {

@@ -154,12 +154,13 @@ export interface LanePolicy
   readonly faults: UserFaults
 }
 
-/** `shared`: what all lanes of a dispatcher have in common. */
+/** `shared`: what all lanes of a dispatcher have in common. `leaveOpen`: of the dispatcher, for a limit that is shared. */
 export function lanePolicy(
   name: string,
   sink: Sink,
   settings: LaneSettings,
   shared: Pick<LanePolicy, 'entryLimit' | 'caps' | 'observer' | 'tracing' | 'clock' | 'random'>,
+  leaveOpen: boolean,
 ): LanePolicy {
   const { clock, observer, random } = shared
   const faults = new UserFaults({ name, clock, observer }, observeAsOwn)
@@ -181,7 +182,8 @@ export function lanePolicy(
       breaker === 'off' ? undefined : made(breaker, policy => new Breaker(policy, { name, clock, observer })),
     retryLimit,
     retryLimiter:
-      retryLimit && new RetryLimiter(retryLimit, { name, part: name, clock, observer, tellsBatches: true }),
+      retryLimit &&
+      new RetryLimiter(retryLimit, { name, part: name, clock, observer, tellsBatches: true, leaveOpen }),
     lateMs: settings.lateMs ?? defaultLateMs(timeoutMs),
     deadlines: deadlinesOf(clock).lane(timeoutMs),
   }
