@@ -24,7 +24,7 @@ export const DEFAULT_MAX_POLL_MS = 1_000
 export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
 
 export interface PostgresOptions {
-  /** A pool of node-postgres, or one that looks the same. It is the caller's, and stays open. */
+  /** A pool of node-postgres, or one with the same methods. It is the caller's, and stays open. */
   readonly pool: PgPool
   /** Names broker and dead letters in origins and errors ['postgres']. */
   readonly name?: string | undefined
@@ -32,29 +32,29 @@ export interface PostgresOptions {
   readonly random?: Random | undefined
   /** How letters and events are written at rest [JSON]. */
   readonly codec?: Codec | undefined
-  /** How large an event may be [those of every event]. */
+  /** The largest event that is accepted [the limits of every event]. */
   readonly limits?: EventLimitsOptions | undefined
-  /** So long after its process has died, a delivery comes again; at most a third as long once more, if others ran before [30 s]. */
+  /** A delivery comes again this long after its process died, or up to a third longer, if another consumer runs [30 s]. */
   readonly leaseMs?: number | undefined
-  /** How long it may take, while nothing happens, to notice what nobody told of [1 s]. */
+  /** The longest pause between two polls, which it reaches while nothing happens [1 s]. */
   readonly maxPollMs?: number | undefined
-  /** Whether others are told by NOTIFY of what is enqueued. Without it they find it by polling [true]. */
+  /** Whether enqueueing sends NOTIFY. Without it other processes find events by polling [true]. */
   readonly notify?: boolean | undefined
-  /** Whether to LISTEN, on the connection of the pool that is kept. PgBouncer in transaction mode has none [true]. */
+  /** Whether to LISTEN, on the connection that a consumer keeps. PgBouncer in transaction mode does not support it [true]. */
   readonly listen?: boolean | undefined
-  /** What becomes of a row whose handler is done; `partition` moves it to a table with a partition for each day ['keep']. */
+  /** What happens to a row whose handler is done; `partition` moves it to a table with a partition for each day ['keep']. */
   readonly delivered?: 'keep' | 'delete' | 'partition' | undefined
   /** Consumers remove delivered rows that are older than this, a few at a time [never]. */
   readonly deliveredRetentionMs?: number | undefined
   /** Rows of a higher generation are left to consumers that have it [0]. */
   readonly generation?: number | undefined
-  /** Letters it takes; one more is refused. Counts them with every new one [no limit but the disk]. */
+  /** The most letters it keeps; one more is refused. With a limit, every new letter counts them [no limit but the disk]. */
   readonly maxLetters?: number | undefined
-  /** How long a done pair of the ledger stays done [7 days]. */
+  /** How long the ledger remembers that an event was handled [7 days]. */
   readonly ledgerRetentionMs?: number | undefined
-  /** Puts the trace of whoever enqueues or publishes into the events, such as `otelTracing()` of `lazaret/otel` [none]. */
+  /** Adds the current trace to events that are enqueued or published, such as `otelTracing()` of `lazaret/otel` [none]. */
   readonly tracing?: Tracing | undefined
-  /** Told what goes wrong while nobody waits for it: claims, renewals, cleaning up. All of it is tried again [nobody]. */
+  /** Called with errors that no caller waits for: of claims, renewals and cleaning up. All of them are tried again [nobody]. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 

@@ -26,7 +26,7 @@ export function openPostgres(options: PostgresOptions): PostgresStore {
   return storeOf(resolvePostgres('openPostgres', options), 'postgres:', async () => {})
 }
 
-/** The same with a pool of its own, for whoever has no more than a URL. */
+/** The same with a pool of its own, for callers that only have a URL. */
 export async function connectPostgres(
   url: string,
   options: Omit<PostgresOptions, 'pool'> = {},

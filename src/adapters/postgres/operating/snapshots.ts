@@ -13,14 +13,14 @@ import { Conditions } from '../connection/conditions.ts'
 import { runQuery } from '../connection/query.ts'
 import { asTime } from '../connection/values.ts'
 
-// The columns cross one by one: taken out of a whole row by ->> a text with NUL in it would be an error.
+// Each column is a parameter of its own, because ->> fails on a text with NUL in it.
 const PUT = `insert into lazaret.snapshots (channel, at, body)
   select channel, to_timestamp(at::float8 / 1000), body from rows from
     (json_array_elements_text($1::json), json_array_elements_text($2::json), json_array_elements($3::json))
     as row (channel, at, body)
   on conflict (channel, at) do update set body = excluded.body`
 
-/** Walks the primary key from one channel to the next: reading all rows for their channels would take ever longer. */
+/** Jumps from channel to channel in the primary key, because reading all rows would take longer and longer. */
 const CHANNELS = `with recursive channels as (
     (select channel from lazaret.snapshots order by channel limit 1)
     union all
@@ -37,7 +37,7 @@ const list = (inTime: string) => `select s.body::text as body
   ) s
   order by wanted.place, s.at desc`
 
-// Locked in the order of the key, so that two who purge do not wait for each other.
+// Rows are locked in the order of the key, so that two purges do not deadlock.
 const PURGE = `${CHANNELS}, due as materialized (
     select s.channel, s.at from channels c cross join lateral (
       select channel, at from lazaret.snapshots
@@ -94,7 +94,7 @@ export class PostgresSnapshots implements Snapshots {
     { after, before, perChannel }: WantedRows,
   ): Promise<readonly string[]> {
     const conditions = new Conditions(JSON.stringify(channels), perChannel)
-    // A bound that says nothing would look like one that few rows are within: then all of a channel are sorted.
+    // The planner expects few rows within a bound, and would sort all rows of a channel if the bound excludes none.
     if (after > EARLIEST) conditions.add(after, parameter => `at >= ${asTime(parameter)}`)
     if (before < NEVER) conditions.add(before, parameter => `at < ${asTime(parameter)}`)
     const { rows } = await runQuery(

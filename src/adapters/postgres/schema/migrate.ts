@@ -6,8 +6,8 @@ import { MIGRATIONS, type Migration, PREPARE, record, SCHEMA_VERSION } from './m
 const DOING = 'migrating schema lazaret'
 
 /**
- * Brings the schema up to date and answers the steps that were taken: none when it was. All in one transaction under a
- * lock, so that it is done or not done, once, however many start it.
+ * Brings the schema up to date and answers the steps that were taken. All steps run in one transaction under a lock, so
+ * they run once and as a whole, even if several processes start it.
  */
 export function migratePostgres(pool: PgPool): Promise<readonly Migration[]> {
   return inTransaction(pool, DOING, async client => {
@@ -23,13 +23,13 @@ export function migratePostgres(pool: PgPool): Promise<readonly Migration[]> {
 
 interface Schema {
   readonly version: number
-  /** Programs that know no version as high as this cannot work with it. */
+  /** The lowest version that a program has to know to work with the schema. */
   readonly worksWith: number
 }
 
 const NO_SCHEMA: Schema = { version: 0, worksWith: 0 }
 
-/** The version of the schema; 0 when it is not there. */
+/** The version of the schema, 0 when it does not exist. */
 export async function schemaVersion(on: PgQueryable): Promise<number> {
   return (await findSchema(on)).version
 }
@@ -44,8 +44,8 @@ async function findSchema(on: PgQueryable): Promise<Schema> {
 }
 
 /**
- * Rejects when the schema is not one that this version works with. A newer one may say that it is: then, while a new
- * release is rolled out, processes of the old one can still be started.
+ * Rejects when this version of the program does not work with the schema. A newer schema may say that it works with older
+ * programs. Then processes of the old release can still be started while the new one is rolled out.
  */
 export async function requireSchema(on: PgQueryable): Promise<void> {
   const { version, worksWith } = await findSchema(on)
