@@ -27,7 +27,6 @@ export { type AttemptLog, EMPTY_LOG, TrackedDelivery } from './delivery/tracked-
 export { expiryEntry } from './expiry.ts'
 export { Gathering } from './gathering.ts'
 export { readEntries, type StoredEntry, storedEntry } from './journal-entries.ts'
-export { letterStats } from './letter-stats.ts'
 export { ClientMissingError, loadClient } from './load-client.ts'
 export { PendingWork } from './pending-work.ts'
 export { readEntryNumber, resolveAuditQuery } from './query/audit-query.ts'
@@ -46,6 +45,7 @@ export {
   searchedTexts,
   writeCursor,
 } from './query/letter-query.ts'
+export { letterStats } from './query/letter-stats.ts'
 export { resolveTimeline, Timeline } from './query/letter-timeline.ts'
 export { resolveSnapshotQuery, selectSnapshots } from './query/snapshot-query.ts'
 export { Reconnecting } from './reconnecting.ts'

@@ -1,4 +1,5 @@
 // How stores that count letters themselves add them up.
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { LetterStats } from '../../ports/dead-letters.ts'
 
 /** What is counted of a letter. */
@@ -37,6 +38,14 @@ export class LetterFigures {
       byChannel: Object.fromEntries(this.#byChannel),
     }
   }
+}
+
+/** The figures of letters that are all at hand. */
+export function letterStats(letters: readonly DeadLetter[]): LetterStats {
+  const figures = new LetterFigures()
+  for (const { state, channel, cycle } of letters)
+    figures.add({ state, channel, reason: cycle.reason }, 1, cycle.lastFailedAt)
+  return figures.stats
 }
 
 function increase(counts: Map<string, number>, name: string, count: number): void {

@@ -1,7 +1,7 @@
 import type { Category } from '../failure/failure.ts'
 import { type Grouping, groupingOf } from './group.ts'
 import type { DeadLetter } from './letter.ts'
-import { isHeld } from './state.ts'
+import { isHeld, type LetterState } from './state.ts'
 
 /** What the letters of a group say about it; what people say is kept elsewhere. */
 export interface GroupTally extends Grouping {
@@ -17,24 +17,17 @@ export interface GroupTally extends Grouping {
 
 const MOST_CHANNELS = 20
 
-/** Adds letters up to groups, by id. For stores that look at every letter; others count as letters come and go. */
-export function tallyGroups(letters: Iterable<DeadLetter>): Map<string, GroupTally> {
-  const tallies = new Map<string, Open>()
-  for (const letter of letters) {
-    const grouping = groupingOf(letter)
-    let tally = tallies.get(grouping.id)
-    if (tally === undefined) {
-      tally = new Open(grouping, letter.cycle.category)
-      tallies.set(grouping.id, tally)
-    }
-    tally.add(letter)
-  }
-  return new Map([...tallies].map(([id, tally]) => [id, tally.close()]))
+/** What is counted of a group: all that its letters say but its name. */
+export type GroupCounts = Omit<GroupTally, keyof Grouping | 'category'>
+
+interface Counted {
+  readonly channel: string
+  readonly state: LetterState
+  readonly isReplayed: boolean
 }
 
-class Open {
-  readonly #grouping: Grouping
-  readonly #category: Category
+/** Adds up the letters of one group: one at a time, or many that are alike. */
+export class GroupCounter {
   readonly #channels = new Map<string, number>()
   #count = 0
   #waiting = 0
@@ -43,26 +36,19 @@ class Open {
   #firstSeenAt = Number.POSITIVE_INFINITY
   #lastSeenAt = Number.NEGATIVE_INFINITY
 
-  constructor(grouping: Grouping, category: Category) {
-    this.#grouping = grouping
-    this.#category = category
+  add({ channel, state, isReplayed }: Counted, count: number, firstFailedAt: number, newestAt: number): void {
+    this.#count += count
+    if (isHeld(state)) this.#waiting += count
+    if (isReplayed) this.#replayed += count
+    if (isReplayed && state === 'resolved') this.#recovered += count
+    this.#channels.set(channel, (this.#channels.get(channel) ?? 0) + count)
+    this.#firstSeenAt = Math.min(this.#firstSeenAt, firstFailedAt)
+    this.#lastSeenAt = Math.max(this.#lastSeenAt, newestAt)
   }
 
-  add({ channel, cycle, endedCycles, state, replays }: DeadLetter): void {
-    this.#count++
-    if (isHeld(state)) this.#waiting++
-    if (replays > 0) this.#replayed++
-    if (replays > 0 && state === 'resolved') this.#recovered++
-    this.#channels.set(channel, (this.#channels.get(channel) ?? 0) + 1)
-    this.#firstSeenAt = Math.min(this.#firstSeenAt, endedCycles[0]?.firstFailedAt ?? cycle.firstFailedAt)
-    this.#lastSeenAt = Math.max(this.#lastSeenAt, cycle.lastFailedAt)
-  }
-
-  close(): GroupTally {
+  get counts(): GroupCounts {
     const channels = [...this.#channels].sort(([, a], [, b]) => b - a).map(([channel]) => channel)
     return {
-      ...this.#grouping,
-      category: this.#category,
       channels: channels.slice(0, MOST_CHANNELS),
       count: this.#count,
       waiting: this.#waiting,
@@ -72,4 +58,27 @@ class Open {
       recovered: this.#recovered,
     }
   }
+}
+
+/** Adds letters up to groups, by id. For stores that look at every letter; others count as letters come and go. */
+export function tallyGroups(letters: Iterable<DeadLetter>): Map<string, GroupTally> {
+  const groups = new Map<string, { grouping: Grouping; category: Category; counter: GroupCounter }>()
+  for (const letter of letters) {
+    const grouping = groupingOf(letter)
+    const { channel, state, cycle, endedCycles, replays } = letter
+    const group = groups.get(grouping.id) ?? {
+      grouping,
+      category: cycle.category,
+      counter: new GroupCounter(),
+    }
+    groups.set(grouping.id, group)
+    const firstFailedAt = endedCycles[0]?.firstFailedAt ?? cycle.firstFailedAt
+    group.counter.add({ channel, state, isReplayed: replays > 0 }, 1, firstFailedAt, cycle.lastFailedAt)
+  }
+  return new Map(
+    [...groups].map(([id, { grouping, category, counter }]) => [
+      id,
+      { ...grouping, category, ...counter.counts },
+    ]),
+  )
 }

@@ -1,8 +1,9 @@
+import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { withoutForeignReplay } from '../../../core/event/replay-headers.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
-import { integer, oneOf, text, withDefault } from '../../../core/options/rules.ts'
+import { integer, text, withDefault } from '../../../core/options/rules.ts'
 import {
   type Broker,
   type BrokerCapabilities,
@@ -32,12 +33,7 @@ const rules = {
   maxPerChannel: withDefault(integer({ min: 1 }), DEFAULT_MAX_PER_CHANNEL),
 }
 
-const subscribeRules = {
-  channel: text(),
-  handler: text(),
-  prefetch: integer({ min: 1 }),
-  ordering: oneOf('none', 'by-key'),
-}
+const resolveSubscribe = subscribeRules({ keyOrder: true })
 
 const CAPABILITIES: BrokerCapabilities = Object.freeze({
   delay: true,
@@ -86,7 +82,7 @@ export class MemoryBroker implements Broker {
     for (const event of events) this.#channel(event.channel).add(withoutForeignReplay(event))
   }
 
-  /** What another program could have sent: a message that is no event. */
+  /** As another program could send it: a message that is not an event. */
   async publishUndecodable(channel: string, message: Undecodable): Promise<void> {
     this.#requireOpen()
     this.#channel(channel).add(message)
@@ -94,7 +90,7 @@ export class MemoryBroker implements Broker {
 
   async subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription> {
     this.#requireOpen()
-    const resolved = resolveOptions('subscribe', subscribeRules, options)
+    const resolved = resolveSubscribe(options)
     const queue = this.#channel(resolved.channel).queueOf(resolved)
     const subscription = new MemorySubscription(this.name, queue, resolved, deliver)
     queue.join(subscription)
@@ -105,7 +101,7 @@ export class MemoryBroker implements Broker {
 
   async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
-    for (const queue of this.#channels.get(channel)?.queuesFor(handler) ?? []) queue.letGo(eventId)
+    for (const queue of this.#channels.get(channel)?.queuesFor(handler) ?? []) queue.unblockKey(eventId)
   }
 
   async close(): Promise<void> {

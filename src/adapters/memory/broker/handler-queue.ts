@@ -1,10 +1,10 @@
 import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import { DelayQueue } from './delay-queue.ts'
 import { MemoryDelivery, type Message } from './delivery.ts'
 import { Deque } from './deque.ts'
 import { KeyOrder } from './key-order.ts'
-import { WaitingRoom } from './waiting-room.ts'
 
 const SOON = Promise.resolve()
 
@@ -23,7 +23,7 @@ interface Subscriber {
  *                                       └ waiting ◀┘ retry, release
  */
 export class HandlerQueue {
-  /** By event id: letters that nobody else keeps. They go when the event is handled after all, or let go. */
+  /** By event id: letters that nobody else keeps. They go when the event is handled after all, or its key unblocked. */
   readonly letters = new Map<string, DeadLetter>()
   readonly ordering: 'none' | 'by-key'
   /** Messages that are neither done nor dead. */
@@ -33,7 +33,7 @@ export class HandlerQueue {
   readonly #clock: Clock
   /** New messages as they came, their delivery being made when they are handed over; others with their counts. */
   readonly #ready = new Deque<Message | MemoryDelivery>()
-  readonly #waiting: WaitingRoom
+  readonly #waiting: DelayQueue
   readonly #order: KeyOrder | undefined
   #subscriptions: readonly Subscriber[] = []
   #turn = 0
@@ -44,7 +44,7 @@ export class HandlerQueue {
     this.#origin = origin
     this.ordering = ordering
     this.#clock = clock
-    this.#waiting = new WaitingRoom(clock, delivery => this.#makeReady(delivery))
+    this.#waiting = new DelayQueue(clock, delivery => this.#makeReady(delivery))
     if (ordering === 'by-key') this.#order = new KeyOrder(event => this.#makeReady(event))
   }
 
@@ -91,9 +91,9 @@ export class HandlerQueue {
     this.pumpSoon()
   }
 
-  letGo(eventId: string): void {
+  unblockKey(eventId: string): void {
     this.letters.delete(eventId)
-    this.#order?.letGo(eventId)
+    this.#order?.unblock(eventId)
   }
 
   join(subscription: Subscriber): void {

@@ -2,7 +2,7 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { Deque } from './deque.ts'
 
 /** The events of one key that are held behind its unresolved one. */
-interface Lane {
+interface KeyQueue {
   readonly key: string
   /** Made when there is one to hold: most keys never have two events at a time. */
   held: Deque<LazaretEvent> | undefined
@@ -10,13 +10,13 @@ interface Lane {
 
 /**
  * Strict order per key: of every key at most one event goes on, and the next one only when it is resolved. Until then
- * it is ready, open, waiting for a retry, or dead, and its key has a lane.
+ * it is ready, open, waiting for a retry, or dead, and its key has a queue.
  */
 export class KeyOrder {
   readonly #goOn: (event: LazaretEvent) => void
-  readonly #lanes = new Map<string, Lane>()
-  /** By event id: the lanes that wait for a dead event. */
-  readonly #dead = new Map<string, Lane>()
+  readonly #queues = new Map<string, KeyQueue>()
+  /** By event id: the keys that wait for a dead event. */
+  readonly #dead = new Map<string, KeyQueue>()
 
   constructor(goOn: (event: LazaretEvent) => void) {
     this.#goOn = goOn
@@ -31,42 +31,43 @@ export class KeyOrder {
       return
     }
     // An edited replay may have another key: then its old one need not wait for it.
-    this.letGo(event.id)
+    this.unblock(event.id)
     this.#queueUp(event)
   }
 
   /** It is handled; the next of its key goes on. */
   done({ key }: LazaretEvent): void {
-    if (key !== undefined) this.#next(this.#lanes.get(key)!)
+    if (key !== undefined) this.#next(this.#queues.get(key)!)
   }
 
-  /** It is dead; the others of its key stay where they are until `letGo` or a replay. */
+  /** It is dead; the others of its key stay where they are until `unblock` or a replay. */
   died({ id, key }: LazaretEvent): void {
-    if (key !== undefined) this.#dead.set(id, this.#lanes.get(key)!)
+    if (key !== undefined) this.#dead.set(id, this.#queues.get(key)!)
   }
 
-  letGo(eventId: string): void {
-    const lane = this.#dead.get(eventId)
-    if (lane === undefined) return
+  /** The key of a dead event need not wait for it any more. */
+  unblock(eventId: string): void {
+    const queue = this.#dead.get(eventId)
+    if (queue === undefined) return
     this.#dead.delete(eventId)
-    this.#next(lane)
+    this.#next(queue)
   }
 
   #queueUp(event: LazaretEvent): void {
     const { key } = event
-    const lane = key === undefined ? undefined : this.#lanes.get(key)
-    if (lane !== undefined) {
-      lane.held ??= new Deque()
-      lane.held.push(event)
+    const queue = key === undefined ? undefined : this.#queues.get(key)
+    if (queue !== undefined) {
+      queue.held ??= new Deque()
+      queue.held.push(event)
       return
     }
-    if (key !== undefined) this.#lanes.set(key, { key, held: undefined })
+    if (key !== undefined) this.#queues.set(key, { key, held: undefined })
     this.#goOn(event)
   }
 
-  #next(lane: Lane): void {
-    const next = lane.held?.shift()
-    if (next === undefined) this.#lanes.delete(lane.key)
+  #next(queue: KeyQueue): void {
+    const next = queue.held?.shift()
+    if (next === undefined) this.#queues.delete(queue.key)
     else this.#goOn(next)
   }
 }

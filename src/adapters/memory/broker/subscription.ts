@@ -8,7 +8,6 @@ import {
 } from '../../../ports/broker.ts'
 import type { MemoryDelivery } from './delivery.ts'
 import type { HandlerQueue } from './handler-queue.ts'
-import { OpenList } from './open-list.ts'
 
 /** One of the consumers that share the work of a handler. Everything here is done at once: there is nothing to await. */
 export class MemorySubscription implements Subscription {
@@ -104,5 +103,29 @@ export class MemorySubscription implements Subscription {
 
   #lost(delivery: Delivery): Promise<void> {
     return Promise.reject(new DeliveryLostError(this.#broker, delivery.channel))
+  }
+}
+
+/** The open deliveries of a subscription, in the order of handing over. Any of them is taken out with a few pointers. */
+class OpenList {
+  last: MemoryDelivery | undefined
+  size = 0
+
+  push(delivery: MemoryDelivery): void {
+    delivery.previous = this.last
+    if (this.last !== undefined) this.last.next = delivery
+    this.last = delivery
+    this.size++
+  }
+
+  /** It must be in this list. */
+  remove(delivery: MemoryDelivery): void {
+    const { previous, next } = delivery
+    if (previous !== undefined) previous.next = next
+    if (next === undefined) this.last = previous
+    else next.previous = previous
+    delivery.previous = undefined
+    delivery.next = undefined
+    this.size--
   }
 }

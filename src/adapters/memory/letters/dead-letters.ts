@@ -1,4 +1,3 @@
-import { letterStats } from '../../../adapter-kit/letter-stats.ts'
 import {
   comparePlaces,
   matchesFilter,
@@ -7,6 +6,7 @@ import {
   resolveLetterQuery,
   writeCursor,
 } from '../../../adapter-kit/query/letter-query.ts'
+import { letterStats } from '../../../adapter-kit/query/letter-stats.ts'
 import { resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
 import { encodeLetter } from '../../../core/dead-letter/json.ts'

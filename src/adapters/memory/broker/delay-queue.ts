@@ -2,7 +2,7 @@ import { Heap } from '../../../core/heap.ts'
 import type { Cancel, Clock } from '../../../ports/clock.ts'
 import type { MemoryDelivery } from './delivery.ts'
 
-/** Longer than this nobody sleeps without a look at the clock, which may have been set meanwhile. */
+/** Caps sleeps so that clock changes are noticed. */
 const LONGEST_SLEEP_MS = 60_000
 
 interface Waiting {
@@ -12,8 +12,8 @@ interface Waiting {
   readonly order: number
 }
 
-/** Where messages wait for their time. One timer serves all of them: the one for the earliest. */
-export class WaitingRoom {
+/** Holds deliveries until their time. One timer serves all of them: the one for the earliest. */
+export class DelayQueue {
   readonly #clock: Clock
   readonly #onDue: (delivery: MemoryDelivery) => void
   readonly #waiting = new Heap<Waiting>(isBefore)
