@@ -1,4 +1,5 @@
-import { TrackedDelivery } from '../../../adapter-kit/delivery/tracked-delivery.ts'
+import { type AttemptLog, TrackedDelivery } from '../../../adapter-kit/delivery/tracked-delivery.ts'
+import type { Origin } from '../../../core/dead-letter/letter.ts'
 
 /** What a channel carries: events, and messages of other programs that are none. */
 export type Message = TrackedDelivery['content']
@@ -12,6 +13,11 @@ export class MemoryDelivery extends TrackedDelivery {
   holder: object | undefined = undefined
   previous: MemoryDelivery | undefined = undefined
   next: MemoryDelivery | undefined = undefined
+
+  // Written out, because an implicit constructor spreads its arguments, and one runs for every event.
+  constructor(channel: string, content: Message, origin: Origin, log?: AttemptLog) {
+    super(channel, content, origin, log)
+  }
 
   /** The next handing-over of the same message, with the attempts of this one. */
   again(): MemoryDelivery {
