@@ -1,3 +1,4 @@
+import { PendingWork } from '../../../adapter-kit/pending-work.ts'
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import {
   type Delivery,
@@ -25,12 +26,11 @@ interface SubscriptionParts {
 export class SqliteSubscription implements Subscription {
   readonly #parts: SubscriptionParts
   readonly #open = new Set<SqliteDelivery>()
+  readonly #settling = new PendingWork()
   /** Its number in the thread that writes. */
   #id = 0
   #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
   #closing: Promise<void> | undefined
-  #underWay = 0
-  #onAllSettled: (() => void) | undefined
 
   constructor(parts: SubscriptionParts) {
     this.#parts = parts
@@ -65,14 +65,14 @@ export class SqliteSubscription implements Subscription {
   async settle(delivery: Delivery, settlement: Settlement): Promise<void> {
     if (!this.#holds(delivery)) throw this.#lost()
     this.#open.delete(delivery)
-    this.#underWay++
+    this.#settling.begin()
     try {
       if (!(await this.#parts.settler.settle(delivery, settlement))) throw this.#lost()
     } catch (error) {
       if (!(error instanceof DeliveryLostError)) await this.#parts.settler.giveBack([delivery.at])
       throw error
     } finally {
-      if (--this.#underWay === 0) this.#onAllSettled?.()
+      this.#settling.end()
     }
   }
 
@@ -96,7 +96,7 @@ export class SqliteSubscription implements Subscription {
   async #close(): Promise<void> {
     const { connection, settler, onClosed } = this.#parts
     this.#mode = 'closed'
-    if (this.#underWay > 0) await new Promise<void>(resolve => (this.#onAllSettled = resolve))
+    await this.#settling.settled()
     await connection.write('broker', 'unsubscribe', this.#id).catch(() => {})
     connection.offDelivery(this.#id)
     const open = Array.from(this.#open, ({ at }) => at)
