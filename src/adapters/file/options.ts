@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import type { Resolved } from '../../core/options/resolve.ts'
-import { derived, integer, listener, text, that, withDefault } from '../../core/options/rules.ts'
+import { derived, integer, listener, text, withDefault } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
 import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
-import { type Codec, plainCodec } from '../../ports/codec.ts'
+import { type Codec, codecRule } from '../../ports/codec.ts'
 import type { Damage } from './journal/damage.ts'
 import type { Files } from './journal/files.ts'
 import type { JournalSettings } from './journal/journal.ts'
@@ -32,7 +32,7 @@ export const journalRules = {
   // As seen from where the process is now: it may go elsewhere later.
   dir: derived(text(), dir => resolve(dir)),
   rotateBytes: withDefault(integer({ min: 1, max: MOST_ROTATE_BYTES }), DEFAULT_ROTATE_BYTES),
-  codec: withDefault(that(isCodec, 'give what createSealing() returns'), plainCodec),
+  codec: codecRule,
   onDamage: withDefault(listener<(damage: Damage) => void>(), () => {}),
   clock: clockRule,
   random: randomRule,
@@ -43,9 +43,4 @@ export type JournalChoices = Resolved<typeof journalRules>
 export function journalSettings(choices: JournalChoices, files: Files, prefix: string): JournalSettings {
   const { dir, rotateBytes, clock, random, onDamage } = choices
   return { files, dir, prefix, rotateBytes, clock, random, onDamage }
-}
-
-function isCodec(value: unknown): value is Codec {
-  const codec = value as Partial<Codec> | null | undefined
-  return typeof codec?.letters?.encode === 'function' && typeof codec.events?.encode === 'function'
 }

@@ -1,14 +1,10 @@
-import { join } from 'node:path'
 import { sealedAudit } from '../../adapter-kit/sealed/audit.ts'
 import { resolveOptions } from '../../core/options/resolve.ts'
-import { type Store, StoreClosedError } from '../../ports/store.ts'
-import { Door } from './door.ts'
+import type { Store } from '../../ports/store.ts'
 import { realFiles } from './journal/files.ts'
-import { type JournalSettings, openJournal } from './journal/journal.ts'
 import { deadLetterRules, FileDeadLetters, type FileDeadLettersOptions } from './letters/dead-letters.ts'
-import { FileGroups, type OpenedTriage } from './letters/groups.ts'
-import { TriageBook } from './letters/triage-book.ts'
-import { operationsDoor } from './operating/operations.ts'
+import { FileGroups } from './letters/groups.ts'
+import { lazyOperations } from './operating/operations.ts'
 import { journalSettings } from './options.ts'
 
 export type FileStoreOptions = FileDeadLettersOptions
@@ -23,17 +19,17 @@ export interface FileStore extends Store {
  */
 export function fileStore(options: FileStoreOptions): FileStore {
   const resolved = resolveOptions('fileStore', deadLetterRules, options)
-  const { dir, clock, codec } = resolved
+  const { dir, codec } = resolved
   const settings = journalSettings(resolved, realFiles, 'groups')
   const deadLetters = new FileDeadLetters(resolved)
-  const triage = triageDoor({ ...settings, dir: join(dir, 'groups') })
-  const operations = operationsDoor(settings, codec)
-  const replays = async () => (await operations.enter()).replays
-  const snapshots = async () => (await operations.enter()).snapshots
+  const groups = new FileGroups(deadLetters.log, settings)
+  const operations = lazyOperations(settings, codec)
+  const replays = async () => (await operations.open()).replays
+  const snapshots = async () => (await operations.open()).snapshots
   return {
     url: `file:${dir}`,
     deadLetters,
-    groups: new FileGroups(deadLetters.door, triage, clock),
+    groups,
     audit: sealedAudit(deadLetters.audit, codec.letters.texts),
     replays: {
       create: async (...given) => (await replays()).create(...given),
@@ -52,18 +48,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
       purge: async (...given) => (await snapshots()).purge(...given),
     },
     async close() {
-      for (const part of [deadLetters, triage, operations]) await part.close()
+      for (const part of [deadLetters, groups, operations]) await part.close()
     },
   }
-}
-
-function triageDoor(settings: JournalSettings): Door<OpenedTriage> {
-  return new Door(
-    async () => {
-      const book = new TriageBook()
-      return { book, journal: await openJournal(settings, book) }
-    },
-    ({ journal }) => journal.close(),
-    () => new StoreClosedError(settings.dir),
-  )
 }

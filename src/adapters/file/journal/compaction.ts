@@ -1,19 +1,7 @@
 import type { Journal } from './journal.ts'
-import { readLine } from './line.ts'
-import { readLines } from './read-lines.ts'
+import { readLine, readLines } from './line.ts'
+import type { LineIndex } from './line-index.ts'
 import type { Segment } from './segment-set.ts'
-
-/** Knows which lines still say something. Lines of kind `put` and `delete` are its own; others are never touched. */
-export interface Keeper {
-  /** Bytes of the segment's `put` lines that still count, newlines included. */
-  liveBytes(segment: number): number
-  /** Whether it has `put` lines that count no more. */
-  hasDead(segment: number): boolean
-  /** Where those that count begin. */
-  liveOffsets(segment: number): ReadonlySet<number>
-  /** They lie elsewhere in their segment now. All of it at once, without waiting for anything. */
-  move(segment: number, moves: ReadonlyMap<number, number>): void
-}
 
 /** A closed segment is rewritten when at least this share of it is garbage. */
 const LEAST_GARBAGE = 0.5
@@ -27,15 +15,15 @@ const LEAST_GARBAGE = 0.5
  */
 export class Compaction {
   readonly #journal: Journal
-  readonly #keeper: Keeper
+  readonly #index: LineIndex<unknown>
   /** Bytes of other lines that had to stay when a segment was rewritten; rewriting it again would win nothing. */
   readonly #needed = new Map<number, number>()
   #running: Promise<void> | undefined
   #isStopped = false
 
-  constructor(journal: Journal, keeper: Keeper) {
+  constructor(journal: Journal, index: LineIndex<unknown>) {
     this.#journal = journal
-    this.#keeper = keeper
+    this.#index = index
   }
 
   /** In the background, when it is worth it. What goes wrong shows the next time someone asks for it by `run`. */
@@ -73,7 +61,7 @@ export class Compaction {
         if (mayRewrite && garbage > 0 && garbage >= segment.end * LEAST_GARBAGE) {
           await this.#rewrite(segment, isClean)
         }
-        isClean &&= !segment.isDamaged && !this.#keeper.hasDead(segment.name.number)
+        isClean &&= !segment.isDamaged && !this.#index.hasDead(segment.name.number)
       }
     } finally {
       await rewriting.release()
@@ -81,7 +69,7 @@ export class Compaction {
   }
 
   #garbage({ name: { number }, end }: Segment): number {
-    return end - this.#keeper.liveBytes(number) - (this.#needed.get(number) ?? 0)
+    return end - this.#index.liveBytes(number) - (this.#needed.get(number) ?? 0)
   }
 
   async #rewrite(segment: Segment, dropsDeletes: boolean): Promise<void> {
@@ -96,7 +84,7 @@ export class Compaction {
   /** Undefined when a line that is needed cannot be read: the segment stays as it is. */
   async #linesToKeep(segment: Segment, dropsDeletes: boolean): Promise<Kept | undefined> {
     const { files, folder } = this.#journal
-    const live = this.#keeper.liveOffsets(segment.name.number)
+    const live = this.#index.liveOffsets(segment.name.number)
     const kept: Kept = { lines: [], moves: new Map(), bytes: 0, neededBytes: 0 }
     let isDamaged = false
     await readLines(files, folder.path(segment.name), 0, (line, offset) => {
@@ -128,7 +116,7 @@ export class Compaction {
       await files.syncFolder(folder.dayFolder(next))
       segment.name = next
       segment.end = bytes
-      this.#keeper.move(next.number, moves)
+      this.#index.move(next.number, moves)
       await files.remove(folder.path(old))
       await files.remove(folder.path(old, 'index')).catch(() => {})
     })
@@ -141,7 +129,7 @@ export class Compaction {
     await this.#journal.exclusively(async () => {
       await files.remove(folder.path(name))
       segments.drop(segment)
-      this.#keeper.move(name.number, new Map())
+      this.#index.move(name.number, new Map())
       await files.remove(folder.path(name, 'index')).catch(() => {})
       await files.syncFolder(folder.dayFolder(name))
       await files.removeFolder(folder.dayFolder(name)).catch(() => {})

@@ -9,10 +9,10 @@ import {
   JournalFullError,
 } from '../../../ports/journal.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
-import { Door } from '../door.ts'
+import { Lazy } from '../lazy.ts'
 import { type JournalOptions, journalRules, journalSettings } from '../options.ts'
+import type { Decision } from './commits.ts'
 import { Compaction } from './compaction.ts'
-import { type Decision, decide } from './decide.ts'
 import { type Files, realFiles } from './files.ts'
 import { type Journal as Lines, openJournal } from './journal.ts'
 import type { JournalRecord } from './line.ts'
@@ -49,7 +49,7 @@ const NOTHING: Decision<void> = Object.freeze({ records: [], written: () => {} }
 
 export class FileJournal implements Journal {
   readonly #codec: EventCodec
-  readonly #door: Door<Opened>
+  readonly #opened: Lazy<Opened>
   readonly #dir: string
   readonly #maxEvents: number
   /** Decided and not written yet: they take room already. */
@@ -62,7 +62,7 @@ export class FileJournal implements Journal {
     this.#dir = options.dir
     this.#maxEvents = options.maxEvents
     const settings = journalSettings(options, files, 'events')
-    this.#door = new Door(
+    this.#opened = new Lazy(
       async () => {
         let compaction: Compaction | undefined
         const index: EventIndex = new LineIndex({ readPut, onClosed: () => compaction?.start() })
@@ -79,24 +79,24 @@ export class FileJournal implements Journal {
   }
 
   async append(entry: JournalEntry): Promise<void> {
-    const { lines, index } = await this.#door.enter()
+    const { lines, index } = await this.#opened.open()
     const text = JSON.stringify(storedEntry(entry, this.#codec))
-    await decide(lines, () => this.#put(index, entry, text))
+    await lines.decide(() => this.#put(index, entry, text))
   }
 
   /** Lazily: it goes with the next event, and one that is found again after a crash is sent twice. */
   async remove(eventId: string): Promise<void> {
-    const { lines, index } = await this.#door.enter()
+    const { lines, index } = await this.#opened.open()
     if (!this.#holds(index, eventId)) return
     this.#leaving.add(eventId)
     const records = [{ kind: DELETE, text: JSON.stringify([eventId]) }]
     const written = ([place]: readonly Place[]) => index.delete([eventId], place!)
-    const removed = decide(lines, () => ({ records, written }), true)
+    const removed = lines.decide(() => ({ records, written }), true)
     removed.catch(() => {}).finally(() => this.#leaving.delete(eventId))
   }
 
   async pending(): Promise<JournalContents> {
-    const { lines, index } = await this.#door.enter()
+    const { lines, index } = await this.#opened.open()
     await lines.refresh()
     let leaving: ReadonlySet<string> = this.#leaving
     const records = await lines.read(() => {
@@ -111,7 +111,7 @@ export class FileJournal implements Journal {
   }
 
   async close(): Promise<void> {
-    await this.#door.close()
+    await this.#opened.close()
   }
 
   #holds(index: EventIndex, id: string): boolean {

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs'
+import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 
 /**
@@ -111,5 +112,15 @@ export async function unless<T>(code: string, work: () => Promise<T>): Promise<T
   } catch (error) {
     if (codeOf(error) === code) return undefined
     throw error
+  }
+}
+
+/** Makes the folder and those above it, so that a power failure does not take a new one and all that is in it. */
+export async function makeFolder(files: Files, path: string): Promise<void> {
+  const first = await files.makeFolder(path)
+  if (first === undefined) return
+  for (let folder = path; ; folder = dirname(folder)) {
+    await files.syncFolder(dirname(folder))
+    if (folder === first || folder === dirname(folder)) return
   }
 }

@@ -1,15 +1,14 @@
 import { join } from 'node:path'
+import { Serial } from '../../../adapter-kit/serial.ts'
 import { createIdSource } from '../../../core/event/uuid.ts'
 import type { Random } from '../../../core/random.ts'
 import { type Clock, systemClock } from '../../../ports/clock.ts'
 import { explained } from '../errors.ts'
-import type { Write } from './batch.ts'
-import { Commits } from './commits.ts'
+import { Commits, type Decision, type Write } from './commits.ts'
 import { type Damage, DamageReport } from './damage.ts'
-import type { Files } from './files.ts'
+import { type Files, makeFolder } from './files.ts'
 import type { JournalRecord } from './line.ts'
 import { FolderLock } from './lock.ts'
-import { makeFolder } from './make-folder.ts'
 import { describeSelf, enterOwner, hasEnded, leaveOwner, type Owner, sweepOwners } from './owner.ts'
 import { MOST_REREADS, readSpots } from './read-spots.ts'
 import { type JournalUser, type Place, SegmentSet } from './segment-set.ts'
@@ -72,7 +71,7 @@ export class Journal {
   #isWriting = false
   /** Before it writes for the first time it looks at the end under the lock: a power failure may have torn it. */
   #hasWritten = false
-  #lastExclusive: Promise<unknown> = Promise.resolve()
+  readonly #exclusive = new Serial()
 
   constructor(settings: JournalSettings, user: JournalUser, lockFolder: string, self: Owner, turn: Turn) {
     const { files, clock, dir, prefix, rotateBytes } = settings
@@ -96,8 +95,30 @@ export class Journal {
     })
   }
 
-  submit(write: Write, isLazy = false): void {
+  /**
+   * Decides and writes as one step: the decision is made when all that any process wrote before is known, and nothing
+   * comes between it and its records. Resolves when they are durable.
+   */
+  decide<T>(make: () => Decision<T> | Promise<Decision<T>>, isLazy = false): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    let decision: Decision<T> | undefined
+    const recordsOf = (made: Decision<T>) => {
+      decision = made
+      return made.records
+    }
+    const write: Write = {
+      records() {
+        const made = make()
+        return made instanceof Promise ? made.then(recordsOf) : recordsOf(made)
+      },
+      written: places => resolve(decision!.written(places)),
+      failed(error) {
+        decision?.failed?.()
+        reject(error)
+      },
+    }
     this.#commits.add(write, isLazy)
+    return promise
   }
 
   /** Where the segment of that number is now; nowhere when it is gone. */
@@ -136,15 +157,13 @@ export class Journal {
 
   /** Whatever runs in here does not meet another reading of the folder. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#lastExclusive.then(work)
-    this.#lastExclusive = done.catch(() => {})
-    return done
+    return this.#exclusive.run(work)
   }
 
   /** Writes everything that was submitted. */
   async close(): Promise<void> {
     await this.#commits.settle()
-    await this.#lastExclusive
+    await this.#exclusive.settled()
     await this.#tail.close()
     await this.#turn.close()
     await leaveOwner(this.files, this.#lockFolder, this.#self)

@@ -1,4 +1,3 @@
-import type { Keeper } from './compaction.ts'
 import { hashOf, IdTable } from './id-table.ts'
 import type { IndexFiles } from './index-files.ts'
 import type { JournalRecord } from './line.ts'
@@ -27,7 +26,7 @@ interface Line<K> {
 }
 
 /** Which ids there are in a journal, and where: each is its latest `put`, unless a `delete` came after it. */
-export class LineIndex<K> implements JournalUser, Keeper {
+export class LineIndex<K> implements JournalUser {
   readonly #parts: LineIndexParts<K>
   /** In the order of their numbers. */
   readonly #segments = new Map<number, SegmentRows<K>>()
@@ -103,21 +102,27 @@ export class LineIndex<K> implements JournalUser, Keeper {
     this.#parts.onClosed()
   }
 
+  /** Bytes of the segment's `put` lines that still count, newlines included. */
   liveBytes(segment: number): number {
     return this.#segments.get(segment)?.liveBytes ?? 0
   }
 
+  /** Whether it has `put` lines that count no more. */
   hasDead(segment: number): boolean {
     const rows = this.#segments.get(segment)
     return rows !== undefined && rows.puts > rows.live
   }
 
+  /** Where those that count begin. */
   liveOffsets(segment: number): ReadonlySet<number> {
     const rows = this.#segments.get(segment)
     return new Set(rows && liveRows(rows).map(row => rows.placeOf(row).offset))
   }
 
-  /** The segment gets new rows, so that those of lines that are gone take up no memory. */
+  /**
+   * Lines lie elsewhere in their segment now. It gets new rows, so that those of lines that are gone take up no memory;
+   * all of it at once, without waiting for anything.
+   */
   move(segment: number, moves: ReadonlyMap<number, number>): void {
     const before = this.#segments.get(segment)
     if (before === undefined) return

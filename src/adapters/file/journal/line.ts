@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import type { Files } from './files.ts'
 
 /** What one line says: what kind of record it is, and the record as JSON text. */
 export interface JournalRecord {
@@ -11,7 +12,7 @@ const START = '{"crc":"'
 const CRC_DIGITS = 8
 /** The checksum stands first, at a fixed place, and covers everything behind it. */
 const PREFIX_BYTES = START.length + CRC_DIGITS + 2
-export const NEWLINE = 10
+const NEWLINE = 10
 /** Quotes and colon round the kind, the closing brace, the newline. */
 const AROUND_BYTES = PREFIX_BYTES + 5
 /** Of UTF-8 for one unit of a text, at most. */
@@ -52,4 +53,98 @@ export function readLine(line: Buffer): JournalRecord | undefined {
   const [opening, kind] = BODY.exec(body) ?? []
   if (opening === undefined || kind === undefined) return undefined
   return { kind, text: body.slice(opening.length, -1) }
+}
+
+const FIRST_BYTES = 65_536
+/** A buffer that one large batch has made larger than this is not kept. */
+const MOST_KEPT_BYTES = 4_194_304
+
+/** Where a line begins among the bytes, and how long it is without its newline. */
+export interface Span {
+  readonly offset: number
+  readonly length: number
+}
+
+/** Puts the lines of a batch one behind the other, in a buffer that the next batch uses again. */
+export class LineWriter {
+  #buffer = Buffer.allocUnsafe(FIRST_BYTES)
+  #end = 0
+
+  /** The lines so far; good until the next `clear`. */
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#end)
+  }
+
+  get length(): number {
+    return this.#end
+  }
+
+  add(record: JournalRecord): Span {
+    this.#reserve(mostLineBytes(record))
+    const offset = this.#end
+    this.#end = writeLine(this.#buffer, offset, record)
+    return { offset, length: this.#end - offset - 1 }
+  }
+
+  clear(): void {
+    this.#end = 0
+    if (this.#buffer.length > MOST_KEPT_BYTES) this.#buffer = Buffer.allocUnsafe(FIRST_BYTES)
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#end + bytes
+    if (needed <= this.#buffer.length) return
+    const larger = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2))
+    larger.set(this.bytes)
+    this.#buffer = larger
+  }
+}
+
+/** Read at once, and so looked at without a pause: small enough that nobody else waits long for the event loop. */
+const CHUNK_BYTES = 65_536
+
+/**
+ * Shows every whole line from there on, without its newline, and where it begins. The bytes are good during the call
+ * only. Answers where the last whole line ends, and how many bytes there are behind it.
+ */
+export async function readLines(
+  files: Files,
+  path: string,
+  from: number,
+  visit: (line: Buffer, offset: number) => void,
+): Promise<{ readonly end: number; readonly tornBytes: number }> {
+  const fd = await files.open(path, 'r')
+  try {
+    let buffer: Buffer = Buffer.allocUnsafe(CHUNK_BYTES)
+    let kept = 0
+    let end = from
+    for (;;) {
+      const read = await files.read(fd, buffer.subarray(kept), end + kept)
+      if (read === 0) return { end, tornBytes: kept }
+      const filled = buffer.subarray(0, kept + read)
+      const shown = showLines(filled, end, visit)
+      end += shown
+      kept = filled.length - shown
+      const next = roomFor(kept, buffer)
+      filled.copy(next, 0, shown)
+      buffer = next
+    }
+  } finally {
+    await files.close(fd)
+  }
+}
+
+/** A line longer than the buffer needs a larger one; behind it, the usual size will do again. */
+function roomFor(kept: number, buffer: Buffer): Buffer {
+  if (kept === buffer.length) return Buffer.allocUnsafe(buffer.length * 2)
+  return kept < CHUNK_BYTES && buffer.length > CHUNK_BYTES ? Buffer.allocUnsafe(CHUNK_BYTES) : buffer
+}
+
+function showLines(filled: Buffer, offset: number, visit: (line: Buffer, offset: number) => void): number {
+  let start = 0
+  for (let newline = filled.indexOf(NEWLINE); newline !== -1; newline = filled.indexOf(NEWLINE, start)) {
+    visit(filled.subarray(start, newline), offset + start)
+    start = newline + 1
+  }
+  return start
 }

@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import type { Clock } from '../../../ports/clock.ts'
 import { StoreLockedError } from '../errors.ts'
-import { codeOf, type Files, readWhole, unless } from './files.ts'
-import { makeFolder } from './make-folder.ts'
+import { codeOf, type Files, makeFolder, readWhole, unless } from './files.ts'
 import { enterOwner, livenessOf, type Owner, ownerPath, parseOwner } from './owner.ts'
 
 /** A lock is held for one write or a few. A holder about whom nothing is known and that stands still so long is gone. */

@@ -1,7 +1,6 @@
 import type { DamageReport } from './damage.ts'
 import { codeOf, type Files } from './files.ts'
-import { type JournalRecord, readLine } from './line.ts'
-import { readLines } from './read-lines.ts'
+import { type JournalRecord, readLine, readLines } from './line.ts'
 import type { SegmentFolder, SegmentName } from './segments.ts'
 
 /** A line's place. */

@@ -1,8 +1,7 @@
 import { constants } from 'node:fs'
 import type { Clock } from '../../../ports/clock.ts'
 import { isDiskFull, StoreFailedError } from '../errors.ts'
-import { codeOf, type Files } from './files.ts'
-import { makeFolder } from './make-folder.ts'
+import { codeOf, type Files, makeFolder } from './files.ts'
 import type { Segment, SegmentSet } from './segment-set.ts'
 import { dayOf, type SegmentFolder, type SegmentName } from './segments.ts'
 

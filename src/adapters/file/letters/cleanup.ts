@@ -4,8 +4,8 @@ import { isPastRetention, type Retention } from '../../../core/dead-letter/reten
 import type { LetterState } from '../../../core/dead-letter/state.ts'
 import type { AuditLog } from '../../../ports/audit.ts'
 import type { LetterCounts } from '../../../ports/dead-letters.ts'
-import type { LetterFacts } from './facts.ts'
-import type { OpenedLog } from './log-door.ts'
+import type { OpenedLog } from './lazy-letter-log.ts'
+import type { LetterFacts } from './record.ts'
 import { matching } from './selection.ts'
 
 /** Letters deleted by one record. */

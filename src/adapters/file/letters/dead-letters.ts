@@ -16,12 +16,11 @@ import type {
   TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import { type Files, realFiles } from '../journal/files.ts'
-import { type AuditDoor, auditDoor, FileAudit } from '../operating/audit.ts'
+import { FileAudit } from '../operating/audit.ts'
 import { DEFAULT_RETENTION_MS, type JournalOptions, journalRules, journalSettings } from '../options.ts'
 import { expireLetters } from './cleanup.ts'
-import { LogDoor } from './log-door.ts'
-import { listLetters } from './pages.ts'
-import { countLetters, timeLetters } from './stats.ts'
+import { LazyLetterLog } from './lazy-letter-log.ts'
+import { countLetters, listLetters, timeLetters } from './queries.ts'
 
 export interface FileDeadLettersOptions extends JournalOptions {
   /** Names the store in errors ['file']. */
@@ -62,48 +61,38 @@ export function fileDeadLetters(options: FileDeadLettersOptions): FileDeadLetter
 /** It opens the folder when it is first used. */
 export class FileDeadLetters implements DeadLetterStore {
   readonly #options: Resolved<typeof deadLetterRules>
-  readonly #door: LogDoor
-  readonly #auditDoor: AuditDoor
-  readonly #audit: FileAudit
+  /** What was done in this folder: what retention deletes is in it too. */
+  readonly audit: FileAudit
+  /** For the groups of the same store, which follow from its letters. */
+  readonly log: LazyLetterLog
 
   constructor(options: Resolved<typeof deadLetterRules>, files: Files = realFiles) {
     this.#options = options
-    this.#door = new LogDoor(options.name, options, files, options.capacity)
-    this.#auditDoor = auditDoor(journalSettings(options, files, 'audit'))
-    this.#audit = new FileAudit(this.#auditDoor)
-  }
-
-  /** What was done in this folder: what retention deletes is in it too. */
-  get audit(): FileAudit {
-    return this.#audit
-  }
-
-  /** For the groups of the same store, which follow from its letters. */
-  get door(): LogDoor {
-    return this.#door
+    this.log = new LazyLetterLog(options.name, options, files, options.capacity)
+    this.audit = new FileAudit(journalSettings(options, files, 'audit'))
   }
 
   send(letter: DeadLetter): Promise<void> {
-    return this.#door.write(log => log.send(letter))
+    return this.log.write(log => log.send(letter))
   }
 
   async list(query?: LetterQuery): Promise<LetterPage> {
-    const { log } = await this.#door.read()
+    const { log } = await this.log.read()
     return await listLetters(log, query)
   }
 
   async get(id: string): Promise<DeadLetter | undefined> {
-    const { log } = await this.#door.read()
+    const { log } = await this.log.read()
     const [letter] = await log.read([id])
     return letter
   }
 
   async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
-    return await this.#door.write(log => log.change(id, letter => changeLetter(letter, change)))
+    return await this.log.write(log => log.change(id, letter => changeLetter(letter, change)))
   }
 
   async delete(id: string, seen?: LetterSeen): Promise<boolean> {
-    const deleted = await this.#door.write(log =>
+    const deleted = await this.log.write(log =>
       log.delete(
         [id],
         seen && (({ kind, lastFailedAt }) => kind.state === seen.state && lastFailedAt === seen.lastFailedAt),
@@ -113,12 +102,12 @@ export class FileDeadLetters implements DeadLetterStore {
   }
 
   async stats(filter?: LetterFilter): Promise<LetterStats> {
-    const { log } = await this.#door.read()
+    const { log } = await this.log.read()
     return await countLetters(log, filter)
   }
 
   async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
-    const { log } = await this.#door.read()
+    const { log } = await this.log.read()
     return await timeLetters(log, filter, span)
   }
 
@@ -129,18 +118,18 @@ export class FileDeadLetters implements DeadLetterStore {
 
   /** Deletes letters that are past their retention, says so in the audit, and gives their space back. */
   async expire(now: number): Promise<LetterCounts> {
-    return await expireLetters(await this.#door.read(), this.#audit, this.#options, now)
+    return await expireLetters(await this.log.read(), this.audit, this.#options, now)
   }
 
   async usage(): Promise<FileUsage> {
-    const { log } = await this.#door.read()
+    const { log } = await this.log.read()
     const { segments, folder, damage } = log.journal
     const bytes = segments.all.reduce((sum, segment) => sum + segment.end, 0)
     return { path: folder.dir, bytes, files: segments.all.length, damaged: damage.count }
   }
 
   async close(): Promise<void> {
-    await this.#door.close()
-    await this.#auditDoor.close()
+    await this.log.close()
+    await this.audit.close()
   }
 }

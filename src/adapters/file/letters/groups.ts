@@ -1,32 +1,60 @@
-import { compareGroups, groupCursor, resolveGroupQuery } from '../../../adapter-kit/query/group-query.ts'
+import { join } from 'node:path'
+import {
+  compareGroups,
+  type GroupTalk,
+  groupCursor,
+  NO_TALK,
+  resolveGroupQuery,
+  talkAfter,
+} from '../../../adapter-kit/query/group-query.ts'
 import { currentTriage, groupingOf } from '../../../core/dead-letter/group.ts'
+import { GroupCounter, type GroupCounts } from '../../../core/dead-letter/group-tally.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
-import type { Door } from '../door.ts'
-import { decide } from '../journal/decide.ts'
-import type { Journal } from '../journal/journal.ts'
-import { type IndexedGroup, tallyGroups } from './group-tally.ts'
-import type { LogDoor } from './log-door.ts'
-import { type TriageBook, triageRecord } from './triage-book.ts'
+import { StoreClosedError } from '../../../ports/store.ts'
+import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
+import type { JournalRecord } from '../journal/line.ts'
+import { type JournalUser, UnreadableError } from '../journal/segment-set.ts'
+import { Lazy } from '../lazy.ts'
+import type { LazyLetterLog } from './lazy-letter-log.ts'
+import type { LetterIndex } from './record.ts'
+import { byKind, matching } from './selection.ts'
 
+const TRIAGE = 'triage'
 /** Groups whose newest letters are read at once. */
 const READ_AT_ONCE = 64
 
-export interface OpenedTriage {
+interface OpenedTriage {
   readonly journal: Journal
   readonly book: TriageBook
 }
 
+/** What the index says about a group; its title is in its letters. */
+interface IndexedGroup extends GroupCounts {
+  readonly id: string
+  /** The id of its newest letter. */
+  readonly newest: string
+}
+
 /** Groups are added up from the index of the letters; only what people say about them has a journal of its own. */
 export class FileGroups implements Groups {
-  readonly #letters: LogDoor
-  readonly #triage: Door<OpenedTriage>
+  readonly #letters: LazyLetterLog
+  readonly #triage: Lazy<OpenedTriage>
   readonly #clock: Clock
 
-  constructor(letters: LogDoor, triage: Door<OpenedTriage>, clock: Clock) {
+  /** What people say is kept in the folder `groups` of the store's folder. */
+  constructor(letters: LazyLetterLog, settings: JournalSettings) {
+    const own = { ...settings, dir: join(settings.dir, 'groups') }
     this.#letters = letters
-    this.#triage = triage
-    this.#clock = clock
+    this.#clock = settings.clock
+    this.#triage = new Lazy(
+      async () => {
+        const book = new TriageBook()
+        return { book, journal: await openJournal(own, book) }
+      },
+      ({ journal }) => journal.close(),
+      () => new StoreClosedError(own.dir),
+    )
   }
 
   async list(query?: GroupQuery): Promise<GroupPage> {
@@ -61,16 +89,18 @@ export class FileGroups implements Groups {
 
   async change(id: string, change: TriageChange): Promise<Group | undefined> {
     if ((await this.get(id)) === undefined) return undefined
-    const { journal, book } = await this.#triage.enter()
-    await decide(journal, () => ({
-      records: [triageRecord(id, change)],
-      written: () => book.add(id, change),
-    }))
+    const { journal, book } = await this.#triage.open()
+    const record = { kind: TRIAGE, text: JSON.stringify({ group: id, change }) }
+    await journal.decide(() => ({ records: [record], written: () => book.add(id, change) }))
     return await this.get(id)
   }
 
+  close(): Promise<void> {
+    return this.#triage.close()
+  }
+
   async #readTriage(): Promise<OpenedTriage> {
-    const opened = await this.#triage.enter()
+    const opened = await this.#triage.open()
     await opened.journal.refresh()
     return opened
   }
@@ -100,4 +130,46 @@ export class FileGroups implements Groups {
 
 function tellsOf({ title, basis }: Group, search: string | undefined): boolean {
   return search === undefined || `${title}\n${basis}`.toLowerCase().includes(search.toLowerCase())
+}
+
+/** All groups, or the one asked for, added up from the index. */
+async function tallyGroups(index: LetterIndex, only?: string): Promise<IndexedGroup[]> {
+  const groups = new Map<string, { counter: GroupCounter; newestAt: number; newest: string }>()
+  for await (const found of matching(index, only === undefined ? {} : { group: only }))
+    for (const { kind, count, firstFailedAt, newestAt, newest } of byKind(found)) {
+      const group = groups.get(kind.group) ?? { counter: new GroupCounter(), newestAt, newest }
+      groups.set(kind.group, group)
+      group.counter.add(kind, count, firstFailedAt, newestAt)
+      if (newestAt >= group.newestAt) Object.assign(group, { newestAt, newest })
+    }
+  return [...groups].map(([id, { counter, newest }]) => ({ id, newest, ...counter.counts }))
+}
+
+/** Every change that people made, one after the other, adds up to what they say now. */
+class TriageBook implements JournalUser {
+  readonly #talks = new Map<string, GroupTalk>()
+
+  of(group: string): GroupTalk {
+    return this.#talks.get(group) ?? NO_TALK
+  }
+
+  apply({ kind, text }: JournalRecord): void {
+    if (kind !== TRIAGE) return
+    const { group, change } = parse(text)
+    this.add(group, change)
+  }
+
+  add(group: string, change: TriageChange): void {
+    this.#talks.set(group, talkAfter(this.of(group), change))
+  }
+
+  reset(): void {
+    this.#talks.clear()
+  }
+}
+
+function parse(text: string): { readonly group: string; readonly change: TriageChange } {
+  const { group, change } = JSON.parse(text)
+  if (typeof group === 'string' && typeof change === 'object' && change !== null) return { group, change }
+  throw new UnreadableError('no change of a group')
 }

@@ -6,7 +6,7 @@ import { readIndex, writeIndex } from '../journal/index-files.ts'
 import { LineIndex } from '../journal/line-index.ts'
 import type { Put, SegmentRows } from '../journal/segment-rows.ts'
 import type { Segment } from '../journal/segment-set.ts'
-import type { Kind, LetterIndex } from './facts.ts'
+import type { Kind, LetterIndex } from './record.ts'
 import { matching, newestFirst } from './selection.ts'
 
 const LINE_BYTES = 10

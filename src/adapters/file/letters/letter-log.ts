@@ -2,25 +2,17 @@ import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
-import { type Decision, decide } from '../journal/decide.ts'
+import { DeadLettersFullError } from '../../../ports/dead-letters.ts'
+import type { Decision } from '../journal/commits.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { JournalRecord } from '../journal/line.ts'
-import type { Place } from '../journal/segment-set.ts'
-import { type LetterFacts, type LetterIndex, putOf } from './facts.ts'
-import { type ReadRecord, readLetters } from './read-letters.ts'
-import { deleteRecord, letterOf, putRecord } from './record.ts'
+import { MOST_REREADS, readSpots, type Spot } from '../journal/read-spots.ts'
+import { type Place, UnreadableError } from '../journal/segment-set.ts'
+import { deleteRecord, type LetterFacts, type LetterIndex, letterOf, putOf, putRecord } from './record.ts'
 import { Slices } from './slices.ts'
 
 /** Letters written as JSON in one turn of the event loop: a millisecond's work. */
 const ENCODED_PER_TURN = 128
-
-interface LetterLogSettings {
-  readonly codec: LetterCodec
-  /** Letters it takes; Infinity is no limit. */
-  readonly capacity: number
-  /** What it rejects with when there are as many. */
-  readonly whenFull: () => Error
-}
 
 /**
  * Letters in a journal. Every change is decided under the journal's lock, against what is durable and what the write
@@ -30,18 +22,21 @@ export class LetterLog {
   readonly journal: Journal
   readonly index: LetterIndex
   readonly codec: LetterCodec
-  readonly #settings: LetterLogSettings
+  readonly #name: string
+  readonly #capacity: number
   readonly #slices = new Slices(ENCODED_PER_TURN)
   /** What writes under way make of letters. The index learns of it when it is durable. */
   readonly #unwritten = new Map<string, Unwritten>()
   /** Of those, the ones that the index does not know. */
   #arriving = 0
 
-  constructor(journal: Journal, index: LetterIndex, settings: LetterLogSettings) {
+  /** It takes letters up to the capacity; Infinity is no limit. */
+  constructor(journal: Journal, index: LetterIndex, codec: LetterCodec, name: string, capacity: number) {
     this.journal = journal
     this.index = index
-    this.#settings = settings
-    this.codec = settings.codec
+    this.codec = codec
+    this.#name = name
+    this.#capacity = capacity
   }
 
   send(letter: DeadLetter): Promise<void> {
@@ -51,7 +46,7 @@ export class LetterLog {
 
   /** Replaces a letter by what is made of it. Undefined leaves it as it is and is the answer, also for an unknown id. */
   change(id: string, make: (letter: DeadLetter) => DeadLetter | undefined): Promise<DeadLetter | undefined> {
-    return decide(this.journal, async () => {
+    return this.journal.decide(async () => {
       const letter = await this.#current(id)
       const changed = letter && make(letter)
       if (changed === undefined || changed === letter) return nothing(changed)
@@ -64,7 +59,7 @@ export class LetterLog {
    * can tell by what the index knows.
    */
   delete(ids: readonly string[], isStillDue?: IsStillDue, isLazy = false): Promise<number> {
-    return decide(this.journal, () => this.#decideDelete(ids, isStillDue), isLazy)
+    return this.journal.decide(() => this.#decideDelete(ids, isStillDue), isLazy)
   }
 
   /** Writes everything that was sent. */
@@ -73,14 +68,63 @@ export class LetterLog {
     await this.journal.close()
   }
 
-  /** In the same order; undefined where there is none. */
-  read(ids: readonly string[], read?: ReadRecord): Promise<(DeadLetter | undefined)[]> {
-    return readLetters(this.journal, this.index, read ?? (record => letterOf(record, this.codec)), ids)
+  /**
+   * The letters of some ids, in the same order; undefined for one that is not there or cannot be read any more. The
+   * latter is reported, and leaves the index: what is listed and counted is what can be had.
+   */
+  async read(
+    ids: readonly string[],
+    read: ReadRecord = record => letterOf(record, this.codec),
+  ): Promise<(DeadLetter | undefined)[]> {
+    const letters = new Array<DeadLetter | undefined>(ids.length).fill(undefined)
+    let wanted: readonly number[] = [...ids.keys()]
+    for (let rereads = 0; wanted.length > 0; rereads++) {
+      if (rereads > MOST_REREADS)
+        throw new Error(`files vanish from ${this.journal.folder.dir} while they are read`)
+      const spots = wanted.flatMap(at => this.#spotOf(ids[at]!, at) ?? [])
+      const found = await readSpots(this.journal.files, spots)
+      for (const [which, spot] of spots.entries()) {
+        const record = found[which]!
+        if (record !== 'gone') letters[spot.at] = this.#readOne(read, spot, record)
+      }
+      wanted = spots.filter((_, which) => found[which] === 'gone').map(({ at }) => at)
+      if (wanted.length > 0) await this.journal.reread()
+    }
+    return letters
+  }
+
+  #readOne(read: ReadRecord, spot: LetterSpot, record: JournalRecord | 'damaged'): DeadLetter | undefined {
+    const { path, offset, length: bytes } = spot
+    try {
+      if (record !== 'damaged') {
+        const letter = read(record)
+        if (letter === undefined || letter.id === spot.id) return letter
+      }
+      this.journal.damage.add({ kind: 'checksum', path, offset, bytes })
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error
+      this.journal.damage.add({ kind: 'unreadable', path, offset, bytes, error: error.cause })
+    }
+    this.#dropUnreadable(spot)
+    return undefined
+  }
+
+  /** Unless it was told again in the meantime: then it is elsewhere, and whole. */
+  #dropUnreadable(spot: LetterSpot): void {
+    const segment = this.journal.segments.find(spot.segment)
+    if (segment !== undefined) segment.isDamaged = true
+    const now = this.#spotOf(spot.id, spot.at)
+    if (now?.path === spot.path && now.offset === spot.offset) this.index.forget(spot.id)
+  }
+
+  #spotOf(id: string, at: number): LetterSpot | undefined {
+    const place = this.index.placeOf(id)
+    return place && { ...place, id, at, path: this.journal.pathOf(place.segment) }
   }
 
   #send(letter: DeadLetter): Promise<void> {
     const record = putRecord(letter, this.codec)
-    return decide(this.journal, () => this.#decideSend(letter, record))
+    return this.journal.decide(() => this.#decideSend(letter, record))
   }
 
   #decideSend(letter: DeadLetter, record: JournalRecord): Decision<void> | Promise<Decision<void>> {
@@ -92,7 +136,8 @@ export class LetterLog {
 
   #merge(existing: DeadLetter | undefined, letter: DeadLetter, record: JournalRecord): Decision<void> {
     if (existing === undefined) {
-      if (this.index.count + this.#arriving >= this.#settings.capacity) throw this.#settings.whenFull()
+      if (this.index.count + this.#arriving >= this.#capacity)
+        throw new DeadLettersFullError(this.#name, this.#capacity)
       return this.#put(letter, record, undefined)
     }
     const merged = mergeLetter(existing, letter)
@@ -160,6 +205,16 @@ export class LetterLog {
   #forget(id: string, unwritten: Unwritten): void {
     if (this.#unwritten.get(id) === unwritten) this.#unwritten.delete(id)
   }
+}
+
+/** Makes a letter of its record, wholly or as far as is needed; undefined when it is not wanted. */
+type ReadRecord = (record: JournalRecord) => DeadLetter | undefined
+
+interface LetterSpot extends Spot {
+  readonly id: string
+  readonly segment: number
+  /** Which of the ids asked for it is. */
+  readonly at: number
 }
 
 /** Whether a letter is still what it was when its deletion was decided on. */

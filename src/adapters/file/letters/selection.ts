@@ -1,7 +1,7 @@
 import { comparePlaces, type LetterPlace } from '../../../adapter-kit/query/letter-query.ts'
 import { nextTurn } from '../../../ports/clock.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
-import type { LetterIndex, LetterRows } from './facts.ts'
+import type { Kind, LetterIndex, LetterRows } from './record.ts'
 
 /** Rows looked at in one turn of the event loop: a millisecond's work. */
 const ROWS_PER_TURN = 100_000
@@ -121,4 +121,40 @@ async function* inTurns(segments: readonly LetterRows[]): AsyncGenerator<LetterR
     yield rows
     looked += rows.count
   }
+}
+
+/** Letters of one kind in one segment. */
+interface OfKind {
+  readonly kind: Kind
+  readonly count: number
+  /** The first failure of all their cycles. */
+  readonly firstFailedAt: number
+  /** Of their last failures, the earliest and the latest, and whose that is. */
+  readonly oldestAt: number
+  readonly newestAt: number
+  readonly newest: string
+}
+
+/** A segment has few kinds, so that the letters themselves are a matter of numbers. */
+export function byKind({ rows, found }: Found): OfKind[] {
+  const all = rows.kinds.map(() => ({
+    count: 0,
+    firstFailedAt: Number.POSITIVE_INFINITY,
+    oldestAt: Number.POSITIVE_INFINITY,
+    newestAt: Number.NEGATIVE_INFINITY,
+    newestRow: 0,
+  }))
+  for (const row of found) {
+    const of = all[rows.kindNumber(row)]!
+    const failedAt = rows.lastFailedAt(row)
+    of.count++
+    of.firstFailedAt = Math.min(of.firstFailedAt, rows.firstFailedAt(row))
+    of.oldestAt = Math.min(of.oldestAt, failedAt)
+    if (failedAt < of.newestAt) continue
+    of.newestAt = failedAt
+    of.newestRow = row
+  }
+  return all.flatMap(({ newestRow, ...of }, number) =>
+    of.count === 0 ? [] : { ...of, kind: rows.kinds[number]!, newest: rows.idOf(newestRow) },
+  )
 }

@@ -1,3 +1,4 @@
+import { Serial } from '../../../adapter-kit/serial.ts'
 import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
@@ -6,8 +7,8 @@ import type { DeadLetterQueue, Spill } from '../../../ports/dead-letters.ts'
 import { type Files, realFiles } from '../journal/files.ts'
 import type { Place } from '../journal/segment-set.ts'
 import { type JournalOptions, journalRules } from '../options.ts'
+import { LazyLetterLog } from './lazy-letter-log.ts'
 import type { LetterLog } from './letter-log.ts'
-import { LogDoor } from './log-door.ts'
 import { matching } from './selection.ts'
 
 export interface FileSpillOptions extends JournalOptions {
@@ -26,36 +27,34 @@ export function fileSpill(options: FileSpillOptions): FileSpill {
 }
 
 export class FileSpill implements Spill {
-  readonly #door: LogDoor
-  #lastDrain: Promise<unknown> = Promise.resolve()
+  readonly #log: LazyLetterLog
+  readonly #drains = new Serial()
 
   constructor(options: Resolved<typeof rules>, files: Files = realFiles) {
-    this.#door = new LogDoor(options.name, options, files)
+    this.#log = new LazyLetterLog(options.name, options, files)
   }
 
   send(letter: DeadLetter): Promise<void> {
-    return this.#door.write(log => log.send(letter))
+    return this.#log.write(log => log.send(letter))
   }
 
   /** One drain at a time: two at once would send every letter twice. */
   drain(target: DeadLetterQueue): Promise<number> {
-    const drained = this.#lastDrain.then(() => this.#drain(target))
-    this.#lastDrain = drained.catch(() => {})
-    return drained
+    return this.#drains.run(() => this.#drain(target))
   }
 
   async size(): Promise<number> {
-    const { log } = await this.#door.read()
+    const { log } = await this.#log.read()
     return log.index.count
   }
 
   async close(): Promise<void> {
-    await this.#lastDrain
-    await this.#door.close()
+    await this.#drains.settled()
+    await this.#log.close()
   }
 
   async #drain(target: DeadLetterQueue): Promise<number> {
-    const { log } = await this.#door.read()
+    const { log } = await this.#log.read()
     // Those that arrive meanwhile are for the next drain, or a busy service would never end this one.
     const all = await inOrderOfArrival(log)
     const removals: Promise<unknown>[] = []

@@ -2,12 +2,10 @@ import { join } from 'node:path'
 import { resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
-import { Door } from '../door.ts'
-import { decide } from '../journal/decide.ts'
 import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
-import { type JournalRecord, readLine } from '../journal/line.ts'
-import { readLines } from '../journal/read-lines.ts'
+import { readLine, readLines } from '../journal/line.ts'
 import type { JournalUser, Place } from '../journal/segment-set.ts'
+import { Lazy } from '../lazy.ts'
 
 /** Nothing is kept in memory: what was done is looked up where it is written. */
 const auditUser: JournalUser = {
@@ -19,35 +17,28 @@ const auditUser: JournalUser = {
 /** A page of the audit is read from the end of a file, so these are kept small. */
 const AUDIT_ROTATE_BYTES = 1_000_000
 
-export type AuditDoor = Door<{ readonly journal: Journal }>
-
-/** The audit log in the folder `audit` of these settings' folder. It is opened when it is first used. */
-export function auditDoor(settings: JournalSettings): AuditDoor {
-  const own = { ...settings, dir: join(settings.dir, 'audit'), rotateBytes: AUDIT_ROTATE_BYTES }
-  return new Door(
-    async () => ({ journal: await openJournal(own, auditUser) }),
-    ({ journal }) => journal.close(),
-    () => new StoreClosedError(own.dir),
-  )
-}
-
-/** A journal of entries. A page is read from the end of the last file backwards. */
+/** A journal of entries in the folder `audit` of the store's folder. A page is read from the last file backwards. */
 export class FileAudit implements AuditLog {
-  readonly #door: Door<{ readonly journal: Journal }>
+  readonly #journal: Lazy<Journal>
 
-  constructor(door: Door<{ readonly journal: Journal }>) {
-    this.#door = door
+  constructor(settings: JournalSettings) {
+    const own = { ...settings, dir: join(settings.dir, 'audit'), rotateBytes: AUDIT_ROTATE_BYTES }
+    this.#journal = new Lazy(
+      () => openJournal(own, auditUser),
+      journal => journal.close(),
+      () => new StoreClosedError(own.dir),
+    )
   }
 
   async append(entry: AuditEntry): Promise<void> {
-    const record: JournalRecord = { kind: 'entry', text: JSON.stringify(entry) }
-    const { journal } = await this.#door.enter()
-    await decide(journal, () => ({ records: [record], written: () => {} }))
+    const record = { kind: 'entry', text: JSON.stringify(entry) }
+    const journal = await this.#journal.open()
+    await journal.decide(() => ({ records: [record], written: () => {} }))
   }
 
   async list(query?: AuditQuery): Promise<AuditPage> {
     const { target, action, limit, behind = LAST, cursorAt } = resolveAuditQuery(query, readPlace)
-    const { journal } = await this.#door.enter()
+    const journal = await this.#journal.open()
     await journal.refresh()
     const found: Found[] = []
     for (const segment of journal.segments.all.toReversed()) {
@@ -69,11 +60,17 @@ export class FileAudit implements AuditLog {
       cursor: hasMore ? cursorAt(`${last.segment}_${last.offset}`) : undefined,
     }
   }
+
+  close(): Promise<void> {
+    return this.#journal.close()
+  }
 }
+
+type EntryPlace = Pick<Place, 'segment' | 'offset'>
 
 interface Found {
   readonly entry: AuditEntry
-  readonly place: Pick<Place, 'segment' | 'offset'>
+  readonly place: EntryPlace
 }
 
 async function entriesOf(journal: Journal, segment: number): Promise<Found[]> {
@@ -85,9 +82,9 @@ async function entriesOf(journal: Journal, segment: number): Promise<Found[]> {
   return found
 }
 
-const LAST = { segment: Number.POSITIVE_INFINITY, offset: 0 }
+const LAST: EntryPlace = { segment: Number.POSITIVE_INFINITY, offset: 0 }
 
-function readPlace(place: string): Pick<Place, 'segment' | 'offset'> | undefined {
+function readPlace(place: string): EntryPlace | undefined {
   const [, segment, offset] = /^(\d{1,15})_(\d{1,15})$/.exec(place) ?? []
   return segment === undefined ? undefined : { segment: Number(segment), offset: Number(offset) }
 }

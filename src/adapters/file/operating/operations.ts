@@ -5,13 +5,11 @@ import type { Replay, ReplayItem } from '../../../ports/replays.ts'
 import type { ChannelSnapshot } from '../../../ports/snapshots.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 import type { SqliteStore } from '../../sqlite/index.ts'
-import { Door } from '../door.ts'
-import { unless } from '../journal/files.ts'
+import { makeFolder, unless } from '../journal/files.ts'
 import type { JournalSettings } from '../journal/journal.ts'
-import { type JournalRecord, readLine } from '../journal/line.ts'
-import { makeFolder } from '../journal/make-folder.ts'
-import { readLines } from '../journal/read-lines.ts'
+import { type JournalRecord, readLine, readLines } from '../journal/line.ts'
 import { SegmentFolder } from '../journal/segments.ts'
+import { Lazy } from '../lazy.ts'
 
 const FILE = 'operations.db'
 
@@ -19,10 +17,10 @@ const FILE = 'operations.db'
  * Replays and snapshots, in an SQLite file of the folder. They are nowhere else: the file is theirs as the journal is the
  * letters'. Whoever only keeps letters never opens it.
  */
-export function operationsDoor(settings: JournalSettings, codec: Codec): Door<SqliteStore> {
+export function lazyOperations(settings: JournalSettings, codec: Codec): Lazy<SqliteStore> {
   const { files, dir, clock } = settings
   const path = join(dir, FILE)
-  return new Door(
+  return new Lazy(
     async () => {
       const { openSqlite } = await import('../../sqlite/index.ts')
       await makeFolder(files, dir)

@@ -1,3 +1,4 @@
+import { Serial } from '../../../adapter-kit/serial.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import { type DeadLetterQueue, DeadLettersClosedError, type Spill } from '../../../ports/dead-letters.ts'
@@ -10,7 +11,7 @@ export function memorySpill(): MemorySpill {
 export class MemorySpill implements Spill {
   /** In the order of arrival, which is what a map keeps; a letter that is told again stays in its place. */
   readonly #letters = new Map<string, DeadLetter>()
-  #lastDrain: Promise<unknown> = Promise.resolve()
+  readonly #drains = new Serial()
   #isClosed = false
 
   async send(letter: DeadLetter): Promise<void> {
@@ -20,9 +21,7 @@ export class MemorySpill implements Spill {
 
   /** One drain at a time: two at once would send every letter twice. */
   drain(target: DeadLetterQueue): Promise<number> {
-    const drained = this.#lastDrain.then(() => this.#drain(target))
-    this.#lastDrain = drained.catch(() => {})
-    return drained
+    return this.#drains.run(() => this.#drain(target))
   }
 
   async size(): Promise<number> {
@@ -31,7 +30,7 @@ export class MemorySpill implements Spill {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#lastDrain
+    await this.#drains.settled()
   }
 
   async #drain(target: DeadLetterQueue): Promise<number> {

@@ -108,14 +108,6 @@ export class BrokerTables implements Cached {
     return { subscription: this.subscriptions.open(owner, handler.id, prefetch) }
   }
 
-  unsubscribe(subscription: number): void {
-    this.subscriptions.close(subscription)
-  }
-
-  setFlow(subscription: number, isOn: boolean): void {
-    this.subscriptions.setFlow(subscription, isOn)
-  }
-
   /** Whether another process has written since the last time. */
   poll(): boolean {
     const { othersWrote } = this.#context

@@ -14,6 +14,8 @@ export interface Handler {
   isChanged: boolean
 }
 
+type HandlerRow = Pick<Handler, 'id' | 'name' | 'depth'> & { readonly by_key: number }
+
 /** The value of `by_key` while a handler is only waited for. */
 const AWAITED = -1
 
@@ -118,11 +120,4 @@ export class HandlerTable implements Cached {
     if (handlers.length > 0) this.#byChannel.set(channel, handlers)
     return handlers
   }
-}
-
-interface HandlerRow {
-  readonly id: number
-  readonly name: string | null
-  readonly by_key: number
-  readonly depth: number
 }

@@ -1,5 +1,4 @@
 import type { Database } from '../connection/database.ts'
-import type { Cached } from '../connection/writer-context.ts'
 
 interface DeadEvent {
   /** Null when no later event waits for it. */
@@ -19,7 +18,7 @@ interface HeldRow {
  * Strict order per key. A key with an unresolved event has a row in `lanes`, and the later events of the key are held
  * behind it. An event that dies leaves its mark: as long as that names a key, the key waits for it.
  */
-export class KeyOrder implements Cached {
+export class KeyOrder {
   readonly #db: Database
   #hasMarks: boolean | undefined
 
@@ -75,8 +74,6 @@ export class KeyOrder implements Cached {
     if (this.#hasMarks === false) return undefined
     return this.#db.get`select handler, event from dead where letter = ${letter}`
   }
-
-  flush(): void {}
 
   forget(): void {
     this.#hasMarks = undefined

@@ -97,7 +97,7 @@ export class SqliteSubscription implements Subscription {
     const { connection, settler, onClosed } = this.#parts
     this.#mode = 'closed'
     await this.#settling.settled()
-    await connection.write('broker', 'unsubscribe', this.#id).catch(() => {})
+    await connection.write('subscriptions', 'close', this.#id).catch(() => {})
     connection.offDelivery(this.#id)
     const open = Array.from(this.#open, ({ at }) => at)
     this.#open.clear()
@@ -114,7 +114,7 @@ export class SqliteSubscription implements Subscription {
   }
 
   #setFlow(isOn: boolean): void {
-    this.#parts.connection.write('broker', 'setFlow', this.#id, isOn).catch(() => {})
+    this.#parts.connection.write('subscriptions', 'setFlow', this.#id, isOn).catch(() => {})
   }
 
   #holds(delivery: Delivery): delivery is SqliteDelivery {

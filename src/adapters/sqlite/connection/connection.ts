@@ -1,15 +1,12 @@
 import { resolve } from 'node:path'
-import { type Clock, steadyTime } from '../../../ports/clock.ts'
+import { steadyTime } from '../../../ports/clock.ts'
+import type { SqliteSettings } from '../options.ts'
 import { type Answer, DELIVERY_STRIDE, type DeliveryRow } from './messages.ts'
 import type { ReadParts } from './reader.ts'
 import { Thread } from './thread.ts'
 import type { WriteParts } from './writer.ts'
 
-interface ConnectionOptions {
-  readonly path: string
-  readonly clock: Clock
-  readonly busyTimeoutMs: number
-}
+type ConnectionOptions = Pick<SqliteSettings, 'path' | 'clock' | 'busyTimeoutMs'>
 
 /**
  * A database file as one process uses it: a thread that writes and a thread that reads. Everything that is opened on the

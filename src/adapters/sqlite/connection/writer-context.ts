@@ -3,7 +3,7 @@
  * commit and dropped by `forget` when it may be wrong: after a rollback, and when another process has written.
  */
 export interface Cached {
-  flush(): void
+  flush?(): void
   forget(why: 'rolled-back' | 'others-wrote'): void
 }
 

@@ -51,6 +51,7 @@ function createParts(db: Database, context: WriterContext) {
       },
       groups,
       broker,
+      subscriptions: broker.subscriptions,
       ledger: new LedgerTable(db, context),
       journal: new JournalTable(db),
       replays: new ReplayTables(db, context),
@@ -118,7 +119,7 @@ export class Writer {
         const letter = flags === 0 ? null : broker.letterOf(row, handler.id)
         deliveries.push(id, owner, place, body, started, ended, history, letter)
       })
-      for (const part of this.#cached) part.flush()
+      for (const part of this.#cached) part.flush?.()
       // Whatever can fail comes before the commit: behind it the answer is yes.
       const answer = this.#answer(results, deliveries)
       this.#db.run`commit`

@@ -146,9 +146,11 @@ export class Facets implements Cached {
   }
 }
 
-interface FacetRow {
+export interface FacetRow {
   readonly id: number
   readonly key: string
+  readonly channel: string
+  readonly reason: string
   readonly grp: string
   readonly state: LetterState
   readonly count: number

@@ -1,6 +1,7 @@
 import { comparePlaces, type LetterPlace } from '../../../adapter-kit/query/letter-query.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
 import type { Database } from '../connection/database.ts'
+import type { FacetRow } from './facets.ts'
 
 /** A letter's place in the list, and where it lies. */
 export interface FoundRow extends LetterPlace {
@@ -8,15 +9,10 @@ export interface FoundRow extends LetterPlace {
   readonly facet: number
 }
 
-export interface FacetRow {
-  readonly id: number
-  readonly channel: string
-  readonly reason: string
-  readonly state: string
-  readonly count: number
-  readonly oldest_at: number
-  readonly last_at: number
-}
+export type CountedFacet = Pick<
+  FacetRow,
+  'id' | 'channel' | 'reason' | 'state' | 'count' | 'oldest_at' | 'last_at'
+>
 
 /** Which times a page may show: those behind the page before, and those that the filter allows. */
 export interface Span {
@@ -25,24 +21,16 @@ export interface Span {
   readonly before: number
 }
 
-const COLUMNS = {
-  channel: 'channel',
-  handler: 'handler',
-  type: 'type',
-  reason: 'reason',
-  category: 'category',
-  state: 'state',
-  group: 'grp',
-} as const
+const FIELDS = ['channel', 'handler', 'type', 'reason', 'category', 'state', 'group'] as const
 
 /** The facets that a filter selects, apart from its times and its text. */
-export function facetsOf(db: Database, filter: LetterFilter): FacetRow[] {
-  const wanted = Object.entries(COLUMNS).flatMap(([field, column]) => {
-    const value = filter[field as keyof typeof COLUMNS]
-    return value === undefined ? [] : [{ column, value }]
+export function facetsOf(db: Database, filter: LetterFilter): CountedFacet[] {
+  const wanted = FIELDS.flatMap(field => {
+    const value = filter[field]
+    return value === undefined ? [] : [{ column: field === 'group' ? 'grp' : field, value }]
   })
   const conditions = wanted.map(({ column }) => ` and ${column} = ?`).join('')
-  const facets = db.select<FacetRow>(
+  const facets = db.select<CountedFacet>(
     `select id, channel, reason, state, count, oldest_at, last_at from facets where count > 0${conditions}`,
     ...wanted.map(({ value }) => value),
   )

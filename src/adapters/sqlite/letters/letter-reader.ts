@@ -4,7 +4,7 @@ import { Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import type { LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
 import type { Database } from '../connection/database.ts'
 import { mergeFacets } from './facet-merge.ts'
-import { type FacetRow, type FoundRow, facetsOf, type Span } from './letter-places.ts'
+import { type CountedFacet, type FoundRow, facetsOf, type Span } from './letter-places.ts'
 import type { FoundLetter } from './letter-table.ts'
 import { SearchReader } from './search-reader.ts'
 
@@ -80,7 +80,7 @@ export class LetterReader {
   }
 
   /** Mostly all of its letters are of the times asked for, and then everything about it is known. */
-  #addFacet(figures: LetterFigures, facet: FacetRow, { after, before }: Span): void {
+  #addFacet(figures: LetterFigures, facet: CountedFacet, { after, before }: Span): void {
     const { id, count, oldest_at: oldestAt, last_at: lastAt } = facet
     if (oldestAt >= after && lastAt < before) {
       figures.add(facet, count, oldestAt, lastAt)
@@ -102,7 +102,7 @@ export class LetterReader {
    * letters by time. The one that has to look at less is taken.
    */
   #find(
-    facets: readonly FacetRow[],
+    facets: readonly CountedFacet[],
     span: Span,
     text: string | undefined,
     limit: number,
@@ -118,7 +118,7 @@ export class LetterReader {
   }
 
   /** A text that many letters have leads the index to nearly all of them, whatever else is asked for. */
-  #findText(facets: readonly FacetRow[], span: Span, text: string, limit: number): readonly FoundRow[] {
+  #findText(facets: readonly CountedFacet[], span: Span, text: string, limit: number): readonly FoundRow[] {
     const count = matching(facets)
     if (count <= GONE_THROUGH || count * RARE <= this.#search.lettersIn(span)) {
       const found: FoundRow[] = []
@@ -136,11 +136,11 @@ export class LetterReader {
   }
 }
 
-function matching(facets: readonly FacetRow[]): number {
+function matching(facets: readonly CountedFacet[]): number {
   return facets.reduce((sum, { count }) => sum + count, 0)
 }
 
-function searchOf(facets: readonly FacetRow[], span: Span, text: string | undefined) {
+function searchOf(facets: readonly CountedFacet[], span: Span, text: string | undefined) {
   return { text, facets: new Set(facets.map(({ id }) => id)), span }
 }
 

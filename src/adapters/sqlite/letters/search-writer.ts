@@ -37,8 +37,6 @@ export class SearchWriter implements Cached {
     this.#see(seq, at, search)
   }
 
-  flush(): void {}
-
   /** What is in memory stays true when others wrote: letters are only ever added behind the last one. */
   forget(why: 'rolled-back' | 'others-wrote'): void {
     // A transaction that was rolled back gives its numbers to other letters.

@@ -1,5 +1,4 @@
 import { DeadLettersClosedError, DeadLettersFullError } from '../../../ports/dead-letters.ts'
-import { Door } from '../door.ts'
 import { isDiskFull } from '../errors.ts'
 import { Compaction } from '../journal/compaction.ts'
 import type { Files } from '../journal/files.ts'
@@ -7,10 +6,10 @@ import { IndexFiles } from '../journal/index-files.ts'
 import { openJournal } from '../journal/journal.ts'
 import { LineIndex } from '../journal/line-index.ts'
 import { SegmentFolder } from '../journal/segments.ts'
+import { Lazy } from '../lazy.ts'
 import { type JournalChoices, journalSettings } from '../options.ts'
-import { type Kind, putOf } from './facts.ts'
 import { LetterLog } from './letter-log.ts'
-import { glanceAt } from './record.ts'
+import { glanceAt, type Kind, putOf } from './record.ts'
 
 export interface OpenedLog {
   readonly log: LetterLog
@@ -18,14 +17,14 @@ export interface OpenedLog {
   readonly indexFiles: IndexFiles<Kind>
 }
 
-/** The way to a log of letters, in the words of the dead-letter ports. */
-export class LogDoor {
+/** A log of letters that is opened when it is first used. It fails in the words of the dead-letter ports. */
+export class LazyLetterLog {
   readonly #name: string
-  readonly #door: Door<OpenedLog>
+  readonly #opened: Lazy<OpenedLog>
 
   constructor(name: string, choices: JournalChoices, files: Files, capacity = Number.POSITIVE_INFINITY) {
     this.#name = name
-    this.#door = new Door(
+    this.#opened = new Lazy(
       () => openLog(name, choices, files, capacity),
       closeLog,
       () => new DeadLettersClosedError(name),
@@ -34,15 +33,15 @@ export class LogDoor {
 
   /** With everything known that others have written. */
   async read(): Promise<OpenedLog> {
-    const opened = await this.#door.enter()
+    const opened = await this.#opened.open()
     await opened.log.journal.refresh()
     return opened
   }
 
-  /** Without waiting for the door where it is open: letters pass here by the ten thousand. */
+  /** Without waiting where it is open: letters pass here by the ten thousand. */
   async write<T>(work: (log: LetterLog) => Promise<T>): Promise<T> {
     try {
-      const { log } = this.#door.opened ?? (await this.#door.enter())
+      const { log } = this.#opened.opened ?? (await this.#opened.open())
       return await work(log)
     } catch (error) {
       throw isDiskFull(error) ? new DeadLettersFullError(this.#name, undefined, error) : error
@@ -50,7 +49,7 @@ export class LogDoor {
   }
 
   close(): Promise<void> {
-    return this.#door.close()
+    return this.#opened.close()
   }
 }
 
@@ -71,8 +70,7 @@ async function openLog(
   })
   const journal = await openJournal(settings, index)
   compaction = new Compaction(journal, index)
-  const whenFull = () => new DeadLettersFullError(name, capacity)
-  return { log: new LetterLog(journal, index, { codec, capacity, whenFull }), compaction, indexFiles }
+  return { log: new LetterLog(journal, index, codec, name, capacity), compaction, indexFiles }
 }
 
 async function closeLog({ log, compaction, indexFiles }: OpenedLog): Promise<void> {

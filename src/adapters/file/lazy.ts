@@ -1,8 +1,5 @@
-/**
- * The way to something that is opened when it is first needed, again after that has failed, and never after it was
- * closed.
- */
-export class Door<T> {
+/** Something that is opened when it is first needed, again after that has failed, and never after it was closed. */
+export class Lazy<T> {
   readonly #open: () => Promise<T>
   readonly #close: (opened: T) => Promise<void>
   readonly #whenClosed: () => Error
@@ -21,7 +18,7 @@ export class Door<T> {
     return this.#closing === undefined ? this.#opened : undefined
   }
 
-  enter(): Promise<T> {
+  open(): Promise<T> {
     if (this.#closing !== undefined) return Promise.reject(this.#whenClosed())
     this.#opening ??= this.#open().then(
       opened => {
@@ -37,11 +34,11 @@ export class Door<T> {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#shut()
+    this.#closing ??= this.#closeOpened()
     return this.#closing
   }
 
-  async #shut(): Promise<void> {
+  async #closeOpened(): Promise<void> {
     const opened = await this.#opening?.catch(() => undefined)
     if (opened !== undefined) await this.#close(opened)
   }

@@ -1,18 +1,27 @@
 import {
   type LetterPlace,
   matchesFilter,
+  resolveLetterFilter,
   resolveLetterQuery,
   writeCursor,
 } from '../../../adapter-kit/query/letter-query.ts'
+import { LetterFigures } from '../../../adapter-kit/query/letter-stats.ts'
+import { resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import type { LetterPage, LetterQuery } from '../../../ports/dead-letters.ts'
+import type {
+  LetterFilter,
+  LetterPage,
+  LetterQuery,
+  LetterStats,
+  TimelineSpan,
+} from '../../../ports/dead-letters.ts'
 import type { JournalRecord } from '../journal/line.ts'
 import type { LetterLog } from './letter-log.ts'
 import { glanceAt, letterOf } from './record.ts'
-import { newestFirst } from './selection.ts'
+import { byKind, type Found, matching, newestFirst } from './selection.ts'
 
 /** Letters read at once, and so decoded in one turn of the event loop. */
-export const READ_AT_ONCE = 64
+const READ_AT_ONCE = 64
 
 /** A page without a search reads the letters it shows and no other; a search has to look at those it passes over. */
 export async function listLetters(log: LetterLog, query: LetterQuery | undefined): Promise<LetterPage> {
@@ -39,12 +48,43 @@ export async function listLetters(log: LetterLog, query: LetterQuery | undefined
   }
 }
 
-/** Those of the letters that tell of the text. */
-export async function searchLetters(
+export async function countLetters(log: LetterLog, filter: LetterFilter | undefined): Promise<LetterStats> {
+  const figures = new LetterFigures()
+  for await (const found of matchingLetters(log, resolveLetterFilter(filter)))
+    for (const { kind, count, oldestAt, newestAt } of byKind(found))
+      figures.add(kind, count, oldestAt, newestAt)
+  return figures.stats
+}
+
+export async function timeLetters(
   log: LetterLog,
-  ids: readonly string[],
-  search: string,
-): Promise<DeadLetter[]> {
+  filter: LetterFilter,
+  span: TimelineSpan,
+): Promise<readonly number[]> {
+  const wanted = resolveTimeline(filter, span)
+  const timeline = new Timeline(wanted.span)
+  for await (const { rows, found } of matchingLetters(log, wanted.filter))
+    for (const row of found) timeline.add(rows.lastFailedAt(row))
+  return timeline.counts
+}
+
+async function* matchingLetters(log: LetterLog, filter: LetterFilter): AsyncGenerator<Found> {
+  const { search, ...visible } = filter
+  for await (const { rows, found } of matching(log.index, visible))
+    yield { rows, found: search === undefined ? found : await rowsTelling(log, { rows, found }, search) }
+}
+
+async function rowsTelling(log: LetterLog, { rows, found }: Found, search: string): Promise<number[]> {
+  const telling: number[] = []
+  for (let start = 0; start < found.length; start += READ_AT_ONCE) {
+    const byId = new Map(found.slice(start, start + READ_AT_ONCE).map(row => [rows.idOf(row), row]))
+    for (const { id } of await searchLetters(log, [...byId.keys()], search)) telling.push(byId.get(id)!)
+  }
+  return telling
+}
+
+/** Those of the letters that tell of the text. */
+async function searchLetters(log: LetterLog, ids: readonly string[], search: string): Promise<DeadLetter[]> {
   const found: DeadLetter[] = []
   const mayTell = roughSearch(search)
   await log.read(ids, record => {
