@@ -1,18 +1,27 @@
 import { ANY_IDS, type Command, command, ONE_ID, SOME_IDS, SOME_QUEUES } from './command.ts'
-import { completionFlags, demoFlags, doctorFlags, serveFlags } from './flags/common.ts'
-import { groupListFlags, groupShowFlags, muteFlags, triageFlags } from './flags/groups.ts'
 import {
+  completionFlags,
   decideFlags,
+  declareFlags,
+  demoFlags,
   exportFlags,
+  groupListFlags,
   importFlags,
   listFlags,
+  migrateFlags,
+  muteFlags,
+  planFlags,
   purgeFlags,
+  rabbitmqFlags,
+  replayListFlags,
+  runFlags,
+  serveFlags,
   showFlags,
   statsFlags,
-} from './flags/letters.ts'
-import { migrateFlags, outboxFlags } from './flags/outbox.ts'
-import { declareFlags, rabbitmqFlags } from './flags/rabbitmq.ts'
-import { planFlags, replayListFlags, replayShowFlags, runFlags, steerFlags } from './flags/replay.ts'
+  steerFlags,
+  storeFlags,
+  triageFlags,
+} from './flags.ts'
 
 /** Every verb there is, in the order of help. */
 export const COMMANDS: readonly Command[] = [
@@ -41,7 +50,7 @@ export const COMMANDS: readonly Command[] = [
       'lazaret dlq list --channel orders --after 2h',
       'lazaret dlq list --state dead --limit all --json | jq .event.type',
     ],
-    load: async () => (await import('./verbs/dlq-list.ts')).dlqList,
+    load: async () => (await import('./verbs/dlq-read.ts')).dlqList,
   }),
   command({
     name: 'dlq show',
@@ -49,14 +58,14 @@ export const COMMANDS: readonly Command[] = [
     arguments: ONE_ID,
     flags: showFlags,
     examples: ['lazaret dlq show 019c1f0a-5b00-8d3e-9a41-2f1c5e7b8a90'],
-    load: async () => (await import('./verbs/dlq-show.ts')).dlqShow,
+    load: async () => (await import('./verbs/dlq-read.ts')).dlqShow,
   }),
   command({
     name: 'dlq stats',
     about: 'how many there are, by state, reason and channel',
     flags: statsFlags,
     examples: ['lazaret dlq stats --after 24h'],
-    load: async () => (await import('./verbs/dlq-stats.ts')).dlqStats,
+    load: async () => (await import('./verbs/dlq-read.ts')).dlqStats,
   }),
   command({
     name: 'dlq discard',
@@ -64,7 +73,7 @@ export const COMMANDS: readonly Command[] = [
     arguments: SOME_IDS,
     flags: decideFlags,
     examples: ["lazaret dlq discard 019c1f0a-5b00-8d3e-9a41-2f1c5e7b8a90 --note 'test order'"],
-    load: async () => (await import('./verbs/dlq-decide.ts')).dlqDiscard,
+    load: async () => (await import('./verbs/dlq-change.ts')).dlqDiscard,
   }),
   command({
     name: 'dlq reopen',
@@ -72,14 +81,14 @@ export const COMMANDS: readonly Command[] = [
     arguments: SOME_IDS,
     flags: decideFlags,
     examples: ["lazaret dlq reopen 019c1f0a-5b00-8d3e-9a41-2f1c5e7b8a90 --note 'cause mended'"],
-    load: async () => (await import('./verbs/dlq-decide.ts')).dlqReopen,
+    load: async () => (await import('./verbs/dlq-change.ts')).dlqReopen,
   }),
   command({
     name: 'dlq purge',
     about: 'delete dead letters for good',
     flags: purgeFlags,
     examples: ['lazaret dlq purge --state resolved --before 7d', 'lazaret dlq purge --expired --yes'],
-    load: async () => (await import('./verbs/dlq-purge.ts')).dlqPurge,
+    load: async () => (await import('./verbs/dlq-change.ts')).dlqPurge,
   }),
   command({
     name: 'dlq export',
@@ -89,7 +98,7 @@ export const COMMANDS: readonly Command[] = [
       'lazaret dlq export --out letters.jsonl',
       'lazaret dlq export --store file:./old | lazaret dlq import --store sqlite:./new.db',
     ],
-    load: async () => (await import('./verbs/dlq-export.ts')).dlqExport,
+    load: async () => (await import('./verbs/dlq-transfer.ts')).dlqExport,
   }),
   command({
     name: 'dlq import',
@@ -97,22 +106,22 @@ export const COMMANDS: readonly Command[] = [
     arguments: { placeholder: '[FILE]', min: 0, max: 1 },
     flags: importFlags,
     examples: ['lazaret dlq import letters.jsonl'],
-    load: async () => (await import('./verbs/dlq-import.ts')).dlqImport,
+    load: async () => (await import('./verbs/dlq-transfer.ts')).dlqImport,
   }),
   command({
     name: 'groups list',
     about: 'dead letters by cause, last seen first',
     flags: groupListFlags,
     examples: ['lazaret groups list --state open'],
-    load: async () => (await import('./verbs/groups-list.ts')).groupsList,
+    load: async () => (await import('./verbs/groups.ts')).groupsList,
   }),
   command({
     name: 'groups show',
     about: 'one cause: how often, where, since when, and what people say of it',
     arguments: ONE_ID,
-    flags: groupShowFlags,
+    flags: storeFlags,
     examples: ['lazaret groups show 3fa9c2d1e0b47a65'],
-    load: async () => (await import('./verbs/groups-show.ts')).groupsShow,
+    load: async () => (await import('./verbs/groups.ts')).groupsShow,
   }),
   command({
     name: 'groups ack',
@@ -120,7 +129,7 @@ export const COMMANDS: readonly Command[] = [
     arguments: ONE_ID,
     flags: triageFlags,
     examples: ['lazaret groups ack 3fa9c2d1e0b47a65 --owner ann'],
-    load: async () => (await import('./verbs/groups-triage.ts')).groupsAck,
+    load: async () => (await import('./verbs/groups.ts')).groupsAck,
   }),
   command({
     name: 'groups mute',
@@ -128,7 +137,7 @@ export const COMMANDS: readonly Command[] = [
     arguments: { ...ONE_ID, placeholder: 'ID --until T' },
     flags: muteFlags,
     examples: ["lazaret groups mute 3fa9c2d1e0b47a65 --until 3d --note 'fixed in the next release'"],
-    load: async () => (await import('./verbs/groups-triage.ts')).groupsMute,
+    load: async () => (await import('./verbs/groups.ts')).groupsMute,
   }),
   command({
     name: 'groups resolve',
@@ -136,7 +145,7 @@ export const COMMANDS: readonly Command[] = [
     arguments: ONE_ID,
     flags: triageFlags,
     examples: ['lazaret groups resolve 3fa9c2d1e0b47a65'],
-    load: async () => (await import('./verbs/groups-triage.ts')).groupsResolve,
+    load: async () => (await import('./verbs/groups.ts')).groupsResolve,
   }),
   command({
     name: 'replay plan',
@@ -154,15 +163,15 @@ export const COMMANDS: readonly Command[] = [
     about: 'the replays there are, newest first',
     flags: replayListFlags,
     examples: ['lazaret replay list --state running'],
-    load: async () => (await import('./verbs/replay-show.ts')).replayList,
+    load: async () => (await import('./verbs/replay-plan.ts')).replayList,
   }),
   command({
     name: 'replay show',
     about: 'a replay: what was planned, what has come of it',
     arguments: ONE_ID,
-    flags: replayShowFlags,
+    flags: storeFlags,
     examples: ['lazaret replay show 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
-    load: async () => (await import('./verbs/replay-show.ts')).replayShow,
+    load: async () => (await import('./verbs/replay-plan.ts')).replayShow,
   }),
   command({
     name: 'replay approve',
@@ -170,7 +179,7 @@ export const COMMANDS: readonly Command[] = [
     arguments: ONE_ID,
     flags: steerFlags,
     examples: ['lazaret replay approve 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
-    load: async () => (await import('./verbs/replay-steer.ts')).replayApprove,
+    load: async () => (await import('./verbs/replay-run.ts')).replayApprove,
   }),
   command({
     name: 'replay start',
@@ -186,7 +195,7 @@ export const COMMANDS: readonly Command[] = [
     arguments: ONE_ID,
     flags: steerFlags,
     examples: ['lazaret replay pause 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
-    load: async () => (await import('./verbs/replay-steer.ts')).replayPause,
+    load: async () => (await import('./verbs/replay-run.ts')).replayPause,
   }),
   command({
     name: 'replay resume',
@@ -202,7 +211,7 @@ export const COMMANDS: readonly Command[] = [
     arguments: ONE_ID,
     flags: steerFlags,
     examples: ['lazaret replay cancel 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
-    load: async () => (await import('./verbs/replay-steer.ts')).replayCancel,
+    load: async () => (await import('./verbs/replay-run.ts')).replayCancel,
   }),
   command({
     name: 'outbox migrate',
@@ -212,14 +221,14 @@ export const COMMANDS: readonly Command[] = [
       'lazaret outbox migrate --store postgres://localhost/shop',
       'lazaret outbox migrate --print | psql shop',
     ],
-    load: async () => (await import('./verbs/outbox-migrate.ts')).outboxMigrate,
+    load: async () => (await import('./verbs/outbox.ts')).outboxMigrate,
   }),
   command({
     name: 'outbox status',
     about: 'how far the events of each handler are',
-    flags: outboxFlags,
+    flags: storeFlags,
     examples: ['lazaret outbox status --store postgres://localhost/shop'],
-    load: async () => (await import('./verbs/outbox-status.ts')).outboxStatus,
+    load: async () => (await import('./verbs/outbox.ts')).outboxStatus,
   }),
   command({
     name: 'rabbitmq declare',
@@ -227,7 +236,7 @@ export const COMMANDS: readonly Command[] = [
     arguments: SOME_QUEUES,
     flags: declareFlags,
     examples: ['lazaret rabbitmq declare orders', 'lazaret rabbitmq declare orders.bill --channel orders'],
-    load: async () => (await import('./verbs/rabbitmq-declare.ts')).rabbitmqDeclare,
+    load: async () => (await import('./verbs/rabbitmq.ts')).rabbitmqDeclare,
   }),
   command({
     name: 'rabbitmq status',
@@ -235,12 +244,12 @@ export const COMMANDS: readonly Command[] = [
     arguments: SOME_QUEUES,
     flags: rabbitmqFlags,
     examples: ['lazaret rabbitmq status orders'],
-    load: async () => (await import('./verbs/rabbitmq-status.ts')).rabbitmqStatus,
+    load: async () => (await import('./verbs/rabbitmq.ts')).rabbitmqStatus,
   }),
   command({
     name: 'doctor',
     about: 'config, store, clock and disk: what is wrong, and the remedy',
-    flags: doctorFlags,
+    flags: storeFlags,
     examples: ['lazaret doctor --config lazaret.yaml'],
     load: async () => (await import('./verbs/doctor.ts')).doctor,
   }),

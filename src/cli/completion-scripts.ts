@@ -1,5 +1,6 @@
-// Scripts that shells load once. Everything is in them, so that a Tab never waits for a process.
 import type { Command } from './command.ts'
+
+// Scripts that shells load once. Everything is in them, so that a Tab never waits for a process.
 
 type Commands = readonly Command[]
 

@@ -28,15 +28,26 @@ export function onOff(about: string): Flag<boolean> {
   return { about, read: () => true }
 }
 
-export function word(placeholder: string, about: string): Flag<string> {
+/** A flag with a value. `read` answers undefined for what it cannot take; `remedy` says what to give instead. */
+function valued<T>(
+  placeholder: string,
+  about: string,
+  read: (text: string, now: number) => T | undefined,
+  remedy: string,
+): Flag<T> {
   return {
     about,
     placeholder,
-    read(text) {
-      if (text === '') throw new Unreadable('give a text that is not empty')
-      return text
+    read(text, now) {
+      const value = read(text, now)
+      if (value === undefined) throw new Unreadable(remedy)
+      return value
     },
   }
+}
+
+export function word(placeholder: string, about: string): Flag<string> {
+  return valued(placeholder, about, text => text || undefined, 'give a text that is not empty')
 }
 
 /** With `others` a value that is not known is taken too: a newer writer may know it. */
@@ -46,96 +57,58 @@ export function choice<const T extends string>(
   about: string,
   others: 'refused' | 'taken' = 'refused',
 ): Flag<T> {
-  return {
-    about,
-    placeholder,
-    choices,
-    read(text) {
-      const found = choices.find(each => each === text)
-      if (found !== undefined) return found
-      const near = meant(text, choices)
-      if (near !== undefined) throw new Unreadable(`did you mean '${near}'?`)
-      if (others === 'taken' && /^[a-z_]+$/.test(text)) return text as T
-      throw new Unreadable(`give one of ${choices.join(', ')}`)
-    },
+  const read = (text: string): T | undefined => {
+    const found = choices.find(each => each === text)
+    if (found !== undefined) return found
+    const near = meant(text, choices)
+    if (near !== undefined) throw new Unreadable(`did you mean '${near}'?`)
+    return others === 'taken' && /^[a-z_]+$/.test(text) ? (text as T) : undefined
   }
+  return { ...valued(placeholder, about, read, `give one of ${choices.join(', ')}`), choices }
 }
 
 export function count(about: string, placeholder = 'N'): Flag<number> {
-  return {
-    about,
-    placeholder,
-    read(text) {
-      const value = Number(text)
-      if (/^\d+$/.test(text) && value >= 1 && Number.isSafeInteger(value)) return value
-      throw new Unreadable('give a whole number of at least 1')
-    },
-  }
+  const isCount = (value: number) => value >= 1 && Number.isSafeInteger(value)
+  const read = (text: string) => (/^\d+$/.test(text) && isCount(Number(text)) ? Number(text) : undefined)
+  return valued(placeholder, about, read, 'give a whole number of at least 1')
 }
 
 /** 0 is any that is free. */
 export function port(about: string): Flag<number> {
-  return {
-    about,
-    placeholder: 'PORT',
-    read(text) {
-      if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-      throw new Unreadable('give a port from 0, for any that is free, up to 65535')
-    },
-  }
+  const read = (text: string) => (/^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined)
+  return valued('PORT', about, read, 'give a port from 0, for any that is free, up to 65535')
 }
 
 /** How many to show, `all` being any number. */
 export function countOrAll(about: string): Flag<number> {
-  return {
-    about,
-    placeholder: 'N|all',
-    read(text) {
-      if (text === 'all') return Number.POSITIVE_INFINITY
-      if (/^\d{1,15}$/.test(text) && Number(text) >= 1) return Number(text)
-      throw new Unreadable("give a whole number of at least 1, or 'all'")
-    },
+  const read = (text: string) => {
+    if (text === 'all') return Number.POSITIVE_INFINITY
+    return /^\d{1,15}$/.test(text) && Number(text) >= 1 ? Number(text) : undefined
   }
+  return valued('N|all', about, read, "give a whole number of at least 1, or 'all'")
 }
 
 export function amount(
   about: string,
-  limits: { readonly above?: number; readonly max: number },
+  { above, max }: { readonly above?: number; readonly max: number },
 ): Flag<number> {
-  const { above, max } = limits
-  return {
-    about,
-    placeholder: 'X',
-    read(text) {
-      const value = Number(text)
-      const isIn = value <= max && (above === undefined ? value >= 0 : value > above)
-      if (/^\d*\.?\d+$/.test(text) && isIn) return value
-      throw new Unreadable(`give a number ${above === undefined ? 'from 0' : `above ${above}`} up to ${max}`)
-    },
-  }
+  const isIn = (value: number) => value <= max && (above === undefined ? value >= 0 : value > above)
+  const read = (text: string) => (/^\d*\.?\d+$/.test(text) && isIn(Number(text)) ? Number(text) : undefined)
+  const from = above === undefined ? 'from 0' : `above ${above}`
+  return valued('X', about, read, `give a number ${from} up to ${max}`)
 }
 
 export function duration(about: string): Flag<number> {
-  return {
+  return valued(
+    'FOR',
     about,
-    placeholder: 'FOR',
-    read(text) {
-      const ms = durationMs(text)
-      if (ms !== undefined && ms > 0) return ms
-      throw new Unreadable("give a duration such as '90s', '2h' or '3d'")
-    },
-  }
+    text => durationMs(text) || undefined,
+    "give a duration such as '90s', '2h' or '3d'",
+  )
 }
 
 export function time(about: string, direction: 'past' | 'future'): Flag<number> {
-  return {
-    about,
-    placeholder: 'T',
-    read(text, now) {
-      const at = readTime(text, now, direction)
-      if (at !== undefined) return at
-      const relative = direction === 'past' ? "'2h' for two hours ago" : "'2h' for two hours from now"
-      throw new Unreadable(`give a time such as '2026-03-01T09:30Z', or ${relative}`)
-    },
-  }
+  const relative = direction === 'past' ? "'2h' for two hours ago" : "'2h' for two hours from now"
+  const remedy = `give a time such as '2026-03-01T09:30Z', or ${relative}`
+  return valued('T', about, (text, now) => readTime(text, now, direction), remedy)
 }

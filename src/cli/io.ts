@@ -54,3 +54,11 @@ export class UsageError extends Error {
 export class FailedError extends Error {
   override readonly name = 'FailedError'
 }
+
+/** Waits for Ctrl-C. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

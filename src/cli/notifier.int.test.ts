@@ -10,9 +10,8 @@ import { planReplay } from '../replay/plan.ts'
 import { runReplay } from '../replay/runner.ts'
 import { waysBack } from '../replay/ways-back.ts'
 import { createFactory } from '../testing/factories.ts'
-import { alertReplays } from './alert-replays.ts'
 import { checkNotify } from './doctor/notify.ts'
-import { openNotifier } from './notifier.ts'
+import { alertReplays, openNotifier } from './notifier.ts'
 
 const io = { clock: systemClock, random: systemRandom }
 const config = (...lines: readonly string[]) =>

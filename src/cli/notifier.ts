@@ -1,10 +1,12 @@
 import type { Config } from '../config/config.ts'
 import type { TargetConfig } from '../config/notify.ts'
 import { ALERT_CHANNEL, type AlertNotifier, createNotifier } from '../integrations/notify/index.ts'
+import type { Collector } from '../ports/collector.ts'
 import type { DeadLetterQueue, DeadLetterStore } from '../ports/dead-letters.ts'
 import type { Groups } from '../ports/groups.ts'
 import type { Sink } from '../ports/sink.ts'
 import type { Store } from '../ports/store.ts'
+import { resends } from '../replay/sink-replays.ts'
 import type { Io } from './io.ts'
 
 /** That of the config, if it has one. Nothing is connected yet. */
@@ -74,5 +76,27 @@ function groupsOf(stores: readonly Store[]): Pick<Groups, 'get'> {
       )
       return found.find(group => group?.state === 'muted') ?? found.find(group => group !== undefined)
     },
+  }
+}
+
+/** The way back of alerts that could not be delivered: a replay of one goes to the target that did not take it. */
+export function alertReplays(notifier: AlertNotifier, deadLetters: DeadLetterStore): Collector {
+  const target = resends(
+    {
+      resend: letter => notifier.resend(letter),
+      has: name => Object.hasOwn(notifier.health().targets, name),
+    },
+    deadLetters,
+  )
+  return {
+    name: ALERT_CHANNEL,
+    start() {},
+    async stop() {},
+    send: (events, origin) => target.send(events, origin),
+    wayBack: (letter, to) => target.wayBack(letter, to),
+    async depths() {
+      return []
+    },
+    async close() {},
   }
 }

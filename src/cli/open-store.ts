@@ -50,20 +50,43 @@ function serverUrl(url: string, rest: string, form: string): string {
   throw new UsageError(`the store ${withoutCredentials(url)} names no server; give ${form}`)
 }
 
-export async function openStore(url: string, options: OpenOptions): Promise<Store> {
-  const { clock, config, creates, folder } = options
+export async function openStore(
+  url: string,
+  { clock, config, creates, folder }: OpenOptions,
+): Promise<Store> {
   const address = readStoreUrl(url, folder)
-  if (address.kind === 'memory') {
-    const { memoryStore } = await import('../adapters/memory/index.ts')
-    return memoryStore({ clock })
-  }
-  if (address.kind === 'postgres') return openServer(address.url, await codecOf(config), options)
-  if (address.kind === 'redis') return openRedisServer(address.url, await codecOf(config), options)
-  await requirePlace(address, creates)
+  if ('path' in address) await requirePlace(address, creates)
   const codec = await codecOf(config)
-  return address.kind === 'file'
-    ? openFile(address.path, codec, options)
-    : openDatabase(address.path, codec, options)
+  const kept = { codec, clock, ...retentionOf(config) }
+  const named = { codec, clock, name: config.brokerName }
+  switch (address.kind) {
+    case 'memory':
+      return (await import('../adapters/memory/index.ts')).memoryStore({ clock })
+    case 'file':
+      return (await import('../adapters/file/index.ts')).fileStore({ ...kept, dir: address.path })
+    case 'sqlite':
+      return whenReady(
+        (await import('../adapters/sqlite/index.ts')).openSqlite({ ...named, path: address.path }),
+      )
+    case 'postgres':
+      // Its schema is made by whoever may do that, with `outbox migrate`, and never by looking.
+      return whenReady(
+        await (await import('../adapters/postgres/index.ts')).connectPostgres(address.url, named),
+      )
+    case 'redis':
+      // Nothing has to be made there: without a letter there is no key.
+      return (await import('../adapters/redis/index.ts')).connectRedis(address.url, { ...named, ...kept })
+  }
+}
+
+async function whenReady<S extends Store & { ready(): Promise<void> }>(store: S): Promise<S> {
+  try {
+    await store.ready()
+    return store
+  } catch (error) {
+    await store.close().catch(() => {})
+    throw error
+  }
 }
 
 /** Whether something is there, and of the right sort. */
@@ -110,61 +133,9 @@ async function codecOf({ sealing }: Config): Promise<Codec | undefined> {
   return createSealing(sealing)
 }
 
-async function openFile(
-  dir: string,
-  codec: Codec | undefined,
-  { clock, config }: OpenOptions,
-): Promise<Store> {
-  const { fileStore } = await import('../adapters/file/index.ts')
-  return fileStore({ dir, codec, clock, ...retentionOf(config) })
-}
-
 function retentionOf({ retention, expireUndecidedAfter }: Config): Partial<Retention> {
   return {
     ...(retention === undefined ? {} : { retentionMs: retention }),
     ...(expireUndecidedAfter === undefined ? {} : { expireUndecidedAfterMs: expireUndecidedAfter }),
   }
-}
-
-async function openDatabase(
-  path: string,
-  codec: Codec | undefined,
-  { clock, config }: OpenOptions,
-): Promise<Store> {
-  const { openSqlite } = await import('../adapters/sqlite/index.ts')
-  const store = openSqlite({ path, codec, clock, name: config.brokerName })
-  try {
-    await store.ready()
-  } catch (error) {
-    await store.close().catch(() => {})
-    throw error
-  }
-  return store
-}
-
-/** Its schema is made by whoever may do that, with `outbox migrate`, and never by looking. */
-async function openServer(
-  url: string,
-  codec: Codec | undefined,
-  { clock, config }: OpenOptions,
-): Promise<Store> {
-  const { connectPostgres } = await import('../adapters/postgres/index.ts')
-  const store = await connectPostgres(url, { codec, clock, name: config.brokerName })
-  try {
-    await store.ready()
-  } catch (error) {
-    await store.close().catch(() => {})
-    throw error
-  }
-  return store
-}
-
-/** Nothing has to be made there: without a letter there is no key. */
-async function openRedisServer(
-  url: string,
-  codec: Codec | undefined,
-  { clock, config }: OpenOptions,
-): Promise<Store> {
-  const { connectRedis } = await import('../adapters/redis/index.ts')
-  return connectRedis(url, { codec, clock, name: config.brokerName, ...retentionOf(config) })
 }

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { Command } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { type Flag, type Flags, Unreadable } from './flag.ts'
-import { HELP, VERSION } from './flags/common.ts'
+import { HELP, VERSION } from './flags.ts'
 import { UsageError } from './io.ts'
 import { meant } from './meant.ts'
 

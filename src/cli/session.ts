@@ -1,8 +1,11 @@
 import type { Config } from '../config/config.ts'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
-import type { Masks } from '../core/dead-letter/masks.ts'
+import { createMasks, type Masks } from '../core/dead-letter/masks.ts'
+import type { AuditEntry } from '../ports/audit.ts'
 import type { Store } from '../ports/store.ts'
-import type { ExitCode, Io } from './io.ts'
+import type { Context } from './command.ts'
+import type { Flags } from './flag.ts'
+import { type ExitCode, type Io, UsageError } from './io.ts'
 
 const DEFAULT_STORE = 'sqlite:./lazaret.db'
 
@@ -49,4 +52,32 @@ export async function withStore(
   } finally {
     await store.close()
   }
+}
+
+/** Hides nothing. */
+export const NO_MASKS = createMasks({ defaults: false })
+
+/** Written down before anything is shown: who looks leaves a trace even if the look is cut short. */
+export async function revealing(
+  { store, io, by }: Session,
+  what: Pick<AuditEntry, 'target' | 'detail'>,
+): Promise<void> {
+  await store.audit.append({ at: io.clock.now(), by, action: 'payload.reveal', ...what })
+}
+
+/** Asks on a terminal; elsewhere nobody could answer, so there it has to be said beforehand. */
+export async function confirm(io: Io, question: string, isSaid: boolean | undefined): Promise<boolean> {
+  if (isSaid === true) return true
+  if (!io.stdin.isTerminal || !io.stderr.isTerminal)
+    throw new UsageError(`${question} Say yes with --yes: there is no terminal to ask on`)
+  const answer = await io.ask(`${question} [y/N] `)
+  return answer !== undefined && /^y(?:es)?$/i.test(answer.trim())
+}
+
+/** A verb that works on a store that is there. Its work answers the exit code, where that is not 0. */
+export function onStore<F extends Flags>(
+  work: (session: Session, context: Context<F>) => Promise<ExitCode> | Promise<void>,
+) {
+  return (context: Context<F> & { readonly flags: SessionFlags }): Promise<ExitCode> =>
+    withStore(context.io, context.flags, async session => (await work(session, context)) ?? 0)
 }

@@ -1,4 +1,5 @@
-import type { Colour, Paint } from './style.ts'
+import type { Io } from '../io.ts'
+import { type Colour, type Paint, paintFor } from './style.ts'
 import { cutTo, widthOf } from './width.ts'
 
 export interface Column<T> {
@@ -84,4 +85,12 @@ function leastWidth(chosen: readonly { column: Column<never>; width: number }[])
 
 function total(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, 0) + GAP * Math.max(0, widths.length - 1)
+}
+
+/** A table for standard output, as wide and as coloured as that is. */
+export function tableOn<T>(
+  { stdout, env }: Pick<Io, 'stdout' | 'env'>,
+  columns: readonly Column<T>[],
+): Table<T> {
+  return new Table(columns, paintFor(stdout, env), stdout.columns)
 }

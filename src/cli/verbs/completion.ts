@@ -1,6 +1,6 @@
 import type { Context } from '../command.ts'
 import { bashScript, fishScript, zshScript } from '../completion-scripts.ts'
-import type { completionFlags } from '../flags/common.ts'
+import type { completionFlags } from '../flags.ts'
 import { type ExitCode, UsageError } from '../io.ts'
 import { meant } from '../meant.ts'
 

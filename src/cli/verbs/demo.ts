@@ -6,8 +6,8 @@ import type { Context } from '../command.ts'
 import { openPlace, type Place } from '../demo/place.ts'
 import { type Serving, serve } from '../demo/serving.ts'
 import { notes, welcome } from '../demo/welcome.ts'
-import type { demoFlags } from '../flags/common.ts'
-import { type ExitCode, type Io, UsageError } from '../io.ts'
+import type { demoFlags } from '../flags.ts'
+import { type ExitCode, type Io, UsageError, untilAborted } from '../io.ts'
 import { jsonLine } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
 
@@ -23,23 +23,17 @@ const CLOSE_LIMIT_MS = 1_500
 type DemoContext = Context<typeof demoFlags>
 type Flags = DemoContext['flags'] & { readonly seed: number }
 
-interface Surroundings {
-  readonly clock: Clock
-  readonly past: Past
-  readonly interrupted: AbortSignal
-}
-
 /** A shop with failing handlers and the console on it, until Ctrl-C. */
 export async function demo({ io, flags }: DemoContext): Promise<ExitCode> {
   // Looked at before anything is made, so that Ctrl-C in the midst of starting leaves nothing behind either.
-  const { interrupted } = io
+  void io.interrupted
   const clock = pacedClock(io.clock, paceOf(io))
   const { seed = DEFAULT_SEED } = flags
   // The store opens on a thread of its own meanwhile.
   const past = yesterday(clock.now(), seed)
   const place = await openPlace(io, flags.store, clock)
   try {
-    await open(io, { ...flags, seed }, place, { clock, interrupted, past: await past })
+    await open(io, { ...flags, seed }, place, clock, await past)
     return 0
   } finally {
     await within(io.clock, CLOSE_LIMIT_MS, place.store.close())
@@ -47,12 +41,7 @@ export async function demo({ io, flags }: DemoContext): Promise<ExitCode> {
   }
 }
 
-async function open(
-  io: Io,
-  flags: Flags,
-  place: Place,
-  { clock, interrupted, past }: Surroundings,
-): Promise<void> {
+async function open(io: Io, flags: Flags, place: Place, clock: Clock, past: Past): Promise<void> {
   const { seed, port, host } = flags
   const { store } = place
   const trouble = (error: unknown) =>
@@ -64,7 +53,7 @@ async function open(
     serving = await serve({ store, demo: shop, clock, port, host, token, onError: trouble })
     await shop.start()
     await tell(io, flags, serving, place)
-    await over(interrupted)
+    await untilAborted(io.interrupted)
   } finally {
     const closing = (async () => {
       await serving?.server.close()
@@ -82,13 +71,6 @@ async function tell(io: Io, flags: Flags, serving: Serving, place: Place): Promi
   }
   await io.stdout.write(jsonLine({ url: serving.url, seed, store: place.url }))
   for (const note of notes(serving)) await io.stderr.write(`${note}\n`)
-}
-
-function over(signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 function paceOf({ env }: Io): number {

@@ -5,14 +5,11 @@ import { withoutCredentials } from '../../core/options/show.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Context } from '../command.ts'
 import { type Check, failWith, ok } from '../doctor/check.ts'
-import { checkHearing } from '../doctor/hearing.ts'
+import { checkPermissions, checkSpill } from '../doctor/files.ts'
 import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine.ts'
-import { checkNotify } from '../doctor/notify.ts'
-import { checkPermissions } from '../doctor/permissions.ts'
-import { checkRedis } from '../doctor/redis.ts'
-import { checkSpill } from '../doctor/spill.ts'
-import { checkDamage, checkExpired, checkLetters } from '../doctor/store.ts'
-import type { doctorFlags } from '../flags/common.ts'
+import { checkHearing, checkNotify } from '../doctor/notify.ts'
+import { checkDamage, checkExpired, checkLetters, checkRedis } from '../doctor/store.ts'
+import type { storeFlags } from '../flags.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { readStoreUrl, type StoreAddress } from '../open-store.ts'
 import { jsonLine } from '../print/json.ts'
@@ -21,7 +18,7 @@ import { paintFor } from '../print/style.ts'
 import { chooseStore } from '../session.ts'
 
 /** Looks at everything it can reach, whatever else is wrong. */
-export async function doctor({ io, flags }: Context<typeof doctorFlags>): Promise<ExitCode> {
+export async function doctor({ io, flags }: Context<typeof storeFlags>): Promise<ExitCode> {
   const { loaded, check } = await checkConfig(io, flags.config)
   const checks: Check[] = [checkNode(process.version), check]
   const { url, folder } = chooseStore(flags.store, io, loaded)

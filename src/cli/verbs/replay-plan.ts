@@ -2,19 +2,23 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createIdSource } from '../../core/event/uuid.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
-import type { PatchOperation } from '../../ports/replays.ts'
+import type { PatchOperation, Replay } from '../../ports/replays.ts'
+import { gatherLateOutcomes } from '../../replay/outcomes.ts'
 import { planReplay } from '../../replay/plan.ts'
-import type { ReplayEnvironment } from '../../replay/target.ts'
+import { type ReplayEnvironment, type ReplayTarget, wayBackThrough } from '../../replay/target.ts'
+import { toBroker, waysBack } from '../../replay/ways-back.ts'
+import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
-import { findLetter } from '../find.ts'
-import { filterOf } from '../flags/letters.ts'
-import type { planFlags } from '../flags/replay.ts'
+import { findLetter, findReplay } from '../find.ts'
+import { filterOf, type planFlags, type replayListFlags, type storeFlags } from '../flags.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
 import { jsonLine, outside } from '../print/json.ts'
 import { replayStory } from '../print/replay-story.ts'
-import { paintFor } from '../print/style.ts'
-import { openRoutes } from '../replay-target.ts'
-import { withStore } from '../session.ts'
+import { safeText } from '../print/safe-text.ts'
+import { paintFor, stateColour } from '../print/style.ts'
+import { type Column, tableOn } from '../print/table.ts'
+import { iso, relative } from '../print/times.ts'
+import { onStore, type Session, withStore } from '../session.ts'
 
 export async function replayPlan({ io, args, flags }: Context<typeof planFlags>): Promise<ExitCode> {
   const { reason } = flags
@@ -84,5 +88,72 @@ async function readPatch(io: Io, named: string): Promise<readonly PatchOperation
     throw new UsageError(
       `the patch ${named} is no JSON (${(error as Error).message}); give an array of operations`,
     )
+  }
+}
+
+const DEFAULT_LISTED = 20
+const LOOKED_AT_FOR_REASONS = 1_000
+
+export const replayShow = onStore<typeof storeFlags>(async (session, { args, flags }) =>
+  showReplay(session, await findReplay(session.store, args[0]!), flags.json),
+)
+
+export async function showReplay(
+  { io, store, masks }: Session,
+  replay: Replay,
+  asJson: boolean | undefined,
+): Promise<void> {
+  await gatherLateOutcomes(store, replay, io.clock)
+  const counts = await store.replays.counts(replay.id)
+  if (asJson) {
+    await io.stdout.write(jsonLine({ ...(outside(replay) as object), outcomes: counts }))
+    return
+  }
+  const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: LOOKED_AT_FOR_REASONS })
+  const options = { masks, now: io.clock.now(), paint: paintFor(io.stdout, io.env) }
+  await io.stdout.write(replayStory(replay, counts, skipped, options))
+}
+
+export const replayList = onStore<typeof replayListFlags>(async ({ store }, { io, flags }) => {
+  const replays = await store.replays.list({ state: flags.state, limit: flags.limit ?? DEFAULT_LISTED })
+  if (flags.json) return io.stdout.write(replays.map(replay => jsonLine(outside(replay))).join(''))
+  if (replays.length === 0) return io.stderr.write('there are no replays; lazaret replay plan makes one\n')
+  const now = io.clock.now()
+  const isTerminal = io.stdout.isTerminal
+  const columns: Column<Replay>[] = [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'STATE', cell: ({ state }) => state, colour: ({ state }) => stateColour(state) },
+    { title: 'LETTERS', cell: ({ count }) => String(count) },
+    { title: 'PLANNED', cell: ({ createdAt }) => (isTerminal ? relative(createdAt, now) : iso(createdAt)) },
+    { title: 'BY', cell: ({ createdBy }) => safeText(createdBy), dropAt: 1, shrinksTo: 6 },
+    { title: 'REASON', cell: ({ reason }) => safeText(reason), shrinksTo: 12 },
+  ]
+  return io.stdout.write(tableOn(io, columns).page(replays))
+})
+
+/** Where this command line can send letters: into the store's own broker, and back through the collectors of the config. */
+interface ReplayRoutes {
+  /** What a plan asks about each letter. */
+  readonly wayBack: NonNullable<ReplayEnvironment['wayBack']>
+  /** Where a run sends to; fails when nothing can be sent at all. */
+  target(): ReplayTarget
+  close(): Promise<void>
+}
+
+export async function openRoutes({ io, store: { broker, url }, config }: Session): Promise<ReplayRoutes> {
+  const collectors = (await openCollectors(config, io, () => {})).map(({ collector }) => collector)
+  const own = broker && toBroker(broker, undefined)
+  const target = waysBack(collectors, own)
+  const nowhere = `${url} keeps letters but is no broker to send them to; replay them where their consumer runs, or send them to a channel of another store: lazaret dlq export --store ${url} | lazaret dlq import --store sqlite:FILE, then plan there with --to CHANNEL`
+  return {
+    wayBack: (letter, to) =>
+      target === undefined ? { kind: 'none', why: nowhere } : wayBackThrough(target, letter, to),
+    target() {
+      if (target === undefined) throw new FailedError(nowhere)
+      return target
+    },
+    async close() {
+      for (const collector of collectors) await collector.close()
+    },
   }
 }

@@ -1,37 +1,25 @@
 import { hostname } from 'node:os'
 import { createIdSource } from '../../core/event/uuid.ts'
 import type { Replay, ReplayCounts } from '../../ports/replays.ts'
-import { pauseReplay, resumeReplay, startReplay } from '../../replay/control.ts'
+import { approveReplay, cancelReplay, pauseReplay, resumeReplay, startReplay } from '../../replay/control.ts'
 import { runReplay } from '../../replay/runner.ts'
 import type { ReplayTarget } from '../../replay/target.ts'
-import type { Context } from '../command.ts'
-import { confirm } from '../confirm.ts'
 import { findReplay } from '../find.ts'
-import type { runFlags } from '../flags/replay.ts'
+import type { runFlags, steerFlags } from '../flags.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { Progress } from '../print/progress.ts'
-import { openRoutes } from '../replay-target.ts'
-import { type Session, withStore } from '../session.ts'
-import { replayEnvironment } from './replay-plan.ts'
-import { showReplay } from './replay-show.ts'
+import { confirm, onStore, type Session } from '../session.ts'
+import { openRoutes, replayEnvironment, showReplay } from './replay-plan.ts'
 
 /** More than this at once is asked about. */
 const LARGE_REPLAY = 100
 const PATIENCE_MS = 5_000
 
-export function replayStart(context: Context<typeof runFlags>): Promise<ExitCode> {
-  return runInForeground(context, startReplay)
-}
+export const replayStart = runInForeground(startReplay)
+export const replayResume = runInForeground(resumeReplay)
 
-export function replayResume(context: Context<typeof runFlags>): Promise<ExitCode> {
-  return runInForeground(context, resumeReplay)
-}
-
-function runInForeground(
-  { io, args, flags }: Context<typeof runFlags>,
-  begin: typeof startReplay,
-): Promise<ExitCode> {
-  return withStore(io, flags, async session => {
+function runInForeground(begin: typeof startReplay) {
+  return onStore<typeof runFlags>(async (session, { io, args, flags }) => {
     const { store, by } = session
     const replay = await findReplay(store, args[0]!)
     const routes = await openRoutes(session)
@@ -127,4 +115,16 @@ function noteOf({ stage, stages }: Replay, counts: ReplayCounts): string {
 function exitCode({ state }: Replay, counts: ReplayCounts): ExitCode {
   if (state === 'finished' && failedAgain(counts) === 0 && counts.lost === 0) return 0
   return counts.recovered === 0 && state !== 'paused' ? 1 : 3
+}
+
+export const replayApprove = steering(approveReplay)
+export const replayPause = steering(pauseReplay)
+export const replayCancel = steering(cancelReplay)
+
+function steering(steer: typeof approveReplay) {
+  return onStore<typeof steerFlags>(async (session, { io, args, flags }) => {
+    const { store, by } = session
+    const { id } = await findReplay(store, args[0]!)
+    await showReplay(session, await steer(store, id, { by, why: flags.note, clock: io.clock }), flags.json)
+  })
 }

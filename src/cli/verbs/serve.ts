@@ -2,17 +2,16 @@ import { type LoadedConfig, loadConfig } from '../../config/load.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import type { AlertNotifier } from '../../integrations/notify/index.ts'
 import type { Collector } from '../../ports/collector.ts'
+import type { LogFields, Logger, LogLevel } from '../../ports/logger.ts'
 import type { Store } from '../../ports/store.ts'
 import { createServer } from '../../server/index.ts'
-import { alertReplays } from '../alert-replays.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
-import type { serveFlags } from '../flags/common.ts'
-import type { ExitCode, Io } from '../io.ts'
-import { openNotifier } from '../notifier.ts'
+import type { serveFlags } from '../flags.ts'
+import { type ExitCode, type Io, untilAborted } from '../io.ts'
+import { alertReplays, openNotifier } from '../notifier.ts'
 import { jsonLine } from '../print/json.ts'
 import { chooseStore } from '../session.ts'
-import { stderrLogger } from '../stderr-logger.ts'
 
 export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<ExitCode> {
   const loaded = await loadConfig({ file: flags.config, cwd: io.cwd, env: io.env })
@@ -101,15 +100,17 @@ function alertsOf(
   return [{ collector: alertReplays(notifier, deadLetters), store }]
 }
 
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-}
-
 function problemOf(error: unknown): string {
   // Ours say what is wrong and what to do; where in the code it was found helps nobody.
   if (error instanceof LazaretError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
+
+/** A line of JSON on standard error for each, as whoever gathers the logs of services can read it. */
+export function stderrLogger({ stderr, clock }: Pick<Io, 'stderr' | 'clock'>): Logger {
+  const at = (level: LogLevel) => (fields: LogFields, message: string) => {
+    const time = new Date(clock.now()).toISOString()
+    void stderr.write(jsonLine({ level, time, ...fields, msg: message })).catch(() => {})
+  }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

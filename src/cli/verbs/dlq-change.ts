@@ -1,14 +1,44 @@
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { type Decision, discardLetter, reopenLetter } from '../../operations/decide.ts'
 import { filterInWords } from '../../operations/filter-words.ts'
 import { digestFrozen } from '../../operations/freeze.ts'
 import { countPurge, freezePurge, type Purge, purgeLetters } from '../../operations/purge.ts'
+import type { Store } from '../../ports/store.ts'
 import type { Context } from '../command.ts'
-import { confirm } from '../confirm.ts'
-import { filterOf, type purgeFlags } from '../flags/letters.ts'
+import { findLetter } from '../find.ts'
+import { type decideFlags, filterOf, type purgeFlags } from '../flags.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
 import { counted } from '../print/fields.ts'
 import { jsonLine } from '../print/json.ts'
 import { Progress } from '../print/progress.ts'
-import { withStore } from '../session.ts'
+import { safeText } from '../print/safe-text.ts'
+import { confirm, onStore, withStore } from '../session.ts'
+
+type Decide = (store: Store, letter: DeadLetter, decision: Decision) => Promise<DeadLetter | undefined>
+
+export const dlqDiscard = decideAll((store, letter, decision) => discardLetter(store, letter.id, decision))
+export const dlqReopen = decideAll(reopenLetter)
+
+/** One after the other, going on past those that cannot be. */
+function decideAll(decide: Decide) {
+  return onStore<typeof decideFlags>(async ({ store, by }, { io, args, flags }) => {
+    const decision: Decision = { by, at: io.clock.now(), note: flags.note }
+    let done = 0
+    for (const typed of args) {
+      try {
+        const letter = await decide(store, await findLetter(store, typed), decision)
+        if (letter === undefined)
+          throw new Error(`${typed} was changed by someone else meanwhile; look at it again`)
+        const { id, state } = letter
+        await io.stdout.write(flags.json ? jsonLine({ id, state }) : `${id} is ${state}\n`)
+        done++
+      } catch (error) {
+        await io.stderr.write(`lazaret: ${safeText((error as Error).message)}\n`)
+      }
+    }
+    return done === args.length ? 0 : done === 0 ? 1 : 3
+  })
+}
 
 export async function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promise<ExitCode> {
   if ((flags.until === undefined) !== (flags.digest === undefined))

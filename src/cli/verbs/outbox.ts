@@ -1,15 +1,50 @@
 import { type HandlerStatus, withOutboxAdmin } from '../../adapters/postgres/operating/admin.ts'
+import { printMigrations } from '../../adapters/postgres/schema/migrations.ts'
+import { loadConfig } from '../../config/load.ts'
+import { withoutCredentials } from '../../core/options/show.ts'
 import type { Context } from '../command.ts'
-import type { outboxFlags } from '../flags/outbox.ts'
-import type { ExitCode } from '../io.ts'
+import type { migrateFlags, storeFlags } from '../flags.ts'
+import { type ExitCode, type Io, UsageError } from '../io.ts'
+import { readStoreUrl } from '../open-store.ts'
 import { jsonLine } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
-import { paintFor } from '../print/style.ts'
-import { type Column, Table } from '../print/table.ts'
+import { type Column, tableOn } from '../print/table.ts'
 import { isoAndRelative } from '../print/times.ts'
-import { outboxUrl } from './outbox-migrate.ts'
+import { chooseStore } from '../session.ts'
 
-export async function outboxStatus({ io, flags }: Context<typeof outboxFlags>): Promise<ExitCode> {
+export async function outboxMigrate({ io, flags }: Context<typeof migrateFlags>): Promise<ExitCode> {
+  if (flags.print) {
+    await io.stdout.write(printMigrations())
+    return 0
+  }
+  const url = await outboxUrl(io, flags)
+  return withOutboxAdmin<ExitCode>(url, async admin => {
+    const steps = await admin.migrate()
+    const { version } = admin
+    if (flags.json) await io.stdout.write(jsonLine({ version, applied: steps.map(step => step.version) }))
+    else {
+      for (const step of steps) await io.stdout.write(`${step.version}  ${step.name}\n`)
+      const how = steps.length === 0 ? 'was up to date already' : 'is up to date'
+      await io.stderr.write(`schema lazaret ${how}, version ${version}\n`)
+    }
+    return 0
+  })
+}
+
+/** The store, which has to be one that can have an outbox. */
+export async function outboxUrl(
+  io: Io,
+  flags: { readonly store?: string | undefined; readonly config?: string | undefined },
+): Promise<string> {
+  const loaded = await loadConfig({ file: flags.config, cwd: io.cwd, env: io.env })
+  const { url, folder } = chooseStore(flags.store, io, loaded)
+  if (readStoreUrl(url, folder).kind === 'postgres') return url
+  throw new UsageError(
+    `the store ${withoutCredentials(url)} has no outbox; give one with --store postgres://HOST/DATABASE`,
+  )
+}
+
+export async function outboxStatus({ io, flags }: Context<typeof storeFlags>): Promise<ExitCode> {
   const url = await outboxUrl(io, flags)
   return withOutboxAdmin<ExitCode>(url, async admin => {
     const { handlers, consumers } = await admin.status()
@@ -18,7 +53,7 @@ export async function outboxStatus({ io, flags }: Context<typeof outboxFlags>): 
       await io.stdout.write(jsonLine(document))
       return 0
     }
-    const table = new Table(columns(io.clock.now()), paintFor(io.stdout, io.env), io.stdout.columns)
+    const table = tableOn(io, columns(io.clock.now()))
     if (handlers.length > 0) await io.stdout.write(table.page(handlers))
     const none = handlers.length === 0 ? ', nothing was enqueued and nobody has subscribed yet' : ''
     await io.stderr.write(`schema version ${admin.version}, consumers at work: ${consumers}${none}\n`)

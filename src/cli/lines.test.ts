@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { linesOf } from './lines.ts'
+import { linesOf } from './transfer.ts'
 
 async function read(text: string, chunkSize: number, mostBytes?: number): Promise<(string | undefined)[]> {
   const bytes = new TextEncoder().encode(text)

@@ -1,12 +1,49 @@
 import { type QueueStatus, withAdmin } from '../../adapters/rabbitmq/admin.ts'
 import type { Context } from '../command.ts'
-import type { rabbitmqFlags } from '../flags/rabbitmq.ts'
+import type { declareFlags, rabbitmqFlags } from '../flags.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { jsonLine } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
-import { paintFor } from '../print/style.ts'
-import { type Column, Table } from '../print/table.ts'
+import { type Column, tableOn } from '../print/table.ts'
 import { isoAndRelative } from '../print/times.ts'
+
+/** One queue that cannot be declared says nothing about the others: each is tried, each is told of. */
+export function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags>): Promise<ExitCode> {
+  const options = {
+    url: serverUrl(io, flags.url),
+    queueType: flags['queue-type'],
+    deadLetterTtlMs: flags['dead-letter-ttl'],
+    maxLength: flags['max-length'],
+    deadLetterMaxLength: flags['dead-letter-max-length'],
+    connectTimeoutMs: PATIENCE_MS,
+    clock: io.clock,
+  }
+  return withAdmin(options, async admin => {
+    let failed = 0
+    for (const queue of args) {
+      try {
+        const declared = await admin.declare(queue, flags.channel ?? queue, flags.ordered === true)
+        await tell(io, flags.json, { queue, declared })
+      } catch (error) {
+        failed++
+        await tell(io, flags.json, { queue, problem: (error as Error).message })
+      }
+    }
+    return failed === 0 ? 0 : failed === args.length ? 1 : 3
+  })
+}
+
+interface Told {
+  readonly queue: string
+  readonly declared?: readonly string[]
+  readonly problem?: string
+}
+
+async function tell(io: Io, asJson: boolean | undefined, told: Told): Promise<void> {
+  if (asJson) await io.stdout.write(jsonLine(told))
+  else if (told.problem !== undefined) await io.stderr.write(`${safeText(told.problem)}\n`)
+  else await io.stdout.write(`${safeText(told.queue)}: ${told.declared?.length} queues are there\n`)
+}
 
 /** A person waits for the answer. */
 export const PATIENCE_MS = 5_000
@@ -18,7 +55,7 @@ export function rabbitmqStatus({ io, flags, args }: Context<typeof rabbitmqFlags
     for (const queue of args) all.push(await admin.status(queue))
     if (flags.json) for (const status of all) await io.stdout.write(jsonLine(outside(status)))
     else {
-      const table = new Table(columns(io.clock.now()), paintFor(io.stdout, io.env), io.stdout.columns)
+      const table = tableOn(io, columns(io.clock.now()))
       await io.stdout.write(table.page(all))
     }
     const missing = all.filter(({ ready }) => ready === undefined)

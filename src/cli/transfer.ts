@@ -1,11 +1,10 @@
-import { LetterError } from '../../core/dead-letter/errors.ts'
-import { letterId } from '../../core/dead-letter/identity.ts'
-import { decodeLetter, encodeLetter } from '../../core/dead-letter/json.ts'
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { EventError } from '../../core/event/errors.ts'
-import { walk } from '../../operations/walk.ts'
-import type { DeadLetterStore, LetterFilter } from '../../ports/dead-letters.ts'
-import type { Line } from './lines.ts'
+import { LetterError } from '../core/dead-letter/errors.ts'
+import { letterId } from '../core/dead-letter/identity.ts'
+import { decodeLetter, encodeLetter } from '../core/dead-letter/json.ts'
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import { EventError } from '../core/event/errors.ts'
+import { walk } from '../operations/walk.ts'
+import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
 
 /** Sends under way at once: stores make one transaction of what arrives together. */
 const WINDOW = 100
@@ -94,4 +93,47 @@ function firstFault(error: unknown): string {
   if (!(error instanceof LetterError)) return (error as Error).message
   const [fault] = error.faults
   return fault === undefined ? error.message : `${fault.path}: got ${fault.received}; ${fault.remedy}`
+}
+
+export interface Line {
+  /** From 1. */
+  readonly number: number
+  /** Undefined when the line is too long to be taken. */
+  readonly text: string | undefined
+}
+
+/** The longest letter that can be: a payload of 256 MiB, as base64 and with its history. */
+const MOST_BYTES = 400 * 1024 * 1024
+const NEWLINE = 10
+
+/** Splits bytes into lines, keeping no more of them than one line. */
+export async function* linesOf(
+  bytes: AsyncIterable<Uint8Array>,
+  mostBytes = MOST_BYTES,
+): AsyncGenerator<Line> {
+  const decoder = new TextDecoder()
+  let parts: Uint8Array[] = []
+  let size = 0
+  let number = 0
+  const finish = (): Line => {
+    const text = size > mostBytes ? undefined : decoder.decode(Buffer.concat(parts))
+    parts = []
+    size = 0
+    return { number: ++number, text }
+  }
+  const keep = (part: Uint8Array) => {
+    size += part.length
+    if (size <= mostBytes) parts.push(part)
+    else parts = []
+  }
+  for await (const chunk of bytes) {
+    let from = 0
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
+      keep(chunk.subarray(from, end))
+      yield finish()
+      from = end + 1
+    }
+    keep(chunk.subarray(from))
+  }
+  if (size > 0) yield finish()
 }

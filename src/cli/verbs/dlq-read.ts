@@ -1,0 +1,110 @@
+import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import { auditedFilter } from '../../operations/filter-words.ts'
+import { findLetter } from '../find.ts'
+import { filterOf, type listFlags, type showFlags, type statsFlags } from '../flags.ts'
+import type { Io } from '../io.ts'
+import { counted, fieldLines, heading } from '../print/fields.ts'
+import { jsonLine, letterOutside, outside } from '../print/json.ts'
+import { letterStory } from '../print/letter-story.ts'
+import { writePages } from '../print/pages.ts'
+import { safeText } from '../print/safe-text.ts'
+import { paintFor, stateColour } from '../print/style.ts'
+import { type Column, tableOn } from '../print/table.ts'
+import { iso, isoAndRelative, relative } from '../print/times.ts'
+import { NO_MASKS, onStore, revealing } from '../session.ts'
+
+const PAGE = 200
+
+export const dlqList = onStore<typeof listFlags>(async (session, { io, flags }) => {
+  const { deadLetters } = session.store
+  const filter = filterOf(flags)
+  const reveals = flags.reveal === true
+  if (reveals) await revealing(session, auditedFilter(filter))
+  const toText = flags.json
+    ? (letters: readonly DeadLetter[]) =>
+        letters.map(letter => jsonLine(letterOutside(letter, reveals ? 'reveal' : session.masks))).join('')
+    : letterTable(io, reveals ? NO_MASKS : session.masks)
+  await writePages(io, flags, 'dead letters', async (left, cursor) => {
+    const page = await deadLetters.list({ ...filter, limit: Math.min(left, PAGE), cursor })
+    const { letters } = page
+    return { count: letters.length, text: letters.length > 0 ? toText(letters) : '', cursor: page.cursor }
+  })
+})
+
+function letterTable(io: Io, masks: Masks): (letters: readonly DeadLetter[]) => string {
+  const now = io.clock.now()
+  const isTerminal = io.stdout.isTerminal
+  const columns: Column<DeadLetter>[] = [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'STATE', cell: ({ state }) => state, colour: ({ state }) => stateColour(state) },
+    { title: 'CHANNEL', cell: ({ channel }) => safeText(channel), shrinksTo: 8 },
+    { title: 'TYPE', cell: ({ event }) => safeText(event.type), shrinksTo: 8, dropAt: 2 },
+    { title: 'REASON', cell: ({ cycle }) => safeText(cycle.reason), dropAt: 3 },
+    { title: 'TRIES', cell: ({ cycle }) => String(cycle.attemptCount), dropAt: 4 },
+    {
+      title: 'FAILED',
+      // A person asks how long ago, a program when.
+      cell: ({ cycle }) => (isTerminal ? relative(cycle.lastFailedAt, now) : iso(cycle.lastFailedAt)),
+    },
+    {
+      title: 'ERROR',
+      cell: letter => safeText(masksOfEvent(letter.event, masks).maskText(errorOf(letter))),
+      shrinksTo: 24,
+    },
+  ]
+  const table = tableOn(io, columns)
+  return letters => table.page(letters)
+}
+
+function errorOf({ cycle }: DeadLetter): string {
+  const { failure } = cycle
+  return failure === undefined ? '-' : `${failure.name}: ${failure.message}`
+}
+
+export const dlqShow = onStore<typeof showFlags>(async (session, { io, args, flags }) => {
+  const letter = await findLetter(session.store, args[0]!)
+  const reveals = flags.reveal === true
+  if (reveals) await revealing(session, { target: letter.id })
+  const text = flags.json
+    ? jsonLine(letterOutside(letter, reveals ? 'reveal' : session.masks))
+    : letterStory(letter, {
+        masks: reveals ? NO_MASKS : session.masks,
+        isRevealed: reveals,
+        now: io.clock.now(),
+        paint: paintFor(io.stdout, io.env),
+      })
+  await io.stdout.write(text)
+})
+
+export const dlqStats = onStore<typeof statsFlags>(async ({ store }, { io, flags }) => {
+  const stats = await store.deadLetters.stats(filterOf(flags))
+  if (flags.json) return io.stdout.write(jsonLine(outside(stats)))
+  const paint = paintFor(io.stdout, io.env)
+  const now = io.clock.now()
+  const { count, oldestAt, newestAt, byState, byReason, byChannel } = stats
+  await io.stdout.write(
+    [
+      `${counted(count, 'dead letter')}\n`,
+      fieldLines(
+        [
+          ['oldest', oldestAt === undefined ? undefined : isoAndRelative(oldestAt, now)],
+          ['newest', newestAt === undefined ? undefined : isoAndRelative(newestAt, now)],
+        ],
+        paint,
+      ),
+      ...Object.entries({ 'By state': byState, 'By reason': byReason, 'By channel': byChannel }).map(
+        ([title, counts]) =>
+          Object.keys(counts).length === 0 ? '' : heading(title, paint) + fieldLines(ranked(counts), paint),
+      ),
+    ].join(''),
+  )
+})
+
+/** Most first. */
+function ranked(counts: Readonly<Record<string, number>>): [string, string][] {
+  return Object.entries(counts)
+    .sort(([, a], [, b]) => b - a)
+    .map(([name, count]) => [safeText(name), String(count)])
+}

@@ -1,0 +1,91 @@
+import type { TriageState } from '../../core/dead-letter/group.ts'
+import type { Masks } from '../../core/dead-letter/masks.ts'
+import { maskGroup } from '../../operations/mask-group.ts'
+import { triageGroup } from '../../operations/triage.ts'
+import type { Group } from '../../ports/groups.ts'
+import type { Context } from '../command.ts'
+import { findGroup } from '../find.ts'
+import type { groupListFlags, muteFlags, storeFlags, triageFlags } from '../flags.ts'
+import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
+import { groupOutside, groupStory } from '../print/group-story.ts'
+import { jsonLine } from '../print/json.ts'
+import { writePages } from '../print/pages.ts'
+import { safeText } from '../print/safe-text.ts'
+import { paintFor, stateColour } from '../print/style.ts'
+import { type Column, tableOn } from '../print/table.ts'
+import { iso, relative } from '../print/times.ts'
+import { onStore, type Session } from '../session.ts'
+
+const PAGE = 500
+
+export const groupsList = onStore<typeof groupListFlags>(async ({ store, masks }, { io, flags }) => {
+  const { state, channel, search } = flags
+  const toText = flags.json
+    ? (groups: readonly Group[]) => groups.map(group => jsonLine(groupOutside(group, masks))).join('')
+    : groupTable(io, masks)
+  await writePages(io, flags, 'groups', async (left, cursor) => {
+    const limit = Math.min(left, PAGE)
+    const page = await store.groups.list({ state, channel, search, limit, cursor })
+    const shown = await Promise.all(page.groups.map(group => maskGroup(store.deadLetters, group, masks)))
+    return { count: shown.length, text: toText(shown), cursor: page.cursor }
+  })
+})
+
+function groupTable(io: Io, masks: Masks): (groups: readonly Group[]) => string {
+  const now = io.clock.now()
+  const isTerminal = io.stdout.isTerminal
+  const columns: Column<Group>[] = [
+    { title: 'ID', cell: ({ id }) => id },
+    {
+      title: 'STATE',
+      cell: ({ state, regressed }) => (regressed ? `${state} (back)` : state),
+      colour: ({ state }) => stateColour(state),
+    },
+    { title: 'WAITING', cell: ({ waiting }) => String(waiting) },
+    { title: 'ALL', cell: ({ count }) => String(count), dropAt: 4 },
+    { title: 'SEEN', cell: ({ lastSeenAt }) => (isTerminal ? relative(lastSeenAt, now) : iso(lastSeenAt)) },
+    { title: 'KIND', cell: ({ category }) => category, dropAt: 2 },
+    { title: 'OWNER', cell: ({ triage }) => safeText(triage.owner ?? '-'), shrinksTo: 6, dropAt: 3 },
+    { title: 'TITLE', cell: ({ title }) => safeText(masks.maskText(title)), shrinksTo: 24 },
+  ]
+  const table = tableOn(io, columns)
+  return groups => table.page(groups)
+}
+
+export const groupsShow = onStore<typeof storeFlags>(async (session, { args, flags }) =>
+  showGroup(session, await findGroup(session.store, args[0]!), flags.json),
+)
+
+async function showGroup(
+  { io, masks, store }: Session,
+  found: Group,
+  asJson: boolean | undefined,
+): Promise<void> {
+  const group = await maskGroup(store.deadLetters, found, masks)
+  const text = asJson
+    ? jsonLine(groupOutside(group, masks))
+    : groupStory(group, masks, io.clock.now(), paintFor(io.stdout, io.env))
+  await io.stdout.write(text)
+}
+
+export const groupsAck = triaging('acknowledged')
+export const groupsResolve = triaging('resolved')
+
+export async function groupsMute(context: Context<typeof muteFlags>): Promise<ExitCode> {
+  const { until } = context.flags
+  if (until === undefined) throw new UsageError('groups mute: needs --until T, such as --until 3d')
+  if (until <= context.io.clock.now())
+    throw new UsageError('groups mute: --until is in the past; give a time to come')
+  return triaging('muted', until)(context)
+}
+
+function triaging(state: TriageState, mutedUntil?: number) {
+  return onStore<typeof triageFlags>(async (session, { io, args, flags }) => {
+    const { owner, link, note } = flags
+    const { id } = await findGroup(session.store, args[0]!)
+    const change = { state, owner, link, note, mutedUntil, at: io.clock.now(), by: session.by }
+    const group = await triageGroup(session.store, id, change)
+    if (group === undefined) throw new FailedError(`group ${id} has no letters any more`)
+    await showGroup(session, group, flags.json)
+  })
+}
