@@ -1,9 +1,9 @@
-import type { TriageState } from '../core/dead-letter/group.ts'
+import { TRIAGE_STATES } from '../core/dead-letter/group.ts'
 import { REASONS, type Reason } from '../core/dead-letter/reason.ts'
 import { LETTER_STATES } from '../core/dead-letter/state.ts'
 import { CATEGORIES } from '../core/failure/verdict.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
-import type { ReplayState, Stage } from '../ports/replays.ts'
+import { REPLAY_STATES, type Stage } from '../ports/replays.ts'
 import {
   amount,
   choice,
@@ -68,8 +68,6 @@ export const declareFlags = {
   'dead-letter-max-length': count('letters after which a dead-letter queue refuses more [no limit]'),
   ...rabbitmqFlags,
 }
-
-const TRIAGE_STATES: readonly TriageState[] = ['open', 'acknowledged', 'muted', 'resolved']
 
 export const groupListFlags = {
   state: choice('STATE', TRIAGE_STATES, 'in this state'),
@@ -140,16 +138,6 @@ export function filterOf(flags: Partial<Values<typeof filterFlags>>): LetterFilt
   const given = { channel, handler, type, reason, category, state, group, after, before, search }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
-
-const REPLAY_STATES: readonly ReplayState[] = [
-  'planned',
-  'approved',
-  'running',
-  'paused',
-  'halted',
-  'finished',
-  'cancelled',
-]
 
 const stages: Flag<readonly Stage[]> = {
   about: 'letters per stage; each waits for the outcomes of the one before [1,10,100,rest]',

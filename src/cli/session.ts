@@ -19,7 +19,8 @@ export interface Session {
   readonly by: string
 }
 
-interface SessionFlags {
+/** A type and no interface, so that verbs made by onStore() can be declared without its name. */
+type SessionFlags = {
   readonly store?: string | undefined
   readonly config?: string | undefined
   readonly by?: string | undefined

@@ -95,7 +95,7 @@ function firstFault(error: unknown): string {
   return fault === undefined ? error.message : `${fault.path}: got ${fault.received}; ${fault.remedy}`
 }
 
-export interface Line {
+interface Line {
   /** From 1. */
   readonly number: number
   /** Undefined when the line is too long to be taken. */

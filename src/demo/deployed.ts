@@ -1,5 +1,5 @@
 import type { Sink } from '../ports/sink.ts'
-import type { ShopHandler } from './shop/handler.ts'
+import type { ConsumerOptions } from '../runtime/consumer/consumer-options.ts'
 
 /** Where the shop pretends to be deployed. */
 const SHOP_HOME = '/srv/shop'
@@ -57,3 +57,6 @@ function relocatedStack(stack: string): string {
   )
   return moved.replaceAll(/(\/srv\/shop\/\S+)\.js:/g, '$1.ts:')
 }
+
+/** What a consumer's author decides. Where its events and letters live is decided once, for all of them. */
+export type ShopHandler<P> = Omit<ConsumerOptions<P>, 'broker'> & { readonly name: string }

@@ -1,21 +1,12 @@
 import type { Milestone } from './milestones.ts'
 
-/** What a person can make happen. */
-export const ACTIONS = {
-  fix: 'Ship the fix',
-  break: 'Ship the broken release',
-  'sicken-warehouse': 'Make the warehouse sick',
-  'heal-warehouse': 'Heal the warehouse',
-  'sicken-analytics': 'Make analytics sick',
-  'heal-analytics': 'Heal analytics',
-  rush: 'Let everyone in at once',
-  'send-poison': 'Send a poison order',
-  'send-wrong-shape': 'Send an order of the wrong shape',
-  'send-bad-address': 'Send to a bad address',
-  'replay-payments': 'Replay the failed payments',
-} as const
-
-export type Action = keyof typeof ACTIONS
+export type Action =
+  | 'fix'
+  | 'break'
+  | `${'sicken' | 'heal'}-${'warehouse' | 'analytics'}`
+  | 'rush'
+  | `send-${'poison' | 'wrong-shape' | 'bad-address'}`
+  | 'replay-payments'
 
 export interface Step {
   readonly id: Milestone

@@ -3,10 +3,10 @@ import type { Cancel, Clock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
 import { combineObservers } from '../runtime/combine-observers.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
+import { type GroupReplayer, groupReplayer } from './group-replayer.ts'
 import { Milestones } from './milestones.ts'
-import { ReplayDesk } from './replay-desk.ts'
 import type { Release } from './shop/fees.ts'
-import { stockReport } from './shop/tracking/stock-report.ts'
+import { stockReport } from './shop/tracking/track.ts'
 import { openShop, type Shop, type ShopStore } from './shop.ts'
 import type { Flaw } from './traffic/order.ts'
 import { Producer } from './traffic/producer.ts'
@@ -51,6 +51,9 @@ const SCENES = {
 
 type Scene = keyof typeof SCENES
 
+/** What can be sick or well. */
+type Service = 'warehouse' | 'analytics'
+
 /**
  * What a scene needs to have been seen before. On a slow machine it is not there at the set time, and the scene waits for
  * it. A scene whose need never comes, because a person did something else, is not played.
@@ -79,13 +82,30 @@ export class Story {
   readonly #producer: Producer
   readonly #visitors: Visitors
   readonly #newId: IdSource
-  readonly #desk: ReplayDesk
+  readonly #replayGroup: GroupReplayer
   readonly #ending = new AbortController()
   readonly #timers = new Set<Cancel>()
   readonly #running = new Set<Promise<void>>()
   /** Scenes whose time has come, but not what they need; with their set time. */
   readonly #waiting = new Map<Scene, number>()
-  readonly #inOtherHands = new Set<'release' | 'weather' | 'analytics'>()
+  readonly #inOtherHands = new Set<'release' | Service>()
+  readonly #scenes: Readonly<Record<Scene, (at: number) => Promise<void> | void>> = {
+    breakPayments: () => this.#release('2.4.0'),
+    wrongShape: at => this.place('wrong-shape', at),
+    badAddress: at => this.place('bad-address', at),
+    unknownArticle: at => this.place('unknown-article', at),
+    impossibleDate: at => this.place('impossible-date', at),
+    warehouseFallsSick: () => this.#let('warehouse', 'sick'),
+    analyticsFallsSick: () => this.#let('analytics', 'sick'),
+    stockReport: at => stockReport(this.shop.emitting.track, this.#newId(at), at),
+    storeStumbles: () => this.shop.emitting.stumble(),
+    analyticsIsWell: () => this.#let('analytics', 'well'),
+    rush: at => this.rush(at),
+    warehouseIsWell: () => this.#let('warehouse', 'well'),
+    replayTooSoon: () => this.#replay('replay-halts', 'payments look fine again'),
+    fixPayments: () => this.#release('2.4.1'),
+    replayAfterFix: () => this.#replay('replay-recovers', 'wallets are mended in 2.4.1'),
+  }
   #willLook = false
   #isReplaying = false
 
@@ -106,7 +126,7 @@ export class Story {
     const newId = createIdSource(seededRandom(seed + 77))
     this.#newId = createIdSource(seededRandom(seed + 78))
     const { signal } = this.#ending
-    this.#desk = new ReplayDesk({ store, shop: this.shop, clock, newId, observer: watching, signal })
+    this.#replayGroup = groupReplayer({ store, shop: this.shop, clock, newId, observer: watching, signal })
   }
 
   async start(): Promise<void> {
@@ -143,14 +163,10 @@ export class Story {
     return this.#deploy(release)
   }
 
-  setWarehouse(health: 'sick' | 'well'): void {
-    this.#inOtherHands.add('weather')
-    this.shop.services.warehouse.isSick = health === 'sick'
-  }
-
-  setAnalytics(health: 'sick' | 'well'): void {
-    this.#inOtherHands.add('analytics')
-    this.shop.emitting.analytics.isSick = health === 'sick'
+  /** A person makes a service sick or well: from now on that is theirs to do. */
+  setHealth(service: Service, health: 'sick' | 'well'): void {
+    this.#inOtherHands.add(service)
+    this.#serviceOf(service).isSick = health === 'sick'
   }
 
   /** Everyone comes at once. */
@@ -188,38 +204,7 @@ export class Story {
   }
 
   async #play(scene: Scene, at: number): Promise<void> {
-    switch (scene) {
-      case 'breakPayments':
-        return this.#release('2.4.0')
-      case 'wrongShape':
-        return this.place('wrong-shape', at)
-      case 'badAddress':
-        return this.place('bad-address', at)
-      case 'unknownArticle':
-        return this.place('unknown-article', at)
-      case 'impossibleDate':
-        return this.place('impossible-date', at)
-      case 'warehouseFallsSick':
-        return this.#weather('sick')
-      case 'analyticsFallsSick':
-        return this.#analytics('sick')
-      case 'stockReport':
-        return stockReport(this.shop.emitting.track, this.#newId(at), at)
-      case 'storeStumbles':
-        return this.shop.emitting.stumble()
-      case 'analyticsIsWell':
-        return this.#analytics('well')
-      case 'rush':
-        return this.rush(at)
-      case 'warehouseIsWell':
-        return this.#weather('well')
-      case 'replayTooSoon':
-        return this.#replay('replay-halts', 'payments look fine again')
-      case 'fixPayments':
-        return this.#release('2.4.1')
-      case 'replayAfterFix':
-        return this.#replay('replay-recovers', 'wallets are mended in 2.4.1')
-    }
+    await this.#scenes[scene](at)
   }
 
   async #release(release: Release): Promise<void> {
@@ -231,12 +216,12 @@ export class Story {
     if (release === '2.4.1') this.milestones.reach('fix')
   }
 
-  #weather(health: 'sick' | 'well'): void {
-    if (!this.#inOtherHands.has('weather')) this.shop.services.warehouse.isSick = health === 'sick'
+  #let(service: Service, health: 'sick' | 'well'): void {
+    if (!this.#inOtherHands.has(service)) this.#serviceOf(service).isSick = health === 'sick'
   }
 
-  #analytics(health: 'sick' | 'well'): void {
-    if (!this.#inOtherHands.has('analytics')) this.shop.emitting.analytics.isSick = health === 'sick'
+  #serviceOf(service: Service): { isSick: boolean } {
+    return service === 'warehouse' ? this.shop.services.warehouse : this.shop.emitting.analytics
   }
 
   /** One that is to halt needs the broken release, one that is to recover any other. */
@@ -251,7 +236,7 @@ export class Story {
     if (brokenGroup === undefined || this.#isReplaying) return
     this.#isReplaying = true
     try {
-      await this.#desk.replayGroup(brokenGroup, by, reason)
+      await this.#replayGroup(brokenGroup, by, reason)
     } finally {
       this.#isReplaying = false
     }

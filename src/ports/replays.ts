@@ -2,27 +2,31 @@ import type { JsonValue } from '../core/event/event.ts'
 import type { LetterFilter } from './dead-letters.ts'
 
 /** What a gate decided about one letter (K8). */
-export type ReplayDecision =
-  | 'replay'
-  | 'skip_schema'
-  | 'skip_expired'
-  | 'skip_downstream'
-  | 'skip_unapproved'
-  | 'skip_state'
-  | 'skip_unreachable'
+export const REPLAY_DECISIONS = [
+  'replay',
+  'skip_schema',
+  'skip_expired',
+  'skip_downstream',
+  'skip_unapproved',
+  'skip_state',
+  'skip_unreachable',
+] as const
+export type ReplayDecision = (typeof REPLAY_DECISIONS)[number]
 
 /**
  * Where one letter of a replay stands. `waiting`: not sent yet. `sent`: its outcome is not known yet. The rest are
  * outcomes; `lost` is a letter that was deleted meanwhile.
  */
-export type ItemStatus =
-  | 'waiting'
-  | 'sent'
-  | 'recovered'
-  | 'failed_same_cause'
-  | 'failed_new_cause'
-  | 'skipped'
-  | 'lost'
+export const ITEM_STATUSES = [
+  'waiting',
+  'sent',
+  'recovered',
+  'failed_same_cause',
+  'failed_new_cause',
+  'skipped',
+  'lost',
+] as const
+export type ItemStatus = (typeof ITEM_STATUSES)[number]
 
 export interface ReplayItem {
   /** Its place in the order of sending, from 0. */
@@ -51,7 +55,16 @@ export interface ReplayItem {
  *                                      ▼
  *                                   finished          any state before it ─cancel▶ cancelled
  */
-export type ReplayState = 'planned' | 'approved' | 'running' | 'paused' | 'halted' | 'finished' | 'cancelled'
+export const REPLAY_STATES = [
+  'planned',
+  'approved',
+  'running',
+  'paused',
+  'halted',
+  'finished',
+  'cancelled',
+] as const
+export type ReplayState = (typeof REPLAY_STATES)[number]
 
 export type Stage = number | 'rest'
 

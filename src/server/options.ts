@@ -132,16 +132,21 @@ const watch: Rule<WatchPolicy | 'off'> = {
 
 const rules = {
   stores: that(isStores, 'give a store, or stores by their names'),
-  consumers: withDefault(list(that(isConsumer, 'give a consumer of createConsumer')), []),
-  dispatchers: withDefault(list(that(isWatched, 'give a dispatcher of createDispatcher')), []),
-  metrics: optional(that(isMetrics, 'give metrics of createMetrics')),
-  metricsPrefix: prefixRule,
-  collectors: withDefault(
-    list(group({ collector: that(isCollector, 'give a collector'), store: optional(text()) })),
+  consumers: withDefault(list(having<Consumer>('give a consumer of createConsumer', 'health')), []),
+  dispatchers: withDefault(
+    list(having<Pick<Dispatcher, 'health'>>('give a dispatcher of createDispatcher', 'health')),
     [],
   ),
-  notifier: optional(that(isNotifier, 'give an object with notify()')),
-  masks: withDefault(that(isMasks, 'give masks of createMasks'), DEFAULT_MASKS),
+  metrics: optional(having<LiveMetrics>('give metrics of createMetrics', 'read', 'watch')),
+  metricsPrefix: prefixRule,
+  collectors: withDefault(
+    list(
+      group({ collector: having<Collector>('give a collector', 'start', 'depths'), store: optional(text()) }),
+    ),
+    [],
+  ),
+  notifier: optional(having<Notifier>('give an object with notify()', 'notify')),
+  masks: withDefault(having<Masks>('give masks of createMasks', 'maskText'), DEFAULT_MASKS),
   tokens: withDefault(list(token), []),
   readOnly: withDefault(flag(), false),
   needsApproval: withDefault(flag(), false),
@@ -152,7 +157,7 @@ const rules = {
     ),
     {},
   ),
-  replayTarget: optional(that(isTarget, 'give an object with send()')),
+  replayTarget: optional(having<ReplayTarget>('give an object with send()', 'send')),
   schemas: withDefault(
     that(
       (value): value is Readonly<Record<string, StandardSchema>> => isObject(value),
@@ -193,11 +198,16 @@ const rules = {
       'give a folder',
     ),
   ),
-  extensions: withDefault(group({ demo: optional(that(isDemo, 'give state() and act()')) }), {
-    demo: undefined,
-  }),
+  extensions: withDefault(
+    group({ demo: optional(having<DemoControl>('give state() and act()', 'state', 'act')) }),
+    {
+      demo: undefined,
+    },
+  ),
   tracing: tracingRule,
-  logger: optional(that(isLogger, 'give a logger with debug(), info(), warn(), error()')),
+  logger: optional(
+    having<Logger>('give a logger with debug(), info(), warn(), error()', 'debug', 'info', 'warn', 'error'),
+  ),
   onError: withDefault(listener<(error: unknown) => void>(), () => {}),
   clock: clockRule,
   random: randomRule,
@@ -229,42 +239,12 @@ function isStores(value: unknown): value is ServerOptions['stores'] {
   return isStore(value) || (isObject(value) && Object.values(value).every(isStore))
 }
 
-function isConsumer(value: unknown): value is Consumer {
-  return isObject(value) && typeof value['health'] === 'function'
-}
-
-function isWatched(value: unknown): value is Pick<Dispatcher, 'health'> {
-  return isObject(value) && typeof value['health'] === 'function'
-}
-
-function isMetrics(value: unknown): value is LiveMetrics {
-  return isObject(value) && typeof value['read'] === 'function' && typeof value['watch'] === 'function'
-}
-
-function isCollector(value: unknown): value is Collector {
-  return isObject(value) && typeof value['start'] === 'function' && typeof value['depths'] === 'function'
-}
-
-function isNotifier(value: unknown): value is Notifier {
-  return isObject(value) && typeof value['notify'] === 'function'
-}
-
-function isMasks(value: unknown): value is Masks {
-  return isObject(value) && typeof value['maskText'] === 'function'
-}
-
-function isLogger(value: unknown): value is Logger {
-  return (
-    isObject(value) && ['debug', 'info', 'warn', 'error'].every(level => typeof value[level] === 'function')
+/** What somebody else made, known by the methods that are used of it. */
+function having<T>(remedy: string, ...methods: readonly (keyof T & string)[]): Rule<T> {
+  return that(
+    (value): value is T => isObject(value) && methods.every(method => typeof value[method] === 'function'),
+    remedy,
   )
-}
-
-function isTarget(value: unknown): value is ReplayTarget {
-  return isObject(value) && typeof value['send'] === 'function'
-}
-
-function isDemo(value: unknown): value is DemoControl {
-  return isObject(value) && typeof value['state'] === 'function' && typeof value['act'] === 'function'
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -34,7 +34,8 @@ export function groupingOf(letter: DeadLetter): Grouping {
  * - `muted`: known and not worth an alert until `mutedUntil`; then it is open again.
  * - `resolved`: mended; a letter that fails later opens it again as a regression.
  */
-export type TriageState = 'open' | 'acknowledged' | 'muted' | 'resolved'
+export const TRIAGE_STATES = ['open', 'acknowledged', 'muted', 'resolved'] as const
+export type TriageState = (typeof TRIAGE_STATES)[number]
 
 export interface Triage {
   readonly state: TriageState

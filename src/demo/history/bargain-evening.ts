@@ -1,7 +1,7 @@
 import { createIdSource } from '../../core/event/uuid.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
-import { stockReport } from '../shop/tracking/stock-report.ts'
+import { stockReport } from '../shop/tracking/track.ts'
 import type { Shop } from '../shop.ts'
 import { Visitors } from '../traffic/visitors.ts'
 import { BARGAIN, HOUR_MS } from './calendar.ts'

@@ -1,6 +1,6 @@
 import { exponential } from '../../core/retry/exponential.ts'
+import type { ShopHandler } from '../deployed.ts'
 import { EmailRequested } from './contracts.ts'
-import type { ShopHandler } from './handler.ts'
 import type { MailService } from './services/mail-service.ts'
 
 /** Confirms orders. A provider that answers 422 has understood and refused: that status alone says not to retry. */

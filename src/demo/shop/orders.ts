@@ -1,8 +1,8 @@
 import { exponential } from '../../core/retry/exponential.ts'
 import type { Broker } from '../../ports/broker.ts'
+import type { ShopHandler } from '../deployed.ts'
 import { OrderPlaced } from './contracts.ts'
 import { followingId, followUps } from './follow-ups.ts'
-import type { ShopHandler } from './handler.ts'
 import type { Track } from './tracking/track.ts'
 
 /** Takes an order apart: the money, the e-mail and the parcel go their own ways from here. */

@@ -1,9 +1,9 @@
 import { PermanentError } from '../../core/failure/signals.ts'
 import { exponential } from '../../core/retry/exponential.ts'
+import type { ShopHandler } from '../deployed.ts'
 import { PaymentRequested } from './contracts.ts'
 import { FEES, type Release } from './fees.ts'
 import { followingId } from './follow-ups.ts'
-import type { ShopHandler } from './handler.ts'
 import type { CardProcessor } from './services/card-processor.ts'
 import type { Track } from './tracking/track.ts'
 

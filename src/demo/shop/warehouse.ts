@@ -1,6 +1,6 @@
 import { exponential } from '../../core/retry/exponential.ts'
+import type { ShopHandler } from '../deployed.ts'
 import { ShipmentRequested } from './contracts.ts'
-import type { ShopHandler } from './handler.ts'
 import type { WarehouseService } from './services/warehouse-service.ts'
 
 /**

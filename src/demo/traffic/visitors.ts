@@ -1,9 +1,10 @@
 import { createIdSource } from '../../core/event/uuid.ts'
-import type { Cancel, Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { TrackInput } from '../../runtime/dispatcher/track/track-input.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import type { Track } from '../shop/tracking/track.ts'
 import { ARTICLES } from './people.ts'
+import { SteadyTraffic } from './steady.ts'
 
 /** Between two who look at something. */
 const EVERY_MS = 400
@@ -21,21 +22,18 @@ interface VisitorsOptions {
 }
 
 /** Those who look around in the shop. Who looks at what depends on the seed and the visitor's number alone. */
-export class Visitors {
+export class Visitors extends SteadyTraffic {
   readonly #options: VisitorsOptions
-  readonly #startedAt: number
-  #next = 0
   #extras = 0
-  #cancel: Cancel | undefined
-  #isClosed = false
 
   constructor(options: VisitorsOptions, startedAt: number) {
+    const { clock, seed, track } = options
+    super(
+      clock,
+      number => startedAt + EVERY_MS * number,
+      (number, at) => track(visit(seed, number, at)),
+    )
     this.#options = options
-    this.#startedAt = startedAt
-  }
-
-  start(): void {
-    this.#schedule()
   }
 
   /** Everyone has heard of a bargain, and comes in the same moment. */
@@ -47,21 +45,6 @@ export class Visitors {
   come(at: number = this.#options.clock.now()): void {
     const { track, seed } = this.#options
     track(visit(seed, EXTRA_FROM + this.#extras++, at))
-  }
-
-  close(): void {
-    this.#isClosed = true
-    this.#cancel?.()
-  }
-
-  #schedule(): void {
-    const { clock, seed, track } = this.#options
-    const number = this.#next++
-    const at = this.#startedAt + EVERY_MS * number
-    this.#cancel = clock.schedule(Math.max(0, at - clock.now()), () => {
-      track(visit(seed, number, at))
-      if (!this.#isClosed) this.#schedule()
-    })
   }
 }
 

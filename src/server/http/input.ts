@@ -59,6 +59,7 @@ async function textOf(request: Request): Promise<string> {
   if (request.body === null) return ''
   const parts: Uint8Array[] = []
   let size = 0
+  // Node's ReadableStream can be iterated; the DOM's type of it does not say so.
   for await (const part of request.body as unknown as AsyncIterable<Uint8Array>) {
     size += part.byteLength
     if (size > MAX_BODY_BYTES) throw tooLarge()

@@ -1,10 +1,11 @@
 import * as z from 'zod'
+import { TRIAGE_STATES } from '../../core/dead-letter/group.ts'
 import { auditEntry } from './audit.ts'
 import { count, cursor, faults, id, limit, share, storeName, time, who } from './common.ts'
 import { category, grouping } from './letters.ts'
 import { replaySummary } from './replays.ts'
 
-export const triageState = z.enum(['open', 'acknowledged', 'muted', 'resolved'])
+export const triageState = z.enum(TRIAGE_STATES)
 export type TriageState = z.infer<typeof triageState>
 
 /** `regressed`: those that came back, then new ones, then by rate. `recent`: last seen first. */

@@ -1,38 +1,15 @@
 import * as z from 'zod'
+import { ITEM_STATUSES, REPLAY_DECISIONS, REPLAY_STATES } from '../../ports/replays.ts'
 import { count, faults, id, json, limit, reason, share, storeName, time, who } from './common.ts'
 import { letterFilter } from './letters.ts'
 
-export const replayState = z.enum([
-  'planned',
-  'approved',
-  'running',
-  'paused',
-  'halted',
-  'finished',
-  'cancelled',
-])
+export const replayState = z.enum(REPLAY_STATES)
 export type ReplayState = z.infer<typeof replayState>
 
-export const replayDecision = z.enum([
-  'replay',
-  'skip_schema',
-  'skip_expired',
-  'skip_downstream',
-  'skip_unapproved',
-  'skip_state',
-  'skip_unreachable',
-])
+export const replayDecision = z.enum(REPLAY_DECISIONS)
 export type ReplayDecision = z.infer<typeof replayDecision>
 
-export const itemStatus = z.enum([
-  'waiting',
-  'sent',
-  'recovered',
-  'failed_same_cause',
-  'failed_new_cause',
-  'skipped',
-  'lost',
-])
+export const itemStatus = z.enum(ITEM_STATUSES)
 export type ItemStatus = z.infer<typeof itemStatus>
 
 /** One operation of a JSON Patch (RFC 6902) on the payload. */
@@ -112,42 +89,34 @@ export const replayQuery = z.strictObject({
 export const replayList = z.object({ replays: z.array(replaySummary), faults })
 export type ReplayList = z.infer<typeof replayList>
 
+/** Which letters are meant, and what is made of them. */
+const selection = z.strictObject({
+  filter: letterFilter.optional(),
+  ids: ids.optional(),
+  store: storeName.optional(),
+  to: z.string().min(1).max(200).optional(),
+  patch: patch.optional(),
+})
+const isOneOf = ({ filter, ids }: z.infer<typeof selection>) => (filter === undefined) !== (ids === undefined)
+const ONE_OF = 'give a filter or ids, not both'
+
 /** Asks for a plan. Nothing is sent by it. Give a filter or ids, not both; with several stores, `store` for a filter. */
-export const planBody = z
-  .strictObject({
-    filter: letterFilter.optional(),
-    ids: ids.optional(),
-    store: storeName.optional(),
+export const planBody = selection
+  .extend({
     reason,
     stages: stages.min(1).max(50).optional(),
     perSecond: z.number().positive().max(100_000).optional(),
     haltRefailRatio: share.optional(),
     haltOnSameFingerprint: z.boolean().optional(),
-    to: z.string().min(1).max(200).optional(),
-    patch: patch.optional(),
     maxAgeMs: z.number().positive().max(Number.MAX_SAFE_INTEGER).optional(),
     allowQuarantined: z.boolean().optional(),
     /** A second person has to approve it; where the server asks for that it cannot be switched off. */
     needsApproval: z.boolean().optional(),
   })
-  .refine(
-    ({ filter, ids }) => (filter === undefined) !== (ids === undefined),
-    'give a filter or ids, not both',
-  )
+  .refine(isOneOf, ONE_OF)
 export type PlanBody = z.infer<typeof planBody>
 
-export const previewBody = z
-  .strictObject({
-    patch: patch.optional(),
-    ids: ids.optional(),
-    filter: letterFilter.optional(),
-    store: storeName.optional(),
-    to: z.string().min(1).max(200).optional(),
-  })
-  .refine(
-    ({ filter, ids }) => (filter === undefined) !== (ids === undefined),
-    'give a filter or ids, not both',
-  )
+export const previewBody = selection.refine(isOneOf, ONE_OF)
 export type PreviewBody = z.infer<typeof previewBody>
 
 /** A few letters as they are and as they would be sent, both masked. */

@@ -1,5 +1,5 @@
 import type { QueueDepth } from '../../ports/broker.ts'
-import type { Clock } from '../../ports/clock.ts'
+import { type Clock, within } from '../../ports/clock.ts'
 import type { Collector } from '../../ports/collector.ts'
 import type { Consumers } from './consumers.ts'
 import { Memo } from './memo.ts'
@@ -71,14 +71,8 @@ export class Depths {
     return { total: queues.reduce((sum, { depth }) => sum + depth, 0), queues, down: [...new Set(down)] }
   }
 
-  #askOne(who: Pick<Answer, 'broker' | 'channel'>, depths: Promise<readonly QueueDepth[]>): Promise<Answer> {
-    return new Promise(resolve => {
-      const cancel = this.#clock.schedule(PATIENCE_MS, () => resolve({ ...who, queues: undefined }))
-      const answer = (queues: readonly QueueDepth[] | undefined) => {
-        cancel()
-        resolve({ ...who, queues })
-      }
-      depths.then(answer, () => answer(undefined))
-    })
+  async #askOne(who: Pick<Answer, 'broker' | 'channel'>, depths: Promise<Answer['queues']>): Promise<Answer> {
+    const isInTime = await within(this.#clock, PATIENCE_MS, depths)
+    return { ...who, queues: isInTime ? await depths.catch(() => undefined) : undefined }
   }
 }

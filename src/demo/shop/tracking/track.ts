@@ -1,9 +1,19 @@
 import type { Dispatcher } from '../../../runtime/dispatcher/dispatcher.ts'
 import type { TrackInput } from '../../../runtime/dispatcher/track/track-input.ts'
+import { asJob } from '../../../runtime/dispatcher/track/tracking-mode.ts'
 
 /** Says that something happened, and goes on: whoever buys something does not wait for analytics, nor fail with it. */
 export type Track = (input: TrackInput) => void
 
 export function tracking(dispatcher: Dispatcher): Track {
   return input => void dispatcher.track(input, { wait: 'accepted', onFailure: 'swallow' })
+}
+
+const STOCK_REPORT = 'StockReport'
+
+/** A background job: it is done when the report is written, whether or not anybody could be told of it. */
+export function stockReport(track: Track, id: string, at: number): void {
+  asJob(STOCK_REPORT, () => {
+    track({ type: 'report.made', id, occurredAt: at, payload: { report: 'stock', articles: 1_284, low: 17 } })
+  })
 }

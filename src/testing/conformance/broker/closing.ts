@@ -132,11 +132,7 @@ export function durabilityTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe(options)
     const [dead, second] = await world.publish(2, { key: 'a' })
     const delivery = await inbox.next()
-    await inbox.subscription.settle(delivery, {
-      outcome: 'dead',
-      letter: world.letterOf(delivery),
-      saved: true,
-    })
+    await world.die(inbox, delivery)
     await world.reopen()
     const next = await world.subscribe(options)
     await next.assertEmpty('the key went on over its dead event')

@@ -112,11 +112,7 @@ export function countingTests(suite: BrokerConformance): void {
     const [event] = await world.publish(1)
     const delivery = await inbox.next()
     await inbox.subscription.begin(delivery, [])
-    await inbox.subscription.settle(delivery, {
-      outcome: 'dead',
-      letter: world.letterOf(delivery),
-      saved: true,
-    })
+    await world.die(inbox, delivery)
     await world.broker.publish([event!])
     assert.deepEqual(counts(await inbox.next()), [0, 0, []])
   })

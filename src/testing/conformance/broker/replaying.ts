@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { letterId } from '../../../core/dead-letter/identity.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayHeaders, replayOf } from '../../../core/event/replay-headers.ts'
-import type { Delivery } from '../../../ports/broker.ts'
 import { type BrokerConformance, inWorld } from './suite.ts'
 import { eventOf, type Inbox, idOf, type World } from './world.ts'
 
@@ -15,7 +14,7 @@ export function replayingTests(suite: BrokerConformance): void {
   it('B14: a replay for one handler reaches that handler alone', async world => {
     const { bill, mail } = await twoHandlers(world)
     const [event] = await world.publish(1)
-    for (const inbox of [bill, mail]) await die(world, inbox, await inbox.next())
+    for (const inbox of [bill, mail]) await world.die(inbox, await inbox.next())
     const replay = replayed(event!, 'bill')
     await world.broker.publish([replay])
     const delivery = await bill.next()
@@ -28,7 +27,7 @@ export function replayingTests(suite: BrokerConformance): void {
   it('B14: one replay for two handlers reaches each of them once', async world => {
     const inboxes = await twoHandlers(world)
     const [event] = await world.publish(1)
-    for (const inbox of Object.values(inboxes)) await die(world, inbox, await inbox.next())
+    for (const inbox of Object.values(inboxes)) await world.die(inbox, await inbox.next())
     await world.broker.publish([replayed(event!, 'bill')])
     await world.broker.publish([replayed(event!, 'mail')])
     for (const [handler, inbox] of Object.entries(inboxes)) {
@@ -43,7 +42,7 @@ export function replayingTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe()
     const [event] = await world.publish(1)
     await world.broker.publish([event!])
-    for (const delivery of await inbox.take(2)) await die(world, inbox, delivery)
+    for (const delivery of await inbox.take(2)) await world.die(inbox, delivery)
     await world.broker.publish([replayed(event!, 'bill')])
     await inbox.done(await inbox.next())
     await inbox.assertEmpty('the replay came twice')
@@ -53,7 +52,7 @@ export function replayingTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe()
     const [event] = await world.publish(1)
     await world.broker.publish([event!])
-    for (const delivery of await inbox.take(2)) await die(world, inbox, delivery)
+    for (const delivery of await inbox.take(2)) await world.die(inbox, delivery)
     await world.broker.publish([event!])
     await inbox.done(await inbox.next())
     await inbox.assertEmpty('the event came twice')
@@ -128,7 +127,7 @@ export function replayingTests(suite: BrokerConformance): void {
   ordered('B14, B9: a replay for one handler does not free the key for another handler', async world => {
     const { bill, mail } = await twoHandlers(world, BY_KEY)
     const [dead, second] = await world.publish(2, { key: 'a' })
-    for (const inbox of [bill, mail]) await die(world, inbox, await inbox.next())
+    for (const inbox of [bill, mail]) await world.die(inbox, await inbox.next())
     await world.broker.publish([replayed(dead!, 'bill')])
     await bill.done(await bill.next())
     assert.equal(idOf(await bill.next()), second!.id)
@@ -144,9 +143,4 @@ async function twoHandlers(world: World, options = {}): Promise<{ bill: Inbox; m
 function replayed(event: LazaretEvent, handler: string): LazaretEvent {
   const replay = { handler, letterId: letterId(event.channel, handler, event), replayId: 'replay-1' }
   return { ...event, headers: replayHeaders(event, replay) }
-}
-
-async function die(world: World, inbox: Inbox, delivery: Delivery): Promise<void> {
-  const letter = world.letterOf(delivery)
-  await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: true })
 }

@@ -39,11 +39,7 @@ export function settlingTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe()
     await world.publish(1)
     const delivery = await inbox.next()
-    await inbox.subscription.settle(delivery, {
-      outcome: 'dead',
-      letter: world.letterOf(delivery),
-      saved: true,
-    })
+    await world.die(inbox, delivery)
     await inbox.subscription.close()
     const next = await world.subscribe()
     await next.assertEmpty('a dead event came again')

@@ -69,6 +69,11 @@ export class World {
   letterOf(delivery: Delivery): DeadLetter {
     return this.make.letter({ event: eventOf(delivery), channel: this.channel })
   }
+
+  /** Settles it as dead, its letter saved elsewhere. */
+  async die({ subscription }: Inbox, delivery: Delivery): Promise<void> {
+    await subscription.settle(delivery, { outcome: 'dead', letter: this.letterOf(delivery), saved: true })
+  }
 }
 
 /** What a subscription has received. Deliveries are taken out in the order of arrival. */

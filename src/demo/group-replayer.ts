@@ -14,7 +14,7 @@ const STAGES = [1, 10, 'rest'] as const
 /** One in 80 ms: whole milliseconds, so that a clock that is driven shows those too. */
 const PER_SECOND = 12.5
 
-interface ReplayDeskOptions {
+interface ReplayerOptions {
   readonly store: ShopStore
   readonly shop: Shop
   readonly clock: Clock
@@ -23,17 +23,24 @@ interface ReplayDeskOptions {
   readonly signal: AbortSignal
 }
 
+export type GroupReplayer = (group: string, by: string, reason: string) => Promise<void>
+
 /** Does what a person on call would do at the console: plans a replay of a group, starts it, and waits for its end. */
-export class ReplayDesk {
-  readonly #options: ReplayDeskOptions
-
-  constructor(options: ReplayDeskOptions) {
-    this.#options = options
+export function groupReplayer(options: ReplayerOptions): GroupReplayer {
+  const { store, shop, clock, newId, observer, signal } = options
+  // Schemas and breakers are known in this process, so the gates can look at both.
+  const environment: ReplayEnvironment = {
+    clock,
+    newId,
+    schemaOf: channel => (channel in SCHEMAS ? SCHEMAS[channel as keyof typeof SCHEMAS] : undefined),
+    downstreamFault(channel) {
+      const isSick = shop.consumers.some(
+        consumer => consumer.health().channel === channel && !consumer.breaker?.wouldAdmit(clock.now()),
+      )
+      return isSick ? `the breaker of ${channel} is open` : undefined
+    },
   }
-
-  async replayGroup(group: string, by: string, reason: string): Promise<void> {
-    const { store, shop, clock, observer, signal } = this.#options
-    const environment = this.#environment()
+  return async (group, by, reason) => {
     const request = { filter: { group }, reason, by, stages: STAGES, perSecond: PER_SECOND }
     const { id, findings } = await planReplay(store, request, environment)
     if (findings.replay === undefined) return
@@ -43,22 +50,6 @@ export class ReplayDesk {
     } catch (error) {
       // The server runs what was started as well; whoever comes first has it.
       if (!(error instanceof ReplayRefusedError)) throw error
-    }
-  }
-
-  /** Schemas and breakers are known in this process, so the gates can look at both. */
-  #environment(): ReplayEnvironment {
-    const { clock, newId, shop } = this.#options
-    return {
-      clock,
-      newId,
-      schemaOf: channel => (channel in SCHEMAS ? SCHEMAS[channel as keyof typeof SCHEMAS] : undefined),
-      downstreamFault(channel) {
-        const isSick = shop.consumers.some(
-          consumer => consumer.health().channel === channel && !consumer.breaker?.wouldAdmit(clock.now()),
-        )
-        return isSick ? `the breaker of ${channel} is open` : undefined
-      },
     }
   }
 }
