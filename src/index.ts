@@ -144,14 +144,13 @@ export type { ReplayEnvironment, ReplayTarget } from './replay/target.ts'
 export { type AttemptContext, TimeoutError } from './runtime/attempt/attempt.ts'
 export { type Breaker, type BreakerSnapshot, createBreaker } from './runtime/breaker.ts'
 export { ClosedError } from './runtime/closed-error.ts'
-export { combineObservers } from './runtime/combine-observers.ts'
 export { type Consumer, createConsumer } from './runtime/consumer/consumer.ts'
 export type { ConsumerOptions } from './runtime/consumer/consumer-options.ts'
 export type { HandlerContext } from './runtime/consumer/handler-context.ts'
 export { type ConsumerHealth, type HealthReport, healthReport } from './runtime/consumer/health.ts'
-export type { MessageFacts } from './runtime/consumer/message-facts.ts'
 export type { Stall } from './runtime/consumer/pauses.ts'
 export {
+  type MessageFacts,
   type WithDeadLettersOptions,
   type WrappedHandler,
   withDeadLetters,
@@ -168,21 +167,24 @@ export { asJob, asRequest, type JobOptions } from './runtime/dispatcher/track/tr
 export { SinkAnswerError } from './runtime/dispatcher/write/sink-answer.ts'
 export { failureLog } from './runtime/failure-log.ts'
 export { LetterNotSavedError } from './runtime/letters.ts'
-export type { EventLimitOptions, RateLimitOptions, RetryLimitOptions } from './runtime/limit-options.ts'
 export {
   createRateLimiter,
   createRetryBudget,
   createRetryLimiter,
+  type EventLimitOptions,
   type LimiterOwner,
   type RateLimiter,
+  type RateLimitOptions,
   type RetryBudget,
   type RetryLimiter,
+  type RetryLimitOptions,
 } from './runtime/limiters.ts'
 export { type LogObserver, type LogObserverOptions, logObserver } from './runtime/log/log-observer.ts'
 export { createMetrics, type LiveMetrics, type MetricsOptions } from './runtime/metrics/create-metrics.ts'
 export type { GaugeSource, WatchSource } from './runtime/metrics/watched.ts'
-export { createRelay } from './runtime/relay/relay.ts'
-export type { HandOver, RelayOptions } from './runtime/relay/relay-options.ts'
+export { combineObservers } from './runtime/observe.ts'
+export type { CommonOptions } from './runtime/option-rules.ts'
+export { createRelay, type HandOver, type RelayOptions } from './runtime/relay/relay.ts'
 export {
   type Resilient,
   type ResilientHealth,

@@ -1,7 +1,7 @@
 import { createIdSource, type IdSource } from '../core/event/uuid.ts'
 import type { Cancel, Clock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
-import { combineObservers } from '../runtime/combine-observers.ts'
+import { combineObservers } from '../runtime/observe.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
 import { type GroupReplayer, groupReplayer } from './group-replayer.ts'
 import { Milestones } from './milestones.ts'

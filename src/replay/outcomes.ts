@@ -6,7 +6,7 @@ import type { Observer } from '../ports/observer.ts'
 import type { ItemStatus, Replay, ReplayItem, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { observe } from '../runtime/observe.ts'
-import { safeObserver } from '../runtime/user-functions/safe-observer.ts'
+import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
 import { giveBackUnsent } from './unsent.ts'
 
 const LOOK_AT_MOST = 500

@@ -13,11 +13,11 @@ import {
   type BreakerPreset,
   resolveBreaker,
 } from '../core/breaker/options.ts'
-import type { BreakerState } from '../core/breaker/state.ts'
+import type { BreakerMode, BreakerState } from '../core/breaker/state.ts'
 import { type Clock, systemClock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
 import { observe } from './observe.ts'
-import { safeObserver } from './user-functions/safe-observer.ts'
+import { safeObserver } from './user-functions/observer-faults.ts'
 
 /** What a look at a breaker shows: its state, and what it has done since the process started. */
 export interface BreakerSnapshot {
@@ -133,4 +133,10 @@ interface CreateBreakerSetup extends Partial<BreakerSetup> {
 export function createBreaker(options: BreakerOptions = {}, setup: CreateBreakerSetup = {}): Breaker {
   const { name = 'breaker', clock = systemClock, observer = {}, preset = 'producer' } = setup
   return new Breaker(resolveBreaker(options, preset), { name, clock, observer: safeObserver(observer) })
+}
+
+/** A breaker's mode as a number: 0 lets calls through, 1 probes, 2 refuses. By hand or not makes no difference; no breaker lets calls through. */
+export function breakerGauge(mode: BreakerMode | 'off'): 0 | 1 | 2 {
+  if (mode === 'open' || mode === 'forced-open') return 2
+  return mode === 'half-open' ? 1 : 0
 }

@@ -1,13 +1,17 @@
+import { failedEvent } from '../core/dead-letter/failed-event.ts'
 import type { FilterSubject, SaveFilter } from '../core/dead-letter/filter.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
 import { isVerified, verified } from '../core/dead-letter/verify.ts'
 import { LazaretError } from '../core/failure/errors.ts'
-import type { Cancel, Clock } from '../ports/clock.ts'
+import { type Cancel, type Clock, within } from '../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../ports/dead-letters.ts'
+import type { Notifier } from '../ports/notifier.ts'
 import type { LetterKept, Observer } from '../ports/observer.ts'
+import { TimeoutError } from './attempt/attempt.ts'
 import { observe } from './observe.ts'
 import { type Resilient, resilient } from './resilient/resilient.ts'
+import type { UserFaults } from './user-functions/user-faults.ts'
 
 /** How long a store may take for one letter before the spill takes it instead, or it is asked again. */
 export const SAVE_TIMEOUT_MS = 5_000
@@ -187,4 +191,44 @@ export class LetterNotSavedError extends LazaretError {
       { code: 'LAZARET_LETTER_NOT_SAVED', retryable: true, cause },
     )
   }
+}
+
+/** A notifier that has not answered after so long is not waited for, and the notice counts as failed. */
+const NOTICE_TIMEOUT_MS = 30_000
+
+/** Whom a failed notice is told to. */
+interface NoticeSetup {
+  readonly observer: Observer
+  readonly clock: Clock
+  readonly faults: UserFaults
+}
+
+/** Telling people is not on the event's way: whether it works changes nothing for the event. Never rejects. */
+export async function tellOfLetter(
+  notifier: Notifier,
+  letter: DeadLetter,
+  { observer, clock, faults }: NoticeSetup,
+): Promise<void> {
+  const { channel, handler: name, updatedAt: at } = letter
+  try {
+    const kind = isPoison(letter) ? 'poison_quarantined' : 'dead_letter'
+    const told = Promise.resolve(notifier.notify({ kind, at, failed: failedEvent(letter), letter }))
+    if (!(await within(clock, NOTICE_TIMEOUT_MS, told))) throw new TimeoutError('notifier', NOTICE_TIMEOUT_MS)
+    await told
+  } catch (error) {
+    faults.report('notifier', error)
+    observe(observer, 'noticeFailed', { channel, name, error })
+  }
+}
+
+export function isPoison({ cycle: { reason } }: DeadLetter): boolean {
+  return reason === 'poison' || reason === 'crash_loop'
+}
+
+/** Tells of every letter that was made durable, once: one that is saved again only says more. */
+export function letterNotices(notifier: Notifier, setup: NoticeSetup): Observer {
+  const tell = ({ letter, again }: LetterKept) => {
+    if (!again) void tellOfLetter(notifier, letter, setup)
+  }
+  return { letterSaved: tell, letterSpilled: tell }
 }

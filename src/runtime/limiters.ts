@@ -1,7 +1,19 @@
 import type { BatchState } from '../core/limit/batch.ts'
 import { advance, IDLE, notBefore, type Rate, rate, withoutReservations } from '../core/limit/gcra.ts'
-import type { RateLimitPolicy, RetryLimitPolicy } from '../core/limit/options.ts'
+import {
+  type EventLimitPolicy,
+  type EventLimitOptions as OneProcessEventLimitOptions,
+  type RateLimitOptions as OneProcessRateLimitOptions,
+  type RetryLimitOptions as OneProcessRetryLimitOptions,
+  eventLimitRule as oneProcessEventLimitRule,
+  rateLimitRule as oneProcessRateLimitRule,
+  retryLimitRule as oneProcessRetryLimitRule,
+  type RateLimitPolicy,
+  type RetryLimitPolicy,
+} from '../core/limit/options.ts'
 import { initialRetryLimit, limitRetry, type RetryLimitState } from '../core/limit/retry-limit.ts'
+import { resolveBy } from '../core/options/resolve.ts'
+import type { Rule } from '../core/options/rules.ts'
 import type { Random } from '../core/random.ts'
 import {
   admitRetry,
@@ -13,18 +25,12 @@ import {
   resolveBudget,
 } from '../core/retry/budget.ts'
 import { type Cancel, systemClock } from '../ports/clock.ts'
-import { FleetDoor } from './fleet/fleet-door.ts'
-import type { LimitOwner } from './fleet/fleet-link.ts'
+import type { SharedLimit } from '../ports/shared-limit.ts'
+import { FleetRateLimit, type LimitOwner } from './fleet/fleet-link.ts'
 import { type FleetTurns, fleetTurns, type PendingTurn, type RetryTurn } from './fleet/fleet-turns.ts'
-import {
-  type RateLimitOptions,
-  type RetryLimitOptions,
-  resolveRateLimit,
-  resolveRetryLimit,
-  type Shareable,
-} from './limit-options.ts'
 import { observe } from './observe.ts'
-import { safeObserver } from './user-functions/safe-observer.ts'
+import { port } from './option-rules.ts'
+import { safeObserver } from './user-functions/observer-faults.ts'
 
 // Each class holds the state that core decides on, so that callers who share a limit can share an object.
 
@@ -33,12 +39,12 @@ const NOBODY: LimitOwner = Object.freeze({ name: 'limit', clock: systemClock, ob
 /** Lets so many a second through and says no to the rest. */
 export class RateLimiter {
   readonly #rate: Rate
-  readonly #fleet: FleetDoor | undefined
+  readonly #fleet: FleetRateLimit | undefined
   #tat = IDLE
 
   constructor(policy: Shareable<RateLimitPolicy>, owner: LimitOwner = NOBODY) {
     this.#rate = rate(policy)
-    this.#fleet = policy.shared && new FleetDoor(policy.shared, 'rate', policy, owner)
+    this.#fleet = policy.shared && new FleetRateLimit(policy.shared, 'rate', policy, owner)
   }
 
   /**
@@ -145,7 +151,7 @@ export class RetryBudget {
 export type LimiterOwner = Partial<Pick<LimitOwner, 'name' | 'clock' | 'observer'>>
 
 export function createRateLimiter(options: RateLimitOptions, owner: LimiterOwner = {}): RateLimiter {
-  return new RateLimiter(resolveRateLimit(options), ownerOf(owner))
+  return new RateLimiter(resolveBy('rateLimit', rateLimitRule, options), ownerOf(owner))
 }
 
 export function createRetryLimiter(options: RetryLimitOptions = {}, owner: LimiterOwner = {}): RetryLimiter {
@@ -158,4 +164,45 @@ function ownerOf(given: LimiterOwner): LimitOwner {
 
 export function createRetryBudget(options: BudgetOptions = {}): RetryBudget {
   return new RetryBudget(resolveBudget(options))
+}
+
+/** The limit may be one for many processes. */
+interface SharedLimitOption {
+  /** Keeps the limit for all processes that share it, such as `redisLimit(…)`; each has its own if left out. */
+  readonly shared?: SharedLimit | undefined
+}
+
+export interface RateLimitOptions extends OneProcessRateLimitOptions, SharedLimitOption {}
+export interface EventLimitOptions extends OneProcessEventLimitOptions, SharedLimitOption {}
+export interface RetryLimitOptions extends OneProcessRetryLimitOptions, SharedLimitOption {}
+
+export type Shareable<P> = P & SharedLimitOption
+
+const sharedRule = port<SharedLimit>('a shared limit', 'reserve', 'leave', 'close')
+
+/** Reads `shared` beside the options of a limit. */
+function shareable<P extends object>(rule: Rule<P>): Rule<Shareable<P>> {
+  return {
+    read(value, path, faults) {
+      if (typeof value !== 'object' || value === null || !('shared' in value) || value.shared === undefined)
+        return Object.freeze({ ...rule.read(value, path, faults), shared: undefined })
+      const { shared, ...options } = value
+      const keeper = sharedRule.read(shared, `${path}.shared`, faults)
+      if ('batch' in options && options.batch !== undefined)
+        faults.add(
+          `${path}.batch`,
+          options.batch,
+          'leave it out beside shared: a fleet keeps an even pace, give perSecond',
+        )
+      return Object.freeze({ ...rule.read(options, path, faults), shared: keeper })
+    },
+  }
+}
+
+export const rateLimitRule: Rule<Shareable<RateLimitPolicy>> = shareable(oneProcessRateLimitRule)
+export const eventLimitRule: Rule<Shareable<EventLimitPolicy>> = shareable(oneProcessEventLimitRule)
+export const retryLimitRule: Rule<Shareable<RetryLimitPolicy>> = shareable(oneProcessRetryLimitRule)
+
+export function resolveRetryLimit(input: RetryLimitOptions | undefined): Shareable<RetryLimitPolicy> {
+  return resolveBy('retryLimit', retryLimitRule, input)
 }

@@ -1,7 +1,14 @@
-import { type Rule, that } from '../core/options/rules.ts'
-import type { Clock } from '../ports/clock.ts'
+import { hostname } from 'node:os'
+import { type LetterCapsOptions, letterCapsRule } from '../core/dead-letter/caps.ts'
+import { type SaveFilterOptions, saveFilterRule } from '../core/dead-letter/filter.ts'
+import { flag, milliseconds, optional, type Rule, text, that, withDefault } from '../core/options/rules.ts'
+import type { Random } from '../core/random.ts'
+import { type Clock, clockRule, randomRule } from '../ports/clock.ts'
+import type { DeadLetterQueue, DeadLetterStore, Spill } from '../ports/dead-letters.ts'
+import type { Notifier } from '../ports/notifier.ts'
 import type { Observer } from '../ports/observer.ts'
-import { safeObserver } from './user-functions/safe-observer.ts'
+import { type Tracing, tracingRule } from '../ports/tracing.ts'
+import { safeObserver } from './user-functions/observer-faults.ts'
 
 /** A policy to make the live object from, or one that was made before and is shared. */
 type LiveOr<L, P> = { readonly live: L } | { readonly policy: P }
@@ -33,8 +40,6 @@ export function port<T>(noun: string, ...methods: readonly (keyof T & string)[])
   )
 }
 
-export const clockRule: Rule<Clock> = port<Clock>('a clock', 'now', 'schedule')
-
 const anyObserver: Rule<Observer> = that(
   (value): value is Observer => isObject(value),
   'give an object with methods named after what it observes',
@@ -57,4 +62,54 @@ const LEAST_LATE_MS = 1_000
 /** How long work that runs on after its timeout is waited for, where nobody says otherwise. */
 export function defaultLateMs(timeoutMs: number): number {
   return Math.max(LEAST_LATE_MS, timeoutMs)
+}
+
+export const DAY_MS = 86_400_000
+export const DEFAULT_GRACE_MS = 10_000
+
+export const deadLettersRule: Rule<DeadLetterQueue | DeadLetterStore> = port<DeadLetterQueue>(
+  'a dead-letter store',
+  'send',
+  'close',
+)
+
+/** The options that consumers and dispatchers have in common. */
+export interface CommonOptions {
+  /** Takes dead letters while their store is down. */
+  readonly spill?: Spill | undefined
+  /** Which dead letters are kept [all]. */
+  readonly filter?: SaveFilterOptions | undefined
+  readonly caps?: LetterCapsOptions | undefined
+  readonly observer?: Observer | undefined
+  /** Is told of every event that was given up on, once its letter is safe. */
+  readonly notifier?: Notifier | undefined
+  /** Lets single events be followed, such as `otelTracing()` of `lazaret/otel` [none is]. */
+  readonly tracing?: Tracing | undefined
+  /** Kept on dead letters, to see whether a release or a machine is to blame. */
+  readonly release?: string | undefined
+  readonly host?: string | undefined
+  /** How long `close` lets attempts finish and events go their way [10 s]. */
+  readonly graceMs?: number | undefined
+  /**
+   * `close` also closes what was given with the options (broker, stores, sinks, journal, ledger, notifier, a live or shared
+   * limit), once no other consumer or dispatcher uses it. With `true` it stays open, and whoever made it closes it [false].
+   */
+  readonly leaveOpen?: boolean | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+}
+
+export const commonRules = {
+  spill: optional(port<Spill>('a spill', 'send', 'drain', 'size')),
+  filter: saveFilterRule,
+  caps: letterCapsRule,
+  observer: withDefault<Observer>(observerRule, {}),
+  notifier: optional(port<Notifier>('a notifier', 'notify')),
+  tracing: tracingRule,
+  release: optional(text()),
+  host: withDefault(text(), hostname()),
+  graceMs: withDefault(milliseconds({ max: DAY_MS }), DEFAULT_GRACE_MS),
+  leaveOpen: withDefault(flag(), false),
+  clock: clockRule,
+  random: randomRule,
 }

@@ -1,9 +1,9 @@
 import { metricsText } from '../core/metrics/exposition.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
-import { combineObservers } from '../runtime/combine-observers.ts'
 import { createMetrics, type LiveMetrics } from '../runtime/metrics/create-metrics.ts'
 import type { WatchSource } from '../runtime/metrics/watched.ts'
+import { combineObservers } from '../runtime/observe.ts'
 
 interface MeteringSetup {
   /** Made here if left out. */

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments, stringify } from 'yaml'
 import { parseConfig } from '../../src/config/config.ts'
-import { DEFAULT_GRACE_MS } from '../../src/runtime/consumer/consumer-options.ts'
-import { DEFAULT_CLOSE_GRACE_MS } from '../../src/runtime/dispatcher/dispatcher-options.ts'
+import { DEFAULT_GRACE_MS } from '../../src/runtime/option-rules.ts'
 import { amtool, findAlertmanager } from '../services/alertmanager.ts'
 import { type Found, missing } from '../services/debian.ts'
 import { findPrometheus, promtool, tell } from '../services/prometheus.ts'
@@ -29,7 +28,7 @@ const manifests: readonly Manifest[] = blocks('kubernetes.md', 'yaml').flatMap(t
   parseAllDocuments(text).map(document => document.toJS()),
 )
 const deployments = manifests.filter(({ kind }) => kind === 'Deployment')
-const GRACE_SECONDS = Math.max(DEFAULT_GRACE_MS, DEFAULT_CLOSE_GRACE_MS) / 1_000
+const GRACE_SECONDS = DEFAULT_GRACE_MS / 1_000
 
 describe('the pages on running it', () => {
   it('F7: every YAML in them is one', () => {

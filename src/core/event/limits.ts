@@ -1,5 +1,5 @@
-import { type Resolved, resolveOptions } from '../options/resolve.ts'
-import { integer, withDefault } from '../options/rules.ts'
+import { group, type Resolved, resolveBy } from '../options/resolve.ts'
+import { integer, type Rule, withDefault } from '../options/rules.ts'
 
 const DEFAULT_MAX_PAYLOAD_BYTES = 1_048_576
 const DEFAULT_MAX_DEPTH = 64
@@ -53,8 +53,11 @@ export interface EventLimitsOptions {
   readonly maxHeaderBytes?: number | undefined
 }
 
+/** For the options of a dispatcher, which reports faults of the limits together with its own. */
+export const eventLimitsRule: Rule<EventLimits> = group(RULES)
+
 export function resolveEventLimits(options?: EventLimitsOptions): EventLimits {
-  return resolveOptions('limits', RULES, options)
+  return resolveBy('limits', eventLimitsRule, options)
 }
 
 export const DEFAULT_EVENT_LIMITS: EventLimits = resolveEventLimits()

@@ -4,7 +4,7 @@ import { letterNotice, MINUTE, notifierWorld, told } from '../../../test/support
 import { memorySink } from '../../adapters/memory/index.ts'
 import { createMasks } from '../../core/dead-letter/masks.ts'
 import { PermanentError } from '../../core/failure/signals.ts'
-import { combineObservers } from '../../runtime/combine-observers.ts'
+import { combineObservers } from '../../runtime/observe.ts'
 import { createNotifier } from './notifier.ts'
 
 const failed = (message: string) => Object.assign(new Error(message), { code: 'E_BILLING' })

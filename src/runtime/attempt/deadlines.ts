@@ -14,28 +14,33 @@ export interface Deadline {
 }
 
 /** All deadlines of one duration. They fall due in the order they were added, so only the first needs a look. */
-class Lane {
+export class DeadlineLane {
   first: Deadline | undefined
-  last: Deadline | undefined
-  readonly durationMs: number
+  #last: Deadline | undefined
+  readonly #durationMs: number
+  readonly #deadlines: Deadlines
 
-  constructor(durationMs: number) {
-    this.durationMs = durationMs
+  constructor(durationMs: number, deadlines: Deadlines) {
+    this.#durationMs = durationMs
+    this.#deadlines = deadlines
   }
 
-  append(deadline: Deadline): void {
-    deadline.previous = this.last
-    if (this.last === undefined) this.first = deadline
-    else this.last.next = deadline
-    this.last = deadline
+  start(deadline: Deadline, now: number): void {
+    deadline.dueAt = this.#deadlines.dueAt(now, this.#durationMs)
+    deadline.previous = this.#last
+    if (this.#last === undefined) this.first = deadline
+    else this.#last.next = deadline
+    this.#last = deadline
+    this.#deadlines.lookBy(now + this.#durationMs, now)
   }
 
-  unlink(deadline: Deadline): void {
+  /** Ends it in time. Ending twice, or after it fired, does nothing. */
+  end(deadline: Deadline): void {
     if (deadline.previous === undefined) {
       if (this.first !== deadline) return
       this.first = deadline.next
     } else deadline.previous.next = deadline.next
-    if (deadline.next === undefined) this.last = deadline.previous
+    if (deadline.next === undefined) this.#last = deadline.previous
     else deadline.next.previous = deadline.previous
     deadline.previous = undefined
     deadline.next = undefined
@@ -49,7 +54,7 @@ class Lane {
  */
 export class Deadlines {
   readonly #clock: Clock
-  readonly #lanes = new Map<number, Lane>()
+  readonly #lanes = new Map<number, DeadlineLane>()
   #cancelLook: Cancel | undefined
   #lookAt = Number.POSITIVE_INFINITY
   /** What the clock showed last. */
@@ -61,21 +66,19 @@ export class Deadlines {
   }
 
   lane(durationMs: number): DeadlineLane {
-    let lane = this.#lanes.get(durationMs)
-    if (lane === undefined) {
-      lane = new Lane(durationMs)
-      this.#lanes.set(durationMs, lane)
-    }
-    const found = lane
-    return {
-      start: (deadline, now) => {
-        this.#notice(now)
-        deadline.dueAt = now - this.#skippedMs + durationMs
-        found.append(deadline)
-        if (now + durationMs < this.#lookAt) this.#arm(now)
-      },
-      end: deadline => found.unlink(deadline),
-    }
+    const lane = this.#lanes.get(durationMs) ?? new DeadlineLane(durationMs, this)
+    this.#lanes.set(durationMs, lane)
+    return lane
+  }
+
+  /** When something that starts now is due, in time that is not charged for gaps. */
+  dueAt(now: number, durationMs: number): number {
+    this.#notice(now)
+    return now - this.#skippedMs + durationMs
+  }
+
+  lookBy(time: number, now: number): void {
+    if (time < this.#lookAt) this.#arm(now)
   }
 
   #arm(now: number): void {
@@ -120,18 +123,12 @@ export class Deadlines {
     const present = now - this.#skippedMs
     for (const lane of this.#lanes.values()) {
       for (let first = lane.first; first !== undefined && first.dueAt <= present; first = lane.first) {
-        lane.unlink(first)
+        lane.end(first)
         first.expire()
       }
     }
     this.#arm(now)
   }
-}
-
-export interface DeadlineLane {
-  start(deadline: Deadline, now: number): void
-  /** Ends it in time. Ending twice, or after it fired, does nothing. */
-  end(deadline: Deadline): void
 }
 
 const ofClock = new WeakMap<Clock, Deadlines>()

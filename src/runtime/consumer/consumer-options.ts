@@ -1,19 +1,12 @@
-import { hostname } from 'node:os'
 import { type BreakerOptions, breakerRule } from '../../core/breaker/options.ts'
-import { type LetterCaps, type LetterCapsOptions, letterCapsRule } from '../../core/dead-letter/caps.ts'
-import {
-  createSaveFilter,
-  type SaveFilter,
-  type SaveFilterOptions,
-  saveFilterRule,
-} from '../../core/dead-letter/filter.ts'
+import type { LetterCaps } from '../../core/dead-letter/caps.ts'
+import { createSaveFilter, type SaveFilter } from '../../core/dead-letter/filter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
 import { type Relations, type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
   callable,
-  flag,
   integer,
   milliseconds,
   oneOf,
@@ -23,29 +16,33 @@ import {
   withDefault,
 } from '../../core/options/rules.ts'
 import { type PoisonOptions, poisonRule } from '../../core/poison/options.ts'
-import type { Random } from '../../core/random.ts'
 import { type BudgetOptions, budgetRule } from '../../core/retry/budget.ts'
 import { type RetryOptions, retryRule } from '../../core/retry/policy.ts'
 import { RETRY_PRESETS } from '../../core/retry/presets.ts'
 import type { Broker } from '../../ports/broker.ts'
-import { type Clock, systemClock, systemRandom } from '../../ports/clock.ts'
-import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
+import type { DeadLetterQueue, DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Ledger } from '../../ports/ledger.ts'
-import type { Notifier } from '../../ports/notifier.ts'
-import type { Observer } from '../../ports/observer.ts'
 import type { StandardSchema } from '../../ports/schema.ts'
-import { type Tracing, tracingRule } from '../../ports/tracing.ts'
 import type { AttemptPolicy } from '../attempt/after-failure.ts'
 import { Breaker } from '../breaker.ts'
-import { type RetryLimitOptions, retryLimitRule } from '../limit-options.ts'
-import { RetryBudget, RetryLimiter } from '../limiters.ts'
-import { clockRule, defaultLateMs, liveOr, made, observerRule, orOff, port } from '../option-rules.ts'
+import { RetryBudget, RetryLimiter, type RetryLimitOptions, retryLimitRule } from '../limiters.ts'
+import {
+  type CommonOptions,
+  commonRules,
+  DAY_MS,
+  deadLettersRule,
+  defaultLateMs,
+  liveOr,
+  made,
+  orOff,
+  port,
+} from '../option-rules.ts'
 import { guardRandom, guardRetry, guardRules } from '../user-functions/guards.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
 import type { HandlerContext } from './handler-context.ts'
 import { Trails } from './work.ts'
 
-export interface ConsumerOptions<P = unknown> {
+export interface ConsumerOptions<P = unknown> extends CommonOptions {
   readonly broker: Broker
   readonly channel: string
   /** Throwing is a failure. What it returns is of no interest. */
@@ -80,35 +77,13 @@ export interface ConsumerOptions<P = unknown> {
   readonly leaseMs?: number | undefined
   /** May be left out if the broker has a dead-letter place of its own. */
   readonly deadLetters?: DeadLetterQueue | DeadLetterStore | undefined
-  readonly spill?: Spill | undefined
-  /** Which dead letters are kept [all]. */
-  readonly filter?: SaveFilterOptions | undefined
-  readonly caps?: LetterCapsOptions | undefined
   readonly classify?: readonly FailureRule[] | undefined
-  readonly notifier?: Notifier | undefined
-  readonly observer?: Observer | undefined
-  /** Lets single events be followed, such as `otelTracing()` of `lazaret/otel` [none is]. */
-  readonly tracing?: Tracing | undefined
-  /** Kept on dead letters, to see whether a release or a machine is to blame. */
-  readonly release?: string | undefined
-  readonly host?: string | undefined
-  /** How long `close` lets attempts finish. */
-  readonly graceMs?: number | undefined
-  /**
-   * `close` also closes what the consumer was given (broker, stores, ledger, notifier, a live or shared limit), once no other consumer or dispatcher uses
-   * it. With `true` it stays open, and whoever made it closes it [false].
-   */
-  readonly leaveOpen?: boolean | undefined
-  readonly clock?: Clock | undefined
-  readonly random?: Random | undefined
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
 const DEFAULT_CONCURRENCY = 10
 const DEFAULT_IN_PROCESS_WAIT_MS = 100
-export const DEFAULT_GRACE_MS = 10_000
 const LEASE_MARGIN_MS = 10_000
-const DAY_MS = 86_400_000
 
 const rules = {
   broker: port<Broker>('a broker', 'publish', 'subscribe', 'close'),
@@ -130,20 +105,9 @@ const rules = {
   inProcessWaitMs: withDefault(milliseconds({ max: 60_000 }), DEFAULT_IN_PROCESS_WAIT_MS),
   ledger: optional(port<Ledger>('a ledger', 'claim', 'renew', 'complete', 'release')),
   leaseMs: optional(milliseconds({ min: 1, max: DAY_MS })),
-  deadLetters: optional(port<DeadLetterQueue | DeadLetterStore>('a dead-letter store', 'send', 'close')),
-  spill: optional(port<Spill>('a spill', 'send', 'drain', 'size')),
-  filter: saveFilterRule,
-  caps: letterCapsRule,
+  deadLetters: optional(deadLettersRule),
   classify: withDefault(failureRules, Object.freeze([])),
-  notifier: optional(port<Notifier>('a notifier', 'notify')),
-  observer: optional(observerRule),
-  tracing: tracingRule,
-  release: optional(text()),
-  host: optional(text()),
-  graceMs: withDefault(milliseconds({ max: DAY_MS }), DEFAULT_GRACE_MS),
-  leaveOpen: withDefault(flag(), false),
-  clock: optional(clockRule),
-  random: optional(callable<Random>('give a function that returns a number from 0 up to 1')),
+  ...commonRules,
 }
 
 const relations: Relations<typeof rules> = (options, fault) => {
@@ -164,10 +128,7 @@ type Settings = Resolved<typeof rules>
 
 export interface ConsumerPolicy
   extends AttemptPolicy,
-    Omit<
-      Settings,
-      keyof AttemptPolicy | 'clock' | 'filter' | 'host' | 'lateMs' | 'leaseMs' | 'prefetch' | 'retryLimit'
-    > {
+    Omit<Settings, keyof AttemptPolicy | 'filter' | 'lateMs' | 'leaseMs' | 'prefetch' | 'retryLimit'> {
   /** Of any category: with so many begun, none is left whatever the next failure is. */
   readonly mostAttempts: number
   readonly retryLimit: RetryLimiter | undefined
@@ -179,28 +140,23 @@ export interface ConsumerPolicy
   readonly filter: SaveFilter
   readonly caps: LetterCaps
   readonly trails: Trails | undefined
-  readonly host: string
-  readonly clock: Clock
   readonly faults: UserFaults
 }
 
 /** `shared`: of whoever is built on the consumer and has functions of the user too. */
 export function resolveConsumer(input: ConsumerOptions, shared?: UserFaults): ConsumerPolicy {
   const given = resolveOptions('consumer', rules, input, relations)
-  const { clock = systemClock, random = systemRandom, observer = {}, channel, name = channel } = given
-  const { breaker, retry, retryLimit, budget, broker, tracing, leaveOpen } = given
+  const { clock, observer, channel, name = channel, leaveOpen } = given
+  const { breaker, retry, retryLimit, budget, broker, tracing } = given
   const faults = shared ?? new UserFaults({ name, clock, observer })
   return {
     ...given,
     name,
-    clock,
-    random: guardRandom(random, faults),
-    observer,
+    random: guardRandom(given.random, faults),
     faults,
     retry: guardRetry(retry, RETRY_PRESETS.consumer.backoff, faults),
     classify: guardRules(given.classify, faults),
     trails: tracing && new Trails(tracing, { system: broker.name, channel, handler: name }, clock),
-    host: given.host ?? hostname(),
     mostAttempts: Math.max(retry.attempts, ...Object.values(retry.byCategory).map(own => own.attempts)),
     breaker:
       breaker === 'off' ? undefined : made(breaker, policy => new Breaker(policy, { name, clock, observer })),

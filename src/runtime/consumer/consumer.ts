@@ -341,7 +341,8 @@ class ChannelConsumer implements Consumer {
     const subscription = this.#subscription
     if (subscription === undefined) {
       this.#isAbandoned = true
-      await within(clock, CLOSE_LIMIT_MS, this.#closeBox())
+      // It may be moving letters out of the spill since before there was a subscription.
+      await within(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#box?.close()))
       return
     }
     this.#pauses.detach()
@@ -356,7 +357,7 @@ class ChannelConsumer implements Consumer {
     await within(clock, CLOSE_LIMIT_MS, Promise.all([this.#allEnded(), this.#handling?.failed.lateSettled()]))
     this.#handling?.close()
     await within(clock, CLOSE_LIMIT_MS, subscription.close())
-    await within(clock, CLOSE_LIMIT_MS, this.#closeBox())
+    await within(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#box?.close()))
     const released = this.#resources().map(resource => release(resource, leaveOpen))
     if (!isRetryLimitGiven) released.push(retryLimit?.close() ?? Promise.resolve())
     await within(clock, CLOSE_LIMIT_MS, Promise.allSettled(released))
@@ -367,11 +368,6 @@ class ChannelConsumer implements Consumer {
       if (this.#active === 0) resolve()
       else this.#idle = resolve
     })
-  }
-
-  /** It may be moving letters out of the spill since before there was a subscription. */
-  async #closeBox(): Promise<void> {
-    await this.#box?.close()
   }
 
   #giveBackWaiting(): void {

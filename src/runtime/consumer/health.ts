@@ -1,7 +1,7 @@
 import type { BreakerMode } from '../../core/breaker/state.ts'
 import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/limit/window.ts'
 import type { PauseReason, ProcessedOutcome } from '../../ports/observer.ts'
-import { breakerGauge } from '../metrics/breaker-gauge.ts'
+import { breakerGauge } from '../breaker.ts'
 import { observe } from '../observe.ts'
 import type { UserFunctionHealth } from '../user-functions/user-faults.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'

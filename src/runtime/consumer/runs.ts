@@ -64,11 +64,8 @@ export class Runs {
   /** A run succeeded late, after its event was put back to be retried: the retry has nothing left to do. */
   remember(id: string, run: LateRun): void {
     this.#succeeded.set(id, run)
-    if (this.#succeeded.size <= MOST_REMEMBERED) return
-    for (const oldest of this.#succeeded.keys()) {
-      this.#succeeded.delete(oldest)
-      break
-    }
+    const [oldest = ''] = this.#succeeded.keys()
+    if (this.#succeeded.size > MOST_REMEMBERED) this.#succeeded.delete(oldest)
   }
 
   forget(id: string): void {

@@ -23,7 +23,6 @@ export type Next =
   | { readonly do: 'ask-ledger-later' }
 
 export const FORGET: Next = Object.freeze({ do: 'forget' })
-const NOTHING = () => {}
 const DONE: Settlement = Object.freeze({ outcome: 'done' })
 
 /** What handling needs of the consumer it works for. */
@@ -66,22 +65,36 @@ export class Settling {
     return this.settle(work, { outcome: 'retry', notBefore, ended }, 'retried', startedAt)
   }
 
+  /** `afterwards` is done when the broker has taken it, and only then. */
   settle(
     work: Work,
     settlement: Settlement,
     outcome: ProcessedOutcome,
     startedAt: number,
-    /** Done when the broker has taken it, and only then. */
-    afterwards: () => void = NOTHING,
+    afterwards?: () => void,
   ): Next | Promise<Next> {
+    const { channel, name, clock, observer } = this.#policy
+    const settled = (): Next => {
+      // Kept by the broker, it went through no letter box that would have told.
+      if (settlement.outcome === 'dead' && !settlement.saved && observer.letterSaved)
+        observe(observer, 'letterSaved', { channel, name, letter: settlement.letter })
+      afterwards?.()
+      const now = work.endedAt ?? clock.now()
+      this.#host.processed(outcome, now)
+      const attempts = work.started
+      if (observer.eventProcessed) {
+        const durationMs = Math.max(0, now - startedAt)
+        observe(observer, 'eventProcessed', { channel, name, outcome, attempts, durationMs })
+      }
+      if (outcome === 'done' && attempts > 1 && observer.retrySucceeded)
+        observe(observer, 'retrySucceeded', { name, attempts })
+      return FORGET
+    }
     try {
-      const settled = this.#host.subscription.settle(work.delivery, settlement)
-      if (settled === undefined) return this.#settled(work, settlement, outcome, startedAt, afterwards)
+      const settling = this.#host.subscription.settle(work.delivery, settlement)
+      if (settling === undefined) return settled()
       work.endedAt = undefined
-      return settled.then(
-        () => this.#settled(work, settlement, outcome, startedAt, afterwards),
-        (error: unknown) => this.lost(error),
-      )
+      return settling.then(settled, (error: unknown) => this.lost(error))
     } catch (error) {
       return this.lost(error)
     }
@@ -90,29 +103,6 @@ export class Settling {
   /** The broker did not take it, so it still has the event and will hand it over again. */
   lost(error: unknown): Next {
     this.#host.settlementFailed(error)
-    return FORGET
-  }
-
-  #settled(
-    work: Work,
-    settlement: Settlement,
-    outcome: ProcessedOutcome,
-    startedAt: number,
-    afterwards: () => void,
-  ): Next {
-    const { channel, name, clock, observer } = this.#policy
-    // Kept by the broker, it went through no letter box that would have told.
-    if (settlement.outcome === 'dead' && !settlement.saved && observer.letterSaved)
-      observe(observer, 'letterSaved', { channel, name, letter: settlement.letter })
-    afterwards()
-    const now = work.endedAt ?? clock.now()
-    this.#host.processed(outcome, now)
-    if (observer.eventProcessed) {
-      const durationMs = Math.max(0, now - startedAt)
-      observe(observer, 'eventProcessed', { channel, name, outcome, attempts: work.started, durationMs })
-    }
-    if (outcome === 'done' && work.started > 1 && observer.retrySucceeded)
-      observe(observer, 'retrySucceeded', { name, attempts: work.started })
     return FORGET
   }
 }

@@ -1,21 +1,23 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import process from 'node:process'
+import type { Origin } from '../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { MAX_ID_BYTES } from '../../core/event/limits.ts'
+import { isPlainObject } from '../../core/event/plain.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
-import type { Delivery } from '../../ports/broker.ts'
+import { unusable } from '../../core/options/unusable.ts'
+import type { Broker, BrokerCapabilities, Delivery, Settlement, Subscription } from '../../ports/broker.ts'
 import { systemClock, systemRandom } from '../../ports/clock.ts'
 import { quietly, type Tracing, withTrace } from '../../ports/tracing.ts'
+import { isPromiseLike } from '../attempt/attempt.ts'
 import type { Breaker } from '../breaker.ts'
 import { guardRandom } from '../user-functions/guards.ts'
-import { safeObserver } from '../user-functions/safe-observer.ts'
+import { safeObserver } from '../user-functions/observer-faults.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
 import { consumerThatUses } from './consumer.ts'
 import type { ConsumerOptions } from './consumer-options.ts'
 import { type HandlerContext, inTrace } from './handler-context.ts'
 import type { ConsumerHealth } from './health.ts'
-import { InlineBroker, type InlineCall } from './inline-broker.ts'
-import { factsOf, type MessageFacts } from './message-facts.ts'
 
 type Shared = Omit<
   ConsumerOptions,
@@ -40,7 +42,7 @@ export interface WrappedHandler<A extends unknown[], R> {
 }
 
 /** The client decides how many run at once. */
-const AS_MANY_AS_THE_CLIENT_HANDS_OVER = 100_000
+const UNLIMITED_CONCURRENCY = 100_000
 
 /**
  * A consumer's guarantees round a handler of any other client. It acknowledges by resolving, so the client must
@@ -67,7 +69,7 @@ export function withDeadLetters<A extends unknown[], R>(
   const name = options.name ?? (handler.name === '' ? source : handler.name)
   const faults = new UserFaults({ name, clock, observer })
   const wrapping: ConsumerOptions = {
-    concurrency: AS_MANY_AS_THE_CLIENT_HANDS_OVER,
+    concurrency: UNLIMITED_CONCURRENCY,
     ...options,
     name,
     broker,
@@ -153,4 +155,143 @@ function warnOfDoubleRetries(source: string): void {
       'switch one of them off: retry: { attempts: 1 } here, or the retries of the client',
     { code: 'LAZARET_DOUBLE_RETRIES' },
   )
+}
+
+/** How a call that was handed over as a delivery ends: with the handler's own result, or not at all yet. */
+interface InlineCall {
+  readonly args: readonly unknown[]
+  /** Runs the handler in the async context of whoever called, at every attempt. */
+  readonly inContext: <A extends unknown[], R>(work: (...args: A) => R, ...args: A) => R
+  result: unknown
+  resolve(result: unknown): void
+  reject(error: unknown): void
+}
+
+/**
+ * The broker of `withDeadLetters`: every call of the wrapped handler is a delivery, and settling it ends the call. The
+ * real broker is the other client's, so this one keeps nothing: what is given back is thrown to that client, which
+ * hands it over again.
+ */
+class InlineBroker implements Broker, Subscription {
+  readonly name = 'inline'
+  readonly capabilities: BrokerCapabilities = {
+    delay: false,
+    keyOrder: false,
+    deadLetters: false,
+    durable: false,
+  }
+  readonly calls = new Map<Delivery, InlineCall>()
+  /** By the event's headers: a schema makes another event of it, with another payload and the same headers. */
+  readonly #byHeaders = new WeakMap<LazaretEvent['headers'], InlineCall>()
+  #deliver: ((delivery: Delivery) => void) | undefined
+
+  handOver(delivery: Delivery, call: InlineCall): void {
+    this.calls.set(delivery, call)
+    this.#byHeaders.set((delivery.content as LazaretEvent).headers, call)
+    this.#deliver?.(delivery)
+  }
+
+  callOf(event: LazaretEvent): InlineCall | undefined {
+    return this.#byHeaders.get(event.headers)
+  }
+
+  settle(delivery: Delivery, settlement: Settlement): void {
+    const call = this.calls.get(delivery)
+    this.calls.delete(delivery)
+    if (settlement.outcome === 'done' || settlement.outcome === 'dead') call?.resolve(call.result)
+    else call?.reject(new GivenBack(delivery.channel))
+  }
+
+  async subscribe(_options: unknown, deliver: (delivery: Delivery) => void): Promise<Subscription> {
+    this.#deliver = deliver
+    return this
+  }
+
+  async close(): Promise<void> {
+    for (const [delivery, call] of this.calls) call.reject(new GivenBack(delivery.channel))
+    this.calls.clear()
+  }
+
+  async publish(): Promise<void> {
+    throw new Error('withDeadLetters wraps a handler; publish with the client it belongs to')
+  }
+
+  begin(): void {}
+  pause(): void {}
+  resume(): void {}
+  async letGo(): Promise<void> {}
+}
+
+/** Thrown to the client, so that it keeps the message. */
+class GivenBack extends Error {
+  override readonly name = 'GivenBack'
+
+  constructor(source: string) {
+    super(`the handler of '${source}' gave the message back: it was not handled and must be delivered again`)
+  }
+}
+
+/** What of another client's message becomes an event. What is left out is made up. */
+export interface MessageFacts {
+  /** Say it if there is one: without an id, a message that comes again is a new letter. */
+  readonly id?: string | undefined
+  readonly type?: string | undefined
+  readonly key?: string | undefined
+  readonly idempotencyKey?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Default: the first argument. */
+  readonly payload?: unknown
+  readonly occurredAt?: number | undefined
+  readonly origin?: Origin | undefined
+  /** How often the client has delivered it before, if it tells. Above 0 the client retries too. */
+  readonly redelivered?: number | undefined
+}
+
+/**
+ * Asks what a message is. Whatever cannot be used of the answer counts as left out, and so does all of it when the
+ * function throws: the message is handled all the same.
+ */
+function factsOf<A extends unknown[]>(
+  describe: (...args: A) => MessageFacts,
+  args: A,
+  faults: UserFaults,
+): MessageFacts {
+  try {
+    const facts: unknown = describe(...args)
+    if (typeof facts !== 'object' || facts === null || isPromiseLike(facts))
+      throw unusable('describe', facts, 'return an object such as { id, type, payload }')
+    const wrong = Object.entries(CHECKS)
+      .filter(([name, isRight]) => !isRight((facts as MessageFacts)[name as keyof MessageFacts]))
+      .map(([name]) => name)
+    if (wrong.length === 0) return facts
+    faults.report('describe', new TypeError(`describe returned an unusable ${wrong.join(', ')}`))
+    return Object.fromEntries(Object.entries(facts).filter(([name]) => !wrong.includes(name)))
+  } catch (error) {
+    faults.report('describe', error)
+    return {}
+  }
+}
+
+function isText(value: unknown): boolean {
+  return value === undefined || (typeof value === 'string' && value !== '')
+}
+
+function isWhole(value: unknown): boolean {
+  return value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)
+}
+
+function isRecord(value: unknown): boolean {
+  return value === undefined || isPlainObject(value)
+}
+
+/** The payload may be anything. */
+const CHECKS: Readonly<Record<Exclude<keyof MessageFacts, 'payload'>, (value: unknown) => boolean>> = {
+  id: isText,
+  type: isText,
+  key: isText,
+  idempotencyKey: isText,
+  headers: isRecord,
+  occurredAt: isWhole,
+  origin: isRecord,
+  redelivered: isWhole,
 }

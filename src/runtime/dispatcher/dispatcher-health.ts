@@ -1,4 +1,5 @@
 import type { BreakerMode } from '../../core/breaker/state.ts'
+import { breakerGauge } from '../breaker.ts'
 import type { UserFunctionHealth } from '../user-functions/user-faults.ts'
 
 export interface SinkHealth {
@@ -34,16 +35,8 @@ export function dispatcherHealth(
   unsavedLetters: number,
   userFunctions: UserFunctionHealth,
 ): DispatcherHealth {
-  const states = Object.values(sinks).map(({ breakerState }) => breakerState)
-  const isDown = states.every(isOpen)
-  const isWell = states.every(isWorking) && unsavedLetters === 0
+  const breakers = Object.values(sinks).map(({ breakerState }) => breakerGauge(breakerState))
+  const isDown = breakers.every(gauge => gauge === 2)
+  const isWell = breakers.every(gauge => gauge === 0) && unsavedLetters === 0
   return { status: isDown ? 'DOWN' : isWell ? 'UP' : 'DEGRADED', sinks, unsavedLetters, userFunctions }
-}
-
-function isOpen(state: SinkHealth['breakerState']): boolean {
-  return state === 'open' || state === 'forced-open'
-}
-
-function isWorking(state: SinkHealth['breakerState']): boolean {
-  return state === 'off' || state === 'closed' || state === 'forced-closed'
 }

@@ -1,21 +1,13 @@
-import { hostname } from 'node:os'
-import { type LetterCapsOptions, letterCapsRule } from '../../core/dead-letter/caps.ts'
-import { type SaveFilterOptions, saveFilterRule } from '../../core/dead-letter/filter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
-import { type EventLimits, type EventLimitsOptions, resolveEventLimits } from '../../core/event/limits.ts'
-import { type Faults, OptionsError } from '../../core/options/faults.ts'
+import { type EventLimitsOptions, eventLimitsRule } from '../../core/event/limits.ts'
+import type { Faults } from '../../core/options/faults.ts'
 import { group, type Resolved, resolveBy } from '../../core/options/resolve.ts'
-import { flag, milliseconds, optional, type Rule, text, that, withDefault } from '../../core/options/rules.ts'
-import type { Random } from '../../core/random.ts'
-import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
-import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
+import { milliseconds, optional, type Rule, text, that, withDefault } from '../../core/options/rules.ts'
+import type { DeadLetterQueue, DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Journal } from '../../ports/journal.ts'
-import type { Notifier } from '../../ports/notifier.ts'
-import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
-import { type Tracing, tracingRule } from '../../ports/tracing.ts'
-import { type EventLimitOptions, eventLimitRule } from '../limit-options.ts'
-import { observerRule, orOff, port } from '../option-rules.ts'
+import { type EventLimitOptions, eventLimitRule } from '../limiters.ts'
+import { type CommonOptions, commonRules, DAY_MS, deadLettersRule, orOff, port } from '../option-rules.ts'
 import {
   type LaneOptions,
   type LaneSettings,
@@ -24,19 +16,14 @@ import {
   mergeLaneOptions,
 } from './lane/lane-options.ts'
 import { type CriticalOptions, criticalRule } from './track/critical.ts'
-import { DEFAULT_CHECK_EVERY_MS } from './write/health-checker.ts'
 
-export interface DispatcherOptions<N extends string = string> extends LaneOptions {
+export interface DispatcherOptions<N extends string = string> extends LaneOptions, CommonOptions {
   /** Where events go, by name. */
   readonly sinks: { readonly [name in N]: Sink }
   /** What differs for one sink; the lane options beside `sinks` hold for all. */
   readonly overrides?: { readonly [name in NoInfer<N>]?: LaneOptions | undefined } | undefined
   /** Where events go that were given up on. */
   readonly deadLetters: DeadLetterQueue | DeadLetterStore
-  readonly spill?: Spill | undefined
-  /** Which of them are kept [all]. */
-  readonly filter?: SaveFilterOptions | undefined
-  readonly caps?: LetterCapsOptions | undefined
   /** How many events a second are let in, retries included [no limit]. */
   readonly rateLimit?: EventLimitOptions | undefined
   /** Says which events must be durable before `track` resolves, whatever it is asked to wait for [none]. */
@@ -53,28 +40,10 @@ export interface DispatcherOptions<N extends string = string> extends LaneOption
   /** Who emits, for events that do not say. */
   readonly source?: string | undefined
   readonly limits?: EventLimitsOptions | undefined
-  readonly observer?: Observer | undefined
-  /** Is told of every event that was given up on, once its letter is safe. */
-  readonly notifier?: Notifier | undefined
-  /** Lets single events be followed, such as `otelTracing()` of `lazaret/otel` [none is]. */
-  readonly tracing?: Tracing | undefined
-  /** Kept on dead letters, to see whether a release or a machine is to blame. */
-  readonly release?: string | undefined
-  readonly host?: string | undefined
-  /** How long `close` lets events go their way. */
-  readonly graceMs?: number | undefined
-  /**
-   * `close` also closes what the dispatcher was given (sinks, stores, journal, notifier, shared limits), once no other consumer or dispatcher uses
-   * it. With `true` it stays open, and whoever made it closes it [false].
-   */
-  readonly leaveOpen?: boolean | undefined
-  readonly clock?: Clock | undefined
-  readonly random?: Random | undefined
 }
 
 const DEFAULT_CHANNEL = 'events'
-export const DEFAULT_CLOSE_GRACE_MS = 10_000
-const DAY_MS = 86_400_000
+const DEFAULT_CHECK_EVERY_MS = 10_000
 const SINK_NAME = /^[A-Za-z0-9][\w.-]{0,99}$/
 
 function isRecord<T>(value: unknown): value is Readonly<Record<string, T>> {
@@ -98,27 +67,11 @@ const sinksRule: Rule<Readonly<Record<string, Sink>>> = {
   },
 }
 
-const limitsRule: Rule<EventLimits> = {
-  read(value, path, faults) {
-    try {
-      return resolveEventLimits(value as EventLimitsOptions | undefined)
-    } catch (error) {
-      if (!(error instanceof OptionsError)) throw error
-      for (const fault of error.faults)
-        faults.list.push({ ...fault, path: fault.path.replace('limits', path) })
-      return {} as EventLimits
-    }
-  },
-}
-
 const rules = {
   ...laneRules,
   sinks: sinksRule,
   overrides: withDefault(that(isRecord<LaneOptions>, 'give lane options by the name of a sink'), {}),
-  deadLetters: port<DeadLetterQueue | DeadLetterStore>('a dead-letter store', 'send', 'close'),
-  spill: optional(port<Spill>('a spill', 'send', 'drain', 'size')),
-  filter: saveFilterRule,
-  caps: letterCapsRule,
+  deadLetters: deadLettersRule,
   rateLimit: optional(eventLimitRule),
   critical: optional(criticalRule),
   journal: optional(port<Journal>('a journal', 'append', 'remove', 'pending')),
@@ -127,24 +80,15 @@ const rules = {
   ),
   channel: withDefault(text({ maxLength: 120 }), DEFAULT_CHANNEL),
   source: optional(text({ maxLength: 512 })),
-  limits: limitsRule,
-  observer: withDefault<Observer>(observerRule, {}),
-  notifier: optional(port<Notifier>('a notifier', 'notify')),
-  tracing: tracingRule,
-  release: optional(text()),
-  host: optional(text()),
-  graceMs: withDefault(milliseconds({ max: DAY_MS }), DEFAULT_CLOSE_GRACE_MS),
-  leaveOpen: withDefault(flag(), false),
-  clock: clockRule,
-  random: randomRule,
+  limits: eventLimitsRule,
+  ...commonRules,
 }
 
 type Settings = Resolved<typeof rules>
 
-export interface DispatcherPolicy extends Omit<Settings, keyof typeof laneRules | 'overrides' | 'host'> {
+export interface DispatcherPolicy extends Omit<Settings, keyof typeof laneRules | 'overrides'> {
   /** What holds for each sink. */
   readonly lanes: Readonly<Record<string, LaneSettings>>
-  readonly host: string
 }
 
 export function resolveDispatcher(input: DispatcherOptions): DispatcherPolicy {
@@ -153,11 +97,11 @@ export function resolveDispatcher(input: DispatcherOptions): DispatcherPolicy {
 
 const dispatcherRule: Rule<DispatcherPolicy> = {
   read(value, path, faults) {
-    const { overrides, host = hostname(), ...settings } = group(rules).read(value, path, faults)
+    const { overrides, ...settings } = group(rules).read(value, path, faults)
     // With a fault in what holds for all, a sink's own options are still read, over the defaults.
     const forAll = faults.list.length === 0 ? (value as LaneOptions) : {}
     const lanes = readLanes(settings.sinks, forAll, overrides, `${path}.overrides`, faults)
-    return Object.freeze({ ...settings, host, lanes })
+    return Object.freeze({ ...settings, lanes })
   },
 }
 

@@ -5,10 +5,9 @@ import type { LazaretError } from '../../core/failure/errors.ts'
 import { systemRandom, within } from '../../ports/clock.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
-import { combineObservers } from '../combine-observers.ts'
-import { letterNotices } from '../letter-notices.ts'
-import { LetterBox } from '../letters.ts'
+import { LetterBox, letterNotices } from '../letters.ts'
 import type { RateLimiter, RetryLimiter } from '../limiters.ts'
+import { combineObservers } from '../observe.ts'
 import { type Closeable, release, retain } from '../share.ts'
 import { guardRandom, guardTest } from '../user-functions/guards.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
@@ -23,8 +22,15 @@ import { EntryLimit, EVERY_SINK } from './track/entry-limit.ts'
 import { TrackJournal } from './track/journal.ts'
 import { inOwnContext, observeAsOwn, toldAsOwn } from './track/own-context.ts'
 import { type EventDefaults, eventOf, type TrackInput, type TrackOptions } from './track/track-input.ts'
-import { type SinkOutcome, sameForAll, TrackingError, type TrackResult } from './track/track-result.ts'
-import { Tracked, TrackingContext } from './track/tracked.ts'
+import {
+  ACCEPTED,
+  DELIVERED,
+  type SinkOutcome,
+  sameForAll,
+  TrackingError,
+  type TrackResult,
+} from './track/track-result.ts'
+import { Tracked, type TrackingContext, tellSwallowed } from './track/tracked.ts'
 import { type TrackingScope, trackingScope } from './track/tracking-mode.ts'
 import { HealthChecker } from './write/health-checker.ts'
 
@@ -80,8 +86,6 @@ class FanOut implements Dispatcher {
   readonly #entryLimit: EntryLimit
   readonly #lanes: ReadonlyMap<string, Lane>
   readonly #box: LetterBox
-  readonly #journal: TrackJournal | undefined
-  readonly #letters: DispatcherLetters
   readonly #context: TrackingContext
   readonly #checker: HealthChecker | undefined
   readonly #limiters: readonly (RateLimiter | RetryLimiter)[]
@@ -97,7 +101,7 @@ class FanOut implements Dispatcher {
     const faults = new UserFaults({ name: 'dispatcher', clock, observer }, observeAsOwn)
     this.#faults = faults
     const newId = createIdSource(guardRandom(random, faults, systemRandom))
-    const { channel, source, limits, leaveOpen } = policy
+    const { channel, source, limits, leaveOpen, healthCheck } = policy
     this.#defaults = { channel, source, limits, newId, tracing }
     const limitObserver = toldAsOwn(observer, 'sharedLimitChanged')
     const entryLimit = new EntryLimit(guardBypass(rateLimit, faults), {
@@ -115,10 +119,17 @@ class FanOut implements Dispatcher {
     const notices = notifier && letterNotices(notifier, { observer, clock, faults })
     const lettersObserver = notices === undefined ? observer : combineObservers(observer, notices)
     this.#box = new LetterBox({ deadLetters, spill, observer: lettersObserver, clock })
-    this.#journal = journal && new TrackJournal(journal, clock, observer)
-    this.#letters = new DispatcherLetters(policy, this.#box, this.#journal, faults)
-    this.#context = new TrackingContext([...this.#lanes.keys()], this.#letters, this.#journal, observer)
-    this.#checker = healthChecker(policy, lanes)
+    const names = [...this.#lanes.keys()]
+    const trackJournal = journal && new TrackJournal(journal, clock, observer)
+    this.#context = {
+      names,
+      letters: new DispatcherLetters(policy, this.#box, trackJournal, faults),
+      journal: trackJournal,
+      observer,
+      allDelivered: sameForAll(names, DELIVERED),
+      allAccepted: sameForAll(names, ACCEPTED),
+    }
+    if (healthCheck !== 'off') this.#checker = new HealthChecker(lanes, healthCheck.everyMs, clock, observer)
     const limiters = [entryLimit.limiter, ...lanes.map(lane => lane.policy.retryLimiter)]
     this.#limiters = limiters.filter(one => one !== undefined)
   }
@@ -128,7 +139,7 @@ class FanOut implements Dispatcher {
     for (const resource of this.#resources()) retain(resource)
     for (const limiter of this.#limiters) limiter.join()
     this.#box.start().catch(() => {})
-    void this.#journal?.recover(({ event, sinks, job }) => {
+    void this.#context.journal?.recover(({ event, sinks, job }) => {
       const lanes = this.#lanesOf(sinks)
       const names = lanes.map(({ name }) => name)
       const tracked = new Tracked(this.#context, event, names, { job, onFailure: 'swallow' })
@@ -186,7 +197,7 @@ class FanOut implements Dispatcher {
     const { critical } = this.#policy
     const tracked = new Tracked(this.#context, event, this.#context.names, scope)
     const isCritical = critical?.(event, error => this.#faults.report('critical', error)) ?? false
-    if (isCritical) tracked.journaled = this.#journal?.append(event, scope.job)
+    if (isCritical) tracked.journaled = this.#context.journal?.append(event, scope.job)
     const { journaled } = tracked
     for (const lane of this.#lanes.values()) lane.offer(tracked, now)
     if (options?.wait !== 'accepted' || (isCritical && journaled === undefined)) return tracked.outcome()
@@ -203,12 +214,15 @@ class FanOut implements Dispatcher {
 
   async flush(): Promise<void> {
     if (this.#waiting.size > 0) await Promise.all(Array.from(this.#waiting, ({ answered }) => answered))
-    await Promise.all([...Array.from(this.#lanes.values(), lane => lane.flush()), this.#letters.flush()])
+    await Promise.all([
+      ...Array.from(this.#lanes.values(), lane => lane.flush()),
+      this.#context.letters.flush(),
+    ])
   }
 
   health(): DispatcherHealth {
     const sinks = Array.from(this.#lanes, ([name, lane]) => [name, lane.report()] as const)
-    return dispatcherHealth(Object.fromEntries(sinks), this.#letters.held, this.#faults.health())
+    return dispatcherHealth(Object.fromEntries(sinks), this.#context.letters.held, this.#faults.health())
   }
 
   breaker(sink: string): Breaker | undefined {
@@ -223,7 +237,7 @@ class FanOut implements Dispatcher {
   /** In an order that lets each part still use the ones behind it, and each for a bounded time. */
   async #shutDown(graceMs: number): Promise<void> {
     const { clock, leaveOpen } = this.#policy
-    const journal = this.#journal
+    const journal = this.#context.journal
     journal?.stop()
     await within(clock, graceMs, this.flush())
     this.#checker?.close()
@@ -235,7 +249,7 @@ class FanOut implements Dispatcher {
     const abandoned = Promise.all(lanes.map(lane => lane.abandon(reason, leftovers)))
     // A journal that hangs is given up on in this time, and then there are letters to be saved.
     await within(clock, journal === undefined ? CLOSE_LIMIT_MS : 2 * CLOSE_LIMIT_MS, abandoned)
-    await this.#letters.close(CLOSE_LIMIT_MS)
+    await this.#context.letters.close(CLOSE_LIMIT_MS)
     await within(clock, CLOSE_LIMIT_MS, Promise.all([journal?.settled(), this.#box.close()]))
     const made = this.#limiters.map(limiter => limiter.close())
     const given = this.#resources().map(resource => release(resource, leaveOpen))
@@ -259,14 +273,14 @@ class FanOut implements Dispatcher {
   async #limited(event: LazaretEvent, scope: TrackingScope, now: number): Promise<TrackResult> {
     const { observer } = this.#policy
     const giveUp = this.#entryLimit.giveUp(now)
-    const outcome = await this.#letters.save({ event, scope, replay: 0 }, EVERY_SINK, giveUp, false)
+    const outcome = await this.#context.letters.save({ event, scope, replay: 0 }, EVERY_SINK, giveUp, false)
     const became = outcome === 'dead_lettered' ? 'saved' : outcome
     if (observer.eventLimited) observeAsOwn(observer, 'eventLimited', { type: event.type, became })
     const result = this.#everywhere(event, { outcome, reason: 'rate_limited' })
     if (outcome !== 'unsaved') return result
     const error = new TrackingError(result)
     if (scope.onFailure === 'throw') throw error
-    this.#context.swallowed(scope, error, { outcome, reason: 'rate_limited' })
+    tellSwallowed(observer, scope, error, { outcome, reason: 'rate_limited' })
     return { ...result, swallowed: error }
   }
 
@@ -282,11 +296,11 @@ class FanOut implements Dispatcher {
       const giveUp = { reason: 'shutdown', thrown: error } as const
       const inJob = scope.job !== undefined
       refusal = {
-        outcome: await this.#letters.save({ event, scope, replay: 0 }, EVERY_SINK, giveUp, inJob),
+        outcome: await this.#context.letters.save({ event, scope, replay: 0 }, EVERY_SINK, giveUp, inJob),
         reason: 'shutdown',
       }
     }
-    this.#context.swallowed(scope, error, refusal)
+    tellSwallowed(this.#policy.observer, scope, error, refusal)
     return { ...this.#everywhere(event, refusal), swallowed: error }
   }
 
@@ -308,16 +322,4 @@ function guardBypass(
   const when = policy?.bypass.when
   if (policy === undefined || when === undefined) return policy
   return { ...policy, bypass: { ...policy.bypass, when: guardTest(when, 'bypass', false, faults) } }
-}
-
-/** A sink without a probe is probed by its next batch. */
-function healthChecker(policy: DispatcherPolicy, lanes: readonly Lane[]): HealthChecker | undefined {
-  const { healthCheck, clock, observer } = policy
-  if (healthCheck === 'off') return undefined
-  const checkable = lanes.flatMap(lane => {
-    const { name, sink, breaker, timeoutMs } = lane.policy
-    if (breaker === undefined || sink.probe === undefined) return []
-    return [{ name, breaker, timeoutMs, probe: sink.probe.bind(sink), checked: () => lane.breakerChanged() }]
-  })
-  return new HealthChecker(checkable, { everyMs: healthCheck.everyMs, clock, observer })
 }

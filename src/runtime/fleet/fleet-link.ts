@@ -21,22 +21,14 @@ export interface LimitOwner {
   readonly leaveOpen?: boolean | undefined
 }
 
-/** Those who wait for what the fleet answers. */
-export interface Waiting {
-  readonly size: number
-  /** Something was answered, or the member went on alone: gives out what there is. */
-  serve(now: number): void
-}
-
-/** Carries out what a member of a fleet decides: sends what it asks, tells it the answers, wakes it in time. */
-export class FleetLink {
-  readonly member: FleetMember
-  readonly clock: Clock
+/** A limit of a fleet. Carries out what its member decides: sends what it asks, tells it the answers, wakes it in time. */
+export abstract class FleetLimit {
+  protected readonly member: FleetMember
+  protected readonly clock: Clock
   readonly #shared: SharedLimit
   readonly #limit: string
   readonly #kind: 'rate' | 'retry'
   readonly #owner: LimitOwner
-  readonly #waiting: Waiting
   readonly #self: LimitMember
   #isJoined = false
   #wasAlone = false
@@ -48,7 +40,6 @@ export class FleetLink {
     kind: 'rate' | 'retry',
     policy: Omit<FleetPolicy, 'assumedMembers'>,
     owner: LimitOwner,
-    waiting: Waiting,
   ) {
     this.member = new FleetMember({ ...policy, assumedMembers: shared.assumedMembers })
     this.clock = owner.clock
@@ -56,11 +47,16 @@ export class FleetLink {
     this.#kind = kind
     this.#limit = owner.part === undefined ? kind : `${kind}:${owner.part}`
     this.#owner = owner
-    this.#waiting = waiting
     // Not by the owner's chances: two processes with the same seed are two members all the same.
     const id = createIdSource(systemRandom)(owner.clock.now())
     this.#self = { id, ttlMs: MEMBER_TTL_MS }
   }
+
+  /** How many wait for what the fleet answers. */
+  protected abstract get waiting(): number
+
+  /** Something was answered, or the member went on alone: gives out what there is. */
+  protected abstract serve(now: number): void
 
   /** Says that this member is there, now and from time to time, so that all know their share when the keeper is away. */
   join(): void {
@@ -71,13 +67,13 @@ export class FleetLink {
     this.look(this.clock.now())
   }
 
-  look(now: number): void {
+  protected look(now: number): void {
     if (!this.#isJoined) {
       this.join()
       return
     }
-    this.member.advance(now, this.#waiting.size)
-    if (this.#waiting.size > 0) this.#waiting.serve(now)
+    this.member.advance(now, this.waiting)
+    if (this.waiting > 0) this.serve(now)
     this.#askIfDue(now)
     this.#tellMode()
     this.#sleep(now)
@@ -101,29 +97,22 @@ export class FleetLink {
   }
 
   #askIfDue(now: number): void {
-    const asked = this.#isOver ? undefined : this.member.toAsk(now, this.#waiting.size)
+    const asked = this.#isOver ? undefined : this.member.toAsk(now, this.waiting)
     if (asked === undefined) return
+    const answered = (tellMember: (now: number) => void) => {
+      const now = this.clock.now()
+      tellMember(now)
+      if (this.#isJoined) this.look(now)
+    }
     this.#shared.reserve(this.#limit, asked, this.#self).then(
-      answer => {
-        const now = this.clock.now()
-        this.member.answered(asked, answer, now)
-        this.#lookIfJoined(now)
-      },
-      () => {
-        const now = this.clock.now()
-        this.member.unanswered(asked, now)
-        this.#lookIfJoined(now)
-      },
+      answer => answered(now => this.member.answered(asked, answer, now)),
+      () => answered(now => this.member.unanswered(asked, now)),
     )
   }
 
   /** Nobody can be asked any more, and nobody waits. Those who wait get what the member gives itself. */
   get #isOver(): boolean {
-    return this.#shared.closing.aborted && this.#waiting.size === 0
-  }
-
-  #lookIfJoined(now: number): void {
-    if (this.#isJoined) this.look(now)
+    return this.#shared.closing.aborted && this.waiting === 0
   }
 
   #tellMode(): void {
@@ -137,7 +126,7 @@ export class FleetLink {
   }
 
   #sleep(now: number): void {
-    const at = this.#isOver ? Number.POSITIVE_INFINITY : this.member.wakeAt(this.#waiting.size)
+    const at = this.#isOver ? Number.POSITIVE_INFINITY : this.member.wakeAt(this.waiting)
     if (at === this.#wakeAt) return
     this.#cancelWake?.()
     this.#cancelWake = undefined
@@ -147,5 +136,51 @@ export class FleetLink {
       this.#wakeAt = Number.POSITIVE_INFINITY
       this.look(this.clock.now())
     })
+  }
+}
+
+/** What one who was let in hears: earlier than any time. */
+const LET_IN = Number.NEGATIVE_INFINITY
+
+/** Answers yes or no. Most answers are given at once, from turns taken ahead. */
+export class FleetRateLimit extends FleetLimit {
+  readonly #tell: ((retryAt: number) => void)[] = []
+
+  constructor(
+    shared: SharedLimit,
+    kind: 'rate' | 'retry',
+    { perSecond, burst }: Pick<FleetPolicy, 'perSecond' | 'burst'>,
+    owner: LimitOwner,
+  ) {
+    super(shared, kind, { perSecond, burst, kind: 'door', maxWaitMs: undefined }, owner)
+  }
+
+  protected get waiting(): number {
+    return this.#tell.length
+  }
+
+  /** The time from which one more is allowed; `now` or earlier means that it was taken. */
+  enter(now: number): number | Promise<number> {
+    // Behind those who wait there is nothing to be had.
+    const at = this.#tell.length > 0 ? undefined : this.member.enter(now)
+    if (at !== undefined) {
+      if (at <= now) this.look(now)
+      return at
+    }
+    return new Promise(resolve => {
+      this.#tell.push(resolve)
+      this.look(now)
+    })
+  }
+
+  protected serve(now: number): void {
+    let served = 0
+    for (const tell of this.#tell) {
+      const at = this.member.enter(now)
+      if (at === undefined) break
+      served++
+      tell(at <= now ? LET_IN : at)
+    }
+    if (served > 0) this.#tell.splice(0, served)
   }
 }

@@ -2,9 +2,7 @@ import type { RetryLimitPolicy } from '../../core/limit/options.ts'
 import type { RetryLimitDecision } from '../../core/limit/retry-limit.ts'
 import type { Random } from '../../core/random.ts'
 import type { SharedLimit } from '../../ports/shared-limit.ts'
-import { FleetDoor } from './fleet-door.ts'
-import type { LimitOwner } from './fleet-link.ts'
-import { FleetQueue } from './fleet-queue.ts'
+import { FleetLimit, FleetRateLimit, type LimitOwner } from './fleet-link.ts'
 
 type WithoutState<T> = T extends unknown ? Omit<T, 'state'> : never
 
@@ -24,24 +22,31 @@ export interface PendingTurn {
 }
 
 /** The retry limit of a fleet. */
-export interface FleetTurns {
-  ask(now: number, random: Random): RetryTurn | PendingTurn
-  join(): void
-  close(): Promise<void>
-}
+export type FleetTurns = TurnQueue | TurnsOrNone
 
 export function fleetTurns(policy: RetryLimitPolicy, shared: SharedLimit, owner: LimitOwner): FleetTurns {
   const { pace, onLimit } = policy
   if (pace.kind === 'batch') throw new TypeError('a fleet shares no batches: options with both are refused')
   return onLimit === 'delay'
-    ? new DelayedTurns(policy, pace.rate, shared, owner)
-    : new TurnsOrNone(onLimit, new FleetDoor(shared, 'retry', pace.rate, owner))
+    ? new TurnQueue(policy, pace.rate, shared, owner)
+    : new TurnsOrNone(onLimit, shared, 'retry', pace.rate, owner)
 }
 
-/** Retries wait for their turn. */
-class DelayedTurns implements FleetTurns {
-  readonly #queue: FleetQueue
+/** One who waits to hear when its turn comes. */
+interface Waiter {
+  readonly askedAt: number
+  /** Others got the turns of an answer, and this one did not: it is the limit that holds it up, not the way to the keeper. */
+  isLimited: boolean
+  /** Told the time of its turn, or that there is none in time. */
+  tell: (at: number | undefined, now: number) => void
+}
+
+/** Retries wait for their turn, first come, first served. */
+class TurnQueue extends FleetLimit {
+  readonly #maxWaitMs: number | undefined
+  readonly #intervalMs: number
   readonly #spreadMs: number
+  readonly #waiters = new Set<Waiter>()
 
   constructor(
     { jitterRatio, maxWaitMs }: RetryLimitPolicy,
@@ -50,43 +55,71 @@ class DelayedTurns implements FleetTurns {
     owner: LimitOwner,
   ) {
     const { perSecond, burst, intervalMs } = rate
-    this.#queue = new FleetQueue(shared, { perSecond, burst, maxWaitMs }, owner)
+    super(shared, 'retry', { perSecond, burst, maxWaitMs, kind: 'queue' }, owner)
+    this.#maxWaitMs = maxWaitMs
+    this.#intervalMs = 1_000 / perSecond
     this.#spreadMs = jitterRatio * intervalMs
   }
 
+  protected get waiting(): number {
+    return this.#waiters.size
+  }
+
+  /** Those who wait hear that there is no turn for them. */
+  override async close(): Promise<void> {
+    await super.close()
+    this.#refuseAll(this.clock.now())
+  }
+
   ask(now: number, random: Random): RetryTurn | PendingTurn {
-    const at = this.#queue.take(now)
+    const at = this.#waiters.size > 0 ? undefined : this.member.take(now)
     if (at !== undefined) return this.#turn(at, now, false, random)
-    if (this.#queue.isHopeless) return { action: 'dead-letter' }
-    return this.#pending(now, random)
+    // Even if nobody else in the fleet had a retry, this one would wait too long.
+    const isHopeless =
+      this.#maxWaitMs !== undefined && this.#waiters.size * this.#intervalMs > this.#maxWaitMs
+    return isHopeless ? { action: 'dead-letter' } : this.#pending(now, random)
   }
 
-  join(): void {
-    this.#queue.join()
+  protected serve(now: number): void {
+    const { member } = this
+    let at: number | undefined
+    let served = 0
+    for (const waiter of this.#waiters) {
+      at ??= member.take(now)
+      if (at === undefined) break
+      this.#waiters.delete(waiter)
+      // One for whom the turn comes too late leaves it to the next.
+      if (this.#maxWaitMs !== undefined && at - waiter.askedAt > this.#maxWaitMs) waiter.tell(undefined, now)
+      else {
+        waiter.tell(at, now)
+        at = undefined
+        served++
+      }
+    }
+    if (served > 0) for (const waiter of this.#waiters) waiter.isLimited = true
+    else if (member.isFull) this.#refuseAll(now)
   }
 
-  close(): Promise<void> {
-    return this.#queue.close()
+  #refuseAll(now: number): void {
+    const waiters = [...this.#waiters]
+    this.#waiters.clear()
+    for (const waiter of waiters) waiter.tell(undefined, now)
   }
 
   #pending(askedAt: number, random: Random): PendingTurn {
-    let hear: (turn: RetryTurn, now: number) => void = () => {}
-    const waiter = {
-      askedAt,
-      isLimited: false,
-      tell: (at: number | undefined, now: number) =>
-        hear(
-          at === undefined ? { action: 'dead-letter' } : this.#turn(at, now, waiter.isLimited, random),
-          now,
-        ),
-    }
+    const waiter: Waiter = { askedAt, isLimited: false, tell: () => {} }
     return {
       action: 'pending',
-      whenDecided: tell => {
-        hear = tell
-        this.#queue.wait(waiter)
+      whenDecided: hear => {
+        waiter.tell = (at, now) => {
+          const isTooLate = at === undefined
+          hear(isTooLate ? { action: 'dead-letter' } : this.#turn(at, now, waiter.isLimited, random), now)
+        }
+        this.#waiters.add(waiter)
+        this.look(askedAt)
       },
-      cancel: () => this.#queue.cancel(waiter),
+      // The next one gets its turn.
+      cancel: () => this.#waiters.delete(waiter),
     }
   }
 
@@ -98,35 +131,23 @@ class DelayedTurns implements FleetTurns {
 }
 
 /** A retry has its turn now, or none. */
-class TurnsOrNone implements FleetTurns {
+class TurnsOrNone extends FleetRateLimit {
   readonly #onLimit: 'drop' | 'dead-letter'
-  readonly #door: FleetDoor
 
-  constructor(onLimit: 'drop' | 'dead-letter', door: FleetDoor) {
+  constructor(onLimit: 'drop' | 'dead-letter', ...door: ConstructorParameters<typeof FleetRateLimit>) {
+    super(...door)
     this.#onLimit = onLimit
-    this.#door = door
   }
 
   ask(now: number): RetryTurn | PendingTurn {
-    const at = this.#door.enter(now)
-    return typeof at === 'number' ? this.#turn(at, now) : this.#pending(at, now)
-  }
-
-  join(): void {
-    this.#door.join()
-  }
-
-  close(): Promise<void> {
-    return this.#door.close()
-  }
-
-  #pending(at: Promise<number>, askedAt: number): PendingTurn {
+    const at = this.enter(now)
+    if (typeof at === 'number') return this.#turn(at, now)
     let isCancelled = false
     return {
       action: 'pending',
       whenDecided: tell => {
         void at.then(at => {
-          if (!isCancelled) tell(this.#turn(at, askedAt), this.#door.now())
+          if (!isCancelled) tell(this.#turn(at, now), this.clock.now())
         })
       },
       cancel: () => {

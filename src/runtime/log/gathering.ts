@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Cancel, Clock } from '../../ports/clock.ts'
-import type { LogFields, Logger } from '../../ports/logger.ts'
+import type { LogFields, Logger, LogLevel } from '../../ports/logger.ts'
 import { inOwnContext, isOwnContext } from '../dispatcher/track/own-context.ts'
-import { type LogLine, writeLine } from './write-line.ts'
 
 /** What may happen once or ten thousand times in a second, and is a line at first and then one in each interval. */
 export interface GatheredLine extends LogLine {
@@ -47,14 +46,25 @@ export class Gatherings {
     this.#setup = setup
   }
 
-  tell(line: GatheredLine, by: GatheredBy, facts: LogFields = {}): void {
-    const gathered = this.#gathered(line.what)
+  tell(line: GatheredLine, by: GatheredBy, latest: LogFields = {}): void {
+    const gathered = this.#byKind.get(line.what) ?? new Map<string, Gathering>()
+    this.#byKind.set(line.what, gathered)
     const own = gathered.get(keyOf(by))
     const isFull = own === undefined && gathered.size >= this.#setup.maxGathered
     const group = isFull ? asOther(by) : by
     const gathering = isFull ? gathered.get(keyOf(group)) : own
-    if (gathering === undefined) this.#begin(gathered, line, group, facts)
-    else this.#count(gathering, facts)
+    const isOwn = isOwnContext()
+    if (gathering !== undefined) {
+      gathering.total++
+      gathering.untold++
+      gathering.latest = latest
+      gathering.isOwn ||= isOwn
+      return
+    }
+    writeLine(this.#setup.logger, line, { ...group, ...latest, count: 1 })
+    const first: Gathering = { line, by: group, total: 1, untold: 0, latest, isOwn, cancel: () => {} }
+    gathered.set(keyOf(group), first)
+    this.#wait(gathered, first)
   }
 
   /** Writes what has been counted and not told yet. */
@@ -67,27 +77,6 @@ export class Gatherings {
     }
   }
 
-  #gathered(what: string): Map<string, Gathering> {
-    const gathered = this.#byKind.get(what) ?? new Map<string, Gathering>()
-    this.#byKind.set(what, gathered)
-    return gathered
-  }
-
-  #begin(gathered: Map<string, Gathering>, line: GatheredLine, by: GatheredBy, latest: LogFields): void {
-    writeLine(this.#setup.logger, line, { ...by, ...latest, count: 1 })
-    const isOwn = isOwnContext()
-    const gathering: Gathering = { line, by, total: 1, untold: 0, latest, isOwn, cancel: () => {} }
-    gathered.set(keyOf(by), gathering)
-    this.#wait(gathered, gathering)
-  }
-
-  #count(gathering: Gathering, latest: LogFields): void {
-    gathering.total++
-    gathering.untold++
-    gathering.latest = latest
-    gathering.isOwn ||= isOwnContext()
-  }
-
   #wait(gathered: Map<string, Gathering>, gathering: Gathering): void {
     const { clock, repeatMs } = this.#setup
     gathering.cancel = clock.schedule(repeatMs, () => {
@@ -95,8 +84,9 @@ export class Gatherings {
         this.#write(gathering)
         this.#wait(gathered, gathering)
       } else {
-        gathered.delete(keyOf(gathering.by))
-        this.#writeEnd(gathering)
+        const { line, by, total } = gathering
+        gathered.delete(keyOf(by))
+        if (line.ended !== undefined) this.#writeApart(gathering, line.ended, { ...by, total })
       }
     })
   }
@@ -105,11 +95,6 @@ export class Gatherings {
     const { line, by, latest, untold: count, total } = gathering
     gathering.untold = 0
     this.#writeApart(gathering, line, { ...by, ...latest, count, total })
-  }
-
-  #writeEnd(gathering: Gathering): void {
-    const { line, by, total } = gathering
-    if (line.ended !== undefined) this.#writeApart(gathering, line.ended, { ...by, total })
   }
 
   /** What a dispatcher said of its own doings stays marked as that, or its line would be tracked as an event. */
@@ -125,4 +110,21 @@ function keyOf(by: GatheredBy): string {
 
 function asOther(by: GatheredBy): GatheredBy {
   return Object.fromEntries(Object.keys(by).map(name => [name, OTHER]))
+}
+
+/** One line of a log. `what` is its name, which stays as it is; the message is for people. */
+export interface LogLine {
+  readonly what: string
+  readonly level: LogLevel
+  readonly message: string
+}
+
+/** A logger that fails has nobody to tell it to. */
+export function writeLine(logger: Logger, { what, level, message }: LogLine, fields: LogFields): void {
+  try {
+    const written: unknown = logger[level]({ what, ...fields }, message)
+    if (written instanceof Promise) written.catch(() => {})
+  } catch {
+    // What the line is about goes on without it.
+  }
 }

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ROOT } from '../../../test/support/source.ts'
+import type { LogLine } from './gathering.ts'
 import { BREAKER_LINES, GATHERED_LINES, LINES, PAUSE_LINES } from './lines.ts'
-import type { LogLine } from './write-line.ts'
 
 const page = readFileSync(join(ROOT, 'docs/reference/logs.md'), 'utf8')
 const [ours] = page.split('## Of the server')

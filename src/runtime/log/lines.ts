@@ -1,7 +1,6 @@
 import type { BreakerMode } from '../../core/breaker/state.ts'
 import type { PauseReason } from '../../ports/observer.ts'
-import type { GatheredLine } from './gathering.ts'
-import type { LogLine } from './write-line.ts'
+import type { GatheredLine, LogLine } from './gathering.ts'
 
 // The names and fields of lines are a contract with whoever searches logs: they are only ever added to. Levels: error,
 // when an event is in danger or a person has to act; warn, when something is sick and the house copes; info, when it is

@@ -10,10 +10,10 @@ import type { Logger } from '../../ports/logger.ts'
 import type { Observations, Observer } from '../../ports/observer.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
-import { combineObservers } from '../combine-observers.ts'
 import { createDispatcher } from '../dispatcher/dispatcher.ts'
 import { asJob } from '../dispatcher/track/tracking-mode.ts'
 import { failureLog } from '../failure-log.ts'
+import { combineObservers } from '../observe.ts'
 import { logObserver } from './log-observer.ts'
 
 const MANY = 10_000

@@ -2,17 +2,17 @@ import { failedEvent } from '../../core/dead-letter/failed-event.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
 import { quarantines, type Reason } from '../../core/dead-letter/reason.ts'
+import { Walk } from '../../core/failure/chain.ts'
+import { bounded, MESSAGE_MAX, stackOf } from '../../core/failure/thrown.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { integer, milliseconds, withDefault } from '../../core/options/rules.ts'
 import { backgroundClock, type Clock } from '../../ports/clock.ts'
 import type { LogFields, Logger } from '../../ports/logger.ts'
 import type { Observer } from '../../ports/observer.ts'
 import { EVERY_SINK } from '../dispatcher/track/entry-limit.ts'
-import { clockRule, port } from '../option-rules.ts'
-import { errorFields } from './error-fields.ts'
-import { Gatherings } from './gathering.ts'
+import { port } from '../option-rules.ts'
+import { Gatherings, type LogLine, writeLine } from './gathering.ts'
 import { BREAKER_LINES, GATHERED_LINES, LINES, PAUSE_LINES } from './lines.ts'
-import { type LogLine, writeLine } from './write-line.ts'
 
 const DEFAULT_REPEAT_MS = 60_000
 const DEFAULT_MAX_GATHERED = 50
@@ -37,7 +37,7 @@ const rules = {
   masks: withDefault(port<Masks>('masks of createMasks', 'maskText'), DEFAULT_MASKS),
   repeatMs: withDefault(milliseconds({ min: 1 }), DEFAULT_REPEAT_MS),
   maxGathered: withDefault(integer({ min: 1, max: 10_000 }), DEFAULT_MAX_GATHERED),
-  clock: withDefault(clockRule, backgroundClock),
+  clock: withDefault(port<Clock>('a clock', 'now', 'schedule'), backgroundClock),
 }
 
 /**
@@ -151,4 +151,24 @@ class Log {
   #err(error: unknown): LogFields {
     return { err: errorFields(error, this.#masks) }
   }
+}
+
+/**
+ * What a log may know of an error: masked texts, and none of what else hangs on it, which may be a payload or a request.
+ * It comes out of pino's serializer of errors as it went in: that takes the type from a `name` when there is no constructor.
+ */
+function errorFields(error: unknown, masks: Masks): object {
+  const chain = new Walk().chainFrom(error)
+  const type = chain[0].name
+  const code = chain.find(one => one.code !== undefined)?.code
+  const messages = [...new Set(chain.map(one => one.message))].join(': ')
+  const stack = stackOf(error)
+  const fields = {
+    type,
+    // Followed by those of its causes.
+    message: bounded(masks.maskText(messages), MESSAGE_MAX),
+    ...(code === undefined ? {} : { code }),
+    ...(stack === undefined ? {} : { stack: masks.maskText(stack) }),
+  }
+  return Object.defineProperty(Object.assign(Object.create(null), fields), 'name', { value: type })
 }

@@ -1,33 +1,40 @@
 import { HistogramCell, NumberCell } from '../../core/metrics/cells.ts'
 import type { HistogramSample, NumberSample } from '../../core/metrics/family.ts'
-import { Series, type SeriesBound } from '../../core/metrics/series.ts'
-import { type CounterName, type HistogramName, METRICS, type MetricName } from '../../core/metrics/table.ts'
+import { OVERFLOW, Series, type SeriesBound } from '../../core/metrics/series.ts'
+import {
+  type CounterName,
+  type GaugeName,
+  type HistogramName,
+  METRICS,
+  type MetricName,
+} from '../../core/metrics/table.ts'
+import type { GaugeReading } from '../../ports/metrics.ts'
 
 /** Where counters and histograms stand. */
 export class Book {
+  readonly #bound: SeriesBound
   readonly #counters = new Map<CounterName, Series<NumberCell>>()
   readonly #histograms = new Map<HistogramName, Series<HistogramCell>>()
 
   constructor(bound: SeriesBound) {
-    for (const name of Object.keys(METRICS) as MetricName[]) {
-      const spec = METRICS[name]
-      const labels = spec.labels.length as 0 | 1 | 2
-      if (spec.type === 'counter')
-        this.#counters.set(name as CounterName, new Series(labels, bound, () => new NumberCell()))
-      if (spec.type === 'histogram')
-        this.#histograms.set(
-          name as HistogramName,
-          new Series(labels, bound, () => new HistogramCell(spec.bounds)),
-        )
-    }
+    this.#bound = bound
   }
 
   counter(name: CounterName): Series<NumberCell> {
-    return this.#counters.get(name)!
+    const series = this.#counters.get(name) ?? this.#series(name, () => new NumberCell())
+    this.#counters.set(name, series)
+    return series
   }
 
   histogram(name: HistogramName): Series<HistogramCell> {
-    return this.#histograms.get(name)!
+    const { bounds } = METRICS[name]
+    const series = this.#histograms.get(name) ?? this.#series(name, () => new HistogramCell(bounds))
+    this.#histograms.set(name, series)
+    return series
+  }
+
+  #series<C>(name: MetricName, make: () => C): Series<C> {
+    return new Series(METRICS[name].labels.length as 0 | 1 | 2, this.#bound, make)
   }
 
   counts(name: CounterName): NumberSample[] {
@@ -49,4 +56,32 @@ export class Book {
 
 function labelled(names: readonly string[], values: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']))
+}
+
+/**
+ * The readings of one gauge as its series. Several of the same labels are put together, as are those past the limit. What
+ * is no number is left out.
+ */
+export function gaugeSamples(
+  name: GaugeName,
+  readings: readonly GaugeReading[],
+  bound: SeriesBound,
+): NumberSample[] {
+  const { labels, together } = METRICS[name]
+  const [label] = labels as readonly string[]
+  const series = new Series(label === undefined ? 0 : 1, bound, () => ({ value: Number.NaN }))
+  // The overflow of one source is that of all.
+  for (const reading of readings) {
+    if (reading.name !== name || !Number.isFinite(reading.value)) continue
+    const cell = series.at(label === undefined ? '' : (reading.labels[label] ?? OVERFLOW))
+    cell.value = Number.isNaN(cell.value) ? reading.value : joined(together, cell.value, reading.value)
+  }
+  return Array.from(series.entries(), ([[value], cell]) => ({
+    labels: label === undefined ? {} : { [label]: value ?? '' },
+    value: cell.value,
+  }))
+}
+
+function joined(together: 'sum' | 'most', a: number, b: number): number {
+  return together === 'sum' ? a + b : Math.max(a, b)
 }

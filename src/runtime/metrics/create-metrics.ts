@@ -13,9 +13,8 @@ import { integer, withDefault } from '../../core/options/rules.ts'
 import { type Clock, clockRule } from '../../ports/clock.ts'
 import type { GaugeReading, MetricFamily, Metrics } from '../../ports/metrics.ts'
 import type { Observer } from '../../ports/observer.ts'
-import { Book } from './book.ts'
+import { Book, gaugeSamples } from './book.ts'
 import { countingObserver } from './counting.ts'
-import { gaugeSamples } from './gauges.ts'
 import { Watched, type WatchSource } from './watched.ts'
 
 const DEFAULT_MAX_LABEL_VALUES = 100

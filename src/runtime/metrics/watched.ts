@@ -1,11 +1,10 @@
+import type { BreakerMode } from '../../core/breaker/state.ts'
 import { type Clock, within } from '../../ports/clock.ts'
 import type { GaugeReading } from '../../ports/metrics.ts'
-import type { Breaker } from '../breaker.ts'
+import { type Breaker, breakerGauge } from '../breaker.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import type { ConsumerHealth } from '../consumer/health.ts'
 import type { Dispatcher } from '../dispatcher/dispatcher.ts'
-import type { DispatcherHealth } from '../dispatcher/dispatcher-health.ts'
-import { breakerGauge } from './breaker-gauge.ts'
 
 /** Gauges of the user's own, among those that there are; read when somebody asks where things stand. */
 export type GaugeSource = () => readonly GaugeReading[] | Promise<readonly GaugeReading[]>
@@ -64,27 +63,21 @@ function readingsOf(source: WatchSource): readonly GaugeReading[] | Promise<read
   if (typeof source === 'function') return source()
   if ('snapshot' in source) {
     const { name, state } = source.snapshot()
-    return breakerOf(name, state.mode)
+    return [breakerOf(name, state.mode)]
   }
   const health = source.health()
-  return 'sinks' in health ? ofSinks(health) : ofConsumer(health)
+  if (!('sinks' in health)) return gaugesOf(health.handler, health)
+  return Object.entries(health.sinks).flatMap(([name, sink]) => gaugesOf(name, sink))
 }
 
-function ofConsumer({ handler, breakerState, retrying }: ConsumerHealth): readonly GaugeReading[] {
-  return [queueOf(handler, retrying), ...breakerOf(handler, breakerState)]
+function gaugesOf(
+  name: string,
+  { breakerState, retrying }: Pick<ConsumerHealth, 'breakerState' | 'retrying'>,
+): readonly GaugeReading[] {
+  const queue = { name: 'retry_queue_size', labels: { name }, value: retrying }
+  return breakerState === 'off' ? [queue] : [queue, breakerOf(name, breakerState)]
 }
 
-function ofSinks({ sinks }: DispatcherHealth): readonly GaugeReading[] {
-  return Object.entries(sinks).flatMap(([name, { breakerState, retrying }]) => [
-    queueOf(name, retrying),
-    ...breakerOf(name, breakerState),
-  ])
-}
-
-function queueOf(name: string, value: number): GaugeReading {
-  return { name: 'retry_queue_size', labels: { name }, value }
-}
-
-function breakerOf(name: string, mode: ConsumerHealth['breakerState']): readonly GaugeReading[] {
-  return mode === 'off' ? [] : [{ name: 'breaker_state', labels: { name }, value: breakerGauge(mode) }]
+function breakerOf(name: string, mode: BreakerMode): GaugeReading {
+  return { name: 'breaker_state', labels: { name }, value: breakerGauge(mode) }
 }

@@ -10,8 +10,7 @@ import { createFactory } from '../../testing/factories.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { createConsumer } from '../consumer/consumer.ts'
-import { createRelay } from './relay.ts'
-import type { RelayOptions } from './relay-options.ts'
+import { createRelay, type RelayOptions } from './relay.ts'
 
 /** Relays of one channel on the memory adapters and a driven clock. */
 function relayWorld() {

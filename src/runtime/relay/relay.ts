@@ -1,12 +1,65 @@
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { withoutReplayHeaders } from '../../core/event/replay-headers.ts'
+import { type Relations, resolveOptions } from '../../core/options/resolve.ts'
+import { optional, text, that } from '../../core/options/rules.ts'
 import { RETRY_PRESETS } from '../../core/retry/presets.ts'
+import type { Broker } from '../../ports/broker.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { type Consumer, consumerThatUses } from '../consumer/consumer.ts'
+import type { ConsumerOptions } from '../consumer/consumer-options.ts'
 import type { HandlerContext } from '../consumer/handler-context.ts'
 import { rejectedItems } from '../dispatcher/write/sink-answer.ts'
-import type { Closeable } from '../share.ts'
-import { type HandOver, isBroker, type RelayOptions, resolveRelay } from './relay-options.ts'
+import { port } from '../option-rules.ts'
+import { type Closeable, isSame } from '../share.ts'
+
+/** Resolves when the far side has confirmed the event; throwing is a failure. */
+export type HandOver = (event: LazaretEvent, context: HandlerContext) => unknown
+
+type Shared = Omit<ConsumerOptions, 'broker' | 'channel' | 'handle' | 'name' | 'schema'>
+
+export interface RelayOptions extends Shared {
+  /** Where the events are: an outbox, or any other broker. */
+  readonly from: Broker
+  readonly channel: string
+  /**
+   * Names the relay. Those of one name share the work, in as many processes as there are; each name gets every event.
+   * So it has no default: two relays to two places that took one name by accident would get half of the events each.
+   */
+  readonly name: string
+  /** Where they go: a broker, a sink, or a function. */
+  readonly to: Broker | Sink | HandOver
+  /** What the channel is called there [the same]. */
+  readonly toChannel?: string | undefined
+}
+
+const rules = {
+  from: port<Broker>('a broker', 'publish', 'subscribe', 'close'),
+  channel: text({ maxLength: 120 }),
+  name: text({ maxLength: 200 }),
+  to: that(
+    isTarget,
+    'give a broker with publish(), a sink with write(), or a function that resolves when the far side has the event',
+  ),
+  toChannel: optional(text({ maxLength: 120 })),
+}
+
+const relations: Relations<typeof rules> = ({ from, to, channel, toChannel = channel }, fault) => {
+  if (isSame(to, from) && toChannel === channel)
+    fault('to', `give another broker, or another toChannel: events would come back to channel '${channel}'`)
+}
+
+function isTarget(value: unknown): value is RelayOptions['to'] {
+  if (typeof value === 'function') return true
+  return typeof value === 'object' && value !== null && (isBroker(value) || isSink(value))
+}
+
+function isBroker(target: object): target is Broker {
+  return typeof (target as Partial<Broker>).publish === 'function'
+}
+
+function isSink(target: object): target is Sink {
+  return typeof (target as Partial<Sink>).write === 'function'
+}
 
 /**
  * Carries the events of a channel on to another broker, to a sink or to a function. A relay is a consumer whose handler
@@ -15,13 +68,13 @@ import { type HandOver, isBroker, type RelayOptions, resolveRelay } from './rela
  *
  * At least once: a relay that dies between the confirmation and the settlement hands over again, with the same id.
  */
-export function createRelay(options: RelayOptions): Consumer {
-  const { from, to, toChannel, name, channel } = resolveRelay(options)
-  const { from: _from, to: _to, toChannel: _toChannel, ...shared } = options
+export function createRelay({ from, to, toChannel, channel, name, ...shared }: RelayOptions): Consumer {
+  // The rest is the consumer's to check.
+  resolveOptions('relay', rules, { from, channel, name, to, toChannel }, relations)
   const handOver = handOverTo(to, name)
   return consumerThatUses(typeof to === 'function' ? [] : [to as Closeable], {
     ...shared,
-    retry: { ...RETRY_PRESETS.outbox, ...options.retry },
+    retry: { ...RETRY_PRESETS.outbox, ...shared.retry },
     broker: from,
     channel,
     name,

@@ -98,14 +98,10 @@ export class Call<A extends unknown[], R> implements Deadline {
       this.tryUnlimited(now)
       return
     }
+    const answered = (retryAt: number) => (retryAt > now ? this.rateLimited(retryAt) : this.tryUnlimited(now))
     const retryAt = rateLimit.take(now)
-    if (typeof retryAt === 'number') this.tryIf(retryAt, now)
-    else void retryAt.then(retryAt => this.signal?.aborted || this.tryIf(retryAt, now))
-  }
-
-  private tryIf(retryAt: number, now: number): void {
-    if (retryAt > now) this.rateLimited(retryAt)
-    else this.tryUnlimited(now)
+    if (typeof retryAt === 'number') answered(retryAt)
+    else void retryAt.then(retryAt => this.signal?.aborted || answered(retryAt))
   }
 
   private tryUnlimited(now: number): void {
@@ -136,7 +132,9 @@ export class Call<A extends unknown[], R> implements Deadline {
   }
 
   private run(attempt: number): R | PromiseLike<R> {
-    return this.policy.passContext ? this.withContext(attempt) : this.fn(...this.args)
+    if (!this.policy.passContext) return this.fn(...this.args)
+    this.context = new AttemptContext(attempt)
+    return this.fn(...([...this.args, this.context] as unknown as A))
   }
 
   /** A retry. The first attempt is a step only if it fails: what works at once is told of by the caller's own. */
@@ -147,14 +145,12 @@ export class Call<A extends unknown[], R> implements Deadline {
     return step === undefined ? this.run(attempt) : runIn(step, () => this.run(attempt))
   }
 
-  private withContext(attempt: number): R | PromiseLike<R> {
-    this.context = new AttemptContext(attempt)
-    return this.fn(...([...this.args, this.context] as unknown as A))
-  }
-
   private won(attempt: number, value: R): void {
     if (attempt !== this.awaited) {
-      if (attempt === this.late) this.wonLate(attempt, value)
+      if (attempt !== this.late) return
+      // The attempt has been counted as failed, but its work is done: there is nothing left to retry.
+      this.endLate(OVER)
+      this.succeeded(attempt, value)
       return
     }
     this.stopWaiting()
@@ -163,22 +159,13 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.succeeded(attempt, value)
   }
 
-  /** The attempt has been counted as failed, but its work is done: there is nothing left to retry. */
-  private wonLate(attempt: number, value: R): void {
-    this.endLate(OVER)
-    this.succeeded(attempt, value)
-  }
-
-  private succeeded(attempt: number, value: R): void {
+  private succeeded(attempts: number, value: R): void {
     const { name, clock, observer } = this.policy
-    if (observer.callSucceeded)
-      observe(observer, 'callSucceeded', {
-        name,
-        attempts: attempt,
-        durationMs: clock.now() - this.startedAt,
-      })
-    if (attempt > 1 && observer.retrySucceeded)
-      observe(observer, 'retrySucceeded', { name, attempts: attempt })
+    if (observer.callSucceeded) {
+      const durationMs = clock.now() - this.startedAt
+      observe(observer, 'callSucceeded', { name, attempts, durationMs })
+    }
+    if (attempts > 1 && observer.retrySucceeded) observe(observer, 'retrySucceeded', { name, attempts })
     this.signal?.removeEventListener('abort', this)
     this.resolve(value)
   }

@@ -1,26 +1,28 @@
 import { type BreakerOptions, breakerRule } from '../../core/breaker/options.ts'
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
-import { resolveOptions } from '../../core/options/resolve.ts'
-import { callable, flag, milliseconds, optional, text, withDefault } from '../../core/options/rules.ts'
+import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
+import { flag, milliseconds, optional, text, withDefault } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
 import { type BudgetOptions, budgetRule } from '../../core/retry/budget.ts'
 import { type RetryOptions, retryRule } from '../../core/retry/policy.ts'
 import { noRetry, RETRY_PRESETS } from '../../core/retry/presets.ts'
-import { type Clock, systemClock, systemRandom } from '../../ports/clock.ts'
+import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
 import { type Tracing, tracingRule } from '../../ports/tracing.ts'
 import type { AttemptPolicy } from '../attempt/after-failure.ts'
 import { type DeadlineLane, deadlinesOf } from '../attempt/deadlines.ts'
 import { Breaker } from '../breaker.ts'
 import {
+  RateLimiter,
   type RateLimitOptions,
+  RetryBudget,
+  RetryLimiter,
   type RetryLimitOptions,
   rateLimitRule,
   retryLimitRule,
-} from '../limit-options.ts'
-import { RateLimiter, RetryBudget, RetryLimiter } from '../limiters.ts'
-import { clockRule, defaultLateMs, liveOr, made, observerRule } from '../option-rules.ts'
+} from '../limiters.ts'
+import { defaultLateMs, liveOr, made, observerRule } from '../option-rules.ts'
 import { guardRandom, guardRetry, guardRules } from '../user-functions/guards.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
 
@@ -54,20 +56,6 @@ export interface ResilientOptions {
   readonly random?: Random | undefined
 }
 
-export interface ResilientPolicy extends AttemptPolicy {
-  readonly rateLimit: RateLimiter | undefined
-  readonly retryLimit: RetryLimiter | undefined
-  readonly timeoutMs: number | undefined
-  readonly lateMs: number
-  readonly lane: DeadlineLane | undefined
-  readonly passContext: boolean
-  /** Reading the clock is a large part of what a call costs, so it is read only when a policy needs it. */
-  readonly readsClock: boolean
-  readonly tracing: Tracing | undefined
-  readonly clock: Clock
-  readonly faults: UserFaults
-}
-
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
 
 const rules = {
@@ -81,18 +69,31 @@ const rules = {
   lateMs: optional(milliseconds({ max: LONGEST_TIMEOUT_MS })),
   classify: withDefault(failureRules, Object.freeze([])),
   passContext: withDefault(flag(), false),
-  observer: optional(observerRule),
+  observer: withDefault<Observer>(observerRule, {}),
   tracing: tracingRule,
-  clock: optional(clockRule),
-  random: optional(callable<Random>('give a function that returns a number from 0 up to 1')),
+  clock: clockRule,
+  random: randomRule,
+}
+
+export interface ResilientPolicy
+  extends AttemptPolicy,
+    Omit<Resolved<typeof rules>, keyof AttemptPolicy | 'lateMs' | 'rateLimit' | 'retryLimit'> {
+  readonly rateLimit: RateLimiter | undefined
+  readonly retryLimit: RetryLimiter | undefined
+  readonly lateMs: number
+  readonly lane: DeadlineLane | undefined
+  /** Reading the clock is a large part of what a call costs, so it is read only when a policy needs it. */
+  readonly readsClock: boolean
+  readonly faults: UserFaults
 }
 
 export function resolveResilient(input: ResilientOptions, functionName: string): ResilientPolicy {
   const given = resolveOptions('resilient', rules, input)
-  const { clock = systemClock, observer = {}, random = systemRandom, retry = noRetry, timeoutMs } = given
+  const { clock, observer, random, retry = noRetry, timeoutMs } = given
   const name = given.name ?? (functionName === '' ? 'call' : functionName)
   const faults = new UserFaults({ name, clock, observer })
   return {
+    ...given,
     name,
     retry: guardRetry(retry, RETRY_PRESETS.producer.backoff, faults),
     breaker: given.breaker && made(given.breaker, policy => new Breaker(policy, { name, clock, observer })),
@@ -104,11 +105,9 @@ export function resolveResilient(input: ResilientOptions, functionName: string):
     budget: given.budget && made(given.budget, policy => new RetryBudget(policy)),
     // A call leaves nothing behind that could come again and end the next process too.
     poison: 'off',
-    timeoutMs,
     lateMs: given.lateMs ?? defaultLateMs(timeoutMs ?? 0),
     lane: timeoutMs === undefined ? undefined : deadlinesOf(clock).lane(timeoutMs),
     classify: guardRules(given.classify, faults),
-    passContext: given.passContext,
     readsClock: Boolean(
       given.breaker ||
         given.rateLimit ||
@@ -118,9 +117,6 @@ export function resolveResilient(input: ResilientOptions, functionName: string):
         given.tracing ||
         retry.maxElapsedMs !== undefined,
     ),
-    observer,
-    tracing: given.tracing,
-    clock,
     random: guardRandom(random, faults),
     faults,
   }

@@ -146,7 +146,8 @@ function split(event: EventJson): { readonly hidden: Hidden; readonly shown: Omi
 function openEvent(event: unknown, ring: KeyRing): unknown {
   const sealed = sealedIn(event)
   if (sealed === undefined) return event
-  if (sealed.version !== EVENT_VERSION) throw unknownVersion(sealed.id)
+  if (sealed.version !== EVENT_VERSION)
+    throw new SealError(`event ${sealed.id}`, 'is sealed in a way this version does not know; update Lazaret')
   return { ...sealed.shown, ...(open(sealed, ring) as Hidden) }
 }
 
@@ -210,10 +211,6 @@ function openData(what: string, boundTo: string, keyId: string, data: string, ri
       error,
     )
   }
-}
-
-function unknownVersion(id: string): SealError {
-  return new SealError(`event ${id}`, 'is sealed in a way this version does not know; update Lazaret')
 }
 
 function encrypt(text: string, boundTo: string, { current, keys }: KeyRing): string {

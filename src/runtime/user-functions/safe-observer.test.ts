@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Observer } from '../../ports/observer.ts'
 import { Recorder } from '../../testing/recorder.ts'
-import { combineObservers } from '../combine-observers.ts'
-import { observe } from '../observe.ts'
-import { observerFaults } from './observer-faults.ts'
-import { safeObserver } from './safe-observer.ts'
+import { combineObservers, observe } from '../observe.ts'
+import { observerFaults, safeObserver } from './observer-faults.ts'
 
 const EXPIRED = { store: 'memory:', count: 1, byState: {} } as const
 

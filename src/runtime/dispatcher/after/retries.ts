@@ -33,7 +33,8 @@ export class Retries {
   readonly #asking = new Fifo<Item>()
   readonly #turns = new TimeHeap()
   readonly #ready = new Fifo<Item>()
-  readonly #pending = new PendingItems()
+  /** Waits for the answer of a shared limit, which can be cancelled. */
+  readonly #pending = new Map<Item, Cancel>()
 
   /** `changed`: a shared limit has answered, and there may be something to start. */
   constructor(
@@ -105,7 +106,9 @@ export class Retries {
 
   /** What has a turn now cannot use it, and asks again when the time has come. */
   loseTurns(): void {
-    const lost = [...this.#ready.drain(), ...this.#turns.drain(), ...this.#pending.drain()]
+    const lost = [...this.#ready.drain(), ...this.#turns.drain(), ...this.#pending.keys()]
+    for (const cancel of this.#pending.values()) cancel()
+    this.#pending.clear()
     if (lost.length > 0) this.#asking.putBack(lost)
   }
 
@@ -150,7 +153,7 @@ export class Retries {
       this.#applyTurn(item, turn, now)
       return
     }
-    const isStillPending = this.#pending.add(item, () => turn.cancel())
+    const isStillPending = this.#await(item, () => turn.cancel())
     turn.whenDecided((decided, now) => {
       if (!isStillPending()) return
       this.#applyTurn(item, decided, now)
@@ -174,7 +177,7 @@ export class Retries {
       this.#enter(item, retryAt, now)
       return
     }
-    const isStillPending = this.#pending.add(item, () => {})
+    const isStillPending = this.#await(item, () => {})
     void retryAt.then(retryAt => {
       if (!isStillPending()) return
       this.#enter(item, retryAt, clock.now())
@@ -190,6 +193,12 @@ export class Retries {
     const { entryLimit, name, observer } = this.#policy
     if (observer.rateLimited) observe(observer, 'rateLimited', { name, retryAt })
     this.#giveUp(item, { ...giveUpOn(item, 'rate_limited'), ...entryLimit.giveUp(now) }, false)
+  }
+
+  /** The returned function takes the item out again. It answers false when the item is not here any more: the answer came too late. */
+  #await(item: Item, cancel: Cancel): () => boolean {
+    this.#pending.set(item, cancel)
+    return () => this.#pending.get(item) === cancel && this.#pending.delete(item)
   }
 
   #hasWaitedTooLong(item: Item, now: number): boolean {
@@ -244,27 +253,4 @@ export class TimeHeap {
 
 function isBefore(a: Item, b: Item): boolean {
   return a.notBefore < b.notBefore || (a.notBefore === b.notBefore && a.order < b.order)
-}
-
-/** Items that wait for the answer of a shared limit. */
-class PendingItems {
-  readonly #cancels = new Map<Item, Cancel>()
-
-  get size(): number {
-    return this.#cancels.size
-  }
-
-  /** The returned function takes the item out again. It answers false when the item is not here any more: the answer came too late. */
-  add(item: Item, cancel: Cancel): () => boolean {
-    this.#cancels.set(item, cancel)
-    return () => this.#cancels.get(item) === cancel && this.#cancels.delete(item)
-  }
-
-  /** Takes everything out and cancels the questions. */
-  drain(): Item[] {
-    const items = [...this.#cancels.keys()]
-    for (const cancel of this.#cancels.values()) cancel()
-    this.#cancels.clear()
-    return items
-  }
 }

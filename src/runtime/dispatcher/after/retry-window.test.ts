@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { resolveRetryLimit } from '../../limit-options.ts'
+import { resolveRetryLimit } from '../../limiters.ts'
 import { StartWindow } from './retry-window.ts'
 
 describe('the window of retries', () => {

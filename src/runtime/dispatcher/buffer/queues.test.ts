@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { resolveRetryLimit } from '../../limit-options.ts'
+import { resolveRetryLimit } from '../../limiters.ts'
 import { TimeHeap } from '../after/retries.ts'
 import { StartWindow } from '../after/retry-window.ts'
 import { Item } from '../lane/item.ts'

@@ -21,9 +21,8 @@ import type { Tracing } from '../../../ports/tracing.ts'
 import type { AttemptPolicy } from '../../attempt/after-failure.ts'
 import { type DeadlineLane, deadlinesOf } from '../../attempt/deadlines.ts'
 import { Breaker } from '../../breaker.ts'
-import { type RetryLimitOptions, retryLimitRule } from '../../limit-options.ts'
-import { RetryBudget, RetryLimiter } from '../../limiters.ts'
-import { defaultLateMs, liveOr, made, orOff } from '../../option-rules.ts'
+import { RetryBudget, RetryLimiter, type RetryLimitOptions, retryLimitRule } from '../../limiters.ts'
+import { DAY_MS, defaultLateMs, liveOr, made, orOff } from '../../option-rules.ts'
 import { guardRandom, guardRetry, guardRules } from '../../user-functions/guards.ts'
 import { UserFaults } from '../../user-functions/user-faults.ts'
 import type { EntryLimit } from '../track/entry-limit.ts'
@@ -80,7 +79,6 @@ const DEFAULT_BATCH_COUNT = 100
 const DEFAULT_BATCH_BYTES = 1_048_576
 const DEFAULT_BUFFER_EVENTS = 10_000
 const DEFAULT_BUFFER_BYTES = 67_108_864
-const DAY_MS = 86_400_000
 
 const batchRules = {
   maxCount: withDefault(integer({ min: 1, max: 1_000_000 }), DEFAULT_BATCH_COUNT),

@@ -8,9 +8,8 @@ import type { Leftovers } from '../after/leftovers.ts'
 import { earliest, Retries } from '../after/retries.ts'
 import type { Starts } from '../after/retry-window.ts'
 import { recordFailure, settleWrite, tellDelivered, tellDeliveredLate } from '../after/write-outcome.ts'
-import { Batch, Fresh } from '../buffer/batch.ts'
 import { Fifo } from '../buffer/fifo.ts'
-import { LaneBuffer } from '../buffer/lane-buffer.ts'
+import { Batch, Fresh, LaneBuffer } from '../buffer/lane-buffer.ts'
 import type { SinkHealth } from '../dispatcher-health.ts'
 import type { GiveUp } from '../track/track-result.ts'
 import type { Tracked } from '../track/tracked.ts'
@@ -20,16 +19,6 @@ import type { LanePolicy } from './lane-options.ts'
 
 /** Timers cannot be set much longer than this; there is a look in between. */
 const LONGEST_SLEEP_MS = 3_600_000
-
-const GAVE_UP: ReadonlySet<string> = new Set<GiveUpReason>([
-  'permanent',
-  'attempts_exhausted',
-  'elapsed',
-  'retry_budget',
-  'retry_limited',
-  'rate_limited',
-  'breaker_open',
-])
 
 /** A retry that waits for the end of a write that timed out and runs on. */
 interface HeldRetry {
@@ -352,7 +341,8 @@ export class Lane {
   #giveUp(item: Item, giveUp: GiveUp, mayDrop = false): void {
     const { failures, tracked } = item
     this.#gaveUp++
-    if (failures !== undefined && GAVE_UP.has(giveUp.reason))
+    // An event whose time was over is given up on by its own wish, and by no policy.
+    if (failures !== undefined && giveUp.reason !== 'expired')
       tellGaveUp(this.policy, failures.attempts, giveUp.reason as GiveUpReason, failures.failure)
     if (mayDrop && tracked.replay === 0) {
       tracked.dropped(this.name, giveUp)

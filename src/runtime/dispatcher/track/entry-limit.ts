@@ -3,8 +3,7 @@ import { SEVERITY_HEADER } from '../../../core/event/severity.ts'
 import { bypassesLimit } from '../../../core/limit/bypass.ts'
 import type { EventLimitPolicy } from '../../../core/limit/options.ts'
 import type { LimitOwner } from '../../fleet/fleet-link.ts'
-import type { Shareable } from '../../limit-options.ts'
-import { RateLimiter } from '../../limiters.ts'
+import { RateLimiter, type Shareable } from '../../limiters.ts'
 import type { GiveUp } from './track-result.ts'
 
 /**
@@ -33,7 +32,8 @@ export class EntryLimit {
     const severity = headers[SEVERITY_HEADER]
     if (bypassesLimit(this.#policy.bypass, { type, severity, event })) return undefined
     const retryAt = this.limiter.take(now)
-    return typeof retryAt === 'number' ? later(retryAt, now) : retryAt.then(retryAt => later(retryAt, now))
+    const ifLater = (retryAt: number) => (retryAt > now ? retryAt : undefined)
+    return typeof retryAt === 'number' ? ifLater(retryAt) : retryAt.then(ifLater)
   }
 
   /** What the letter of a refused event says: the limit, and the time. */
@@ -41,8 +41,4 @@ export class EntryLimit {
     const limit = this.#policy?.perSecond ?? null
     return { reason: 'rate_limited', detail: { limit, limitedAt: now } }
   }
-}
-
-function later(retryAt: number, now: number): number | undefined {
-  return retryAt > now ? retryAt : undefined
 }

@@ -1,4 +1,3 @@
-import type { Reason } from '../../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { LazaretError } from '../../../core/failure/errors.ts'
 import type { Observer } from '../../../ports/observer.ts'
@@ -7,54 +6,39 @@ import { eventBytes } from './event-bytes.ts'
 import type { TrackJournal } from './journal.ts'
 import { observeAsOwn } from './own-context.ts'
 import {
-  ACCEPTED,
-  DELIVERED,
   type GiveUp,
   JOURNALED,
   type OutcomeKind,
   type SinkOutcome,
   type SinkOutcomes,
-  sameForAll,
   TrackingError,
   type TrackResult,
 } from './track-result.ts'
 import type { TrackingScope } from './tracking-mode.ts'
 
 /** What all tracked events of a dispatcher share. */
-export class TrackingContext {
+export interface TrackingContext {
   /** All sinks. */
   readonly names: readonly string[]
   readonly letters: DispatcherLetters
   readonly journal: TrackJournal | undefined
+  readonly observer: Observer
   /** Almost every event ends the same way, so that result is made once. */
   readonly allDelivered: SinkOutcomes
   readonly allAccepted: SinkOutcomes
-  readonly #observer: Observer
+}
 
-  constructor(
-    names: readonly string[],
-    letters: DispatcherLetters,
-    journal: TrackJournal | undefined,
-    observer: Observer,
-  ) {
-    this.names = names
-    this.letters = letters
-    this.journal = journal
-    this.allDelivered = sameForAll(names, DELIVERED)
-    this.allAccepted = sameForAll(names, ACCEPTED)
-    this.#observer = observer
-  }
-
-  tell(what: 'undelivered' | 'eventDropped', { type }: LazaretEvent, name: string, reason: Reason): void {
-    if (this.#observer[what]) observeAsOwn(this.#observer, what, { name, type, reason })
-  }
-
-  swallowed({ job }: TrackingScope, error: LazaretError, first: SinkOutcome | undefined): void {
-    if (!this.#observer.trackingFailureSwallowed) return
-    const { reason = 'tracking_failed_in_job', failure } = first ?? {}
-    const errorName = failure?.name ?? error.name
-    observeAsOwn(this.#observer, 'trackingFailureSwallowed', { job, errorName, reason })
-  }
+/** Tells of a failure that the caller does not get to see. */
+export function tellSwallowed(
+  observer: Observer,
+  { job }: TrackingScope,
+  error: LazaretError,
+  first: SinkOutcome | undefined,
+): void {
+  if (!observer.trackingFailureSwallowed) return
+  const { reason = 'tracking_failed_in_job', failure } = first ?? {}
+  const errorName = failure?.name ?? error.name
+  observeAsOwn(observer, 'trackingFailureSwallowed', { job, errorName, reason })
 }
 
 type Tell = (result: TrackResult | Promise<never>) => void
@@ -143,7 +127,7 @@ export class Tracked {
   /** Given up on, with a dead letter. Resolves when that is durable, or cannot be; never rejects. */
   async gaveUp(sink: string, giveUp: GiveUp): Promise<void> {
     this.undecided--
-    this.context.tell('undelivered', this.event, sink, giveUp.reason)
+    this.tell('undelivered', sink, giveUp)
     const inVain = this.isInVainInJob
     this.unsure ??= new Set()
     this.unsure.add(sink)
@@ -169,8 +153,8 @@ export class Tracked {
   /** Given up on, with nothing kept, as an option of the lane asks. */
   dropped(sink: string, giveUp: GiveUp): void {
     this.undecided--
-    this.context.tell('undelivered', this.event, sink, giveUp.reason)
-    this.context.tell('eventDropped', this.event, sink, giveUp.reason)
+    this.tell('undelivered', sink, giveUp)
+    this.tell('eventDropped', sink, giveUp)
     void this.fail(sink, giveUp, 'dropped')
   }
 
@@ -193,6 +177,11 @@ export class Tracked {
   /** So far: no sink has it, nor will get it from the journal. */
   private get isInVain(): boolean {
     return this.deliveries === 0 && this.left === 0
+  }
+
+  private tell(what: 'undelivered' | 'eventDropped', name: string, { reason }: GiveUp): void {
+    const { observer } = this.context
+    if (observer[what]) observeAsOwn(observer, what, { name, type: this.event.type, reason })
   }
 
   private fail(
@@ -222,7 +211,7 @@ export class Tracked {
       this.context.journal?.remove(this.event.id, this.journaled)
     const error = this.error()
     if (error !== undefined && this.scope.onFailure === 'swallow')
-      this.context.swallowed(this.scope, error, this.failed?.values().next().value)
+      tellSwallowed(this.context.observer, this.scope, error, this.failed?.values().next().value)
     this.tellOutcome?.(this.verdict(error))
   }
 

@@ -1,27 +1,15 @@
 import type { Cancel, Clock } from '../../../ports/clock.ts'
 import type { Observer } from '../../../ports/observer.ts'
-import type { Sink } from '../../../ports/sink.ts'
 import { Attempt, AttemptContext, type AttemptEnd } from '../../attempt/attempt.ts'
-import { type DeadlineLane, deadlinesOf } from '../../attempt/deadlines.ts'
 import type { Breaker } from '../../breaker.ts'
 import { observe } from '../../observe.ts'
+import type { Lane } from '../lane/lane.ts'
 
-export const DEFAULT_CHECK_EVERY_MS = 10_000
-
-/** A dependency that can be asked how it is. */
-interface Checkable {
-  readonly name: string
+/** A sink that can be asked how it is. */
+interface Checked {
+  readonly lane: Lane
   readonly breaker: Breaker
-  readonly probe: NonNullable<Sink['probe']>
-  readonly timeoutMs: number
-  /** Called after each check. */
-  readonly checked: () => void
-}
-
-interface HealthCheckerSetup {
-  readonly everyMs: number
-  readonly clock: Clock
-  readonly observer: Observer
+  readonly probe: (context: AttemptContext) => unknown
 }
 
 /**
@@ -32,17 +20,26 @@ interface HealthCheckerSetup {
  * way back takes (successes + 1) intervals at most, whether or not there are events to try it with.
  */
 export class HealthChecker {
-  readonly #setup: HealthCheckerSetup
-  readonly #all: readonly Checkable[]
-  readonly #underWay = new Map<Checkable, Attempt>()
+  readonly #everyMs: number
+  readonly #clock: Clock
+  readonly #observer: Observer
+  readonly #all: readonly Checked[]
+  readonly #underWay = new Map<Checked, Attempt>()
   readonly #unwatch: readonly (() => void)[]
   #cancel: Cancel | undefined
   #isClosed = false
 
-  constructor(all: readonly Checkable[], setup: HealthCheckerSetup) {
-    this.#all = all
-    this.#setup = setup
-    this.#unwatch = all.map(({ breaker }) => breaker.watch(() => this.#schedule()))
+  /** A sink without a probe is probed by its next batch. */
+  constructor(lanes: Iterable<Lane>, everyMs: number, clock: Clock, observer: Observer) {
+    this.#everyMs = everyMs
+    this.#clock = clock
+    this.#observer = observer
+    this.#all = [...lanes].flatMap(lane => {
+      const { breaker, sink } = lane.policy
+      if (breaker === undefined || sink.probe === undefined) return []
+      return [{ lane, breaker, probe: sink.probe.bind(sink) }]
+    })
+    this.#unwatch = this.#all.map(({ breaker }) => breaker.watch(() => this.#schedule()))
   }
 
   close(): void {
@@ -54,32 +51,34 @@ export class HealthChecker {
 
   #schedule(): void {
     if (this.#isClosed || this.#cancel !== undefined || !this.#all.some(isSick)) return
-    this.#cancel = this.#setup.clock.schedule(this.#setup.everyMs, () => {
+    this.#cancel = this.#clock.schedule(this.#everyMs, () => {
       this.#cancel = undefined
       for (const one of this.#all) if (isSick(one) && !this.#underWay.has(one)) this.#check(one)
       this.#schedule()
     })
   }
 
-  #check(one: Checkable): void {
-    const { clock } = this.#setup
-    const now = clock.now()
+  #check(one: Checked): void {
+    const { lane, breaker, probe } = one
+    const now = this.#clock.now()
     let epoch: number | undefined
-    if (one.breaker.state.mode === 'half-open') {
-      const admission = one.breaker.admit(now)
+    if (breaker.state.mode === 'half-open') {
+      const admission = breaker.admit(now)
       // An event is finding out already.
       if (typeof admission !== 'number') return
       epoch = admission
     }
-    const attempt = new Attempt(new AttemptContext(1), one.name, one.timeoutMs, this.#lane(one))
+    const { name, timeoutMs, deadlines } = lane.policy
+    const attempt = new Attempt(new AttemptContext(1), name, timeoutMs, deadlines)
     this.#underWay.set(one, attempt)
-    void attempt.run(context => one.probe(context), now).then(end => this.#ended(one, epoch, end))
+    void attempt.run(probe, now).then(end => this.#ended(one, epoch, end))
   }
 
-  #ended(one: Checkable, epoch: number | undefined, { ok: healthy }: AttemptEnd): void {
-    const { clock, observer } = this.#setup
-    const { name, breaker } = one
-    const now = clock.now()
+  #ended(one: Checked, epoch: number | undefined, { ok: healthy }: AttemptEnd): void {
+    const { lane, breaker } = one
+    const { name } = lane
+    const observer = this.#observer
+    const now = this.#clock.now()
     this.#underWay.delete(one)
     if (this.#isClosed) {
       if (epoch !== undefined) breaker.settle(epoch, 'ignored', now)
@@ -88,7 +87,8 @@ export class HealthChecker {
     if (observer.healthChecked) observe(observer, 'healthChecked', { name, healthy })
     if (epoch !== undefined) breaker.settle(epoch, healthy ? 'success' : 'failure', now)
     else if (healthy) this.#foundWell(breaker, now)
-    one.checked()
+    // A probe's place may be free.
+    lane.breakerChanged()
   }
 
   #foundWell(breaker: Breaker, now: number): void {
@@ -97,13 +97,9 @@ export class HealthChecker {
     const epoch = breaker.admit(now)
     if (typeof epoch === 'number') breaker.settle(epoch, 'success', now)
   }
-
-  #lane({ timeoutMs }: Checkable): DeadlineLane {
-    return deadlinesOf(this.#setup.clock).lane(timeoutMs)
-  }
 }
 
-function isSick({ breaker }: Checkable): boolean {
+function isSick({ breaker }: Checked): boolean {
   const { mode } = breaker.state
   return mode === 'open' || mode === 'half-open'
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Observer } from '../ports/observer.ts'
 import { Recorder } from '../testing/recorder.ts'
-import { combineObservers } from './combine-observers.ts'
+import { combineObservers } from './observe.ts'
 
 it('E20: several observers are told in the order given, one that throws keeps nothing from the others', () => {
   const told: string[] = []
