@@ -98,7 +98,7 @@ describe('the notifier of a config file', () => {
     const checks = await checkNotify(
       config(
         "    ops: { type: slack, url: 'https://hooks.slack.com/services/x' }",
-        "    mail: { type: email, url: 'smtp://mail', from: 'no address', to: [ann@shop.example] }",
+        "    hook: { type: webhook, url: 'https://hook.example', secret: 'whsec_short' }",
         `    post: { type: email, url: '${server.url}', from: a@shop.example, to: [ann@shop.example] }`,
         `    lost: { type: email, url: '${wrong}', from: a@shop.example, to: [ann@shop.example] }`,
       ),

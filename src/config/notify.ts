@@ -1,4 +1,13 @@
 import { ALERT_KINDS, ALERT_SEVERITIES } from '../core/alert/alert.ts'
+import {
+  httpAddress,
+  mailAddress,
+  mailAddresses,
+  pagerdutyRoutingKey,
+  sentryDsn,
+  smtpAddress,
+  subjectPrefix,
+} from '../core/options/addresses.ts'
 import { group } from '../core/options/resolve.ts'
 import { integer, list, oneOf, optional, type Rule, text, that } from '../core/options/rules.ts'
 import { duration, entries, numeric } from './rules.ts'
@@ -9,49 +18,33 @@ const route = {
   kinds: optional(list(oneOf(...ALERT_KINDS), { minItems: 1 })),
 }
 
-const httpUrl = that(
+const pageUrl = that(
   (value): value is string => typeof value === 'string' && /^https?:\/\/./.test(value) && URL.canParse(value),
-  "give a URL such as 'https://hooks.slack.com/services/…'",
+  "give a URL such as 'https://lazaret.example'",
 )
-
-const smtpUrl = that(
-  (value): value is string => typeof value === 'string' && /^smtps?:\/\/./.test(value) && URL.canParse(value),
-  "give a URL such as 'smtp://user:password@mail.example:587'",
-)
-
-const addresses: Rule<readonly string[]> = {
-  read: (value, path, faults) =>
-    list(text({ maxLength: 500 }), { minItems: 1, maxItems: 100 }).read(
-      typeof value === 'string' ? [value] : value,
-      path,
-      faults,
-    ),
-}
+const anyHttp = httpAddress('https://events.example/…')
 
 const TARGETS = {
-  slack: group({ type: oneOf('slack'), ...route, url: httpUrl }),
+  slack: group({ type: oneOf('slack'), ...route, url: httpAddress('https://hooks.slack.com/services/…') }),
   pagerduty: group({
     type: oneOf('pagerduty'),
     ...route,
-    routingKey: that(
-      (value): value is string => typeof value === 'string' && /^[\w-]{32}$/.test(value),
-      'give the 32 characters of the integration key (Events API v2) of a service',
-    ),
-    url: optional(httpUrl),
+    routingKey: pagerdutyRoutingKey,
+    url: optional(anyHttp),
   }),
   email: group({
     type: oneOf('email'),
     ...route,
-    url: smtpUrl,
-    from: text({ maxLength: 500 }),
-    to: addresses,
-    subjectPrefix: optional(text({ maxLength: 100 })),
+    url: smtpAddress,
+    from: mailAddress,
+    to: mailAddresses,
+    subjectPrefix: optional(subjectPrefix),
   }),
-  webhook: group({ type: oneOf('webhook'), ...route, url: httpUrl, secret: text({ maxLength: 500 }) }),
+  webhook: group({ type: oneOf('webhook'), ...route, url: anyHttp, secret: text({ maxLength: 500 }) }),
   sentry: group({
     type: oneOf('sentry'),
     ...route,
-    dsn: httpUrl,
+    dsn: sentryDsn,
     environment: optional(text({ maxLength: 100 })),
   }),
 }
@@ -79,8 +72,8 @@ export const notifyRule = group(
   {
     targets: entries(target, 'give targets by their names'),
     service: optional(text({ maxLength: 100 })),
-    consoleUrl: optional(httpUrl),
-    runbooks: optional(entries(httpUrl, 'give addresses of pages by kinds of alerts')),
+    consoleUrl: optional(pageUrl),
+    runbooks: optional(entries(pageUrl, 'give addresses of pages by kinds of alerts')),
     repeat: optional(duration),
     resolveAfter: optional(duration),
     perMinute: optional(numeric(integer({ min: 1, max: 1_000 }))),

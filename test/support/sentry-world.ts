@@ -1,6 +1,6 @@
 import * as Sentry from '@sentry/node'
 import { type SentryOptions, sentry } from '../../src/adapters/sinks/index.ts'
-import { sentryId } from '../../src/adapters/sinks/sentry/ids.ts'
+import { sentryId } from '../../src/adapters/sinks/sentry/event.ts'
 import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import type { Sink } from '../../src/ports/sink.ts'
 import { createFactory } from '../../src/testing/factories.ts'

@@ -1,3 +1,2 @@
-export { otelMetrics } from './metrics.ts'
 export type { OtelMetricsOptions, OtelTracingOptions } from './options.ts'
-export { otelTracing } from './tracing.ts'
+export { otelMetrics, otelTracing } from './otel.ts'

@@ -1,5 +1,6 @@
 import { classify } from '../../core/failure/classify.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
+import { PermanentError } from '../../core/failure/signals.ts'
 import { verdictOfStatus } from '../../core/failure/tables/http-status.ts'
 import type { Category } from '../../core/failure/verdict.ts'
 
@@ -25,9 +26,7 @@ export class SinkRefusedError extends LazaretError {
 
   constructor({ subject, status, said = '', delayMs }: Refusal) {
     const { retryable, category } = verdictOfStatus(status)
-    const words = said.replace(/\s+/g, ' ').trim()
-    const quoted = words === '' ? '' : `: ${words.length > SAID_MAX ? `${words.slice(0, SAID_MAX)}…` : words}`
-    super(`${subject}: answered ${status}${quoted}; ${remedyFor(status)}`, {
+    super(`${subject}: answered ${status}${quoted(said)}; ${remedyFor(status)}`, {
       code: 'LAZARET_SINK_REFUSED',
       retryable,
     })
@@ -76,6 +75,13 @@ const CONNECTION_REMEDY = {
   integration: 'see that it speaks HTTP there, and that its certificate is one this process trusts',
 }
 
+/** The beginning of what a far side said, on one line, behind a colon. */
+export function quoted(said: string): string {
+  const words = said.replace(/\s+/g, ' ').trim()
+  if (words === '') return ''
+  return `: ${words.length > SAID_MAX ? `${words.slice(0, SAID_MAX)}…` : words}`
+}
+
 function remedyFor(status: number): string {
   if (status < 400) return 'redirects are not followed: give the URL that it leads to'
   if (status === 401 || status === 403) return 'check the credentials and what they are allowed to do'
@@ -83,4 +89,16 @@ function remedyFor(status: number): string {
   if (status === 413) return 'send smaller events, or let the far side take larger ones'
   if (status === 429) return 'send less, or have its limit raised'
   return status < 500 ? 'mend what was sent' : 'look at the far side'
+}
+
+/** A function among the options of a sink threw for an event. It would again, and says nothing about the others. */
+export function brokenOption(subject: string, cause: unknown): PermanentError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new PermanentError(
+    `${subject}: a function of the sink's options threw for this event: ${reason}; mend it`,
+    {
+      cause,
+      category: 'schema',
+    },
+  )
 }

@@ -1,4 +1,4 @@
-export { ClientMissingError } from './client-missing.ts'
+export { ClientMissingError } from '../../adapter-kit/load-client.ts'
 export type { ElasticsearchDocument } from './elasticsearch/bulk.ts'
 export { elasticsearch } from './elasticsearch/elasticsearch.ts'
 export type { IndexName } from './elasticsearch/index-name.ts'

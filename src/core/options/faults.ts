@@ -21,6 +21,12 @@ export class Faults {
     this.list.push({ path, received: hidden ? 'a text that is not shown' : show(received), remedy })
   }
 
+  /** For a value that may carry a secret, such as a URL with a password: the fault does not show it. */
+  addHidden(path: string, received: unknown, remedy: string): void {
+    const shown = typeof received === 'string' ? 'a text that is not shown' : typeof received
+    this.list.push({ path, received: shown, remedy })
+  }
+
   throwIfAny(subject: string): void {
     if (this.list.length > 0) throw new OptionsError(subject, this.list)
   }

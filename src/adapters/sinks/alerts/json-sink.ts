@@ -1,9 +1,9 @@
 import type { Agent } from 'node:http'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { RejectedItem, Sink } from '../../../ports/sink.ts'
+import type { Sink } from '../../../ports/sink.ts'
+import type { Piece } from '../sending/delivery.ts'
 import { Delivery } from '../sending/delivery.ts'
-import type { Piece } from '../sending/portions.ts'
 import { Sender } from '../sending/sender.ts'
 import type { Target } from '../sending/target.ts'
 
@@ -21,9 +21,6 @@ interface BodyPiece extends Piece {
   readonly body: Buffer
 }
 
-const NOTHING: readonly RejectedItem[] = Object.freeze([])
-const NEVER_HALVED: ReadonlySet<number> = new Set()
-
 /**
  * Posts each event as one JSON document, one after the other: the end of an alert must not come before its beginning.
  * There is no probe: nothing but a message would be an answer to whether messages are taken.
@@ -40,9 +37,7 @@ export function jsonSink({ name, target, secrets, agent, clock, bodyOf }: JsonSi
     },
     async send([piece], signal) {
       if (piece !== undefined) await sender.deliver({ method: 'POST', body: piece.body }, signal)
-      return NOTHING
     },
-    halveAt: NEVER_HALVED,
   })
   return {
     batch: { maxCount: 1 },

@@ -4,7 +4,7 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isBytes } from '../../../core/event/plain.ts'
 import type { RejectedItem } from '../../../ports/sink.ts'
 import { SinkRefusedError } from '../errors.ts'
-import type { Piece } from '../sending/portions.ts'
+import type { Piece } from '../sending/delivery.ts'
 import type { IndexName } from './index-name.ts'
 
 export type ElasticsearchDocument = (event: LazaretEvent) => Readonly<Record<string, unknown>>

@@ -1,8 +1,9 @@
 import { LazaretError } from '../../../core/failure/errors.ts'
-import type { RejectedItem, Sink } from '../../../ports/sink.ts'
+import type { Sink } from '../../../ports/sink.ts'
+import type { Piece } from '../sending/delivery.ts'
 import { Delivery } from '../sending/delivery.ts'
-import type { Piece } from '../sending/portions.ts'
 import { masking } from '../sending/secrets.ts'
+import { decoded } from '../sending/target.ts'
 import { untilAborted } from '../until-aborted.ts'
 import { mailTrouble } from './errors.ts'
 import { mailOf } from './mail.ts'
@@ -12,9 +13,6 @@ import { type Mail, type MailTransport, openTransport } from './transport.ts'
 interface MailPiece extends Piece {
   readonly mail: Mail
 }
-
-const NOTHING: readonly RejectedItem[] = Object.freeze([])
-const NEVER_HALVED: ReadonlySet<number> = new Set()
 
 /** Sends each event as a mail, through a mail server or a transport of nodemailer. */
 export function email(options: EmailOptions): Sink {
@@ -55,9 +53,7 @@ export function email(options: EmailOptions): Sink {
     },
     async send([piece], signal) {
       if (piece !== undefined) await attempt(transport => transport.sendMail(piece.mail), signal)
-      return NOTHING
     },
-    halveAt: NEVER_HALVED,
   })
 
   return {
@@ -69,13 +65,5 @@ export function email(options: EmailOptions): Sink {
       opening = undefined
       if (own !== undefined) await own.then(transport => transport.close?.()).catch(() => {})
     },
-  }
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
   }
 }

@@ -1,8 +1,7 @@
 import { LazaretError } from '../../../core/failure/errors.ts'
 import type { Category } from '../../../core/failure/verdict.ts'
-import { SinkUnreachableError } from '../errors.ts'
+import { quoted, SinkUnreachableError } from '../errors.ts'
 
-const SAID_MAX = 300
 const PERMANENT = 500
 
 /** A mail server answered that it does not take a mail. Its 4xx is for now, its 5xx for good (RFC 5321, 4.2.1). */
@@ -14,10 +13,8 @@ export class MailRefusedError extends LazaretError {
 
   constructor(subject: string, replyCode: number | undefined, said: string) {
     const isForGood = replyCode === undefined || replyCode >= PERMANENT
-    const words = said.replace(/\s+/g, ' ').trim()
     const answered = replyCode === undefined ? 'cannot be sent' : `answered ${replyCode}`
-    const quoted = words === '' ? '' : `: ${words.length > SAID_MAX ? `${words.slice(0, SAID_MAX)}…` : words}`
-    super(`${subject}: ${answered}${quoted}; ${remedyFor(replyCode)}`, {
+    super(`${subject}: ${answered}${quoted(said)}; ${remedyFor(replyCode)}`, {
       code: 'LAZARET_SINK_REFUSED',
       retryable: !isForGood,
     })

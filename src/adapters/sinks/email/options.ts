@@ -1,5 +1,6 @@
+import { mailAddress, mailAddresses, smtpAddress, subjectPrefix } from '../../../core/options/addresses.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
-import { list, milliseconds, optional, type Rule, that, withDefault } from '../../../core/options/rules.ts'
+import { derived, milliseconds, optional, that, withDefault } from '../../../core/options/rules.ts'
 import type { MailTransport } from './transport.ts'
 
 export const DEFAULT_SMTP_TIMEOUT_MS = 10_000
@@ -19,38 +20,8 @@ export interface EmailOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** One address, with or without a name; nothing that could begin another header or another address. */
-const ADDRESS =
-  /^(?:[^<>,;:"\p{Cc}]{0,200}<[^\s<>@,;:"\p{Cc}]+@[^\s<>@,;:"\p{Cc}]+>|[^\s<>@,;:"\p{Cc}]+@[^\s<>@,;:"\p{Cc}]+)$/u
-
-const address = that(
-  (value): value is string => typeof value === 'string' && value.length <= 500 && ADDRESS.test(value.trim()),
-  "give one address, such as 'alerts@shop.example' or 'Shop <alerts@shop.example>'",
-)
-
-const addresses: Rule<readonly string[]> = {
-  read(value, path, faults) {
-    if (!Array.isArray(value)) return [address.read(value, path, faults)]
-    return list(address, { minItems: 1, maxItems: 100 }).read(value, path, faults)
-  },
-}
-
-/** What was given is not shown: it is where the password is. */
-const smtpUrl: Rule<URL> = {
-  read(value, path, faults) {
-    if (typeof value === 'string' && /^smtps?:\/\/[^/]/i.test(value) && URL.canParse(value))
-      return new URL(value)
-    const received = typeof value === 'string' ? 'a text that is not shown' : typeof value
-    const remedy = "give a URL such as 'smtp://user:password@mail.example:587'"
-    faults.list.push({ path, received, remedy })
-    return new URL('smtp://localhost')
-  },
-}
-
-const PLAIN_LINE = /^[^\p{Cc}]{0,100}$/u
-
 const rules = {
-  url: optional(smtpUrl),
+  url: optional(derived(smtpAddress, address => new URL(address))),
   transport: optional(
     that(
       (value): value is MailTransport =>
@@ -58,15 +29,9 @@ const rules = {
       'give a transport with sendMail(), such as nodemailer.createTransport(…)',
     ),
   ),
-  from: address,
-  to: addresses,
-  subjectPrefix: withDefault(
-    that(
-      (value): value is string => typeof value === 'string' && PLAIN_LINE.test(value),
-      'give a line of at most 100 characters',
-    ),
-    '[Lazaret]',
-  ),
+  from: mailAddress,
+  to: mailAddresses,
+  subjectPrefix: withDefault(subjectPrefix, '[Lazaret]'),
   timeoutMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_SMTP_TIMEOUT_MS),
 }
 

@@ -1,4 +1,4 @@
-import { ClientMissingError } from '../client-missing.ts'
+import { loadClient } from '../../../adapter-kit/load-client.ts'
 
 /** A mail as nodemailer takes it. */
 export interface Mail {
@@ -23,12 +23,18 @@ export interface MailTransport {
   close?(): void
 }
 
+interface NodemailerModule {
+  readonly createTransport?: (options: object) => MailTransport
+  readonly default?: { readonly createTransport: (options: object) => MailTransport }
+}
+
 /** Storms of alerts come in one go; between them nobody keeps a connection open. */
 const IDLE_MS = 5_000
 
 /** Loaded when the first mail is sent: whoever only imports types or options needs no client. */
 export async function openTransport(url: URL, timeoutMs: number): Promise<MailTransport> {
-  const { createTransport } = await load()
+  const module = (await loadClient('nodemailer', () => import('nodemailer'))) as unknown as NodemailerModule
+  const createTransport = module.createTransport ?? module.default!.createTransport
   return createTransport({
     url: url.href,
     // Logging in costs more than the mail. Two: one that hangs must not hold up the next.
@@ -42,17 +48,4 @@ export async function openTransport(url: URL, timeoutMs: number): Promise<MailTr
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-}
-
-async function load(): Promise<{ createTransport(options: object): MailTransport }> {
-  try {
-    const module = (await import('nodemailer')) as unknown as {
-      readonly createTransport?: (options: object) => MailTransport
-      readonly default?: { readonly createTransport: (options: object) => MailTransport }
-    }
-    const createTransport = module.createTransport ?? module.default!.createTransport
-    return { createTransport }
-  } catch (error) {
-    throw new ClientMissingError('nodemailer', error)
-  }
 }

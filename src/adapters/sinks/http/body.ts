@@ -5,7 +5,7 @@ import { toCloudEvent } from '../../../core/event/cloudevents.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { eventToJson } from '../../../core/event/json.ts'
 import { isBytes } from '../../../core/event/plain.ts'
-import type { Piece } from '../sending/portions.ts'
+import type { Piece } from '../sending/delivery.ts'
 import { webhookId } from './signature.ts'
 
 /**

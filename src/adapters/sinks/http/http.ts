@@ -1,5 +1,5 @@
 import { verdictOfStatus } from '../../../core/failure/tables/http-status.ts'
-import type { RejectedItem, Sink } from '../../../ports/sink.ts'
+import type { Sink } from '../../../ports/sink.ts'
 import { Delivery } from '../sending/delivery.ts'
 import { gzipped } from '../sending/gzip.ts'
 import { Sender } from '../sending/sender.ts'
@@ -13,7 +13,6 @@ import {
 } from './options.ts'
 import { signatureHeaders } from './signature.ts'
 
-const NOTHING: readonly RejectedItem[] = Object.freeze([])
 /** Too large as a whole: then each half may fit. Other statuses are about the request, for all that can be known. */
 const HALVE_AT: ReadonlySet<number> = new Set([413])
 
@@ -68,11 +67,10 @@ async function post(
   { method, request, secret, gzip, clock }: HttpSettings,
   pieces: readonly TextPiece[],
   signal: AbortSignal,
-): Promise<readonly RejectedItem[]> {
+): Promise<void> {
   const body = bodyOf(pieces, request)
   const headers = secret.length === 0 ? {} : signatureHeaders(secret, requestId(pieces), clock.now(), body)
   await sender.deliver(await gzipped({ method, headers, body }, gzip), signal)
-  return NOTHING
 }
 
 /** Few receivers know HEAD, and a refusal of it is a sign of life too. */

@@ -13,12 +13,8 @@ export const signingKeyRule: Rule<Buffer> = {
     const key = decodeBase64(encoded)
     if (key !== undefined && key.length >= MIN_KEY_BYTES && key.length <= MAX_KEY_BYTES)
       return Buffer.from(key)
-    const received = typeof value === 'string' ? 'a text that is not shown' : typeof value
-    faults.list.push({
-      path,
-      received,
-      remedy: `give ${MIN_KEY_BYTES} to ${MAX_KEY_BYTES} random bytes as base64 behind '${PREFIX}'; make one with: echo ${PREFIX}$(openssl rand -base64 32)`,
-    })
+    const remedy = `give ${MIN_KEY_BYTES} to ${MAX_KEY_BYTES} random bytes as base64 behind '${PREFIX}'; make one with: echo ${PREFIX}$(openssl rand -base64 32)`
+    faults.addHidden(path, value, remedy)
     return Buffer.alloc(0)
   },
 }

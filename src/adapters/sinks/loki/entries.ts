@@ -3,7 +3,7 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isBytes } from '../../../core/event/plain.ts'
 import { traceContextOf } from '../../../core/event/trace-context.ts'
 import { EventTooLargeError } from '../errors.ts'
-import type { Piece } from '../sending/portions.ts'
+import type { Piece } from '../sending/delivery.ts'
 import type { Labels } from './labels.ts'
 import { nanosOf, nanosText } from './timestamp.ts'
 

@@ -1,13 +1,11 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import type { RejectedItem, Sink } from '../../../ports/sink.ts'
+import type { Sink } from '../../../ports/sink.ts'
 import { Delivery } from '../sending/delivery.ts'
 import { gzipped } from '../sending/gzip.ts'
 import { Sender } from '../sending/sender.ts'
 import { type Entry, type EntryMaker, entryOf, pushBody } from './entries.ts'
 import { Labels } from './labels.ts'
 import { type LokiOptions, type LokiSettings, resolveLoki } from './options.ts'
-
-const NOTHING: readonly RejectedItem[] = Object.freeze([])
 
 /**
  * Loki answers 400 when it refuses any of the entries, and stores the others all the same. Sending the halves again
@@ -37,7 +35,6 @@ export function loki(options: LokiOptions): Sink {
   const send = async (entries: readonly Entry[], signal: AbortSignal) => {
     const outgoing = { method: 'POST', path, body: pushBody(entries) }
     await sender.deliver(await gzipped(outgoing, settings.gzip), signal)
-    return NOTHING
   }
   const maker: EntryMaker = { ...settings, labels: new Labels(withSome(settings)), subject: sender.subject }
   const pieceOf = (event: LazaretEvent, index: number) => entryOf(event, index, maker)

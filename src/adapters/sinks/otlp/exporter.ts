@@ -1,5 +1,5 @@
 import type { Agent, AgentOptions } from 'node:http'
-import { ClientMissingError } from '../client-missing.ts'
+import { loadClient } from '../../../adapter-kit/load-client.ts'
 
 export type OtlpFormat = 'protobuf' | 'json'
 
@@ -48,18 +48,14 @@ interface ExporterModule {
 
 /** Loaded when the first batch is written: whoever only imports types or options needs no client. */
 export async function openExporter(format: OtlpFormat, config: OtlpExporterConfig): Promise<OtlpLogExporter> {
-  const { OTLPLogExporter } = await load(format)
-  return new OTLPLogExporter(config)
-}
-
-async function load(format: OtlpFormat): Promise<ExporterModule> {
-  try {
-    const module: unknown = await (format === 'json'
-      ? import('@opentelemetry/exporter-logs-otlp-http')
-      : import('@opentelemetry/exporter-logs-otlp-proto'))
-    return module as ExporterModule
-  } catch (error) {
-    const name = `@opentelemetry/exporter-logs-otlp-${format === 'json' ? 'http' : 'proto'}`
-    throw new ClientMissingError(name, error)
-  }
+  const module: unknown = await (format === 'json'
+    ? loadClient(
+        '@opentelemetry/exporter-logs-otlp-http',
+        () => import('@opentelemetry/exporter-logs-otlp-http'),
+      )
+    : loadClient(
+        '@opentelemetry/exporter-logs-otlp-proto',
+        () => import('@opentelemetry/exporter-logs-otlp-proto'),
+      ))
+  return new (module as ExporterModule).OTLPLogExporter(config)
 }

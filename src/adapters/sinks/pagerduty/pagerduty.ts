@@ -1,7 +1,8 @@
 import type { Agent } from 'node:http'
 import { hostname } from 'node:os'
+import { pagerdutyRoutingKey } from '../../../core/options/addresses.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
-import { type Rule, text, withDefault } from '../../../core/options/rules.ts'
+import { text, withDefault } from '../../../core/options/rules.ts'
 import { type Clock, clockRule } from '../../../ports/clock.ts'
 import type { Sink } from '../../../ports/sink.ts'
 import { jsonSink } from '../alerts/json-sink.ts'
@@ -22,20 +23,8 @@ export interface PagerdutyOptions {
   readonly clock?: Clock | undefined
 }
 
-const KEY = /^[\w-]{32}$/
-
-const routingKeyRule: Rule<string> = {
-  read(value, path, faults) {
-    if (typeof value === 'string' && KEY.test(value)) return value
-    const received = typeof value === 'string' ? 'a text that is not shown' : typeof value
-    const remedy = 'give the 32 characters of the integration key (Events API v2) of a service'
-    faults.list.push({ path, received, remedy })
-    return ''
-  },
-}
-
 const rules = {
-  routingKey: routingKeyRule,
+  routingKey: pagerdutyRoutingKey,
   url: withDefault<Target>(httpUrl(DEFAULT_PAGERDUTY_URL), targetOf(DEFAULT_PAGERDUTY_URL)),
   source: withDefault(text({ maxLength: 255 }), hostname()),
   agent: agentRule,

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { make } from '../../../../test/support/sinks.ts'
 import { SinkRefusedError } from '../errors.ts'
-import { Delivery, type DeliveryOptions } from './delivery.ts'
-import { cut, type Piece } from './portions.ts'
+import { cut, Delivery, type DeliveryOptions, type Piece } from './delivery.ts'
 
 const refused = (status: number) => new SinkRefusedError({ subject: 'it', status })
 const { signal } = new AbortController()

@@ -1,9 +1,7 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { LazaretError } from '../../../core/failure/errors.ts'
 import type { BatchShape, RejectedItem, WriteResult } from '../../../ports/sink.ts'
-import { brokenOption } from '../broken-option.ts'
-import { SinkRefusedError, SinkUnreachableError } from '../errors.ts'
-import { cut, type Piece } from './portions.ts'
+import { brokenOption, SinkRefusedError, SinkUnreachableError } from '../errors.ts'
 
 /** Halvings of one write, at most. Enough to find a few bad events among thousands, too few to be a flood. */
 const MOST_HALVINGS = 64
@@ -16,10 +14,13 @@ export interface DeliveryOptions<P extends Piece> {
   readonly shape: Required<BatchShape>
   /** What is sent of an event. Throws for one that cannot be sent: it is given up on, and the others go without it. */
   readonly pieceOf: (event: LazaretEvent, index: number) => P
-  /** Sends a portion in one request. Resolves with what was refused of it; throws when none of it was taken. */
-  readonly send: (portion: readonly P[], signal: AbortSignal) => Promise<readonly RejectedItem[]>
-  /** Statuses that may be about some of the events only: then halves are sent, down to the one that is to blame. */
-  readonly halveAt: ReadonlySet<number>
+  /** Sends a portion in one request. Resolves with what was refused of it, if anything; throws when none of it was taken. */
+  readonly send: (
+    portion: readonly P[],
+    signal: AbortSignal,
+  ) => Promise<readonly RejectedItem[]> | Promise<void>
+  /** Statuses that may be about some of the events only: then halves are sent, down to the one that is to blame [none]. */
+  readonly halveAt?: ReadonlySet<number> | undefined
   /** Requests at once [1]. With more, events can overtake each other. */
   readonly concurrency?: number | undefined
 }
@@ -73,7 +74,7 @@ export class Delivery<P extends Piece> {
     signal: AbortSignal,
   ): Promise<void> {
     try {
-      const refused = await this.#options.send(portion, signal)
+      const refused = (await this.#options.send(portion, signal)) ?? []
       state.rejected.push(...refused)
       if (refused.length < portion.length) state.hasTaken = true
     } catch (error) {
@@ -91,7 +92,7 @@ export class Delivery<P extends Piece> {
   #mayHalve(portion: readonly P[], error: unknown, state: State): boolean {
     if (portion.length < 2 || !(error instanceof SinkRefusedError)) return false
     const most = state.hasTaken ? MOST_HALVINGS : MOST_IN_VAIN
-    return this.#options.halveAt.has(error.status) && state.halvings++ < most
+    return this.#options.halveAt?.has(error.status) === true && state.halvings++ < most
   }
 }
 
@@ -123,4 +124,35 @@ function conclude(rejected: readonly RejectedItem[], count: number): WriteResult
 
 function mayPass(error: unknown): boolean {
   return (error as { readonly retryable?: unknown } | undefined)?.retryable === true
+}
+
+/** One event of a batch, ready to be sent. */
+export interface Piece {
+  /** Its place in the batch. */
+  readonly index: number
+  /** About: the length of its text. */
+  readonly size: number
+}
+
+/** Cuts pieces into portions that fit into a request each. One that fits nowhere goes alone: the far side decides. */
+export function cut<P extends Piece>(
+  pieces: readonly P[],
+  { maxCount, maxBytes }: Required<BatchShape>,
+): P[][] {
+  const countMax = maxCount ?? Number.POSITIVE_INFINITY
+  const bytesMax = maxBytes ?? Number.POSITIVE_INFINITY
+  const portions: P[][] = []
+  let portion: P[] = []
+  let size = 0
+  for (const piece of pieces) {
+    if (portion.length > 0 && (portion.length >= countMax || size + piece.size > bytesMax)) {
+      portions.push(portion)
+      portion = []
+      size = 0
+    }
+    portion.push(piece)
+    size += piece.size
+  }
+  if (portion.length > 0) portions.push(portion)
+  return portions
 }

@@ -1,5 +1,6 @@
 import { type Agent, validateHeaderName, validateHeaderValue } from 'node:http'
-import { optional, type Rule, that } from '../../../core/options/rules.ts'
+import { hiddenText, httpAddress } from '../../../core/options/addresses.ts'
+import { derived, optional, type Rule, that } from '../../../core/options/rules.ts'
 
 /** Where requests go, with the credentials taken out of the URL. */
 export interface Target {
@@ -29,7 +30,8 @@ function basic(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 }
 
-function decoded(part: string): string {
+/** A part of a URL as it was meant, or as it is where it cannot be decoded. */
+export function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
@@ -42,17 +44,8 @@ export function addressOf({ url }: Target): string {
   return url.origin
 }
 
-/** What was given is not shown: it is where the password is. */
 export function httpUrl(example: string): Rule<Target> {
-  return {
-    read(value, path, faults) {
-      if (typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value))
-        return targetOf(value)
-      const received = typeof value === 'string' ? 'a text that is not shown' : typeof value
-      faults.list.push({ path, received, remedy: `give a URL such as '${example}'` })
-      return targetOf('http://localhost')
-    },
-  }
+  return derived(httpAddress(example), targetOf)
 }
 
 /** Headers that a sink writes by itself. */
@@ -98,14 +91,10 @@ function isHeader(name: string, value: unknown): boolean {
 }
 
 /** A text that can stand in a header and is a secret. */
-export const secretText: Rule<string> = {
-  read(value, path, faults) {
-    if (typeof value === 'string' && value !== '' && isHeader('authorization', value)) return value
-    const received = typeof value === 'string' ? 'a text that is not shown' : typeof value
-    faults.list.push({ path, received, remedy: 'give a text of printable characters' })
-    return ''
-  },
-}
+export const secretText = hiddenText(
+  text => text !== '' && isHeader('authorization', text),
+  'give a text of printable characters',
+)
 
 export const tokenRule = optional(secretText)
 

@@ -2,10 +2,9 @@ import { alertOf } from '../../../core/alert/document.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isBytes, isPlainObject } from '../../../core/event/plain.ts'
 import { traceContextOf } from '../../../core/event/trace-context.ts'
+import { hash128 } from '../../../core/hash.ts'
 import { type Severity, severityOf } from '../severity.ts'
-import { sentryId } from './ids.ts'
 import type { SentryScope, SentrySdk } from './sdk.ts'
-import { tagsOf } from './tags.ts'
 
 /** An error as a payload carries it: the members of an Error, as texts. */
 export interface SentryErrorLike {
@@ -126,4 +125,34 @@ function contextOf({ id, channel, key, idempotencyKey, source }: LazaretEvent): 
     ...(key !== undefined && { key }),
     ...(source !== undefined && { source }),
   }
+}
+
+const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
+
+/**
+ * Sentry's ids have 32 hex digits. That of an event is made of its own, so an event that is sent twice has the same
+ * id both times, and Sentry keeps one.
+ */
+export function sentryId(eventId: string): string {
+  return UUID.test(eventId) ? eventId.replaceAll('-', '').toLowerCase() : hash128(eventId)
+}
+
+/** Limits of Sentry; what is beyond them it drops by itself, or with it the tag. */
+const MOST_TAGS = 50
+const LONGEST_NAME = 200
+const LONGEST_VALUE = 200
+const NOT_IN_A_NAME = /[^a-zA-Z0-9_.:-]/g
+
+/** Type and channel, and what the service adds, cut to what Sentry takes. */
+function tagsOf(event: LazaretEvent, own: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const tags = { ...own, 'event.type': event.type, 'event.channel': event.channel }
+  const entries = Object.entries(tags).filter(([, value]) => typeof value === 'string' && value !== '')
+  return Object.fromEntries(
+    entries
+      .slice(-MOST_TAGS)
+      .map(([name, value]) => [
+        name.replace(NOT_IN_A_NAME, '_').slice(0, LONGEST_NAME),
+        value.replace(/\s+/g, ' ').slice(0, LONGEST_VALUE).toWellFormed(),
+      ]),
+  )
 }

@@ -2,8 +2,7 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isBytes } from '../../../core/event/plain.ts'
 import { traceContextOf } from '../../../core/event/trace-context.ts'
 import { severityOf } from '../severity.ts'
-import { messageOf } from './event.ts'
-import { sentryId } from './ids.ts'
+import { messageOf, sentryId } from './event.ts'
 import type { SentryEnvelope } from './sdk.ts'
 
 /** Sentry takes a hundred in one envelope. */

@@ -1,4 +1,5 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
+import { sentryDsn } from '../../../core/options/addresses.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import {
   callable,
@@ -47,10 +48,8 @@ export interface SentryOptions {
   readonly clock?: Clock | undefined
 }
 
-const DSN = /^https?:\/\/[^@/:\s]+(?::[^@/\s]*)?@[^@/\s]+\/(?:[^@\s]+\/)?\d+$/
-
 const rules = {
-  dsn: optional(that(isDsn, 'give a DSN such as https://key@o1.ingest.sentry.io/2')),
+  dsn: optional(sentryDsn),
   client: optional(that(isClient, 'give a client such as Sentry.getClient()')),
   release: optional(text()),
   environment: optional(text()),
@@ -74,10 +73,6 @@ export function resolveSentryOptions(options: SentryOptions): SentrySettings {
     if (release !== undefined) fault('release', 'your client has its own: leave it out')
     if (environment !== undefined) fault('environment', 'your client has its own: leave it out')
   })
-}
-
-function isDsn(value: unknown): value is string {
-  return typeof value === 'string' && DSN.test(value)
 }
 
 function isClient(value: unknown): value is SentryClient {

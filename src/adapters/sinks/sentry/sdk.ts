@@ -1,5 +1,5 @@
 import type { ClientRequest } from 'node:http'
-import { ClientMissingError } from '../client-missing.ts'
+import { loadClient } from '../../../adapter-kit/load-client.ts'
 
 /** What a transport of the SDK answers. Without a status, nothing was sent or nobody answered. */
 export interface SentryResponse {
@@ -55,10 +55,6 @@ export interface SentrySdk {
 export type SendRequest = (options: object, answered: (response: never) => void) => ClientRequest
 
 /** Loaded when the first batch is written: whoever only imports types or options needs no client. */
-export async function loadSdk(): Promise<SentrySdk> {
-  try {
-    return (await import('@sentry/node')) as unknown as SentrySdk
-  } catch (error) {
-    throw new ClientMissingError('@sentry/node', error)
-  }
+export function loadSdk(): Promise<SentrySdk> {
+  return loadClient('@sentry/node', async () => (await import('@sentry/node')) as unknown as SentrySdk)
 }

@@ -13,7 +13,7 @@ import { rejection, unstopped } from '../../../../test/support/sink-writes.ts'
 import { classify } from '../../../core/failure/classify.ts'
 import { sinkConformance } from '../../../testing/conformance/sink.ts'
 import { SEVERITIES } from '../severity.ts'
-import { sentryId } from './ids.ts'
+import { sentryId } from './event.ts'
 import type { SentryOptions } from './options.ts'
 import { sentry } from './sink.ts'
 

@@ -1,7 +1,7 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { PermanentError } from '../../../core/failure/signals.ts'
 import type { BatchShape, RejectedItem, Sink, WriteResult } from '../../../ports/sink.ts'
-import { brokenOption } from '../broken-option.ts'
+import { brokenOption } from '../errors.ts'
 import { severityOf } from '../severity.ts'
 import { untilAborted } from '../until-aborted.ts'
 import { Breadcrumbs } from './breadcrumbs.ts'

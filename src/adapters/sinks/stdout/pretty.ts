@@ -1,7 +1,6 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isBytes } from '../../../core/event/plain.ts'
 import { type Severity, severityOf } from '../severity.ts'
-import { visible } from './visible.ts'
 
 const RESET = '\u001b[0m'
 const DIM = '\u001b[2m'
@@ -38,4 +37,20 @@ function placeOf({ channel, key }: LazaretEvent): string {
 function payloadText(payload: unknown): string {
   if (payload === null) return ''
   return isBytes(payload) ? `${payload.length} bytes` : JSON.stringify(payload)
+}
+
+/**
+ * What a terminal or a reader would obey or hide instead of showing: controls (U+009B alone starts an escape sequence),
+ * directions of writing that turn a line around, spaces without width, separators of lines and paragraphs.
+ */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** The text with everything that is not shown as itself written as an escape. Within JSON it means the same. */
+export function visible(text: string): string {
+  return text.toWellFormed().replace(UNSEEN, escaped)
+}
+
+function escaped(unseen: string): string {
+  const units = Array.from({ length: unseen.length }, (_, at) => unseen.charCodeAt(at))
+  return units.map(unit => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
 }

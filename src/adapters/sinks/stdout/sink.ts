@@ -3,9 +3,8 @@ import { encodeEvent } from '../../../core/event/json.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
 import { oneOf, optional, that, withDefault } from '../../../core/options/rules.ts'
 import type { Sink } from '../../../ports/sink.ts'
-import { prettyLine } from './pretty.ts'
+import { prettyLine, visible } from './pretty.ts'
 import { Output, type OutputStream } from './stream.ts'
-import { visible } from './visible.ts'
 
 export interface StdoutOptions {
   /** For people or for programs [auto: pretty on a terminal, JSON lines otherwise]. */

@@ -1,0 +1,60 @@
+// Rules for texts that say where something is sent, for sinks and for the config file alike. Most of these texts carry a
+// secret, such as the password in a URL, so a fault does not show what was given.
+import { list, type Rule, that } from './rules.ts'
+
+/** A text of a form. What was given is not shown. */
+export function hiddenText(isRight: (text: string) => boolean, remedy: string): Rule<string> {
+  return {
+    read(value, path, faults) {
+      if (typeof value === 'string' && isRight(value)) return value
+      faults.addHidden(path, value, remedy)
+      return ''
+    },
+  }
+}
+
+export function httpAddress(example: string): Rule<string> {
+  const isRight = (text: string) => /^https?:\/\//i.test(text) && URL.canParse(text)
+  return hiddenText(isRight, `give a URL such as '${example}'`)
+}
+
+/** A mail server, with the user and password it lets in. */
+export const smtpAddress = hiddenText(
+  text => /^smtps?:\/\/[^/]/i.test(text) && URL.canParse(text),
+  "give a URL such as 'smtp://user:password@mail.example:587'",
+)
+
+export const pagerdutyRoutingKey = hiddenText(
+  text => /^[\w-]{32}$/.test(text),
+  'give the 32 characters of the integration key (Events API v2) of a service',
+)
+
+const DSN = /^https?:\/\/[^@/:\s]+(?::[^@/\s]*)?@[^@/\s]+\/(?:[^@\s]+\/)?\d+$/
+
+export const sentryDsn = that(
+  (value): value is string => typeof value === 'string' && DSN.test(value),
+  'give a DSN such as https://key@o1.ingest.sentry.io/2',
+)
+
+/** One address, with or without a name; nothing that could begin another header or another address. */
+const MAIL_ADDRESS =
+  /^(?:[^<>,;:"\p{Cc}]{0,200}<[^\s<>@,;:"\p{Cc}]+@[^\s<>@,;:"\p{Cc}]+>|[^\s<>@,;:"\p{Cc}]+@[^\s<>@,;:"\p{Cc}]+)$/u
+
+export const mailAddress = that(
+  (value): value is string =>
+    typeof value === 'string' && value.length <= 500 && MAIL_ADDRESS.test(value.trim()),
+  "give one address, such as 'alerts@shop.example' or 'Shop <alerts@shop.example>'",
+)
+
+/** One address, or a list of them. */
+export const mailAddresses: Rule<readonly string[]> = {
+  read(value, path, faults) {
+    if (!Array.isArray(value)) return [mailAddress.read(value, path, faults)]
+    return list(mailAddress, { minItems: 1, maxItems: 100 }).read(value, path, faults)
+  },
+}
+
+export const subjectPrefix = that(
+  (value): value is string => typeof value === 'string' && /^[^\p{Cc}]{0,100}$/u.test(value),
+  'give a line of at most 100 characters',
+)
