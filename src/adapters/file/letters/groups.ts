@@ -7,6 +7,7 @@ import {
   resolveGroupQuery,
   talkAfter,
 } from '../../../adapter-kit/query/group-query.ts'
+import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { currentTriage, groupingOf } from '../../../core/dead-letter/group.ts'
 import { GroupCounter, type GroupCounts } from '../../../core/dead-letter/group-tally.ts'
 import type { Clock } from '../../../ports/clock.ts'
@@ -72,12 +73,8 @@ export class FileGroups implements Groups {
       const portion = wanted.slice(start, start + step)
       groups.push(...(await this.#tell(portion, book)).filter(group => tellsOf(group, search)))
     }
-    const shown = groups.slice(0, limit)
-    const last = shown.at(-1)
-    return {
-      groups: shown,
-      cursor: groups.length > limit && last !== undefined ? groupCursor(last, query ?? {}) : undefined,
-    }
+    const { shown, cursor } = pageOf(groups, limit, last => groupCursor(last, query ?? {}))
+    return { groups: shown, cursor }
   }
 
   async get(id: string): Promise<Group | undefined> {

@@ -7,6 +7,7 @@ import {
 } from '../../../adapter-kit/query/letter-query.ts'
 import { LetterFigures } from '../../../adapter-kit/query/letter-stats.ts'
 import { resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
+import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type {
   LetterFilter,
@@ -40,11 +41,10 @@ export async function listLetters(log: LetterLog, query: LetterQuery | undefined
     }
     if (places.length > limit) break
   }
-  const shown = places.slice(0, limit)
-  const last = shown.at(-1)
+  const { shown, cursor } = pageOf(places, limit, last => writeCursor(last, filter))
   return {
     letters: search === undefined ? await readPage(log, idsOf(shown)) : letters.slice(0, limit),
-    cursor: places.length > limit && last !== undefined ? writeCursor(last, filter) : undefined,
+    cursor,
   }
 }
 

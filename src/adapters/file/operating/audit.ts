@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
+import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
@@ -52,13 +53,10 @@ export class FileAudit implements AuditLog {
           found.push(each)
       }
     }
-    const shown = found.slice(0, limit)
-    const last = shown.at(-1)?.place
-    const hasMore = found.length > limit && last !== undefined
-    return {
-      entries: shown.map(({ entry }) => entry),
-      cursor: hasMore ? cursorAt(`${last.segment}_${last.offset}`) : undefined,
-    }
+    const { shown, cursor } = pageOf(found, limit, ({ place }) =>
+      cursorAt(`${place.segment}_${place.offset}`),
+    )
+    return { entries: shown.map(({ entry }) => entry), cursor }
   }
 
   close(): Promise<void> {

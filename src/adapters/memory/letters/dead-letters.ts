@@ -8,6 +8,7 @@ import {
 } from '../../../adapter-kit/query/letter-query.ts'
 import { letterStats } from '../../../adapter-kit/query/letter-stats.ts'
 import { resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
+import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
 import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
@@ -87,10 +88,8 @@ export class MemoryDeadLetters implements DeadLetterStore {
     const wanted = this.#matching(filter)
       .filter(letter => behind === undefined || comparePlaces(placeOf(letter), behind) > 0)
       .sort((a, b) => comparePlaces(placeOf(a), placeOf(b)))
-    const letters = wanted.slice(0, limit)
-    const last = letters.at(-1)
-    const hasMore = wanted.length > letters.length && last !== undefined
-    return { letters, cursor: hasMore ? writeCursor(placeOf(last), filter) : undefined }
+    const { shown, cursor } = pageOf(wanted, limit, last => writeCursor(placeOf(last), filter))
+    return { letters: shown, cursor }
   }
 
   async get(id: string): Promise<DeadLetter | undefined> {

@@ -6,6 +6,7 @@ import {
   resolveGroupQuery,
   talkAfter,
 } from '../../../adapter-kit/query/group-query.ts'
+import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { currentTriage } from '../../../core/dead-letter/group.ts'
 import { type GroupTally, tallyGroups } from '../../../core/dead-letter/group-tally.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
@@ -33,12 +34,8 @@ export class MemoryGroups implements Groups {
       .filter(group => text === undefined || `${group.title}\n${group.basis}`.toLowerCase().includes(text))
       .filter(group => behind === undefined || compareGroups(group, behind) > 0)
       .sort(compareGroups)
-    const page = groups.slice(0, limit)
-    const last = page.at(-1)
-    return {
-      groups: page,
-      cursor: last !== undefined && limit < groups.length ? groupCursor(last, query ?? {}) : undefined,
-    }
+    const { shown, cursor } = pageOf(groups, limit, last => groupCursor(last, query ?? {}))
+    return { groups: shown, cursor }
   }
 
   async get(id: string): Promise<Group | undefined> {

@@ -1,4 +1,5 @@
 import { groupCursor, resolveGroupQuery } from '../../../adapter-kit/query/group-query.ts'
+import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { currentTriage, type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
@@ -18,10 +19,8 @@ export class SqliteGroups implements Groups {
     const { connection } = this.#session
     const { behind, ...wanted } = resolveGroupQuery(query)
     const rows = await connection.read('groups', 'list', wanted, behind)
-    const groups = rows.slice(0, wanted.limit).map(row => this.#group(row))
-    const last = groups.at(-1)
-    const hasMore = rows.length > wanted.limit && last !== undefined
-    return { groups, cursor: hasMore ? groupCursor(last, query ?? {}) : undefined }
+    const { shown, cursor } = pageOf(rows, wanted.limit, last => groupCursor(last, query ?? {}))
+    return { groups: shown.map(row => this.#group(row)), cursor }
   }
 
   async get(id: string): Promise<Group | undefined> {

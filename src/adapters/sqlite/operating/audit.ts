@@ -1,4 +1,5 @@
 import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
+import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
 import type { Session } from '../connection/connection.ts'
 import type { AuditRow } from './audit-table.ts'
@@ -18,11 +19,8 @@ export class SqliteAudit implements AuditLog {
     const { connection } = this.#session
     const { limit, behind: before, cursorAt, ...wanted } = resolveAuditQuery(query, readEntryNumber)
     const rows = await connection.read('audit', 'list', wanted, limit + 1, before)
-    const shown = rows.slice(0, limit)
-    return {
-      entries: shown.map(entryOf),
-      cursor: rows.length > limit ? cursorAt(shown.at(-1)!.seq) : undefined,
-    }
+    const { shown, cursor } = pageOf(rows, limit, ({ seq }) => cursorAt(seq))
+    return { entries: shown.map(entryOf), cursor }
   }
 }
 
