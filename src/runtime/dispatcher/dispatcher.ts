@@ -103,13 +103,8 @@ class FanOut implements Dispatcher {
     const newId = createIdSource(guardRandom(random, faults, systemRandom))
     const { channel, source, limits, leaveOpen, healthCheck } = policy
     this.#defaults = { channel, source, limits, newId, tracing }
-    const limitObserver = toldAsOwn(observer, 'sharedLimitChanged')
-    const entryLimit = new EntryLimit(guardBypass(rateLimit, faults), {
-      name: 'door',
-      clock,
-      observer: limitObserver,
-      leaveOpen,
-    })
+    const owner = { name: 'door', clock, observer: toldAsOwn(observer, 'sharedLimitChanged'), leaveOpen }
+    const entryLimit = new EntryLimit(guardBypass(rateLimit, faults), owner)
     this.#entryLimit = entryLimit
     const lanes = Object.entries(policy.lanes).map(([name, settings]) => {
       const shared = { entryLimit, caps: policy.caps, observer, tracing, clock, random }
