@@ -117,6 +117,7 @@ export function alertOf({
   payload,
 }: Pick<LazaretEvent, 'type' | 'payload'>): AlertDocument | undefined {
   if (type !== ALERT_EVENT_TYPE || !isPlainObject(payload)) return undefined
+  // isAlert() has looked at the fields by name, which TypeScript cannot follow.
   return isAlert(payload) ? (payload as unknown as AlertDocument) : undefined
 }
 

@@ -21,6 +21,7 @@ export function encodeBase64(bytes: Uint8Array): string {
   }
   let text = ''
   for (let at = 0; at < codes.length; at += CHUNK) {
+    // `apply` takes whatever has a length and indexes; its type asks for an array.
     text += String.fromCharCode.apply(null, codes.subarray(at, at + CHUNK) as unknown as number[])
   }
   return text

@@ -37,6 +37,7 @@ function judgeMembers(walk: Walk, chain: Chain, rules: readonly FailureRule[]): 
   for (const thrown of chain) {
     for (const member of walk.membersOf(thrown)) {
       const { chain: tail, verdict } = judgeOn(walk, member, rules)
+      // A chain is a list that is not empty, and both parts are: spreading forgets that.
       const judgement: Judgement = { chain: [...chain, ...tail] as unknown as Chain, verdict }
       if (verdict?.retryable) return judgement
       if (best === undefined || (best.verdict === undefined && verdict !== undefined)) best = judgement

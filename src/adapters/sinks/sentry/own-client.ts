@@ -38,6 +38,7 @@ export async function openOwnClient(sdk: SentrySdk, settings: OwnClientSettings)
     sendClientReports: false,
     enableRuntimeChannelInjection: false,
     transportOptions: { bufferSize: BUFFER_SIZE },
+    // `request` has several forms; SendRequest is the one that the transport uses.
     transport: (options: object) =>
       watchedTransport(sdk, options, request as unknown as SendRequest, requests),
   })

@@ -78,6 +78,7 @@ export class Connection {
 
   #listen({ deliveries, dueAt }: Answer): void {
     for (let at = 0; at < (deliveries?.length ?? 0); at += DELIVERY_STRIDE) {
+      // The worker sends rows end to end in one list, to save the copying of arrays in arrays.
       const row = deliveries!.slice(at, at + DELIVERY_STRIDE) as unknown as DeliveryRow
       this.#deliver.get(row[0])?.(row)
     }

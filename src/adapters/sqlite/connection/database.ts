@@ -36,6 +36,7 @@ export class Database {
 
   /** Row by row, for a reader that may stop early; the text is put together by the caller. */
   select<Row>(sql: string, ...values: readonly SQLInputValue[]): Iterable<Row> {
+    // node:sqlite cannot know the columns of a text; whoever writes the query names them as `Row`.
     return this.#statement(sql).iterate(...values) as unknown as Iterable<Row>
   }
 
