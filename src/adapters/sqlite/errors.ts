@@ -14,11 +14,6 @@ const FOREIGN: Advice = [
   false,
   'give the path of a Lazaret store, or of a file that is not there yet',
 ]
-const DAMAGED: Advice = [
-  'LAZARET_STORE_DAMAGED',
-  false,
-  'look after the disk and open it again; if it stays so, restore a copy, or save what can be read with `.recover` of sqlite3',
-]
 
 /** SQLite's primary result codes, https://sqlite.org/rescode.html. */
 const BY_CODE: Readonly<Record<number, Advice>> = {
@@ -26,7 +21,11 @@ const BY_CODE: Readonly<Record<number, Advice>> = {
   6: LOCKED,
   8: ['LAZARET_STORE_FAILED', false, 'let this process write the file and its folder'],
   10: ['LAZARET_STORE_FAILED', true, 'look after the disk; what was acknowledged before is kept'],
-  11: DAMAGED,
+  11: [
+    'LAZARET_STORE_DAMAGED',
+    false,
+    'look after the disk and open it again; if it stays so, restore a copy, or save what can be read with `.recover` of sqlite3',
+  ],
   13: ['LAZARET_STORE_FAILED', true, 'make room on the disk, then try again'],
   14: ['LAZARET_STORE_FAILED', false, 'see that its folder is there and that this process may write to it'],
   26: FOREIGN,

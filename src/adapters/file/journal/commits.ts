@@ -1,4 +1,4 @@
-import { type Clock, nextTurn } from '../../../ports/clock.ts'
+import { type Clock, nextTurn, rest } from '../../../ports/clock.ts'
 import { explained } from '../errors.ts'
 import { type JournalRecord, LineWriter, type Span } from './line.ts'
 import type { FolderLock } from './lock.ts'
@@ -170,7 +170,7 @@ export class Commits {
         const failure = explained('writing in', dir, error)
         for (const write of this.#queue.splice(0)) write.failed(failure)
       }
-      if (mustStepBack && this.#queue.length > 0) await pause(clock, STEP_BACK_MS)
+      if (mustStepBack && this.#queue.length > 0) await rest(clock, STEP_BACK_MS)
     }
   }
 
@@ -213,8 +213,4 @@ export class Commits {
       if (added !== undefined) await added
     }
   }
-}
-
-function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise(resolve => clock.schedule(ms, () => resolve()))
 }

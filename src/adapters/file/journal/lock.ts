@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Clock } from '../../../ports/clock.ts'
+import { type Clock, rest } from '../../../ports/clock.ts'
 import { StoreLockedError } from '../errors.ts'
 import { codeOf, type Files, makeFolder, readWhole, unless } from './files.ts'
 import { enterOwner, livenessOf, type Owner, ownerPath, parseOwner } from './owner.ts'
@@ -170,7 +170,7 @@ class Watch {
   }
 
   async wait(): Promise<void> {
-    await new Promise<void>(resolve => this.#clock.schedule(this.#waitMs, resolve))
+    await rest(this.#clock, this.#waitMs)
     const isPatient = this.#mark !== undefined && this.#clock.now() - this.#markedAt > PATIENT_AFTER_MS
     this.#waitMs = Math.min(isPatient ? PATIENT_WAIT_MS : LONGEST_WAIT_MS, this.#waitMs * 2)
   }

@@ -48,7 +48,7 @@ export class MemoryLimit implements SharedLimit {
   }
 
   async reserve(limit: string, asked: TurnsAsked, { id, ttlMs }: LimitMember): Promise<TurnsAnswer> {
-    this.#requireOpen()
+    this.closing.throwIfAborted()
     const now = this.#clock.now()
     const kept = this.#limits.get(limit) ?? { bucket: IDLE_BUCKET, members: new Map() }
     this.#limits.set(limit, kept)
@@ -60,7 +60,7 @@ export class MemoryLimit implements SharedLimit {
   }
 
   async leave(limit: string, memberId: string): Promise<void> {
-    this.#requireOpen()
+    this.closing.throwIfAborted()
     this.#limits.get(limit)?.members.delete(memberId)
   }
 
@@ -71,10 +71,6 @@ export class MemoryLimit implements SharedLimit {
 
   async close(): Promise<void> {
     this.#closing.abort(new LimitClosedError('memory'))
-  }
-
-  #requireOpen(): void {
-    this.#closing.signal.throwIfAborted()
   }
 }
 

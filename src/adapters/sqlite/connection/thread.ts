@@ -80,7 +80,7 @@ export class Thread<Parts> {
     if (worker === undefined) return
     const gone = new Promise(resolve => worker.once('exit', resolve))
     worker.ref()
-    this.#send({ now: 0, steadyNow: 0, calls: [] })
+    worker.postMessage({ now: 0, steadyNow: 0, calls: [] } satisfies Batch)
     await gone
   }
 
@@ -94,12 +94,8 @@ export class Thread<Parts> {
 
   #flush(): void {
     if (this.#calls.length === 0) return
-    const now = this.#clock.now()
-    this.#send({ now, steadyNow: this.#steadyNow(), calls: this.#calls })
+    const batch: Batch = { now: this.#clock.now(), steadyNow: this.#steadyNow(), calls: this.#calls }
     this.#calls = []
-  }
-
-  #send(batch: Batch): void {
     this.#worker!.postMessage(batch)
   }
 
