@@ -109,7 +109,7 @@ function unborne(ended: Ended, handler: HandlerPlan, letter: DeadLetter, cycle: 
     case 'breaker_open':
       return whenOpen === 'dead-letter' ? undefined : 'an open breaker makes no letters here'
     case 'retry_limited':
-      return mayBury(retryLimit, cycle) || isForged(ended.journal, letter.event)
+      return mayBury(retryLimit, isReplayed(ended, letter, cycle)) || isForged(ended.journal, letter.event)
         ? undefined
         : 'no limit does that'
     case 'still_running':
@@ -127,6 +127,14 @@ function unborne(ended: Ended, handler: HandlerPlan, letter: DeadLetter, cycle: 
   }
 }
 
+/**
+ * Replays are never dropped. Retention may have deleted the letter that was replayed; if the replay fails after that, its
+ * letter is a new one, in its first cycle.
+ */
+function isReplayed({ journal }: Ended, { event }: DeadLetter, { number }: Cycle): boolean {
+  return number > 0 || journal.of('published').some(fact => fact.replay > 0 && fact.event === nameOf(event))
+}
+
 function breaks({ plan }: Ended, name: UserFunction): boolean {
   return plan.extras.broken?.functions.includes(name) ?? false
 }
@@ -141,12 +149,12 @@ function copies({ journal }: Ended, { event }: DeadLetter, { number }: Cycle): n
 }
 
 /** Where the limit drops retries, those of a replay are buried again. */
-function mayBury(limit: HandlerPlan['retryLimit'], { number }: Cycle): boolean {
+function mayBury(limit: HandlerPlan['retryLimit'], isReplayed: boolean): boolean {
   if (limit === undefined) return false
   return (
     limit.onLimit === 'dead-letter' ||
     limit.maxWaitMs !== undefined ||
-    (limit.onLimit === 'drop' && number > 0)
+    (limit.onLimit === 'drop' && isReplayed)
   )
 }
 
