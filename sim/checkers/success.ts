@@ -3,7 +3,8 @@ import type { Ended } from './checker.ts'
 /**
  * No event is settled as done unless, in that very process, its handler succeeded, the ledger said that it is done, or
  * a rule dropped it. And the ledger says so only of what has succeeded. One success settles one delivery. A late one also
- * settles a copy of the event that waits for the run meanwhile: its own delivery may still be on its way to a letter.
+ * settles every copy of the event that comes before its own delivery is settled: that one may still be on its way to a
+ * letter, whose store does not answer.
  */
 export function* success({ journal, plan }: Ended): Iterable<string> {
   /** By consumer and event: how often there was a reason to settle as done. */
@@ -11,6 +12,8 @@ export function* success({ journal, plan }: Ended): Iterable<string> {
   const succeeded = new Set<string>()
   const open = new Map<string, number>()
   const lateRuns = new Set<number>()
+  /** By consumer and event: a run has succeeded late, and deliveries of the event are open. */
+  const lateSuccesses = new Set<string>()
   const count = (counts: Map<string, number>, consumer: string, event: string, by: number) => {
     const id = `${consumer} ${event}`
     counts.set(id, (counts.get(id) ?? 0) + by)
@@ -21,6 +24,7 @@ export function* success({ journal, plan }: Ended): Iterable<string> {
     switch (fact.what) {
       case 'handedOver':
         count(open, fact.consumer, fact.event, 1)
+        if (lateSuccesses.has(`${fact.consumer} ${fact.event}`)) add(fact.consumer, fact.event, 1)
         break
       case 'aborted':
         lateRuns.add(fact.run)
@@ -28,6 +32,7 @@ export function* success({ journal, plan }: Ended): Iterable<string> {
       case 'returned': {
         const waiting = lateRuns.has(fact.run) ? (open.get(`${fact.consumer} ${fact.event}`) ?? 0) : 1
         add(fact.consumer, fact.event, Math.max(1, waiting))
+        if (lateRuns.has(fact.run) && waiting > 0) lateSuccesses.add(`${fact.consumer} ${fact.event}`)
         succeeded.add(`${fact.consumer} ${keyOf(fact.event)}`)
         break
       }
@@ -45,6 +50,8 @@ export function* success({ journal, plan }: Ended): Iterable<string> {
         break
       case 'settled': {
         count(open, fact.consumer, fact.event, -1)
+        if (open.get(`${fact.consumer} ${fact.event}`) === 0)
+          lateSuccesses.delete(`${fact.consumer} ${fact.event}`)
         if (fact.outcome !== 'done') break
         if ((reasons.get(`${fact.consumer} ${fact.event}`) ?? 0) < 1)
           yield `${fact.consumer} settled ${fact.event} as done without a success`
