@@ -20,7 +20,7 @@ export function mergeCycles(existing: DeadLetter, incoming: DeadLetter, caps: Le
     if (other === undefined && !wasDropped(existing, cycle)) {
       known.set(cycle.number, cycle)
       count++
-    } else if (other !== undefined && addsTo(existing, incoming, cycle)) {
+    } else if (other !== undefined && (addsTo(existing, incoming, cycle) || areClaims(other, cycle))) {
       known.set(cycle.number, mergeCycle(other, cycle, caps))
     }
   }
@@ -42,6 +42,11 @@ export function allCycles(letter: DeadLetter): readonly Cycle[] {
 /** Ended cycles stay as they are, unless their very events fail anew. */
 function addsTo(existing: DeadLetter, incoming: DeadLetter, cycle: Cycle): boolean {
   return cycle === incoming.cycle && (cycle.number === existing.cycle.number || isNews(existing, incoming))
+}
+
+/** Nobody could check either of the two, so that any of them may be the real one. */
+function areClaims(existing: Cycle, incoming: Cycle): boolean {
+  return existing.isUnverified === true && incoming.isUnverified === true
 }
 
 /** Those that were dropped lie between the first and the second that were kept; they are not counted twice. */

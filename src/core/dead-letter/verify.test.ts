@@ -61,6 +61,17 @@ describe('a letter whose replay nobody could check', () => {
     },
   )
 
+  it('B14: is its replay, though a spill heard of forged ones of the same and of a higher number before', async () => {
+    const spilled = [claimed(2, 'forged', 320), claimed(1, 'forged', 330), claimed(1, 'r1', 300)]
+    const together = spilled.reduce((known, each) => mergeLetter(known, each))
+    const told = await verified(together, () => known())
+    expect(told.map(({ cycle }) => [cycle.number, cycle.replayId])).toEqual([
+      [1, 'r1'],
+      [0, undefined],
+    ])
+    expect(told.reduce((known, each) => mergeLetter(known, each), replaying).state).toBe('dead')
+  })
+
   it('B14: is the failure of the plain event when it claims an older replay under an id that the letter does not know', async () => {
     const second = transition({ ...replaying, state: 'dead' }, 'replaying', 250, 'r2')
     const [told] = await verified(claimed(1, 'guessed'), () => known(second))
