@@ -31,19 +31,17 @@ const claim = fc
       ? createLetter({ event, handler: 'h', reason: 'permanent', at: input.at })
       : createLetter({ event, handler: 'h', reason: 'permanent', replay, ...input, isUnverified: true }),
   )
-const real = fc
-  .integer({ min: 201, max: 209 })
-  .map(at =>
-    createLetter({
-      event,
-      handler: 'h',
-      reason: 'permanent',
-      replay: 1,
-      replayId: 'r1',
-      at,
-      isUnverified: true,
-    }),
-  )
+const real = fc.integer({ min: 201, max: 209 }).map(at =>
+  createLetter({
+    event,
+    handler: 'h',
+    reason: 'permanent',
+    replay: 1,
+    replayId: 'r1',
+    at,
+    isUnverified: true,
+  }),
+)
 
 /** What the store has after a spill has heard of all these failures and the store knows the letter again. */
 async function afterSpill(told: readonly DeadLetter[]): Promise<DeadLetter> {
