@@ -85,14 +85,18 @@ describe('what a consumer was given', () => {
     }
   })
 
-  it('P1: a consumer without leaveOpen closes what it is the last to use', async () => {
-    const first = world({ leaveOpen: true })
-    const second = world({ broker: first.broker, clock: first.clock })
-    await Promise.all([first.consumer.start(), second.consumer.start()])
-    await closing(second)
-    await first.publish('x')
-    await closing(first)
-    await first.publish('y')
+  it.each([
+    [true, 'leaves it open'],
+    [false, 'closes it, whatever the others said'],
+  ])('P1: the last one with leaveOpen %s %s', async (leaveOpen, _what) => {
+    const last = world({ leaveOpen })
+    const other = world({ broker: last.broker, clock: last.clock, leaveOpen: !leaveOpen })
+    await Promise.all([last.consumer.start(), other.consumer.start()])
+    await closing(other)
+    await last.publish('x')
+    await closing(last)
+    if (leaveOpen) await last.publish('y')
+    else await expect(last.publish('y')).rejects.toMatchObject({ code: 'LAZARET_BROKER_CLOSED' })
   })
 })
 
