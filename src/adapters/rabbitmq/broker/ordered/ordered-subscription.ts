@@ -310,10 +310,10 @@ export class OrderedSubscription implements Subscription {
     const { source, lost } = this.#context
     const delivery = new RabbitmqDelivery(channel, message, source, false)
     const known = message.fields.redelivered ? lost.take(delivery) : undefined
-    const { log } = delivery
-    const crashed =
-      wasHeld && log.isSuspected ? { ...log, started: log.started + 1, isSuspected: false } : undefined
-    const better = known ?? crashed
+    const hasCrashed = wasHeld && delivery.isSuspected
+    const better =
+      known ??
+      (hasCrashed ? { ...delivery.log, started: delivery.started + 1, isSuspected: false } : undefined)
     return better === undefined ? delivery : new RabbitmqDelivery(channel, message, source, false, better)
   }
 
