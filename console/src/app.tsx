@@ -24,7 +24,7 @@ export function App() {
   return (
     <div className="shell">
       <a className="skip" href="#main">
-        To the content
+        Skip to content
       </a>
       <Rail me={me.data} stream={stream} />
       <main id="main" className="content" ref={main} tabIndex={-1}>

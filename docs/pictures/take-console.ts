@@ -65,20 +65,20 @@ async function takeAll(
   await take(dark, `${url}/replays/${halted[0]!.id}`, 'replay-dark')
 }
 
-/** The steps of a plan, up to the one that shows what the gates say. Nothing is started. */
+/** The steps of a plan, up to the one that shows results of the checks. Nothing is started. */
 async function plan(page: Page, address: string): Promise<void> {
   await take(page, address, 'plan-letters')
   await page.getByRole('button', { name: /^Next: destination/ }).click()
-  await page.getByText('With a JSON Patch').click()
+  await page.getByText('Apply a JSON Patch').click()
   const patch = [{ op: 'add', path: '/paidWith/wallet/country', value: 'SE' }]
   await page.getByLabel(/^JSON Patch/).fill(JSON.stringify(patch, null, 2))
   await page.getByRole('region', { name: 'Payload before and after' }).first().waitFor()
   await picture(page, 'plan-patch')
-  await page.getByText('As it was').click()
+  await page.getByText('Unchanged', { exact: true }).click()
   await page.getByRole('button', { name: /^Next: pace/ }).click()
   await picture(page, 'plan-pace')
   await page.getByRole('button', { name: /^Next: reason/ }).click()
-  await page.getByLabel('Why are they sent again?').fill('wallets are mended in 2.4.1')
+  await page.getByLabel('Reason for replay').fill('wallets are fixed in 2.4.1')
   await page.getByRole('button', { name: 'Freeze and check' }).click()
   await page.getByText('will be sent').waitFor()
   await picture(page, 'plan-findings')
@@ -87,7 +87,7 @@ async function plan(page: Page, address: string): Promise<void> {
 async function take(page: Page, address: string, name: string): Promise<void> {
   await page.goto(address)
   await page.locator('main:not(:has(.waiting)) h1').waitFor()
-  await page.getByText('live', { exact: true }).waitFor()
+  await page.getByText('Live', { exact: true }).waitFor()
   await picture(page, name)
 }
 

@@ -168,9 +168,9 @@ inBrowser('hostile payloads', () => {
       const opened = await look(`/letters/${LETTERS.bytes.id}`)
       const { page } = opened
       expect(await page.getByRole('region', { name: 'Payload' }).innerText()).toContain('[6 bytes]')
-      await page.getByRole('button', { name: 'Reveal…' }).click()
-      await page.getByLabel('Why', { exact: true }).fill('what is in it?')
-      await page.getByRole('dialog').getByRole('button', { name: 'Reveal' }).click()
+      await page.getByRole('button', { name: 'Reveal payload…' }).click()
+      await page.getByLabel('Reason', { exact: true }).fill('what is in it?')
+      await page.getByRole('dialog').getByRole('button', { name: 'Reveal payload' }).click()
       expect(await page.getByRole('region', { name: 'Payload in base64' }).innerText()).toBe('AP88c2Ny')
       await expectHarmless(opened)
     },

@@ -86,31 +86,31 @@ inBrowser('the list of letters', () => {
       expect(await other.getByRole('searchbox').inputValue()).toBe('mailbox')
       await other.goto(`${server.url}/letters?search=nobody-knows`)
       await other.getByRole('heading', { name: 'No letter matches' }).waitFor()
-      await other.getByRole('link', { name: 'Every letter' }).click()
+      await other.getByRole('link', { name: 'View all letters' }).click()
       await other.getByText('457 letters match').waitFor()
     },
     PATIENCE_MS,
   )
 
   it(
-    'B10: what is ticked on this page and all that match are different choices',
+    'B10: what is selected on this page and all that match are different choices',
     async () => {
       const { page } = await openPage(browser)
       await page.goto(`${server.url}/letters?channel=orders`)
-      await page.getByLabel('Select the 200 letters of this page').check()
-      await page.getByText('200 letters of 200 on this page ticked').waitFor()
-      const ticked = await page.getByRole('link', { name: 'Replay the ticked ones' }).getAttribute('href')
-      expect(ticked?.split(',')).toHaveLength(200)
+      await page.getByLabel('Select all 200 letters on this page').check()
+      await page.getByText('200 of 200 letters on this page selected').waitFor()
+      const selected = await page.getByRole('link', { name: 'Replay selected' }).getAttribute('href')
+      expect(selected?.split(',')).toHaveLength(200)
       const all = await page.getByRole('link', { name: 'Replay all 450 matching' }).getAttribute('href')
       expect(all).toBe('/replays/new?channel=orders')
 
       await page.getByRole('link', { name: 'Older letters' }).click()
       await page.waitForURL(/cursor=/)
       // What is not in sight is not selected.
-      await page.getByText('0 letters of 200 on this page ticked').waitFor()
-      await page.goto(server.url + ticked)
+      await page.getByText('0 of 200 letters on this page selected').waitFor()
+      await page.goto(server.url + selected)
       await page.getByText('200 letters').first().waitFor()
-      await page.getByText('chosen one by one').waitFor()
+      await page.getByText('selected individually').waitFor()
     },
     PATIENCE_MS,
   )
@@ -121,9 +121,9 @@ inBrowser('the list of letters', () => {
       const { page } = await openPage(browser)
       await page.goto(`${server.url}/letters?channel=emails`)
       await page.getByText('7 letters match').waitFor()
-      await page.getByText('live', { exact: true }).waitFor()
+      await page.getByText('Live', { exact: true }).waitFor()
       await server.store.deadLetters.send(letter({ channel: 'emails', error: new Error('newly full') }))
-      const notice = page.getByRole('button', { name: 'Letters have arrived since: show them' })
+      const notice = page.getByRole('button', { name: 'Show new letters' })
       await notice.waitFor()
       expect(await page.getByText('newly full').count()).toBe(0)
       await notice.click()
@@ -147,10 +147,10 @@ inBrowser('the keyboard alone', () => {
       await page.getByRole('row', { name: /ECONNREFUSED/ }).waitFor()
       await tabTo(page, /^\/groups\/[0-9a-f]+$/)
       await keyboard.press('Enter')
-      await page.getByRole('heading', { name: 'Why these are one group' }).waitFor()
+      await page.getByRole('heading', { name: 'Grouping rule' }).waitFor()
       await tabTo(page, /^\/replays\/new/)
       await keyboard.press('Enter')
-      await page.getByRole('heading', { name: 'Plan a replay' }).waitFor()
+      await page.getByRole('heading', { name: 'New replay' }).waitFor()
 
       await keyboard.press('g')
       await keyboard.press('l')
@@ -161,7 +161,7 @@ inBrowser('the keyboard alone', () => {
         .waitFor()
       await tabTo(page, /^\/letters\/[0-9a-f-]{36}$/)
       await keyboard.press('Enter')
-      await page.getByRole('heading', { name: 'A replay would send it to' }).waitFor()
+      await page.getByRole('heading', { name: 'Replay destination' }).waitFor()
       for (const [key, path] of [
         ['o', 'overview'],
         ['r', 'replays'],
@@ -174,7 +174,7 @@ inBrowser('the keyboard alone', () => {
         await page.waitForURL(`**/${path}`)
       }
       await keyboard.press('?')
-      await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+      await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
       await keyboard.press('Escape')
       expect(await page.getByRole('dialog').count()).toBe(0)
     },

@@ -33,7 +33,7 @@ afterAll(async () => {
 async function enter(page: Page, token: string, path = '/'): Promise<void> {
   await page.goto(server.url + path)
   await page.getByLabel('Token').fill(token)
-  await page.getByRole('button', { name: 'Enter' }).click()
+  await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('navigation', { name: 'Screens' }).waitFor()
 }
 
@@ -55,12 +55,12 @@ inBrowser('a server with tokens', () => {
     async () => {
       const { page } = await openPage(browser)
       await page.goto(server.url)
-      await page.getByRole('heading', { name: 'Who is there?' }).waitFor()
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
       await page.getByLabel('Token').fill('not-a-token')
-      await page.getByRole('button', { name: 'Enter' }).click()
+      await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByText('The token was not accepted.').waitFor()
       await page.getByLabel('Token').fill(viewer.token)
-      await page.getByRole('button', { name: 'Enter' }).click()
+      await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('heading', { name: 'Groups' }).waitFor()
       // Kept for the tab, and nowhere else.
       expect(page.url()).not.toContain(viewer.token)
@@ -68,7 +68,7 @@ inBrowser('a server with tokens', () => {
       await page.reload()
       await page.getByRole('heading', { name: 'Groups' }).waitFor()
       // The stream needs the token too.
-      await page.getByText('live', { exact: true }).waitFor()
+      await page.getByText('Live', { exact: true }).waitFor()
     },
     PATIENCE_MS,
   )
@@ -78,27 +78,29 @@ inBrowser('a server with tokens', () => {
     async () => {
       const { page, complaints } = await openPage(browser)
       await enter(page, viewer.token, `/letters/${LETTERS[0]!.id}`)
-      await page.getByRole('button', { name: 'Reveal…' }).waitFor()
+      await page.getByRole('button', { name: 'Reveal payload…' }).waitFor()
       const onLetter = await refusals(page)
-      expect(Object.keys(onLetter)).toEqual(expect.arrayContaining(['Discard…', 'Edit or replay', 'Reveal…']))
+      expect(Object.keys(onLetter)).toEqual(
+        expect.arrayContaining(['Discard letter…', 'Edit or replay letter', 'Reveal payload…']),
+      )
       for (const why of Object.values(onLetter)) expect(why).toMatch(/viewer/)
 
       // Pressing changes nothing: no dialog opens, nothing is sent.
       const sent: string[] = []
       page.on('request', request => request.method() !== 'GET' && sent.push(request.url()))
-      await page.getByRole('button', { name: 'Reveal…' }).click({ force: true })
-      await page.getByRole('button', { name: 'Discard…' }).press('Enter')
+      await page.getByRole('button', { name: 'Reveal payload…' }).click({ force: true })
+      await page.getByRole('button', { name: 'Discard letter…' }).press('Enter')
       expect(await page.getByRole('dialog').count()).toBe(0)
       expect(sent).toEqual([])
 
-      await page.getByRole('link', { name: 'its group' }).click()
-      await page.getByRole('button', { name: 'Acknowledge' }).waitFor()
+      await page.getByRole('link', { name: 'View group' }).click()
+      await page.getByRole('button', { name: 'Acknowledge group' }).waitFor()
       expect(Object.keys(await refusals(page))).toEqual(
-        expect.arrayContaining(['Acknowledge', 'Mute…', 'Resolve', 'Plan a replay']),
+        expect.arrayContaining(['Acknowledge group', 'Mute group…', 'Resolve group', 'Plan replay']),
       )
       await page.goto(`${server.url}/settings`)
-      await page.getByText('Reveal what masks hide').waitFor()
-      expect(await page.locator('.permissions').innerText()).toMatch(/Delete letters for good\s+.*viewer/)
+      await page.getByText('Reveal masked payloads').waitFor()
+      expect(await page.locator('.permissions').innerText()).toMatch(/Delete letters permanently\s+.*viewer/)
       // Before the token was given, the server refused, as it should.
       expect(complaints.filter(complaint => !complaint.includes('401'))).toEqual([])
     },
@@ -112,18 +114,18 @@ inBrowser('a server with tokens', () => {
       await enter(page, planner.token, '/replays/new?channel=orders')
       for (const next of ['destination and edits', 'pace and halt rules', 'reason and check'])
         await page.getByRole('button', { name: `Next: ${next}` }).click()
-      await page.getByText('This server asks for a second person').waitFor()
-      await page.getByLabel('Why are they sent again?').fill('the bank is back')
+      await page.getByText('This server requires a second person').waitFor()
+      await page.getByLabel('Reason for replay').fill('the bank is back')
       await page.getByRole('button', { name: 'Freeze and check' }).click()
       await page.getByRole('heading', { name: 'the bank is back' }).waitFor()
       expect(Object.keys(await refusals(page))).toEqual(
-        expect.arrayContaining(['Approve', 'Start: send 3 letters']),
+        expect.arrayContaining(['Approve replay', 'Start: send 3 letters']),
       )
 
       const { page: other } = await openPage(browser)
       await enter(other, approver.token, new URL(page.url()).pathname)
-      await other.getByRole('button', { name: 'Approve' }).click()
-      await other.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
+      await other.getByRole('button', { name: 'Approve replay' }).click()
+      await other.getByRole('dialog').getByRole('button', { name: 'Approve replay' }).click()
       await other.locator('.page-head').getByText('approved', { exact: true }).waitFor()
       await other.getByText('approved by ada').waitFor()
       // The planner's page learns of it by itself.

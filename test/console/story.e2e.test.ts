@@ -50,7 +50,7 @@ async function shipsBrokenRelease(page: Page): Promise<void> {
   const row = page.getByRole('row', { name: /TypeError: Cannot read properties of undefined/ })
   await row.waitFor(A_WHILE)
   await row.getByText('open').waitFor()
-  expect(await row.innerText()).toContain('by error and first own frame: at feeByCardCountry')
+  expect(await row.innerText()).toContain('Error and first app frame: at feeByCardCountry')
 }
 
 async function looksAtGroupAndLetter(page: Page): Promise<void> {
@@ -58,38 +58,38 @@ async function looksAtGroupAndLetter(page: Page): Promise<void> {
     .getByRole('link', { name: /TypeError: Cannot read/ })
     .first()
     .click()
-  await page.getByRole('heading', { name: 'What they have in common' }).waitFor()
-  await page.getByText('The same error was thrown at the same place of your own code.').waitFor()
+  await page.getByRole('heading', { name: 'Common values' }).waitFor()
+  await page.getByText('The same error was thrown at the same place in your code.').waitFor()
   await page.getByRole('link', { name: 'payment.requested' }).first().waitFor()
   await page.locator('tbody .row-link').first().click()
 
-  await page.getByRole('heading', { name: 'A replay would send it to' }).waitFor()
+  await page.getByRole('heading', { name: 'Replay destination' }).waitFor()
   const payload = page.getByRole('region', { name: 'Payload' })
   expect(await payload.innerText()).toContain('"token": "***"')
-  await page.getByRole('button', { name: 'Reveal…' }).click()
-  await page.getByLabel('Why', { exact: true }).fill('which wallet was it?')
-  await page.getByRole('dialog').getByRole('button', { name: 'Reveal' }).click()
-  await page.getByText('Unmasked for you, and written to the audit.').waitFor()
+  await page.getByRole('button', { name: 'Reveal payload…' }).click()
+  await page.getByLabel('Reason', { exact: true }).fill('which wallet was it?')
+  await page.getByRole('dialog').getByRole('button', { name: 'Reveal payload' }).click()
+  await page.getByText('Revealed to you and recorded in the audit log.').waitFor()
   expect(await payload.innerText()).not.toContain('***')
   await page.getByRole('link', { name: 'Audit 1', exact: true }).click()
   await page.getByText('payload.reveal').waitFor()
   await page.getByText('which wallet was it?').waitFor()
-  await page.getByRole('link', { name: 'its group' }).click()
+  await page.getByRole('link', { name: 'View group' }).click()
 }
 
 async function planFromGroup(page: Page, reason: string): Promise<void> {
-  await page.getByRole('link', { name: 'Plan a replay' }).click()
-  await page.getByText(/match now; exactly those/).waitFor()
+  await page.getByRole('link', { name: 'Plan replay' }).click()
+  await page.getByText(/match now; the selection is fixed/).waitFor()
   await page.getByRole('button', { name: 'Next: destination and edits' }).click()
-  await page.getByLabel('Send them to').waitFor()
+  await page.getByLabel('Destination channel').waitFor()
   await page.getByRole('button', { name: 'Next: pace and halt rules' }).click()
   expect(await page.getByLabel('Stages', { exact: true }).inputValue()).toBe('1, 10, 100, rest')
   await page.getByRole('button', { name: 'Next: reason and check' }).click()
   const freeze = page.getByRole('button', { name: 'Freeze and check' })
   expect(await freeze.getAttribute('aria-disabled')).toBe('true')
-  await page.getByLabel('Why are they sent again?').fill(reason)
+  await page.getByLabel('Reason for replay').fill(reason)
   await freeze.click()
-  await page.getByRole('heading', { name: 'What the gates say' }).waitFor()
+  await page.getByRole('heading', { name: 'Check results' }).waitFor()
   const command = await page.locator('.command code').innerText()
   expect(command).toMatch(/^lazaret replay plan .*--group [0-9a-f]{16} .*--reason/)
   await page.getByRole('button', { name: /^Start: send \d+ letters?$/ }).click()
@@ -101,7 +101,7 @@ async function planFromGroup(page: Page, reason: string): Promise<void> {
 
 async function replaysTooSoon(page: Page): Promise<void> {
   await planFromGroup(page, 'payments look fine again')
-  await page.getByText('It halted by itself.').waitFor(A_WHILE)
+  await page.getByText('Halted automatically.').waitFor(A_WHILE)
   await page.getByText(/failed again with the cause they had before: it is not mended/).waitFor()
   const bar = page.getByRole('img', { name: /1 failed again, same cause/ })
   expect(await bar.first().getAttribute('aria-label')).toMatch(
@@ -127,7 +127,7 @@ async function replaysAndRecovers(page: Page): Promise<void> {
   await page.getByText('100 %').first().waitFor()
   const bar = await page.locator('.outcomes.large').getAttribute('aria-label')
   expect(bar).toMatch(/^\d+ recovered$/)
-  await page.getByText('no letter arrived meanwhile').waitFor()
+  await page.getByText('No new letters since freeze').waitFor()
 }
 
 async function findsItInAudit(page: Page): Promise<void> {

@@ -57,7 +57,7 @@ inBrowser('what waits in a channel', () => {
       const card = page.locator('.watch', { has: page.getByRole('heading', { name: 'orders' }) })
       await card.getByText('rising').waitFor()
       const drawing = card.getByRole('img', {
-        name: /Waiting over 24 hours: from 0 to 12, at most 12, at least 0/,
+        name: /Waiting letters over 24 hours: from 0 to 12, highest 12, lowest 0/,
       })
       await drawing.waitFor()
       const steps = (await drawing.locator('.line').getAttribute('d'))!.split('L')
@@ -100,14 +100,14 @@ inBrowser('what waits in a channel', () => {
       const { page } = await openPage(browser)
       await page.goto(`${server.url}/overview`)
       const alerts = page.locator('section.panel', { has: page.getByRole('heading', { name: 'Alerts' }) })
-      await alerts.getByText('12 letters wait, the limit is 10').waitFor()
-      await alerts.getByText(/75 % are \w+, the limit is 50 %/).waitFor()
+      await alerts.getByText('12 letters waiting (limit 10)').waitFor()
+      await alerts.getByText(/\w+: 75 % of letters \(limit 50 %\)/).waitFor()
       expect(await alerts.getByRole('link', { name: 'orders' }).first().getAttribute('href')).toMatch(
         /^\/groups/,
       )
       for (const { id } of LETTERS)
         await server.store.deadLetters.change(id, { to: 'discarded', at: systemClock.now() })
-      await alerts.getByText('None: every channel is within its limits.').waitFor()
+      await alerts.getByText('No alerts. Every channel is within its limits.').waitFor()
     },
     PATIENCE_MS,
   )

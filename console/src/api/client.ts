@@ -81,9 +81,9 @@ async function answer(
     if (signal?.aborted) throw error
     throw new ApiProblem({
       status: 0,
-      title: 'The server does not answer',
+      title: 'Server unreachable',
       detail:
-        'Check that it runs and that this machine reaches it. The console goes on by itself when it is back.',
+        'Check that the server is running and reachable from this machine. The console reconnects automatically.',
     })
   }
 }
@@ -93,7 +93,7 @@ async function problemOf(response: Response): Promise<ApiProblem> {
   return new ApiProblem({
     status: response.status,
     title: told?.title ?? `The server answered ${response.status}`,
-    detail: told?.detail ?? 'It gave no reason; its log has more.',
+    detail: told?.detail ?? 'The server gave no reason. Check its log.',
     faults: told?.faults,
   })
 }

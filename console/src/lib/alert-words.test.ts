@@ -12,11 +12,11 @@ const alert: ChannelAlert = {
 }
 
 it('K7: an alert says what is amiss, what the limit is, and where to go', () => {
-  expect(alertWords(alert)).toBe('1 312 letters wait, the limit is 100')
-  expect(alertWords({ ...alert, value: 1 })).toBe('1 letter waits, the limit is 100: within it again')
+  expect(alertWords(alert)).toBe('1 312 letters waiting (limit 100)')
+  expect(alertWords({ ...alert, value: 1 })).toBe('Back under the limit: 1 letter waiting (limit 100)')
   expect(alertPath(alert)).toBe('/groups?channel=orders+%26+more')
   expect(alertWords({ ...alert, rule: 'age', value: 7_500_000, limit: 1_800_000 })).toBe(
-    'the oldest waits for 2 h 5 min, the limit is 30 min',
+    'Oldest has waited 2 h 5 min (limit 30 min)',
   )
   const dominant = {
     ...alert,
@@ -25,6 +25,6 @@ it('K7: an alert says what is amiss, what the limit is, and where to go', () => 
     limit: 0.5,
     error: { fingerprint: 'a b', name: 'TypeError' },
   } as const
-  expect(alertWords(dominant)).toBe('82 % are TypeError, the limit is 50 %')
+  expect(alertWords(dominant)).toBe('TypeError: 82 % of letters (limit 50 %)')
   expect(alertPath(dominant)).toBe('/groups/a%20b')
 })

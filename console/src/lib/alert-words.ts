@@ -3,20 +3,26 @@ import { counted, percent, whole } from './numbers.ts'
 import { groupPath } from './paths.ts'
 import { span } from './times.ts'
 
+export const ALERT_NAMES: Readonly<Record<ChannelAlert['rule'], string>> = {
+  depth: 'Too many letters',
+  age: 'Letters too old',
+  dominance: 'One cause dominates',
+}
+
 /** What is amiss, with its limit. An alert ends a little later than what it is of, so that it does not flicker. */
 export function alertWords(alert: ChannelAlert): string {
   const words = measured(alert)
-  return alert.value > alert.limit ? words : `${words}: within it again`
+  return alert.value > alert.limit ? words : `Back under the limit: ${words}`
 }
 
 function measured({ rule, value, limit, error }: ChannelAlert): string {
   switch (rule) {
     case 'depth':
-      return `${counted(value, 'letter')} ${value === 1 ? 'waits' : 'wait'}, the limit is ${whole(limit)}`
+      return `${counted(value, 'letter')} waiting (limit ${whole(limit)})`
     case 'age':
-      return `the oldest waits for ${span(value)}, the limit is ${span(limit)}`
+      return `Oldest has waited ${span(value)} (limit ${span(limit)})`
     default:
-      return `${percent(value)} ${error === undefined ? 'have one cause' : `are ${error.name}`}, the limit is ${percent(limit)}`
+      return `${error?.name.replace(/\.$/, '') ?? 'One cause'}: ${percent(value)} of letters (limit ${percent(limit)})`
   }
 }
 

@@ -35,6 +35,6 @@ function fieldsOf({
     code: failure?.code ?? 'none',
     cause: failure?.fingerprint ?? 'none',
     attempts: String(attemptCount),
-    lasted: span(Date.parse(lastFailedAt) - Date.parse(firstFailedAt)),
+    duration: span(Date.parse(lastFailedAt) - Date.parse(firstFailedAt)),
   }
 }

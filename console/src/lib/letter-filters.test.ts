@@ -45,6 +45,6 @@ describe('filters in the URL', () => {
     expect(planUrl({ filter: {} })).toBe('/replays/new')
     expect(planUrl({ ids: ['a', 'b'] })).toBe('/replays/new?ids=a,b')
     expect(filterInWords({ channel: 'orders', state: 'dead' })).toBe('channel orders, state dead')
-    expect(filterInWords({})).toBe('every letter')
+    expect(filterInWords({})).toBe('all letters')
   })
 })

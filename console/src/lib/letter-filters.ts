@@ -73,5 +73,5 @@ export function planUrl(
 /** A filter as a person says it. */
 export function filterInWords(texts: FilterTexts): string {
   const words = FILTER_NAMES.flatMap(name => (texts[name] ? [`${name} ${texts[name]}`] : []))
-  return words.length === 0 ? 'every letter' : words.join(', ')
+  return words.length === 0 ? 'all letters' : words.join(', ')
 }

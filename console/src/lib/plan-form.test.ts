@@ -6,7 +6,7 @@ const selection = { filter: { group: 'f1' } }
 
 describe('readPlan', () => {
   it('B11: the rules that are offered are the defaults of the command line', () => {
-    const { body, faults } = readPlan({ ...EMPTY_PLAN, reason: ' mended ' }, selection)
+    const { body, faults } = readPlan({ ...EMPTY_PLAN, reason: ' fixed ' }, selection)
     expect(faults).toEqual({})
     expect(body).toEqual({
       filter: { group: 'f1' },
@@ -16,7 +16,7 @@ describe('readPlan', () => {
       haltOnSameFingerprint: true,
       allowQuarantined: false,
       maxAgeMs: 86_400_000,
-      reason: 'mended',
+      reason: 'fixed',
     })
   })
 

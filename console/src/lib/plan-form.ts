@@ -41,17 +41,17 @@ export function readPlan(form: PlanForm, selection: PlanSelection): { body: Plan
   const faults: { -readonly [K in keyof PlanForm]?: string } = {}
   const stages = readStages(form.stages)
   if (stages === undefined)
-    faults.stages = "Give numbers and 'rest' with commas between, such as 1, 10, 100, rest."
+    faults.stages = "Enter numbers and 'rest', separated by commas, such as 1, 10, 100, rest."
   const perSecond = Number(form.perSecond)
-  if (!(perSecond > 0 && perSecond <= 100_000)) faults.perSecond = 'Give a number above 0, at most 100 000.'
+  if (!(perSecond > 0 && perSecond <= 100_000)) faults.perSecond = 'Enter a number above 0, at most 100 000.'
   const haltPercent = Number(form.haltPercent)
   if (form.haltPercent.trim() === '' || !(haltPercent >= 0 && haltPercent <= 100))
-    faults.haltPercent = 'Give a percentage from 0 to 100.'
+    faults.haltPercent = 'Enter a percentage from 0 to 100.'
   const maxAgeMs = readSpan(form.maxAge)
-  if (maxAgeMs === undefined || maxAgeMs <= 0) faults.maxAge = 'Give a span such as 90s, 15m, 24h or 7d.'
+  if (maxAgeMs === undefined || maxAgeMs <= 0) faults.maxAge = 'Enter a duration such as 90s, 15m, 24h or 7d.'
   const { patch, fault } = form.change === 'patch' ? readPatch(form.patch) : {}
   if (fault !== undefined) faults.patch = fault
-  if (form.reason.trim() === '') faults.reason = 'Say why they are sent again.'
+  if (form.reason.trim() === '') faults.reason = 'Enter a reason.'
   const body: PlanBody = {
     ...('ids' in selection ? { ids: [...selection.ids] } : { filter: selection.filter }),
     ...(form.store === '' ? {} : { store: form.store }),
@@ -83,10 +83,10 @@ export function readPatch(text: string): { patch?: readonly PatchOperation[]; fa
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return { fault: `This is no JSON: ${(error as Error).message}` }
+    return { fault: `Not valid JSON: ${(error as Error).message}` }
   }
   if (!Array.isArray(value) || value.length === 0)
-    return { fault: 'Give a list of operations: [{ "op": "replace", "path": "/field", "value": … }]' }
+    return { fault: 'Enter a list of operations: [{ "op": "replace", "path": "/field", "value": … }]' }
   const wrong = value.findIndex(each => !OPERATIONS.has(each?.op) || typeof each?.path !== 'string')
   if (wrong >= 0)
     return {

@@ -57,9 +57,7 @@ export function Screens() {
       <Route path="/audit" component={AuditScreen} />
       <Route path="/settings" component={SettingsScreen} />
       <Route>
-        <Empty title="There is no such screen">
-          The address is wrong or old. Start again from the groups.
-        </Empty>
+        <Empty title="Page not found">Check the address, or start from the groups.</Empty>
       </Route>
     </Switch>
   )

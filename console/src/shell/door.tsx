@@ -10,13 +10,13 @@ export function Door() {
   const wasRefused = readToken() !== undefined
   return (
     <div className="door">
-      <h1>Who is there?</h1>
+      <h1>Sign in</h1>
       <p className="quiet">
-        This server asks for a token. Whoever runs it can give you one; it is listed in its configuration by
-        name and role.
+        This server requires a token. Its administrator can give you one; the server configuration lists
+        tokens by name and role.
       </p>
       {wasRefused && (
-        <Note tone="signal">The token was not accepted. Type it again, or ask for a new one.</Note>
+        <Note tone="signal">The token was not accepted. Enter it again, or ask for a new one.</Note>
       )}
       <TokenForm />
     </div>
@@ -39,11 +39,11 @@ export function TokenForm() {
         type="password"
         value={token}
         onChange={setToken}
-        hint="Kept in this tab only, until it is closed."
+        hint="Stored in this tab only, until you close it."
       />
       <div className="row">
         <Button type="submit" look="main">
-          Enter
+          Sign in
         </Button>
       </div>
     </form>

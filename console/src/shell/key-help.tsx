@@ -3,15 +3,15 @@ import { Dialog } from '../ui/dialog.tsx'
 
 export function KeyHelp({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <table className="keys">
         <tbody>
           <Row keys={['/']} does="Search" />
           {Object.entries(PLACES).map(([key, { name }]) => (
-            <Row key={key} keys={['g', key]} does={name} />
+            <Row key={key} keys={['g', key]} does={`Go to ${name}`} />
           ))}
-          <Row keys={['?']} does="These keys" />
-          <Row keys={['Esc']} does="Shut what is open" />
+          <Row keys={['?']} does="Show shortcuts" />
+          <Row keys={['Esc']} does="Close" />
         </tbody>
       </table>
     </Dialog>

@@ -15,12 +15,10 @@ export class Mishap extends Component<{ readonly children: ReactNode }, { readon
     if (error === undefined) return this.props.children
     return (
       <Note tone="bad">
-        <strong>This screen broke</strong>
+        <strong>This page stopped working</strong>
         <span className="foreign">{error instanceof Error ? error.message : String(error)}</span>
-        <span>
-          The console may have been updated while it was open. Load it again; nothing is lost by that.
-        </span>
-        <Button onPress={() => location.reload()}>Load it again</Button>
+        <span>The console may have been updated while it was open. Reload it; no data is lost.</span>
+        <Button onPress={() => location.reload()}>Reload page</Button>
       </Note>
     )
   }

@@ -8,9 +8,9 @@ import { Switches } from './switches.tsx'
 import './rail.css'
 
 const STREAM: Readonly<Record<StreamState, string>> = {
-  live: 'live',
-  connecting: 'connecting',
-  lost: 'not live: asking every 15 s',
+  live: 'Live',
+  connecting: 'Connecting',
+  lost: 'Server unreachable, retrying',
 }
 
 export function Rail({ me, stream }: { me: Me | undefined; stream: StreamState }) {
@@ -30,7 +30,7 @@ export function Rail({ me, stream }: { me: Me | undefined; stream: StreamState }
     : {}
   return (
     <aside className="rail">
-      <Link href="/groups" className="brand" aria-label="Lazaret, to the groups">
+      <Link href="/groups" className="brand" aria-label="Lazaret: go to groups">
         <svg width="26" height="26" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
           <path d="M9 5v21" className="mast" />
           <path d="M10.4 6.4h14v10.2h-14z" className="flag" />

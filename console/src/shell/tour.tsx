@@ -17,7 +17,7 @@ export function Tour() {
   const done = data.steps.filter(step => step.done).length
   const next = data.steps.find(step => !step.done)
   return (
-    <aside className={isOpen ? 'tour' : 'tour shut'} aria-label="Tour of the demo">
+    <aside className={isOpen ? 'tour' : 'tour shut'} aria-label="Demo tour">
       <button
         type="button"
         className="tour-head"
@@ -58,7 +58,7 @@ function Step({ step, isNext }: { step: DemoStep; isNext: boolean }) {
           <Button
             look={isNext ? 'signal' : 'quiet'}
             busy={act.isPending}
-            may={action.enabled ? can : { allowed: false, why: 'It happens by itself in a moment.' }}
+            may={action.enabled ? can : { allowed: false, why: 'This step runs automatically in a moment.' }}
             onPress={() => act.mutate(action.id)}
           >
             {action.label}

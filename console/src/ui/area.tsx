@@ -14,8 +14,8 @@ export function DepthArea({ points, over }: { points: readonly AreaPoint[]; over
   const values = points.map(({ value }) => value)
   const told =
     values.length === 0
-      ? 'no snapshot yet'
-      : `${over}: from ${whole(values[0]!)} to ${whole(values.at(-1)!)}, at most ${whole(Math.max(...values))}, at least ${whole(Math.min(...values))}`
+      ? 'have no snapshot yet'
+      : `${over}: from ${whole(values[0]!)} to ${whole(values.at(-1)!)}, highest ${whole(Math.max(...values))}, lowest ${whole(Math.min(...values))}`
   return (
     <svg
       className="depth-area"
@@ -24,7 +24,7 @@ export function DepthArea({ points, over }: { points: readonly AreaPoint[]; over
       height={HEIGHT}
       preserveAspectRatio="none"
       role="img"
-      aria-label={`Waiting ${told}`}
+      aria-label={`Waiting letters ${told}`}
     >
       <path className="ground" d={area} />
       <path className="line" d={line} />
@@ -37,7 +37,7 @@ const TRENDS: Readonly<Record<Trend, readonly [Tone, GlyphName, string]>> = {
   rising: ['signal', 'up', 'rising'],
   falling: ['good', 'down', 'falling'],
   stable: ['plain', 'dash', 'stable'],
-  unknown: ['plain', 'dots', 'too early to say'],
+  unknown: ['plain', 'dots', 'not enough data'],
 }
 
 export function TrendTag({ trend }: { trend: Trend }) {

@@ -17,25 +17,21 @@ export function AuditTable({
 }) {
   const isFederated = useIsFederated()
   if (entries.length === 0)
-    return (
-      <Empty title="Nobody has done anything yet">
-        Every change, and every payload revealed, is written here.
-      </Empty>
-    )
+    return <Empty title="No audit entries">Every change and every revealed payload is recorded here.</Empty>
   return (
     <table className="table audit">
       <thead>
         <tr>
           <th scope="col" className="col-at">
-            When
+            Time
           </th>
           <th scope="col" className="col-by">
-            Who
+            User
           </th>
           <th scope="col" className="col-action">
-            Did
+            Action
           </th>
-          <th scope="col">{withTarget ? 'To what' : 'Detail'}</th>
+          <th scope="col">{withTarget ? 'Target' : 'Details'}</th>
         </tr>
       </thead>
       <tbody>

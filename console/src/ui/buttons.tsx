@@ -44,7 +44,7 @@ export function Button({
       }}
     >
       {children}
-      {busy && <span className="unseen"> (working)</span>}
+      {busy && <span className="unseen"> (in progress)</span>}
     </button>
   )
   if (!isDenied) return button
@@ -52,7 +52,7 @@ export function Button({
     <span className="denied">
       {button}
       <span role="tooltip" id={whyId} className="why">
-        {may.why ?? 'You may not do this.'}
+        {may.why ?? 'You do not have permission.'}
       </span>
     </span>
   )

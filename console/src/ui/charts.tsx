@@ -28,7 +28,7 @@ export function Sparkline({
       height={height}
       preserveAspectRatio="none"
       role="img"
-      aria-label={`${whole(total)} over ${counts.length} ${unit}s, at most ${whole(Math.max(0, ...counts))} in one`}
+      aria-label={`${whole(total)} in ${counts.length} ${unit}s, at most ${whole(Math.max(0, ...counts))} per ${unit}`}
     >
       <path className="base" d={`M0 ${height - 0.5}H${width}`} />
       <path d={barsPath(counts, width, height - 1)} />
@@ -41,7 +41,7 @@ export const OUTCOMES: readonly { readonly status: ItemStatus; readonly word: st
   { status: 'failed_same_cause', word: 'failed again, same cause' },
   { status: 'failed_new_cause', word: 'failed again, new cause' },
   { status: 'lost', word: 'lost' },
-  { status: 'sent', word: 'sent, outcome not known' },
+  { status: 'sent', word: 'sent, outcome unknown' },
   { status: 'skipped', word: 'skipped' },
   { status: 'waiting', word: 'not sent yet' },
 ]
@@ -137,7 +137,7 @@ const ALWAYS: ReadonlySet<ItemStatus> = new Set(['recovered', 'failed_same_cause
 export function ReplayedText({ replayed, recovered }: { replayed: number; recovered: number }) {
   if (replayed === 0) return <span className="quiet">never replayed</span>
   return (
-    <span title={`${counted(replayed - recovered, 'letter')} replayed and not recovered`}>
+    <span title={`${counted(replayed - recovered, 'letter')} replayed but not recovered`}>
       <span className="nowrap">replayed {whole(replayed)},</span>{' '}
       <span className={recovered === replayed ? 'nowrap all-well' : 'nowrap'}>
         recovered {whole(recovered)}

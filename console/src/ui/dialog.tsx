@@ -38,6 +38,8 @@ interface AskProps {
   /** What the button does, as a verb. */
   readonly verb: string
   readonly danger?: boolean
+  /** The button that does nothing: what stays as it is. */
+  readonly keep?: string
   readonly optional?: boolean
   readonly placeholder?: string
   readonly onAnswer: (reason: string) => Promise<unknown>
@@ -49,6 +51,7 @@ export function AskReason({
   title,
   children,
   verb,
+  keep = 'Keep as is',
   danger,
   optional,
   placeholder,
@@ -79,8 +82,8 @@ export function AskReason({
       <form className="stack" onSubmit={event => void answer(event)}>
         <div className="quiet-prose">{children}</div>
         <Field
-          label={optional ? 'Why (optional)' : 'Why'}
-          hint="Kept in the audit with your name."
+          label={optional ? 'Reason (optional)' : 'Reason'}
+          hint="Recorded in the audit log with your name."
           value={reason}
           onChange={setReason}
           placeholder={placeholder}
@@ -89,12 +92,12 @@ export function AskReason({
         />
         {error !== undefined && <Trouble error={error} />}
         <div className="row end">
-          <Button onPress={onClose}>Leave it</Button>
+          <Button onPress={onClose}>{keep}</Button>
           <Button
             type="submit"
             look={danger ? 'danger' : 'main'}
             busy={isBusy}
-            may={isReady ? undefined : { allowed: false, why: 'Say why first.' }}
+            may={isReady ? undefined : { allowed: false, why: 'Enter a reason.' }}
           >
             {verb}
           </Button>

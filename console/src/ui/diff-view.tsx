@@ -13,13 +13,16 @@ export function DiffView({
   before,
   after,
   label,
+  unchanged,
 }: {
   before: readonly string[]
   after: readonly string[]
   label: string
+  /** Said instead of a difference when there is none. */
+  unchanged: string
 }) {
   const { hunks, rest } = useMemo(() => hunksOf(diffLines(before, after)), [before, after])
-  if (hunks.length === 0) return <p className="quiet small">No line differs.</p>
+  if (hunks.length === 0) return <p className="quiet small">{unchanged}</p>
   return (
     <div className="code-box">
       <CodeBox label={label} look="diff">
@@ -46,5 +49,5 @@ export function DiffView({
 
 function Skipped({ count }: { count: number }) {
   if (count === 0) return null
-  return <span className="line skipped">{`  … ${counted(count, 'line')} the same\n`}</span>
+  return <span className="line skipped">{`  … ${counted(count, 'unchanged line')}\n`}</span>
 }

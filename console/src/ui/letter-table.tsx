@@ -77,7 +77,7 @@ function Head({
           <th scope="col" className="col-pick">
             <input
               type="checkbox"
-              aria-label={`Select the ${letters.length} letters of this page`}
+              aria-label={`Select all ${letters.length} letters on this page`}
               checked={isAll}
               onChange={selection.onTogglePage}
             />

@@ -25,7 +25,7 @@ export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => un
     <div className="note bad" role="alert">
       <Glyph name="cross" />
       <div>
-        <strong>{problem?.title ?? 'Something in the console went wrong'}</strong>
+        <strong>{problem?.title ?? 'Unexpected error in the console'}</strong>
         <p className="foreign">{error instanceof Error ? error.message : String(error)}</p>
         {problem && problem.faults.length > 0 && (
           <ul className="faults">
@@ -62,10 +62,10 @@ export function Missing({ faults }: { faults: readonly StoreFault[] | undefined 
   if (faults === undefined || faults.length === 0) return null
   return (
     <Note tone="signal">
-      <strong>Not everything is shown.</strong>{' '}
+      <strong>Some data is missing.</strong>{' '}
       {faults.map(fault => (
         <span key={fault.store} className="foreign">
-          The store {fault.store} did not answer: {fault.problem}.{' '}
+          Store {fault.store} did not respond: {fault.problem}.{' '}
         </span>
       ))}
     </Note>

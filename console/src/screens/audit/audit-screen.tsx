@@ -38,11 +38,11 @@ export function AuditScreen() {
   return (
     <Page
       name="Audit"
-      lead="Who did what, and when. It is written before the change is answered, and never rewritten."
+      lead="Who did what, and when. Each entry is written before its change is confirmed, and never modified."
     >
       <div className="filters">
         <SearchField
-          label="Exact letter, group or replay id"
+          label="Search by exact letter, group or replay id"
           value={target}
           onSearch={text => set({ target: text })}
         />
@@ -50,7 +50,7 @@ export function AuditScreen() {
           label="Action"
           hideLabel
           value={action}
-          of={[['', 'Every action'] as const, ...names.map(name => [name, name] as const)]}
+          of={[['', 'All actions'] as const, ...names.map(name => [name, name] as const)]}
           onChange={chosen => set({ action: chosen })}
         />
       </div>
@@ -65,9 +65,11 @@ export function AuditScreen() {
       )}
       {(data?.cursor !== undefined || cursor !== undefined) && (
         <nav className="row" aria-label="Pages">
-          {cursor && <LinkButton href={urlWith(path, search, { cursor: undefined })}>Newest</LinkButton>}
+          {cursor && (
+            <LinkButton href={urlWith(path, search, { cursor: undefined })}>Newest entries</LinkButton>
+          )}
           {data?.cursor && (
-            <LinkButton href={urlWith(path, search, { cursor: data.cursor })}>Older</LinkButton>
+            <LinkButton href={urlWith(path, search, { cursor: data.cursor })}>Older entries</LinkButton>
           )}
         </nav>
       )}

@@ -22,7 +22,7 @@ export function ChannelRows({ channel }: { channel: Channel }) {
         </td>
         {first === undefined ? (
           <td colSpan={6} className="small quiet">
-            No consumer of it runs in this process. Its breaker can be seen and moved where it runs.
+            No consumer runs in this process. Control it in its own process.
           </td>
         ) : (
           <Cells channel={channel.channel} consumer={first} />
@@ -42,10 +42,10 @@ export function ChannelRows({ channel }: { channel: Channel }) {
 }
 
 const PAUSES = {
-  breaker: 'its breaker is open',
+  breaker: 'breaker open',
   store: 'letters cannot be saved',
-  ledger: 'the ledger does not answer',
-  hand: 'paused by hand',
+  ledger: 'ledger unreachable',
+  hand: 'paused manually',
 } as const
 
 function Handler({ consumer }: { consumer: ChannelConsumer | undefined }) {
@@ -55,7 +55,7 @@ function Handler({ consumer }: { consumer: ChannelConsumer | undefined }) {
     <div className="small quiet foreign">
       {plainText(handler)}
       {paused.length > 0 && (
-        <div className="halted">does not pull: {paused.map(why => PAUSES[why]).join(', ')}</div>
+        <div className="halted">Not consuming: {paused.map(why => PAUSES[why]).join(', ')}</div>
       )}
     </div>
   )
@@ -66,7 +66,7 @@ function Inflow({ channel: { channel, inflow, letters } }: { channel: Channel })
     <>
       <Sparkline counts={inflow.perMinute} unit="minute" width={150} height={20} wide />
       <div className="small quiet">
-        {whole(inflow.lastHour)} in the hour ·{' '}
+        {whole(inflow.lastHour)} in the last hour ·{' '}
         <Link href={`/letters?${new URLSearchParams({ channel })}`}>{whole(letters.waiting)} waiting</Link>
       </div>
     </>
@@ -81,7 +81,7 @@ function Cells({ channel, consumer }: { channel: string; consumer: ChannelConsum
         <BreakerTag state={breaker} />
         {retryAt && (
           <div className="small quiet">
-            <Ago at={retryAt} prefix="probes " />
+            <Ago at={retryAt} prefix="next probe " />
           </div>
         )}
         {paused.includes('hand') && (
@@ -98,7 +98,7 @@ function Cells({ channel, consumer }: { channel: string; consumer: ChannelConsum
         {waiting > 0 && <div className="small quiet">{whole(waiting)} waiting</div>}
       </td>
       <td className="number">{depth === undefined ? <span className="quiet">–</span> : whole(depth)}</td>
-      <td className="quiet">{lastProcessedAt ? <Ago at={lastProcessedAt} /> : 'nothing yet'}</td>
+      <td className="quiet">{lastProcessedAt ? <Ago at={lastProcessedAt} /> : 'Never'}</td>
       <td>
         <ConsumerActions channel={channel} consumer={consumer} />
       </td>

@@ -11,7 +11,7 @@ export function ChannelsScreen() {
   return (
     <Page
       name="Channels"
-      lead="The consumers of this process, their breakers, and what arrives and waits as dead letters."
+      lead="Consumers of this process, their circuit breakers, and new and waiting dead letters by channel."
     >
       {error && <Trouble error={error} onRetry={refetch} />}
       <Missing faults={data?.faults} />
@@ -20,8 +20,7 @@ export function ChannelsScreen() {
       ) : data.channels.length === 0 ? (
         <Panel>
           <Empty title="No channels">
-            Consumers that run in the server's own process appear here, and every channel that has a dead
-            letter.
+            Channels appear here once they have a consumer in the server's process or a dead letter.
           </Empty>
         </Panel>
       ) : (
@@ -53,10 +52,10 @@ function Head() {
           Breaker
         </th>
         <th scope="col" className="number col-rate">
-          Fails
+          Failure rate
         </th>
         <th scope="col" className="number col-work">
-          At work
+          In progress
         </th>
         <th scope="col" className="number col-lag">
           In broker

@@ -7,28 +7,37 @@ import { AskReason } from '../../ui/dialog.tsx'
 
 type Act = 'open' | 'closed' | 'auto' | 'pause' | 'resume'
 
-const ASKS: Readonly<Record<Act, { title: string; verb: string; says: string }>> = {
+const ASKS: Readonly<Record<Act, { title: string; verb: string; keep: string; says: string }>> = {
   open: {
-    title: 'Force the breaker open',
-    verb: 'Force it open',
-    says: 'No attempt goes through, and no probe either, until you let it decide by itself again.',
+    title: 'Force breaker open',
+    verb: 'Force breaker open',
+    keep: 'Keep automatic',
+    says: 'No attempts and no probes go through until you reset the breaker.',
   },
   closed: {
-    title: 'Force the breaker closed',
-    verb: 'Force it closed',
-    says: 'Every attempt goes through, however sick the dependency is, until you let it decide by itself again.',
+    title: 'Force breaker closed',
+    verb: 'Force breaker closed',
+    keep: 'Keep automatic',
+    says: 'All attempts go through, even if the dependency is failing, until you reset the breaker.',
   },
   auto: {
-    title: 'Let the breaker decide by itself',
-    verb: 'Let it decide',
-    says: 'One that was forced open starts with probes; one that was forced closed goes on as closed.',
+    title: 'Reset breaker',
+    verb: 'Reset breaker',
+    keep: 'Keep forced',
+    says: 'The breaker opens and closes automatically again. After being forced open it starts with probes; after being forced closed it stays closed.',
   },
   pause: {
-    title: 'Pause this consumer',
-    verb: 'Pause',
-    says: 'It stops pulling. What it has in hand is finished; the rest waits in the broker.',
+    title: 'Pause consumer',
+    verb: 'Pause consumer',
+    keep: 'Keep running',
+    says: 'The consumer stops pulling. Events in progress are finished; the rest wait in the broker.',
   },
-  resume: { title: 'Let this consumer go on', verb: 'Go on', says: 'It pulls again from where it stopped.' },
+  resume: {
+    title: 'Resume consumer',
+    verb: 'Resume consumer',
+    keep: 'Keep paused',
+    says: 'The consumer continues from where it stopped.',
+  },
 }
 
 export function ConsumerActions({ channel, consumer }: { channel: string; consumer: ChannelConsumer }) {
@@ -48,7 +57,7 @@ export function ConsumerActions({ channel, consumer }: { channel: string; consum
       {breaker !== 'off' &&
         (isForced ? (
           <Button may={canForce} onPress={() => setAsking('auto')}>
-            Reset
+            Reset breaker
           </Button>
         ) : (
           <>
@@ -64,7 +73,7 @@ export function ConsumerActions({ channel, consumer }: { channel: string; consum
         ))}
       {paused.includes('hand') ? (
         <Button look="main" may={canResume} onPress={() => setAsking('resume')}>
-          Go on
+          Resume
         </Button>
       ) : (
         <Button may={canPause} onPress={() => setAsking('pause')}>
@@ -75,6 +84,7 @@ export function ConsumerActions({ channel, consumer }: { channel: string; consum
         <AskReason
           title={`${ASKS[asking].title}: ${handler}`}
           verb={ASKS[asking].verb}
+          keep={ASKS[asking].keep}
           onClose={() => setAsking(undefined)}
           onAnswer={reason => change.mutateAsync({ act: asking, reason })}
         >

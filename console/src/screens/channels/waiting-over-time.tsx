@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
 import { useChannelTrend } from '../../api/queries.ts'
 import type { Channel, ChannelWatch } from '../../api/types.ts'
-import { alertPath, alertWords } from '../../lib/alert-words.ts'
+import { ALERT_NAMES, alertPath, alertWords } from '../../lib/alert-words.ts'
 import { counted, percent, whole } from '../../lib/numbers.ts'
 import { groupPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
@@ -22,14 +22,14 @@ export function WaitingOverTime({ channels }: { channels: readonly Channel[] }) 
   if (watched.length === 0) return null
   const left = watched.length - MOST_DRAWN
   return (
-    <Panel title="What waits, over 24 hours" bare>
+    <Panel title="Waiting letters, last 24 hours" bare>
       <ul className="watches">
         {watched.slice(0, MOST_DRAWN).map(channel => (
           <ChannelCard key={channel.channel} channel={channel} />
         ))}
       </ul>
       {left > 0 && (
-        <p className="watches-left small quiet">and {counted(left, 'channel')} in which fewer letters wait</p>
+        <p className="watches-left small quiet">and {counted(left, 'channel')} with fewer waiting letters</p>
       )}
     </Panel>
   )
@@ -49,8 +49,8 @@ function ChannelCard({ channel: { channel, watch } }: { channel: Watched }) {
       <DepthArea points={points} over="over 24 hours" />
       <dl className="watch-facts">
         <Fact name="Waiting">{whole(watch.depth)}</Fact>
-        <Fact name="Oldest">{watch.oldestAt ? <Ago at={watch.oldestAt} /> : 'none'}</Fact>
-        <Fact name="Too old">{whole(watch.overAge)}</Fact>
+        <Fact name="Oldest">{watch.oldestAt ? <Ago at={watch.oldestAt} /> : 'None'}</Fact>
+        <Fact name="Over age limit">{whole(watch.overAge)}</Fact>
         <Fact name="Retries">{watch.sampled === 0 ? '–' : `${watch.averageRetries} on average`}</Fact>
       </dl>
       <Errors watch={watch} />
@@ -61,7 +61,7 @@ function ChannelCard({ channel: { channel, watch } }: { channel: Watched }) {
           className="watch-alert"
         >
           <Tag tone="signal" glyph="flag">
-            {alert.rule}
+            {ALERT_NAMES[alert.rule]}
           </Tag>{' '}
           <span className="small foreign">{plainText(alertWords(alert))}</span>
         </Link>
@@ -91,7 +91,7 @@ function Errors({ watch: { errors, sampled, depth } }: { watch: ChannelWatch }) 
           <span className="number">{percent(share)}</span>
         </li>
       ))}
-      {sampled < depth && <li className="quiet">of the newest {whole(sampled)}</li>}
+      {sampled < depth && <li className="quiet">among the newest {whole(sampled)} letters</li>}
     </ul>
   )
 }

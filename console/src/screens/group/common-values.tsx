@@ -9,8 +9,7 @@ const FILTERS = new Set(['channel', 'type', 'handler', 'reason'])
 
 /** What most of its letters share often is the cause: one release, one host, one key. */
 export function CommonValues({ group }: { group: GroupDetail }) {
-  if (group.commonValues.length === 0)
-    return <p className="quiet small">Nothing is known of its letters yet.</p>
+  if (group.commonValues.length === 0) return <p className="quiet small">No letters to compare yet.</p>
   return (
     <>
       <dl className="common">
@@ -38,10 +37,10 @@ export function CommonValues({ group }: { group: GroupDetail }) {
           </div>
         ))}
       </dl>
-      <p className="quiet small">By {counted(group.sampled, 'letter')}, the latest.</p>
+      <p className="quiet small">Based on the latest {counted(group.sampled, 'letter')}.</p>
       {group.sampleLetterId && (
         <p className="small">
-          <Link href={letterPath(group.sampleLetterId)}>Look at the latest one</Link>
+          <Link href={letterPath(group.sampleLetterId)}>View latest letter</Link>
         </p>
       )}
     </>

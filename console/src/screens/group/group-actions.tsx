@@ -12,26 +12,26 @@ export function GroupActions({ group }: { group: GroupDetail }) {
   const canPlan = useCan('replay.plan')
   const [isMuting, setMuting] = useState(false)
   const change = useChange((state: 'open' | 'acknowledged' | 'resolved') => triage(group.id, { state }))
-  const nothingWaits = { allowed: group.waiting > 0, why: 'None of its letters waits any more.' }
+  const nothingWaits = { allowed: group.waiting > 0, why: 'No letters of this group are waiting.' }
   return (
     <>
       {group.state !== 'acknowledged' && group.state !== 'resolved' && (
         <Button may={canTriage} busy={change.isPending} onPress={() => change.mutate('acknowledged')}>
-          Acknowledge
+          Acknowledge group
         </Button>
       )}
       {group.state === 'open' || group.state === 'acknowledged' ? (
         <>
           <Button may={canTriage} onPress={() => setMuting(true)}>
-            Mute…
+            Mute group…
           </Button>
           <Button may={canTriage} busy={change.isPending} onPress={() => change.mutate('resolved')}>
-            Resolve
+            Resolve group
           </Button>
         </>
       ) : (
         <Button may={canTriage} busy={change.isPending} onPress={() => change.mutate('open')}>
-          Open again
+          Reopen group
         </Button>
       )}
       <LinkButton
@@ -39,7 +39,7 @@ export function GroupActions({ group }: { group: GroupDetail }) {
         look="main"
         may={both(canPlan, nothingWaits)}
       >
-        Plan a replay
+        Plan replay
       </LinkButton>
       {change.error && <Trouble error={change.error} />}
       {isMuting && <MuteDialog group={group} onClose={() => setMuting(false)} />}

@@ -1,7 +1,7 @@
 import { useLetterPage } from '../../api/queries.ts'
 import { groupLettersQuery } from '../../api/screen-queries.ts'
 import type { GroupDetail } from '../../api/types.ts'
-import { whole } from '../../lib/numbers.ts'
+import { counted } from '../../lib/numbers.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
 import { LetterTable } from '../../ui/letter-table.tsx'
 import { Empty, Trouble, Waiting } from '../../ui/notes.tsx'
@@ -14,7 +14,9 @@ export function GroupLetters({ group }: { group: GroupDetail }) {
   if (data.letters.length === 0)
     return (
       <Panel>
-        <Empty title="No letter is left">They were deleted or have failed with another cause since.</Empty>
+        <Empty title="No letters left">
+          The letters were deleted, or have since failed with another cause.
+        </Empty>
       </Panel>
     )
   return (
@@ -24,7 +26,7 @@ export function GroupLetters({ group }: { group: GroupDetail }) {
       </Panel>
       <div className="row">
         <LinkButton href={`/letters?group=${encodeURIComponent(group.id)}`}>
-          {`Filter or select among all ${whole(group.count)}`}
+          {`Filter or select ${counted(group.count, 'letter')}`}
         </LinkButton>
       </div>
     </>

@@ -42,7 +42,7 @@ export function GroupScreen({ id }: { id: string }) {
           <GroupTabs group={data} />
         </div>
         <div className="stack">
-          <Panel title="The last 24 hours">
+          <Panel title="Last 24 hours">
             <Sparkline
               counts={data.sparkline}
               unit="hour"
@@ -53,13 +53,13 @@ export function GroupScreen({ id }: { id: string }) {
             />
             <p className="quiet small">{counted(data.rate, 'letter')} in the last hour</p>
           </Panel>
-          <Panel title="What they have in common">
+          <Panel title="Common values">
             <CommonValues group={data} />
           </Panel>
-          <Panel title="Why these are one group">
+          <Panel title="Grouping rule">
             <WhyGrouped group={data} />
           </Panel>
-          <Panel title="Who looks after it">
+          <Panel title="Owner">
             <TriageForm group={data} />
           </Panel>
         </div>
@@ -90,7 +90,7 @@ function GroupTabs({ group }: { group: GroupDetail }) {
   return (
     <>
       <Tabs
-        label="Parts of this group"
+        label="Group sections"
         current={tab}
         of={[
           { id: 'letters', name: 'Letters', href: base, count: group.count },
@@ -103,7 +103,7 @@ function GroupTabs({ group }: { group: GroupDetail }) {
         <Panel bare>
           <ReplayTable
             replays={group.replays}
-            empty="No replay has touched this group. Plan one once the cause is mended."
+            empty="No replay has included letters of this group. Plan one once the cause is fixed."
           />
         </Panel>
       ) : tab === 'notes' ? (

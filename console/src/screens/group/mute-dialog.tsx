@@ -9,10 +9,10 @@ import { Choice } from '../../ui/fields.tsx'
 import { Trouble } from '../../ui/notes.tsx'
 
 const SPANS = [
-  ['1h', 'an hour'],
+  ['1h', '1 hour'],
   ['8h', '8 hours'],
-  ['24h', 'a day'],
-  ['7d', 'a week'],
+  ['24h', '1 day'],
+  ['7d', '7 days'],
   ['30d', '30 days'],
 ] as const
 
@@ -27,18 +27,18 @@ export function MuteDialog({ group, onClose }: { group: GroupDetail; onClose: ()
     mute.mutate(readSpan(span) ?? 0, { onSuccess: onClose })
   }
   return (
-    <Dialog title="Mute this group" onClose={onClose}>
+    <Dialog title="Mute group" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
         <p className="quiet-prose">
-          Its letters are kept as ever; it only stops asking for attention. It opens again by itself when the
-          time is over.
+          A muted group no longer asks for attention. Its letters are kept, and it reopens automatically when
+          the time is up.
         </p>
-        <Choice label="For" value={span} of={SPANS} onChange={setSpan} />
+        <Choice label="Duration" value={span} of={SPANS} onChange={setSpan} />
         {mute.error && <Trouble error={mute.error} />}
         <div className="row end">
-          <Button onPress={onClose}>Leave it</Button>
+          <Button onPress={onClose}>Keep unmuted</Button>
           <Button type="submit" look="main" busy={mute.isPending}>
-            Mute
+            Mute group
           </Button>
         </div>
       </form>

@@ -21,9 +21,7 @@ export function Notes({ group }: { group: GroupDetail }) {
     <Panel>
       <div className="stack">
         {group.notes.length === 0 && (
-          <p className="quiet">
-            No notes. Say what you found, so that the next one on call need not find it again.
-          </p>
+          <p className="quiet">No notes yet. Write down what you found for the next person on call.</p>
         )}
         <ul className="note-list">
           {group.notes.toReversed().map(note => (
@@ -36,11 +34,11 @@ export function Notes({ group }: { group: GroupDetail }) {
           ))}
         </ul>
         <form className="stack" onSubmit={submit}>
-          <Field label="A note" rows={3} value={text} onChange={setText} maxLength={4_000} />
+          <Field label="Note" rows={3} value={text} onChange={setText} maxLength={4_000} />
           {add.error && <Trouble error={add.error} />}
           <div className="row">
             <Button type="submit" busy={add.isPending} may={can}>
-              Add the note
+              Add note
             </Button>
           </div>
         </form>

@@ -27,13 +27,13 @@ export function TriageForm({ group }: { group: GroupDetail }) {
                 plainText(group.owner)
               ) : (
                 <span key="owner" className="quiet">
-                  nobody yet
+                  Unassigned
                 </span>
               ),
             ],
             ['ticket', group.link && <OutLink href={group.link} />],
-            ['set by', group.setBy && plainText(group.setBy)],
-            ['set', group.setAt && <Moment at={group.setAt} />],
+            ['changed by', group.setBy && plainText(group.setBy)],
+            ['changed', group.setAt && <Moment at={group.setAt} />],
           ]}
         />
         <div className="row">
@@ -54,9 +54,9 @@ export function TriageForm({ group }: { group: GroupDetail }) {
       {change.error && <Trouble error={change.error} />}
       <div className="row">
         <Button type="submit" look="main" busy={change.isPending}>
-          Keep
+          Save
         </Button>
-        <Button onPress={() => setEditing(false)}>Leave it</Button>
+        <Button onPress={() => setEditing(false)}>Keep as is</Button>
       </div>
     </form>
   )

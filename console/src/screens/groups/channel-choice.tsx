@@ -12,7 +12,7 @@ export function ChannelChoice({ value, onChange }: { value: string; onChange: (c
       label="Channel"
       hideLabel
       value={value}
-      of={[['', 'Every channel'] as const, ...[...names].map(name => [name, plainText(name)] as const)]}
+      of={[['', 'All channels'] as const, ...[...names].map(name => [name, plainText(name)] as const)]}
       onChange={onChange}
     />
   )

@@ -11,10 +11,10 @@ import '../../ui/table.css'
 import './group-table.css'
 
 export const RULES: Readonly<Record<Group['rule'], string>> = {
-  explicit: 'a key the handler gave',
-  frame: 'error and first own frame',
-  message: 'error and message',
-  reason: 'the reason alone',
+  explicit: 'Key set by the handler',
+  frame: 'Error and first app frame',
+  message: 'Error and message',
+  reason: 'Reason only',
 }
 
 export function GroupTable({ groups }: { groups: readonly Group[] }) {
@@ -50,10 +50,10 @@ export function GroupTable({ groups }: { groups: readonly Group[] }) {
               </Link>
               <div
                 className="small quiet clip foreign"
-                title={`Grouped by ${RULES[group.rule]}: ${group.basis}`}
+                title={`Grouping rule: ${RULES[group.rule]}: ${group.basis}`}
               >
                 {isFederated && `${group.store} · `}
-                {group.channels.join(', ')} · by {RULES[group.rule]}: <code>{plainText(ownPart(group))}</code>
+                {group.channels.join(', ')} · {RULES[group.rule]}: <code>{plainText(ownPart(group))}</code>
               </div>
             </td>
             <td>

@@ -12,7 +12,7 @@ import { ChannelChoice } from './channel-choice.tsx'
 import { GroupTable } from './group-table.tsx'
 
 const STATES = [
-  ['', 'Every state'],
+  ['', 'All states'],
   ['open', 'Open'],
   ['acknowledged', 'Acknowledged'],
   ['muted', 'Muted'],
@@ -22,7 +22,7 @@ const STATES = [
 const SORTS: readonly (readonly [GroupSort, string])[] = [
   ['regressed', 'Regressed first'],
   ['new', 'Newest first'],
-  ['rate', 'By rate'],
+  ['rate', 'Highest rate first'],
   ['recent', 'Last seen first'],
 ]
 
@@ -36,7 +36,7 @@ export function GroupsScreen() {
   return (
     <Page
       name="Groups"
-      lead="All dead letters with one cause are one group. Deal with the cause, then replay the group."
+      lead="Dead letters with the same cause form a group. Fix the cause, then replay the group."
     >
       <div className="filters">
         <SearchField label="Search groups" value={query.search ?? ''} onSearch={search => set({ search })} />
@@ -64,12 +64,12 @@ export function GroupsScreen() {
         <Panel>
           {isFiltered ? (
             <Empty title="No group matches">
-              <p>Take a filter away, or look at every group.</p>
-              <LinkButton href="/groups">Every group</LinkButton>
+              <p>Remove a filter, or view all groups.</p>
+              <LinkButton href="/groups">View all groups</LinkButton>
             </Empty>
           ) : (
-            <Empty title="Nothing has failed for good">
-              What is given up on appears here, grouped by its cause. Retries that succeed never do.
+            <Empty title="No groups yet">
+              Dead letters appear here, grouped by cause. Successful retries do not create dead letters.
             </Empty>
           )}
         </Panel>

@@ -32,12 +32,12 @@ export function Body({ letter, revealed, onReveal }: BodyProps) {
       title="Body"
       aside={
         <>
-          <Copy text={JSON.stringify(payload, null, 2)} what={revealed ? 'the body' : 'the masked body'} />
+          <Copy text={JSON.stringify(payload, null, 2)} what={revealed ? 'body' : 'masked body'} />
           {revealed ? (
-            <Button onPress={() => onReveal(undefined)}>Mask again</Button>
+            <Button onPress={() => onReveal(undefined)}>Mask payload</Button>
           ) : (
             <Button may={can} onPress={() => setAsking(true)}>
-              <Glyph name="eye" /> Reveal…
+              <Glyph name="eye" /> Reveal payload…
             </Button>
           )}
         </>
@@ -47,7 +47,7 @@ export function Body({ letter, revealed, onReveal }: BodyProps) {
         {revealed && (
           <Note tone="signal">
             <span>
-              Unmasked for you, and written to the audit. <Moment at={revealed.revealedAt} />
+              Revealed to you and recorded in the audit log. <Moment at={revealed.revealedAt} />
             </span>
           </Note>
         )}
@@ -60,13 +60,14 @@ export function Body({ letter, revealed, onReveal }: BodyProps) {
       </div>
       {isAsking && (
         <AskReason
-          title="Reveal this letter"
-          verb="Reveal"
+          title="Reveal payload"
+          verb="Reveal payload"
+          keep="Keep masked"
           placeholder="e.g. customer asks about order 1042"
           onClose={() => setAsking(false)}
           onAnswer={async reason => onReveal(await change.mutateAsync(reason))}
         >
-          <p>The payload and headers are shown whole, to you and on this page only, until you leave it.</p>
+          <p>The payload and headers are shown unmasked, only to you, until you leave this page.</p>
         </AskReason>
       )}
     </Panel>
@@ -77,7 +78,7 @@ function Bytes({ base64 }: { base64: string }) {
   const size = Math.floor((base64.replaceAll('=', '').length * 3) / 4)
   return (
     <div className="stack">
-      <p className="quiet small">The payload is no JSON but {bytes(size)} of data, shown here in base64.</p>
+      <p className="quiet small">The payload is {bytes(size)} of binary data, shown in base64.</p>
       <CodeBox label="Payload in base64">{base64.slice(0, 20_000)}</CodeBox>
     </div>
   )

@@ -14,9 +14,7 @@ export function Cycles({ letter }: { letter: LetterDetail }) {
   return (
     <div className="stack">
       {droppedCycles > 0 && (
-        <p className="quiet small">
-          {counted(droppedCycles, 'cycle')} between the first and the others were not kept.
-        </p>
+        <p className="quiet small">Not kept: {counted(droppedCycles, 'cycle')} after the first.</p>
       )}
       {cycles
         .map((cycle, index) => <OneCycle key={cycle.number} cycle={cycle} before={cycles[index - 1]} />)
@@ -28,12 +26,12 @@ export function Cycles({ letter }: { letter: LetterDetail }) {
 function OneCycle({ cycle, before }: { cycle: Cycle; before: Cycle | undefined }) {
   return (
     <Panel
-      title={cycle.number === 0 ? 'First life' : `Replay ${cycle.number}`}
+      title={cycle.number === 0 ? 'First delivery' : `Replay ${cycle.number}`}
       aside={
         <span className="small quiet foreign">
           {cycle.replayId && (
             <>
-              <ReplayLink id={cycle.replayId}>the replay</ReplayLink>
+              <ReplayLink id={cycle.replayId}>View replay</ReplayLink>
               {cycle.replayedBy && ` by ${plainText(cycle.replayedBy)}`} ·{' '}
             </>
           )}
@@ -62,16 +60,16 @@ function Differences({ before, after }: { before: Cycle; after: Cycle }) {
       <p>
         {before.failure?.fingerprint === after.failure?.fingerprint
           ? 'Failed again with the same cause.'
-          : 'Failed again with another cause.'}
+          : 'Failed again with a different cause.'}
       </p>
       <table className="differences">
         <thead>
           <tr>
             <th scope="col">
-              <span className="unseen">What</span>
+              <span className="unseen">Field</span>
             </th>
-            <th scope="col">before</th>
-            <th scope="col">after</th>
+            <th scope="col">Before</th>
+            <th scope="col">After</th>
           </tr>
         </thead>
         <tbody>
@@ -80,14 +78,19 @@ function Differences({ before, after }: { before: Cycle; after: Cycle }) {
               <th scope="row">{field.name}</th>
               <td className="foreign">{plainText(field.before)}</td>
               <td className="foreign">
-                {field.isChanged ? plainText(field.after) : <span className="quiet">the same</span>}
+                {field.isChanged ? plainText(field.after) : <span className="quiet">unchanged</span>}
               </td>
             </tr>
           ))}
         </tbody>
       </table>
       {stackBefore.length > 0 && stackAfter.length > 0 && (
-        <DiffView before={stackBefore} after={stackAfter} label="Difference between the stacks" />
+        <DiffView
+          before={stackBefore}
+          after={stackAfter}
+          label="Stack before and after"
+          unchanged="Stack unchanged."
+        />
       )}
     </div>
   )

@@ -8,7 +8,7 @@ export function DestinationPanel({ letter: { destination, state } }: { letter: L
   const { channel, handler, broker, obstacle } = destination
   const isOver = state === 'resolved' || state === 'discarded'
   return (
-    <Panel title="A replay would send it to">
+    <Panel title="Replay destination">
       <div className="stack">
         <p className="destination foreign">
           {broker !== undefined && (
@@ -22,12 +22,12 @@ export function DestinationPanel({ letter: { destination, state } }: { letter: L
           <span>{handler}</span>
         </p>
         {obstacle === undefined ? (
-          <p className="small quiet">Nothing stands in its way right now.</p>
+          <p className="small quiet">Ready to replay.</p>
         ) : isOver ? (
-          <p className="small quiet foreign">It would not go: {obstacle}.</p>
+          <p className="small quiet foreign">Cannot be replayed: {obstacle}.</p>
         ) : (
           <Note tone="signal">
-            <span className="foreign">It would not go now: {obstacle}</span>
+            <span className="foreign">Blocked: {obstacle}</span>
           </Note>
         )}
       </div>

@@ -23,8 +23,8 @@ export function EventFacts({ letter }: { letter: LetterDetail }) {
             ['id', <Id key="id" id={event.id} />],
             ['key', event.key && plainText(event.key)],
             [
-              'idempotency',
-              event.idempotencyKey === event.id ? 'by its id' : plainText(event.idempotencyKey),
+              'idempotency key',
+              event.idempotencyKey === event.id ? 'event id' : plainText(event.idempotencyKey),
             ],
             ['occurred', <Moment key="occurred" at={event.occurredAt} />],
             ['expires', event.expiresAt && <Moment at={event.expiresAt} />],
@@ -51,7 +51,7 @@ export function EventFacts({ letter }: { letter: LetterDetail }) {
             ['release', letter.release && plainText(letter.release)],
             ['host', letter.host && plainText(letter.host)],
             ['job', letter.job && plainText(letter.job)],
-            ['last replay', letter.replayId && <ReplayLink id={letter.replayId}>look at it</ReplayLink>],
+            ['last replay', letter.replayId && <ReplayLink id={letter.replayId}>View replay</ReplayLink>],
             ...Object.entries(letter.origin).map(
               ([name, value]) => [name, plainText(String(value))] as const,
             ),
@@ -74,7 +74,7 @@ function Id({ id }: { id: string }) {
   return (
     <span className="with-copy">
       <code className="foreign">{plainText(id)}</code>
-      <Copy text={id} what="the id" />
+      <Copy text={id} what="id" />
     </span>
   )
 }
@@ -88,7 +88,7 @@ function Trace({ id }: { id: string }) {
         <span>
           <code className="foreign">{plainText(id)}</code>{' '}
           <Link href="/settings" className="small">
-            link it
+            Set trace URL
           </Link>
         </span>
       ) : (
@@ -96,7 +96,7 @@ function Trace({ id }: { id: string }) {
           {plainText(id)}
         </a>
       )}
-      <Copy text={id} what="the trace id" />
+      <Copy text={id} what="trace id" />
     </span>
   )
 }

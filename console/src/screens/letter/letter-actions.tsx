@@ -8,6 +8,12 @@ import { AskReason } from '../../ui/dialog.tsx'
 
 const HELD = new Set(['dead', 'quarantined', 'parked'])
 
+function reopeningOf(state: LetterDetail['state']): { readonly verb: string; readonly keep: string } {
+  if (state === 'quarantined') return { verb: 'Release from quarantine', keep: 'Keep in quarantine' }
+  if (state === 'parked') return { verb: 'Unpark letter', keep: 'Keep parked' }
+  return { verb: 'Restore letter', keep: 'Keep discarded' }
+}
+
 export function LetterActions({ letter }: { letter: LetterDetail }) {
   const [asking, setAsking] = useState<'discard' | 'reopen'>()
   const canDiscard = useCan('letter.discard')
@@ -16,44 +22,45 @@ export function LetterActions({ letter }: { letter: LetterDetail }) {
   const change = useChange((reason: string) =>
     asking === 'reopen' ? reopen(letter.id, reason) : discard(letter.id, reason),
   )
-  const isHeld = { allowed: HELD.has(letter.state), why: `It is ${letter.state}: there is nothing to send.` }
+  const reopening = reopeningOf(letter.state)
+  const isHeld = { allowed: HELD.has(letter.state), why: `The letter is ${letter.state} and cannot be sent.` }
   const canBeSent =
     letter.state === 'parked'
-      ? { allowed: false, why: 'It was replayed as often as allowed. Lift it out first.' }
+      ? { allowed: false, why: 'The letter has reached its replay limit. Unpark it first.' }
       : isHeld
   return (
     <>
       {HELD.has(letter.state) && (
         <Button may={canDiscard} onPress={() => setAsking('discard')}>
-          Discard…
+          Discard letter…
         </Button>
       )}
       {letter.state !== 'dead' && letter.state !== 'replaying' && letter.state !== 'resolved' && (
         <Button may={canReopen} onPress={() => setAsking('reopen')}>
-          {letter.state === 'quarantined'
-            ? 'Release…'
-            : letter.state === 'parked'
-              ? 'Lift out…'
-              : 'Take back…'}
+          {reopening.verb}…
         </Button>
       )}
       <LinkButton look="main" href={planUrl({ ids: [letter.id] })} may={both(canPlan, canBeSent)}>
-        Edit or replay
+        Edit or replay letter
       </LinkButton>
       {asking && (
         <AskReason
-          title={asking === 'discard' ? 'Discard this letter' : 'Make it an ordinary dead letter again'}
-          verb={asking === 'discard' ? 'Discard' : 'Do it'}
+          title={asking === 'discard' ? 'Discard letter' : reopening.verb}
+          verb={asking === 'discard' ? 'Discard letter' : reopening.verb}
+          keep={asking === 'discard' ? 'Keep letter' : reopening.keep}
           danger={asking === 'discard'}
           onClose={() => setAsking(undefined)}
           onAnswer={reason => change.mutateAsync(reason)}
         >
           {asking === 'discard' ? (
             <p>
-              Its event need not be handled any more. The letter is kept, and the decision can be taken back.
+              The event no longer needs to be handled. The letter is stored, and you can restore it later.
             </p>
           ) : (
-            <p>A replay may send it again, unchanged. Do this when its cause is mended.</p>
+            <p>
+              The letter becomes an ordinary dead letter, and a replay may send it unchanged. Do this once its
+              cause is fixed.
+            </p>
           )}
         </AskReason>
       )}

@@ -36,7 +36,7 @@ export function LetterScreen({ id }: { id: string }) {
       title={<span className="three-lines">{title}</span>}
       above={
         <>
-          <Link href="/letters">Letters</Link> › <Link href={groupPath(data.group)}>its group</Link>
+          <Link href="/letters">Letters</Link> › <Link href={groupPath(data.group)}>View group</Link>
         </>
       }
       lead={<Lead letter={data} />}

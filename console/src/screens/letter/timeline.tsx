@@ -12,7 +12,7 @@ export function Timeline({ cycle }: { cycle: Cycle }) {
   if (cycle.attempts.length === 0)
     return (
       <Panel>
-        <Empty title="No attempt was made">{cycle.reasonText}</Empty>
+        <Empty title="No attempts">{cycle.reasonText}</Empty>
       </Panel>
     )
   const missing = cycle.attemptCount - cycle.attempts.length
@@ -23,7 +23,7 @@ export function Timeline({ cycle }: { cycle: Cycle }) {
           <li key={attempt.number}>
             <AttemptRow attempt={attempt} previous={cycle.attempts[index - 1]} />
             {index === 0 && missing > 0 && (
-              <p className="wait quiet small">… {counted(missing, 'attempt')} in between were not kept</p>
+              <p className="wait quiet small">… {counted(missing, 'attempt')} in between, not kept</p>
             )}
             {attempt.delayMs !== undefined && (
               <p className="wait small">
@@ -33,7 +33,7 @@ export function Timeline({ cycle }: { cycle: Cycle }) {
           </li>
         ))}
         <li className="end">
-          <strong>Given up.</strong> <span className="quiet">{cycle.reasonText}</span>
+          <strong>Dead-lettered.</strong> <span className="quiet">{cycle.reasonText}</span>
         </li>
       </ol>
       <Stack cycle={cycle} />
@@ -53,10 +53,10 @@ function AttemptRow({ attempt, previous }: { attempt: Attempt; previous: Attempt
         </span>
         <span className="quiet small">
           {endedAt === undefined
-            ? 'never ended: the process died under it'
+            ? 'did not finish: the process stopped'
             : `took ${span(Date.parse(endedAt) - Date.parse(startedAt))}`}
         </span>
-        {isSame && <span className="quiet small">the same failure again</span>}
+        {isSame && <span className="quiet small">same failure</span>}
       </div>
       {failure && !isSame && (
         <p className="foreign message">
@@ -71,11 +71,7 @@ function AttemptRow({ attempt, previous }: { attempt: Attempt; previous: Attempt
 
 function Stack({ cycle: { failure } }: { cycle: Cycle }) {
   if (failure?.stack) return <StackText stack={failure.stack} summary="Stack" isOpen />
-  return (
-    <p className="quiet small">
-      No stack was kept: stacks are off unless the consumer asks for them (keepStack).
-    </p>
-  )
+  return <p className="quiet small">No stack stored. Set keepStack on the consumer to store stacks.</p>
 }
 
 function StackText({ stack, summary, isOpen = false }: { stack: string; summary: string; isOpen?: boolean }) {

@@ -45,21 +45,21 @@ export function FilterBar({ texts, stats }: { texts: FilterTexts; stats: LetterS
           label="State"
           hideLabel
           value={texts.state ?? ''}
-          of={options('Every state', STATES)}
+          of={options('All states', STATES)}
           onChange={state => set({ state })}
         />
         <Choice
           label="Reason"
           hideLabel
           value={texts.reason ?? ''}
-          of={options('Every reason', [...reasons])}
+          of={options('All reasons', [...reasons])}
           onChange={reason => set({ reason })}
         />
         <Choice
           label="Category"
           hideLabel
           value={texts.category ?? ''}
-          of={options('Every category', CATEGORIES)}
+          of={options('All categories', CATEGORIES)}
           onChange={category => set({ category })}
         />
         <Choice
@@ -83,7 +83,7 @@ function Chips({ texts }: { texts: FilterTexts }) {
       {chips.map(name => (
         <li key={name} className="chip foreign">
           {name} <strong>{plainText(texts[name] ?? '')}</strong>
-          <Link href={lettersUrl({ ...texts, [name]: undefined })} aria-label={`Without the filter ${name}`}>
+          <Link href={lettersUrl({ ...texts, [name]: undefined })} aria-label={`Remove filter ${name}`}>
             ✕
           </Link>
         </li>

@@ -50,9 +50,9 @@ function Lead({ stats }: { stats: LetterStats | undefined }) {
   if (stats === undefined) return <>Counting…</>
   return (
     <>
-      <span>{counted(stats.count, 'letter')} match</span>
-      {stats.oldestAt && <Ago at={stats.oldestAt} prefix="the oldest failed " />}
-      {stats.newestAt && <Ago at={stats.newestAt} prefix="the newest " />}
+      <span>{counted(stats.count, 'letter matches', 'letters match')}</span>
+      {stats.oldestAt && <Ago at={stats.oldestAt} prefix="oldest failed " />}
+      {stats.newestAt && <Ago at={stats.newestAt} prefix="newest failed " />}
     </>
   )
 }
@@ -78,12 +78,12 @@ function Letters({
       <Panel>
         {Object.keys(texts).length > 0 ? (
           <Empty title="No letter matches">
-            <p>Take a filter away, or look at all of them.</p>
-            <LinkButton href="/letters">Every letter</LinkButton>
+            <p>Remove a filter, or view all letters.</p>
+            <LinkButton href="/letters">View all letters</LinkButton>
           </Empty>
         ) : (
           <Empty title="No dead letters">
-            Nothing was given up on. Retries that succeed leave nothing behind.
+            Events that fail for good appear here. Successful retries do not create dead letters.
           </Empty>
         )}
       </Panel>
@@ -102,7 +102,7 @@ function Paging({ page, texts, isBehind }: { page: LetterPage; texts: FilterText
   if (page.cursor === undefined && !isBehind) return null
   return (
     <nav className="row" aria-label="Pages">
-      {isBehind && <LinkButton href={lettersUrl(texts)}>Newest</LinkButton>}
+      {isBehind && <LinkButton href={lettersUrl(texts)}>Newest letters</LinkButton>}
       {page.cursor && (
         <LinkButton href={lettersUrl(texts, { cursor: page.cursor })}>Older letters</LinkButton>
       )}

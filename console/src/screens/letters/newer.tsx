@@ -17,7 +17,7 @@ export function Newer({
   const isBehind = isFirst && stats?.newestAt !== undefined && stats.newestAt > newest
   return (
     <div className="newer" role="status">
-      {isBehind && <Button onPress={() => void onShow()}>Letters have arrived since: show them</Button>}
+      {isBehind && <Button onPress={() => void onShow()}>Show new letters</Button>}
     </div>
   )
 }

@@ -17,7 +17,7 @@ export function PurgeDialog({ texts, onClose }: { texts: FilterTexts; onClose: (
   const change = useChange((body: PurgeBody) => purge(body))
   if (preview.data === undefined)
     return (
-      <Dialog title="Delete letters for good" onClose={onClose}>
+      <Dialog title="Delete letters permanently" onClose={onClose}>
         {preview.isError ? (
           <Trouble error={preview.error} onRetry={preview.refetch} />
         ) : (
@@ -28,17 +28,21 @@ export function PurgeDialog({ texts, onClose }: { texts: FilterTexts; onClose: (
   const { count, until, digest } = preview.data
   return (
     <AskReason
-      title={`Delete ${counted(count, 'letter')} for good`}
+      title={`Delete ${counted(count, 'letter')} permanently`}
       verb={`Delete ${counted(count, 'letter')}`}
+      keep="Keep letters"
       danger
       onClose={onClose}
       onAnswer={reason => change.mutateAsync({ filter, expectedCount: count, until, digest, reason })}
     >
       <p>
-        Every letter of the selection goes, on all pages: <strong>{plainText(filterInWords(texts))}</strong>.
+        This deletes every matching letter, on all pages: <strong>{plainText(filterInWords(texts))}</strong>.
         Their events cannot be replayed afterwards.
       </p>
-      <p>If other letters match by then, nothing is deleted. Letters that fail from now on stay.</p>
+      <p>
+        If the matching letters change before you confirm, nothing is deleted. Letters that fail from now on
+        are kept.
+      </p>
     </AskReason>
   )
 }

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { LetterPage } from '../../api/types.ts'
 import { type FilterTexts, planUrl } from '../../lib/letter-filters.ts'
-import { counted } from '../../lib/numbers.ts'
+import { counted, whole } from '../../lib/numbers.ts'
 import { both, useCan } from '../../lib/use-can.ts'
 import { Button, LinkButton } from '../../ui/buttons.tsx'
 import { PurgeDialog } from './purge-dialog.tsx'
@@ -14,18 +14,18 @@ interface SelectionBarProps {
   readonly matching: number | undefined
 }
 
-/** What is ticked on this page, and all that match: two choices, never taken for each other. */
+/** The letters selected on this page and all that match: two choices that must not be confused. */
 export function SelectionBar({ page, selected, texts, matching }: SelectionBarProps) {
   const canPlan = useCan('replay.plan')
-  const ticked = { allowed: selected.size > 0, why: 'Tick letters of this page first.' }
-  const countedAll = { allowed: matching !== undefined, why: 'They are still being counted.' }
+  const hasSelected = { allowed: selected.size > 0, why: 'Select letters on this page first.' }
+  const countedAll = { allowed: matching !== undefined, why: 'The matching letters are still being counted.' }
   return (
     <div className="selection">
       <span className="small quiet">
-        {counted(selected.size, 'letter')} of {page.letters.length} on this page ticked
+        {whole(selected.size)} of {counted(page.letters.length, 'letter')} on this page selected
       </span>
-      <LinkButton href={planUrl({ ids: [...selected] })} may={both(canPlan, ticked)}>
-        Replay the ticked ones
+      <LinkButton href={planUrl({ ids: [...selected] })} may={both(canPlan, hasSelected)}>
+        Replay selected
       </LinkButton>
       <span className="push row">
         <LinkButton href={planUrl({ filter: texts })} may={both(canPlan, countedAll)}>
@@ -46,7 +46,7 @@ function Purge({ texts, matching }: { texts: FilterTexts; matching: number | und
   return (
     <>
       <Button look="danger" may={both(can, hasAny)} onPress={() => setAsking(true)}>
-        Purge all matching…
+        Delete all matching…
       </Button>
       {isAsking && <PurgeDialog texts={texts} onClose={() => setAsking(false)} />}
     </>

@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import type { ChannelAlert } from '../../api/types.ts'
-import { alertPath, alertWords } from '../../lib/alert-words.ts'
+import { ALERT_NAMES, alertPath, alertWords } from '../../lib/alert-words.ts'
 import { whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { useIsFederated } from '../../lib/use-can.ts'
@@ -13,7 +13,8 @@ const MOST_SHOWN = 8
 /** Channels that are beyond a limit, each leading to what is to be looked at. */
 export function Alerts({ alerts }: { alerts: readonly ChannelAlert[] }) {
   const isFederated = useIsFederated()
-  if (alerts.length === 0) return <p className="quiet small">None: every channel is within its limits.</p>
+  if (alerts.length === 0)
+    return <p className="quiet small">No alerts. Every channel is within its limits.</p>
   return (
     <ul className="stack">
       {alerts.slice(0, MOST_SHOWN).map(alert => (
@@ -24,7 +25,7 @@ export function Alerts({ alerts }: { alerts: readonly ChannelAlert[] }) {
             </Link>
             <span className="push">
               <Tag tone="signal" glyph="flag">
-                {alert.rule}
+                {ALERT_NAMES[alert.rule]}
               </Tag>
             </span>
           </div>

@@ -22,7 +22,7 @@ export function Board({ overview }: { overview: Overview }) {
         {whole(groups.new24h)} new in 24 h · {whole(groups.regressed)} regressed
       </Reading>
       <Reading name="Letters waiting" value={short(letters.waiting)} href="/letters?state=dead">
-        {letters.oldestAt ? <Ago at={letters.oldestAt} prefix="oldest " /> : 'none waits'}
+        {letters.oldestAt ? <Ago at={letters.oldestAt} prefix="Oldest failed " /> : 'None waiting'}
       </Reading>
       <Reading
         name="Inflow, last hour"
@@ -30,11 +30,14 @@ export function Board({ overview }: { overview: Overview }) {
         href="/letters?after=1h"
         picture={<Sparkline counts={inflow.perMinute} unit="minute" width={220} height={34} />}
       >
-        {whole(inflow.hourBefore)} the hour before{trend && inflow.hourBefore > 0 ? ` · ${trend.text}` : ''}
+        {whole(inflow.hourBefore)} in the previous hour
+        {trend && inflow.hourBefore > 0 ? ` · ${trend.text}` : ''}
       </Reading>
       <Reading name="Replays running" value={whole(replays.running)} href="/replays?state=running">
         {replays.ended === 0
-          ? 'no outcomes yet'
+          ? replays.running === 0
+            ? 'None running'
+            : 'No outcomes yet'
           : `${percent(replays.recovered / replays.ended)} of ${whole(replays.ended)} recovered`}
       </Reading>
       <Reading name="Breakers open" value={whole(breakers.open)} href="/channels" isLoud={breakers.open > 0}>
@@ -54,7 +57,7 @@ export function Board({ overview }: { overview: Overview }) {
         href="/letters"
         isLoud={(expiring48h ?? 0) > 0}
       >
-        {expiring48h === undefined ? 'undecided letters are kept' : 'undecided letters to be deleted'}
+        {expiring48h === undefined ? 'No expiry' : 'Waiting letters that will be deleted'}
       </Reading>
       <Reading name="Stores up" value={whole(up)} href="/settings" isLoud={up < stores.length}>
         of {whole(stores.length)}

@@ -1,5 +1,6 @@
 import { useOverview } from '../../api/queries.ts'
 import type { Overview } from '../../api/types.ts'
+import { counted } from '../../lib/numbers.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
 import { Missing, Trouble, Waiting } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
@@ -23,10 +24,12 @@ export function OverviewScreen() {
           <Board overview={data} />
           <div className="columns">
             <Panel
-              title="What fails most"
+              title="Top groups"
               bare
               aside={
-                <LinkButton href="/groups" look="quiet">{`All ${data.groups.open} open groups`}</LinkButton>
+                <LinkButton href="/groups" look="quiet">
+                  {counted(data.groups.open, 'open group')}
+                </LinkButton>
               }
             >
               <TopGroups groups={data.topGroups} />
@@ -42,7 +45,7 @@ export function OverviewScreen() {
               >
                 <Alerts alerts={data.alerts} />
               </Panel>
-              <Panel title="Replays under way">
+              <Panel title="Active replays">
                 <RunningReplays replays={data.runningReplays} />
               </Panel>
               <Panel title="Stores">
@@ -59,11 +62,11 @@ export function OverviewScreen() {
 /** One sentence, so that whoever was woken knows whether to sit down. */
 function Verdict({ overview: { groups, breakers, letters, stores, alerts } }: { overview: Overview }) {
   const down = stores.filter(store => !store.up).length
-  if (down > 0) return <>A store does not answer: what is shown is not all.</>
-  if (groups.regressed > 0) return <>Something that was resolved is back.</>
-  if (breakers.open > 0) return <>A dependency is sick; its consumer waits for it.</>
-  if (alerts.length > 0) return <>More waits in a channel, or for longer, than it should.</>
-  if (groups.new24h > 0) return <>Something new fails since yesterday.</>
-  if (letters.waiting > 0) return <>Nothing new. What waits is known.</>
-  return <>All is well: no letter waits.</>
+  if (down > 0) return <>A store is unreachable; some data is missing.</>
+  if (groups.regressed > 0) return <>A resolved group has regressed.</>
+  if (breakers.open > 0) return <>A circuit breaker is open: a dependency is failing.</>
+  if (alerts.length > 0) return <>A channel is over an alert limit.</>
+  if (groups.new24h > 0) return <>A new group appeared in the last 24 hours.</>
+  if (letters.waiting > 0) return <>No new groups. Letters of known groups are waiting.</>
+  return <>No letters are waiting.</>
 }

@@ -10,7 +10,8 @@ export function RunningReplays({ replays }: { replays: readonly ReplaySummary[] 
   if (replays.length === 0)
     return (
       <p className="quiet small">
-        None runs. Plan one from a group once its cause is mended: <Link href="/groups">to the groups</Link>.
+        No replay running. Once the cause of a group is fixed, plan a replay of it:{' '}
+        <Link href="/groups">view groups</Link>.
       </p>
     )
   return (
@@ -28,8 +29,7 @@ export function RunningReplays({ replays }: { replays: readonly ReplaySummary[] 
           <OutcomeBar counts={replay.counts} />
           <div className="quiet small">
             {whole(replay.counts.recovered)} of {whole(replay.count)} recovered
-            {replay.recoveredShare !== undefined &&
-              `, ${percent(replay.recoveredShare)} of those with an outcome`}
+            {replay.recoveredShare !== undefined && `, recovery rate ${percent(replay.recoveredShare)}`}
           </div>
         </li>
       ))}

@@ -24,7 +24,7 @@ export function Stores({ stores }: { stores: readonly StoreHealth[] }) {
           <div className="quiet small foreign">
             {store.url}
             {store.letters !== undefined && ` · ${counted(store.letters, 'letter')}`}
-            {!store.sends && ' · replays cannot be sent from here'}
+            {!store.sends && ' · cannot send replays'}
           </div>
           {store.problem && <div className="small foreign">{store.problem}</div>}
         </li>

@@ -11,7 +11,7 @@ import '../../ui/table.css'
 
 export function TopGroups({ groups }: { groups: readonly Group[] }) {
   if (groups.length === 0)
-    return <Empty title="No group is open">What fails from now on appears here, grouped by its cause.</Empty>
+    return <Empty title="No open groups">New failures appear here, grouped by cause.</Empty>
   return (
     <table className="table top-groups">
       <thead>

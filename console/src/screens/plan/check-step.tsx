@@ -19,40 +19,40 @@ export function CheckStep({
       <Facts
         of={[
           ['letters', count === undefined ? '…' : counted(count, 'letter')],
-          ['to', body.to ?? 'the channel each came from'],
-          ['edit', body.patch ? counted(body.patch.length, 'operation') : 'none: sent as they were'],
-          ['pace', `${form.stages}, at most ${form.perSecond} per second`],
+          ['destination', body.to ?? 'original channel of each letter'],
+          ['edit', body.patch ? counted(body.patch.length, 'operation') : 'none'],
+          ['pace', `stages ${form.stages}; up to ${form.perSecond} per second`],
           [
             'halts',
-            `above ${percent(body.haltRefailRatio ?? 0)} failed again${form.haltOnSame ? ', or when the same cause comes back first' : ''}`,
+            `if over ${percent(body.haltRefailRatio ?? 0)} fail again${form.haltOnSame ? ', or if the first letters fail with the same cause' : ''}`,
           ],
-          ['age', body.maxAgeMs === undefined ? '' : `at most ${span(body.maxAgeMs)}`],
-          ['quarantined', form.allowQuarantined ? 'sent too' : 'left out unless edited'],
+          ['age limit', body.maxAgeMs === undefined ? '' : span(body.maxAgeMs)],
+          ['quarantined', form.allowQuarantined ? 'included' : 'excluded unless edited'],
         ]}
       />
       <Field
-        label="Why are they sent again?"
+        label="Reason for replay"
         value={form.reason}
-        hint={faults.reason ?? 'Kept with the replay and in the audit; whoever approves it reads it.'}
-        placeholder="e.g. tax service is back since 03:10"
+        hint={faults.reason ?? 'Recorded with the replay and in the audit log. The approver reads it.'}
+        placeholder="e.g. tax service recovered at 03:10"
         maxLength={1_000}
         onChange={reason => set({ reason })}
         autoFocus
       />
       {needsApproval ? (
         <p className="quiet small">
-          This server asks for a second person to approve it before it can be started.
+          This server requires a second person to approve the replay before it can start.
         </p>
       ) : (
         <Tick
-          label="Let a second person approve it first"
+          label="Require approval by a second person"
           checked={form.needsApproval}
           onChange={checked => set({ needsApproval: checked })}
         />
       )}
       <p className="quiet small">
-        The next page shows how many letters each gate lets through and why the others stay. Only there can it
-        be started.
+        The next page shows how many letters pass each check and why the others are blocked. You start the
+        replay there.
       </p>
     </>
   )

@@ -12,22 +12,22 @@ export function DestinationStep({ form, faults, selection, set }: StepProps) {
   return (
     <>
       <Choice
-        label="Send them to"
+        label="Destination channel"
         value={form.to}
         of={[
-          ['', 'the channel each came from'] as const,
+          ['', 'Original channel of each letter'] as const,
           ...channels.map(channel => [channel, plainText(channel)] as const),
         ]}
         onChange={to => set({ to })}
       />
       <div className="field">
-        <span className="label">What is sent</span>
+        <span className="label">Payload to send</span>
         <Segments
-          label="What is sent"
+          label="Payload to send"
           value={form.change}
           of={[
-            ['none', 'As it was'],
-            ['patch', 'With a JSON Patch'],
+            ['none', 'Unchanged'],
+            ['patch', 'Apply a JSON Patch'],
           ]}
           onChange={change => set({ change })}
         />
@@ -36,12 +36,12 @@ export function DestinationStep({ form, faults, selection, set }: StepProps) {
         <>
           {single !== undefined && <EditOne id={single} onPatch={patch => set({ patch })} />}
           <Field
-            label="JSON Patch (RFC 6902), made on every payload"
+            label="JSON Patch (RFC 6902), applied to every payload"
             rows={7}
             mono
             value={form.patch}
             fault={faults.patch}
-            hint="The letters keep the original. Quarantined letters may go when they are edited."
+            hint="The letters keep their original payload. Quarantined letters can be sent once edited."
             onChange={patch => set({ patch })}
           />
           <PatchPreview form={form} selection={selection} hasFault={faults.patch !== undefined} />

@@ -24,7 +24,7 @@ export function EditOne({ id, onPatch }: { id: string; onPatch: (patch: string) 
       setFault(undefined)
       onPatch(JSON.stringify(patch, null, 2))
     } catch (error) {
-      setFault(`This is no JSON: ${(error as Error).message}`)
+      setFault(`Not valid JSON: ${(error as Error).message}`)
     }
   }
 
@@ -36,31 +36,32 @@ export function EditOne({ id, onPatch }: { id: string; onPatch: (patch: string) 
         mono
         value={text}
         fault={fault}
-        hint="The patch below follows from what you change here."
+        hint="The patch below is generated from your edits."
         onChange={edit}
       />
     )
   return (
     <>
       <Note tone="sea">
-        <span>Write a patch, or edit the payload itself and let the patch follow.</span>
+        <span>Write a patch below, or edit the payload to generate one.</span>
         <Button may={can} onPress={() => setAsking(true)}>
-          Reveal and edit…
+          Reveal and edit payload…
         </Button>
       </Note>
       {isAsking && (
         <AskReason
-          title="Reveal this letter to edit it"
-          verb="Reveal"
+          title="Reveal payload for editing"
+          verb="Reveal payload"
+          keep="Keep masked"
           onClose={() => setAsking(false)}
           onAnswer={async reason => {
             const { payload } = await change.mutateAsync(reason)
-            if (payload === undefined) throw new Error('The payload is bytes: it cannot be edited here.')
+            if (payload === undefined) throw new Error('The payload is binary and cannot be edited here.')
             setOriginal(payload)
             setText(JSON.stringify(payload, null, 2))
           }}
         >
-          <p>What you change becomes a patch that names only the changes.</p>
+          <p>Your edits become a patch that contains only the changes.</p>
         </AskReason>
       )}
     </>

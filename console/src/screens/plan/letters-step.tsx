@@ -27,13 +27,13 @@ export function LettersStep({ form, selection, count, set, stores }: StepProps &
         <strong>{count === undefined ? '…' : counted(count, 'letter')}</strong>
         <span className="quiet">
           {'ids' in selection
-            ? 'chosen one by one'
-            : 'match now; exactly those that match when you freeze will be in it'}
+            ? 'selected individually'
+            : 'match now; the selection is fixed when you freeze it'}
         </span>
       </p>
       {count === 0 && (
         <Note tone="signal">
-          Nothing matches. <Link href="/letters">Select letters</Link> first.
+          No letter matches. <Link href="/letters">Select letters</Link> first.
         </Note>
       )}
       {'filter' in selection && <FilterWords filter={selection.filter} />}
@@ -47,8 +47,7 @@ export function LettersStep({ form, selection, count, set, stores }: StepProps &
       )}
       {'filter' in selection ? <Sample filter={selection.filter} /> : <Ids ids={selection.ids} />}
       <p className="quiet small">
-        Letters that die later are not in it. Those that wait, are quarantined or parked are told apart by the
-        gates.
+        Letters that arrive later are excluded. The checks decide which of the selected letters can be sent.
       </p>
     </>
   )
@@ -58,14 +57,14 @@ function FilterWords({ filter }: { filter: LetterFilter }) {
   const words = Object.entries(filter)
   return (
     <div className="row">
-      {words.length === 0 && <Note tone="signal">No filter is set: this is every letter there is.</Note>}
+      {words.length === 0 && <Note tone="signal">No filter is set: this selects all letters.</Note>}
       {words.map(([name, value]) => (
         <span key={name} className="chip foreign">
           {name} <strong>{plainText(String(value))}</strong>&nbsp;
         </span>
       ))}
       <Link href={lettersUrl(filter)} className="small">
-        Change the selection
+        Change selection
       </Link>
     </div>
   )

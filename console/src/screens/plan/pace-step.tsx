@@ -14,11 +14,11 @@ export function PaceStep({ form, faults, count, set }: StepProps) {
           label="Stages"
           value={form.stages}
           fault={faults.stages}
-          hint="Each stage waits for the outcomes of the one before."
+          hint="Each stage waits for the outcomes of the previous stage."
           onChange={value => set({ stages: value })}
         />
         <Field
-          label="Letters per second, at most"
+          label="Maximum letters per second"
           value={form.perSecond}
           fault={faults.perSecond}
           onChange={value => set({ perSecond: value })}
@@ -33,34 +33,34 @@ export function PaceStep({ form, faults, count, set }: StepProps) {
               <span className="quiet small">{index === 0 ? 'first' : 'then'}</span>
             </li>
           ))}
-          <li className="quiet small">at least {span((count / perSecond) * 1_000)} in all</li>
+          <li className="quiet small">at least {span((count / perSecond) * 1_000)} in total</li>
         </ol>
       )}
       <div className="halves">
         <Field
-          label="Halt when more than this share fails again, in %"
+          label="Halt if more than this percentage fails again"
           value={form.haltPercent}
           fault={faults.haltPercent}
-          hint="Of those with an outcome."
+          hint="Percentage of the letters with an outcome."
           onChange={value => set({ haltPercent: value })}
         />
         <Field
-          label="Leave out what first failed longer ago than"
+          label="Skip letters older than"
           value={form.maxAge}
           fault={faults.maxAge}
-          hint="An event with a time to live of its own keeps to that."
+          hint="Measured from the first failure. An event with its own time to live uses that instead."
           onChange={value => set({ maxAge: value })}
         />
       </div>
       <Tick
-        label="Halt at once when the first ones fail with the cause they had"
-        hint="Then the cause is not mended, and the others would only fail too."
+        label="Halt immediately if the first letters fail with the same cause"
+        hint="The cause is then not fixed, and the other letters would fail too."
         checked={form.haltOnSame}
         onChange={haltOnSame => set({ haltOnSame })}
       />
       <Tick
-        label="Send quarantined letters too"
-        hint="They are poison: send them unchanged only when you know that what they broke is mended."
+        label="Include quarantined letters"
+        hint="Quarantined letters are poison. Send them unchanged only if the cause is fixed."
         checked={form.allowQuarantined}
         onChange={allowQuarantined => set({ allowQuarantined })}
       />

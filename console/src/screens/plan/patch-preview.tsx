@@ -34,10 +34,10 @@ export function PatchPreview({
   if (!isReady) return null
   return (
     <div className="stack" aria-busy={isFetching}>
-      <h3>What it would change</h3>
+      <h3>Preview</h3>
       {error && <Trouble error={error} />}
       {data === undefined && !error && <Waiting rows={3} />}
-      {data?.samples.length === 0 && <p className="quiet small">No letter to try it on.</p>}
+      {data?.samples.length === 0 && <p className="quiet small">No letter to preview.</p>}
       {data?.samples.map(sample => (
         <Sample key={sample.letterId} sample={sample} />
       ))}
@@ -61,6 +61,7 @@ function Sample({ sample }: { sample: Preview['samples'][number] }) {
           before={linesToCompare(sample.before)}
           after={linesToCompare(sample.after)}
           label="Payload before and after"
+          unchanged="Payload unchanged."
         />
       )}
     </div>

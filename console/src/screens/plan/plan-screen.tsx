@@ -34,9 +34,9 @@ export function PlanScreen() {
   const isLast = place === STEPS.length - 2
   return (
     <Page
-      name="Plan a replay"
+      name="New replay"
       above={<Link href="/replays">Replays</Link>}
-      lead="Nothing is sent yet. The letters are frozen and checked first, and you see what each gate says."
+      lead="Nothing is sent yet. The letters are frozen and checked first, and you see the result of each check."
     >
       <div className="plan">
         <Steps current={step} form={form} faults={faults} count={count} onGo={setStep} />

@@ -33,7 +33,7 @@ export function Steps({ current, form, faults = {}, count, onGo }: StepsProps) {
             <span>
               {title}
               <span className="small quiet">{form && summary(id, form, count)}</span>
-              {isDone && hasFault(id, faults) && <span className="small fault">something is wrong here</span>}
+              {isDone && hasFault(id, faults) && <span className="small fault">needs correction</span>}
             </span>
           </>
         )
@@ -70,7 +70,7 @@ function summary(step: StepId, form: PlanForm, count: number | undefined): strin
     case 'letters':
       return count === undefined ? 'counting…' : `${whole(count)} selected`
     case 'destination':
-      return `${form.to.trim() || 'back to where they came from'}${form.change === 'patch' ? ', edited' : ''}`
+      return `${form.to.trim() || 'original channel'}${form.change === 'patch' ? ', edited' : ''}`
     case 'pace':
       return `${form.stages} at ${form.perSecond}/s`
     default:

@@ -5,10 +5,10 @@ import { Copy } from '../../ui/copy.tsx'
 export function Command({ command, isTitled = true }: { command: string; isTitled?: boolean }) {
   return (
     <div>
-      {isTitled && <h3>The same on the command line</h3>}
+      {isTitled && <h3>Command line equivalent</h3>}
       <div className="command">
         <code className="foreign">{plainText(command)}</code>
-        <Copy text={command} what="the command" />
+        <Copy text={command} what="command" />
       </div>
     </div>
   )

@@ -17,24 +17,24 @@ const GATES: readonly { decision: ReplayDecision; gate: string; says: string; gl
   },
   {
     decision: 'skip_unreachable',
-    gate: 'Way back',
-    says: 'nothing here can send them',
+    gate: 'Destination',
+    says: 'cannot be sent from this server',
     glyph: 'back',
   },
   {
     decision: 'skip_unapproved',
     gate: 'Quarantine',
-    says: 'poison: edit them, or allow them once the cause is mended',
+    says: 'poison: edit them, or allow them once the cause is fixed',
     glyph: 'lock',
   },
   {
     decision: 'skip_schema',
     gate: 'Schema',
-    says: 'the payload, as it would be sent, does not fit',
+    says: 'the payload to be sent does not match the schema',
     glyph: 'cross',
   },
-  { decision: 'skip_expired', gate: 'Age', says: 'too old to be sent', glyph: 'dash' },
-  { decision: 'skip_downstream', gate: 'Downstream', says: 'their consumer is not well', glyph: 'bell' },
+  { decision: 'skip_expired', gate: 'Age', says: 'over the age limit', glyph: 'dash' },
+  { decision: 'skip_downstream', gate: 'Downstream', says: 'their consumer is unhealthy', glyph: 'bell' },
 ]
 
 /** What each gate said, the ones that stopped nothing included: that they were asked is part of the answer. */
@@ -42,7 +42,7 @@ export function FindingsPanel({ replay }: { replay: Replay }) {
   const { data, error, refetch } = useFindings(replay.id)
   const goes = replay.findings.replay ?? 0
   return (
-    <Panel title="What the gates say">
+    <Panel title="Check results">
       <div className="stack">
         {error && <Trouble error={error} onRetry={refetch} />}
         {data === undefined && !error && <Waiting rows={4} />}
@@ -58,7 +58,7 @@ export function FindingsPanel({ replay }: { replay: Replay }) {
           </ol>
         )}
         {goes === 0 ? (
-          <Note tone="signal">Nothing of it can be sent.</Note>
+          <Note tone="signal">No letter can be sent.</Note>
         ) : (
           <p className="gate-sum">
             <Glyph name="arrow" /> <strong>{counted(goes, 'letter')}</strong> of {whole(replay.count)} will be
@@ -86,12 +86,12 @@ function Gate({
     <li className={count > 0 ? 'stops' : 'passes'}>
       <Glyph name={count > 0 ? glyph : 'check'} />
       <div>
-        <strong>{gate}</strong>{' '}
+        <strong>{gate}:</strong>{' '}
         {count === 0 ? (
-          <span className="quiet">stops none</span>
+          <span className="quiet">0 blocked</span>
         ) : (
           <span>
-            stops {counted(count, 'letter')}: {says}
+            {whole(count)} blocked: {says}
           </span>
         )}
         {finding?.whys.map(({ why, count: times }) => (
@@ -104,7 +104,7 @@ function Gate({
             {finding.sampleLetterIds.slice(0, 3).map((id, index) => (
               <span key={id}>
                 {index > 0 && ' · '}
-                <Link href={letterPath(id)}>{index === 0 ? 'for instance' : 'another'}</Link>
+                <Link href={letterPath(id)}>View example {index + 1}</Link>
               </span>
             ))}
           </div>

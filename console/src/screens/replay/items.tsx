@@ -33,14 +33,14 @@ export function Items({ replay }: { replay: Replay }) {
     `${base}?${new URLSearchParams({ ...(status === '' ? {} : { status }), after: String(behind) })}`
   return (
     <Panel
-      title="Letter by letter"
+      title="Letters"
       bare
       aside={
         <Choice
           label="Outcome"
           hideLabel
           value={status}
-          of={[['', 'Every outcome'] as const, ...OUTCOMES.map(each => [each.status, each.word] as const)]}
+          of={[['', 'All outcomes'] as const, ...OUTCOMES.map(each => [each.status, each.word] as const)]}
           onChange={chosen => setParams({ status: chosen, after: undefined }, { replace: true })}
         />
       }
@@ -49,13 +49,13 @@ export function Items({ replay }: { replay: Replay }) {
       {data === undefined ? (
         !error && <Waiting />
       ) : data.items.length === 0 ? (
-        <Empty title="None of these" />
+        <Empty title="No matching letters">Choose another outcome.</Empty>
       ) : (
         <Rows items={data.items} />
       )}
       {data?.after !== undefined && (
         <div className="table-foot">
-          <LinkButton href={linkTo(data.after)}>More</LinkButton>
+          <LinkButton href={linkTo(data.after)}>Next page</LinkButton>
         </div>
       )}
     </Panel>
@@ -78,7 +78,7 @@ function Rows({ items }: { items: readonly ReplayItem[] }) {
             Sent
           </th>
           <th scope="col" className="number col-took">
-            After
+            Duration
           </th>
         </tr>
       </thead>

@@ -41,7 +41,8 @@ export function ReplayActions({ replay }: { replay: Replay }) {
       {asking && (
         <AskReason
           title={TITLES[asking]}
-          verb={labelOf(asking, replay).replace('…', '')}
+          verb={labelOf(asking, replay)}
+          keep={keepOf(asking, replay)}
           danger={asking === 'cancel'}
           optional
           onClose={() => setAsking(undefined)}
@@ -60,36 +61,43 @@ function labelOf(verb: ReplayVerb, replay: Replay): string {
     case 'start':
       return `Start: send ${counted(goes, 'letter')}`
     case 'approve':
-      return 'Approve'
+      return 'Approve replay'
     case 'pause':
-      return 'Pause'
+      return 'Pause replay'
     case 'resume':
-      return 'Go on'
+      return 'Resume replay'
     default:
-      return 'Cancel'
+      return 'Cancel replay'
   }
 }
 
+/** The button that leaves the replay as it is. */
+function keepOf(verb: ReplayVerb, { state }: Replay): string {
+  if (verb === 'approve') return 'Keep unapproved'
+  if (state === 'running') return 'Keep running'
+  return state === 'paused' || state === 'halted' ? `Keep ${state}` : 'Keep plan'
+}
+
 const TITLES: Readonly<Record<ReplayVerb, string>> = {
-  start: 'Start this replay',
-  approve: 'Approve this replay',
-  pause: 'Pause this replay',
-  resume: 'Let it go on',
-  cancel: 'Cancel this replay',
+  start: 'Start replay',
+  approve: 'Approve replay',
+  pause: 'Pause replay',
+  resume: 'Resume replay',
+  cancel: 'Cancel replay',
 }
 
 function consequenceOf(verb: ReplayVerb, replay: Replay): string {
   const [first = 1] = replay.stages
   switch (verb) {
     case 'start':
-      return `It sends ${first === 'rest' ? 'all of them' : counted(first, 'letter')} first, waits for what becomes of ${first === 1 ? 'it' : 'them'}, and goes on only while that is good. It halts by itself otherwise.`
+      return `The replay sends ${first === 'rest' ? 'all letters' : counted(first, 'letter')} first and waits for the ${first === 1 ? 'outcome' : 'outcomes'}. It continues while letters recover, and halts automatically if too many fail again.`
     case 'approve':
-      return 'You have read its reason and what the gates say. After this it can be started.'
+      return 'Confirm that you have read the reason and the check results. The replay can then be started.'
     case 'pause':
-      return 'Nothing more is sent. What was sent goes on and its outcome is counted.'
+      return 'No more letters are sent. Letters already sent are still handled and counted.'
     case 'resume':
-      return 'The letters that were not sent yet go on from the stage it stands at, under the same halt rules.'
+      return 'The remaining letters are sent from the current stage on, under the same halt rules.'
     default:
-      return 'Nothing more is sent, and it cannot go on. What was sent stays sent.'
+      return 'No more letters are sent, and the replay cannot be resumed. Letters already sent are not taken back.'
   }
 }

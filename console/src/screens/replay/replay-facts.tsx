@@ -18,14 +18,14 @@ export function ReplayFacts({ replay }: { replay: Replay }) {
         of={[
           ['selection', <Selected key="selected" by={selectedBy} />],
           ['store', isFederated && replay.store],
-          ['to', replay.to ? `channel ${plainText(replay.to)}` : 'the channel each came from'],
+          ['destination', replay.to ? `channel ${plainText(replay.to)}` : 'original channel of each letter'],
           ['stages', `${replay.stages.join(', ')} at ${replay.perSecond} per second`],
           [
             'halts',
-            `above ${percent(halt.refailRatio)} failed again${halt.onSameFingerprint ? ', or when the same cause comes back first' : ''}`,
+            `if over ${percent(halt.refailRatio)} fail again${halt.onSameFingerprint ? ', or if the first letters fail with the same cause' : ''}`,
           ],
-          ['age', `at most ${span(replay.maxAgeMs)}`],
-          ['quarantined', replay.allowQuarantined ? 'sent too' : 'left out unless edited'],
+          ['age limit', span(replay.maxAgeMs)],
+          ['quarantined', replay.allowQuarantined ? 'included' : 'excluded unless edited'],
           ['approval', approvalOf(replay)],
           ['started', replay.startedAt && <Moment at={replay.startedAt} />],
           ['ended', replay.endedAt && <Moment at={replay.endedAt} />],
@@ -46,12 +46,14 @@ function Selected({ by }: { by: Replay['selectedBy'] }) {
   const words = Object.entries(by.filter ?? {}).map(([name, value]) => `${name} ${value}`)
   return (
     <Link href={lettersUrl(by.filter ?? {})}>
-      {words.length === 0 ? 'every letter' : plainText(words.join(', '))}
+      {words.length === 0 ? 'all letters' : plainText(words.join(', '))}
     </Link>
   )
 }
 
 function approvalOf({ needsApproval, approvedBy }: Replay): string {
   if (!needsApproval) return 'not needed'
-  return approvedBy === undefined ? 'needed, by someone else than the planner' : `by ${plainText(approvedBy)}`
+  return approvedBy === undefined
+    ? 'needed, by someone other than the planner'
+    : `by ${plainText(approvedBy)}`
 }

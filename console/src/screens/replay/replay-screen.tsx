@@ -61,7 +61,7 @@ function Why({ replay }: { replay: Replay }) {
   const by = replay.by === undefined ? '' : ` (${plainText(replay.by)})`
   return (
     <Note tone={replay.state === 'halted' ? 'signal' : 'sea'}>
-      <strong>{replay.state === 'halted' ? 'It halted by itself.' : `It is ${replay.state}.`}</strong>
+      <strong>{replay.state === 'halted' ? 'Halted automatically.' : `Replay ${replay.state}.`}</strong>
       <span className="foreign">
         {plainText(replay.why)}
         {by}
@@ -76,7 +76,7 @@ function Plan({ replay }: { replay: Replay }) {
       <Steps current="confirm" count={replay.count} />
       <div className="stack">
         <FindingsPanel replay={replay} />
-        <Panel title="What will be done">
+        <Panel title="Replay details">
           <div className="stack">
             <ReplayFacts replay={replay} />
             <Command command={replay.command} />
@@ -94,11 +94,11 @@ function Course({ replay }: { replay: Replay }) {
       <div className="columns">
         <Items replay={replay} />
         <div className="stack">
-          <Panel title="Rules">
+          <Panel title="Replay details">
             <ReplayFacts replay={replay} />
           </Panel>
           <FindingsPanel replay={replay} />
-          <Panel title="The same on the command line">
+          <Panel title="Command line equivalent">
             <Command command={replay.command} isTitled={false} />
           </Panel>
         </div>

@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
 import type { Replay } from '../../api/types.ts'
 import { lettersUrl } from '../../lib/letter-filters.ts'
-import { counted, percent, whole } from '../../lib/numbers.ts'
+import { percent, whole } from '../../lib/numbers.ts'
 import { stageSizes } from '../../lib/plan-form.ts'
 import { OutcomeBar, OutcomeLegend } from '../../ui/charts.tsx'
 import { Panel } from '../../ui/page.tsx'
@@ -14,11 +14,11 @@ export function Running({ replay }: { replay: Replay }) {
         <div className="readings">
           <Reading
             value={replay.recoveredShare === undefined ? '–' : percent(replay.recoveredShare)}
-            name="recovered, of those with an outcome"
+            name="Recovery rate"
           />
           <Reading
             value={replay.rate === undefined ? '–' : `${replay.rate.toFixed(1)}/s`}
-            name={replay.rate === undefined ? 'not sending now' : 'sent, over the last minute'}
+            name={replay.rate === undefined ? 'Not sending' : 'Send rate, last minute'}
           />
           <StageReading replay={replay} />
           <Arrived replay={replay} />
@@ -34,26 +34,24 @@ function StageReading({ replay }: { replay: Replay }) {
   const sizes = stageSizes(replay.stages, replay.count)
   const stage = Math.min(replay.stage, Math.max(0, sizes.length - 1))
   return (
-    <Reading
-      value={`${stage + 1} of ${sizes.length}`}
-      name={`stage; they hold ${sizes.map(whole).join(', ')}`}
-    />
+    <Reading value={`${stage + 1} of ${sizes.length}`} name={`Stage (${sizes.map(whole).join(' / ')})`} />
   )
 }
 
 function Arrived({ replay }: { replay: Replay }) {
   const { arrivedMeanwhile, selectedBy, createdAt } = replay
-  if (arrivedMeanwhile === undefined) return <Reading value="–" name="arrived meanwhile: chosen by ids" />
+  if (arrivedMeanwhile === undefined)
+    return <Reading value="–" name="New since freeze: not counted for a selection by id" />
   return (
     <Reading
       value={whole(arrivedMeanwhile)}
       isLoud={arrivedMeanwhile > 0}
       name={
         arrivedMeanwhile === 0 ? (
-          'no letter arrived meanwhile'
+          'No new letters since freeze'
         ) : (
           <Link href={lettersUrl({ ...selectedBy.filter, after: createdAt })}>
-            {counted(arrivedMeanwhile, 'letter').replace(/^\S+ /, '')} arrived meanwhile, not in it
+            New since freeze, excluded
           </Link>
         )
       }

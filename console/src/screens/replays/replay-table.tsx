@@ -11,7 +11,7 @@ import '../../ui/table.css'
 import './replay-table.css'
 
 export function ReplayTable({ replays, empty }: { replays: readonly ReplaySummary[]; empty: string }) {
-  if (replays.length === 0) return <Empty title="No replay">{empty}</Empty>
+  if (replays.length === 0) return <Empty title="No replays">{empty}</Empty>
   return (
     <table className="table replays">
       <thead>
@@ -60,7 +60,7 @@ export function ReplayTable({ replays, empty }: { replays: readonly ReplaySummar
 }
 
 function outcomeOf({ counts, recoveredShare }: ReplaySummary): string {
-  if (recoveredShare === undefined) return counts.waiting > 0 ? 'nothing sent yet' : 'no outcome'
+  if (recoveredShare === undefined) return counts.waiting > 0 ? 'Nothing sent yet' : 'No outcome'
   const again = counts.failed_same_cause + counts.failed_new_cause
   return `${percent(recoveredShare)} recovered${again > 0 ? `, ${whole(again)} failed again` : ''}`
 }

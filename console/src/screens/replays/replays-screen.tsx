@@ -8,7 +8,7 @@ import '../../ui/search-field.css'
 import { ReplayTable } from './replay-table.tsx'
 
 const STATES = [
-  ['', 'Every state'],
+  ['', 'All states'],
   ['planned', 'Planned'],
   ['approved', 'Approved'],
   ['running', 'Running'],
@@ -25,7 +25,7 @@ export function ReplaysScreen() {
   return (
     <Page
       name="Replays"
-      lead="Frozen selections of letters, sent again in stages and watched. One that does not help halts by itself."
+      lead="Frozen selections of letters, sent again in stages. A replay halts automatically if too many letters fail again."
     >
       <div className="filters">
         <Choice
@@ -46,14 +46,14 @@ export function ReplaysScreen() {
             replays={data.replays}
             empty={
               state === ''
-                ? 'Open a group and plan one: nothing is sent before you have seen what would be.'
-                : 'None is in this state. Look at every state instead.'
+                ? 'Open a group and plan a replay. Nothing is sent until you start it.'
+                : 'No replay is in this state. Choose another state.'
             }
           />
         </Panel>
       )}
       {data && data.replays.length === LATEST_REPLAYS && (
-        <p className="quiet small">The latest {LATEST_REPLAYS} are shown.</p>
+        <p className="quiet small">Showing the latest {LATEST_REPLAYS} replays.</p>
       )}
     </Page>
   )

@@ -4,21 +4,21 @@ import '../../ui/table.css'
 import './settings.css'
 
 const WORDS: Readonly<Record<Action, string>> = {
-  'letter.reveal': 'Reveal what masks hide',
-  'letter.discard': 'Discard a letter',
-  'letter.reopen': 'Release, lift out or take back a letter',
-  'letters.purge': 'Delete letters for good',
+  'letter.reveal': 'Reveal masked payloads',
+  'letter.discard': 'Discard letters',
+  'letter.reopen': 'Release, unpark or restore letters',
+  'letters.purge': 'Delete letters permanently',
   'group.triage': 'Acknowledge, mute or resolve groups',
   'replay.plan': 'Plan replays',
   'replay.approve': "Approve others' replays",
   'replay.start': 'Start replays',
   'replay.pause': 'Pause replays',
-  'replay.resume': 'Let replays go on',
+  'replay.resume': 'Resume replays',
   'replay.cancel': 'Cancel replays',
   'breaker.force': 'Force breakers',
   'consumer.pause': 'Pause consumers',
-  'consumer.resume': 'Let consumers go on',
-  'demo.act': 'Press the buttons of the demo',
+  'consumer.resume': 'Resume consumers',
+  'demo.act': 'Run demo actions',
 }
 
 export function Permissions({ me }: { me: Me }) {

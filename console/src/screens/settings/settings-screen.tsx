@@ -15,14 +15,14 @@ import { TraceAddress } from './trace-address.tsx'
 export function SettingsScreen() {
   const { data, error, refetch } = useMe()
   return (
-    <Page name="Settings" lead="Who you are here, what you may do, and how this browser shows it.">
+    <Page name="Settings" lead="Your identity and permissions, and the display options of this browser.">
       {error && <Trouble error={error} onRetry={refetch} />}
       {data === undefined ? (
         !error && <Waiting rows={8} />
       ) : (
         <div className="halves">
           <div className="stack">
-            <Panel title="Who you are">
+            <Panel title="Identity">
               <WhoIAm me={data} />
             </Panel>
             <Looks />
@@ -33,7 +33,7 @@ export function SettingsScreen() {
               <Token />
             </Panel>
           </div>
-          <Panel title="What you may do" bare>
+          <Panel title="Permissions" bare>
             <Permissions me={data} />
           </Panel>
         </div>
@@ -48,8 +48,11 @@ function WhoIAm({ me }: { me: Me }) {
       of={[
         ['name', plainText(me.name)],
         ['role', me.role],
-        ['changes', me.readOnly ? 'none: the server is read-only' : 'allowed, as listed'],
-        ['replays', me.needsApproval ? 'need a second person' : 'need no second person'],
+        [
+          'changes',
+          me.readOnly ? 'not allowed: the server is read-only' : 'allowed, as listed under Permissions',
+        ],
+        ['replays', me.needsApproval ? 'need approval by a second person' : 'need no approval'],
         ...me.stores.map(({ name, url }) => [`store ${name}`, plainText(url)] as const),
         ['version', me.version],
       ]}
@@ -61,7 +64,7 @@ function Looks() {
   const chosenTheme = usePreference(theme)
   const chosenZone = usePreference(zone)
   return (
-    <Panel title="How it looks">
+    <Panel title="Appearance">
       <div className="stack">
         <div className="row">
           <span className="setting">Theme</span>
@@ -69,7 +72,7 @@ function Looks() {
             label="Theme"
             value={chosenTheme}
             of={[
-              ['system', 'As the system'],
+              ['system', 'System'],
               ['light', 'Light'],
               ['dark', 'Dark'],
             ]}
@@ -100,8 +103,8 @@ function Token() {
     <div className="stack">
       <p className="quiet small">
         {hasToken
-          ? 'This tab has a token.'
-          : 'This tab has no token: the server knows you by the address you come from.'}
+          ? 'This tab uses a token.'
+          : 'This tab has no token: the server identifies you by your network address.'}
       </p>
       <TokenForm />
       {hasToken && (
@@ -112,7 +115,7 @@ function Token() {
               void client.resetQueries()
             }}
           >
-            Forget the token
+            Remove token
           </Button>
         </div>
       )}

@@ -7,11 +7,11 @@ export function TraceAddress() {
   const isWrong = address !== '' && traceUrl(address, '0') === undefined
   return (
     <Field
-      label="Where traces are looked at"
+      label="Trace URL"
       value={address}
       placeholder="https://traces.example/trace/{traceId}"
-      hint="Letters whose event carried a trace link there. Kept in this browser."
-      fault={isWrong ? 'Give a web address with {traceId} in it.' : undefined}
+      hint="Letters with a trace id link to this URL. Stored in this browser."
+      fault={isWrong ? 'Enter a URL that contains {traceId}.' : undefined}
       onChange={text => traceAddress.set(text.trim())}
     />
   )
