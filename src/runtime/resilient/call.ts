@@ -134,6 +134,7 @@ export class Call<A extends unknown[], R> implements Deadline {
   private run(attempt: number): R | PromiseLike<R> {
     if (!this.policy.passContext) return this.fn(...this.args)
     this.context = new AttemptContext(attempt)
+    // With passContext the function takes one more argument than `A` says; the overloads of resilient() see to that.
     return this.fn(...([...this.args, this.context] as unknown as A))
   }
 

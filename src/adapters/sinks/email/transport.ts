@@ -33,6 +33,7 @@ const IDLE_MS = 5_000
 
 /** Loaded when the first mail is sent: whoever only imports types or options needs no client. */
 export async function openTransport(url: URL, timeoutMs: number): Promise<MailTransport> {
+  // An optional peer whose own types may be missing: NodemailerModule names the part that is used.
   const module = (await loadClient('nodemailer', () => import('nodemailer'))) as unknown as NodemailerModule
   const createTransport = module.createTransport ?? module.default!.createTransport
   return createTransport({
