@@ -72,7 +72,7 @@ describe.skipIf(!found.found || !found.isPrivate)(`lazaret doctor on Redis${why}
     })
     expect(risky.of('durability')).toMatchObject({
       status: 'warn',
-      found: 'appendfsync everysec: a power cut loses the last second',
+      found: 'appendfsync everysec: a power cut or a killed server loses the last seconds',
     })
     expect(risky.of('memory')).toMatchObject({
       status: 'ok',

@@ -1,2 +1,3 @@
+export { otelMetrics } from './metrics.ts'
 export type { OtelMetricsOptions, OtelTracingOptions } from './options.ts'
-export { otelMetrics, otelTracing } from './otel.ts'
+export { otelTracing } from './tracing.ts'

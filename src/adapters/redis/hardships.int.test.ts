@@ -76,26 +76,24 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
     return letters.filter((_, at) => found[at] === undefined).map(({ id }) => id)
   }
 
-  it.each(['always', 'everysec'])(
-    'K10: killed again and again with appendfsync %s, it has every letter that it acknowledged, and no half one',
-    async appendfsync => {
-      const { server, node } = await start({ appendfsync })
-      const store = open(server, { timeoutMs: 20_000 })
-      const sending = sendAlong(store)
-      for (let kills = 0; kills < 4; kills++) {
-        await sending.until(sending.acknowledged.length + 200)
-        await node.kill()
-        await node.start()
-      }
-      const { acknowledged, refused } = await sending.end()
-      // What was in flight went again on the next connection: no caller was told of any of the four.
-      expect(refused).toEqual([])
-      expect(acknowledged.length).toBeGreaterThan(800)
-      expect(await missing(store, acknowledged)).toEqual([])
-      expect((await store.deadLetters.stats()).count).toBe(acknowledged.length)
-      expect(await faultsOf(server.url, PREFIX)).toEqual([])
-    },
-  )
+  // With everysec Redis acknowledges before it writes while an fsync is under way, so that a kill loses letters.
+  it('K10: killed again and again with appendfsync always, it has every letter that it acknowledged, and no half one', async () => {
+    const { server, node } = await start({ appendfsync: 'always' })
+    const store = open(server, { timeoutMs: 20_000 })
+    const sending = sendAlong(store)
+    for (let kills = 0; kills < 4; kills++) {
+      await sending.until(sending.acknowledged.length + 200)
+      await node.kill()
+      await node.start()
+    }
+    const { acknowledged, refused } = await sending.end()
+    // What was in flight went again on the next connection: no caller was told of any of the four.
+    expect(refused).toEqual([])
+    expect(acknowledged.length).toBeGreaterThan(800)
+    expect(await missing(store, acknowledged)).toEqual([])
+    expect((await store.deadLetters.stats()).count).toBe(acknowledged.length)
+    expect(await faultsOf(server.url, PREFIX)).toEqual([])
+  })
 
   it('K10: while it reads its data after a start, calls wait for it; one that has no time is told', async () => {
     const slowly = { 'key-load-delay': '2000', 'loading-process-events-interval-bytes': '1024' }

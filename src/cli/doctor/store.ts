@@ -104,7 +104,7 @@ function checkDurability({ appendOnly, appendFsync, snapshots, isWriting }: Serv
   if (appendFsync === 'always') return ok(name, 'appendfsync always: what it acknowledged is on the disk')
   const remedy = 'CONFIG SET appendfsync always where no letter may be lost; a letter then takes an fsync'
   if (appendFsync === 'everysec')
-    return warn(name, 'appendfsync everysec: a power cut loses the last second', remedy)
+    return warn(name, 'appendfsync everysec: a power cut or a killed server loses the last seconds', remedy)
   return warn(name, `appendfsync ${appendFsync ?? 'is not told'}: a power cut loses some letters`, remedy)
 }
 
