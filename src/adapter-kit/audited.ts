@@ -10,13 +10,13 @@ const MAX_PROBLEM_LENGTH = 500
 
 interface AuditedOptions<T> {
   /**
-   * What became of a change that ended: undefined when it did what the entry says. Otherwise it is told in an entry
-   * `ACTION.partial`.
+   * Returns the part that a change left undone, for an entry `ACTION.partial`; undefined when the change did what its
+   * entry says [none].
    */
   readonly shortfall?: ((result: T) => Detail | undefined) | undefined
-  /** What only the end of a change can tell, for an entry `ACTION.done`. */
+  /** Returns the result of a change, for an entry `ACTION.done` [no such entry]. */
   readonly outcome?: ((result: T) => Detail) | undefined
-  /** How far a change came that failed, for its entry `ACTION.failed`. */
+  /** Returns how far a failed change came, for its entry `ACTION.failed` [none]. */
   readonly progress?: (() => Detail) | undefined
 }
 

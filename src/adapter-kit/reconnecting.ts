@@ -2,9 +2,13 @@ import type { Random } from '../core/random.ts'
 import type { Cancel, Clock } from '../ports/clock.ts'
 
 interface ReconnectingOptions<C> {
+  /** Supplies the time and the timers. */
   readonly clock: Clock
+  /** Supplies random numbers from 0 up to 1, for the jitter of the waits. */
   readonly random: Random
+  /** The longest wait before the first attempt to reconnect, in ms. The wait doubles with every failed attempt. */
   readonly baseMs: number
+  /** The longest wait before any attempt to reconnect, in ms. At least half of a wait passes; the rest is random. */
   readonly maxMs: number
   /**
    * Opens one connection. `lost` is called when that connection breaks later. The signal is aborted when the connection
@@ -15,7 +19,9 @@ interface ReconnectingOptions<C> {
   discard(connection: C): void
   /** Whether a failure will not go away by trying again, such as a wrong password on the first try. */
   isHopeless(error: Error, wasUp: boolean): boolean
+  /** Receives each new connection before anyone else gets it [none]. */
   readonly onUp?: ((connection: C) => void) | undefined
+  /** Receives the error of each lost connection [none]. */
   readonly onDown?: ((error: Error) => void) | undefined
 }
 

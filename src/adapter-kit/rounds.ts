@@ -1,10 +1,13 @@
 import { type Cancel, type Clock, monotonicNow } from '../ports/clock.ts'
 
 interface RoundsOptions {
+  /** Supplies the time and the timers. */
   readonly clock: Clock
-  /** The pause after a poll starts at `minPollMs` and doubles up to `maxPollMs` until `hurry` is called. */
+  /** The shortest pause after a poll, in ms. The pause doubles up to `maxPollMs` until `hurry` is called. */
   readonly minPollMs: number
+  /** The longest pause between two polls, in ms. */
   readonly maxPollMs: number
+  /** The time between two heartbeats, in ms. It must be shorter than the lease. */
   readonly heartbeatMs: number
   /** Looks for work. A poll that fails is followed by the next one. */
   poll(): unknown

@@ -54,6 +54,7 @@ export interface QueueDepth {
 }
 
 export interface SubscribeOptions {
+  /** The channel to take events from. */
   readonly channel: string
   /** Who is handling: every handler name gets every event of the channel once. */
   readonly handler: string

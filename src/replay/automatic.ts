@@ -12,16 +12,19 @@ import { withWayBack } from './target.ts'
 
 /** Replays on a schedule. Off unless asked for: a person should see what failed before it is sent again. */
 export interface AutomaticReplayOptions extends Omit<RunOptions, 'signal' | 'onProgress'> {
+  /** The store with the dead letters to replay. */
   readonly store: Store
   /** Five fields, in UTC: `0 2 * * *` is two in the morning. */
   readonly cron: string
-  /** Letters per run at most. */
+  /** The most letters of one run. */
   readonly batchSize: number
-  /** Older letters are left to people. */
+  /** The schedule replays letters up to this age, in ms. People decide about older ones. */
   readonly maxAgeMs: number
   /** A person approves each plan; it is started at the next turn after that, unless someone starts it before [false]. */
   readonly needsApproval?: boolean | undefined
+  /** Receives each replay when its run has ended [none]. */
   readonly onRun?: ((replay: Replay) => void) | undefined
+  /** Receives errors of a run [none]. The schedule goes on with the next turn. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 

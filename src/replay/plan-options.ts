@@ -20,24 +20,31 @@ import { DEFAULT_REFAIL_RATIO, DEFAULT_STAGES } from './stages.ts'
 
 /** Asks for a plan. Give a filter or ids, never both. */
 export interface PlanRequest {
+  /** Selects the letters by their fields. Give either a filter or `ids`. */
   readonly filter?: LetterFilter | undefined
+  /** Selects the letters by their ids. Give either `ids` or a filter. */
   readonly ids?: readonly string[] | undefined
   /** Why it is done: for the audit, and for whoever approves. */
   readonly reason: string
+  /** The name of the person or program that asks for the replay, for the audit. */
   readonly by: string
   /** Letters per stage; each stage waits for the outcomes of the one before [1, 10, 100, rest]. */
   readonly stages?: readonly Stage[] | undefined
+  /** Events that the replay sends per second [50]. */
   readonly perSecond?: number | undefined
-  /** Halts when more than this share of what has ended failed again. */
+  /** Halts the replay when more than this share of the ended events failed again, from 0 to 1 [0.2]. */
   readonly haltRefailRatio?: number | undefined
+  /** Halts the replay when an event fails again with the same fingerprint before any event has recovered [true]. */
   readonly haltOnSameFingerprint?: boolean | undefined
-  /** Sends to another channel than the letters came from. */
+  /** Sends the events to another channel than the letters came from [the same channel]. */
   readonly to?: string | undefined
-  /** A JSON Patch on every payload. */
+  /** A JSON Patch that the replay applies to every payload [none]. */
   readonly patch?: readonly PatchOperation[] | undefined
+  /** The oldest letter that the replay sends, in ms [86 400 000: one day]. */
   readonly maxAgeMs?: number | undefined
+  /** Whether the replay may send quarantined letters [false]. */
   readonly allowQuarantined?: boolean | undefined
-  /** A second person must approve before it can be started. */
+  /** Whether a second person must approve the replay before it starts [false]. */
   readonly needsApproval?: boolean | undefined
 }
 

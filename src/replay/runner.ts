@@ -31,16 +31,19 @@ const DOWNSTREAM_REST_MS = 1_000
 const UNKNOWN_BROKER = 'unknown'
 
 export interface RunOptions {
+  /** Where the run sends the events of the letters. */
   readonly target: ReplayTarget
+  /** The clock and the ids of the run, with optional checks before an event is sent. */
   readonly environment: ReplayEnvironment
   /** Names this runner in the audit. A replay has one run at a time, whatever they are called. */
   readonly owner: string
-  /** Ends the run at the next safe point; the replay stays as it is and can be taken up by another runner. */
+  /** Ends the run at the next safe point [none]. The replay keeps its state, and another runner can continue it. */
   readonly signal?: AbortSignal | undefined
-  /** Is told `replaySent` and `replayItemEnded`. */
+  /** Receives `replaySent` and `replayItemEnded` [none]. */
   readonly observer?: Observer | undefined
   /** Gives each replayed event a trace of its own, which leads back to that of its first life [none]. */
   readonly tracing?: Tracing | undefined
+  /** Receives the replay and its counts while it runs [none]. */
   readonly onProgress?: ((replay: Replay, counts: ReplayCounts) => void) | undefined
 }
 

@@ -19,7 +19,9 @@ export interface ReplayTarget {
 
 /** What is known outside the store; what is not given is not checked. */
 export interface ReplayEnvironment {
+  /** Supplies the time and the timers. */
   readonly clock: Clock
+  /** Makes a new id, given the current time in epoch milliseconds. */
   readonly newId: (now: number) => string
   /** The schema of a channel's payloads. */
   readonly schemaOf?: ((channel: string) => StandardSchema | undefined) | undefined

@@ -75,18 +75,24 @@ export const deadLettersRule: Rule<DeadLetterQueue | DeadLetterStore> = port<Dea
 
 /** The options that consumers and dispatchers have in common. */
 export interface CommonOptions {
-  /** Takes dead letters while their store is down. */
+  /** Takes dead letters while their store is unreachable [none]. */
   readonly spill?: Spill | undefined
   /** Which dead letters are kept [all]. */
   readonly filter?: SaveFilterOptions | undefined
+  /** How much of its history a dead letter keeps [20 attempts, 20 cycles, messages up to 4 096 bytes, no stacks]. */
   readonly caps?: LetterCapsOptions | undefined
+  /**
+   * Receives every event of the runtime: attempts, retries, breaker changes, dead letters [none]. Use it for logs and
+   * metrics.
+   */
   readonly observer?: Observer | undefined
-  /** Is told of every event that was given up on, once its letter is safe. */
+  /** Receives every event that was given up on, once its letter is saved [none]. */
   readonly notifier?: Notifier | undefined
   /** Lets single events be followed, such as `otelTracing()` of `lazaret/otel` [none is]. */
   readonly tracing?: Tracing | undefined
-  /** Kept on dead letters, to see whether a release or a machine is to blame. */
+  /** The release of the application [none]. Dead letters keep it, to show whether a release is to blame. */
   readonly release?: string | undefined
+  /** The name of the machine [the host name]. Dead letters keep it, to show whether a machine is to blame. */
   readonly host?: string | undefined
   /** How long `close` lets attempts finish and events go their way [10 s]. */
   readonly graceMs?: number | undefined
@@ -95,7 +101,9 @@ export interface CommonOptions {
    * limit), once no other consumer or dispatcher uses it. With `true` it stays open, and whoever made it closes it [false].
    */
   readonly leaveOpen?: boolean | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
+  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
   readonly random?: Random | undefined
 }
 

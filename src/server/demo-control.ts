@@ -2,6 +2,7 @@ import type { DemoState } from './schema/demo.ts'
 
 /** What the demo lets a person do beside what any server does. */
 export interface DemoControl {
+  /** Returns the current state of the demo. */
   state(): DemoState
   /** `by` is who pressed the button. An action that there is none of rejects with UnknownActionError. */
   act(action: string, by: string): Promise<DemoState>

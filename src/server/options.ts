@@ -45,39 +45,53 @@ export type ReplayDefaults = Pick<PlanRequest, 'stages' | 'perSecond' | 'haltRef
 export interface ServerOptions {
   /** One, or several by their names: they are shown as one. They stay the caller's to close. */
   readonly stores: Store | Readonly<Record<string, Store>>
-  /** Those that run in this process: their breakers and pauses can be steered, and replays mind them. */
+  /**
+   * Consumers of this process [none]. The console shows and controls their breakers and pauses, and replays wait for
+   * them.
+   */
   readonly consumers?: readonly Consumer[] | undefined
-  /** Those of this process, to be seen in its metrics. */
+  /** Dispatchers of this process, for the metrics [none]. */
   readonly dispatchers?: readonly Pick<Dispatcher, 'health'>[] | undefined
   /** What `/metrics` shows: those that the consumers and dispatchers of this process count in [its own]. */
   readonly metrics?: LiveMetrics | undefined
   /** Before the name of every metric [lazaret_]. */
   readonly metricsPrefix?: string | undefined
   /**
-   * Bring dead letters of other systems into a store, the first one unless it is named, and take replays back there. They
-   * are started with the server and closed with it.
+   * Collectors bring dead letters of other systems into a store, the first one unless it is named, and send replays
+   * back [none]. The server starts and closes them.
    */
   readonly collectors?: readonly CollectingInto[] | undefined
-  /** Is told of channels that cross a limit, and when they are within it again. It stays the caller's to close. */
+  /**
+   * Receives an alert when a channel crosses a limit, and when it is within the limit again [none]. The caller closes
+   * it.
+   */
   readonly notifier?: Notifier | undefined
+  /** What the API masks in letters [the built-in names and patterns]. Make it with `createMasks(…)`. */
   readonly masks?: Masks | undefined
-  /** Who is let in. Without any the server listens on a loopback address only. */
+  /** The callers that the server lets in [none: it listens on a loopback address only]. */
   readonly tokens?: readonly TokenOptions[] | undefined
-  /** Nothing can be changed, not even by admins. */
+  /** Whether the server refuses every change, also those of admins [false]. */
   readonly readOnly?: boolean | undefined
-  /** A replay is approved by someone else than the one who planned it. */
+  /** Whether another person than the planner must approve a replay [false]. */
   readonly needsApproval?: boolean | undefined
+  /**
+   * Values for replay plans that do not set them: stages, events per second, halt ratio, maximum age [1, 10, 100,
+   * rest; 50 per second; 0.2; 1 day].
+   */
   readonly replayDefaults?: ReplayDefaults | undefined
   /**
-   * Where replays go that no broker of a store takes: from stores that are none themselves, and of letters that came from
-   * no broker, such as those of a dispatcher's sinks.
+   * Takes replays that no broker of a store takes: those of stores without a broker, and of letters without one, such
+   * as those of a dispatcher's sinks [none].
    */
   readonly replayTarget?: ReplayTarget | undefined
-  /** Of payloads, by channel: a replay does not send what does not fit. */
+  /** Payload schemas by channel [none]. A replay does not send an event whose payload does not fit. */
   readonly schemas?: Readonly<Record<string, StandardSchema>> | undefined
   /** For each token [100 a second, 400 at once]. */
   readonly rateLimit?: PaceOptions | undefined
-  /** How many streams of changes may be open at once. One more is refused with 429. */
+  /**
+   * How many streams of changes may be open at once [20 for each token, 200 in all]. The server refuses further ones
+   * with 429.
+   */
   readonly streams?: StreamLimits | undefined
   /**
    * How long clean-up keeps decided letters, resolved or discarded, after their last change [7 days]. Stores with a
@@ -91,27 +105,35 @@ export interface ServerOptions {
   /** When letters past their time are deleted, as a cron pattern in UTC [never]. */
   readonly cleanup?: ScheduleOptions['cleanup']
   /**
-   * How channels are watched: a snapshot of each is kept in its store, and what crosses a limit is an alert. 'off': no
-   * snapshots are taken, and those that others take are shown.
+   * How the server watches channels: it keeps a snapshot of each in its store, and raises an alert when a value
+   * crosses a limit [every 60 000 ms]. `'off'` takes no snapshots, and shows those of other processes.
    */
   readonly watch?: WatchOptions | 'off' | undefined
   /** From so many waiting letters on, health is degraded [100]. */
   readonly degradedAt?: number | undefined
   /**
-   * The names it goes by beside those of the loopback and the one it listens on. They need tokens: others reach the
-   * server by them, and without tokens everyone is admin.
+   * Further host names of the server, beside loopback names and the address it listens on [none]. They need tokens:
+   * without tokens every caller is admin.
    */
   readonly allowedHosts?: readonly string[] | undefined
   /** The folder of the console's files [the one of this package], or 'none'. */
   readonly consoleDir?: string | URL | undefined
-  readonly extensions?: { readonly demo?: DemoControl | undefined } | undefined
+  /** Additions for special servers [none]. */
+  readonly extensions?:
+    | {
+        /** Controls of the demo, for the console [none]. */
+        readonly demo?: DemoControl | undefined
+      }
+    | undefined
   /** Gives each replayed event a trace of its own, which leads back to that of its first life [none]. */
   readonly tracing?: Tracing | undefined
   /** Gets a line for each change of what the server does by itself: collecting, replays [none]. */
   readonly logger?: Logger | undefined
-  /** Is told what nobody foresaw. */
+  /** Receives unexpected errors [none]. */
   readonly onError?: ((error: unknown) => void) | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
+  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
   readonly random?: Random | undefined
 }
 

@@ -11,8 +11,9 @@ import { seededRandom } from './seeded-random.ts'
 const REFUSED = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
 
 export interface FactoryOptions {
+  /** Supplies the time of events and letters [a new `FakeClock`]. */
   readonly clock?: Pick<Clock, 'now'> | undefined
-  /** The same numbers, and so the same ids, on every run unless another is given. */
+  /** Supplies the random numbers for ids [`seededRandom(1)`: the same ids on every run]. */
   readonly random?: Random | undefined
 }
 

@@ -22,9 +22,11 @@ export interface JournalOptions {
   readonly rotateBytes?: number | undefined
   /** How payloads and headers are written: sealed, for instance [in the clear]. */
   readonly codec?: Codec | undefined
-  /** Told of lines that were not as they were written. They are skipped, and nothing else is lost. */
+  /** Receives damaged lines of the journal [none]. Lazaret skips them, and loses nothing else. */
   readonly onDamage?: ((damage: Damage) => void) | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
+  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
   readonly random?: Random | undefined
 }
 

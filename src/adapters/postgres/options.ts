@@ -28,7 +28,9 @@ export interface PostgresOptions {
   readonly pool: PgPool
   /** Names broker and dead letters in origins and errors ['postgres']. */
   readonly name?: string | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
+  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
   readonly random?: Random | undefined
   /** How letters and events are written at rest [JSON]. */
   readonly codec?: Codec | undefined

@@ -30,7 +30,9 @@ export const DEFAULT_DELIVERY_LIMIT = 1_000
 
 /** Where a message is sent to. */
 export interface Route {
+  /** The name of the exchange. */
   readonly exchange: string
+  /** The routing key of the message. */
   readonly routingKey: string
 }
 
@@ -55,7 +57,7 @@ export interface RabbitmqOptions {
   readonly declare?: 'all' | 'beside' | 'none' | undefined
   /** Where an event is sent [exchange: its channel, routing key: its type]. Replays go to the queue that failed. */
   readonly route?: ((event: LazaretEvent) => Route) | undefined
-  /** The delays there are queues for, in rising order. */
+  /** The waits with a retry queue of their own, in ms [14 steps from 100 to 3 600 000]. */
   readonly retryStepsMs?: readonly number[] | undefined
   /** How long entries of dead-letter queues live [for ever]. */
   readonly deadLetterTtlMs?: number | undefined
@@ -65,16 +67,28 @@ export interface RabbitmqOptions {
   readonly deadLetterMaxLength?: number | undefined
   /** Deliveries of one message before the server dead-letters it by itself; quorum queues only [1000]. */
   readonly deliveryLimit?: number | undefined
+  /** How long one attempt to connect may take, in ms [30 000]. */
   readonly connectTimeoutMs?: number | undefined
   /** How long the server may take to confirm what was published [10 s]. */
   readonly confirmTimeoutMs?: number | undefined
+  /** The interval of AMQP heartbeats, in seconds [10]. A `heartbeat` in the URL takes precedence. */
   readonly heartbeatSeconds?: number | undefined
+  /**
+   * The longest wait before the first attempt to reconnect, in ms [100]. The wait doubles with every failed attempt.
+   */
   readonly reconnectBaseMs?: number | undefined
+  /**
+   * The longest wait before any attempt to reconnect, in ms [15 000]. At least half of a wait passes; the rest is
+   * random.
+   */
   readonly reconnectMaxMs?: number | undefined
+  /** Receives the changes of the connections: up, down, blocked, unblocked [none]. Use it for logs and alerts. */
   readonly onConnection?: ((news: ConnectionNews) => void) | undefined
-  /** The module amqplib, when it is not to be loaded by its name. */
+  /** The module amqplib [loaded by its name]. Give it when a bundler cannot find the module. */
   readonly client?: AmqpClient | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
+  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
   readonly random?: Random | undefined
 }
 

@@ -30,22 +30,36 @@ export const DEFAULT_MAX_POLL_MS = 1_000
 /** How to reach a server, and where on it. Of `url` and `client` give one. */
 export interface RedisConnectionOptions {
   /**
-   * `redis://user:password@host:6379/0`, or `rediss://` with TLS; with `?prefix=shop` it names the prefix too. The connection is
-   * our own and comes back by itself.
+   * `redis://user:password@host:6379/0`, or `rediss://` with TLS [none: `client` is used]. `?prefix=shop` sets the
+   * prefix too. Lazaret opens the connection and reopens it when it is lost.
    */
   readonly url?: string | undefined
-  /** A connected client of node-redis, or one that looks the same. It is the caller's, and stays open. */
+  /**
+   * A connected client of node-redis, or one with the same methods [none: `url` is used]. The caller owns it and
+   * closes it.
+   */
   readonly client?: AnyRedisClient | undefined
   /** What all keys begin with; in a cluster, what decides their slot ['lazaret']. */
   readonly prefix?: string | undefined
   /** Names it in origins and errors ['redis']. */
   readonly name?: string | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
+  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
   readonly random?: Random | undefined
-  /** A call ends within this time, or a quarter later, whatever the server does [5 s]. */
+  /**
+   * The time that a call has, in ms [5 000; `redisLimit`: 1 000]. A call ends at most a quarter later, whatever the
+   * server does.
+   */
   readonly timeoutMs?: number | undefined
-  /** The longest wait before the first try to connect anew, and before any [50 ms, 5 s]. Half of it at least is waited. */
+  /**
+   * The longest wait before the first attempt to reconnect, in ms [50]. The wait doubles with every failed attempt.
+   */
   readonly reconnectBaseMs?: number | undefined
+  /**
+   * The longest wait before any attempt to reconnect, in ms [5 000; `redisLimit`: 500]. At least half of a wait
+   * passes; the rest is random.
+   */
   readonly reconnectMaxMs?: number | undefined
   /** Told what goes wrong while nobody waits for it: lost connections, sweeping. All of it is tried again [nobody]. */
   readonly onError?: ((error: unknown) => void) | undefined

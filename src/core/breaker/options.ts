@@ -3,25 +3,32 @@ import { integer, milliseconds, number, optional, type Rule, that, withDefault }
 
 /** What may be set of a breaker; what is left out comes from the preset of its side. */
 export interface BreakerOptions {
-  /** Failures in a row that open it. `'off'` leaves the decision to `failureRate` alone. */
+  /** Failures in a row that open the breaker [5]. `'off'` leaves the decision to `failureRate` alone. */
   readonly failures?: number | 'off' | undefined
-  /** Opens it too when this share of the calls fails; off unless given. */
+  /** Opens the breaker also when this share of the calls fails [off]. */
   readonly failureRate?: FailureRateOptions | undefined
-  /** How long it stays open before the first probe, and after how long a probe without a result is given up. */
+  /**
+   * How long the breaker stays open before the first probe, in ms [producer: 60 000; consumer: 30 000]. The breaker
+   * gives up a probe without a result after the same time.
+   */
   readonly openMs?: number | undefined
-  /** When given, each opening in a row stays open twice as long as the one before, up to this. */
+  /**
+   * Each opening in a row stays open twice as long as the one before, up to this many ms [off: every opening lasts
+   * `openMs`].
+   */
   readonly openMaxMs?: number | undefined
-  /** Successful probes that close it. */
+  /** Successful probes that close the breaker [producer: 3; consumer: 2]. */
   readonly successes?: number | undefined
-  /** Probes at once while half-open. */
+  /** Probes that may run at once while the breaker is half-open [1]. */
   readonly probes?: number | undefined
 }
 
 export interface FailureRateOptions {
   /** Failed calls ÷ counted calls, above 0 and up to 1. */
   readonly threshold: number
+  /** The time over which calls count, in ms [60 000]. Raise it for a dependency that gets few calls. */
   readonly windowMs?: number | undefined
-  /** Below this many counted calls in the window the rate says nothing. */
+  /** The breaker ignores the rate until the window holds this many counted calls [20]. */
   readonly minimumCalls?: number | undefined
 }
 

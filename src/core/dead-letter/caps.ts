@@ -19,13 +19,15 @@ export type LetterCaps = Resolved<typeof RULES>
 
 /** How much of its history a letter keeps, so that no letter grows without end. */
 export interface LetterCapsOptions {
-  /** Attempts kept per cycle. */
+  /** Attempts that a letter keeps for each cycle: the first one and the latest ones [20]. */
   readonly maxAttempts?: number | undefined
-  /** Ended cycles kept. */
+  /** Ended cycles that a letter keeps: the first one and the latest ones [20]. */
   readonly maxCycles?: number | undefined
-  /** Stacks are off unless asked for: they are large and tell strangers about the code. */
+  /** Whether letters keep the stacks of errors [false]. Stacks are large and reveal details of the code. */
   readonly keepStack?: boolean | undefined
+  /** The longest stack that a letter keeps, in UTF-8 bytes [8 192]. It applies with `keepStack` only. */
   readonly maxStackBytes?: number | undefined
+  /** The longest error message that a letter keeps, in UTF-8 bytes [4 096]. A longer message is cut. */
   readonly maxMessageBytes?: number | undefined
 }
 

@@ -23,11 +23,11 @@ type FilterTest = (subject: FilterSubject) => boolean
 export type SavePattern = NamePattern | FilterTest
 
 export interface SaveFilterOptions {
-  /** Never saved, whatever else matches. */
+  /** Lazaret never saves a letter that matches one of these, whatever else matches [none]. */
   readonly never?: readonly SavePattern[] | undefined
-  /** Saved, unless a never-pattern matches. */
+  /** Lazaret saves a letter that matches one of these, unless `never` matches too [none]. */
   readonly always?: readonly SavePattern[] | undefined
-  /** Asked when no pattern matches. Without it everything is saved. */
+  /** Decides about letters that match no pattern [every such letter is saved]. */
   readonly saveIf?: FilterTest | undefined
 }
 

@@ -39,13 +39,13 @@ export const DEFAULT_MASKED_NAMES: readonly string[] = [
 const MOST_NAMES_KNOWN = 5_000
 
 export interface MaskOptions {
-  /** Places, from the event on: `payload.card.number`, `*.password`, `items[*].token`, `**.secret`. */
+  /** Places to mask, from the event on: `payload.card.number`, `*.password`, `items[*].token`, `**.secret` [none]. */
   readonly paths?: readonly string[] | undefined
-  /** Names of properties, wherever they occur. */
+  /** Names of properties to mask, wherever they occur, with `*` for any characters [none]. */
   readonly names?: readonly string[] | undefined
-  /** What of a text is masked; give expressions that take linear time. */
+  /** Parts of texts to mask [none]. Give expressions that take linear time. */
   readonly patterns?: readonly RegExp[] | undefined
-  /** Whether the built-in names and patterns (cards, bearer tokens, e-mail addresses …) apply too. Default: true. */
+  /** Whether the built-in names and patterns (cards, bearer tokens, e-mail addresses …) apply too [true]. */
   readonly defaults?: boolean | undefined
 }
 

@@ -44,12 +44,13 @@ const RULES = {
 export type EventLimits = Resolved<typeof RULES>
 
 export interface EventLimitsOptions {
-  /** UTF-8 bytes of the payload's JSON text, or the number of bytes of a byte payload. */
+  /** The largest payload, in UTF-8 bytes of its JSON text, or in bytes of a byte payload [1 048 576]. */
   readonly maxPayloadBytes?: number | undefined
-  /** Arrays and objects inside one another. */
+  /** How deep arrays and objects of a payload may be nested [64]. */
   readonly maxDepth?: number | undefined
+  /** The most headers of an event [100]. */
   readonly maxHeaders?: number | undefined
-  /** UTF-8 bytes of all header names and values together. */
+  /** The size of all header names and values together, in UTF-8 bytes [65 536]. */
   readonly maxHeaderBytes?: number | undefined
 }
 

@@ -7,13 +7,13 @@ import { stackOf } from './thrown.ts'
 import { UNKNOWN } from './verdict.ts'
 
 export interface ClassifyOptions {
-  /** The handler's own rules, asked from first to last. */
+  /** The rules of the handler. The first rule that matches decides [none]. */
   readonly rules?: readonly FailureRule[] | undefined
-  /** Epoch milliseconds. Without it, a Retry-After that names a date is not understood. */
+  /** The current time in epoch milliseconds [none: `classify` ignores a Retry-After that names a date]. */
   readonly now?: number | undefined
-  /** Keep the stack. */
+  /** Whether the failure keeps the stack of the error [false]. */
   readonly stack?: boolean | undefined
-  /** The folder that the application is deployed in, to be left out of file names when failures are grouped. */
+  /** The folder of the deployed application. Fingerprints leave it out of file names [none]. */
   readonly applicationRoot?: string | undefined
 }
 

@@ -1,8 +1,11 @@
 import type { ErrorCode } from './catalogue.ts'
 
 interface LazaretErrorOptions {
+  /** The literal code of the error. Its meaning never changes. */
   readonly code: ErrorCode
+  /** Whether the same call may succeed when it is made again. */
   readonly retryable: boolean
+  /** The error that caused this one [none]. */
   readonly cause?: unknown
 }
 

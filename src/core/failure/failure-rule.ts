@@ -11,11 +11,13 @@ type ErrorClass = abstract new (...args: never[]) => Error
 export interface FailureRule {
   /** The errors it speaks of: a class, the name or code of an error, or a test of your own. */
   readonly when: ErrorClass | string | ((error: unknown) => boolean)
+  /** Whether a retry may succeed [follows from `retryAfterMs` and `category`]. */
   readonly retryable?: boolean | undefined
+  /** The category of the failure [follows from `retryable`]. Retries can differ by category. */
   readonly category?: Category | undefined
-  /** The wait before the next attempt, over the policy's own. */
+  /** The wait before the next attempt, in ms. It replaces the delay of the retry policy [none]. */
   readonly retryAfterMs?: number | undefined
-  /** Groups all errors it speaks of under this key. */
+  /** Puts all errors of this rule into one group with this key [computed from the error]. */
   readonly fingerprint?: string | undefined
 }
 

@@ -3,13 +3,18 @@ import { property, type Thrown, textProperty } from './thrown.ts'
 import { type Category, isCategory, type Verdict } from './verdict.ts'
 
 export interface SignalOptions {
+  /**
+   * The category of the failure [`PermanentError`: business; the others: transient]. Retries can differ by category.
+   */
   readonly category?: Category | undefined
-  /** Failures with one key form one group, whatever their message or stack. */
+  /** Failures with the same key form one group, whatever their message or stack [computed from the error]. */
   readonly fingerprint?: string | undefined
+  /** The error that caused this one, as in `new Error(message, { cause })` [none]. */
   readonly cause?: unknown
 }
 
 export interface RetryAfterOptions extends SignalOptions {
+  /** The wait before the next attempt, in ms. A value that is negative or not finite counts as not given. */
   readonly delayMs: number
 }
 

@@ -8,10 +8,11 @@ import { callable, list, optional, type Rule, text, withDefault } from '../optio
  * bypass that fits everything is no limit.
  */
 export interface BypassOptions {
+  /** Events of these severities bypass the limit [error, fatal]. */
   readonly severities?: readonly string[] | undefined
-  /** Names, `*` for any characters, or regular expressions, held against the event's type. */
+  /** Events of these types bypass the limit: names, `*` for any characters, or regular expressions [none]. */
   readonly types?: readonly NamePattern[] | undefined
-  /** Sees the whole event. Only `true` lets it in: neither a promise nor an error does. */
+  /** Sees the whole event, and returns `true` to let it bypass the limit [none]. A promise or an error does not. */
   readonly when?: ((event: LazaretEvent) => boolean) | undefined
 }
 

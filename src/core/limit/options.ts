@@ -15,13 +15,15 @@ import { type Rate, rate } from './gcra.ts'
 
 /** A limit on how many may start in a second. */
 export interface RateLimitOptions {
+  /** Starts per second. Fractions are allowed: 0.5 is one start in two seconds. */
   readonly perSecond: number
-  /** How many may start at once after a quiet time; one second's worth if left out. */
+  /** Starts that may happen at once after a quiet time [one second's worth, at least 1]. */
   readonly burst?: number | undefined
 }
 
 /** The limit on new events, and who does not count towards it. */
 export interface EventLimitOptions extends RateLimitOptions {
+  /** The events that the limit does not apply to [events of severity error or fatal]. */
   readonly bypass?: BypassOptions | undefined
 }
 
@@ -30,21 +32,28 @@ type OnRetryLimit = 'delay' | 'drop' | 'dead-letter'
 
 /** A limit for retries alone, so that a dependency that comes back is not knocked over by all who waited for it. */
 export interface RetryLimitOptions {
+  /** Retries per second [100]. Lower it for a dependency that recovers slowly. */
   readonly perSecond?: number | undefined
+  /**
+   * What happens to a retry over the limit: it waits for its turn, it is dropped, or it becomes a dead letter
+   * [delay].
+   */
   readonly onLimit?: OnRetryLimit | undefined
   /**
-   * A delayed retry starts up to this many intervals (1 / perSecond) after its turn, at random. A half-open second
-   * can then see perSecond + jitterRatio starts, rounded up.
+   * Delays each retry at random by up to this many intervals (1 / `perSecond`) after its turn [0]. A half-open second
+   * can then see `perSecond` + `jitterRatio` starts, rounded up.
    */
   readonly jitterRatio?: number | undefined
-  /** Releases retries in batches, in place of `perSecond`. */
+  /** Releases retries in batches, in place of `perSecond` [off]. */
   readonly batch?: BatchOptions | undefined
-  /** A retry that would wait longer becomes a dead letter; no limit if left out. */
+  /** A retry that would wait longer than this many ms becomes a dead letter [no limit]. */
   readonly maxWaitMs?: number | undefined
 }
 
 interface BatchOptions {
+  /** Retries in a batch [100]. */
   readonly size?: number | undefined
+  /** The time between the starts of two batches, in ms [1 000]. */
   readonly everyMs?: number | undefined
 }
 

@@ -3,11 +3,11 @@ import { integer, milliseconds, type Rule, withDefault } from '../options/rules.
 
 /** When an event counts as poison. */
 export interface PoisonOptions {
-  /** Failures with one fingerprint that make it poison; one alone repeats nothing. */
+  /** Failures with the same fingerprint that make an event poison, at least 2 [3]. */
   readonly repeats?: number | undefined
-  /** They count when they lie no further back than this. */
+  /** Only failures of the last so many ms count [60 000]. */
   readonly windowMs?: number | undefined
-  /** Attempts that were started and never ended. */
+  /** Attempts that started and never ended, because the process died, that make an event poison [3]. */
   readonly crashes?: number | undefined
 }
 

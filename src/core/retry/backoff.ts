@@ -8,12 +8,14 @@ import type { Random } from '../random.ts'
  * `delayMs` is a whole number of milliseconds from 0 to `maxMs` for any retry number.
  */
 export interface Backoff {
+  /** Names the backoff, such as `exponential`. */
   readonly kind: string
   /**
    * The wait before retry `retry`; 1 is the first. `previousDelayMs` is the wait before the retry that came before,
    * 0 if there was none; only `decorrelated` looks at it.
    */
   delayMs(retry: number, previousDelayMs: number, random: Random): number
+  /** The longest wait that the backoff can return, in ms. */
   readonly maxMs: number
   /** How many retries the backoff itself provides for, if it says so: `tiers` does. */
   readonly retries?: number

@@ -7,10 +7,11 @@ import { integer, number, type Rule, withDefault } from '../options/rules.ts'
  * dependency is down and everything fails, 3 retries each are four times the traffic.
  */
 export interface BudgetOptions {
-  /** Retries for each call: 0.2 lets retries add a fifth to the traffic. */
+  /** Retries for each call: 0.2 lets retries add a fifth to the traffic [0.2]. */
   readonly ratio?: number | undefined
-  /** Retries a second that are always allowed, so that quiet services can retry at all. */
+  /** Retries per second that are always allowed, so that services with little traffic can retry [10]. */
   readonly floorPerSecond?: number | undefined
+  /** The time over which calls and retries count, in ms, at least 1 000 [10 000]. */
   readonly windowMs?: number | undefined
 }
 

@@ -11,7 +11,9 @@ import {
 import { between } from './jitter.ts'
 
 interface DecorrelatedOptions {
+  /** The shortest wait, in ms [100]. */
   readonly baseMs?: number | undefined
+  /** The longest wait, in ms [5 000]. */
   readonly maxMs?: number | undefined
 }
 

@@ -11,11 +11,15 @@ import {
 import { DEFAULT_JITTER, type Jitter, jittered, jitterRule } from './jitter.ts'
 
 interface ExponentialOptions {
-  /** The wait before the first retry. */
+  /** The wait before the first retry, in ms [100]. */
   readonly baseMs?: number | undefined
+  /** The longest wait, in ms [5 000]. */
   readonly maxMs?: number | undefined
-  /** Each wait is this many times the one before. */
+  /** Each wait is this many times the one before [2]. */
   readonly multiplier?: number | undefined
+  /**
+   * How waits are spread at random, so that events that failed together are not retried together [`{ ratio: 0.1 }`].
+   */
   readonly jitter?: Jitter | undefined
 }
 

@@ -4,7 +4,9 @@ import { type Backoff, delayRule } from './backoff.ts'
 import { type Jitter, jittered, jitterRule } from './jitter.ts'
 
 interface FixedOptions {
+  /** The wait before every retry, in ms [1 000]. */
   readonly delayMs?: number | undefined
+  /** How waits are spread at random, so that events that failed together are not retried together [none]. */
   readonly jitter?: Jitter | undefined
 }
 

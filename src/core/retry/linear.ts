@@ -11,11 +11,15 @@ import {
 import { DEFAULT_JITTER, type Jitter, jittered, jitterRule } from './jitter.ts'
 
 interface LinearOptions {
-  /** The wait before the first retry. */
+  /** The wait before the first retry, in ms [100]. */
   readonly baseMs?: number | undefined
-  /** What each further wait adds; as much as `baseMs` if left out. */
+  /** How much longer each further wait is, in ms [`baseMs`]. */
   readonly stepMs?: number | undefined
+  /** The longest wait, in ms [5 000]. */
   readonly maxMs?: number | undefined
+  /**
+   * How waits are spread at random, so that events that failed together are not retried together [`{ ratio: 0.1 }`].
+   */
   readonly jitter?: Jitter | undefined
 }
 

@@ -7,19 +7,32 @@ import type { CategoryRetry, RetryPolicy } from './retry-policy.ts'
 
 /** What may be set of a retry policy; what is left out comes from the preset of its side. */
 export interface RetryOptions {
-  /** All attempts, the first one included: 5 retries are 6 attempts. Left out beside `tiers`, the tiers say it. */
+  /**
+   * All attempts, the first one included: 5 retries are 6 attempts [producer: 4; consumer: 6; outbox: 5; with
+   * `tiers`: what the tiers provide].
+   */
   readonly attempts?: number | undefined
+  /**
+   * How long to wait before each retry: `exponential()`, `linear()`, `fixed()`, `decorrelated()` or `tiers()`
+   * [exponential with 10 % jitter; producer: from 100 ms up to 5 s; consumer: from 1 s up to 1 min; outbox: from 1 s
+   * up to 5 min with full jitter].
+   */
   readonly backoff?: Backoff | undefined
-  /** No retry starts later than this after the first attempt started; no limit if left out. */
+  /** No retry starts later than this many ms after the first attempt started [no limit]. */
   readonly maxElapsedMs?: number | undefined
-  /** The longest wait that a server's Retry-After, or an error that names its own delay, can ask for. */
+  /**
+   * The longest wait that a Retry-After header or an error with its own delay can ask for, in ms [producer: 60 000;
+   * consumer and outbox: 3 600 000].
+   */
   readonly retryAfterMaxMs?: number | undefined
-  /** What differs for failures of one category. */
+  /** Attempts and backoff that differ for failures of one category [none]. */
   readonly byCategory?: { readonly [C in Category]?: CategoryRetryOptions | undefined } | undefined
 }
 
 interface CategoryRetryOptions {
+  /** All attempts for failures of this category, the first one included [`attempts` of the policy]. */
   readonly attempts?: number | undefined
+  /** The waits before retries of failures of this category [`backoff` of the policy]. */
   readonly backoff?: Backoff | undefined
 }
 

@@ -5,6 +5,7 @@ import { type Backoff, backoffRule } from './backoff.ts'
 export interface Tier {
   /** How many retries wait by this tier's backoff before the next tier takes over. */
   readonly retries: number
+  /** The waits before the retries of this tier. */
   readonly backoff: Backoff
 }
 

@@ -23,8 +23,9 @@ import { observerRule, port } from '../../runtime/option-rules.ts'
 
 /** Which alerts go to a target. What is left out holds nothing back; digests go everywhere. */
 export interface RouteOptions {
-  /** This severity and graver ones. */
+  /** The target gets alerts of this severity and higher ones [all severities]. */
   readonly atLeast?: AlertSeverity | undefined
+  /** The target gets alerts of these kinds [all kinds]. */
   readonly kinds?: readonly AlertKind[] | undefined
 }
 
@@ -35,26 +36,35 @@ export interface NotifierOptions<N extends string = string> extends AlertPolicyO
   readonly route?: { readonly [name in NoInfer<N>]?: RouteOptions | undefined } | undefined
   /** Where alerts go that could not be delivered, to be sent again from there. */
   readonly deadLetters: DeadLetterQueue | DeadLetterStore
+  /** Takes undelivered alerts while their dead-letter store is unreachable [none]. */
   readonly spill?: Spill | undefined
-  /** Those of a store: letters of a group that people have muted raise no alert while it is. */
+  /** The groups of a store [none]. Letters of a muted group raise no alert. */
   readonly groups?: Pick<Groups, 'get'> | undefined
   /** For the texts of errors, beside what was masked before [the built-in ones]. */
   readonly masks?: Masks | undefined
-  /** Tells services apart whose alerts go to the same place; replicas of one service share it. */
+  /**
+   * The name of the service, for services that send alerts to the same place [none]. Replicas of one service share
+   * the name.
+   */
   readonly service?: string | undefined
-  /** Where people reach the console: alerts lead there then. */
+  /** The address of the console [none]. Alerts then link to it. */
   readonly consoleUrl?: string | undefined
-  /** A page for each kind of alert that says what to do. */
+  /** A page for each kind of alert with instructions [none]. */
   readonly runbooks?: { readonly [K in AlertKind]?: string | undefined } | undefined
-  /** How alerts are delivered: retries, breaker, timeout. What is left out is as DEFAULT_DELIVERY has it. */
+  /**
+   * How alerts are delivered: retries, breaker, timeout [`DEFAULT_DELIVERY`: 8 attempts from 1 s up to 1 min apart,
+   * timeout 10 s, wait while the breaker is open].
+   */
   readonly delivery?: LaneOptions | undefined
-  /** What differs for one target. */
+  /** Delivery options that differ for one target [none]. */
   readonly overrides?: { readonly [name in NoInfer<N>]?: LaneOptions | undefined } | undefined
-  /** Watches the delivery of alerts. */
+  /** Receives the attempts and outcomes of deliveries [none]. */
   readonly observer?: Observer | undefined
   /** How long `close` lets alerts go their way [10 s]. */
   readonly graceMs?: number | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
+  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
   readonly random?: Random | undefined
 }
 

@@ -43,40 +43,80 @@ import type { HandlerContext } from './handler-context.ts'
 import { Trails } from './work.ts'
 
 export interface ConsumerOptions<P = unknown> extends CommonOptions {
+  /** The broker that delivers the events, such as `rabbitmq(…)` of `lazaret/rabbitmq`. */
   readonly broker: Broker
+  /** The channel to take events from. */
   readonly channel: string
   /** Throwing is a failure. What it returns is of no interest. */
   readonly handle: (event: LazaretEvent<P>, context: HandlerContext) => unknown
   /** Names the handler; every name gets every event of the channel once [the channel's name]. */
   readonly name?: string | undefined
-  /** Any Standard Schema. A payload that does not fit becomes a dead letter at once. */
+  /**
+   * Any Standard Schema [none: payloads are not checked]. An event whose payload does not fit becomes a dead letter
+   * at once.
+   */
   readonly schema?: StandardSchema<P> | undefined
+  /**
+   * How often and when a failed event is attempted again [6 attempts, from 1 s up to 1 min apart]. Use `{ attempts: 1
+   * }` for no retries.
+   */
   readonly retry?: RetryOptions | undefined
+  /**
+   * Stops attempts while a dependency of the handler fails [opens after 5 failures in a row, for 30 s]. Give options,
+   * a live breaker that others share, or `'off'`.
+   */
   readonly breaker?: BreakerOptions | Breaker | 'off' | undefined
-  /** What becomes of events while the breaker is open [pause: they stay in the broker]. */
+  /**
+   * What happens to events while the breaker is open: they stay in the broker, they are retried later, or they become
+   * dead letters [pause].
+   */
   readonly whenOpen?: 'pause' | 'retry-later' | 'dead-letter' | undefined
+  /**
+   * Limits the retries per second, so that a dependency that recovers is not overloaded [no limit]. Give options or a
+   * live limiter that others share.
+   */
   readonly retryLimit?: RetryLimitOptions | RetryLimiter | undefined
+  /** Limits retries to a share of the first attempts [no limit]. Give options or a live budget that others share. */
   readonly budget?: BudgetOptions | RetryBudget | undefined
+  /**
+   * Quarantines an event that repeats the same failure or crashes the process [3 equal failures within 1 min, or 3
+   * crashes]. `'off'` treats such events like all others.
+   */
   readonly poison?: PoisonOptions | 'off' | undefined
-  /** For each attempt. */
+  /** The time that each attempt has, in ms [30 000]. The signal of the handler's context aborts after that time. */
   readonly timeoutMs?: number | undefined
   /**
    * How long a handler that runs on after its timeout keeps its place among the attempts [the timeout, at least 1 s]. Its
    * event is not attempted again in this process before it has ended, however long that takes.
    */
   readonly lateMs?: number | undefined
-  /** Attempts at once. */
+  /** Attempts that run at once [10]. */
   readonly concurrency?: number | undefined
-  /** Deliveries open at once, waiting ones included [twice the concurrency]. */
+  /** Deliveries that are open at once, waiting ones included [twice the concurrency]. */
   readonly prefetch?: number | undefined
+  /**
+   * `by-key` handles the events of a key one after the other: later ones wait while an earlier one is retried or dead
+   * [none]. The broker must support it.
+   */
   readonly ordering?: 'none' | 'by-key' | undefined
-  /** Retries that wait no longer than this wait in process; longer ones wait in the broker. */
+  /** Retries with a wait of up to this many ms wait in the process; longer ones wait in the broker [100]. */
   readonly inProcessWaitMs?: number | undefined
+  /**
+   * Remembers handled events, so that the handler runs once for an event that is delivered twice [none: the handler
+   * must be idempotent].
+   */
   readonly ledger?: Ledger | undefined
-  /** How long a claim in the ledger holds without being renewed [the timeout and 10 s]. A late run renews it. */
+  /**
+   * How long a claim in the ledger holds without renewal, in ms [`timeoutMs` and 10 000]. An attempt that runs on
+   * after its timeout renews it.
+   */
   readonly leaseMs?: number | undefined
-  /** May be left out if the broker has a dead-letter place of its own. */
+  /**
+   * Where events go that the consumer gives up on [the dead-letter place of the broker]. A broker without such a
+   * place needs it.
+   */
   readonly deadLetters?: DeadLetterQueue | DeadLetterStore | undefined
+  /** Your own rules for the meaning of errors. Lazaret applies them before the built-in table [none]. */
   readonly classify?: readonly FailureRule[] | undefined
 }
 

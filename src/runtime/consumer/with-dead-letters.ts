@@ -27,9 +27,12 @@ type Shared = Omit<
 export interface WithDeadLettersOptions<A extends unknown[]> extends Shared {
   /** Where the messages come from: the channel of its letters. */
   readonly source: string
-  /** Adds the HandlerContext behind the handler's own arguments, with the signal that aborts when the attempt's time is over. */
+  /**
+   * Adds the HandlerContext after the handler's own arguments [false]. Its signal aborts when the time of the attempt
+   * is over.
+   */
   readonly passContext?: boolean | undefined
-  /** Tells what a message is. */
+  /** Tells the type, key, headers and other facts of a message [none are known]. */
   readonly describe?: ((...args: A) => MessageFacts) | undefined
 }
 

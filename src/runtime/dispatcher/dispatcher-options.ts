@@ -20,7 +20,7 @@ import { type CriticalOptions, criticalRule } from './track/critical.ts'
 export interface DispatcherOptions<N extends string = string> extends LaneOptions, CommonOptions {
   /** Where events go, by name. */
   readonly sinks: { readonly [name in N]: Sink }
-  /** What differs for one sink; the lane options beside `sinks` hold for all. */
+  /** Options that differ for one sink [none]. The lane options beside `sinks` apply to all sinks. */
   readonly overrides?: { readonly [name in NoInfer<N>]?: LaneOptions | undefined } | undefined
   /** Where events go that were given up on. */
   readonly deadLetters: DeadLetterQueue | DeadLetterStore
@@ -29,16 +29,26 @@ export interface DispatcherOptions<N extends string = string> extends LaneOption
   /** Says which events must be durable before `track` resolves, whatever it is asked to wait for [none]. */
   readonly critical?: CriticalOptions | ((event: LazaretEvent) => boolean) | undefined
   /**
-   * Keeps critical events while they are on their way, and at the end whatever `close` could not send. Without it `track`
-   * waits for the outcome of critical events, and what is left at the end becomes dead letters.
+   * Keeps critical events until they are delivered, and keeps events that `close` could not send [none]. Without a
+   * journal, `track` waits for the outcome of critical events, and the events left at the end become dead letters.
    */
   readonly journal?: Journal | undefined
-  /** How often sinks with an open breaker are asked how they are. */
-  readonly healthCheck?: { readonly everyMs?: number | undefined } | 'off' | undefined
+  /**
+   * How often the dispatcher probes sinks with an open breaker [every 10 000 ms]. `'off'` leaves the probe to the
+   * next batch.
+   */
+  readonly healthCheck?:
+    | {
+        /** The time between two probes, in ms [10 000]. */
+        readonly everyMs?: number | undefined
+      }
+    | 'off'
+    | undefined
   /** For events that name none ['events']. */
   readonly channel?: string | undefined
-  /** Who emits, for events that do not say. */
+  /** The source of events that name none, as a URI reference [none]. */
   readonly source?: string | undefined
+  /** The largest event that the dispatcher accepts [1 MiB payload, depth 64, 100 headers of 64 KiB together]. */
   readonly limits?: EventLimitsOptions | undefined
 }
 

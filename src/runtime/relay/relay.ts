@@ -20,6 +20,7 @@ type Shared = Omit<ConsumerOptions, 'broker' | 'channel' | 'handle' | 'name' | '
 export interface RelayOptions extends Shared {
   /** Where the events are: an outbox, or any other broker. */
   readonly from: Broker
+  /** The channel to take events from. */
   readonly channel: string
   /**
    * Names the relay. Those of one name share the work, in as many processes as there are; each name gets every event.

@@ -30,29 +30,44 @@ import { UserFaults } from '../user-functions/user-faults.ts'
 export interface ResilientOptions {
   /** Names the function in errors and observations [the function's own name]. */
   readonly name?: string | undefined
+  /**
+   * How often and when a failed call is attempted again [no retry; `{}`: 4 attempts, from 100 ms up to 5 s apart].
+   */
   readonly retry?: RetryOptions | undefined
-  /** Options, or a live breaker shared with other functions that use the same dependency. */
+  /**
+   * Stops calls while a dependency fails [none; `{}`: opens after 5 failures in a row, for 60 s]. Give options or a
+   * live breaker that others share.
+   */
   readonly breaker?: BreakerOptions | Breaker | undefined
-  /** Asked before every attempt, retries included. */
+  /** Limits the attempts per second, retries included [none]. Give options or a live limiter that others share. */
   readonly rateLimit?: RateLimitOptions | RateLimiter | undefined
-  /** Asked before every retry, so that a recovering dependency is not stormed. */
+  /**
+   * Limits the retries per second, so that a dependency that recovers is not overloaded [none; `{}`: 100 per second].
+   */
   readonly retryLimit?: RetryLimitOptions | RetryLimiter | undefined
+  /**
+   * Limits retries to a share of all calls [none; `{}`: a fifth of the calls and 10 per second]. Give options or a
+   * live budget that others share.
+   */
   readonly budget?: BudgetOptions | RetryBudget | undefined
-  /** For each attempt; a limit for all of them together is `retry.maxElapsedMs`. */
+  /** The time that each attempt has, in ms [no limit]. `retry.maxElapsedMs` limits all attempts together. */
   readonly timeoutMs?: number | undefined
   /**
    * How long a retry waits for an attempt that runs on after its timeout, so that the two do not overlap [the timeout, at least
    * 1 s]. A late success ends the call. After that the retry starts all the same.
    */
   readonly lateMs?: number | undefined
-  /** Rules of your own for what an error means, asked before the built-in table. */
+  /** Your own rules for the meaning of errors. Lazaret applies them before the built-in table [none]. */
   readonly classify?: readonly FailureRule[] | undefined
-  /** Adds an AttemptContext behind the function's own arguments. */
+  /** Adds an AttemptContext after the function's own arguments [false]. */
   readonly passContext?: boolean | undefined
+  /** Receives attempts, retries, breaker changes and the end of each call [none]. Use it for logs and metrics. */
   readonly observer?: Observer | undefined
   /** Tells of attempts and waits where the caller's trace is kept, such as `otelTracing()` of `lazaret/otel` [none]. */
   readonly tracing?: Tracing | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
+  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
   readonly random?: Random | undefined
 }
 

@@ -6,7 +6,7 @@ import { Call } from './call.ts'
 import { type ResilientOptions, resolveResilient } from './resilient-options.ts'
 
 export interface RunOptions {
-  /** Aborts the waits and the attempt; the call rejects with the signal's reason. */
+  /** Aborts the waits and the attempt [none]. The call then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined
 }
 

@@ -8,6 +8,7 @@ import type { Codec, TextCodec } from '../../ports/codec.ts'
 
 /** AES-256 keys by id. New writing uses `current`; the others are there to read what was written before. */
 export interface SealingOptions {
+  /** The id of the key that new data is written with. It must be one of `keys`. */
   readonly current: string
   /** 32 bytes each, as bytes or as base64. */
   readonly keys: Readonly<Record<string, Uint8Array | string>>

@@ -4,8 +4,11 @@ import type { Role } from '../schema/me.ts'
 
 /** A token that is let in. The token itself is nowhere: `sha256` is its hash, in hex. */
 export interface TokenOptions {
+  /** The name of the person or program, for the audit. Every token needs its own. */
   readonly name: string
+  /** What the caller may do: viewer, operator or admin. */
   readonly role: Role
+  /** The SHA-256 of the token, in hex: `printf %s TOKEN | sha256sum`. */
   readonly sha256: string
 }
 

@@ -2,7 +2,9 @@ import { advance, IDLE, notBefore, type Rate, rate, withoutReservations } from '
 import { ProblemError } from '../problem.ts'
 
 export interface PaceOptions {
+  /** Requests per second for each token. */
   readonly perSecond: number
+  /** Requests that may arrive at once after a quiet time [one second's worth]. */
   readonly burst?: number | undefined
 }
 

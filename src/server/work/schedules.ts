@@ -7,10 +7,17 @@ import type { RunnerOptions } from './replay-runner.ts'
 
 /** What is done by itself, at the times of a cron pattern in UTC. */
 export interface ScheduleOptions extends Retention {
+  /** Replays dead letters on a schedule [off]. */
   readonly automaticReplay?: Pick<AutomaticReplayOptions, 'cron' | 'batchSize' | 'maxAgeMs'> | undefined
-  /** A person approves what a schedule plans. */
+  /** Whether a person must approve the plans of a schedule [false]. */
   readonly needsApproval?: boolean | undefined
-  readonly cleanup?: { readonly cron: string } | undefined
+  /** Deletes letters after their retention on a schedule [never]. */
+  readonly cleanup?:
+    | {
+        /** A cron pattern of five fields, in UTC: `0 2 * * *` is two in the morning. */
+        readonly cron: string
+      }
+    | undefined
 }
 
 type ScheduleContext = Omit<RunnerOptions, 'log' | 'onChange'>

@@ -22,6 +22,7 @@ export const DEFAULT_MAX_PER_CHANNEL = 1_000_000
 export interface MemoryBrokerOptions {
   /** Names the broker in origins and errors ['memory']. */
   readonly name?: string | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
   /** Events a channel may hold for its slowest handler, the letters kept for it included [1 000 000]. */
   readonly maxPerChannel?: number | undefined

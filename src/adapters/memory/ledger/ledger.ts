@@ -9,7 +9,9 @@ const DAY_MS = 86_400_000
 export const DEFAULT_RETENTION_MS = 7 * DAY_MS
 
 export interface MemoryLedgerOptions {
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
+  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
   readonly random?: Random | undefined
   /** How long a done pair stays done [7 days]. */
   readonly retentionMs?: number | undefined

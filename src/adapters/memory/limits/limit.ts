@@ -16,7 +16,9 @@ import {
 } from '../../../ports/shared-limit.ts'
 
 export interface MemoryLimitOptions {
+  /** How many processes to assume until the shared limit has answered for the first time [10]. */
   readonly assumedMembers?: number | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
 }
 

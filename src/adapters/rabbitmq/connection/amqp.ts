@@ -61,11 +61,18 @@ export interface AmqpChannel extends Emitter {
 }
 
 export interface QueueOptions {
+  /** Whether the queue survives a restart of the server. */
   readonly durable: boolean
+  /** The arguments of the declaration, such as `x-queue-type`. */
   readonly arguments: Readonly<Record<string, string | number | boolean>>
 }
 
-type PublishOptions = AmqpProperties & { readonly mandatory?: boolean; readonly persistent?: boolean }
+type PublishOptions = AmqpProperties & {
+  /** Whether the server returns a message that no queue takes [false]. */
+  readonly mandatory?: boolean
+  /** Whether the message survives a restart of the server [false]. */
+  readonly persistent?: boolean
+}
 
 export interface AmqpConfirmChannel extends AmqpChannel {
   publish(

@@ -27,7 +27,10 @@ export interface CollectorOptions {
   readonly name?: string | undefined
   /** Names of queues, with * for any characters; a name with * needs `management`. */
   readonly queues: readonly string[]
-  /** The address of the management API, which alone can list queues. Without a user in it, that of `url` is taken. */
+  /**
+   * The address of the management API, which alone can list queues [none]. Without a user in it, the user of `url` is
+   * taken.
+   */
   readonly management?: string | undefined
   /** `drain` takes messages out of their queues; `peek` looks at them and leaves them there [drain]. */
   readonly mode?: 'drain' | 'peek' | undefined
@@ -41,10 +44,13 @@ export interface CollectorOptions {
   readonly lookEveryMs?: number | undefined
   /** So long after it was sent, a letter that did not come back counts as handled [1 min]. */
   readonly handledAfterMs?: number | undefined
-  /** Is told what goes wrong; it is tried again all the same. */
+  /** Receives errors of the collector [none]. The collector tries again in any case. */
   readonly onError?: ((error: unknown) => void) | undefined
+  /** The module amqplib [loaded by its name]. Give it when a bundler cannot find the module. */
   readonly client?: AmqpClient | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
+  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
   readonly random?: Random | undefined
 }
 

@@ -40,6 +40,7 @@ export interface RedisClusterClient {
 export type AnyRedisClient = RedisClient | RedisClusterClient
 
 export interface RedisCommandOptions {
+  /** How the client maps reply types. An empty mapping returns texts as strings. */
   readonly typeMapping?: Record<never, never>
 }
 

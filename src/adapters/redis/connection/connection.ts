@@ -8,15 +8,15 @@ import { Deadlines, type Pending } from './deadlines.ts'
 import { createLink, type Link, linkError } from './link.ts'
 
 export interface SendOptions {
-  /** The first key it touches: how a cluster is told which of its nodes is meant. */
+  /** The first key that the command uses [none]. A cluster client finds the node by it. */
   readonly key?: string | undefined
-  /** How long the server may block on it by itself, on top of the time that any call has. */
+  /** How long the server may block on the command, in ms, on top of the time that any call has [0]. */
   readonly blockMs?: number | undefined
-  /** Doing it twice is as good as once: it is sent again when the connection breaks before its answer came. */
+  /** Whether the command may run twice: it is sent again when the connection breaks before the answer [false]. */
   readonly again?: boolean | undefined
-  /** It fails with the first try to connect that does: somebody sits and waits. */
+  /** Whether the command fails with the first attempt to connect that fails, because a person waits [false]. */
   readonly hasty?: boolean | undefined
-  /** Late, it would mean something else: it fails at once while a lost connection is being replaced, or the server reads its data. */
+  /** Whether the command fails at once while the connection is lost or the server loads its data [false]. */
   readonly promptly?: boolean | undefined
 }
 

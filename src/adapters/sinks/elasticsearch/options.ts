@@ -13,13 +13,13 @@ export const DEFAULT_BULK_BYTES = 5_242_880
 export interface ElasticsearchOptions {
   /** A user and password in it become the Authorization header. */
   readonly url: string
-  /** The encoded form that Elasticsearch shows when it makes one. */
+  /** The API key, in the encoded form that Elasticsearch shows when it makes one [none]. */
   readonly apiKey?: string | undefined
-  /** Sent as a bearer token. */
+  /** The token of the header `Authorization: Bearer` [none]. */
   readonly token?: string | undefined
   /** A name with `{channel}` and dates such as `{yyyy.MM.dd}`, or a function ['lazaret-events-{yyyy.MM.dd}']. */
   readonly index?: string | IndexName | undefined
-  /** The name of a data stream, instead of an index. */
+  /** The name of a data stream, instead of an index [none]. */
   readonly dataStream?: string | undefined
   /** What is stored of an event [all of it, with its time as `@timestamp`]. */
   readonly document?: ElasticsearchDocument | undefined
@@ -31,9 +31,11 @@ export interface ElasticsearchOptions {
   readonly maxBulkBytes?: number | undefined
   /** What is asked with HEAD how the server is; false: the next batch finds out ['/']. */
   readonly probe?: string | false | undefined
+  /** HTTP headers that the sink adds to every request [none]. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** For a proxy or certificates of your own. */
+  /** The HTTP agent, for a proxy or your own certificates [one made by the sink]. The caller closes it. */
   readonly agent?: Agent | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
 }
 

@@ -7,12 +7,18 @@ export const DEFAULT_SMTP_TIMEOUT_MS = 10_000
 const DAY_MS = 86_400_000
 
 export interface EmailOptions {
-  /** Of the mail server: `smtp://user:password@host:587`, or `smtps://` for TLS from the start. Needs `nodemailer`. */
+  /**
+   * The mail server: `smtp://user:password@host:587`, or `smtps://` for TLS from the start [none: `transport` is
+   * used]. It needs `nodemailer`.
+   */
   readonly url?: string | undefined
-  /** Or a transport of your own, such as `nodemailer.createTransport(…)`. It is not closed. */
+  /**
+   * Your own transport, such as `nodemailer.createTransport(…)` [none: `url` is used]. The sink does not close it.
+   */
   readonly transport?: MailTransport | undefined
   /** `alerts@shop.example`, or `Shop alerts <alerts@shop.example>`. */
   readonly from: string
+  /** The address or addresses that receive the mail. */
   readonly to: string | readonly string[]
   /** Put in front of every subject ['[Lazaret]']. */
   readonly subjectPrefix?: string | undefined

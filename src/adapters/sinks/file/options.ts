@@ -9,11 +9,13 @@ const DEFAULT_KEPT_FILES = 10
 export interface FileSinkOptions {
   /** The file; its folder is made when it is not there. One process writes it. */
   readonly path: string
+  /** When the sink starts a new file, and how many old files it keeps [at 100 MB; 10 files]. */
   readonly rotate?: FileRotationOptions | undefined
   /** A batch is on the disk, not only in the machine's memory, before it counts as written [false]. */
   readonly durable?: boolean | undefined
   /** Reopen the file on SIGHUP, as logrotate asks for. Without it that signal ends the process [false]. */
   readonly signals?: boolean | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
 }
 

@@ -13,11 +13,16 @@ export const DEFAULT_WEBHOOK_CONCURRENCY = 8
 export interface HttpSinkOptions {
   /** `http://` or `https://`; a user and password in it become the Authorization header. */
   readonly url: string
-  /** Sent as a bearer token. */
+  /** The token of the header `Authorization: Bearer` [none]. */
   readonly token?: string | undefined
-  /** Of Standard Webhooks, `whsec_…`. With several each signs, so that the receiver can change over. */
+  /**
+   * The signing secret of Standard Webhooks, `whsec_…` [none]. With several secrets each one signs, so that the
+   * receiver can change to a new one.
+   */
   readonly secret?: string | readonly string[] | undefined
+  /** HTTP headers that the sink adds to every request [none]. */
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** The HTTP method of the requests [POST]. */
   readonly method?: 'POST' | 'PUT' | undefined
   /** A JSON array of events in a request, or one event in each [batch; webhook: each]. */
   readonly request?: 'batch' | 'each' | undefined
@@ -33,12 +38,17 @@ export interface HttpSinkOptions {
   readonly concurrency?: number | undefined
   /** What is asked with HEAD how the server is; false: the next batch finds out [the URL itself]. */
   readonly probe?: string | false | undefined
-  /** For a proxy or certificates of your own. */
+  /** The HTTP agent, for a proxy or your own certificates [one made by the sink]. The caller closes it. */
   readonly agent?: Agent | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
 }
 
 export interface WebhookOptions extends HttpSinkOptions {
+  /**
+   * The signing secret of Standard Webhooks, `whsec_…`. With several secrets each one signs, so that the receiver can
+   * change to a new one.
+   */
   readonly secret: string | readonly string[]
 }
 

@@ -24,15 +24,15 @@ export const DEFAULT_LINE_BYTES = 262_144
 export interface LokiOptions {
   /** Where Loki is, without `/loki/api/v1/push`. A user and password in it become the Authorization header. */
   readonly url: string
-  /** Sent as a bearer token. */
+  /** The token of the header `Authorization: Bearer` [none]. */
   readonly token?: string | undefined
-  /** X-Scope-OrgID, where Loki serves several tenants. */
+  /** The tenant, sent as `X-Scope-OrgID`, where Loki serves several tenants [none]. */
   readonly tenant?: string | undefined
   /** Labels that are the same for all events, such as `{ app: 'shop' }` [`{ source: 'lazaret' }` when there would be none]. */
   readonly labels?: Readonly<Record<string, string>> | undefined
   /** What of an event is a label [channel and severity]. */
   readonly labelFields?: readonly LabelField[] | undefined
-  /** More labels of an event. */
+  /** Returns further labels of an event [none]. */
   readonly labelsOf?: ((event: LazaretEvent) => Readonly<Record<string, string>>) | undefined
   /** Values that a label may have; those that come later become `other` [100]. */
   readonly maxLabelValues?: number | undefined
@@ -40,7 +40,7 @@ export interface LokiOptions {
   readonly line?: LokiLine | undefined
   /** Structured metadata, which Loki before 3.0 does not take; false: none [id, type, key and trace]. */
   readonly metadata?: LokiMetadata | false | undefined
-  /** [true] */
+  /** Whether the sink compresses its pushes [true]. */
   readonly gzip?: boolean | undefined
   /** Events in a push [1000]. */
   readonly maxPushEvents?: number | undefined
@@ -50,9 +50,11 @@ export interface LokiOptions {
   readonly maxLineBytes?: number | undefined
   /** What is asked how Loki is; false: the next batch finds out ['/ready']. */
   readonly probe?: string | false | undefined
+  /** HTTP headers that the sink adds to every request [none]. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** For a proxy or certificates of your own. */
+  /** The HTTP agent, for a proxy or your own certificates [one made by the sink]. The caller closes it. */
   readonly agent?: Agent | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
 }
 

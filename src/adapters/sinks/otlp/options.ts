@@ -23,12 +23,13 @@ export interface OtlpOptions {
   readonly url: string
   /** protobuf needs the peer @opentelemetry/exporter-logs-otlp-proto, json the peer …-otlp-http [protobuf]. */
   readonly format?: OtlpFormat | undefined
-  /** With every request, such as an API key. */
+  /** HTTP headers that the sink adds to every request, such as an API key [none]. */
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** How the sink compresses its requests [none]. */
   readonly compression?: 'none' | 'gzip' | undefined
-  /** Who sends: `{ 'service.name': 'shop' }`. */
+  /** Attributes of the sender, such as `{ 'service.name': 'shop' }` ['service.name' is 'unknown_service:node']. */
   readonly resource?: Readonly<Record<string, OtlpAttribute>> | undefined
-  /** Further attributes of an event's record; 64 of at most 1 000 characters are kept. */
+  /** Returns further attributes of the record of an event [none]. The sink keeps 64 of at most 1 000 characters. */
   readonly attributes?:
     | ((event: LazaretEvent) => Readonly<Record<string, OtlpAttribute>> | undefined)
     | undefined
@@ -37,12 +38,20 @@ export interface OtlpOptions {
    * that nothing is lost, or all of it counts as taken, as OpenTelemetry's own exporters have it [reject].
    */
   readonly partialSuccess?: 'reject' | 'accept' | undefined
-  /** Told of every answer with a partial success, warnings that refuse nothing included. */
-  readonly onPartialSuccess?: ((partial: PartialSuccess & { readonly sent: number }) => void) | undefined
-  /** Of Node's agent: certificates, sockets. */
+  /** Receives every answer with a partial success, also those with a warning only [none]. */
+  readonly onPartialSuccess?:
+    | ((
+        partial: PartialSuccess & {
+          /** Records in the request. */
+          readonly sent: number
+        },
+      ) => void)
+    | undefined
+  /** Options of Node's HTTP agent: certificates, sockets [none]. */
   readonly agent?: OtlpAgentOptions | undefined
   /** The exporter's own, for a connection on which nothing happens. The lane's is the one that counts [10 s]. */
   readonly timeoutMs?: number | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
 }
 

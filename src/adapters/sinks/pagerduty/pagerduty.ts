@@ -18,8 +18,9 @@ export interface PagerdutyOptions {
   readonly url?: string | undefined
   /** The machine or service that is affected, for events that do not say [this machine's name]. */
   readonly source?: string | undefined
-  /** For a proxy or certificates of your own. */
+  /** The HTTP agent, for a proxy or your own certificates [one made by the sink]. The caller closes it. */
   readonly agent?: Agent | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
 }
 

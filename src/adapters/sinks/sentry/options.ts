@@ -21,13 +21,13 @@ const DEFAULT_SENTRY_CONCURRENCY = 10
 const DEFAULT_MAX_BREADCRUMBS = 100
 
 export interface SentryOptions {
-  /** Of the project; a client of its own is made for it. */
+  /** The DSN of the project [none: `client` is used]. The sink makes a client for it. */
   readonly dsn?: string | undefined
-  /** Or a client of yours, with its hooks and filters. It is not closed. */
+  /** Your own client, with its hooks and filters [none: `dsn` is used]. The sink does not close it. */
   readonly client?: SentryClient | undefined
-  /** With `dsn`. */
+  /** The release that Sentry shows, with `dsn` only [none]. */
   readonly release?: string | undefined
-  /** With `dsn`. */
+  /** The environment that Sentry shows, with `dsn` only [none]. */
   readonly environment?: string | undefined
   /** Severities that become events of Sentry, and so issues [error, fatal]. */
   readonly capture?: readonly Severity[] | undefined
@@ -35,7 +35,7 @@ export interface SentryOptions {
   readonly others?: 'breadcrumbs' | 'logs' | 'nothing' | undefined
   /** Kept for the next event [100]. */
   readonly maxBreadcrumbs?: number | undefined
-  /** Further tags; 50 are kept, of at most 200 characters. */
+  /** Returns further tags of an event [none]. The sink keeps 50 of at most 200 characters. */
   readonly tags?: ((event: LazaretEvent) => Readonly<Record<string, string>> | undefined) | undefined
   /** What is one issue [the type of the event; with an error in it, what Sentry makes of that]. */
   readonly fingerprint?: ((event: LazaretEvent) => readonly string[] | undefined) | undefined
@@ -45,6 +45,7 @@ export interface SentryOptions {
   readonly payload?: boolean | undefined
   /** Requests at once: Sentry takes one event with each [10]. */
   readonly concurrency?: number | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
 }
 

@@ -9,8 +9,9 @@ import { slackMessage } from './message.ts'
 export interface SlackOptions {
   /** Of an incoming webhook; whoever knows it can write to the channel, so it is never shown. */
   readonly url: string
-  /** For a proxy or certificates of your own. */
+  /** The HTTP agent, for a proxy or your own certificates [one made by the sink]. The caller closes it. */
   readonly agent?: Agent | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
 }
 

@@ -30,46 +30,67 @@ import { observeAsOwn } from '../track/own-context.ts'
 
 /** What can be set for all sinks of a dispatcher, and differently for each of them. */
 export interface LaneOptions {
+  /** How often and when a failed write is attempted again [4 attempts, from 100 ms up to 5 s apart]. */
   readonly retry?: RetryOptions | undefined
-  /** Options, or a live breaker shared with others that use the same dependency. */
+  /**
+   * Stops writes while the sink fails [opens after 5 failures in a row, for 60 s]. Give options, a live breaker that
+   * others share, or `'off'`.
+   */
   readonly breaker?: BreakerOptions | Breaker | 'off' | undefined
-  /** What becomes of events while the breaker is open: saved at once, or kept in the buffer until it closes. */
+  /**
+   * What happens to events while the breaker is open: they become dead letters at once, or they wait in the buffer
+   * until the breaker closes [dead-letter].
+   */
   readonly whenOpen?: 'dead-letter' | 'wait' | undefined
-  /** Paces retries, and what waited behind an open breaker. It counts events, not batches. */
+  /**
+   * Limits the retries per second, and the events that waited for an open breaker [100 per second]. It counts events,
+   * not batches.
+   */
   readonly retryLimit?: RetryLimitOptions | 'off' | undefined
   /** Caps the share of writes that are retries [none]. It counts events, not batches. */
   readonly budget?: BudgetOptions | RetryBudget | undefined
-  /** For each write. */
+  /** The time that each write has, in ms [5 000]. */
   readonly timeoutMs?: number | undefined
   /**
    * How long a write that runs on after its timeout is waited for, so that the retry of its events does not overlap with it
    * [the timeout, at least 1 s]. A late success is a success. After that its events go on all the same.
    */
   readonly lateMs?: number | undefined
+  /** How many events are written together [100 events or 1 MiB, without waiting; a sink may suggest other values]. */
   readonly batch?: BatchingOptions | undefined
+  /**
+   * How many events may wait for the sink, and what happens when the buffer is full [10 000 events or 64 MiB;
+   * dead-letter].
+   */
   readonly buffer?: BufferOptions | undefined
-  /** Writes at once. With more than one, events can overtake each other. */
+  /** Writes that run at once [1]. With more than one, events can overtake each other. */
   readonly concurrency?: number | undefined
-  /** Rules of your own for what the sink's errors mean, asked before the built-in table. */
+  /** Your own rules for the meaning of the sink's errors. Lazaret applies them before the built-in table [none]. */
   readonly classify?: readonly FailureRule[] | undefined
 }
 
 export interface BatchingOptions {
-  /** Events in a batch, at most. */
+  /** The most events in a batch [100]. */
   readonly maxCount?: number | undefined
-  /** Bytes in a batch, about and at most; a larger event goes alone. */
+  /** The size of a batch, in bytes, approximately [1 048 576: 1 MiB]. A larger event is written alone. */
   readonly maxBytes?: number | undefined
-  /** How long an event waits for company. 0: none waits; what arrives during a write forms the next batch. */
+  /**
+   * How long an event waits for others to join its batch, in ms [0]. With 0 no event waits, and the events that
+   * arrive during a write form the next batch.
+   */
   readonly maxWaitMs?: number | undefined
 }
 
 /** How much may be in a lane, from being accepted until its outcome is durable. */
 export interface BufferOptions {
+  /** Events that the buffer holds [10 000]. */
   readonly maxEvents?: number | undefined
+  /** Bytes that the buffer holds, approximately [67 108 864: 64 MiB]. */
   readonly maxBytes?: number | undefined
   /**
-   * What becomes of an event that finds no room: a dead letter; nothing, it is dropped; or `track` waits for room. As
-   * many may wait as the buffer holds: a caller that does not await gets dead letters in the end.
+   * What happens to an event that finds the buffer full: it becomes a dead letter, it is dropped, or `track` waits
+   * for space [dead-letter]. With `block`, as many calls may wait as the buffer holds events; the events of further
+   * calls become dead letters.
    */
   readonly overflow?: 'dead-letter' | 'drop-newest' | 'block' | undefined
 }

@@ -9,10 +9,14 @@ type Ask = (event: LazaretEvent) => boolean
 
 /** Which events are critical: those that any of these names. */
 export interface CriticalOptions {
+  /** Events of these severities are critical [none]. */
   readonly severities?: readonly string[] | undefined
-  /** Names, `*` for any characters, or regular expressions, held against the event's type. */
+  /** Events of these types are critical: names, `*` for any characters, or regular expressions [none]. */
   readonly types?: readonly NamePattern[] | undefined
-  /** Sees the whole event. One that throws has not said no, so the event is critical. */
+  /**
+   * Sees the whole event, and returns `false` for an event that is not critical [none]. If it throws, the event is
+   * critical.
+   */
   readonly when?: Ask | undefined
 }
 
