@@ -7,6 +7,7 @@ export const RETENTION = 'retention'
 export const EXPIRE_ACTION = 'letters.expire'
 export const EXPIRE_TARGET = 'letters past their retention'
 
+/** The audit entry about letters that were deleted after their retention. */
 export function expiryEntry(at: number, byState: LetterCounts): AuditEntry {
   const detail = { letters: sumOf(byState), byState: { ...byState } as Record<string, number> }
   return { at, by: RETENTION, action: EXPIRE_ACTION, target: EXPIRE_TARGET, detail }

@@ -10,6 +10,7 @@ export interface StoredEntry {
   readonly job?: string | undefined
 }
 
+/** Turns a journal entry into the form that is stored. */
 export function storedEntry({ event, sinks, job }: JournalEntry, codec: EventCodec): StoredEntry {
   return { id: event.id, event: codec.encode(event), sinks, job }
 }

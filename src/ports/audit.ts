@@ -11,6 +11,7 @@ export interface AuditEntry {
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
 }
 
+/** Selects entries of the audit log. */
 export interface AuditQuery {
   readonly target?: string | undefined
   readonly action?: string | undefined
@@ -18,6 +19,7 @@ export interface AuditQuery {
   readonly cursor?: string | undefined
 }
 
+/** One page of the audit log. Without a cursor it is the last page. */
 export interface AuditPage {
   readonly entries: readonly AuditEntry[]
   readonly cursor: string | undefined

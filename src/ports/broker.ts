@@ -53,6 +53,7 @@ export interface QueueDepth {
   readonly depth: number
 }
 
+/** What a consumer asks of a broker when it subscribes. */
 export interface SubscribeOptions {
   /** The channel to take events from. */
   readonly channel: string
@@ -137,6 +138,7 @@ export interface Subscription {
   close(): Promise<void>
 }
 
+/** The broker was used after `close`. */
 export class BrokerClosedError extends LazaretError {
   override readonly name = 'BrokerClosedError'
 

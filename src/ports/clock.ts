@@ -79,6 +79,7 @@ function isClock(value: unknown): value is Clock {
   return typeof clock?.now === 'function' && typeof clock.schedule === 'function'
 }
 
+/** Resolves after so many milliseconds of the clock. */
 export function rest(clock: Clock, ms: number): Promise<void> {
   return new Promise(resolve => clock.schedule(ms, resolve))
 }

@@ -29,8 +29,11 @@ export interface EventCodec {
   readonly texts?: TextCodec | undefined
 }
 
+/** How letters and events are written at rest. */
 export interface Codec {
+  /** How letters are written at rest. */
   readonly letters: LetterCodec
+  /** How events are written at rest. */
   readonly events: EventCodec
 }
 

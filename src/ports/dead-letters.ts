@@ -20,6 +20,7 @@ export interface DeadLetterQueue {
   close(): Promise<void>
 }
 
+/** Selects letters by their fields. A letter must match every field that is given. */
 export interface LetterFilter {
   readonly channel?: string | undefined
   readonly handler?: string | undefined
@@ -36,12 +37,14 @@ export interface LetterFilter {
   readonly search?: string | undefined
 }
 
+/** Selects one page of letters. */
 export interface LetterQuery extends LetterFilter {
   readonly limit?: number | undefined
   /** From the page before; opaque, and good for this filter only. */
   readonly cursor?: string | undefined
 }
 
+/** One page of letters. */
 export interface LetterPage {
   readonly letters: readonly DeadLetter[]
   /** Undefined on the last page. */
@@ -51,6 +54,7 @@ export interface LetterPage {
 /** How many letters there are of each state. */
 export type LetterCounts = { readonly [S in LetterState]?: number }
 
+/** Numbers about the letters that a filter selects. */
 export interface LetterStats {
   readonly count: number
   readonly oldestAt: number | undefined
@@ -68,6 +72,7 @@ export interface TimelineSpan {
   readonly buckets: number
 }
 
+/** A change of a letter's state. */
 export interface LetterChange {
   readonly to: LetterState
   readonly at: number

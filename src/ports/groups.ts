@@ -21,12 +21,14 @@ export interface Group extends Grouping {
   readonly notes: readonly GroupNote[]
 }
 
+/** A note that a person wrote on a group. */
 export interface GroupNote {
   readonly at: number
   readonly by: string
   readonly text: string
 }
 
+/** Selects one page of groups. */
 export interface GroupQuery {
   readonly state?: TriageState | undefined
   readonly channel?: string | undefined
@@ -35,11 +37,13 @@ export interface GroupQuery {
   readonly cursor?: string | undefined
 }
 
+/** One page of groups. Without a cursor it is the last page. */
 export interface GroupPage {
   readonly groups: readonly Group[]
   readonly cursor: string | undefined
 }
 
+/** A decision of a person about a group. */
 export interface TriageChange {
   readonly state?: TriageState | undefined
   /** null takes it away. */

@@ -10,6 +10,7 @@ export interface JournalEntry {
   readonly job?: string | undefined
 }
 
+/** The entries of a journal, and the errors of entries that cannot be read. */
 export interface JournalContents {
   /** In the order in which they were appended. */
   readonly entries: readonly JournalEntry[]

@@ -1,3 +1,4 @@
+/** The level of a log line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** The facts of a line, by names that stay as they are. Never a payload. */

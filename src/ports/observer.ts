@@ -207,8 +207,10 @@ export interface LetterKept {
   readonly again?: boolean | undefined
 }
 
+/** How a replayed event ended at its consumer. */
 export type ReplayOutcome = 'recovered' | 'failed_again' | 'skipped'
 
+/** How a consumer ended a delivery. */
 export type ProcessedOutcome = 'done' | 'skipped' | 'retried' | 'dead' | 'released'
 
 /**

@@ -11,6 +11,7 @@ export const REPLAY_DECISIONS = [
   'skip_state',
   'skip_unreachable',
 ] as const
+/** What a gate decided about one letter of a replay. */
 export type ReplayDecision = (typeof REPLAY_DECISIONS)[number]
 
 /**
@@ -26,8 +27,10 @@ export const ITEM_STATUSES = [
   'skipped',
   'lost',
 ] as const
+/** The status of one letter of a replay. */
 export type ItemStatus = (typeof ITEM_STATUSES)[number]
 
+/** One letter of a replay. */
 export interface ReplayItem {
   /** Its place in the order of sending, from 0. */
   readonly position: number
@@ -64,8 +67,10 @@ export const REPLAY_STATES = [
   'finished',
   'cancelled',
 ] as const
+/** The state of a replay. */
 export type ReplayState = (typeof REPLAY_STATES)[number]
 
+/** The number of letters of one stage of a replay, or `rest` for all that are left. */
 export type Stage = number | 'rest'
 
 /** One operation of a JSON Patch (RFC 6902) on the payload. */
@@ -76,6 +81,7 @@ export interface PatchOperation {
   readonly value?: JsonValue | undefined
 }
 
+/** A replay: the letters it selects, how it sends them, and its state. */
 export interface Replay {
   readonly v: 1
   readonly id: string
@@ -116,6 +122,7 @@ export interface Replay {
   readonly revision: number
 }
 
+/** The number of items of a replay by status. */
 export type ReplayCounts = { readonly [S in ItemStatus]: number }
 
 /** Of a replay that has no items, and what counting begins with. */
@@ -129,6 +136,7 @@ export const NO_COUNTS: ReplayCounts = Object.freeze({
   lost: 0,
 })
 
+/** Selects items of a replay. */
 export interface ItemQuery {
   readonly status?: ItemStatus | undefined
   /** Positions behind this one. */

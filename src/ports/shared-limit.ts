@@ -8,6 +8,7 @@ export interface LimitMember {
   readonly ttlMs: number
 }
 
+/** The answer to a request for turns. */
 export interface TurnsAnswer extends TurnsGranted {
   /** How many members there are, the one who asks included. */
   readonly members: number

@@ -26,6 +26,7 @@ export interface ChannelSnapshot {
   readonly errors: readonly ErrorShare[]
 }
 
+/** Selects snapshots by channel and time. */
 export interface SnapshotQuery {
   readonly channel?: string | undefined
   /** Taken at or after, before: epoch milliseconds. */

@@ -32,10 +32,12 @@ export function approveReplay(store: Store, id: string, command: Command): Promi
   })
 }
 
+/** Starts a replay that is planned or approved. `runReplay` then sends its letters. */
 export function startReplay(store: Store, id: string, command: Command): Promise<Replay> {
   return steer(store, id, 'start', command, () => ({ startedAt: command.clock.now() }))
 }
 
+/** Pauses a running replay. Its runner stops at the next safe point. */
 export function pauseReplay(store: Store, id: string, command: Command): Promise<Replay> {
   return steer(store, id, 'pause', command)
 }

@@ -30,6 +30,7 @@ const DOWNSTREAM_REST_MS = 1_000
 /** Of letters that nobody's broker kept, such as those of a wrapped handler. */
 const UNKNOWN_BROKER = 'unknown'
 
+/** Options of `runReplay()`. */
 export interface RunOptions {
   /** Where the run sends the events of the letters. */
   readonly target: ReplayTarget

@@ -23,13 +23,16 @@ export interface ReplayEnvironment {
   readonly clock: Clock
   /** Makes a new id, given the current time in epoch milliseconds. */
   readonly newId: (now: number) => string
-  /** The schema of a channel's payloads. */
+  /** Returns the schema of a channel's payloads [payloads are not checked]. */
   readonly schemaOf?: ((channel: string) => StandardSchema | undefined) | undefined
-  /** Why a channel's consumer cannot take events now; undefined when it can. */
+  /** Returns why a channel's consumer cannot take events now; undefined when it can [not checked]. */
   readonly downstreamFault?:
     | ((channel: string) => string | undefined | Promise<string | undefined>)
     | undefined
-  /** How a letter can be sent from here, `to` another channel if one is given: a target's `wayBack`. */
+  /**
+   * Returns how a letter can be sent from here, `to` another channel if one is given: `wayBack` of a target [not
+   * checked].
+   */
   readonly wayBack?: ReplayTarget['wayBack'] | undefined
 }
 

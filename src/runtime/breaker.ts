@@ -130,6 +130,7 @@ interface CreateBreakerSetup extends Partial<BreakerSetup> {
   readonly preset?: BreakerPreset
 }
 
+/** Makes a breaker that several consumers, dispatchers or functions can share. */
 export function createBreaker(options: BreakerOptions = {}, setup: CreateBreakerSetup = {}): Breaker {
   const { name = 'breaker', clock = systemClock, observer = {}, preset = 'producer' } = setup
   return new Breaker(resolveBreaker(options, preset), { name, clock, observer: safeObserver(observer) })

@@ -150,10 +150,12 @@ export class RetryBudget {
 /** Of a limiter that is made by hand: what it is called in observations, and whom it tells them. */
 export type LimiterOwner = Partial<Pick<LimitOwner, 'name' | 'clock' | 'observer'>>
 
+/** Makes a rate limiter that several functions can share. */
 export function createRateLimiter(options: RateLimitOptions, owner: LimiterOwner = {}): RateLimiter {
   return new RateLimiter(resolveBy('rateLimit', rateLimitRule, options), ownerOf(owner))
 }
 
+/** Makes a retry limiter that several consumers or functions can share. */
 export function createRetryLimiter(options: RetryLimitOptions = {}, owner: LimiterOwner = {}): RetryLimiter {
   return new RetryLimiter(resolveRetryLimit(options), ownerOf(owner))
 }
@@ -162,18 +164,22 @@ function ownerOf(given: LimiterOwner): LimitOwner {
   return { ...NOBODY, ...given, observer: safeObserver(given.observer ?? {}) }
 }
 
+/** Makes a retry budget that several consumers, dispatchers or functions can share. */
 export function createRetryBudget(options: BudgetOptions = {}): RetryBudget {
   return new RetryBudget(resolveBudget(options))
 }
 
 /** The limit may be one for many processes. */
 interface SharedLimitOption {
-  /** Keeps the limit for all processes that share it, such as `redisLimit(…)`; each has its own if left out. */
+  /** Keeps the limit for all processes that share it, such as `redisLimit(…)` [each process has its own limit]. */
   readonly shared?: SharedLimit | undefined
 }
 
+/** A limit on starts per second, for one process or for all that share it. */
 export interface RateLimitOptions extends OneProcessRateLimitOptions, SharedLimitOption {}
+/** A limit on new events per second, for one process or for all that share it. */
 export interface EventLimitOptions extends OneProcessEventLimitOptions, SharedLimitOption {}
+/** A limit on retries per second, for one process or for all that share it. */
 export interface RetryLimitOptions extends OneProcessRetryLimitOptions, SharedLimitOption {}
 
 export type Shareable<P> = P & SharedLimitOption

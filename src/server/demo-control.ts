@@ -8,6 +8,7 @@ export interface DemoControl {
   act(action: string, by: string): Promise<DemoState>
 }
 
+/** The demo has no action of this name. */
 export class UnknownActionError extends Error {
   override readonly name = 'UnknownActionError'
 

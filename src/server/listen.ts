@@ -8,6 +8,7 @@ import { type Clock, within } from '../ports/clock.ts'
 const GRACE_MS = 5_000
 const LOOK_EVERY_MS = 20
 
+/** A server that listens on a port. */
 export interface Listening {
   readonly url: string
   readonly port: number

@@ -42,6 +42,7 @@ import type { ScheduleOptions } from './work/schedules.ts'
 /** What a plan has that does not say otherwise. */
 export type ReplayDefaults = Pick<PlanRequest, 'stages' | 'perSecond' | 'haltRefailRatio' | 'maxAgeMs'>
 
+/** Options of `createServer()`. */
 export interface ServerOptions {
   /** One, or several by their names: they are shown as one. They stay the caller's to close. */
   readonly stores: Store | Readonly<Record<string, Store>>

@@ -14,6 +14,7 @@ const DEFAULT_HOST = '127.0.0.1'
 /** A broker or store that does not answer keeps the server no longer than this; what was begun is taken up elsewhere. */
 const PATIENCE_MS = 5_000
 
+/** Options of `listen()`. */
 export interface ListenOptions {
   /** 0 takes any that is free [4600]. */
   readonly port?: number | undefined
@@ -21,6 +22,7 @@ export interface ListenOptions {
   readonly host?: string | undefined
 }
 
+/** The server that `createServer()` makes. */
 export interface LazaretServer {
   /** Answers a request: what a Hono, Express or Fastify app mounts, and what tests call. */
   fetch(request: Request): Promise<Response>

@@ -6,6 +6,7 @@ export function noopDeadLetters(): DeadLetterQueue {
   return { send: async () => {}, close: async () => {} }
 }
 
+/** A dead-letter queue for tests that keeps every letter it gets. */
 export interface RecordingDeadLetters extends DeadLetterQueue {
   /** Every letter as it was sent, oldest first: one that is sent twice is here twice. */
   readonly all: readonly DeadLetter[]

@@ -10,6 +10,7 @@ import { seededRandom } from './seeded-random.ts'
 
 const REFUSED = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
 
+/** Options of `createFactory()`. */
 export interface FactoryOptions {
   /** Supplies the time of events and letters [a new `FakeClock`]. */
   readonly clock?: Pick<Clock, 'now'> | undefined
@@ -17,11 +18,13 @@ export interface FactoryOptions {
   readonly random?: Random | undefined
 }
 
+/** The fields of a letter that a test sets. */
 export interface TestLetterInput extends Partial<LetterInput> {
   /** What its attempts failed with [a refused connection]. */
   readonly error?: unknown
 }
 
+/** Makes events, letters and attempts for tests. */
 export interface Factory {
   /** An event of channel `orders` and type `order.placed`, unless told otherwise. */
   event(input?: Partial<EventInput>): LazaretEvent

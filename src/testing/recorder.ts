@@ -1,5 +1,6 @@
 import type { Observations, Observer } from '../ports/observer.ts'
 
+/** One observation that a recorder kept. */
 export type Recorded = {
   [K in keyof Observations]: { readonly what: K; readonly event: Observations[K] }
 }[keyof Observations]

@@ -26,6 +26,7 @@ export function flakySink(inner: Sink, trouble: Trouble): Sink & { readonly writ
   }
 }
 
+/** Options of a sink whose writes never end. */
 export interface HangingSinkOptions {
   /** Rejects when the signal aborts, as a well-behaved sink does [true]; a deaf one never ends. */
   readonly listens?: boolean | undefined

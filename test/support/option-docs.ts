@@ -6,14 +6,28 @@ import { ROOT } from './source.ts'
 export interface OptionField {
   /** Where the field is: `src/path.ts OptionsType.field`. */
   readonly place: string
+  readonly isOptional: boolean
+  /** The JSDoc comment above the field; empty if there is none. */
+  readonly doc: string
+}
+
+export interface ExportedName {
+  /** Where it is declared: `src/path.ts name`. */
+  readonly place: string
   readonly isDocumented: boolean
 }
 
 interface Module {
+  readonly path: string
   readonly text: string
-  readonly declarations: ReadonlyMap<string, ESTree.Node>
+  readonly declarations: ReadonlyMap<string, Declaration>
   /** Local names of imports, and names re-exported from another file. */
   readonly links: ReadonlyMap<string, Link>
+}
+
+interface Declaration {
+  readonly node: ESTree.Node
+  readonly isDocumented: boolean
 }
 
 interface Link {
@@ -21,38 +35,72 @@ interface Link {
   readonly name: string
 }
 
+interface Found extends Declaration {
+  readonly module: Module
+  readonly name: string
+}
+
 /** Parts of a declaration without public types: function bodies and private members. */
 const PRIVATE_PARTS = new Set(['BlockStatement', 'FunctionBody', 'StaticBlock'])
+const TYPES = new Set(['TSInterfaceDeclaration', 'TSTypeAliasDeclaration'])
 
-/** The fields of all option types that the entries of package.json export or refer to. */
+const modules = new Map<string, Module>()
+
+/**
+ * The fields of all option types that the entries of package.json export or refer to, and of the types of these fields. A
+ * type with methods is a port: the comment above it is its contract.
+ */
 export function optionFields(): OptionField[] {
-  const modules = new Map<string, Module>()
-  const load = (path: string): Module => {
-    const loaded = modules.get(path) ?? parseModule(path)
-    modules.set(path, loaded)
-    return loaded
-  }
-  const queue: Link[] = entries().flatMap(path => [
-    ...load(path).links.values(),
-    ...[...load(path).declarations.keys()].map(name => ({ path, name })),
-  ])
+  const options = reachable(entryLinks(), typeNames).filter(isOptions)
+  const links = options.flatMap(({ node, module: { path } }) =>
+    givenTypeNames(node).map(name => ({ path, name })),
+  )
+  const given = reachable(links, () => []).filter(found => !isOptions(found) && !hasMethods(found.node))
+  return [...options, ...given]
+    .filter(({ node }) => TYPES.has(node.type))
+    .flatMap(({ node, module: { path, text }, name }) => fieldsOf(node, text, `${path} ${name}`))
+}
+
+function isOptions({ name }: Found): boolean {
+  return name.endsWith('Options')
+}
+
+/** The functions, classes and types that the entries of package.json export, each declaration once. */
+export function exportedNames(): ExportedName[] {
+  return reachable(entryLinks(), () => [])
+    .filter(({ node }) => node.type !== 'VariableDeclarator')
+    .map(({ module: { path }, name, isDocumented }) => ({ place: `${path} ${name}`, isDocumented }))
+}
+
+/** The declarations behind the links, and those that they refer to, each once. */
+function reachable(links: readonly Link[], namesIn: (node: ESTree.Node) => string[]): Found[] {
+  const queue = [...links]
   const seen = new Set<string>()
-  const fields: OptionField[] = []
-  for (const link of queue) {
-    const { path, name } = link
+  const found: Found[] = []
+  for (const { path, name } of queue) {
     if (seen.has(`${path} ${name}`)) continue
     seen.add(`${path} ${name}`)
-    const { text, declarations, links } = load(path)
-    const declaration = declarations.get(name)
-    if (declaration === undefined) {
-      const target = links.get(name)
-      if (target !== undefined) queue.push(target)
-      continue
+    const module = load(path)
+    const declaration = module.declarations.get(name)
+    const link = module.links.get(name)
+    if (declaration !== undefined) {
+      found.push({ ...declaration, module, name })
+      queue.push(...namesIn(declaration.node).map(used => ({ path, name: used })))
+    } else if (link !== undefined) {
+      queue.push(link)
     }
-    if (name.endsWith('Options')) fields.push(...fieldsOf(declaration, text, `${path} ${name}`))
-    for (const used of typeNames(declaration)) queue.push({ path, name: used })
   }
-  return fields
+  return found
+}
+
+function load(path: string): Module {
+  const module = modules.get(path) ?? parseModule(path)
+  modules.set(path, module)
+  return module
+}
+
+function entryLinks(): Link[] {
+  return entries().flatMap(path => [...load(path).links.keys()].map(name => ({ path, name })))
 }
 
 function entries(): string[] {
@@ -64,7 +112,7 @@ function entries(): string[] {
 
 function parseModule(path: string): Module {
   const text = readFileSync(join(ROOT, path), 'utf8')
-  const declarations = new Map<string, ESTree.Node>()
+  const declarations = new Map<string, Declaration>()
   const links = new Map<string, Link>()
   const targetOf = (specifier: string) => posix.join(posix.dirname(path), specifier)
   for (const statement of parseSync(path, text).program.body) {
@@ -77,15 +125,20 @@ function parseModule(path: string): Module {
         links.set(nameOf(part.exported), { path: targetOf(statement.source.value), name: nameOf(part.local) })
     }
     const declaration = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement
+    const isDocumented = jsDocAbove(text, statement.start) !== ''
     if (declaration === null) continue
     if (declaration.type === 'VariableDeclaration') {
       for (const variable of declaration.declarations)
-        if (variable.id.type === 'Identifier') declarations.set(variable.id.name, variable)
+        if (variable.id.type === 'Identifier')
+          declarations.set(variable.id.name, { node: variable, isDocumented })
     } else if ('id' in declaration && declaration.id?.type === 'Identifier') {
-      declarations.set(declaration.id.name, declaration)
+      const { name } = declaration.id
+      // The first signature of an overloaded function carries the comment.
+      const isFirstDocumented = declarations.get(name)?.isDocumented ?? isDocumented
+      declarations.set(name, { node: declaration, isDocumented: isFirstDocumented })
     }
   }
-  return { text, declarations, links }
+  return { path, text, declarations, links }
 }
 
 function nameOf(name: ESTree.ModuleExportName): string {
@@ -96,7 +149,8 @@ function nameOf(name: ESTree.ModuleExportName): string {
 function fieldsOf(declaration: ESTree.Node, text: string, place: string): OptionField[] {
   return signaturesIn(declaration).flatMap(field => {
     const name = text.slice(field.key.start, field.key.end)
-    const own = { place: `${place}.${name}`, isDocumented: hasJsDoc(text, field.start) }
+    const doc = jsDocAbove(text, field.start)
+    const own = { place: `${place}.${name}`, isOptional: field.optional, doc }
     const inner = field.type === 'TSPropertySignature' ? field.typeAnnotation : field.returnType
     return inner ? [own, ...fieldsOf(inner, text, `${place}.${name}`)] : [own]
   })
@@ -120,14 +174,29 @@ function typeNames(node: ESTree.Node): string[] {
   return [...own, ...childrenOf(node).flatMap(typeNames)]
 }
 
+/** Names of the types that a user gives: of fields, and of what functions return, but not of their parameters. */
+function givenTypeNames(node: ESTree.Node): string[] {
+  if (node.type === 'TSFunctionType') return givenTypeNames(node.returnType)
+  const own: string[] = []
+  if (node.type === 'TSTypeReference' && node.typeName.type === 'Identifier') own.push(node.typeName.name)
+  if (node.type === 'TSInterfaceHeritage' && node.expression.type === 'Identifier')
+    own.push(node.expression.name)
+  return [...own, ...childrenOf(node).flatMap(givenTypeNames)]
+}
+
+function hasMethods(node: ESTree.Node): boolean {
+  return signaturesIn(node).some(({ type }) => type === 'TSMethodSignature')
+}
+
 function childrenOf(node: ESTree.Node): ESTree.Node[] {
   return Object.values(node)
     .flat()
     .filter(value => typeof value === 'object' && value !== null && 'type' in value)
 }
 
-/** An editor shows the JSDoc comment directly above a field. */
-function hasJsDoc(text: string, start: number): boolean {
-  const before = text.slice(0, start).trimEnd()
-  return before.endsWith('*/') && before.lastIndexOf('/*') === before.lastIndexOf('/**')
+/** An editor shows the JSDoc comment directly above a field or declaration. Line comments may stand between them. */
+function jsDocAbove(text: string, start: number): string {
+  const before = text.slice(0, start).replace(/(?:\n[ \t]*\/\/[^\n]*)*\s*$/, '')
+  const from = before.lastIndexOf('/*')
+  return before.endsWith('*/') && before.startsWith('/**', from) ? before.slice(from) : ''
 }

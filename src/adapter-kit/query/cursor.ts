@@ -17,6 +17,7 @@ export interface Listing {
   readonly filter?: unknown
 }
 
+/** Makes the cursor of a listing for the page after a place. */
 export function encodeCursor(listing: Listing, place: string): string {
   return `${place}_${markOf(listing, place)}`
 }
@@ -48,6 +49,7 @@ export function writeTimedPlace(at: number, id: string): string {
   return `${at}_${id}`
 }
 
+/** Reads the time and id of a place. Undefined if the text is not a place. */
 export function readTimedPlace(place: string): { readonly at: number; readonly id: string } | undefined {
   const [, time, id] = /^(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)_(.+)$/s.exec(place) ?? []
   if (id === undefined || !isStorableText(id) || !Number.isFinite(Number(time))) return undefined

@@ -28,6 +28,7 @@ const queryRules = {
   ...pageRules,
 }
 
+/** A letter filter that was checked. */
 export type ResolvedLetterFilter = Resolved<typeof filterRules>
 
 /** A mistyped filter is refused: taken as absent, it would select every letter there is. */
@@ -35,6 +36,7 @@ export function resolveLetterFilter(filter: LetterFilter | undefined): ResolvedL
   return resolveOptions('filter', filterRules, filter)
 }
 
+/** A letter query that was checked, with every default filled in. */
 export interface ResolvedLetterQuery {
   readonly filter: ResolvedLetterFilter
   readonly limit: number
@@ -42,6 +44,7 @@ export interface ResolvedLetterQuery {
   readonly behind: LetterPlace | undefined
 }
 
+/** Checks a letter query and fills in its defaults. It throws OptionsError. */
 export function resolveLetterQuery(query: LetterQuery | undefined): ResolvedLetterQuery {
   const { limit, cursor, ...filter } = resolveOptions('query', queryRules, query)
   return { filter, limit, behind: cursor === undefined ? undefined : readCursor(cursor, filter) }
@@ -53,6 +56,7 @@ export interface LetterPlace {
   readonly id: string
 }
 
+/** The place of a letter in a listing: latest failure first, then the id. */
 export function placeOf({ id, cycle }: DeadLetter): LetterPlace {
   return { lastFailedAt: cycle.lastFailedAt, id }
 }

@@ -28,6 +28,7 @@ export interface ResolvedSnapshotQuery {
   readonly perChannel: number
 }
 
+/** Checks a snapshot query and fills in its defaults. It throws OptionsError. */
 export function resolveSnapshotQuery(query: SnapshotQuery | undefined): ResolvedSnapshotQuery {
   const { after, before, ...rest } = resolveOptions('query', queryRules, query)
   return { ...rest, after: boundOf(after), before: boundOf(before) }

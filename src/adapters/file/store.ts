@@ -7,8 +7,10 @@ import { FileGroups } from './letters/groups.ts'
 import { lazyOperations } from './operating/operations.ts'
 import { journalSettings } from './options.ts'
 
+/** Options of `fileStore()`. */
 export type FileStoreOptions = FileDeadLettersOptions
 
+/** The store that `fileStore()` makes. */
 export interface FileStore extends Store {
   readonly deadLetters: FileDeadLetters
 }

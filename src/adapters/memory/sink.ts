@@ -5,6 +5,7 @@ import type { Sink } from '../../ports/sink.ts'
 
 export const DEFAULT_MAX_EVENTS = 100_000
 
+/** Options of `memorySink()`. */
 export interface MemorySinkOptions {
   /** Events it remembers; the oldest batches are forgotten for newer ones [100 000]. */
   readonly maxEvents?: number | undefined
@@ -17,6 +18,7 @@ export function memorySink(options?: MemorySinkOptions): MemorySink {
   return new MemorySink(resolveOptions('memorySink', rules, options))
 }
 
+/** The sink that `memorySink()` makes. It remembers the events it gets. */
 export class MemorySink implements Sink {
   /** Events written since the beginning or the last `clear`, the forgotten ones included. */
   count = 0

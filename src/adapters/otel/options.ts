@@ -4,6 +4,7 @@ import { DEFAULT_PREFIX } from '../../core/metrics/prefix.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { oneOf, optional, that, withDefault } from '../../core/options/rules.ts'
 
+/** Options of `otelTracing()`. */
 export interface OtelTracingOptions {
   /** [the one that is registered with OpenTelemetry, now or later] */
   readonly tracerProvider?: TracerProvider | undefined
@@ -30,6 +31,7 @@ export function resolveTracing(options: OtelTracingOptions | undefined): Tracing
   return resolveOptions('otelTracing', tracingRules, options)
 }
 
+/** Options of `otelMetrics()`. */
 export interface OtelMetricsOptions {
   /** [the one that is registered with OpenTelemetry when this is called] */
   readonly meterProvider?: MeterProvider | undefined

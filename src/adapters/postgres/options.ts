@@ -23,6 +23,7 @@ export const DEFAULT_LEASE_MS = 30_000
 export const DEFAULT_MAX_POLL_MS = 1_000
 export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
 
+/** Options of `openPostgres()` and of the parts of its store. */
 export interface PostgresOptions {
   /** A pool of node-postgres, or one with the same methods. It is the caller's, and stays open. */
   readonly pool: PgPool

@@ -13,6 +13,7 @@ import { PostgresReplays } from './operating/replays.ts'
 import { PostgresSnapshots } from './operating/snapshots.ts'
 import { type PostgresOptions, type PostgresSettings, resolvePostgres } from './options.ts'
 
+/** The store that `openPostgres()` opens. */
 export interface PostgresStore extends Store {
   readonly deadLetters: PostgresDeadLetters
   readonly broker: PostgresOutbox

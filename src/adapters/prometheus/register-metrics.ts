@@ -4,6 +4,7 @@ import { METRICS, type MetricName } from '../../core/metrics/table.ts'
 import { resolveOptions } from '../../core/options/resolve.ts'
 import type { Metrics } from '../../ports/metrics.ts'
 
+/** Options of `registerMetrics()`. */
 export interface RegisterOptions {
   /** Before every name [lazaret_]. */
   readonly prefix?: string | undefined

@@ -3,6 +3,7 @@ import { prefixRule } from '../../core/metrics/prefix.ts'
 import { resolveOptions } from '../../core/options/resolve.ts'
 import type { Metrics } from '../../ports/metrics.ts'
 
+/** Options of `writeMetrics()`. */
 export interface TextOptions {
   /** Before every name [lazaret_]. */
   readonly prefix?: string | undefined

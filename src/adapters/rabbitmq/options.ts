@@ -43,6 +43,7 @@ export type ConnectionNews =
   | { readonly state: 'blocked'; readonly reason: string }
   | { readonly state: 'unblocked' }
 
+/** Options of `rabbitmq()`. */
 export interface RabbitmqOptions {
   /** `amqp://` or `amqps://`, with user, password and vhost as RabbitMQ writes them. */
   readonly url: string

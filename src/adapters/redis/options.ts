@@ -79,6 +79,7 @@ export const connectionRules = {
   onError: withDefault(listener<(error: unknown) => void>(), () => {}),
 }
 
+/** Options of `openRedis()` and of the parts of its store. */
 export interface RedisOptions extends RedisConnectionOptions {
   /** How letters are written at rest [JSON]. */
   readonly codec?: Codec | undefined

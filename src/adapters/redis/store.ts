@@ -15,6 +15,7 @@ import { RedisReplays } from './operating/replays.ts'
 import { RedisSnapshots } from './operating/snapshots.ts'
 import { type RedisOptions, resolveRedis, serverOf } from './options.ts'
 
+/** The store that `openRedis()` opens. */
 export interface RedisStore extends Store {
   readonly deadLetters: RedisDeadLetters
   readonly ledger: RedisLedger

@@ -4,6 +4,7 @@ import { SEVERITY_HEADER } from '../../core/event/severity.ts'
 /** How grave an event is, from the least on. */
 export const SEVERITIES = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 
+/** The severity of an event. */
 export type Severity = (typeof SEVERITIES)[number]
 
 /** What loggers, syslog and other systems call them. */

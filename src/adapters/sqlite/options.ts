@@ -15,6 +15,7 @@ export const DEFAULT_MAX_JOURNAL_EVENTS = 1_000_000
 /** Shorter, so that whoever tracks a critical event hears of the lock rather than of the 5 s that a journal has. */
 export const DEFAULT_JOURNAL_BUSY_TIMEOUT_MS = 4_000
 
+/** Options of `openSqlite()` and of the parts of its store. */
 export interface SqliteOptions {
   /** The database file. It is made if it is not there; its folder is not. */
   readonly path: string

@@ -13,6 +13,7 @@ import { SqliteReplays } from './operating/replays.ts'
 import { SqliteSnapshots } from './operating/snapshots.ts'
 import { DEFAULT_JOURNAL_BUSY_TIMEOUT_MS, resolveSqlite, type SqliteOptions } from './options.ts'
 
+/** The store that `openSqlite()` opens. */
 export interface SqliteStore extends Store {
   readonly deadLetters: SqliteDeadLetters
   readonly broker: SqliteBroker

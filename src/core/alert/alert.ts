@@ -3,6 +3,7 @@ import type { FailedEvent } from '../dead-letter/failed-event.ts'
 /** From the least on. */
 export const ALERT_SEVERITIES = ['info', 'warning', 'error', 'critical'] as const
 
+/** The severity of an alert: `info`, `warning`, `error` or `critical`. */
 export type AlertSeverity = (typeof ALERT_SEVERITIES)[number]
 
 /**
@@ -19,6 +20,7 @@ export const ALERT_KINDS = [
   'digest',
 ] as const
 
+/** The subject of an alert. */
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
 /** What is known of the latest thing that happened. Texts only, masked and cut: it is kept as long as the alert is open. */
@@ -73,6 +75,7 @@ export interface OpenAlert extends Occurrence {
   readonly untold: number
 }
 
+/** Whether an alert is new, has news, or is over. */
 export type AlertStatus = 'firing' | 'update' | 'resolved'
 
 /** One thing to say to people. */

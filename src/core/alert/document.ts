@@ -16,6 +16,7 @@ import { spanText } from './span-text.ts'
 /** The type of the event that carries an alert to a target. */
 export const ALERT_EVENT_TYPE = 'lazaret.alert'
 
+/** A link of an alert. */
 export interface AlertLink {
   readonly text: string
   readonly href: string

@@ -8,6 +8,7 @@ export const DEFAULT_PER_MINUTE = 30
 export const DEFAULT_MAX_OPEN = 200
 const DAY_MS = 86_400_000
 
+/** When alerts are sent, repeated and resolved. */
 export interface AlertPolicyOptions {
   /** An open alert is told again after so long at the earliest, and only when there is something new [5 min]. */
   readonly repeatMs?: number | undefined

@@ -23,6 +23,7 @@ export interface BreakerOptions {
   readonly probes?: number | undefined
 }
 
+/** Opens a breaker by the share of failed calls in a time window. */
 export interface FailureRateOptions {
   /** Failed calls ÷ counted calls, above 0 and up to 1. */
   readonly threshold: number

@@ -25,6 +25,7 @@ import type { Window } from '../limit/window.ts'
  */
 export type BreakerState = Closed | Open | HalfOpen | ForcedOpen | ForcedClosed
 
+/** The name of a breaker's state. */
 export type BreakerMode = BreakerState['mode']
 
 interface Common {

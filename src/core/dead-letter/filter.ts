@@ -20,8 +20,10 @@ export interface FilterSubject {
 }
 
 type FilterTest = (subject: FilterSubject) => boolean
+/** A type of events (`*` for any characters), a regular expression for types, or a function of the letter. */
 export type SavePattern = NamePattern | FilterTest
 
+/** Decides which dead letters Lazaret saves. Without rules it saves all of them. */
 export interface SaveFilterOptions {
   /** Lazaret never saves a letter that matches one of these, whatever else matches [none]. */
   readonly never?: readonly SavePattern[] | undefined

@@ -35,8 +35,10 @@ export function groupingOf(letter: DeadLetter): Grouping {
  * - `resolved`: mended; a letter that fails later opens it again as a regression.
  */
 export const TRIAGE_STATES = ['open', 'acknowledged', 'muted', 'resolved'] as const
+/** What people decided about a group: `open`, `acknowledged`, `muted` or `resolved`. */
 export type TriageState = (typeof TRIAGE_STATES)[number]
 
+/** The decision of people about a group, with its owner and link. */
 export interface Triage {
   readonly state: TriageState
   readonly owner?: string | undefined

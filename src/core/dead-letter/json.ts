@@ -26,6 +26,7 @@ export function letterFromJson(value: unknown): DeadLetter {
   return letter
 }
 
+/** Writes a letter as JSON text. */
 export function encodeLetter(letter: DeadLetter): string {
   try {
     return JSON.stringify(letterToJson(letter))
@@ -43,6 +44,7 @@ function unwritableLetter(cause: unknown): LetterError {
   )
 }
 
+/** Reads a letter from the JSON text of `encodeLetter`. It throws if the text is not a letter. */
 export function decodeLetter(text: string): DeadLetter {
   return letterFromJson(parse(text))
 }

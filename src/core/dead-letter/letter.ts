@@ -15,6 +15,7 @@ export interface AttemptFailure {
   readonly stack?: string | undefined
 }
 
+/** One attempt of an event, as a dead letter keeps it. */
 export interface AttemptRecord {
   /** 1 is the first attempt of its cycle. */
   readonly number: number

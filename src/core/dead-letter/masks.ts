@@ -38,6 +38,7 @@ export const DEFAULT_MASKED_NAMES: readonly string[] = [
 /** Payloads of one channel have the same names over and over. */
 const MOST_NAMES_KNOWN = 5_000
 
+/** What to hide in payloads and texts. */
 export interface MaskOptions {
   /** Places to mask, from the event on: `payload.card.number`, `*.password`, `items[*].token`, `**.secret` [none]. */
   readonly paths?: readonly string[] | undefined
@@ -49,6 +50,7 @@ export interface MaskOptions {
   readonly defaults?: boolean | undefined
 }
 
+/** Masks that `createMasks` made. */
 export interface Masks {
   readonly paths: readonly MaskPath[]
   isMaskedName(name: string): boolean
@@ -64,6 +66,7 @@ const RULES = {
   defaults: withDefault(flag(), true),
 }
 
+/** Makes masks that hide secrets in payloads and texts. Give them to the server, the notifier or the log observer. */
 export function createMasks(options?: MaskOptions): Masks {
   const { paths, names, patterns, defaults }: Resolved<typeof RULES> = resolveOptions('masks', RULES, options)
   const maskedNames = [...(defaults ? DEFAULT_MASKED_NAMES : []), ...names].map(bare)

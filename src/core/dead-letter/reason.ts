@@ -35,6 +35,7 @@ export const REASONS = {
   collected: facts("Found in another system's dead-letter queue.", 'unknown'),
 } as const satisfies Readonly<Record<string, ReasonFacts>>
 
+/** Why Lazaret gave up on an event. */
 export type Reason = keyof typeof REASONS
 
 function isReason(value: unknown): value is Reason {

@@ -10,6 +10,7 @@ import { quarantines, type Reason } from './reason.ts'
  */
 export const LETTER_STATES = ['dead', 'quarantined', 'replaying', 'parked', 'resolved', 'discarded'] as const
 
+/** The state of a dead letter: `dead`, `quarantined`, `replaying`, `parked`, `resolved` or `discarded`. */
 export type LetterState = (typeof LETTER_STATES)[number]
 
 /** Replays per letter, after which it is parked. */

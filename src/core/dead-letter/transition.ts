@@ -18,6 +18,7 @@ export function transition(letter: DeadLetter, to: LetterState, at: number, repl
   }
 }
 
+/** A letter cannot change from its state to the requested one. */
 export class TransitionError extends LazaretError {
   override readonly name = 'TransitionError'
   readonly from: LetterState

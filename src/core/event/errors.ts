@@ -12,6 +12,7 @@ export class EventError extends LazaretError {
   }
 }
 
+/** A CloudEvent cannot be read as an event of Lazaret. `faults` lists every problem. */
 export class CloudEventError extends LazaretError {
   override readonly name = 'CloudEventError'
   readonly faults: readonly Fault[]

@@ -6,6 +6,7 @@ import { DEFAULT_EVENT_LIMITS, type EventLimits } from './limits.ts'
 import { isPlainObject } from './plain.ts'
 import type { IdSource } from './uuid.ts'
 
+/** Any value that JSON can express. */
 export type JsonValue =
   | null
   | boolean
@@ -36,6 +37,7 @@ export interface LazaretEvent<P = unknown> {
   readonly payload: P
 }
 
+/** The fields of a new event. Lazaret adds the fields that are left out. */
 export interface EventInput<P = unknown> {
   readonly type: string
   readonly channel: string

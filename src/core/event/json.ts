@@ -38,6 +38,7 @@ export function eventFromJson(value: unknown): LazaretEvent {
   return event
 }
 
+/** Writes an event as JSON text. */
 export function encodeEvent(event: LazaretEvent): string {
   try {
     return JSON.stringify(eventToJson(event))
@@ -63,6 +64,7 @@ function unwritable(cause?: unknown): EventError {
   return new EventError('event', [{ path: 'payload', received: 'what JSON cannot write', remedy }], cause)
 }
 
+/** Reads an event from the JSON text of `encodeEvent`. It throws if the text is not an event. */
 export function decodeEvent(text: string): LazaretEvent {
   return eventFromJson(parseStored(text, 'stored event'))
 }

@@ -41,8 +41,10 @@ const RULES = {
   maxHeaderBytes: withDefault(integer({ min: 0, max: MOST.headerBytes }), DEFAULT_MAX_HEADER_BYTES),
 }
 
+/** Event limits with every default filled in. */
 export type EventLimits = Resolved<typeof RULES>
 
+/** The largest event that is accepted. */
 export interface EventLimitsOptions {
   /** The largest payload, in UTF-8 bytes of its JSON text, or in bytes of a byte payload [1 048 576]. */
   readonly maxPayloadBytes?: number | undefined
@@ -61,6 +63,7 @@ export function resolveEventLimits(options?: EventLimitsOptions): EventLimits {
   return resolveBy('limits', eventLimitsRule, options)
 }
 
+/** The limits of an event unless options change them. */
 export const DEFAULT_EVENT_LIMITS: EventLimits = resolveEventLimits()
 
 /** What a stored event is read with: whoever wrote it had limits of their own, and it must stay readable. */

@@ -47,4 +47,5 @@ export const ERROR_CODES = {
   LAZARET_REPLAY_REFUSED: 'A replay cannot do what was asked of it in the state it is in.',
 } as const
 
+/** The code of an error of Lazaret. The meaning of a code never changes. */
 export type ErrorCode = keyof typeof ERROR_CODES

@@ -6,6 +6,7 @@ import { judge } from './judge.ts'
 import { stackOf } from './thrown.ts'
 import { UNKNOWN } from './verdict.ts'
 
+/** Options of `classify()`. */
 export interface ClassifyOptions {
   /** The rules of the handler. The first rule that matches decides [none]. */
   readonly rules?: readonly FailureRule[] | undefined

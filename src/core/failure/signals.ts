@@ -2,6 +2,7 @@ import { LazaretError } from './errors.ts'
 import { property, type Thrown, textProperty } from './thrown.ts'
 import { type Category, isCategory, type Verdict } from './verdict.ts'
 
+/** Options of `PermanentError` and `TransientError`. */
 export interface SignalOptions {
   /**
    * The category of the failure [`PermanentError`: business; the others: transient]. Retries can differ by category.
@@ -13,6 +14,7 @@ export interface SignalOptions {
   readonly cause?: unknown
 }
 
+/** Options of `RetryAfterError`. */
 export interface RetryAfterOptions extends SignalOptions {
   /** The wait before the next attempt, in ms. A value that is negative or not finite counts as not given. */
   readonly delayMs: number

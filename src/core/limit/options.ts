@@ -85,6 +85,7 @@ export type Pace =
   | { readonly kind: 'smooth'; readonly rate: Rate }
   | { readonly kind: 'batch'; readonly batch: Batch }
 
+/** Retry limits for three environments, for the option `retryLimit`. */
 export const RETRY_LIMIT_PRESETS = Object.freeze({
   production: Object.freeze({ perSecond: 50, onLimit: 'delay', jitterRatio: 1.5 }),
   staging: Object.freeze({ perSecond: 100, onLimit: 'delay', jitterRatio: 1 }),

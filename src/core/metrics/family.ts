@@ -20,6 +20,7 @@ interface FamilyHead {
   readonly labelNames: readonly string[]
 }
 
+/** A metric with its samples. */
 export type MetricFamily =
   | (FamilyHead & { readonly type: 'counter' | 'gauge'; readonly samples: readonly NumberSample[] })
   | (FamilyHead & { readonly type: 'histogram'; readonly samples: readonly HistogramSample[] })

@@ -32,6 +32,7 @@ export class Faults {
   }
 }
 
+/** Options are not valid. `faults` lists every problem with the value received and the remedy. */
 export class OptionsError extends LazaretError {
   override readonly name = 'OptionsError'
   readonly faults: readonly Fault[]

@@ -15,10 +15,12 @@ interface NumberLimits {
   readonly above?: boolean
 }
 
+/** A rule that accepts whole numbers within limits. */
 export function integer(limits: NumberLimits = {}): Rule<number> {
   return numeric('a whole number', Number.isSafeInteger, limits)
 }
 
+/** A rule that accepts finite numbers within limits. */
 export function number(limits: NumberLimits = {}): Rule<number> {
   return numeric('a number', Number.isFinite, limits)
 }
@@ -48,6 +50,7 @@ function rangeText(min: number, max: number, above: boolean): string {
   return parts.length === 0 ? '' : ` ${parts.join(' and ')}`
 }
 
+/** A rule that accepts texts that are not empty, up to a length [1 000 characters]. */
 export function text(options: { readonly maxLength?: number } = {}): Rule<string> {
   const maxLength = options.maxLength ?? 1_000
   return {
@@ -69,6 +72,7 @@ export function flag(): Rule<boolean> {
   }
 }
 
+/** A rule that accepts one of the given texts. */
 export function oneOf<const T extends string>(...allowed: readonly [T, ...T[]]): Rule<T> {
   return {
     read(value, path, faults) {
@@ -90,6 +94,7 @@ export function that<T>(accepts: (value: unknown) => value is T, remedy: string)
   }
 }
 
+/** A rule that accepts functions. */
 // biome-ignore lint/suspicious/noExplicitAny: the caller names the function's own type
 export function callable<T extends (...args: any[]) => unknown>(remedy = 'give a function'): Rule<T> {
   return that((value): value is T => typeof value === 'function', remedy)
@@ -114,6 +119,7 @@ export function listener<T extends (...args: any[]) => void>(): Rule<T> {
   })
 }
 
+/** A rule that accepts arrays whose items follow another rule. */
 export function list<T>(
   item: Rule<T>,
   options: { readonly minItems?: number; readonly maxItems?: number } = {},

@@ -7,7 +7,14 @@ import { wholeMs } from './backoff.ts'
  * How a delay d is spread, so that what failed together does not come back together. `full`: anywhere from 0 to d.
  * `equal`: from d/2 to d. `ratio` r: from d − r·d to d + r·d, but never above the backoff's cap. `none`: exactly d.
  */
-export type Jitter = 'full' | 'equal' | 'none' | { readonly ratio: number }
+export type Jitter =
+  | 'full'
+  | 'equal'
+  | 'none'
+  | {
+      /** The largest deviation from the delay, as a share of the delay from 0 to 1. */
+      readonly ratio: number
+    }
 
 export const DEFAULT_JITTER: Jitter = Object.freeze({ ratio: 0.1 })
 

@@ -2,6 +2,7 @@ import { group, resolveBy } from '../options/resolve.ts'
 import { integer, list } from '../options/rules.ts'
 import { type Backoff, backoffRule } from './backoff.ts'
 
+/** One step of `tiers()`: a number of retries and their backoff. */
 export interface Tier {
   /** How many retries wait by this tier's backoff before the next tier takes over. */
   readonly retries: number

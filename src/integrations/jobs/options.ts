@@ -2,6 +2,7 @@ import { resolveOptions } from '../../core/options/resolve.ts'
 import { optional, type Rule } from '../../core/options/rules.ts'
 import { asJob, type OnTrackingFailure } from '../../runtime/dispatcher/track/tracking-mode.ts'
 
+/** Options of the integrations with job queues. */
 export interface JobsOptions {
   /**
    * What becomes of a failure to track inside a job: `swallow` lets the job go on, `throw` fails it, for work that must

@@ -20,6 +20,7 @@ const MOST_UNDER_WAY = 10_000
 /** An alert tells of the latest event, or of one that was at most so long before it. */
 const FACTS_MS = 1_000
 
+/** The notifier that `createNotifier()` makes. */
 export interface AlertNotifier<N extends string = string> extends Notifier {
   /** For a consumer's or dispatcher's `observer`: breakers that open and close, letters that are spilled. */
   readonly observer: Observer
@@ -32,6 +33,7 @@ export interface AlertNotifier<N extends string = string> extends Notifier {
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }
 
+/** The health of a notifier. */
 export interface NotifierHealth<N extends string = string> {
   readonly targets: { readonly [name in N]: SinkHealth }
   readonly open: readonly {

@@ -29,6 +29,7 @@ export interface RouteOptions {
   readonly kinds?: readonly AlertKind[] | undefined
 }
 
+/** Options of `createNotifier()`. */
 export interface NotifierOptions<N extends string = string> extends AlertPolicyOptions {
   /** Who is told, by name: sinks of `lazaret/sinks`, or of your own. */
   readonly to: { readonly [name in N]: Sink }

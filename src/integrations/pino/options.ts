@@ -2,6 +2,7 @@ import { resolveOptions } from '../../core/options/resolve.ts'
 import { optional, text, withDefault } from '../../core/options/rules.ts'
 import type { LineOptions } from './line.ts'
 
+/** Options of `pinoEvents()`. */
 export interface PinoEventsOptions {
   /** What the types of events begin with; the severity follows: `log.error` ['log']. */
   readonly type?: string | undefined

@@ -18,6 +18,7 @@ export function pinoEvents(tracker: Tracker, options: PinoEventsOptions = {}): P
   return new PinoEvents(tracker, resolveLine('pinoEvents', options))
 }
 
+/** A stream for pino that tracks log lines as events. */
 export class PinoEvents {
   readonly #tracker: Tracker
   readonly #options: LineOptions

@@ -9,6 +9,7 @@ import { PinoEvents } from './pino-events.ts'
 /** pino waits 10 s for a transport at the end of a process. Saving what is left takes its part of that. */
 export const DEFAULT_TRANSPORT_GRACE_MS = 3_000
 
+/** Options of `pinoTransport()`. */
 export interface PinoTransportOptions extends PinoEventsOptions {
   /** The module that exports the dispatcher: a file URL, a path seen from where the process runs, or a package. */
   readonly module: string

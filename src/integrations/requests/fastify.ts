@@ -7,6 +7,7 @@ export interface FastifyLike {
   addHook(name: 'onRequest' | 'preValidation', hook: Hook): unknown
 }
 
+/** A Fastify plugin. */
 export type FastifyRequestsPlugin = (fastify: FastifyLike, options: unknown, done: () => void) => void
 
 /** A plugin with this mark works on the instance that registers it, not on a child of it. */

@@ -42,6 +42,7 @@ import { UserFaults } from '../user-functions/user-faults.ts'
 import type { HandlerContext } from './handler-context.ts'
 import { Trails } from './work.ts'
 
+/** Options of `createConsumer()`. */
 export interface ConsumerOptions<P = unknown> extends CommonOptions {
   /** The broker that delivers the events, such as `rabbitmq(…)` of `lazaret/rabbitmq`. */
   readonly broker: Broker

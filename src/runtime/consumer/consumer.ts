@@ -24,6 +24,7 @@ const CLOSE_LIMIT_MS = 5_000
 /** Most deliveries take this way: it is made once. */
 const HANDLE = (handling: Handling, work: Work) => handling.handle(work)
 
+/** Takes events from a channel and hands them to a handler, with retries, a breaker and dead letters. */
 export interface Consumer {
   /** Resolves when deliveries can arrive. */
   start(): Promise<void>

@@ -12,6 +12,7 @@ const RATE_WINDOW_MS = 60_000
 /** From so many dead letters on, health is degraded. */
 export const DEFAULT_DEGRADED_AT = 100
 
+/** The health of a consumer. */
 export interface ConsumerHealth {
   readonly channel: string
   readonly handler: string
@@ -79,6 +80,7 @@ export class ConsumerActivity {
   }
 }
 
+/** The health of a consumer as an HTTP health check reports it. */
 export interface HealthReport {
   readonly status: 'UP' | 'DEGRADED' | 'DOWN'
   readonly breakerState: 'CLOSED' | 'HALF_OPEN' | 'OPEN'

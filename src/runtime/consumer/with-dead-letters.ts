@@ -24,6 +24,7 @@ type Shared = Omit<
   'broker' | 'channel' | 'handle' | 'ordering' | 'prefetch' | 'inProcessWaitMs'
 >
 
+/** Options of `withDeadLetters()`. */
 export interface WithDeadLettersOptions<A extends unknown[]> extends Shared {
   /** Where the messages come from: the channel of its letters. */
   readonly source: string
@@ -36,6 +37,7 @@ export interface WithDeadLettersOptions<A extends unknown[]> extends Shared {
   readonly describe?: ((...args: A) => MessageFacts) | undefined
 }
 
+/** A handler that `withDeadLetters()` wrapped. */
 export interface WrappedHandler<A extends unknown[], R> {
   /** Resolves when the message is finished with: handled, or safe in a dead letter. Rejects when it must come again. */
   (...args: A): Promise<R | undefined>
@@ -236,17 +238,26 @@ class GivenBack extends Error {
 
 /** What of another client's message becomes an event. What is left out is made up. */
 export interface MessageFacts {
-  /** Say it if there is one: without an id, a message that comes again is a new letter. */
+  /**
+   * The id of the message [a new one]. Give it if there is one: without an id, a message that comes again is a new
+   * letter.
+   */
   readonly id?: string | undefined
+  /** The type of the event, such as `order.placed` ['message']. */
   readonly type?: string | undefined
+  /** The ordering key of the event [none]. */
   readonly key?: string | undefined
+  /** The key under which the ledger remembers the event [the id]. */
   readonly idempotencyKey?: string | undefined
+  /** The headers of the event [none]. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Default: the first argument. */
+  /** The payload of the event [the first argument]. */
   readonly payload?: unknown
+  /** When the event happened, in epoch milliseconds [now]. */
   readonly occurredAt?: number | undefined
+  /** Where the message came from: broker, queue, topic [unknown]. The dead letter keeps it. */
   readonly origin?: Origin | undefined
-  /** How often the client has delivered it before, if it tells. Above 0 the client retries too. */
+  /** How often the client has delivered the message before [unknown]. Above 0 the client retries too. */
   readonly redelivered?: number | undefined
 }
 

@@ -2,6 +2,7 @@ import type { BreakerMode } from '../../core/breaker/state.ts'
 import { breakerGauge } from '../breaker.ts'
 import type { UserFunctionHealth } from '../user-functions/user-faults.ts'
 
+/** The health of one sink of a dispatcher. */
 export interface SinkHealth {
   readonly breakerState: BreakerMode | 'off'
   /** Events in the lane, and their bytes: waiting, in flight and between retries. */
@@ -20,6 +21,7 @@ export interface SinkHealth {
   readonly userFunctions: UserFunctionHealth
 }
 
+/** The health of a dispatcher. */
 export interface DispatcherHealth<N extends string = string> {
   /** DOWN when no sink can be written to, DEGRADED when some cannot or letters could not be saved. */
   readonly status: 'UP' | 'DEGRADED' | 'DOWN'

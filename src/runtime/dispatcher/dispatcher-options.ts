@@ -17,6 +17,7 @@ import {
 } from './lane/lane-options.ts'
 import { type CriticalOptions, criticalRule } from './track/critical.ts'
 
+/** Options of `createDispatcher()`. The lane options apply to every sink. */
 export interface DispatcherOptions<N extends string = string> extends LaneOptions, CommonOptions {
   /** Where events go, by name. */
   readonly sinks: { readonly [name in N]: Sink }

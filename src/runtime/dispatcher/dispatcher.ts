@@ -37,6 +37,7 @@ import { HealthChecker } from './write/health-checker.ts'
 /** After the grace time: how long each of saving letters, the journal, sinks and stores may take. */
 const CLOSE_LIMIT_MS = 5_000
 
+/** Sends events to sinks, each with its own buffer, retries and breaker. */
 export interface Dispatcher<N extends string = string> {
   /**
    * Sends an event to every sink. Resolves with what became of it in each; partial success is success. Rejects with a

@@ -17,6 +17,7 @@ import { BREAKER_LINES, GATHERED_LINES, LINES, PAUSE_LINES } from './lines.ts'
 const DEFAULT_REPEAT_MS = 60_000
 const DEFAULT_MAX_GATHERED = 50
 
+/** Options of `logObserver()`. */
 export interface LogObserverOptions {
   /** What of the texts of errors is not written [the built-in masks]. */
   readonly masks?: Masks | undefined
@@ -28,6 +29,7 @@ export interface LogObserverOptions {
   readonly clock?: Clock | undefined
 }
 
+/** An observer that writes log lines. */
 export type LogObserver = Observer & {
   /** Writes the counts that wait for the end of their interval: call it when the process ends. */
   flush(): void

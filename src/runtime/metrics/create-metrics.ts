@@ -21,6 +21,7 @@ const DEFAULT_MAX_LABEL_VALUES = 100
 /** The share of what was delivered is told over this long. */
 const DISPATCH_WINDOW_MS = 300_000
 
+/** Options of `createMetrics()`. */
 export interface MetricsOptions {
   /** Different values of each label of a metric that are told apart; those that come later are told as one [100]. */
   readonly maxLabelValues?: number | undefined
@@ -28,6 +29,7 @@ export interface MetricsOptions {
   readonly clock?: Clock | undefined
 }
 
+/** Metrics of the consumers, dispatchers and breakers of this process. */
 export interface LiveMetrics extends Metrics {
   /**
    * Reads a consumer, a dispatcher or a breaker whenever it is asked where things stand, or a function that answers

@@ -17,6 +17,7 @@ export type HandOver = (event: LazaretEvent, context: HandlerContext) => unknown
 
 type Shared = Omit<ConsumerOptions, 'broker' | 'channel' | 'handle' | 'name' | 'schema'>
 
+/** Options of `createRelay()`. */
 export interface RelayOptions extends Shared {
   /** Where the events are: an outbox, or any other broker. */
   readonly from: Broker

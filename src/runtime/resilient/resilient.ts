@@ -5,6 +5,7 @@ import type { UserFunctionHealth } from '../user-functions/user-faults.ts'
 import { Call } from './call.ts'
 import { type ResilientOptions, resolveResilient } from './resilient-options.ts'
 
+/** Options of one call by `run()`. */
 export interface RunOptions {
   /** Aborts the waits and the attempt [none]. The call then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined
@@ -19,6 +20,7 @@ export interface Resilient<A extends unknown[], R> {
   health(): ResilientHealth
 }
 
+/** The health of a function that `resilient()` protects. */
 export interface ResilientHealth {
   readonly breakerState: BreakerMode | 'off'
   /** The functions among the options: how often their fallback was taken. */

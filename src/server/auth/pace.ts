@@ -1,6 +1,7 @@
 import { advance, IDLE, notBefore, type Rate, rate, withoutReservations } from '../../core/limit/gcra.ts'
 import { ProblemError } from '../problem.ts'
 
+/** A limit on requests per second. */
 export interface PaceOptions {
   /** Requests per second for each token. */
   readonly perSecond: number

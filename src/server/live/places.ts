@@ -1,5 +1,6 @@
 import { ProblemError } from '../problem.ts'
 
+/** How many streams of changes may be open at once. */
 export interface StreamLimits {
   /** Open streams of one token, or of everyone where there are no tokens [20]. */
   readonly perToken?: number | undefined

@@ -10,6 +10,7 @@ export const demoStep = z.object({
   /** Where in the console it is to be seen. */
   href: z.string().optional(),
 })
+/** One step of the demo. */
 export type DemoStep = z.infer<typeof demoStep>
 
 export const demoState = z.object({
@@ -18,4 +19,5 @@ export const demoState = z.object({
   /** Whatever else the demo tells, such as the seed or what is broken. */
   facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
 })
+/** The state of the demo, as the console shows it. */
 export type DemoState = z.infer<typeof demoState>

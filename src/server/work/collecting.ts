@@ -4,9 +4,11 @@ import type { Federation } from '../stores/federation.ts'
 import type { ServerLog } from './log.ts'
 import { startDuty } from './standby.ts'
 
+/** A collector and the store for its letters. */
 export interface CollectingInto {
+  /** The collector, such as `rabbitmqCollector(…)`. */
   readonly collector: Collector
-  /** The name of a store. */
+  /** The name of the store for its letters [the first store]. */
   readonly store?: string | undefined
 }
 

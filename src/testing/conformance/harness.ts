@@ -13,6 +13,7 @@ export interface DrivenClock extends Clock {
   advance(ms: number): Promise<void>
 }
 
+/** How a conformance suite measures time. */
 export interface Timing {
   /** Given to the adapter as its clock. Without it the adapter runs on real time, and so does the suite. */
   readonly clock?: DrivenClock | undefined

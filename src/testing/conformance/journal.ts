@@ -12,6 +12,7 @@ export interface JournalFixture extends Timing {
   cleanup?(): Promise<void>
 }
 
+/** What `journalConformance()` needs to test a journal. */
 export interface JournalConformance {
   readonly test: TestFunction
   /** `capacity` is how many events it may hold, when the test is about that. */

@@ -10,6 +10,7 @@ export interface LedgerFixture extends Timing {
   cleanup?(): Promise<void>
 }
 
+/** What `ledgerConformance()` needs to test a ledger. */
 export interface LedgerConformance {
   readonly test: TestFunction
   readonly setup: () => Promise<LedgerFixture>

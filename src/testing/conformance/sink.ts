@@ -18,6 +18,7 @@ export interface SinkFixture extends Timing {
   cleanup?(): Promise<void>
 }
 
+/** What `sinkConformance()` needs to test a sink. */
 export interface SinkConformance {
   readonly test: TestFunction
   readonly setup: () => Promise<SinkFixture>

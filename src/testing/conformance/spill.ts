@@ -14,6 +14,7 @@ export interface SpillFixture extends Timing {
   cleanup?(): Promise<void>
 }
 
+/** What `spillConformance()` needs to test a spill. */
 export interface SpillConformance {
   readonly test: TestFunction
   readonly setup: () => Promise<SpillFixture>

@@ -22,6 +22,7 @@ import type { Place } from './segment-set.ts'
 
 export const DEFAULT_MAX_JOURNAL_EVENTS = 1_000_000
 
+/** Options of `fileJournal()`. */
 export interface FileJournalOptions extends JournalOptions {
   /** Events it takes; one more is refused [1 000 000]. */
   readonly maxEvents?: number | undefined
@@ -47,6 +48,7 @@ interface Opened {
 
 const NOTHING: Decision<void> = Object.freeze({ records: [], written: () => {} })
 
+/** The journal that `fileJournal()` makes. */
 export class FileJournal implements Journal {
   readonly #codec: EventCodec
   readonly #opened: Lazy<Opened>

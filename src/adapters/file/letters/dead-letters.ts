@@ -22,6 +22,7 @@ import { expireLetters } from './cleanup.ts'
 import { LazyLetterLog } from './lazy-letter-log.ts'
 import { countLetters, listLetters, timeLetters } from './queries.ts'
 
+/** Options of a dead-letter store in a folder. */
 export interface FileDeadLettersOptions extends JournalOptions {
   /** Names the store in errors ['file']. */
   readonly name?: string | undefined

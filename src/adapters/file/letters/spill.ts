@@ -11,6 +11,7 @@ import { LazyLetterLog } from './lazy-letter-log.ts'
 import type { LetterLog } from './letter-log.ts'
 import { matching } from './selection.ts'
 
+/** Options of `fileSpill()`. */
 export interface FileSpillOptions extends JournalOptions {
   /** Names the spill in errors ['spill']. */
   readonly name?: string | undefined
@@ -26,6 +27,7 @@ export function fileSpill(options: FileSpillOptions): FileSpill {
   return new FileSpill(resolveOptions('fileSpill', rules, options))
 }
 
+/** The spill that `fileSpill()` makes. */
 export class FileSpill implements Spill {
   readonly #log: LazyLetterLog
   readonly #drains = new Serial()

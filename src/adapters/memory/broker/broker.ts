@@ -19,6 +19,7 @@ import { MemorySubscription } from './subscription.ts'
 
 export const DEFAULT_MAX_PER_CHANNEL = 1_000_000
 
+/** Options of `memoryBroker()`. */
 export interface MemoryBrokerOptions {
   /** Names the broker in origins and errors ['memory']. */
   readonly name?: string | undefined
@@ -54,6 +55,7 @@ export function memoryBroker(options?: MemoryBrokerOptions): MemoryBroker {
   return new MemoryBroker(resolveOptions('memoryBroker', rules, options))
 }
 
+/** The broker that `memoryBroker()` makes. */
 export class MemoryBroker implements Broker {
   readonly name: string
   readonly capabilities = CAPABILITIES

@@ -7,6 +7,7 @@ import {
   JournalFullError,
 } from '../../../ports/journal.ts'
 
+/** Options of `memoryJournal()`. */
 export interface MemoryJournalOptions {
   /** Events it takes; one more is refused [no limit]. */
   readonly maxEvents?: number | undefined

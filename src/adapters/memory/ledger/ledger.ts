@@ -8,6 +8,7 @@ import type { Claim, Ledger } from '../../../ports/ledger.ts'
 const DAY_MS = 86_400_000
 export const DEFAULT_RETENTION_MS = 7 * DAY_MS
 
+/** Options of `memoryLedger()`. */
 export interface MemoryLedgerOptions {
   /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined

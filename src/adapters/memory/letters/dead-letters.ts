@@ -40,6 +40,7 @@ function requireStorable(letter: DeadLetter): void {
 
 export const DEFAULT_LETTER_CAPACITY = 100_000
 
+/** Options of a dead-letter store in memory. */
 export interface MemoryDeadLettersOptions {
   /** Names the store in errors ['memory']. */
   readonly name?: string | undefined

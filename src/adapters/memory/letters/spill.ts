@@ -8,6 +8,7 @@ export function memorySpill(): MemorySpill {
   return new MemorySpill()
 }
 
+/** A spill in the memory of this process, for tests. */
 export class MemorySpill implements Spill {
   /** In the order of arrival, which is what a map keeps; a letter that is told again stays in its place. */
   readonly #letters = new Map<string, DeadLetter>()

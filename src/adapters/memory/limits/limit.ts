@@ -15,6 +15,7 @@ import {
   type TurnsAnswer,
 } from '../../../ports/shared-limit.ts'
 
+/** Options of `memoryLimit()`. */
 export interface MemoryLimitOptions {
   /** How many processes to assume until the shared limit has answered for the first time [10]. */
   readonly assumedMembers?: number | undefined
@@ -76,6 +77,7 @@ export class MemoryLimit implements SharedLimit {
   }
 }
 
+/** Makes a shared limit for all that use the same object in this process, for tests. */
 export function memoryLimit(options: MemoryLimitOptions = {}): MemoryLimit {
   return new MemoryLimit(options)
 }

@@ -35,6 +35,7 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
   durable: true,
 })
 
+/** Options of enqueueing events in the outbox. */
 export interface EnqueueOptions {
   /** Consumers of a lower generation leave the events alone [0]. */
   readonly generation?: number | undefined

@@ -23,6 +23,7 @@ export interface PgClient extends PgQueryable {
   removeListener(event: 'notification' | 'error', listener: (...args: any[]) => void): unknown
 }
 
+/** A message of NOTIFY. */
 export interface PgNotification {
   readonly channel: string
   readonly payload?: string | undefined

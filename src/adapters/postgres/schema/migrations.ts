@@ -4,6 +4,7 @@ import { FUNCTIONS } from './functions.ts'
 import { REPLAY, REPLAY_ONE_ROW, REPLAY_WITH_ID } from './replay-function.ts'
 import { LETTERS, OPERATING, OUTBOX, SNAPSHOTS } from './tables.ts'
 
+/** One step of the database schema. */
 export interface Migration {
   readonly version: number
   readonly name: string
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ]
 
+/** The version of the database schema that this release writes. */
 export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)!.version
 
 /** 'LZRT': a migration holds this lock, so that one of several processes that start at once runs it. */

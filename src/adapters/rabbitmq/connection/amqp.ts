@@ -2,23 +2,37 @@
 // shape will do.
 
 export interface AmqpProperties {
+  /** The MIME type of the content [none]. */
   readonly contentType?: string | undefined
+  /** The encoding of the content, such as gzip [none]. */
   readonly contentEncoding?: string | undefined
+  /** The headers of the message [none]. */
   readonly headers?: AmqpHeaders | undefined
+  /** 2 or `true` for a message that survives a restart of the server [1]. */
   readonly deliveryMode?: number | boolean | undefined
+  /** The priority of the message, for queues with priorities [0]. */
   readonly priority?: number | undefined
+  /** The id of the request that the message belongs to [none]. */
   readonly correlationId?: string | undefined
+  /** The queue for the answer [none]. */
   readonly replyTo?: string | undefined
+  /** How long the message lives in a queue, in ms [no limit]. */
   readonly expiration?: string | number | undefined
+  /** The id of the message [none]. */
   readonly messageId?: string | undefined
+  /** When the message was sent, in epoch seconds [none]. */
   readonly timestamp?: number | undefined
+  /** The type of the message [none]. */
   readonly type?: string | undefined
+  /** The name of the sending program [none]. */
   readonly appId?: string | undefined
+  /** The RabbitMQ user that sent the message [none]. The server checks it. */
   readonly userId?: string | undefined
 }
 
 export type AmqpHeaders = Readonly<Record<string, unknown>>
 
+/** A message as amqplib delivers it. */
 export interface AmqpMessage {
   readonly content: Buffer
   readonly fields: {
@@ -43,6 +57,7 @@ interface Emitter {
   on(event: string, listener: (...args: any[]) => void): unknown
 }
 
+/** The methods of an amqplib channel that Lazaret uses. */
 export interface AmqpChannel extends Emitter {
   assertQueue(queue: string, options: QueueOptions): Promise<QueueReply>
   checkQueue(queue: string): Promise<QueueReply>
@@ -74,6 +89,7 @@ type PublishOptions = AmqpProperties & {
   readonly persistent?: boolean
 }
 
+/** The methods of an amqplib confirm channel that Lazaret uses. */
 export interface AmqpConfirmChannel extends AmqpChannel {
   publish(
     exchange: string,
@@ -84,6 +100,7 @@ export interface AmqpConfirmChannel extends AmqpChannel {
   ): boolean
 }
 
+/** The methods of an amqplib connection that Lazaret uses. */
 export interface AmqpConnection extends Emitter {
   createChannel(): Promise<AmqpChannel>
   /** The mark is counted in writes, and a write of ours is up to 64 KiB. */

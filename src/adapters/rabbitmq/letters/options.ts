@@ -20,6 +20,7 @@ export const DEFAULT_LOOK_EVERY_MS = 30_000
 export const DEFAULT_HANDLED_AFTER_MS = 60_000
 export const DEFAULT_PEEK_LIMIT = 1_000
 
+/** Options of `rabbitmqCollector()`. */
 export interface CollectorOptions {
   /** `amqp://` or `amqps://`, with user, password and vhost as RabbitMQ writes them. */
   readonly url: string

@@ -37,10 +37,12 @@ export interface RedisClusterClient {
   on(event: string, listener: (...args: any[]) => void): unknown
 }
 
+/** A client of node-redis for one server or for a cluster. */
 export type AnyRedisClient = RedisClient | RedisClusterClient
 
+/** Options of one command of node-redis. */
 export interface RedisCommandOptions {
-  /** How the client maps reply types. An empty mapping returns texts as strings. */
+  /** How the client maps reply types [the mapping of the client]. An empty mapping returns texts as strings. */
   readonly typeMapping?: Record<never, never>
 }
 

@@ -2,6 +2,7 @@ import { RedisServerError } from '../errors.ts'
 import type { RedisConnection } from './connection.ts'
 import { infoField, pairsOf, textOf } from './replies.ts'
 
+/** The lowest version of Redis that Lazaret works with. */
 export const LEAST_VERSION = '6.2'
 
 /** How a server is set up, as far as it decides what becomes of letters. Undefined: it does not tell. */
@@ -57,6 +58,7 @@ export function requireFit({ version, role }: ServerFindings): void {
     throw new RedisServerError('is a replica, which takes no writes', 'connect to its primary')
 }
 
+/** Whether Lazaret works with this version of the server. */
 export function isVersionEnough(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const [leastMajor = 0, leastMinor = 0] = LEAST_VERSION.split('.').map(Number)

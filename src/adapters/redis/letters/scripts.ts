@@ -217,6 +217,7 @@ return { more and 1 or 0, score, behind, found }
 `,
 )
 
+/** The memory that letters use on the server. */
 export interface RedisUsage {
   /** What letters and all that points to them take: measured on some of them, and reckoned for the rest. */
   readonly letterBytes: number

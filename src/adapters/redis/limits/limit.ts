@@ -8,6 +8,7 @@ import { run, type Script, script } from '../connection/script.ts'
 import { keysOf } from '../keys.ts'
 import { connectionRules, type RedisConnectionOptions, resolveConnected } from '../options.ts'
 
+/** Options of `redisLimit()`. */
 export interface RedisLimitOptions extends RedisConnectionOptions {
   /** Names the limit: all that name the same one, under one prefix, share it. */
   readonly name: string

@@ -7,6 +7,7 @@ import { SinkRefusedError } from '../errors.ts'
 import type { Piece } from '../sending/delivery.ts'
 import type { IndexName } from './index-name.ts'
 
+/** Makes the document that Elasticsearch stores for an event. */
 export type ElasticsearchDocument = (event: LazaretEvent) => Readonly<Record<string, unknown>>
 
 export interface BulkPiece extends Piece {

@@ -10,6 +10,7 @@ export const DEFAULT_INDEX = 'lazaret-events-{yyyy.MM.dd}'
 export const DEFAULT_BULK_EVENTS = 1_000
 export const DEFAULT_BULK_BYTES = 5_242_880
 
+/** Options of `elasticsearch()`. */
 export interface ElasticsearchOptions {
   /** A user and password in it become the Authorization header. */
   readonly url: string

@@ -6,6 +6,7 @@ import type { MailTransport } from './transport.ts'
 export const DEFAULT_SMTP_TIMEOUT_MS = 10_000
 const DAY_MS = 86_400_000
 
+/** Options of `email()`. */
 export interface EmailOptions {
   /**
    * The mail server: `smtp://user:password@host:587`, or `smtps://` for TLS from the start [none: `transport` is

@@ -6,6 +6,7 @@ import { type Clock, clockRule } from '../../../ports/clock.ts'
 const DEFAULT_ROTATE_BYTES = 100_000_000
 const DEFAULT_KEPT_FILES = 10
 
+/** Options of `file()`. */
 export interface FileSinkOptions {
   /** The file; its folder is made when it is not there. One process writes it. */
   readonly path: string
@@ -19,6 +20,7 @@ export interface FileSinkOptions {
   readonly clock?: Clock | undefined
 }
 
+/** When a file sink starts a new file, and how many old files it keeps. */
 export interface FileRotationOptions {
   /** A file that would grow beyond this is followed by the next [100 MB]. */
   readonly bytes?: number | undefined

@@ -10,6 +10,7 @@ export const DEFAULT_REQUEST_EVENTS = 500
 export const DEFAULT_REQUEST_BYTES = 1_048_576
 export const DEFAULT_WEBHOOK_CONCURRENCY = 8
 
+/** Options of `http()`. */
 export interface HttpSinkOptions {
   /** `http://` or `https://`; a user and password in it become the Authorization header. */
   readonly url: string
@@ -44,6 +45,7 @@ export interface HttpSinkOptions {
   readonly clock?: Clock | undefined
 }
 
+/** Options of `webhook()`. Every request is signed. */
 export interface WebhookOptions extends HttpSinkOptions {
   /**
    * The signing secret of Standard Webhooks, `whsec_…`. With several secrets each one signs, so that the receiver can

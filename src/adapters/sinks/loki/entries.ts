@@ -7,7 +7,9 @@ import type { Piece } from '../sending/delivery.ts'
 import type { Labels } from './labels.ts'
 import { nanosOf, nanosText } from './timestamp.ts'
 
+/** Makes the log line of an event. */
 export type LokiLine = (event: LazaretEvent) => string
+/** Makes the structured metadata of an event. */
 export type LokiMetadata = (event: LazaretEvent) => Readonly<Record<string, string>>
 
 /** An event that is to become an entry. */

@@ -10,6 +10,7 @@ export const MAX_LABELS = 15
 /** Label sets are remembered, because making them costs more than looking them up. */
 const MOST_REMEMBERED = 5_000
 
+/** A field of an event that can be a label. */
 export type LabelField = 'channel' | 'type' | 'severity' | 'source'
 export const LABEL_FIELDS = ['channel', 'type', 'severity', 'source'] as const
 

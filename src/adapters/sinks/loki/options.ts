@@ -21,6 +21,7 @@ export const DEFAULT_PUSH_EVENTS = 1_000
 export const DEFAULT_PUSH_BYTES = 1_048_576
 export const DEFAULT_LINE_BYTES = 262_144
 
+/** Options of `loki()`. */
 export interface LokiOptions {
   /** Where Loki is, without `/loki/api/v1/push`. A user and password in it become the Authorization header. */
   readonly url: string

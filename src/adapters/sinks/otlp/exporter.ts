@@ -1,6 +1,7 @@
 import type { Agent, AgentOptions } from 'node:http'
 import { loadClient } from '../../../adapter-kit/load-client.ts'
 
+/** The format of OTLP requests. */
 export type OtlpFormat = 'protobuf' | 'json'
 
 /** What the exporters of OpenTelemetry read of a log record. */

@@ -18,6 +18,7 @@ import type { OtlpAttribute } from './records.ts'
 const DEFAULT_OTLP_TIMEOUT_MS = 10_000
 export const DEFAULT_OTLP_BATCH_COUNT = 512
 
+/** Options of `otlp()`. */
 export interface OtlpOptions {
   /** Where logs are taken, path included: `http://collector:4318/v1/logs`. */
   readonly url: string

@@ -4,6 +4,7 @@ import { traceContextOf } from '../../../core/event/trace-context.ts'
 import { type Severity, severityOf, severityText } from '../severity.ts'
 import type { OtlpLogRecord } from './exporter.ts'
 
+/** The value of an attribute. */
 export type OtlpAttribute = string | number | boolean
 
 /** The first number of each range of OpenTelemetry's log data model. */

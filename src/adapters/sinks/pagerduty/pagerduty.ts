@@ -11,6 +11,7 @@ import { pagerdutyEvent } from './event.ts'
 
 export const DEFAULT_PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue'
 
+/** Options of `pagerduty()`. */
 export interface PagerdutyOptions {
   /** The integration key of a service, for the Events API v2. Never shown. */
   readonly routingKey: string

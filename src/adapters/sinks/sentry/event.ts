@@ -8,8 +8,11 @@ import type { SentryScope, SentrySdk } from './sdk.ts'
 
 /** An error as a payload carries it: the members of an Error, as texts. */
 export interface SentryErrorLike {
+  /** The class of the error, such as `TypeError` ['Error']. */
   readonly name?: string | undefined
+  /** The message of the error. */
   readonly message: string
+  /** The stack of the error [none]. */
   readonly stack?: string | undefined
 }
 

@@ -20,6 +20,7 @@ import type { SentryClient } from './sdk.ts'
 const DEFAULT_SENTRY_CONCURRENCY = 10
 const DEFAULT_MAX_BREADCRUMBS = 100
 
+/** Options of `sentry()`. Give either `dsn` or `client`. */
 export interface SentryOptions {
   /** The DSN of the project [none: `client` is used]. The sink makes a client for it. */
   readonly dsn?: string | undefined

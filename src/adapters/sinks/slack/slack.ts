@@ -6,6 +6,7 @@ import { jsonSink } from '../alerts/json-sink.ts'
 import { agentRule, httpUrl } from '../sending/target.ts'
 import { slackMessage } from './message.ts'
 
+/** Options of `slack()`. */
 export interface SlackOptions {
   /** Of an incoming webhook; whoever knows it can write to the channel, so it is never shown. */
   readonly url: string

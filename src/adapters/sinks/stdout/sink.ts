@@ -6,6 +6,7 @@ import type { Sink } from '../../../ports/sink.ts'
 import { prettyLine, visible } from './pretty.ts'
 import { Output, type OutputStream } from './stream.ts'
 
+/** Options of `stdout()`. */
 export interface StdoutOptions {
   /** For people or for programs [auto: pretty on a terminal, JSON lines otherwise]. */
   readonly format?: 'auto' | 'pretty' | 'json' | undefined

@@ -10,6 +10,7 @@ import { StoreClosedError } from '../../../ports/store.ts'
 import { type Connection, Session } from '../connection/connection.ts'
 import type { SqliteSettings } from '../options.ts'
 
+/** A journal in an SQLite file. */
 export class SqliteJournal implements Journal {
   readonly #session: Session
   readonly #path: string

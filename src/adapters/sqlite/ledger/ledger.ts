@@ -4,6 +4,7 @@ import { StoreClosedError } from '../../../ports/store.ts'
 import { type Connection, Session } from '../connection/connection.ts'
 import type { SqliteSettings } from '../options.ts'
 
+/** A ledger in an SQLite file. */
 export class SqliteLedger implements Ledger {
   readonly #session: Session
   readonly #retentionMs: number

@@ -69,6 +69,7 @@ export interface LaneOptions {
   readonly classify?: readonly FailureRule[] | undefined
 }
 
+/** How many events are written together. */
 export interface BatchingOptions {
   /** The most events in a batch [100]. */
   readonly maxCount?: number | undefined

@@ -5,6 +5,7 @@ import type { IdSource } from '../../../core/event/uuid.ts'
 import { quietly, type Tracing, withTrace } from '../../../ports/tracing.ts'
 import type { OnTrackingFailure } from './tracking-mode.ts'
 
+/** The event that `track()` sends. */
 export interface TrackInput<P = unknown> extends Omit<EventInput<P>, 'channel'> {
   /** Default: the dispatcher's. */
   readonly channel?: string | undefined
@@ -12,6 +13,7 @@ export interface TrackInput<P = unknown> extends Omit<EventInput<P>, 'channel'> 
   readonly severity?: string | undefined
 }
 
+/** Options of `track()`. */
 export interface TrackOptions {
   /** Resolve when every sink has an outcome, or as soon as the event is in the buffers [outcome]. */
   readonly wait?: 'outcome' | 'accepted' | undefined

@@ -17,6 +17,7 @@ import type { Failure } from '../../../core/failure/failure.ts'
  */
 export type OutcomeKind = 'delivered' | 'accepted' | 'dead_lettered' | 'dropped' | 'journaled' | 'unsaved'
 
+/** What one sink did with an event. */
 export interface SinkOutcome {
   readonly outcome: OutcomeKind
   /** Why it was given up on. */
@@ -27,6 +28,7 @@ export interface SinkOutcome {
 
 export type SinkOutcomes<N extends string = string> = { readonly [name in N]: SinkOutcome }
 
+/** What the sinks did with an event. */
 export interface TrackResult<N extends string = string> {
   /** Undefined only when what was given is no event and the failure was swallowed. */
   readonly event: LazaretEvent | undefined

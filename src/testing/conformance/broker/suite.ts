@@ -2,6 +2,7 @@ import type { BrokerCapabilities, StallPlace } from '../../../ports/broker.ts'
 import { type TestFunction, testUnless } from '../harness.ts'
 import { type BrokerFixture, World } from './world.ts'
 
+/** What `brokerConformance()` needs to test a broker. */
 export interface BrokerConformance {
   readonly test: TestFunction
   /** A fresh broker for every test. */
@@ -35,6 +36,7 @@ export interface BrokerTrouble {
   readonly refusesPublishing?: boolean | undefined
 }
 
+/** The subscription that a test makes fail. */
 export interface TroubledPlace {
   readonly channel: string
   readonly handler: string

@@ -14,6 +14,7 @@ export interface DeadLetterStoreFixture extends Timing {
   cleanup?(): Promise<void>
 }
 
+/** What `deadLetterStoreConformance()` needs to test a store. */
 export interface DeadLetterStoreConformance {
   readonly test: TestFunction
   /** A fresh, empty store for every test; with `capacity`, one that takes so many letters. */

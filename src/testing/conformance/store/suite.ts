@@ -14,6 +14,7 @@ export interface StoreFixture extends Timing {
   cleanup?(): Promise<void>
 }
 
+/** What `storeConformance()` needs to test a store. */
 export interface StoreConformance {
   readonly test: TestFunction
   /** With `retention`, a store that keeps letters so long, if it has a retention of its own: one for each kind of time. */
