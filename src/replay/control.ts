@@ -32,7 +32,7 @@ export function approveReplay(store: Store, id: string, command: Command): Promi
   })
 }
 
-/** Starts a replay that is planned or approved. `runReplay` then sends its letters. */
+/** Starts an approved replay, or one that needs no approval. `runReplay` then sends its letters. */
 export function startReplay(store: Store, id: string, command: Command): Promise<Replay> {
   return steer(store, id, 'start', command, () => ({ startedAt: command.clock.now() }))
 }

@@ -65,11 +65,12 @@ function isOptions({ name }: Found): boolean {
   return name.endsWith('Options')
 }
 
-/** The functions, classes and types that the entries of package.json export, each declaration once. */
+/** What the entries of package.json export, each declaration once. */
 export function exportedNames(): ExportedName[] {
-  return reachable(entryLinks(), () => [])
-    .filter(({ node }) => node.type !== 'VariableDeclarator')
-    .map(({ module: { path }, name, isDocumented }) => ({ place: `${path} ${name}`, isDocumented }))
+  return reachable(entryLinks(), () => []).map(({ module: { path }, name, isDocumented }) => ({
+    place: `${path} ${name}`,
+    isDocumented,
+  }))
 }
 
 /** The declarations behind the links, and those that they refer to, each once. */
@@ -196,7 +197,13 @@ function childrenOf(node: ESTree.Node): ESTree.Node[] {
 
 /** An editor shows the JSDoc comment directly above a field or declaration. Line comments may stand between them. */
 function jsDocAbove(text: string, start: number): string {
-  const before = text.slice(0, start).replace(/(?:\n[ \t]*\/\/[^\n]*)*\s*$/, '')
+  let before = text.slice(0, start).trimEnd()
+  for (let line = lastLine(before); line.startsWith('//'); line = lastLine(before))
+    before = before.slice(0, -line.length).trimEnd()
   const from = before.lastIndexOf('/*')
   return before.endsWith('*/') && before.startsWith('/**', from) ? before.slice(from) : ''
+}
+
+function lastLine(text: string): string {
+  return text.slice(text.lastIndexOf('\n') + 1).trimStart()
 }

@@ -9,7 +9,9 @@ import type { Files } from './journal/files.ts'
 import type { JournalSettings } from './journal/journal.ts'
 
 const DAY_MS = 86_400_000
+/** The default of the option `rotateBytes`. */
 export const DEFAULT_ROTATE_BYTES = 10_000_000
+/** The default of the option `retentionMs`. */
 export const DEFAULT_RETENTION_MS = 30 * DAY_MS
 /** A segment is rewritten in memory, so one may not be large. */
 const MOST_ROTATE_BYTES = 256_000_000

@@ -3,6 +3,7 @@ import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { integer, withDefault } from '../../core/options/rules.ts'
 import type { Sink } from '../../ports/sink.ts'
 
+/** The default of the option `maxEvents`. */
 export const DEFAULT_MAX_EVENTS = 100_000
 
 /** Options of `memorySink()`. */

@@ -19,8 +19,11 @@ import { type Tracing, tracingRule } from '../../ports/tracing.ts'
 import { isPgPool, type PgPool } from './connection/client.ts'
 
 const DAY_MS = 86_400_000
+/** The default of the option `leaseMs`. */
 export const DEFAULT_LEASE_MS = 30_000
+/** The default of the option `maxPollMs`. */
 export const DEFAULT_MAX_POLL_MS = 1_000
+/** The default of the option `ledgerRetentionMs`. */
 export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
 
 /** Options of `openPostgres()` and of the parts of its store. */

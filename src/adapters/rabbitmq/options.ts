@@ -18,14 +18,21 @@ import type { Random } from '../../core/random.ts'
 import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
 import type { AmqpClient } from './connection/amqp.ts'
 
+/** The default of the option `retryStepsMs`. */
 export const DEFAULT_RETRY_STEPS_MS: readonly number[] = Object.freeze([
   100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000,
 ])
+/** The default of the option `connectTimeoutMs`. */
 export const DEFAULT_CONNECT_TIMEOUT_MS = 30_000
+/** The default of the option `confirmTimeoutMs`. */
 export const DEFAULT_CONFIRM_TIMEOUT_MS = 10_000
+/** The default of the option `heartbeatSeconds`. */
 export const DEFAULT_HEARTBEAT_SECONDS = 10
+/** The default of the option `reconnectBaseMs`. */
 export const DEFAULT_RECONNECT_BASE_MS = 100
+/** The default of the option `reconnectMaxMs`. */
 export const DEFAULT_RECONNECT_MAX_MS = 15_000
+/** The default of the option `deliveryLimit`. */
 export const DEFAULT_DELIVERY_LIMIT = 1_000
 
 /** Where a message is sent to. */

@@ -20,11 +20,17 @@ import { DEFAULT_PREFIX } from './keys.ts'
 const DAY_MS = 86_400_000
 
 export { DEFAULT_RETENTION_MS }
+/** The default of the option `ledgerRetentionMs`. */
 export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
+/** The default of the option `timeoutMs`. */
 export const DEFAULT_TIMEOUT_MS = 5_000
+/** The default of the option `reconnectBaseMs`. */
 export const DEFAULT_RECONNECT_BASE_MS = 50
+/** The default of the option `reconnectMaxMs`. */
 export const DEFAULT_RECONNECT_MAX_MS = 5_000
+/** The default of the option `leaseMs`. */
 export const DEFAULT_LEASE_MS = 30_000
+/** The default of the option `maxPollMs`. */
 export const DEFAULT_MAX_POLL_MS = 1_000
 
 /** How to reach a server, and where on it. Of `url` and `client` give one. */

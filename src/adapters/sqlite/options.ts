@@ -5,12 +5,18 @@ import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
 import { type Codec, codecRule } from '../../ports/codec.ts'
 
 const DAY_MS = 86_400_000
+/** The default of the option `leaseMs`. */
 export const DEFAULT_LEASE_MS = 30_000
+/** The default of the option `maxPollMs`. */
 export const DEFAULT_MAX_POLL_MS = 250
+/** The default of the option `maxPerChannel`. */
 export const DEFAULT_MAX_PER_CHANNEL = 10_000_000
+/** The default of the option `ledgerRetentionMs`. */
 export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
+/** The default of the option `busyTimeoutMs`. */
 export const DEFAULT_BUSY_TIMEOUT_MS = 5_000
 
+/** The default of the option `maxJournalEvents`. */
 export const DEFAULT_MAX_JOURNAL_EVENTS = 1_000_000
 /** Shorter, so that whoever tracks a critical event hears of the lock rather than of the 5 s that a journal has. */
 export const DEFAULT_JOURNAL_BUSY_TIMEOUT_MS = 4_000

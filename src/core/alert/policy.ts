@@ -1,8 +1,11 @@
 import type { Resolved } from '../options/resolve.ts'
 import { integer, milliseconds, withDefault } from '../options/rules.ts'
 
+/** The default of the option `repeatMs`. */
 export const DEFAULT_REPEAT_MS = 300_000
+/** The default of the option `resolveAfterMs`. */
 export const DEFAULT_RESOLVE_AFTER_MS = 900_000
+/** The default of the option `perMinute`. */
 export const DEFAULT_PER_MINUTE = 30
 /** More causes at once than anyone reads; the digest counts the rest. */
 export const DEFAULT_MAX_OPEN = 200

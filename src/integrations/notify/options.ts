@@ -69,6 +69,7 @@ export interface NotifierOptions<N extends string = string> extends AlertPolicyO
   readonly random?: Random | undefined
 }
 
+/** The default of the option `graceMs`. */
 export const DEFAULT_NOTIFIER_GRACE_MS = 10_000
 const DAY_MS = 86_400_000
 

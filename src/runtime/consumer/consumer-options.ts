@@ -58,8 +58,8 @@ export interface ConsumerOptions<P = unknown> extends CommonOptions {
    */
   readonly schema?: StandardSchema<P> | undefined
   /**
-   * How often and when a failed event is attempted again [6 attempts, from 1 s up to 1 min apart]. Use `{ attempts: 1
-   * }` for no retries.
+   * How often and when a failed event is attempted again [6 attempts, from 1 s up to 1 min apart; `createRelay`: 5
+   * attempts, from 1 s up to 5 min apart]. Use `{ attempts: 1 }` for no retries.
    */
   readonly retry?: RetryOptions | undefined
   /**
@@ -91,7 +91,7 @@ export interface ConsumerOptions<P = unknown> extends CommonOptions {
    * event is not attempted again in this process before it has ended, however long that takes.
    */
   readonly lateMs?: number | undefined
-  /** Attempts that run at once [10]. */
+  /** Attempts that run at once [10; `withDeadLetters`: as many as the client hands over]. */
   readonly concurrency?: number | undefined
   /** Deliveries that are open at once, waiting ones included [twice the concurrency]. */
   readonly prefetch?: number | undefined

@@ -20,6 +20,7 @@ import { DELETE, LineIndex, PUT } from './line-index.ts'
 import type { Put } from './segment-rows.ts'
 import type { Place } from './segment-set.ts'
 
+/** The default of the option `maxEvents`. */
 export const DEFAULT_MAX_JOURNAL_EVENTS = 1_000_000
 
 /** Options of `fileJournal()`. */

@@ -17,6 +17,7 @@ import { type Clock, clockRule } from '../../../ports/clock.ts'
 import { Channel } from './channel.ts'
 import { MemorySubscription } from './subscription.ts'
 
+/** The default of the option `maxPerChannel`. */
 export const DEFAULT_MAX_PER_CHANNEL = 1_000_000
 
 /** Options of `memoryBroker()`. */

@@ -6,6 +6,7 @@ import { type Clock, clockRule, randomRule } from '../../../ports/clock.ts'
 import type { Claim, Ledger } from '../../../ports/ledger.ts'
 
 const DAY_MS = 86_400_000
+/** The default of the option `retentionMs`. */
 export const DEFAULT_RETENTION_MS = 7 * DAY_MS
 
 /** Options of `memoryLedger()`. */

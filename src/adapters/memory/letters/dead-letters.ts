@@ -38,6 +38,7 @@ function requireStorable(letter: DeadLetter): void {
   if (!isBytes(payload) && !isSurelyRight(payload, maxDepth, maxPayloadBytes)) encodeLetter(letter)
 }
 
+/** The default of the option `capacity`. */
 export const DEFAULT_LETTER_CAPACITY = 100_000
 
 /** Options of a dead-letter store in memory. */

@@ -15,9 +15,13 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { AmqpClient } from '../connection/amqp.ts'
 import { type RabbitmqSettings, resolveRabbitmq } from '../options.ts'
 
+/** The default of the option `prefetch`. */
 export const DEFAULT_COLLECT_PREFETCH = 500
+/** The default of the option `lookEveryMs`. */
 export const DEFAULT_LOOK_EVERY_MS = 30_000
+/** The default of the option `handledAfterMs`. */
 export const DEFAULT_HANDLED_AFTER_MS = 60_000
+/** The default of the option `peekLimit`. */
 export const DEFAULT_PEEK_LIMIT = 1_000
 
 /** Options of `rabbitmqCollector()`. */

@@ -18,6 +18,7 @@ export interface RedisLimitOptions extends RedisConnectionOptions {
 
 /** Members go on alone long before these, so they only say when to try anew. */
 export const DEFAULT_LIMIT_TIMEOUT_MS = 1_000
+/** The default of the option `reconnectMaxMs` of `redisLimit()`. */
 export const DEFAULT_LIMIT_RECONNECT_MAX_MS = 500
 
 const rules = {

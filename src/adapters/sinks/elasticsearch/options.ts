@@ -6,8 +6,11 @@ import { agentRule, headersRule, httpUrl, probeRule, secretText } from '../sendi
 import type { ElasticsearchDocument } from './bulk.ts'
 import { dataStreamRule, type IndexName, indexRule } from './index-name.ts'
 
+/** The default of the option `index`. */
 export const DEFAULT_INDEX = 'lazaret-events-{yyyy.MM.dd}'
+/** The default of the option `maxBulkEvents`. */
 export const DEFAULT_BULK_EVENTS = 1_000
+/** The default of the option `maxBulkBytes`. */
 export const DEFAULT_BULK_BYTES = 5_242_880
 
 /** Options of `elasticsearch()`. */

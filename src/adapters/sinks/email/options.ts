@@ -3,6 +3,7 @@ import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { derived, milliseconds, optional, that, withDefault } from '../../../core/options/rules.ts'
 import type { MailTransport } from './transport.ts'
 
+/** The default of the option `timeoutMs`. */
 export const DEFAULT_SMTP_TIMEOUT_MS = 10_000
 const DAY_MS = 86_400_000
 

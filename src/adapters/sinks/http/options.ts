@@ -6,8 +6,11 @@ import { agentRule, headersRule, httpUrl, probeRule, tokenRule } from '../sendin
 import type { HttpFormat, HttpFormatter } from './body.ts'
 import { signingKeyRule } from './signature.ts'
 
+/** The default of the option `maxRequestEvents`. */
 export const DEFAULT_REQUEST_EVENTS = 500
+/** The default of the option `maxRequestBytes`. */
 export const DEFAULT_REQUEST_BYTES = 1_048_576
+/** The default of the option `concurrency` of `webhook()`. */
 export const DEFAULT_WEBHOOK_CONCURRENCY = 8
 
 /** Options of `http()`. */

@@ -16,9 +16,13 @@ import { agentRule, headersRule, httpUrl, probeRule, tokenRule } from '../sendin
 import { eventLine, eventMetadata, type LokiLine, type LokiMetadata } from './entries.ts'
 import { LABEL_FIELDS, type LabelField, labelName, MAX_LABELS } from './labels.ts'
 
+/** The default of the option `maxLabelValues`. */
 export const DEFAULT_LABEL_VALUES = 100
+/** The default of the option `maxPushEvents`. */
 export const DEFAULT_PUSH_EVENTS = 1_000
+/** The default of the option `maxPushBytes`. */
 export const DEFAULT_PUSH_BYTES = 1_048_576
+/** The default of the option `maxLineBytes`. */
 export const DEFAULT_LINE_BYTES = 262_144
 
 /** Options of `loki()`. */

@@ -9,6 +9,7 @@ import { jsonSink } from '../alerts/json-sink.ts'
 import { agentRule, httpUrl, type Target, targetOf } from '../sending/target.ts'
 import { pagerdutyEvent } from './event.ts'
 
+/** The default of the option `url`. */
 export const DEFAULT_PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue'
 
 /** Options of `pagerduty()`. */

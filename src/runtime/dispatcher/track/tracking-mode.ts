@@ -12,7 +12,7 @@ export interface TrackingScope {
   readonly onFailure: OnTrackingFailure
 }
 
-/** Options of a job that tracks events. */
+/** Options of `asJob()`. */
 export interface JobOptions {
   /** `throw` for work that must not go on without its events, such as what compliance asks for [swallow]. */
   readonly onFailure?: OnTrackingFailure | undefined
