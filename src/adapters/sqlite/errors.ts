@@ -15,17 +15,19 @@ const FOREIGN: Advice = [
   'give the path of a Lazaret store, or of a file that is not there yet',
 ]
 
+const DAMAGED: Advice = [
+  'LAZARET_STORE_DAMAGED',
+  false,
+  'look after the disk and open it again; if it stays so, restore a copy, or save what can be read with `.recover` of sqlite3',
+]
+
 /** SQLite's primary result codes, https://sqlite.org/rescode.html. */
 const BY_CODE: Readonly<Record<number, Advice>> = {
   5: LOCKED,
   6: LOCKED,
   8: ['LAZARET_STORE_FAILED', false, 'let this process write the file and its folder'],
   10: ['LAZARET_STORE_FAILED', true, 'look after the disk; what was acknowledged before is kept'],
-  11: [
-    'LAZARET_STORE_DAMAGED',
-    false,
-    'look after the disk and open it again; if it stays so, restore a copy, or save what can be read with `.recover` of sqlite3',
-  ],
+  11: DAMAGED,
   13: ['LAZARET_STORE_FAILED', true, 'make room on the disk, then try again'],
   14: ['LAZARET_STORE_FAILED', false, 'see that its folder is there and that this process may write to it'],
   26: FOREIGN,
@@ -33,6 +35,7 @@ const BY_CODE: Readonly<Record<number, Advice>> = {
 const BY_KIND: Readonly<Record<Failure['kind'], Advice>> = {
   newer: ['LAZARET_STORE_NEWER', false, 'update Lazaret; nothing was changed'],
   foreign: FOREIGN,
+  damaged: DAMAGED,
   start: [
     'LAZARET_STORE_FAILED',
     true,

@@ -59,6 +59,21 @@ describe('opening a sqlite store', () => {
     await store.close()
   })
 
+  it.each(['letters', 'open', 'ledger', 'audit'])(
+    'K10: refuses a file that lacks its table %s, instead of waiting for the first call that needs it',
+    async table => {
+      const file = newFile()
+      const first = openSqlite({ path: file.path })
+      await first.ready()
+      await first.close()
+      file.with(db => db.exec(`drop table "${table}"`))
+      const store = openSqlite({ path: file.path })
+      await expect(store.ready()).rejects.toMatchObject({ code: 'LAZARET_STORE_DAMAGED' })
+      await expect(store.ready()).rejects.toThrow(`it lacks the tables ${table}`)
+      await store.close()
+    },
+  )
+
   it('K10: says that a folder is missing, and works once it is there', async () => {
     const file = newFile()
     const store = openSqlite({ path: `${file.path}-missing/test.db` })

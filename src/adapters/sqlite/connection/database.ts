@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import type { Failure, ThreadData } from './messages.ts'
 import { makePrivate } from './private-file.ts'
-import { APPLICATION_ID, MIGRATIONS } from './schema.ts'
+import { APPLICATION_ID, MIGRATIONS, TABLES } from './schema.ts'
 
 const BUSY = 5
 const FIRST_TRY_MS = 1
@@ -56,9 +56,9 @@ export class Database {
 
 /** The file is a database, but none that this version may work with. */
 class UnusableFile extends Error {
-  readonly kind: 'newer' | 'foreign'
+  readonly kind: 'newer' | 'foreign' | 'damaged'
 
-  constructor(kind: 'newer' | 'foreign', message: string) {
+  constructor(kind: UnusableFile['kind'], message: string) {
     super(message)
     this.kind = kind
   }
@@ -71,6 +71,7 @@ export function openDatabase({ path, role, busyTimeoutMs }: ThreadData): Databas
   try {
     db.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
     if (role === 'write') migrate(db, busyTimeoutMs)
+    requireTables(db)
     // Every commit waits for the disk: what is answered is durable.
     db.exec('pragma synchronous = full; pragma cache_size = -4000; pragma temp_store = memory')
     if (role === 'read') db.exec('pragma query_only = on')
@@ -114,6 +115,17 @@ function requireOurs(db: DatabaseSync): void {
       'newer',
       `it has version ${version}, and this one reads up to ${MIGRATIONS.length}`,
     )
+}
+
+/**
+ * Statements are prepared when they first run. Without this check a missing table would be noticed by the first call that
+ * needs it, which may be one that nobody waits for.
+ */
+function requireTables(db: DatabaseSync): void {
+  const rows = db.prepare("select name from sqlite_schema where type = 'table'").all()
+  const found = new Set(rows.map(({ name }) => name))
+  const missing = TABLES.filter(table => !found.has(table))
+  if (missing.length > 0) throw new UnusableFile('damaged', `it lacks the tables ${missing.join(', ')}`)
 }
 
 function pragma(db: DatabaseSync, name: 'application_id' | 'user_version'): number {

@@ -48,7 +48,7 @@ export const DELIVERY_STRIDE = 8
 
 /** An error as it crosses threads. */
 export interface Failure {
-  readonly kind: 'sqlite' | 'newer' | 'foreign' | 'start' | 'bug'
+  readonly kind: 'sqlite' | 'newer' | 'foreign' | 'damaged' | 'start' | 'bug'
   readonly message: string
   readonly errcode?: number | undefined
   readonly stack?: string | undefined

@@ -214,3 +214,8 @@ alter table replays add column lease integer;
 
 /** Forward only: what was released is never edited, and a change is one more step at the end. */
 export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + THE_REST, JOURNAL, SNAPSHOTS, DELAYS]
+
+/** All tables of a file of this version. */
+export const TABLES: readonly string[] = MIGRATIONS.flatMap(step =>
+  Array.from(step.matchAll(/create table (\w+)/g), ([, table]) => table!),
+)
