@@ -49,11 +49,9 @@ describe.runIf(found.found)(`leases that are lost${why}`, () => {
     await outbox.publish([other!])
     await inbox.next()
     await endLeases()
-    const rows = await database!.rows(
-      'select status, attempts from lazaret.outbox where event_id = $1 and owner is null',
-      [event!.id],
-    )
-    expect(rows, 'it goes to others, and both attempts count').toEqual([{ status: 'pending', attempts: 2 }])
+    // Whoever polls first gets both again; it may be the same process.
+    const again = (await inbox.take(2)).find(delivery => idOf(delivery) === event!.id)
+    expect(again?.started, 'it comes again, and both attempts count').toBe(2)
   })
 
   it('B8: who asks when its own lease is over, as after a server that stood still, takes nobody for dead', async () => {
