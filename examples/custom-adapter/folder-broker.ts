@@ -63,8 +63,8 @@ export class FolderBroker implements Broker {
     this.#dir = dir
     this.#clock = clock
     mkdirSync(dir, { recursive: true, mode: 0o700 })
-    for (const queue of namesIn(dir))
-      for (const file of namesIn(join(dir, queue)))
+    for (const queue of readdirSync(dir))
+      for (const file of readdirSync(join(dir, queue)))
         this.#lastNumber = Math.max(this.#lastNumber, Number.parseInt(file, 10) || 0)
   }
 
@@ -112,7 +112,7 @@ export class FolderBroker implements Broker {
   }
 
   #handlersOf(channel: string): string[] {
-    return namesIn(this.#dir)
+    return readdirSync(this.#dir)
       .filter(name => existsSync(join(this.#dir, name, SUBSCRIBED)))
       .map(name => name.split('.').map(part => Buffer.from(part, 'base64url').toString()))
       .filter(([of]) => of === channel)
@@ -219,7 +219,7 @@ class FolderSubscription implements Subscription {
   /** Delivers what is due, as much as there is room for. */
   pull(): void {
     if (this.#mode !== 'running') return
-    const files = namesIn(this.queue).filter(file => file.endsWith('.json'))
+    const files = readdirSync(this.queue).filter(file => file.endsWith('.json'))
     for (const file of files.sort()) {
       if (this.#open.size >= this.#prefetch) return
       if (this.holds(file) || this.#access.isOpenElsewhere(file)) continue
@@ -284,8 +284,4 @@ class FolderSubscription implements Subscription {
     if (delivery instanceof FolderDelivery && this.#open.get(delivery.file) === delivery) return delivery
     throw new DeliveryLostError('folder', this.#channel)
   }
-}
-
-function namesIn(dir: string): string[] {
-  return readdirSync(dir)
 }

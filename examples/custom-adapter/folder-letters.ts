@@ -20,11 +20,13 @@ import {
   comparePlaces,
   letterStats,
   matchesFilter,
+  pageOf,
   placeOf,
   resolveLetterFilter,
   resolveLetterQuery,
   resolveOptions,
   resolveTimeline,
+  Serial,
   Timeline,
   text,
   writeCursor,
@@ -36,7 +38,7 @@ const rules = { dir: text() }
 export class FolderLetters implements DeadLetterStore {
   readonly #dir: string
   /** Changes run one after the other, because each one reads a letter and then writes it. */
-  #lastChange: Promise<unknown> = Promise.resolve()
+  readonly #changes = new Serial()
   #isClosed = false
 
   constructor(options: { readonly dir: string }) {
@@ -78,10 +80,8 @@ export class FolderLetters implements DeadLetterStore {
     const matching = (await this.#matching(filter))
       .filter(letter => behind === undefined || comparePlaces(placeOf(letter), behind) > 0)
       .sort((a, b) => comparePlaces(placeOf(a), placeOf(b)))
-    const letters = matching.slice(0, limit)
-    const last = letters.at(-1)
-    const hasMore = last !== undefined && matching.length > letters.length
-    return { letters, cursor: hasMore ? writeCursor(placeOf(last), filter) : undefined }
+    const { shown, cursor } = pageOf(matching, limit, last => writeCursor(placeOf(last), filter))
+    return { letters: shown, cursor }
   }
 
   async stats(filter?: LetterFilter): Promise<LetterStats> {
@@ -97,7 +97,7 @@ export class FolderLetters implements DeadLetterStore {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#lastChange
+    await this.#changes.settled()
   }
 
   async #matching(filter: LetterFilter): Promise<DeadLetter[]> {
@@ -136,12 +136,10 @@ export class FolderLetters implements DeadLetterStore {
   }
 
   #inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const turn = this.#lastChange.then(() => {
+    return this.#changes.run(async () => {
       this.#requireOpen()
       return change()
     })
-    this.#lastChange = turn.catch(() => {})
-    return turn
   }
 
   #requireOpen(): void {

@@ -31,7 +31,7 @@ export { ClientMissingError, loadClient } from './load-client.ts'
 export { PendingWork } from './pending-work.ts'
 export { readEntryNumber, resolveAuditQuery } from './query/audit-query.ts'
 export { decodeCursor, encodeCursor, type Listing, readTimedPlace, writeTimedPlace } from './query/cursor.ts'
-export { compareGroups, groupCursor, resolveGroupQuery } from './query/group-query.ts'
+export { compareGroups, groupCursor, matchesGroup, resolveGroupQuery } from './query/group-query.ts'
 export {
   comparePlaces,
   type LetterPlace,
@@ -47,9 +47,11 @@ export {
 } from './query/letter-query.ts'
 export { letterStats } from './query/letter-stats.ts'
 export { resolveTimeline, Timeline } from './query/letter-timeline.ts'
+export { pageOf } from './query/page.ts'
 export { resolveSnapshotQuery, selectSnapshots } from './query/snapshot-query.ts'
 export { Reconnecting } from './reconnecting.ts'
 export { Rounds } from './rounds.ts'
 export { sealedAudit } from './sealed/audit.ts'
 export { sealedReplays } from './sealed/replays.ts'
+export { Serial } from './serial.ts'
 export { resolveSnapshots } from './snapshots/check.ts'

@@ -29,6 +29,7 @@ export function compareGroups(a: GroupPlace, b: GroupPlace): number {
 
 type GroupFilter = Pick<GroupQuery, 'state' | 'channel' | 'search'>
 
+/** Whether a group is among those asked for. Stores with a query language of their own must answer the same. */
 export function matchesGroup(
   { state, channels, title, basis }: Pick<Group, 'state' | 'channels' | 'title' | 'basis'>,
   filter: GroupFilter,

@@ -3,6 +3,7 @@ import {
   compareGroups,
   type GroupTalk,
   groupCursor,
+  matchesGroup,
   NO_TALK,
   resolveGroupQuery,
   talkAfter,
@@ -71,7 +72,7 @@ export class FileGroups implements Groups {
     const step = Math.min(READ_AT_ONCE, limit + 1)
     for (let start = 0; start < wanted.length && groups.length <= limit; start += step) {
       const portion = wanted.slice(start, start + step)
-      groups.push(...(await this.#tell(portion, book)).filter(group => tellsOf(group, search)))
+      groups.push(...(await this.#tell(portion, book)).filter(group => matchesGroup(group, { search })))
     }
     const { shown, cursor } = pageOf(groups, limit, last => groupCursor(last, query ?? {}))
     return { groups: shown, cursor }
@@ -123,10 +124,6 @@ export class FileGroups implements Groups {
       }
     })
   }
-}
-
-function tellsOf({ title, basis }: Group, search: string | undefined): boolean {
-  return search === undefined || `${title}\n${basis}`.toLowerCase().includes(search.toLowerCase())
 }
 
 /** All groups, or the one asked for, added up from the index. */

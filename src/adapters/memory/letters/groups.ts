@@ -2,6 +2,7 @@ import {
   compareGroups,
   type GroupTalk,
   groupCursor,
+  matchesGroup,
   NO_TALK,
   resolveGroupQuery,
   talkAfter,
@@ -25,13 +26,10 @@ export class MemoryGroups implements Groups {
   }
 
   async list(query?: GroupQuery): Promise<GroupPage> {
-    const { state, channel, search, limit, behind } = resolveGroupQuery(query)
-    const text = search?.toLowerCase()
+    const { limit, behind, ...filter } = resolveGroupQuery(query)
     const groups = [...tallyGroups(this.#letters()).values()]
       .map(tally => this.#group(tally))
-      .filter(group => state === undefined || group.state === state)
-      .filter(group => channel === undefined || group.channels.includes(channel))
-      .filter(group => text === undefined || `${group.title}\n${group.basis}`.toLowerCase().includes(text))
+      .filter(group => matchesGroup(group, filter))
       .filter(group => behind === undefined || compareGroups(group, behind) > 0)
       .sort(compareGroups)
     const { shown, cursor } = pageOf(groups, limit, last => groupCursor(last, query ?? {}))
