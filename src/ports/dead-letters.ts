@@ -97,7 +97,7 @@ export interface LetterSeen {
 /**
  * The operating side: what people, replays and the console do with letters.
  *
- * - `list` is newest failure first, of the same time the greater id first (ports/letter-query has both, and what the
+ * - `list` is newest failure first, of the same time the greater id first (adapter-kit/query/letter-query has both, and what the
  *   filters mean). Letters that arrive while paging may or may not be seen, but no
  *   letter that was there and stays unchanged is missed or shown twice.
  * - `get`, `change` and `delete` answer undefined or false for an id that is not there. `delete` with what was `seen`

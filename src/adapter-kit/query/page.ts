@@ -4,7 +4,7 @@ import { integer, optional, that, withDefault } from '../../core/options/rules.t
 export const DEFAULT_PAGE_LIMIT = 100
 const MAX_PAGE_LIMIT = 1_000
 
-/** Whether the text is a cursor is for ports/cursor to say, which knows the listing. */
+/** `cursor.ts` checks whether the text is a cursor, because it knows the listing. */
 const cursorRule = that(
   (value): value is string => typeof value === 'string',
   'give the cursor of the page before, which is a text',

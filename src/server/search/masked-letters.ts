@@ -70,7 +70,7 @@ export async function statsMasked(
   return countLetters(letters, lookedUntil === undefined)
 }
 
-/** What a search looks through (ports/letter-query), each as it is shown. */
+/** What a search looks through (adapter-kit/query/letter-query), each as it is shown. */
 function tellsMasked({ event, cycle: { failure } }: DeadLetter, lowerCased: string, masks: Masks): boolean {
   const own = masksOfEvent(event, masks)
   const texts = [failure?.name, failure?.message, failure?.code, event.key]

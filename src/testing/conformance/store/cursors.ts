@@ -78,7 +78,7 @@ async function requireRefused(store: Store, listing: string, cursor: string): Pr
   })
 }
 
-/** What ports/cursor promises: a cursor that no listing handed out is refused with a remedy, whatever the store. */
+/** What adapter-kit/query/cursor promises: a cursor that no listing handed out is refused with a remedy, whatever the store. */
 export function cursorTests(suite: StoreConformance): void {
   const it = inStoreWorld(suite)
 
