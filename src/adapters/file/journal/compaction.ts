@@ -57,11 +57,11 @@ export class Compaction {
       let isClean = true
       for (const segment of segments.all.filter(each => each.isClosed)) {
         const garbage = this.#garbage(segment)
-        const mayRewrite = !segment.isDamaged || isPast(segment)
+        const mayRewrite = !segment.hasUnread && (!segment.isDamaged || isPast(segment))
         if (mayRewrite && garbage > 0 && garbage >= segment.end * LEAST_GARBAGE) {
           await this.#rewrite(segment, isClean)
         }
-        isClean &&= !segment.isDamaged && !this.#index.hasDead(segment.name.number)
+        isClean &&= !segment.hasUnread && !segment.isDamaged && !this.#index.hasDead(segment.name.number)
       }
     } finally {
       await rewriting.release()

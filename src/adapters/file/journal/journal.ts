@@ -183,7 +183,8 @@ export class Journal {
   async #endWriting(): Promise<void> {
     if (!this.#isWriting) return
     // If it cannot be told that the turn is over, everyone looks at the folder each time, and misses nothing.
-    this.#seen = await this.#turn.end().catch(() => undefined)
+    const turn = await this.#turn.end().catch(() => undefined)
+    this.#seen = this.segments.hasUnread ? undefined : turn
     this.#isWriting = false
   }
 

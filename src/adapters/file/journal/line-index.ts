@@ -95,10 +95,11 @@ export class LineIndex<K> implements JournalUser {
     return true
   }
 
-  /** A segment with lines that cannot be read gets no index file: each opening shall come upon them and tell. */
+  /** A segment whose lines were not all read gets no index file: each opening shall come upon them, and tell. */
   closed(segment: Segment): void {
     const rows = this.#segments.get(segment.name.number)
-    if (rows !== undefined && !segment.isDamaged) this.#parts.indexFiles?.write(segment, rows)
+    if (rows !== undefined && !segment.isDamaged && !segment.hasUnread)
+      this.#parts.indexFiles?.write(segment, rows)
     this.#parts.onClosed()
   }
 

@@ -37,6 +37,12 @@ export interface Segment {
   isClosed: boolean
   /** Something is wrong with its end, so this process adds nothing to it; others may judge otherwise. */
   isSpoilt: boolean
+  /**
+   * Bytes follow its end that this process has not read, and others may have: a write failed and could not be cut off.
+   * Until the folder is read anew nobody here knows what they say, so the segment is not rewritten, and no deletion in
+   * a later one is forgotten.
+   */
+  hasUnread: boolean
   /** Has lines that could not be read. It is not rewritten then, because someone may want to look at them. */
   isDamaged: boolean
 }
@@ -69,10 +75,21 @@ export class SegmentSet {
   }
 
   add(name: SegmentName): Segment {
-    const segment: Segment = { name, end: 0, isClosed: false, isSpoilt: false, isDamaged: false }
+    const segment: Segment = {
+      name,
+      end: 0,
+      isClosed: false,
+      isSpoilt: false,
+      hasUnread: false,
+      isDamaged: false,
+    }
     this.#all.push(segment)
     this.#byNumber.set(name.number, segment)
     return segment
+  }
+
+  get hasUnread(): boolean {
+    return this.#all.some(segment => segment.hasUnread)
   }
 
   find(number: number): Segment | undefined {
@@ -114,6 +131,7 @@ export class SegmentSet {
 
   /** Whether what was read before is not what lies there now: then it is read from the beginning. */
   async #isRebuilt(names: readonly SegmentName[]): Promise<boolean> {
+    if (this.hasUnread) return true
     const found = new Map(names.map(name => [name.number, name]))
     const last = this.last
     if (this.#all.some(({ name }) => found.get(name.number)?.revision !== name.revision)) return true

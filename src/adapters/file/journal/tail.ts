@@ -66,12 +66,13 @@ export class Tail {
         return { segment, offset }
       }
     } catch (error) {
-      await this.#cutOff(fd, segment)
+      segment.hasUnread = !(await this.#cutOff(fd, segment))
       await this.#abandon(fd, segment)
       throw new StoreFailedError('writing to', this.#folder.path(segment.name), error)
     }
     // More is in it only if someone writes who lost the lock without noticing. Nobody's bytes are cut off, and the
     // lines are written again where it is known where they are.
+    segment.hasUnread = true
     await this.#abandon(fd, segment)
     throw new StoreFailedError(
       'writing to',
@@ -137,14 +138,19 @@ export class Tail {
     }
   }
 
-  async #cutOff(fd: number, segment: Segment): Promise<void> {
+  /**
+   * True when it is done. Otherwise every process may find the lines that were not acknowledged: whoever sent them was
+   * told to send them again.
+   */
+  async #cutOff(fd: number, segment: Segment): Promise<boolean> {
     const next = { ...segment.name, revision: segment.name.revision + 1 }
     try {
       await this.#files.truncate(fd, segment.end)
       await this.#files.rename(this.#folder.path(segment.name), this.#folder.path(next))
       segment.name = next
+      return true
     } catch {
-      // The lines that were not acknowledged may be found there later: whoever sent them was told to send them again.
+      return false
     }
   }
 
