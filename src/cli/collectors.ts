@@ -11,12 +11,12 @@ export async function openCollectors(
   const given = Object.entries(collectors)
   if (given.length === 0) return []
   const { rabbitmqCollector } = await import('../adapters/rabbitmq/index.ts')
-  return given.map(([name, { store, lookEvery, handledAfter, ...options }]) => ({
+  return given.map(([name, { store, pollInterval, handledAfter, ...options }]) => ({
     store,
     collector: rabbitmqCollector({
       ...options,
       name,
-      lookEveryMs: lookEvery,
+      lookEveryMs: pollInterval,
       handledAfterMs: handledAfter,
       onError,
       clock: io.clock,

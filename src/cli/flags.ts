@@ -157,7 +157,7 @@ export const planFlags = {
   stages,
   'per-second': amount('letters sent per second at most [50]', { above: 0, max: 100_000 }),
   'halt-refail-ratio': amount('halt when more than this share fails again [0.2]', { max: 1 }),
-  'go-on-with-same-cause': onOff('do not halt when the first ones fail with the cause they had before'),
+  'no-halt-on-same-cause': onOff('do not halt when the first ones fail with the cause they had before'),
   to: word('CHANNEL', 'send to another channel than they came from'),
   patch: word('FILE', 'a JSON Patch (RFC 6902) to make on every payload'),
   'max-age': duration('leave out what first failed longer ago than this [24h]'),

@@ -21,7 +21,7 @@ const collector = group(
     returnTo: optional(oneOf('exchange', 'queue')),
     prefetch: optional(numeric(integer({ min: 1, max: 65_535 }))),
     peekLimit: optional(numeric(integer({ min: 1, max: 100_000 }))),
-    lookEvery: optional(duration),
+    pollInterval: optional(duration),
     handledAfter: optional(duration),
     store: optional(text({ maxLength: 100 })),
   },

@@ -185,10 +185,10 @@ server:
       '    url: amqp://guest:hunter2@rabbitmq/shop',
       '    management: http://rabbitmq:15672',
       '    queues: ["*.dlq", billing_error]',
-      '    lookEvery: 10s',
+      '    pollInterval: 10s',
     ]
     expect(parse(text.join('\n')).collectors).toMatchObject({
-      shop: { queues: ['*.dlq', 'billing_error'], lookEvery: 10_000, mode: undefined },
+      shop: { queues: ['*.dlq', 'billing_error'], pollInterval: 10_000, mode: undefined },
     })
     const wrong = [...text.slice(0, 2), '    url: amqp:hunter2', '    queues: ["*.dlq"]', '    mode: both']
     const faults = faultsOf(wrong.join('\n'))

@@ -35,7 +35,7 @@ describe('a release that goes out while events come in', () => {
     const { payments } = world.story.shop
     payments.pause()
     await world.story.ship('2.4.1')
-    expect(payments.health().paused).toEqual(['hand'])
+    expect(payments.health().paused).toEqual(['manual'])
     payments.resume()
     expect(payments.health().paused).toEqual([])
   })

@@ -214,10 +214,10 @@ export type ReplayOutcome = 'recovered' | 'failed_again' | 'skipped'
 export type ProcessedOutcome = 'done' | 'skipped' | 'retried' | 'dead' | 'released'
 
 /**
- * `breaker`: the dependency is sick. `store`: letters cannot be saved. `ledger`: the ledger cannot be asked. `hand`: someone
+ * `breaker`: the dependency is sick. `store`: letters cannot be saved. `ledger`: the ledger cannot be asked. `manual`: someone
  * asked for it.
  */
-export type PauseReason = 'breaker' | 'store' | 'ledger' | 'hand'
+export type PauseReason = 'breaker' | 'store' | 'ledger' | 'manual'
 
 /**
  * Watches what happens. Each method is optional, and what nobody watches is never even built, so watching one thing

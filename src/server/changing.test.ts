@@ -235,7 +235,7 @@ describe('steering consumers', () => {
     expect([down.status, down.body.status]).toEqual([503, 'DOWN'])
     await tell('/api/v1/channels/orders/breaker', { handler: 'bill', to: 'closed', reason: 'over' })
     await tell('/api/v1/channels/orders/pause', { reason: 'a look' })
-    expect((await ask('/api/v1/channels')).body.channels[0].consumers[0].paused).toEqual(['hand'])
+    expect((await ask('/api/v1/channels')).body.channels[0].consumers[0].paused).toEqual(['manual'])
     expect((await ask('/api/v1/overview')).body.consumers).toEqual({ paused: 1, total: 1 })
     const resumed = await tell('/api/v1/channels/orders/resume', { handler: 'bill', reason: 'seen' })
     expect(resumed.body.channels[0].consumers[0].paused).toEqual([])

@@ -17,7 +17,7 @@ export function startDemo(
 ): DemoProcess {
   const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), 'demo', '--json', ...args], {
     cwd: folder,
-    env: { ...process.env, TMPDIR: folder, NO_COLOR: '1', LAZARET_DEMO_PACE: String(pace) },
+    env: { ...process.env, TMPDIR: folder, NO_COLOR: '1', LAZARET_DEMO_SPEED: String(pace) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let out = ''

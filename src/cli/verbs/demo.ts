@@ -13,7 +13,7 @@ import { safeText } from '../print/safe-text.ts'
 
 const DEFAULT_SEED = 1
 /** Makes the story run so many times as fast. */
-const PACE = 'LAZARET_DEMO_PACE'
+const PACE = 'LAZARET_DEMO_SPEED'
 const MAX_PACE = 100
 /** So that others who are to see it, such as a Prometheus, can be told before it starts. */
 const TOKEN = 'LAZARET_DEMO_TOKEN'

@@ -50,7 +50,7 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         stages: flags.stages ?? stages,
         perSecond: flags['per-second'] ?? perSecond,
         haltRefailRatio: flags['halt-refail-ratio'] ?? haltRefailRatio,
-        haltOnSameFingerprint: flags['go-on-with-same-cause'] ? false : undefined,
+        haltOnSameFingerprint: flags['no-halt-on-same-cause'] ? false : undefined,
         maxAgeMs: flags['max-age'] ?? maxAge,
         allowQuarantined: flags['allow-quarantined'],
         needsApproval: flags['needs-approval'] ?? needsApproval,

@@ -73,7 +73,7 @@ describe.runIf(isOurs)(`lazaret serve with a collector${why}`, () => {
         '    url: ${AMQP_URL}',
         `    management: ${management}`,
         '    queues: ["*.dlq"]',
-        '    lookEvery: 1s',
+        '    pollInterval: 1s',
         '    handledAfter: 20s',
       ]
       await writeFile(join(cwd, 'lazaret.yaml'), config.join('\n'))

@@ -142,11 +142,11 @@ class ChannelConsumer implements Consumer {
   }
 
   pause(): void {
-    this.#pauses.add('hand')
+    this.#pauses.add('manual')
   }
 
   resume(): void {
-    this.#pauses.remove('hand')
+    this.#pauses.remove('manual')
     this.#pump()
   }
 

@@ -18,7 +18,7 @@ export const PAUSE_LINES: Readonly<Record<PauseReason, LogLine>> = {
   breaker: { what: 'consumer_paused', level: 'warn', message: 'consumer paused: its breaker is open' },
   store: { what: 'consumer_paused', level: 'error', message: 'consumer paused: no store takes its letters' },
   ledger: { what: 'consumer_paused', level: 'error', message: 'consumer paused: its ledger does not answer' },
-  hand: { what: 'consumer_paused', level: 'info', message: 'consumer paused by hand' },
+  manual: { what: 'consumer_paused', level: 'info', message: 'consumer paused by hand' },
 }
 
 export const LINES = {

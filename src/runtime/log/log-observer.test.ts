@@ -48,7 +48,7 @@ describe('one line for each change of state', () => {
     ['breakerChanged', { ...named, from: 'open', to: 'forced-closed', at }, 'warn breaker_forced_closed'],
     ['consumerPaused', { ...place, why: 'breaker' }, 'warn consumer_paused'],
     ['consumerPaused', { ...place, why: 'store' }, 'error consumer_paused'],
-    ['consumerPaused', { ...place, why: 'hand' }, 'info consumer_paused'],
+    ['consumerPaused', { ...place, why: 'manual' }, 'info consumer_paused'],
     ['consumerResumed', place, 'info consumer_resumed'],
     ['letterSaved', { ...place, letter: letter() }, 'error dead_letter'],
     ['poisonQuarantined', { ...place, by: 'repeats', letter: letter() }, 'error poison_quarantined'],

@@ -5,8 +5,8 @@ import { channelWatch } from './watch.ts'
 export const breakerState = z.enum(['closed', 'open', 'half-open', 'forced-open', 'forced-closed', 'off'])
 export type BreakerState = z.infer<typeof breakerState>
 
-/** `breaker`: the dependency is sick. `store`: letters cannot be saved. `ledger`: it does not answer. `hand`: by a person. */
-export const pauseReason = z.enum(['breaker', 'store', 'ledger', 'hand'])
+/** `breaker`: the dependency is sick. `store`: letters cannot be saved. `ledger`: it does not answer. `manual`: by a person. */
+export const pauseReason = z.enum(['breaker', 'store', 'ledger', 'manual'])
 export type PauseReason = z.infer<typeof pauseReason>
 
 /** A consumer that runs in the server's own process. */

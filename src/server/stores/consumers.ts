@@ -48,7 +48,7 @@ export class Consumers {
     const now = this.#clock.now()
     for (const { consumer, health } of this.of(channel)) {
       if (consumer.breaker?.wouldAdmit(now) === false) return `the breaker of ${health.handler} is open`
-      if (health.paused.includes('hand')) return `the consumer ${health.handler} is paused by hand`
+      if (health.paused.includes('manual')) return `the consumer ${health.handler} is paused by hand`
     }
     return undefined
   }

@@ -47,7 +47,7 @@ it('B10: the command line plans the same as the console', () => {
           store: 'sqlite:./it is.db',
           ...(request.to === undefined ? {} : { to: request.to }),
         })
-        expect(parsed.flags['go-on-with-same-cause'] === true).toBe(!request.haltOnSameFingerprint)
+        expect(parsed.flags['no-halt-on-same-cause'] === true).toBe(!request.haltOnSameFingerprint)
       },
     ),
   )

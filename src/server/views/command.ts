@@ -29,7 +29,7 @@ export function planCommand(
     ...['--stages', stages.join(',')],
     ...['--per-second', String(perSecond)],
     ...['--halt-refail-ratio', String(halt.refailRatio)],
-    ...(halt.onSameFingerprint ? [] : ['--go-on-with-same-cause']),
+    ...(halt.onSameFingerprint ? [] : ['--no-halt-on-same-cause']),
     ...(to === undefined ? [] : ['--to', to]),
     ...['--max-age', duration(maxAgeMs)],
     ...(allowQuarantined ? ['--allow-quarantined'] : []),

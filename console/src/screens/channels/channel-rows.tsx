@@ -45,7 +45,7 @@ const PAUSES = {
   breaker: 'breaker open',
   store: 'letters cannot be saved',
   ledger: 'ledger unreachable',
-  hand: 'paused manually',
+  manual: 'paused manually',
 } as const
 
 function Handler({ consumer }: { consumer: ChannelConsumer | undefined }) {
@@ -84,7 +84,7 @@ function Cells({ channel, consumer }: { channel: string; consumer: ChannelConsum
             <Ago at={retryAt} prefix="next probe " />
           </div>
         )}
-        {paused.includes('hand') && (
+        {paused.includes('manual') && (
           <div className="paused-tag">
             <Tag tone="signal" glyph="pause">
               paused

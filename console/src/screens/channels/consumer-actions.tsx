@@ -71,7 +71,7 @@ export function ConsumerActions({ channel, consumer }: { channel: string; consum
             </Button>
           </>
         ))}
-      {paused.includes('hand') ? (
+      {paused.includes('manual') ? (
         <Button look="main" may={canResume} onPress={() => setAsking('resume')}>
           Resume
         </Button>
