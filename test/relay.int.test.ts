@@ -4,7 +4,7 @@ import { fixed } from '../src/core/retry/fixed.ts'
 import type { Notice } from '../src/ports/notifier.ts'
 import type { Consumer } from '../src/runtime/consumer/consumer.ts'
 import { createRelay, type RelayOptions } from '../src/runtime/relay/relay.ts'
-import { Patience, uniqueName } from '../src/testing/conformance/harness.ts'
+import { TestTiming, uniqueName } from '../src/testing/conformance/harness.ts'
 import { ChaosProxy } from './chaos/proxy.ts'
 import { findPostgres } from './services/postgres.ts'
 import { findRabbitmq } from './services/rabbitmq.ts'
@@ -22,7 +22,7 @@ const database = postgres && (await TestDatabase.migrated(postgres))
 const outside = rabbit && (await RabbitmqOutside.at(rabbit.url))
 const proxy = rabbit && (await ChaosProxy.to(rabbit.url))
 const world = new OutboxWorld(database!)
-const patience = new Patience({ patienceMs: 30_000 })
+const timing = new TestTiming({ timeoutMs: 30_000 })
 const relays: Consumer[] = []
 afterEach(async () => {
   for (const relay of relays.splice(0)) await relay.close()
@@ -53,7 +53,7 @@ async function relay(channel: string, options: Partial<RelayOptions> = {}): Prom
 
 async function allDelivered(channel: string): Promise<void> {
   const left = `select count(*)::int as count from lazaret.outbox where channel = $1 and status <> 'delivered'`
-  await patience.eventually(
+  await timing.eventually(
     async () => (await database!.rows<{ count: number }>(left, [channel]))[0]!.count === 0,
     'all are delivered',
   )
@@ -87,7 +87,7 @@ describe.runIf(isThere)(
       await world.process().publish(events)
       for (let cuts = 0; cuts < 5; cuts++) {
         const depth = await outside!.depth(channel).catch(() => 0)
-        await patience.eventually(
+        await timing.eventually(
           async () => (await outside!.depth(channel).catch(() => 0)) >= Math.min(300, depth + 25),
           'some more arrive',
         )
@@ -119,15 +119,15 @@ describe.runIf(isThere)(
         make.event({ channel }),
       ]
       await world.process().publish([lost, good])
-      await patience.eventually(async () => (await outside!.depth(channel)) === 1, 'the good one arrives')
-      await patience.eventually(
+      await timing.eventually(async () => (await outside!.depth(channel)) === 1, 'the good one arrives')
+      await timing.eventually(
         async () => (await world.rows(lost.id))[0]?.status === 'failed',
         'the other failed',
       )
       const [row] = await world.rows(lost.id)
       expect(row).toMatchObject({ target: 'to-rabbitmq', attempts: 1 })
       expect(row!.last_error).toContain('no queue takes it')
-      await patience.eventually(() => notices.length === 1, 'somebody is told')
+      await timing.eventually(() => notices.length === 1, 'somebody is told')
       expect(notices[0]).toMatchObject({
         kind: 'dead_letter',
         failed: {

@@ -115,9 +115,9 @@ async function run(
 const [name = '', measure, events] = process.argv.slice(2)
 const receivers = new Receivers()
 const urls = await receivers.urls()
-const isSick = measure === 'three' || measure === 'memory'
-const live = urls.slice(0, isSick ? 2 : 1)
-const candidate = CANDIDATES[name]!({ live, dead: isSick ? [await deadUrl()] : [] })
+const hasDeadReceiver = measure === 'three' || measure === 'memory'
+const live = urls.slice(0, hasDeadReceiver ? 2 : 1)
+const candidate = CANDIDATES[name]!({ live, dead: hasDeadReceiver ? [await deadUrl()] : [] })
 const count = Number(events)
 for (const share of [WARM_UP, 1]) {
   const received = receivers.received(count * share, live.length)
@@ -128,7 +128,7 @@ for (const share of [WARM_UP, 1]) {
   if (share === 1) process.stdout.write(JSON.stringify({ perSecond, ...report } satisfies Report))
 }
 // Some would go on trying to reach the dead one for minutes; what is measured is over.
-const patience = new Promise<void>(resolve => systemClock.schedule(CLOSE_MS, resolve))
-await Promise.race([candidate.close(), patience])
+const deadline = new Promise<void>(resolve => systemClock.schedule(CLOSE_MS, resolve))
+await Promise.race([candidate.close(), deadline])
 receivers.close()
 process.exit()

@@ -4,7 +4,7 @@ import { memoryDeadLetters } from '../adapters/memory/letters/dead-letters.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { replayHeaders } from '../core/event/replay-headers.ts'
 import { createDispatcher } from '../runtime/dispatcher/dispatcher.ts'
-import { Patience } from '../testing/conformance/harness.ts'
+import { TestTiming } from '../testing/conformance/harness.ts'
 import { createFactory } from '../testing/factories.ts'
 import { sinkReplays } from './sink-replays.ts'
 
@@ -38,7 +38,7 @@ describe('letters of sinks', () => {
     await send()
     open.resolve()
     const isResolved = async () => (await letters.get(letter.id))?.state === 'resolved'
-    await new Patience({ patienceMs: 5_000 }).eventually(isResolved, 'resolving the letter')
+    await new TestTiming({ timeoutMs: 5_000 }).eventually(isResolved, 'resolving the letter')
     await dispatcher.close()
     expect(sink.events.map(({ id }) => id)).toEqual([letter.event.id])
   })

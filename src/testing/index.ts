@@ -1,4 +1,4 @@
-export type { BrokerConformance, BrokerTrouble, TroubledPlace } from './conformance/broker/suite.ts'
+export type { BrokerConformance, BrokerFault, FaultTarget } from './conformance/broker/suite.ts'
 export type { BrokerFixture } from './conformance/broker/world.ts'
 export { brokerConformance } from './conformance/broker.ts'
 export type {
@@ -18,4 +18,4 @@ export { createFactory, type Factory, type FactoryOptions, type TestLetterInput 
 export { FakeClock, settle } from './fake-clock.ts'
 export { type Recorded, Recorder } from './recorder.ts'
 export { seededRandom } from './seeded-random.ts'
-export { flakySink, type HangingSinkOptions, hangingSink, type Trouble } from './sinks.ts'
+export { type ErrorForWrite, flakySink, type HangingSinkOptions, hangingSink } from './sinks.ts'

@@ -50,7 +50,7 @@ describe('sinks for tests', () => {
 
   it('E17: a hanging one ends only by its signal, a deaf one not even then', async () => {
     const controller = new AbortController()
-    const [polite, deaf] = [hangingSink(), hangingSink({ listens: false })]
+    const [polite, deaf] = [hangingSink(), hangingSink({ abortable: false })]
     const writes = [polite, deaf].map(sink => sink.write([], { signal: controller.signal }))
     controller.abort(new Error('time is over'))
     await expect(writes[0]).rejects.toThrow('time is over')

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { Patience } from '../../src/testing/conformance/harness.ts'
+import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { findRedis, type RedisService } from '../services/redis.ts'
 import { Fleet, mostInASecond, rateBetween, shares } from './limits/fleet.ts'
 
@@ -13,7 +13,7 @@ const MEMBERS = 4
  * in full is shown on a driven clock: src/runtime/fleet/*.test.ts.
  */
 const LEAST = LIMIT / 2
-const patience = new Patience({ patienceMs: 40_000 })
+const timing = new TestTiming({ timeoutMs: 40_000 })
 
 function expectWithinLimit(rate: number): void {
   expect(rate, 'retries a second').toBeLessThan(LIMIT * 1.05)
@@ -42,24 +42,24 @@ describe.skipIf(why !== '')(`a fleet on one Redis ${why}`, () => {
     fleet = members
     const count = () => node.command('ZCARD', '{lazaret:limit:fleet}:retry:members')
     const isThere = async () => members.isRunning && members.isTogether && (await count()) === MEMBERS
-    await patience.eventually(isThere, 'all members are there')
-    await patience.pass(1_000)
+    await timing.eventually(isThere, 'all members are there')
+    await timing.pass(1_000)
     return { node, members }
   }
 
   it('E4: four processes share 100 retries a second, through a restart of the server', async () => {
     const { node, members } = await begin()
-    const from = patience.now()
-    await patience.pass(3_000)
-    const killedAt = patience.now()
+    const from = timing.now()
+    await timing.pass(3_000)
+    const killedAt = timing.now()
     await node.kill()
-    await patience.eventually(() => members.isAlone, 'all notice that it is gone')
-    await patience.pass(1_000)
+    await timing.eventually(() => members.isAlone, 'all notice that it is gone')
+    await timing.pass(1_000)
     await node.start()
-    await patience.eventually(() => members.isTogether, 'all have found it again')
-    const backAt = patience.now()
-    await patience.pass(3_000)
-    const to = patience.now()
+    await timing.eventually(() => members.isTogether, 'all have found it again')
+    const backAt = timing.now()
+    await timing.pass(3_000)
+    const to = timing.now()
     const told = await members.end()
     const figures = {
       before: rateBetween(told, from, killedAt),
@@ -79,14 +79,14 @@ describe.skipIf(why !== '')(`a fleet on one Redis ${why}`, () => {
 
   it('E4: frozen for seconds, it is as if it were away; what was asked of it meanwhile is not used on top', async () => {
     const { node, members } = await begin()
-    const frozenAt = patience.now()
+    const frozenAt = timing.now()
     node.freeze()
-    await patience.eventually(() => members.isAlone, 'all notice that it does not answer')
-    await patience.pass(3_000)
+    await timing.eventually(() => members.isAlone, 'all notice that it does not answer')
+    await timing.pass(3_000)
     node.thaw()
-    await patience.eventually(() => members.isTogether, 'all hear from it again')
-    const thawedAt = patience.now()
-    await patience.pass(1_000)
+    await timing.eventually(() => members.isTogether, 'all hear from it again')
+    const thawedAt = timing.now()
+    await timing.pass(1_000)
     const told = await members.end()
     const rate = rateBetween(told, frozenAt, thawedAt + 1_000)
     print('retries a second while it was frozen', {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { Patience } from '../../src/testing/conformance/harness.ts'
+import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { findPostgres } from '../services/postgres.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { takeDatabaseAway } from './outage.ts'
@@ -78,8 +78,8 @@ describe.runIf(isThere)(
       const world = await newWorld()
       await world.postgres.stop()
       await world.register(40)
-      const patience = new Patience({})
-      await patience.eventually(() => world.service.said('paused').length > 0, 'it pauses')
+      const timing = new TestTiming({})
+      await timing.eventually(() => world.service.said('paused').length > 0, 'it pauses')
       expect(await world.service.stop()).toBe(0)
       await world.postgres.start()
       await world.start()

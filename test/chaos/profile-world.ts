@@ -3,7 +3,7 @@ import { Client } from 'pg'
 import { type QueueStatus, withAdmin } from '../../src/adapters/rabbitmq/admin.ts'
 import { type RabbitmqBroker, rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import { createEvent } from '../../src/index.ts'
-import { Patience, uniqueName } from '../../src/testing/conformance/harness.ts'
+import { TestTiming, uniqueName } from '../../src/testing/conformance/harness.ts'
 import { ProfileProcess, type ProfileSettings } from '../examples/profile-service.ts'
 import type { PostgresNode } from '../services/postgres-node.ts'
 
@@ -48,8 +48,8 @@ export class ProfileWorld {
   }
 
   async hasRows(least: number, limitMs = 20_000): Promise<void> {
-    const patience = new Patience({ patienceMs: limitMs })
-    await patience.eventually(async () => (await this.rows()) >= least, `${least} rows`)
+    const timing = new TestTiming({ timeoutMs: limitMs })
+    await timing.eventually(async () => (await this.rows()) >= least, `${least} rows`)
   }
 
   async status(): Promise<QueueStatus> {

@@ -11,7 +11,7 @@ const why = found.found ? ' (skipped: the server is not ours to kill)' : ` (skip
 const TIMEOUT_MS = 180_000
 
 /** Short forms of `npm run chaos:rabbitmq`; docs/campaigns.md has the report of the long one. */
-describe.runIf(isOurs)(`a campaign of troubles${isOurs ? '' : why}`, () => {
+describe.runIf(isOurs)(`a campaign of faults${isOurs ? '' : why}`, () => {
   it('E21: kills, cuts and a restart of the server: every message ends once, handled or dead', {
     timeout: TIMEOUT_MS,
   }, async () => {
@@ -20,7 +20,7 @@ describe.runIf(isOurs)(`a campaign of troubles${isOurs ? '' : why}`, () => {
         seed: 1,
         messages: 2_000,
         queueType: 'quorum',
-        troubles: { kill: 2, cut: 3, restart: 1, hang: 1, freeze: 1 },
+        faults: { kill: 2, cut: 3, restart: 1, hang: 1, freeze: 1 },
       },
       server!.node!,
     )

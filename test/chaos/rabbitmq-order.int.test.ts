@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import { systemRandom } from '../../src/ports/clock.ts'
-import { Patience, uniqueName } from '../../src/testing/conformance/harness.ts'
+import { TestTiming, uniqueName } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { inFolder } from '../support/folder.ts'
@@ -20,9 +20,9 @@ const why = found.found ? '' : ` (skipped: ${found.why})`
 const SCRIPT = fileURLToPath(new URL('order-consumer.ts', import.meta.url))
 const TIMEOUT_MS = 90_000
 const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
-/** Events of a key between two troubles. */
+/** Events of a key between two faults. */
 const PER_ROUND = 10
-const patience = new Patience({ patienceMs: 40_000 })
+const timing = new TestTiming({ timeoutMs: 40_000 })
 const make = createFactory({ random: systemRandom })
 
 const children = new Set<ChildProcess>()
@@ -70,11 +70,11 @@ describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
   ] as const)(
     'B9: on %s queues, it is kept through all of %j',
     { timeout: TIMEOUT_MS },
-    (queueType, troubles) =>
+    (queueType, faults) =>
       inFolder(async folder => {
         const file = join(folder, 'handled')
         const channel = uniqueName('order')
-        const isRestarted = troubles.some(trouble => trouble === 'restart')
+        const isRestarted = faults.some(fault => fault === 'restart')
         const proxy = await ChaosProxy.to(server!.url)
         const args = [proxy.through(server!.url), channel, queueType, file]
         const broker = rabbitmq({ url: server!.url, queueType })
@@ -92,13 +92,13 @@ describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
           }
         }
         await publish()
-        for (const [round, trouble] of troubles.entries()) {
+        for (const [round, fault] of faults.entries()) {
           const half = (published - PER_ROUND / 2) * KEYS.length
-          await patience.eventually(async () => (await countOf(file)) >= half, `${half} handled`)
+          await timing.eventually(async () => (await countOf(file)) >= half, `${half} handled`)
           // So that there is work to be disturbed, however fast the rest was.
           await publish()
-          if (trouble === 'cut') proxy.cut()
-          else if (trouble === 'restart') {
+          if (fault === 'cut') proxy.cut()
+          else if (fault === 'restart') {
             await server!.node!.kill()
             await server!.node!.start()
           } else {
@@ -107,7 +107,7 @@ describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
           }
         }
         const all = KEYS.length * published
-        await patience.eventually(async () => (await countOf(file)) === all, 'all are handled')
+        await timing.eventually(async () => (await countOf(file)) === all, 'all are handled')
         const inOrder = Array.from({ length: published }, (_, n) => n)
         for (const [key, order] of await handled(file)) expect(order, key).toEqual(inOrder)
         for (const each of consumers) await kill(each, 'SIGTERM')
@@ -131,7 +131,7 @@ describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
         let deaths = 0
         for (let isOver = false; !isOver; ) {
           const child = await consume(server!.url, channel, queueType, file)
-          await patience.eventually(async () => {
+          await timing.eventually(async () => {
             isOver = await isQuarantined(channel)
             return isOver || child.signalCode !== null
           }, 'it dies, or gives up')
@@ -139,8 +139,8 @@ describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
           expect(deaths).toBeLessThan(6)
         }
         expect(deaths).toBe(3)
-        await patience.eventually(async () => (await countOf(file)) === 3, 'the others are handled')
-        await patience.quiet()
+        await timing.eventually(async () => (await countOf(file)) === 3, 'the others are handled')
+        await timing.quiet()
         expect(await handled(file)).toEqual(
           new Map([
             ['a', [0]],
@@ -148,7 +148,7 @@ describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
           ]),
         )
         await broker.letGo(channel, deadly.id)
-        await patience.eventually(
+        await timing.eventually(
           async () => (await handled(file)).get('a')?.length === 2,
           'the next of its key',
         )

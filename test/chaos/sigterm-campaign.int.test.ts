@@ -10,7 +10,7 @@ afterAll(async () => await server?.close())
 const why = found.found ? ' (skipped: the server is not ours)' : ` (skipped: ${found.why})`
 
 const TIMEOUT_MS = 120_000
-const SIZE = { seed: 1, messages: 300, consumers: 3, troubles: { one: 3, two: 1, starting: 1, all: 1 } }
+const SIZE = { seed: 1, messages: 300, consumers: 3, faults: { one: 3, two: 1, starting: 1, all: 1 } }
 const ENDS = { handled: 288, dead: 12 }
 
 /** Short forms of `npm run chaos:sigterm`; docs/campaigns.md has the reports. */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { postgresOutbox } from '../../src/adapters/postgres/index.ts'
-import { Patience } from '../../src/testing/conformance/harness.ts'
+import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { findPostgres } from '../services/postgres.ts'
 import { make } from '../support/outbox-world.ts'
@@ -42,7 +42,7 @@ describe.runIf(found.found)(
       const last = start(SCRIPT, url)
       const left = `select count(*)::int as count from lazaret.outbox where status <> 'delivered'`
       try {
-        await new Patience({ patienceMs: 30_000 }).eventually(
+        await new TestTiming({ timeoutMs: 30_000 }).eventually(
           async () => (await database!.rows<{ count: number }>(left))[0]!.count === 0,
           'all are delivered',
         )

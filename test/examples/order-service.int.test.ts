@@ -6,13 +6,13 @@ import type { Readable } from 'node:stream'
 import { afterEach, describe, expect, it } from 'vitest'
 import { fileDeadLetters } from '../../src/adapters/file/index.ts'
 import type { DispatcherHealth } from '../../src/index.ts'
-import { Patience } from '../../src/testing/conformance/harness.ts'
+import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { COMPILE_CACHE_ENV } from '../services/compile-cache.ts'
 import { inFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
 
 const TIMEOUT_MS = 60_000
-const patience = new Patience({ patienceMs: 30_000 })
+const timing = new TestTiming({ timeoutMs: 30_000 })
 const running = new Set<OrderProcess>()
 afterEach(() => {
   for (const service of running) service.kill()
@@ -116,7 +116,7 @@ function run(script: string, args: readonly string[], env: NodeJS.ProcessEnv): C
 }
 
 const delivered = (service: OrderProcess, sink: 'loki' | 'sentry', type: string, count: number) =>
-  patience.eventually(
+  timing.eventually(
     async () => (await service.received())[sink][type] === count,
     `${count} ${type} in ${sink}`,
   )
@@ -160,7 +160,7 @@ describe('examples/order-service', () => {
       const shown = service.watch(({ isFailing }) => isFailing)
       await service.shop(60, 1)
       await shown
-      await patience.eventually(
+      await timing.eventually(
         async () => (await service.health()).report.status !== 'UP',
         'the breaker opens',
       )

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { Patience, uniqueName } from '../../src/testing/conformance/harness.ts'
+import { TestTiming, uniqueName } from '../../src/testing/conformance/harness.ts'
 import { killAfter } from '../crash/child.ts'
 import { COMPILE_CACHE_ENV } from '../services/compile-cache.ts'
 import { findPostgres } from '../services/postgres.ts'
@@ -23,7 +23,7 @@ const postgres = isThere && foundPostgres.found ? await foundPostgres.start() : 
 const rabbit = isThere && foundRabbitmq.found ? await foundRabbitmq.start() : undefined
 const database = postgres && (await TestDatabase.empty(postgres))
 const outside = rabbit && (await RabbitmqOutside.at(rabbit.url))
-const patience = new Patience({ patienceMs: 20_000 })
+const timing = new TestTiming({ timeoutMs: 20_000 })
 
 type Child = ChildProcessByStdio<null, Readable, null>
 const running = new Set<Child>()
@@ -75,7 +75,7 @@ describe.runIf(isThere)(`examples/outbox${isThere ? '' : ` (skipped: ${missing.j
     expect(await ended(run('order.ts', [String(ORDERS)]))).toBe(0)
     for (const charges of [3, 9, 14]) await killAfter(run('bill.ts'), charges)
     const last = run('bill.ts')
-    await patience.eventually(async () => (await delivered('billing')) === ORDERS, 'all are delivered')
+    await timing.eventually(async () => (await delivered('billing')) === ORDERS, 'all are delivered')
     const [charges] = await database!.rows(
       'select count(*)::int as count, count(distinct order_id)::int as orders, sum(amount)::int as sum from charges',
     )
@@ -92,7 +92,7 @@ describe.runIf(isThere)(`examples/outbox${isThere ? '' : ` (skipped: ${missing.j
     const relays = [run('relay.ts', [], env), run('relay.ts', [], env)]
     await Promise.all(relays.map(relay => once(relay.stdout, 'data')))
     expect(await ended(run('order.ts', [String(ORDERS)]))).toBe(0)
-    await patience.eventually(async () => (await delivered('to-rabbitmq')) === ORDERS, 'all are delivered')
+    await timing.eventually(async () => (await delivered('to-rabbitmq')) === ORDERS, 'all are delivered')
     const rows = await database!.rows<{ id: string; key: string }>(
       `select event_id as id, key from lazaret.outbox where target = 'to-rabbitmq' order by seq`,
     )

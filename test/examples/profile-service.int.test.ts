@@ -3,7 +3,7 @@ import { Pool } from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import { createEvent } from '../../src/index.ts'
-import { Patience, uniqueName } from '../../src/testing/conformance/harness.ts'
+import { TestTiming, uniqueName } from '../../src/testing/conformance/harness.ts'
 import { findPostgres } from '../services/postgres.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { RabbitmqOutside } from '../support/rabbitmq.ts'
@@ -17,7 +17,7 @@ const rabbit = isThere && foundRabbitmq.found ? await foundRabbitmq.start() : un
 const postgres = isThere && foundPostgres.found ? await foundPostgres.start() : undefined
 const outside = rabbit && (await RabbitmqOutside.at(rabbit.url))
 const pool = new Pool({ connectionString: postgres?.url })
-const patience = new Patience({ patienceMs: 20_000 })
+const timing = new TestTiming({ timeoutMs: 20_000 })
 const TIMEOUT_MS = 60_000
 
 const running = new Set<ProfileProcess>()
@@ -58,7 +58,7 @@ async function rowOf(userId: string): Promise<unknown> {
 }
 
 const hasRow = (userId: string, version: number) =>
-  patience.eventually(
+  timing.eventually(
     async () => ((await rowOf(userId)) as { version?: number } | undefined)?.version === version,
     `version ${version} of ${userId}`,
   )
@@ -86,7 +86,7 @@ describe.runIf(isThere)(
       await broker.close()
       await hasRow(bob, 3)
       await send(channel, 'user.deleted', { userId: ann })
-      await patience.eventually(async () => (await rowOf(ann)) === undefined, 'the row is deleted')
+      await timing.eventually(async () => (await rowOf(ann)) === undefined, 'the row is deleted')
       expect((await service.health()).report).toMatchObject({ status: 'UP', dlqSize: 0 })
       expect(await service.stop()).toBe(0)
     })
@@ -101,7 +101,7 @@ describe.runIf(isThere)(
       await send(channel, 'user.registered', '{"userId": ')
       await send(channel, 'user.registered', user(good))
       await hasRow(good, 1)
-      await patience.eventually(
+      await timing.eventually(
         async () => (await outside!.depth(`${channel}.dlq`)) === 3,
         'three dead letters',
       )
@@ -130,7 +130,7 @@ describe.runIf(isThere)(
         ]),
       )
       const health = async () => (await service.health()).report
-      await patience.eventually(async () => (await health()).dlqSize === 3, 'health counts them')
+      await timing.eventually(async () => (await health()).dlqSize === 3, 'health counts them')
       expect(await health()).toMatchObject({ status: 'UP', breakerState: 'CLOSED' })
       expect(await service.metrics()).toContain(
         `lazaret_dlq_saved_total{channel="${channel}",reason="permanent"} 2`,
@@ -144,7 +144,7 @@ describe.runIf(isThere)(
       await send(channel, 'user.registered', user(bob))
       await hasRow(bob, 1)
       await send(channel, 'user.deleted', { userId: bob })
-      await patience.eventually(async () => (await rowOf(bob)) === undefined, 'bob is deleted')
+      await timing.eventually(async () => (await rowOf(bob)) === undefined, 'bob is deleted')
       for (let copies = 0; copies < 2; copies++) {
         await send(channel, 'user.updated', user(ann, 3, 'newest'))
         await send(channel, 'user.updated', user(ann, 2, 'older'))
@@ -153,7 +153,7 @@ describe.runIf(isThere)(
         await send(channel, 'user.registered', user(bob))
         await send(channel, 'user.updated', user(bob, 2))
       }
-      await patience.eventually(async () => (await processed(service, 'done')) === 15, 'all are handled')
+      await timing.eventually(async () => (await processed(service, 'done')) === 15, 'all are handled')
       expect(await rowOf(ann)).toEqual({ display_name: 'newest', version: 3 })
       expect(await rowOf(bob)).toBeUndefined()
     })
@@ -172,7 +172,7 @@ describe.runIf(isThere)(
         ]),
       )
       await broker.close()
-      await patience.eventually(async () => (await processed(service, 'done')) === 180, 'all are handled')
+      await timing.eventually(async () => (await processed(service, 'done')) === 180, 'all are handled')
       const left = await pool.query('select from profiles where user_id = any($1)', [users])
       expect(left.rowCount).toBe(0)
     })
@@ -184,10 +184,10 @@ describe.runIf(isThere)(
         createEvent({ channel, type: 'user.registered', payload: {} }),
       )
       await broker.publish(bad.slice(1))
-      await patience.eventually(async () => (await service.health()).report.dlqSize === 100, '100 letters')
+      await timing.eventually(async () => (await service.health()).report.dlqSize === 100, '100 letters')
       expect(await service.health()).toMatchObject({ code: 200, report: { status: 'UP', failureRate: 1 } })
       await broker.publish(bad.slice(0, 1))
-      await patience.eventually(async () => (await service.health()).report.dlqSize === 101, '101 letters')
+      await timing.eventually(async () => (await service.health()).report.dlqSize === 101, '101 letters')
       expect(await service.health()).toMatchObject({
         code: 503,
         report: { status: 'DEGRADED', breakerState: 'CLOSED', channels: [{ channel, paused: [] }] },
@@ -210,12 +210,12 @@ describe.runIf(isThere)(
       await broker.publish(
         users.map(userId => createEvent({ channel, type: 'user.registered', payload: user(userId) })),
       )
-      await patience.eventually(
+      await timing.eventually(
         async () => (await service.health()).report.channels[0]?.active === 10,
         'ten are being handled',
       )
       service.signal('SIGTERM')
-      await patience.eventually(() => service.said('stopping').length > 0, 'it is stopping')
+      await timing.eventually(() => service.said('stopping').length > 0, 'it is stopping')
       await lock.query('commit')
       lock.release()
       expect(await service.ended()).toBe(0)
@@ -224,7 +224,7 @@ describe.runIf(isThere)(
       expect(done).toBeGreaterThanOrEqual(10)
       expect((await outside!.depth(channel)) + done).toBe(40)
       const next = await start(channel)
-      await patience.eventually(async () => (await written()) === 40, 'the next one handles the rest')
+      await timing.eventually(async () => (await written()) === 40, 'the next one handles the rest')
       expect(await next.service.stop()).toBe(0)
       await broker.close()
     })
@@ -252,11 +252,11 @@ describe.runIf(isThere)(
       const { service, channel, settings } = await start()
       const { code, out } = await runExample('send.ts', ['6', 'bad'], envOf(settings))
       expect([code, out]).toEqual([0, `15 events sent to ${channel}\n`])
-      await patience.eventually(
+      await timing.eventually(
         async () => (await processed(service, 'done')) === 14,
         'the good ones are handled',
       )
-      await patience.eventually(async () => (await processed(service, 'dead')) === 1, 'the bad one is dead')
+      await timing.eventually(async () => (await processed(service, 'dead')) === 1, 'the bad one is dead')
     })
   },
 )

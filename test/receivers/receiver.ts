@@ -36,7 +36,7 @@ export interface Receiver {
   misbehave(how: Misbehaviour | undefined): void
   /** The next requests, one each, before anything else. */
   misbehaveNext(...how: readonly (Misbehaviour | undefined)[]): void
-  /** Closes idle connections as a server does whose patience is over. */
+  /** Closes idle connections as a server does whose timing is over. */
   dropIdle(): void
   close(): Promise<void>
 }

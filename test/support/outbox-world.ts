@@ -4,13 +4,13 @@ import { replayOf } from '../../src/core/event/replay-headers.ts'
 import type { Delivery, SubscribeOptions } from '../../src/ports/broker.ts'
 import { type Clock, systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { Inbox } from '../../src/testing/conformance/broker/world.ts'
-import { Patience } from '../../src/testing/conformance/harness.ts'
+import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { findPostgres } from '../services/postgres.ts'
 import { TestDatabase } from './postgres.ts'
 
 export const make = createFactory({ clock: systemClock, random: systemRandom })
-export const patience = new Patience({})
+export const timing = new TestTiming({})
 
 type Outbox = ReturnType<typeof postgresOutbox>
 
@@ -48,7 +48,7 @@ export class OutboxWorld {
   }
 
   async subscribe(outbox: Outbox, channel: string, options: Partial<SubscribeOptions> = {}): Promise<Inbox> {
-    const inbox = new Inbox(patience)
+    const inbox = new Inbox(timing)
     inbox.subscription = await outbox.subscribe(
       { channel, handler: 'bill', prefetch: 10, ordering: 'none', ...options },
       delivery => inbox.receive(delivery),

@@ -77,7 +77,7 @@ export async function postgresConforms(found: Postgres): Promise<void> {
       async setup() {
         await database!.clear()
         const open = () => openPostgres({ pool: database!.pool })
-        return { store: open(), reopen: async () => open(), beside: async () => open() }
+        return { store: open(), reopen: async () => open(), openSecond: async () => open() }
       },
     })
   })

@@ -1,10 +1,10 @@
 import { Pool } from 'pg'
 import { migratePostgres } from '../../src/adapters/postgres/index.ts'
-import { Patience, uniqueName } from '../../src/testing/conformance/harness.ts'
+import { TestTiming, uniqueName } from '../../src/testing/conformance/harness.ts'
 import type { PostgresService } from '../services/postgres.ts'
 
 /** Clients that never disconnect are a fault of their test, and hold up its end for no longer. */
-const patience = new Patience({ patienceMs: 5_000 })
+const timing = new TestTiming({ timeoutMs: 5_000 })
 
 /** A database of its own on a server for tests. */
 export class TestDatabase {
@@ -56,9 +56,7 @@ export class TestDatabase {
    */
   async close(): Promise<void> {
     await this.pool.end()
-    await patience
-      .eventually(() => this.#isUnused(), `all clients of ${this.#name} disconnect`)
-      .catch(() => {})
+    await timing.eventually(() => this.#isUnused(), `all clients of ${this.#name} disconnect`).catch(() => {})
     await onServer(this.#server, `drop database if exists ${this.#name} with (force)`).catch(() => {})
   }
 

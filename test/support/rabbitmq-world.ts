@@ -2,7 +2,7 @@ import { afterAll } from 'vitest'
 import type { Broker } from '../../src/ports/broker.ts'
 import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { Inbox } from '../../src/testing/conformance/broker/world.ts'
-import { Patience } from '../../src/testing/conformance/harness.ts'
+import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { RabbitmqOutside } from './rabbitmq.ts'
@@ -16,17 +16,17 @@ export async function rabbitmqWorld() {
     await outside?.close()
     await server?.close()
   })
-  const patience = new Patience({})
+  const timing = new TestTiming({})
   return {
     found,
     server,
     outside,
     url: server?.url ?? '',
     why: found.found ? '' : ` (skipped: ${found.why})`,
-    patience,
+    timing,
     make: createFactory({ clock: systemClock, random: systemRandom }),
     async subscribe(broker: Broker, channel: string, handler = channel, prefetch = 10): Promise<Inbox> {
-      const inbox = new Inbox(patience)
+      const inbox = new Inbox(timing)
       const options = { channel, handler, prefetch, ordering: 'none' } as const
       inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
       return inbox

@@ -1,4 +1,4 @@
-import { Patience } from '../../src/testing/conformance/harness.ts'
+import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import type { Redis, RedisService } from '../services/redis.ts'
 
 /** A cluster of one node: small, and as strict about slots as a large one. */
@@ -6,6 +6,6 @@ export async function startCluster(redis: Extract<Redis, { found: true }>): Prom
   const service = await redis.start({ 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' })
   await service.node!.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
   const isWhole = async () => String(await service.node!.command('CLUSTER', 'INFO')).includes('state:ok')
-  await new Patience({}).eventually(isWhole, 'the cluster has all its slots')
+  await new TestTiming({}).eventually(isWhole, 'the cluster has all its slots')
   return service
 }

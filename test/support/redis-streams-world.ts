@@ -3,7 +3,7 @@ import { type RedisStreams, type RedisStreamsOptions, redisStreams } from '../..
 import type { Broker, SubscribeOptions } from '../../src/ports/broker.ts'
 import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { Inbox } from '../../src/testing/conformance/broker/world.ts'
-import { Patience } from '../../src/testing/conformance/harness.ts'
+import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { findRedis } from '../services/redis.ts'
 import type { RedisConfig } from '../services/redis-node.ts'
@@ -13,7 +13,7 @@ export async function redisStreamsWorld(config?: RedisConfig) {
   const found = await findRedis()
   const isOurs = found.found && found.isPrivate
   const server = isOurs ? await found.start(config) : undefined
-  const patience = new Patience({ patienceMs: 20_000 })
+  const timing = new TestTiming({ timeoutMs: 20_000 })
   const brokers: Broker[] = []
   const node = server?.node
   afterEach(async () => {
@@ -27,7 +27,7 @@ export async function redisStreamsWorld(config?: RedisConfig) {
     why: isOurs ? '' : ` (skipped: ${found.found ? 'the server is not ours to stop' : found.why})`,
     node: node!,
     url: server?.url ?? '',
-    patience,
+    timing,
     make: createFactory({ clock: systemClock, random: systemRandom }),
     open(options: Partial<RedisStreamsOptions> = {}): RedisStreams {
       const broker = redisStreams({ url: server!.url, maxPollMs: 200, ...options })
@@ -39,7 +39,7 @@ export async function redisStreamsWorld(config?: RedisConfig) {
       channel: string,
       options: Partial<SubscribeOptions> = {},
     ): Promise<Inbox> {
-      const inbox = new Inbox(patience)
+      const inbox = new Inbox(timing)
       const wanted = { channel, handler: 'bill', prefetch: 10, ordering: 'none', ...options } as const
       inbox.subscription = await broker.subscribe(wanted, delivery => inbox.receive(delivery))
       return inbox

@@ -10,7 +10,7 @@ import { createRelay } from '../../src/runtime/relay/relay.ts'
 import { tracedBroker } from '../../src/runtime/traced-broker.ts'
 import { uniqueName } from '../../src/testing/conformance/harness.ts'
 import type { CollectedSpan } from '../receivers/otlp-traces.ts'
-import { patience, postgresWorld } from '../support/outbox-world.ts'
+import { postgresWorld, timing } from '../support/outbox-world.ts'
 import { rabbitmqWorld } from '../support/rabbitmq-world.ts'
 import { type TracingWorld, tracingWorld } from '../support/tracing-world.ts'
 
@@ -70,7 +70,7 @@ describe.runIf(postgres.found.found)(`a trace in Postgres${postgres.why}`, () =>
       const [order] = await world.inSpan('POST /orders', () =>
         outbox.enqueue(postgres.database!.pool, [{ channel, type: 'order.placed' }]),
       )
-      await patience.eventually(() => seen.length === 2, 'two attempts')
+      await timing.eventually(() => seen.length === 2, 'two attempts')
       for (const consumer of [relay, bill]) await consumer.close()
 
       const spans = await world.spans()
@@ -102,7 +102,7 @@ describe.runIf(postgres.found.found)(`a trace in Postgres${postgres.why}`, () =>
     const pool = postgres.database!.pool
     const event = await outbox.enqueue(pool, { channel, type: 'order.placed' })
     const failed = (times: number) =>
-      patience.eventually(async () => {
+      timing.eventually(async () => {
         const [row] = await postgres.world.rows(event.id)
         return row?.status === 'failed' && row.failure_history.length === times - 1
       }, `failure ${times}`)
@@ -111,7 +111,7 @@ describe.runIf(postgres.found.found)(`a trace in Postgres${postgres.why}`, () =>
     await outbox.publish([{ ...event, headers }])
     await failed(2)
     await pool.query(`select lazaret.outbox_replay($1, null, 'ada')`, [event.id])
-    await patience.eventually(() => seen.length === 3, 'the replay by SQL')
+    await timing.eventually(() => seen.length === 3, 'the replay by SQL')
     await bill.close()
 
     const spans = await world.spans()

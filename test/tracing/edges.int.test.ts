@@ -12,7 +12,7 @@ import { createEvent } from '../../src/runtime/create-event.ts'
 import { createDispatcher } from '../../src/runtime/dispatcher/dispatcher.ts'
 import { resilient } from '../../src/runtime/resilient/resilient.ts'
 import { tracedBroker } from '../../src/runtime/traced-broker.ts'
-import { Patience } from '../../src/testing/conformance/harness.ts'
+import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { type TracingWorld, tracingWorld } from '../support/tracing-world.ts'
 
@@ -21,7 +21,7 @@ const SENDER = '00f067aa0ba902b7'
 const SAMPLED = `00-${TRACE}-${SENDER}-01`
 const UNSAMPLED = `00-${TRACE}-${SENDER}-00`
 const replayed = (event: LazaretEvent) => ({ ...event, headers: replayHeaders(event, {}) })
-const patience = new Patience({})
+const timing = new TestTiming({})
 
 /** Who publishes knows nothing of traces. */
 const stranger: Tracing = {
@@ -59,7 +59,7 @@ async function handled(
   })
   await consumer.start()
   await tracedBroker(broker, sender).publish(events)
-  await patience.eventually(() => seen.length === events.length, 'handling')
+  await timing.eventually(() => seen.length === events.length, 'handling')
   await consumer.close()
   return seen
 }

@@ -9,13 +9,13 @@ import { runReplay } from '../../src/replay/runner.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
 import { createEvent } from '../../src/runtime/create-event.ts'
 import { tracedBroker } from '../../src/runtime/traced-broker.ts'
-import { Patience } from '../../src/testing/conformance/harness.ts'
+import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import type { CollectedSpan } from '../receivers/otlp-traces.ts'
 import { SqliteFile } from '../support/sqlite-file.ts'
 import { type TracingWorld, tracingWorld } from '../support/tracing-world.ts'
 
 const DELAY_MS = 60
-const patience = new Patience({})
+const timing = new TestTiming({})
 const environment = {
   clock: systemClock,
   newId: createIdSource(systemRandom),
@@ -69,7 +69,7 @@ async function replayAll(store: SqliteStore): Promise<void> {
 
 async function found<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
   let value: T | undefined
-  await patience.eventually(async () => {
+  await timing.eventually(async () => {
     value = await look()
     return value !== undefined
   }, what)
@@ -203,7 +203,7 @@ describe('a trace in a collector', () => {
     await before.store.close()
     billing.isDown = false
     const after = await open()
-    await patience.eventually(() => billing.billed === 1, 'handling after the restart')
+    await timing.eventually(() => billing.billed === 1, 'handling after the restart')
     await after.consumer.close()
     await after.store.close()
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Patience } from '../../src/testing/conformance/harness.ts'
+import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { faster, RULES } from '../deploy/rules.ts'
 import { startReceiver } from '../receivers/receiver.ts'
 import { findAlertmanager, startAlertmanager } from '../services/alertmanager.ts'
@@ -13,7 +13,7 @@ import { inFolder } from '../support/folder.ts'
 const found = [await findPrometheus(), await findAlertmanager()]
 const isThere = found.every(each => each.found)
 const why = isThere ? '' : ' (skipped: it needs Prometheus and Alertmanager)'
-const patience = new Patience({ patienceMs: 60_000 })
+const timing = new TestTiming({ timeoutMs: 60_000 })
 /** Minutes of the rules are so many times as short, and so is the demo's time. */
 const RULES_FASTER = 30
 const DEMO_FASTER = 2
@@ -32,7 +32,7 @@ describe.skipIf(!isThere)(`a Prometheus and an Alertmanager${why}`, () => {
       told().filter(each => each.labels['alertname'] === 'LazaretBreakerOpen' && each.status === status)
 
     await press('sicken-warehouse')
-    await patience.eventually(() => of('firing').length > 0, 'the alert is delivered')
+    await timing.eventually(() => of('firing').length > 0, 'the alert is delivered')
     expect(of('firing')[0]).toMatchObject({
       labels: {
         alertname: 'LazaretBreakerOpen',
@@ -48,7 +48,7 @@ describe.skipIf(!isThere)(`a Prometheus and an Alertmanager${why}`, () => {
     expect(of('resolved')).toEqual([])
 
     await press('heal-warehouse')
-    await patience.eventually(() => of('resolved').length > 0, 'it is told that it has closed')
+    await timing.eventually(() => of('resolved').length > 0, 'it is told that it has closed')
     expect(of('resolved')[0]).toMatchObject({ labels: { name: 'ship-order' } })
   }, 120_000)
 })

@@ -45,7 +45,7 @@ describe('a store in a folder', () => {
       const { dir, cleanup } = await freshFolder()
       const clock = new FakeClock()
       const open = () => fileStore({ dir, clock, ...retention?.driven })
-      return { store: open(), clock, reopen: async () => open(), beside: async () => open(), cleanup }
+      return { store: open(), clock, reopen: async () => open(), openSecond: async () => open(), cleanup }
     },
     declares: { durable: true },
   })

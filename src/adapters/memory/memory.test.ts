@@ -58,7 +58,7 @@ describe('memory ledger', () => {
 describe('memory sink', () => {
   sinkConformance({
     test: it,
-    declares: { setSick: false, hang: false, refuse: false },
+    declares: { setFailing: false, hang: false, refuse: false },
     setup: async () => {
       const sink = memorySink()
       return { sink, clock: new FakeClock(), received: async () => sink.events.map(event => event.id) }

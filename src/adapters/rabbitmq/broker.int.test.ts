@@ -7,7 +7,7 @@ import type { RabbitmqDelivery } from './broker/consume/delivery.ts'
 import { onChannel } from './broker/topology/declare.ts'
 import { type ConnectionNews, rabbitmq } from './index.ts'
 
-const { found, server, outside, url, why, patience, make, subscribe } = await rabbitmqWorld()
+const { found, server, outside, url, why, timing, make, subscribe } = await rabbitmqWorld()
 
 describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
   it('E21: what no queue takes is refused, not dropped', async () => {
@@ -62,7 +62,7 @@ describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
     const headers = { 'lazaret-past': JSON.stringify({ started: 2, isSuspected: true }) }
     await outside!.publish('', `${channel}.suspects`, Buffer.from('{}'), { headers, messageId: 'suspect' })
     // It is seen within a second, and then nothing more is taken from the queue.
-    await patience.eventually(async () => (await outside!.consumers(channel)) === 0, 'the queue is left')
+    await timing.eventually(async () => (await outside!.consumers(channel)) === 0, 'the queue is left')
     expect(await outside!.consumers(`${channel}.suspects`)).toBe(0)
     expect(await outside!.depth(`${channel}.suspects`)).toBe(1)
     await inbox.done(running)
@@ -71,7 +71,7 @@ describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
     // As it was published: it was not sent on in between.
     expect(suspect.message.properties.headers).toEqual(headers)
     await inbox.done(suspect)
-    await patience.eventually(async () => (await outside!.consumers(channel)) === 1, 'the queue is consumed')
+    await timing.eventually(async () => (await outside!.consumers(channel)) === 1, 'the queue is consumed')
     await broker.close()
   })
 
@@ -166,7 +166,7 @@ describe.runIf(node)(
       })
       await inbox.done(await inbox.next())
       await node!.ctl('set_vm_memory_high_watermark', '0.6')
-      await patience.eventually(() => news.includes('unblocked'), 'the server takes more')
+      await timing.eventually(() => news.includes('unblocked'), 'the server takes more')
       await broker.publish([make.event({ channel })])
       expect(news.filter(state => state === 'blocked')).toHaveLength(1)
       await inbox.next()

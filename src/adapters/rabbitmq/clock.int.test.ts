@@ -5,7 +5,7 @@ import { Inbox } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { rabbitmq } from './index.ts'
 
-const { found, url, why, patience, make } = await rabbitmqWorld()
+const { found, url, why, timing, make } = await rabbitmqWorld()
 const TEN_MINUTES_MS = 600_000
 
 /** The real clock, whose wall time can be set as NTP sets it. */
@@ -27,7 +27,7 @@ describe.runIf(found.found)(`RabbitMQ retries and the wall clock${why}`, () => {
       const channel = uniqueName('clock')
       const clock = new SettableClock()
       const broker = rabbitmq({ url, clock })
-      const inbox = new Inbox(patience)
+      const inbox = new Inbox(timing)
       const options = { channel, handler: channel, prefetch: 10, ordering } as const
       inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
       await broker.publish([make.event({ channel, key: 'k' })])
@@ -47,7 +47,7 @@ describe.runIf(found.found)(`RabbitMQ retries and the wall clock${why}`, () => {
   it('B3: a host whose clock is ten minutes ahead does not shorten the wait that another asked for', async () => {
     const channel = uniqueName('clock')
     const asking = rabbitmq({ url })
-    const inbox = new Inbox(patience)
+    const inbox = new Inbox(timing)
     const options = { channel, handler: channel, prefetch: 10, ordering: 'none' } as const
     inbox.subscription = await asking.subscribe(options, delivery => inbox.receive(delivery))
     await asking.publish([make.event({ channel })])
@@ -59,7 +59,7 @@ describe.runIf(found.found)(`RabbitMQ retries and the wall clock${why}`, () => {
     const clock = new SettableClock()
     clock.offsetMs = TEN_MINUTES_MS
     const ahead = rabbitmq({ url, clock })
-    const second = new Inbox(patience)
+    const second = new Inbox(timing)
     second.subscription = await ahead.subscribe(options, each => second.receive(each))
     const again = await second.next()
     expect(systemClock.monotonic!() - startedAt).toBeGreaterThanOrEqual(729)

@@ -7,7 +7,7 @@ import { uniqueName } from '../../testing/conformance/harness.ts'
 import { onChannel } from './broker/topology/declare.ts'
 import { rabbitmq } from './index.ts'
 
-const { found, outside, url, why, patience, make, subscribe } = await rabbitmqWorld()
+const { found, outside, url, why, timing, make, subscribe } = await rabbitmqWorld()
 
 describe.runIf(found.found)(`RabbitMQ in hard times${why}`, () => {
   it('B8: a suspect that is lost with its connection and goes to another does not keep the queue waiting', async () => {
@@ -20,7 +20,7 @@ describe.runIf(found.found)(`RabbitMQ in hard times${why}`, () => {
     await inbox.next()
     proxy.isDown = true
     proxy.cut()
-    await patience.eventually(
+    await timing.eventually(
       async () => (await outside!.take(`${channel}.suspects`)).length === 1,
       'another takes it',
     )
@@ -47,10 +47,7 @@ describe.runIf(found.found)(`RabbitMQ in hard times${why}`, () => {
     })
     await consumer.start()
     await outside!.publish('', channel, Buffer.from('{}'), { messageId: 'talkative' })
-    await patience.eventually(
-      async () => (await outside!.depth(`${channel}.dlq`)) === 1,
-      'its letter is there',
-    )
+    await timing.eventually(async () => (await outside!.depth(`${channel}.dlq`)) === 1, 'its letter is there')
     const [letter] = await outside!.letters(`${channel}.dlq`)
     expect(letter).toMatchObject({ event: { id: 'talkative' }, cycle: { attemptCount: 20 } })
     expect(letter!.cycle.attempts.length).toBeGreaterThan(1)

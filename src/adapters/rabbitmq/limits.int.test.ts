@@ -4,7 +4,7 @@ import { eventOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { rabbitmq } from './index.ts'
 
-const { found, outside, url, why, patience, make, subscribe } = await rabbitmqWorld()
+const { found, outside, url, why, timing, make, subscribe } = await rabbitmqWorld()
 const LIMIT = 5
 const PREFETCH = 100
 
@@ -34,7 +34,7 @@ describe.runIf(found.found)(`RabbitMQ queues with a limit${why}`, () => {
     const deliveries = await inbox.take(taken.length)
     expect(deliveries.map(({ content }) => 'id' in content && content.id).sort()).toEqual([...taken].sort())
     await inbox.done(...deliveries)
-    await patience.eventually(
+    await timing.eventually(
       () =>
         broker.publish([make.event({ channel })]).then(
           () => true,
@@ -52,7 +52,7 @@ describe.runIf(found.found)(`RabbitMQ queues with a limit${why}`, () => {
     const inbox = await subscribe(broker, channel, channel, PREFETCH)
     const deliveries = await inbox.take(taken.length)
     inbox.subscription.pause()
-    await patience.eventually(async () => (await fill(broker, channel)).length === 0, 'the queue is full')
+    await timing.eventually(async () => (await fill(broker, channel)).length === 0, 'the queue is full')
     const notBefore = 0
     await Promise.all(
       deliveries.map(each => inbox.subscription.settle(each, { outcome: 'retry', notBefore, ended: [] })),
@@ -85,12 +85,12 @@ describe.runIf(found.found)(`RabbitMQ queues with a limit${why}`, () => {
         }
       }
       const burying = bury()
-      await patience.eventually(() => settled >= LIMIT, 'the first letters are kept')
-      await patience.quiet()
+      await timing.eventually(() => settled >= LIMIT, 'the first letters are kept')
+      await timing.quiet()
       expect(settled).toBeLessThan(count)
       const kept = new Set<string>()
       // Somebody collects them; then there is room for the others.
-      await patience.eventually(async () => {
+      await timing.eventually(async () => {
         for (const id of await outside!.take(`${channel}.dlq`)) kept.add(id)
         return kept.size === count
       }, 'all letters are kept')

@@ -3,12 +3,12 @@ import { rabbitmqWorld } from '../../../test/support/rabbitmq-world.ts'
 import { SilentClient } from '../../../test/support/silent-client.ts'
 import type { Delivery, SubscriptionNews } from '../../ports/broker.ts'
 import { idOf } from '../../testing/conformance/broker/world.ts'
-import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
+import { TestTiming, uniqueName } from '../../testing/conformance/harness.ts'
 import { rabbitmq } from './index.ts'
 
 const { found, url, why, make } = await rabbitmqWorld()
 /** The watch itself takes 3 to 4 s before it opens another channel. */
-const patience = new Patience({ patienceMs: 30_000 })
+const timing = new TestTiming({ timeoutMs: 30_000 })
 const TEST_MS = 60_000
 
 const kinds = (['quorum', 'classic'] as const).flatMap(queueType =>
@@ -40,15 +40,15 @@ describe.runIf(found.found)(`a RabbitMQ consumer that the server has forgotten${
         return events
       }
       const allHandled = (events: readonly { readonly id: string }[]) =>
-        patience.eventually(() => events.every(({ id }) => handled.has(id)), 'everything is handled')
+        timing.eventually(() => events.every(({ id }) => handled.has(id)), 'everything is handled')
 
       await allHandled(await publish(5))
       client.silence(channel)
       const late = await publish(10)
-      await patience.eventually(() => news.length > 0, 'it is told')
+      await timing.eventually(() => news.length > 0, 'it is told')
       expect(news[0]).toMatchObject({ state: 'stalled', place: 'deliveries' })
       await allHandled(late)
-      await patience.eventually(() => news.at(-1)?.state === 'recovered', 'it is told to be over')
+      await timing.eventually(() => news.at(-1)?.state === 'recovered', 'it is told to be over')
       await broker.close()
     },
     TEST_MS,

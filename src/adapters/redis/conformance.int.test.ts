@@ -65,7 +65,7 @@ describe.runIf(redis.found).each(WAYS)(`Redis %s${why}`, (way, options) => {
     async setup({ retention }) {
       const prefix = uniqueName('store')
       const open = () => openRedis({ ...options(), prefix, ...retention?.real })
-      return { store: open(), reopen: async () => open(), beside: async () => open() }
+      return { store: open(), reopen: async () => open(), openSecond: async () => open() }
     },
   })
 

@@ -9,14 +9,14 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { systemClock } from '../../ports/clock.ts'
 import { DeadLettersFullError } from '../../ports/dead-letters.ts'
 import { LetterBox } from '../../runtime/letters.ts'
-import { Patience } from '../../testing/conformance/harness.ts'
+import { TestTiming } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { fileSpill } from '../file/index.ts'
 import { openRedis, RedisError, type RedisOptions, type RedisStore, redisLimit } from './index.ts'
 
 const redis = await findRedis()
 const why = !redis.found ? redis.why : redis.isPrivate ? '' : 'a given server is not stopped'
-const patience = new Patience({ patienceMs: 20_000 })
+const timing = new TestTiming({ timeoutMs: 20_000 })
 const make = createFactory({ clock: systemClock })
 const PREFIX = 'hard'
 const TURN = {
@@ -62,7 +62,7 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
     }
     const senders = Promise.all(Array.from({ length: 8 }, sender))
     const until = (count: number) =>
-      patience.eventually(() => acknowledged.length >= count, `${count} are acknowledged`)
+      timing.eventually(() => acknowledged.length >= count, `${count} are acknowledged`)
     const end = async () => {
       isOver = true
       await senders
@@ -106,7 +106,7 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
     const hasty = open(server, { timeoutMs: 40 })
     const isLoading = async () =>
       (await hasty.deadLetters.stats().catch(error => error)).message?.includes('LOADING') === true
-    await patience.eventually(isLoading, 'a call has met a server that reads its data')
+    await timing.eventually(isLoading, 'a call has met a server that reads its data')
     expect((await store.deadLetters.stats()).count).toBe(300)
     await starting
   })
@@ -124,7 +124,7 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
       const refusal = await limit.reserve('retry', TURN, { id: 'a', ttlMs: 1_000 }).catch(error => error)
       return refusal instanceof RedisError && refusal.reply === 'LOADING'
     }
-    await patience.eventually(isTold, 'it is told that the server reads its data')
+    await timing.eventually(isTold, 'it is told that the server reads its data')
     await starting
   })
 
@@ -153,7 +153,7 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
       (await Promise.allSettled(letters.map(each => store.deadLetters.send(each)))).every(
         ({ status }) => status === 'fulfilled',
       )
-    await patience.eventually(sendAgain, 'they are taken')
+    await timing.eventually(sendAgain, 'they are taken')
     expect((await store.deadLetters.list()).letters).toHaveLength(20)
     expect((await store.deadLetters.get(letters[0]!.id))?.cycle).toEqual(letters[0]!.cycle)
     expect(await faultsOf(server.url, PREFIX)).toEqual([])

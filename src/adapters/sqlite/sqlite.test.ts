@@ -90,7 +90,7 @@ describe('sqlite store', () => {
         store,
         clock,
         // Another setting makes it another connection, with threads of its own.
-        beside: async () => openSqlite({ path, clock, busyTimeoutMs: 4_999 }),
+        openSecond: async () => openSqlite({ path, clock, busyTimeoutMs: 4_999 }),
         async reopen() {
           await file.restart()
           return open()

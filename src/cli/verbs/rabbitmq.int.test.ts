@@ -4,7 +4,7 @@ import { cliWorld } from '../../../test/support/cli.ts'
 import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
 import { onChannel } from '../../adapters/rabbitmq/broker/topology/declare.ts'
 import { systemClock } from '../../ports/clock.ts'
-import { Patience, uniqueName } from '../../testing/conformance/harness.ts'
+import { TestTiming, uniqueName } from '../../testing/conformance/harness.ts'
 
 const found = await findRabbitmq()
 const server = found.found ? await found.start() : undefined
@@ -46,7 +46,7 @@ describe.runIf(found.found)(`lazaret rabbitmq${why}`, () => {
     ])
     // What was looked at goes back when its channel ends.
     const isBack = async () => (await outside!.depth(`${queue}.dlq`)) === 1
-    await new Patience({}).eventually(isBack, 'the letter is where it was')
+    await new TestTiming({}).eventually(isBack, 'the letter is where it was')
   })
 
   it('F3: a queue that is there and different is told of in one line; the others are declared', async () => {

@@ -7,10 +7,10 @@ import { inFolder } from '../../../test/support/folder.ts'
 import { memoryStore } from '../../adapters/memory/index.ts'
 import { systemClock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
-import { Patience } from '../../testing/conformance/harness.ts'
+import { TestTiming } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 
-const patience = new Patience({ patienceMs: 15_000 })
+const timing = new TestTiming({ timeoutMs: 15_000 })
 
 /** Runs `lazaret serve` in a folder until it is stopped. */
 async function serving(cwd: string, store: Store, webhook: string) {
@@ -60,7 +60,7 @@ describe('lazaret serve with watch and notify', () => {
       ]
       await writeFile(join(cwd, 'lazaret.yaml'), config.join('\n'))
       const heard = (count: number) =>
-        patience.eventually(() => receiver.messages.length === count, `message ${count}`)
+        timing.eventually(() => receiver.messages.length === count, `message ${count}`)
       const stop = await serving(cwd, store, receiver.webhook)
       for (const letter of letters) await store.deadLetters.send(letter)
       await heard(1)

@@ -8,14 +8,14 @@ import { inFolder } from '../../../test/support/folder.ts'
 import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
 import { onChannel } from '../../adapters/rabbitmq/broker/topology/declare.ts'
 import { systemClock } from '../../ports/clock.ts'
-import { Patience } from '../../testing/conformance/harness.ts'
+import { TestTiming } from '../../testing/conformance/harness.ts'
 
 const found = await findRabbitmq()
 const isOurs = found.found && found.isPrivate
 const server = isOurs ? await found.start() : undefined
 afterAll(async () => await server?.close())
 const why = isOurs ? '' : ' (skipped: it needs a RabbitMQ of its own, to turn on the management plugin)'
-const patience = new Patience({ patienceMs: 30_000 })
+const timing = new TestTiming({ timeoutMs: 30_000 })
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
@@ -100,7 +100,7 @@ describe.runIf(isOurs)(`lazaret serve with a collector${why}`, () => {
         return (await (await fetch(`${home}${path}`, body)).json()) as any
       }
       const letters = async () => (await ask('/api/v1/dead-letters')).letters
-      await patience.eventually(async () => (await letters()).length === 1, 'collecting')
+      await timing.eventually(async () => (await letters()).length === 1, 'collecting')
       const [letter] = await letters()
       expect(letter).toMatchObject({ channel: 'bills', reason: 'expired' })
       const whole = await ask(`/api/v1/dead-letters/${letter.id}`)
@@ -110,13 +110,13 @@ describe.runIf(isOurs)(`lazaret serve with a collector${why}`, () => {
       const { id } = await ask('/api/v1/replays', { ids: [letter.id], reason: 'once more' })
       await ask(`/api/v1/replays/${id}/start`, {})
       const again = async () => (await ask(`/api/v1/dead-letters/${letter.id}`)).cycles.length === 2
-      await patience.eventually(again, 'failing again')
+      await timing.eventually(again, 'failing again')
       const counts = async () => (await ask(`/api/v1/replays/${id}`)).counts
-      await patience.eventually(async () => (await counts()).failed_same_cause === 1, 'knowing the outcome')
+      await timing.eventually(async () => (await counts()).failed_same_cause === 1, 'knowing the outcome')
       expect(await letters()).toHaveLength(1)
       // The queue was counted up to two seconds ago, when the letter may still have been a message in it.
       const health = () => ask('/healthz/consumer')
-      await patience.eventually(async () => (await health()).dlqSize === 1, 'counting the queue anew')
+      await timing.eventually(async () => (await health()).dlqSize === 1, 'counting the queue anew')
       expect(await health()).toMatchObject({ status: 'UP', dlqSize: 1 })
       interrupt.abort()
       expect((await ran).code).toBe(0)

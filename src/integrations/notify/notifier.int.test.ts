@@ -8,11 +8,11 @@ import { letterNotice, MINUTE, notifierWorld } from '../../../test/support/notif
 import { email, pagerduty, sentry, slack, webhook } from '../../adapters/sinks/index.ts'
 import type { AlertDocument } from '../../core/alert/document.ts'
 import { fixed } from '../../core/retry/fixed.ts'
-import { Patience } from '../../testing/conformance/harness.ts'
+import { TestTiming } from '../../testing/conformance/harness.ts'
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 /** Real time; the driven clock stands still unless a test moves it. */
-const patience = new Patience({})
+const timing = new TestTiming({})
 const delivery = {
   retry: { attempts: 3, backoff: fixed({ delayMs: 1_000, jitter: 'none' }) },
   breaker: 'off',
@@ -99,10 +99,10 @@ describe('a target that is down', () => {
     const { lose, notifier, clock } = notifierWorld({ to: { ops: slack({ url: receiver.webhook }) } })
     receiver.misbehaveNext({ status: 429, headers: { 'retry-after': '30' } })
     await lose()
-    await patience.eventually(() => receiver.requests.length === 1, 'the first try')
-    await patience.quiet()
+    await timing.eventually(() => receiver.requests.length === 1, 'the first try')
+    await timing.quiet()
     await clock.advance(29_000)
-    await patience.quiet()
+    await timing.quiet()
     expect(receiver.requests).toHaveLength(1)
     await clock.advance(1_000)
     await notifier.flush()
@@ -137,7 +137,7 @@ describe('a storm', () => {
 })
 
 async function delivered(isSo: () => boolean, clock: { advance(ms: number): Promise<void> }): Promise<void> {
-  await patience.eventually(async () => {
+  await timing.eventually(async () => {
     await clock.advance(200)
     return isSo()
   }, 'the deliveries')

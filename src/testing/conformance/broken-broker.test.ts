@@ -173,7 +173,7 @@ describe('the broker suite', () => {
           const memory = memoryBroker({ clock })
           return {
             clock,
-            patienceMs: 50,
+            timeoutMs: 50,
             broker: changed<Broker>(memory, () => broken(memory)),
             keptLetters: async () => memory.deadLetters,
           }

@@ -249,7 +249,7 @@ describe('the suites of the stores and the sink', () => {
     const failed = await failing(test => {
       sinkConformance({
         test,
-        declares: { setSick: false, hang: false, refuse: false },
+        declares: { setFailing: false, hang: false, refuse: false },
         setup: async () => {
           const memory = memorySink()
           const received = async () => memory.events.map(event => event.id)

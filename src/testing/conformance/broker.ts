@@ -1,11 +1,11 @@
 import { closingTests, durabilityTests } from './broker/closing.ts'
 import { countingTests, depthTests } from './broker/counting.ts'
 import { deliveringTests, undecodableTests } from './broker/delivering.ts'
+import { faultTests } from './broker/faults.ts'
 import { orderingTests } from './broker/ordering.ts'
 import { replayingTests } from './broker/replaying.ts'
 import { delayTests, keptLetterTests, settlingTests } from './broker/settling.ts'
 import type { BrokerConformance } from './broker/suite.ts'
-import { troubleTests } from './broker/troubles.ts'
 
 /** Every sentence of the broker port's contract, as tests. */
 export function brokerConformance(suite: BrokerConformance): void {
@@ -20,5 +20,5 @@ export function brokerConformance(suite: BrokerConformance): void {
   replayingTests(suite)
   closingTests(suite)
   durabilityTests(suite)
-  troubleTests(suite)
+  faultTests(suite)
 }

@@ -18,26 +18,26 @@ export interface Timing {
   /** Given to the adapter as its clock. Without it the adapter runs on real time, and so does the suite. */
   readonly clock?: DrivenClock | undefined
   /** Real time that something which must happen may take [10 s]. */
-  readonly patienceMs?: number | undefined
+  readonly timeoutMs?: number | undefined
   /** Real time in which something that must not happen would [0 with a driven clock, 100 ms without]. */
   readonly quietMs?: number | undefined
 }
 
-const DEFAULT_PATIENCE_MS = 10_000
+const DEFAULT_TIMEOUT_MS = 10_000
 const DEFAULT_QUIET_MS = 100
 /** Turns of the event loop in which an adapter without real I/O has done what it was asked. */
 const TURNS = 5
 const POLL_MS = 2
 
 /** Waiting for an adapter, whether its time is driven or real. Nothing here waits longer than it has to. */
-export class Patience {
+export class TestTiming {
   readonly #driven: DrivenClock | undefined
-  readonly #patienceMs: number
+  readonly #timeoutMs: number
   readonly #quietMs: number
 
-  constructor({ clock, patienceMs = DEFAULT_PATIENCE_MS, quietMs }: Timing) {
+  constructor({ clock, timeoutMs = DEFAULT_TIMEOUT_MS, quietMs }: Timing) {
     this.#driven = clock
-    this.#patienceMs = patienceMs
+    this.#timeoutMs = timeoutMs
     this.#quietMs = quietMs ?? (clock === undefined ? DEFAULT_QUIET_MS : 0)
   }
 
@@ -71,8 +71,8 @@ export class Patience {
     const startedAt = systemClock.now()
     let stepMs = 0
     for (let poll = 0; !(await isSo()); poll++) {
-      if (systemClock.now() - startedAt > this.#patienceMs) {
-        throw new Error(`${what}: did not happen within ${this.#patienceMs} ms`)
+      if (systemClock.now() - startedAt > this.#timeoutMs) {
+        throw new Error(`${what}: did not happen within ${this.#timeoutMs} ms`)
       }
       if (poll < TURNS) await this.#turn()
       else {
@@ -101,8 +101,8 @@ export function uniqueName(prefix: string): string {
 }
 
 /** Events and letters with new ids, timed by the adapter's clock. */
-export function freshFactory(patience: Patience): Factory {
-  return createFactory({ clock: patience, random: systemRandom })
+export function freshFactory(timing: TestTiming): Factory {
+  return createFactory({ clock: timing, random: systemRandom })
 }
 
 /** Defines a test, or a skipped one whose name says why. */

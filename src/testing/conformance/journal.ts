@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Journal, JournalEntry } from '../../ports/journal.ts'
 import type { Factory } from '../factories.ts'
-import { freshFactory, Patience, type TestFunction, type Timing, testUnless } from './harness.ts'
+import { freshFactory, type TestFunction, TestTiming, type Timing, testUnless } from './harness.ts'
 
 /** What an adapter gives the suite for each test: an empty journal of its own. */
 export interface JournalFixture extends Timing {
@@ -40,7 +40,7 @@ export function journalConformance({ test, setup, declares }: JournalConformance
     (name: string, run: (world: JournalWorld) => Promise<void>) =>
       define(name, async () => {
         const fixture = await setup({ capacity })
-        const make = freshFactory(new Patience(fixture))
+        const make = freshFactory(new TestTiming(fixture))
         const world: JournalWorld = { fixture, journal: fixture.journal, make }
         try {
           await run(world)

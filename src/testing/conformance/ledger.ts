@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Claim, Ledger } from '../../ports/ledger.ts'
-import { Patience, type TestFunction, type Timing, testUnless, uniqueName } from './harness.ts'
+import { type TestFunction, TestTiming, type Timing, testUnless, uniqueName } from './harness.ts'
 
 /** What an adapter gives the suite for each test. */
 export interface LedgerFixture extends Timing {
@@ -25,14 +25,14 @@ const LONG_MS = 3_600_000
 /** One test's view of a ledger: pairs that nobody else uses. */
 class LedgerWorld {
   readonly handler = uniqueName('bill')
-  readonly patience: Patience
+  readonly timing: TestTiming
   readonly fixture: LedgerFixture
   ledger: Ledger
 
   constructor(fixture: LedgerFixture) {
     this.fixture = fixture
     this.ledger = fixture.ledger
-    this.patience = new Patience(fixture)
+    this.timing = new TestTiming(fixture)
   }
 
   claim(key: string, leaseMs = LONG_MS): Promise<Claim> {
@@ -47,8 +47,8 @@ class LedgerWorld {
 
   /** Claims with a lease that then runs out. */
   async claimedTooShort(key: string): Promise<string> {
-    const token = await this.claimed(key, this.patience.delayMs)
-    await this.patience.pass(this.patience.delayMs + 1)
+    const token = await this.claimed(key, this.timing.delayMs)
+    await this.timing.pass(this.timing.delayMs + 1)
     return token
   }
 
@@ -81,11 +81,11 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
   const itDurable = inWorld(testUnless(test, declares.durable ? undefined : 'declares durable: false'))
 
   it('S8: a pair that is new is claimed; while it is, others are told busy and until when', async world => {
-    const before = world.patience.now()
+    const before = world.timing.now()
     await world.claimed('charge-1', LONG_MS)
     const second = await world.claim('charge-1')
     assert(second.kind === 'busy')
-    assert(second.until >= before + LONG_MS && second.until <= world.patience.now() + LONG_MS)
+    assert(second.until >= before + LONG_MS && second.until <= world.timing.now() + LONG_MS)
   })
 
   it('S8: handler and key are a pair: neither alone, nor the two run together, is the same', async ({
@@ -109,11 +109,11 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
 
   it('S8: completed, it is done for everyone, since when is told, and its token has no power left', async world => {
     const token = await world.claimed('charge-1')
-    const before = world.patience.now()
+    const before = world.timing.now()
     assert.equal(await world.ledger.complete(world.handler, 'charge-1', token), true)
     const claim = await world.claim('charge-1')
     assert(claim.kind === 'done')
-    assert(claim.at >= before && claim.at <= world.patience.now())
+    assert(claim.at >= before && claim.at <= world.timing.now())
     assert.deepEqual(await world.powersOf('charge-1', token), [false, false, false])
     assert.equal((await world.claim('charge-1')).kind, 'done')
   })
@@ -153,10 +153,10 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
   })
 
   it('S8: a renewed lease lasts longer', async world => {
-    const { patience, ledger, handler } = world
-    const token = await world.claimed('charge-1', patience.delayMs * 4)
+    const { timing, ledger, handler } = world
+    const token = await world.claimed('charge-1', timing.delayMs * 4)
     assert.equal(await ledger.renew(handler, 'charge-1', token, LONG_MS), true)
-    await patience.pass(patience.delayMs * 4 + 1)
+    await timing.pass(timing.delayMs * 4 + 1)
     assert.equal((await world.claim('charge-1')).kind, 'busy')
     assert.equal(await ledger.complete(handler, 'charge-1', token), true)
   })

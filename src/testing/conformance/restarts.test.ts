@@ -78,15 +78,15 @@ describe('a spill whose memory outlives it', () => {
 describe('a sink whose far side misbehaves', () => {
   sinkConformance({
     test: it,
-    declares: { setSick: true, hang: true, refuse: true },
+    declares: { setFailing: true, hang: true, refuse: true },
     setup: async () => {
       const memory = memorySink()
-      let isSick = false
+      let isFailing = false
       let hangs = false
       let refused: readonly string[] = []
       const sink: Sink = {
         async write(batch, context) {
-          if (isSick) throw new Error('sick')
+          if (isFailing) throw new Error('sick')
           if (hangs) return await hangingSink().write(batch, context)
           const taken = batch.filter(event => !refused.includes(event.id))
           await memory.write(taken, context)
@@ -95,14 +95,14 @@ describe('a sink whose far side misbehaves', () => {
           return { rejected: items.filter(item => !item.isTaken) }
         },
         async probe() {
-          if (isSick) throw new Error('sick')
+          if (isFailing) throw new Error('sick')
         },
       }
       return {
         sink,
         received: async () => memory.events.map(event => event.id),
-        setSick: sick => {
-          isSick = sick
+        setFailing: sick => {
+          isFailing = sick
         },
         hang: () => {
           hangs = true

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { RejectedItem, Sink } from '../../ports/sink.ts'
 import { rejectedItems } from '../../runtime/dispatcher/write/sink-answer.ts'
-import { freshFactory, Patience, type TestFunction, type Timing, testUnless } from './harness.ts'
+import { freshFactory, type TestFunction, TestTiming, type Timing, testUnless } from './harness.ts'
 
 /** What an adapter gives the suite for each test: a sink, and its far side to look at and to make sick. */
 export interface SinkFixture extends Timing {
@@ -10,7 +10,7 @@ export interface SinkFixture extends Timing {
   /** The ids of the events that the far side has taken, in order, repeated ones included. */
   received(): Promise<readonly string[]>
   /** From now on the far side fails every request, until it is told to be well. */
-  setSick?(isSick: boolean): void
+  setFailing?(isFailing: boolean): void
   /** From now on the far side takes requests and never answers. */
   hang?(): void
   /** From now on the far side refuses these events and takes the others. */
@@ -23,7 +23,7 @@ export interface SinkConformance {
   readonly test: TestFunction
   readonly setup: () => Promise<SinkFixture>
   /** Which of the fixture's ways to make the far side misbehave there are. */
-  readonly declares: { readonly setSick: boolean; readonly hang: boolean; readonly refuse: boolean }
+  readonly declares: { readonly setFailing: boolean; readonly hang: boolean; readonly refuse: boolean }
   /** Events in the largest batch; fewer where every event costs the far side much [500]. */
   readonly many?: number | undefined
 }
@@ -39,15 +39,15 @@ export function sinkConformance({ test, setup, declares, many = MANY }: SinkConf
       run: (
         fixture: SinkFixture,
         events: (count: number) => LazaretEvent[],
-        patience: Patience,
+        timing: TestTiming,
       ) => Promise<void>,
     ) =>
       define(name, async () => {
         const fixture = await setup()
-        const patience = new Patience(fixture)
-        const make = freshFactory(patience)
+        const timing = new TestTiming(fixture)
+        const make = freshFactory(timing)
         try {
-          await run(fixture, count => make.events(count), patience)
+          await run(fixture, count => make.events(count), timing)
         } finally {
           await fixture.sink.close?.()
           await fixture.cleanup?.()
@@ -56,7 +56,7 @@ export function sinkConformance({ test, setup, declares, many = MANY }: SinkConf
   const unless = (can: boolean, what: string) =>
     inWorld(testUnless(test, can ? undefined : `the fixture has no ${what}`))
   const it = unless(true, '')
-  const itSick = unless(declares.setSick, 'setSick')
+  const itFailing = unless(declares.setFailing, 'setFailing')
   const itHanging = unless(declares.hang, 'hang')
   const itRefusing = unless(declares.refuse, 'refuse')
 
@@ -101,29 +101,29 @@ export function sinkConformance({ test, setup, declares, many = MANY }: SinkConf
     await sink.close?.()
   })
 
-  itSick(
+  itFailing(
     'E17: a batch that failed as a whole throws, and can be written when the far side is well',
     async (fixture, events) => {
       const { sink, received } = fixture
       const batch = events(2)
-      fixture.setSick!(true)
+      fixture.setFailing!(true)
       await assert.rejects(async () => sink.write(batch, { signal: never() }))
-      fixture.setSick!(false)
+      fixture.setFailing!(false)
       assertAllTaken(await sink.write(batch, { signal: never() }))
       assert.deepEqual(await received(), idsOf(batch))
     },
   )
 
-  itSick('E18: a probe throws while the far side is sick, and resolves when it is well', async fixture => {
+  itFailing('E18: a probe throws while the far side is sick, and resolves when it is well', async fixture => {
     const { sink } = fixture
     if (sink.probe === undefined) return
-    fixture.setSick!(true)
+    fixture.setFailing!(true)
     await assert.rejects(async () => sink.probe?.({ signal: never() }))
-    fixture.setSick!(false)
+    fixture.setFailing!(false)
     await sink.probe({ signal: never() })
   })
 
-  itHanging('E17: a write under way stops when its signal aborts', async (fixture, events, patience) => {
+  itHanging('E17: a write under way stops when its signal aborts', async (fixture, events, timing) => {
     fixture.hang!()
     const controller = new AbortController()
     let outcome = 'pending'
@@ -134,10 +134,10 @@ export function sinkConformance({ test, setup, declares, many = MANY }: SinkConf
     void written.then(became => {
       outcome = became
     })
-    await patience.quiet()
+    await timing.quiet()
     assert.equal(outcome, 'pending')
     controller.abort()
-    await patience.eventually(() => outcome === 'stopped', 'the write to stop')
+    await timing.eventually(() => outcome === 'stopped', 'the write to stop')
   })
 
   itRefusing(

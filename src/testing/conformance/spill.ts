@@ -4,7 +4,7 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { DeadLetterQueue, Spill } from '../../ports/dead-letters.ts'
 import { type RecordingDeadLetters, recordingDeadLetters } from '../dead-letters.ts'
 import type { Factory } from '../factories.ts'
-import { freshFactory, Patience, type TestFunction, type Timing, testUnless } from './harness.ts'
+import { freshFactory, type TestFunction, TestTiming, type Timing, testUnless } from './harness.ts'
 
 /** What an adapter gives the suite for each test: an empty spill of its own. */
 export interface SpillFixture extends Timing {
@@ -37,7 +37,7 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
     (define: ReturnType<typeof testUnless>) => (name: string, run: (world: SpillWorld) => Promise<void>) =>
       define(name, async () => {
         const fixture = await setup()
-        const make = freshFactory(new Patience(fixture))
+        const make = freshFactory(new TestTiming(fixture))
         const world: SpillWorld = { fixture, spill: fixture.spill, make, target: recordingDeadLetters() }
         try {
           await run(world)

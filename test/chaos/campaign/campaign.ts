@@ -14,7 +14,7 @@ import { Effects } from './effects.ts'
 import { inOwnFolder } from './folder.ts'
 import { Lives } from './lives.ts'
 import { pause, until } from './pause.ts'
-import { type CampaignOptions, SHARES, type Trouble } from './plan.ts'
+import { type CampaignOptions, type Fault, SHARES } from './plan.ts'
 import { Publisher } from './publisher.ts'
 import { CHANNEL, QUICK, STILL_MS } from './settings.ts'
 
@@ -78,13 +78,13 @@ class Campaign {
   async run(tell: (line: string) => void): Promise<Findings> {
     await this.#lives.begin()
     const publishing = this.#publisher.publish(this.#events, () => this.#effects.count)
-    for (const moment of drawMoments(this.#options, this.#options.troubles)) {
+    for (const moment of drawMoments(this.#options, this.#options.faults)) {
       await this.#reach(moment)
-      tell(`${this.#effects.count} handled: ${moment.trouble}`)
-      await this.#bring(moment.trouble)
+      tell(`${this.#effects.count} handled: ${moment.fault}`)
+      await this.#inject(moment.fault)
     }
     await publishing
-    tell('no more trouble; waiting for the rest')
+    tell('no more fault; waiting for the rest')
     const findings = await this.#settle()
     await this.#lives.end()
     return { ...findings, publishedAgain: this.#publisher.again }
@@ -97,7 +97,7 @@ class Campaign {
     this.#effects.close()
   }
 
-  async #reach({ at }: Moment<Trouble>): Promise<void> {
+  async #reach({ at }: Moment<Fault>): Promise<void> {
     const wanted = Math.min(at, this.#effects.count + this.#options.messages)
     await until(
       () => this.#effects.count >= wanted,
@@ -106,13 +106,13 @@ class Campaign {
     )
   }
 
-  async #bring(trouble: Trouble): Promise<void> {
-    if (trouble === 'kill') await this.#lives.kill()
-    else if (trouble === 'cut') this.#proxy.cut()
-    else if (trouble === 'restart') {
+  async #inject(fault: Fault): Promise<void> {
+    if (fault === 'kill') await this.#lives.kill()
+    else if (fault === 'cut') this.#proxy.cut()
+    else if (fault === 'restart') {
       await this.#node.kill()
       await this.#node.start()
-    } else if (trouble === 'hang') {
+    } else if (fault === 'hang') {
       this.#lives.stop()
       await pause(STILL_MS)
       this.#lives.goOn()

@@ -6,7 +6,7 @@ const options: CampaignOptions = {
   seed: 7,
   messages: 50_000,
   queueType: 'quorum',
-  troubles: { kill: 10, cut: 20, restart: 3, hang: 0, freeze: 0 },
+  faults: { kill: 10, cut: 20, restart: 3, hang: 0, freeze: 0 },
 }
 
 describe('the plan of a campaign', () => {
@@ -17,15 +17,15 @@ describe('the plan of a campaign', () => {
     expect(kinds).toHaveLength(50_000)
   })
 
-  it('E21: has every trouble, in an order that the seed decides, and repeats', () => {
-    const moments = drawMoments(options, options.troubles)
+  it('E21: has every fault, in an order that the seed decides, and repeats', () => {
+    const moments = drawMoments(options, options.faults)
     const times = moments.map(({ at }) => at)
     expect(times).toEqual([...times].sort((a, b) => a - b))
     expect(times.at(-1)).toBeLessThan(45_000)
-    const order = moments.map(({ trouble }) => trouble)
-    expect(order.filter(trouble => trouble === 'kill')).toHaveLength(10)
+    const order = moments.map(({ fault }) => fault)
+    expect(order.filter(fault => fault === 'kill')).toHaveLength(10)
     expect(order).toHaveLength(33)
-    expect(drawMoments(options, options.troubles)).toEqual(moments)
-    expect(drawMoments({ ...options, seed: 8 }, options.troubles)).not.toEqual(moments)
+    expect(drawMoments(options, options.faults)).toEqual(moments)
+    expect(drawMoments({ ...options, seed: 8 }, options.faults)).not.toEqual(moments)
   })
 })

@@ -8,7 +8,7 @@ export interface Size {
 }
 
 export interface Moment<T> {
-  readonly trouble: T
+  readonly fault: T
   /** When so many messages were handled. */
   readonly at: number
 }
@@ -25,18 +25,18 @@ export function drawKinds<K extends string>(
   return shuffled(kinds, seededRandom(seed))
 }
 
-/** All troubles in drawn order, spread over the first nine tenths: at the end nothing is left to be hit. */
+/** All faults in drawn order, spread over the first nine tenths: at the end nothing is left to be hit. */
 export function drawMoments<T extends string>(
   { seed, messages }: Size,
-  troubles: Readonly<Record<T, number>>,
+  faults: Readonly<Record<T, number>>,
 ): readonly Moment<T>[] {
   const random = seededRandom(seed + 1)
-  const all = Object.entries<number>(troubles).flatMap(([trouble, times]) =>
-    Array.from({ length: times }, () => trouble as T),
+  const all = Object.entries<number>(faults).flatMap(([fault, times]) =>
+    Array.from({ length: times }, () => fault as T),
   )
   const stride = (messages * 0.9) / all.length
-  return shuffled(all, random).map((trouble, index) => ({
-    trouble,
+  return shuffled(all, random).map((fault, index) => ({
+    fault,
     at: Math.floor((index + random()) * stride),
   }))
 }

@@ -3,7 +3,7 @@ import type { Size } from './draw.ts'
 export interface CampaignOptions extends Size {
   readonly queueType: 'quorum' | 'classic'
   /** How often each thing goes wrong. */
-  readonly troubles: Readonly<Record<Trouble, number>>
+  readonly faults: Readonly<Record<Fault, number>>
 }
 
 /**
@@ -13,7 +13,7 @@ export interface CampaignOptions extends Size {
  * - `hang`: the consumer stands still, long enough for the server to give it up, and goes on.
  * - `freeze`: the server stands still, long enough for its clients to give it up, and goes on.
  */
-export type Trouble = 'kill' | 'cut' | 'restart' | 'hang' | 'freeze'
+export type Fault = 'kill' | 'cut' | 'restart' | 'hang' | 'freeze'
 
 /** What a handler makes of a message. */
 export type Kind = 'fine' | 'transient' | 'permanent' | 'poison'

@@ -3,7 +3,7 @@ import type { Broker } from '../../../src/ports/broker.ts'
 import { pause } from './pause.ts'
 
 const PER_BATCH = 100
-/** So that every trouble finds the publisher at work, not only the first. */
+/** So that every fault finds the publisher at work, not only the first. */
 const MOST_AHEAD = 3_000
 
 /** Publishes batch after batch; what is not confirmed is published again, as callers do. */

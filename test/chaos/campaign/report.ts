@@ -18,7 +18,7 @@ export function violationsOf({ findings }: CampaignResult): string[] {
 /** The report as it is printed and kept: Markdown. */
 export function reportOf(result: CampaignResult): string[] {
   const { options, findings, tookMs } = result
-  const { seed, messages, queueType, troubles } = options
+  const { seed, messages, queueType, faults } = options
   const count = countKinds(options, SHARES)
   return [
     `| ${messages} messages, ${queueType} queues, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
@@ -26,11 +26,11 @@ export function reportOf(result: CampaignResult): string[] {
     row('that fail twice and then succeed', count('transient')),
     row('that fail for good', count('permanent')),
     row('poison', count('poison')),
-    row('consumer killed (SIGKILL)', troubles.kill),
-    row('all connections cut', troubles.cut),
-    row('server killed (SIGKILL) and restarted', troubles.restart),
-    row('consumer stopped (SIGSTOP) for 4 s', troubles.hang),
-    row('server stopped (SIGSTOP) for 4 s', troubles.freeze),
+    row('consumer killed (SIGKILL)', faults.kill),
+    row('all connections cut', faults.cut),
+    row('server killed (SIGKILL) and restarted', faults.restart),
+    row('consumer stopped (SIGSTOP) for 4 s', faults.hang),
+    row('server stopped (SIGSTOP) for 4 s', faults.freeze),
     row('**handled**', findings.handled),
     row('**in the dead-letter queue**', findings.dead),
     ...ruleRows(RULES, findings),

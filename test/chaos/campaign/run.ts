@@ -9,8 +9,8 @@ await runAsCommand({
   others: { queues: { type: 'string', default: 'quorum' } },
   async run({ seed, messages, kills, cuts, restarts, hangs, freezes, queues }) {
     if (queues !== 'quorum' && queues !== 'classic') throw new Error(`'${queues}' is no type of queue`)
-    const troubles = { kill: kills, cut: cuts, restart: restarts, hang: hangs, freeze: freezes }
-    const options = { seed, messages, queueType: queues, troubles } as const
+    const faults = { kill: kills, cut: cuts, restart: restarts, hang: hangs, freeze: freezes }
+    const options = { seed, messages, queueType: queues, faults } as const
     const result = await onOwnServer('RabbitMQ', await findRabbitmq(), ({ node }) =>
       runCampaign(options, node!, progress),
     )

@@ -17,13 +17,13 @@ import { Enqueuer } from './enqueuer.ts'
 import { Operator } from './operator.ts'
 import {
   type CampaignOptions,
+  type Fault,
   FREE,
   LONGER_THAN_A_LEASE_MS,
   ORDERED,
   PER_KEY,
   RELAY,
   SHARES,
-  type Trouble,
 } from './plan.ts'
 
 const SCRIPT = fileURLToPath(new URL('relay.ts', import.meta.url))
@@ -96,13 +96,13 @@ class Campaign {
     const startedAt = systemClock.now()
     const enqueuing = this.#enqueuer.enqueue(this.#events, this.#phantoms, () => this.#handled)
     this.#operator.start()
-    for (const { trouble, at } of drawMoments(this.#options, this.#options.troubles)) {
+    for (const { fault, at } of drawMoments(this.#options, this.#options.faults)) {
       await this.#reach(at)
-      tell(`${this.#handled} handled: ${trouble}`)
-      await this.#bring(trouble)
+      tell(`${this.#handled} handled: ${fault}`)
+      await this.#inject(fault)
     }
     while (!(await this.#isOver(enqueuing))) await this.#look()
-    tell('no more trouble; waiting for the rest')
+    tell('no more fault; waiting for the rest')
     await until(
       async () => (await countLeft(this.#pool)) === 0,
       () => 'every event at its end',
@@ -164,8 +164,8 @@ class Campaign {
     return await Promise.race([enqueuing.then(() => true), soon])
   }
 
-  async #bring(trouble: Trouble): Promise<void> {
-    switch (trouble) {
+  async #inject(fault: Fault): Promise<void> {
+    switch (fault) {
       case 'kill':
         return this.#anyRelay().kill()
       case 'freeze':
@@ -175,7 +175,7 @@ class Campaign {
       case 'restart':
       case 'outage':
         await this.#node.crash()
-        if (trouble === 'outage') await pause(LONGER_THAN_A_LEASE_MS)
+        if (fault === 'outage') await pause(LONGER_THAN_A_LEASE_MS)
         await this.#node.start()
     }
   }

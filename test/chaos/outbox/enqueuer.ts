@@ -4,7 +4,7 @@ import type { LazaretEvent } from '../../../src/core/event/event.ts'
 import { pause } from '../campaign/pause.ts'
 
 const PER_TRANSACTION = 100
-/** Of all events, so that every trouble finds somebody enqueuing, not only the first. */
+/** Of all events, so that every fault finds somebody enqueuing, not only the first. */
 const MOST_AHEAD = 0.1
 
 /** Enqueues batch after batch, as a service does: each in a transaction, again when that did not come to pass. */

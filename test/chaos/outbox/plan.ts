@@ -3,7 +3,7 @@ import type { Size } from '../campaign/draw.ts'
 export interface CampaignOptions extends Size {
   readonly relays: number
   /** How often each thing goes wrong. */
-  readonly troubles: Readonly<Record<Trouble, number>>
+  readonly faults: Readonly<Record<Fault, number>>
 }
 
 /**
@@ -13,9 +13,9 @@ export interface CampaignOptions extends Size {
  * - `freeze`: one of the relays stands still for longer than its lease, and goes on.
  * - `cut`: every connection, in the middle of whatever is on it.
  */
-export type Trouble = 'kill' | 'restart' | 'outage' | 'freeze' | 'cut'
+export type Fault = 'kill' | 'restart' | 'outage' | 'freeze' | 'cut'
 
-/** Short, so that troubles can outlast it. */
+/** Short, so that faults can outlast it. */
 export const LEASE_MS = 2_000
 export const LONGER_THAN_A_LEASE_MS = 5_000
 

@@ -21,7 +21,7 @@ export function violationsOf({ findings }: CampaignResult): string[] {
 /** The report as it is printed and kept: Markdown. */
 export function reportOf(result: CampaignResult): string[] {
   const { options, findings, tookMs, turnedAway, enqueuedAgain, foundCommitted } = result
-  const { seed, messages, relays, troubles } = options
+  const { seed, messages, relays, faults } = options
   const count = countKinds(options, SHARES)
   return [
     `| ${messages} events, ${relays} relays, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
@@ -29,14 +29,14 @@ export function reportOf(result: CampaignResult): string[] {
     row('that fail twice and then succeed', count('transient')),
     row('that fail for good', count('permanent')),
     row('that fail until they are replayed', count('mended')),
-    row('relay killed (SIGKILL)', troubles.kill),
-    row('Postgres stopped in immediate mode and restarted', troubles.restart),
+    row('relay killed (SIGKILL)', faults.kill),
+    row('Postgres stopped in immediate mode and restarted', faults.restart),
     row(
       `the same, for ${seconds(LONGER_THAN_A_LEASE_MS)} while leases last ${seconds(LEASE_MS)}`,
-      troubles.outage,
+      faults.outage,
     ),
-    row(`relay stopped (SIGSTOP) for ${seconds(LONGER_THAN_A_LEASE_MS)}`, troubles.freeze),
-    row('all connections cut', troubles.cut),
+    row(`relay stopped (SIGSTOP) for ${seconds(LONGER_THAN_A_LEASE_MS)}`, faults.freeze),
+    row('all connections cut', faults.cut),
     row('**delivered**', findings.delivered),
     row('**failed**', findings.failed),
     ...ruleRows(RULES, findings),

@@ -17,8 +17,8 @@ await runAsCommand({
   },
   others: { newest: { type: 'boolean', default: false } },
   async run({ seed, events, relays, kills, restarts, outages, freezes, cuts, newest }) {
-    const troubles = { kill: kills, restart: restarts, outage: outages, freeze: freezes, cut: cuts }
-    const options = { seed, messages: events, relays, troubles }
+    const faults = { kill: kills, restart: restarts, outage: outages, freeze: freezes, cut: cuts }
+    const options = { seed, messages: events, relays, faults }
     const found = newest ? await findNewestPostgres() : await findPostgres()
     const result = await onOwnServer('Postgres', found, server => runCampaign(options, server, progress))
     return { report: reportOf(result), violations: violationsOf(result) }

@@ -14,7 +14,7 @@ import { Lives } from '../campaign/lives.ts'
 import { pause, until } from '../campaign/pause.ts'
 import { Publisher } from '../campaign/publisher.ts'
 import { countUp, type Findings } from './count.ts'
-import { type CampaignOptions, CHANNEL, LONGER_THAN_A_LEASE_MS, QUICK, SHARES, type Trouble } from './plan.ts'
+import { type CampaignOptions, CHANNEL, type Fault, LONGER_THAN_A_LEASE_MS, QUICK, SHARES } from './plan.ts'
 
 const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
 const STALL_MS = 120_000
@@ -68,17 +68,17 @@ class Campaign {
     await Promise.all(this.#consumers.map(consumer => consumer.begin()))
     const startedAt = systemClock.now()
     const publishing = this.#publisher.publish(this.#events, () => this.#effects.count)
-    for (const { trouble, at } of drawMoments(this.#options, this.#options.troubles)) {
+    for (const { fault, at } of drawMoments(this.#options, this.#options.faults)) {
       await until(
         () => this.#effects.count >= at,
         () => `${at} events handled`,
         STALL_MS,
       )
-      tell(`${this.#effects.count} handled: ${trouble}`)
-      await this.#bring(trouble)
+      tell(`${this.#effects.count} handled: ${fault}`)
+      await this.#inject(fault)
     }
     await publishing
-    tell('no more trouble; waiting for the rest')
+    tell('no more fault; waiting for the rest')
     const findings = await this.#settle()
     const tookMs = systemClock.now() - startedAt
     await Promise.all(this.#consumers.map(consumer => consumer.end()))
@@ -93,8 +93,8 @@ class Campaign {
     this.#effects.close()
   }
 
-  async #bring(trouble: Trouble): Promise<void> {
-    switch (trouble) {
+  async #inject(fault: Fault): Promise<void> {
+    switch (fault) {
       case 'kill':
         return this.#anyConsumer().kill()
       case 'hang':

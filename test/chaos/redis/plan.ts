@@ -3,7 +3,7 @@ import type { Size } from '../campaign/draw.ts'
 export interface CampaignOptions extends Size {
   readonly consumers: number
   /** How often each thing goes wrong. */
-  readonly troubles: Readonly<Record<Trouble, number>>
+  readonly faults: Readonly<Record<Fault, number>>
 }
 
 /**
@@ -13,7 +13,7 @@ export interface CampaignOptions extends Size {
  * - `freeze`: the server stands still for longer than every lease, and goes on.
  * - `cut`: every connection, in the middle of whatever is on it.
  */
-export type Trouble = 'kill' | 'hang' | 'restart' | 'freeze' | 'cut'
+export type Fault = 'kill' | 'hang' | 'restart' | 'freeze' | 'cut'
 
 /** What a handler makes of an event: `transient` fails twice and then succeeds, `permanent` fails for good. */
 export type Kind = 'fine' | 'transient' | 'permanent'
@@ -21,7 +21,7 @@ export type Kind = 'fine' | 'transient' | 'permanent'
 export const SHARES: Readonly<Record<Exclude<Kind, 'fine'>, number>> = { transient: 0.05, permanent: 0.01 }
 
 export const CHANNEL = 'campaign'
-/** Short, so that troubles can outlast it. */
+/** Short, so that faults can outlast it. */
 export const LEASE_MS = 2_000
 export const LONGER_THAN_A_LEASE_MS = 5_000
 

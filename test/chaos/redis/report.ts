@@ -18,7 +18,7 @@ export function violationsOf({ findings }: CampaignResult): string[] {
 /** The report as it is printed and kept: Markdown. */
 export function reportOf(result: CampaignResult): string[] {
   const { options, findings, tookMs, skipped, publishedAgain } = result
-  const { seed, messages, consumers, troubles } = options
+  const { seed, messages, consumers, faults } = options
   const count = countKinds(options, SHARES)
   const stillFor = `for ${seconds(LONGER_THAN_A_LEASE_MS)} while leases last ${seconds(LEASE_MS)}`
   return [
@@ -26,11 +26,11 @@ export function reportOf(result: CampaignResult): string[] {
     '| --- | ---: |',
     row('that fail twice and then succeed', count('transient')),
     row('that fail for good', count('permanent')),
-    row('consumer killed (SIGKILL)', troubles.kill),
-    row(`consumer stopped (SIGSTOP) ${stillFor}`, troubles.hang),
-    row('server killed (SIGKILL) and restarted', troubles.restart),
-    row(`server stopped (SIGSTOP) ${stillFor}`, troubles.freeze),
-    row('all connections cut', troubles.cut),
+    row('consumer killed (SIGKILL)', faults.kill),
+    row(`consumer stopped (SIGSTOP) ${stillFor}`, faults.hang),
+    row('server killed (SIGKILL) and restarted', faults.restart),
+    row(`server stopped (SIGSTOP) ${stillFor}`, faults.freeze),
+    row('all connections cut', faults.cut),
     row('**handled**', findings.handled),
     row('**dead letters**', findings.dead),
     ...ruleRows(RULES, findings),

@@ -16,8 +16,8 @@ await runAsCommand({
     cuts: 10,
   },
   async run({ seed, events, consumers, kills, hangs, restarts, freezes, cuts }) {
-    const troubles = { kill: kills, hang: hangs, restart: restarts, freeze: freezes, cut: cuts }
-    const options = { seed, messages: events, consumers, troubles }
+    const faults = { kill: kills, hang: hangs, restart: restarts, freeze: freezes, cut: cuts }
+    const options = { seed, messages: events, consumers, faults }
     const result = await onOwnServer('Redis', await findRedis(), ({ node }) =>
       runCampaign(options, node!, progress),
     )

@@ -13,7 +13,7 @@ import { Publisher } from '../campaign/publisher.ts'
 import { countUp, type Findings } from './count.ts'
 import { HandlerRuns } from './handler-runs.ts'
 import { type BrokerPlace, placeAt } from './place.ts'
-import { type CampaignOptions, CHANNEL, LEASE_MS, SHARES, type Trouble } from './plan.ts'
+import { type CampaignOptions, CHANNEL, type Fault, LEASE_MS, SHARES } from './plan.ts'
 
 const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
 const STALL_MS = 60_000
@@ -80,14 +80,14 @@ class Campaign {
     await Promise.all(this.#consumers.map(consumer => consumer.begin()))
     const startedAt = systemClock.now()
     const publishing = this.#publisher.publish(this.#events, () => this.#runs.handled)
-    for (const { trouble, at } of drawMoments(this.#options, this.#options.troubles)) {
+    for (const { fault, at } of drawMoments(this.#options, this.#options.faults)) {
       await until(
         () => this.#runs.handled >= at,
         () => `${at} events handled`,
         STALL_MS,
       )
-      tell(`${this.#runs.handled} handled: ${trouble}`)
-      await this.#bring(trouble)
+      tell(`${this.#runs.handled} handled: ${fault}`)
+      await this.#inject(fault)
     }
     await publishing
     tell('no more signals; waiting for the rest')
@@ -107,15 +107,15 @@ class Campaign {
     this.#runs.close()
   }
 
-  async #bring(trouble: Trouble): Promise<void> {
-    if (trouble === 'all') {
+  async #inject(fault: Fault): Promise<void> {
+    if (fault === 'all') {
       await Promise.all(this.#consumers.map(consumer => consumer.end().then(() => consumer.begin())))
       return
     }
     const consumer = this.#consumers[Math.floor(this.#random() * this.#consumers.length)]!
-    if (trouble === 'two') await consumer.endWithTwoSignals()
+    if (fault === 'two') await consumer.endWithTwoSignals()
     else await consumer.end()
-    if (trouble === 'starting') await consumer.endWhileStarting()
+    if (fault === 'starting') await consumer.endWhileStarting()
     await consumer.begin()
   }
 

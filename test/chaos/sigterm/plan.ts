@@ -4,7 +4,7 @@ export interface CampaignOptions extends Size {
   readonly broker: 'rabbitmq' | 'sqlite'
   readonly consumers: number
   /** How often each thing happens. */
-  readonly troubles: Readonly<Record<Trouble, number>>
+  readonly faults: Readonly<Record<Fault, number>>
 }
 
 /**
@@ -13,7 +13,7 @@ export interface CampaignOptions extends Size {
  * - `starting`: the same as `one`, and the consumer in its place gets a SIGTERM while it starts.
  * - `all`: all consumers get a SIGTERM at once, and others begin in their places.
  */
-export type Trouble = 'one' | 'two' | 'starting' | 'all'
+export type Fault = 'one' | 'two' | 'starting' | 'all'
 
 /**
  * What a handler makes of an event.

@@ -21,7 +21,7 @@ export function violationsOf({ findings }: CampaignResult): string[] {
 
 /** The report as it is printed and kept: Markdown. */
 export function reportOf({ options, findings, tookMs, released, skipped }: CampaignResult): string[] {
-  const { seed, messages, broker, consumers, troubles } = options
+  const { seed, messages, broker, consumers, faults } = options
   const count = countKinds(options, SHARES)
   const name = broker === 'rabbitmq' ? 'RabbitMQ' : 'SQLite'
   return [
@@ -37,10 +37,10 @@ export function reportOf({ options, findings, tookMs, released, skipped }: Campa
     row('that fail twice and then succeed', count('transient')),
     row('that fail with a permanent error', count('permanent')),
     row('that fail at each attempt', count('hopeless')),
-    row('one consumer ended (SIGTERM)', troubles.one),
-    row('the same, with a second SIGTERM while it closed', troubles.two),
-    row('the same, and its successor ended while it started', troubles.starting),
-    row('all consumers ended at once (SIGTERM)', troubles.all),
+    row('one consumer ended (SIGTERM)', faults.one),
+    row('the same, with a second SIGTERM while it closed', faults.two),
+    row('the same, and its successor ended while it started', faults.starting),
+    row('all consumers ended at once (SIGTERM)', faults.all),
     row('**handled**', findings.handled),
     row('**dead letters**', findings.dead),
     ...ruleRows(RULES, findings),

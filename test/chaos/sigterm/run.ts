@@ -10,8 +10,8 @@ await runAsCommand({
   async run({ seed, events, consumers, ones, twos, starts, alls, broker }) {
     if (broker !== 'rabbitmq' && broker !== 'sqlite')
       throw new Error(`'${broker}' is not a broker of this campaign: use rabbitmq or sqlite`)
-    const troubles = { one: ones, two: twos, starting: starts, all: alls }
-    const options = { seed, messages: events, broker, consumers, troubles } as const
+    const faults = { one: ones, two: twos, starting: starts, all: alls }
+    const options = { seed, messages: events, broker, consumers, faults } as const
     const result =
       broker === 'sqlite'
         ? await runCampaign(options, undefined, progress)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../../../test/services/postgres.ts'
 import { cliWorld } from '../../../../test/support/cli.ts'
-import { make, OutboxWorld, patience } from '../../../../test/support/outbox-world.ts'
+import { make, OutboxWorld, timing } from '../../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { fixed } from '../../../core/retry/fixed.ts'
@@ -68,10 +68,7 @@ describe.runIf(found.found)(`a consumer on the outbox${why}`, () => {
             channel,
           ])
         ).map(({ status }) => status)
-      await patience.eventually(
-        async () => (await statuses()).every(each => each === 'failed'),
-        'all are dead',
-      )
+      await timing.eventually(async () => (await statuses()).every(each => each === 'failed'), 'all are dead')
       expect(shop.attempts).toBe(6)
       shop.isBroken = false
       const { lazaretWith } = cliWorld(folder)
@@ -138,7 +135,7 @@ describe.runIf(found.found)(`a consumer on the outbox${why}`, () => {
         [channel],
       )
     for (let done = 0, breaks = 0; done < events.length; ) {
-      await patience.eventually(async () => {
+      await timing.eventually(async () => {
         const now = await effects().catch(() => [])
         return now.length >= Math.min(events.length, done + 20)
       }, `more than ${done} effects`)
@@ -169,16 +166,16 @@ describe.runIf(found.found)(`a consumer on the outbox${why}`, () => {
       handle: async ({ id }) => {
         handled.add(id)
         // Slow enough that the server dies under some of them.
-        await patience.pass(5)
+        await timing.pass(5)
       },
     })
     const events = make.events(100, { channel })
     await broker.publish(events)
-    await patience.eventually(() => handled.size >= 20, 'some are handled')
+    await timing.eventually(() => handled.size >= 20, 'some are handled')
     await server!.node!.kill()
     await server!.node!.start()
     const left = `select count(*)::int as count from lazaret.outbox where channel = $1 and status <> 'delivered'`
-    await patience.eventually(
+    await timing.eventually(
       async () => (await database!.rows<{ count: number }>(left, [channel]).catch(() => []))[0]?.count === 0,
       'all are delivered',
     )

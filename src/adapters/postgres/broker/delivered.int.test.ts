@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { drain, fillWithPast, prepare } from '../../../../bench/outbox/growth.ts'
-import { die, make, patience, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { die, make, postgresWorld, timing } from '../../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
 import { systemClock } from '../../../ports/clock.ts'
 import { idOf } from '../../../testing/conformance/broker/world.ts'
@@ -45,7 +45,7 @@ describe.runIf(found.found)(`what becomes of delivered rows${why}`, () => {
 
   it('S1: with a retention, consumers remove them by themselves', async () => {
     const { delivered, failed } = await threeEvents({ deliveredRetentionMs: 1, leaseMs: 60 })
-    await patience.eventually(async () => (await statusOf(delivered)).length === 0, 'the row is gone')
+    await timing.eventually(async () => (await statusOf(delivered)).length === 0, 'the row is gone')
     expect(await statusOf(failed)).toEqual(['failed'])
   })
 
@@ -126,7 +126,7 @@ describe.runIf(found.found)(`a table with a past${why}`, () => {
           )
         )[0]!
       await tellCounts(fresh)
-      await patience.eventually(async () => (await updates()).all >= 4_000, 'updates are counted')
+      await timing.eventually(async () => (await updates()).all >= 4_000, 'updates are counted')
       expect((await updates()).hot).toBeGreaterThan(1_500)
     } finally {
       await fresh.close()

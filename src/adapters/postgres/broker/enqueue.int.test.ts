@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { die, make, patience, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { die, make, postgresWorld, timing } from '../../../../test/support/outbox-world.ts'
 import { REPLAY_HEADERS, replayHeaders } from '../../../core/event/replay-headers.ts'
 import { systemClock } from '../../../ports/clock.ts'
 import { createSealing } from '../../../runtime/sealing/sealing.ts'
@@ -289,7 +289,7 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
       }
       const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       const untilWaiting = (count: number) =>
-        patience.eventually(
+        timing.eventually(
           async () => (await database!.rows(waiting)).length === count,
           `${count} of them wait`,
         )

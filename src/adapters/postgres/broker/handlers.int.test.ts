@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { die, make, patience, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { die, make, postgresWorld, timing } from '../../../../test/support/outbox-world.ts'
 import { ROOT } from '../../../../test/support/source.ts'
 import { idOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
@@ -23,7 +23,7 @@ async function runBehind(sql: string, enqueue: (tx: PgQueryable) => Promise<unkn
   await enqueue(tx)
   const changing = database!.pool.query(sql)
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  await patience.eventually(async () => (await database!.rows(waiting)).length === 1, 'it waits')
+  await timing.eventually(async () => (await database!.rows(waiting)).length === 1, 'it waits')
   await tx.query('commit')
   tx.release()
   await changing

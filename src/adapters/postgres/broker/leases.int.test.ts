@@ -1,7 +1,7 @@
 import { Pool } from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../../../test/services/postgres.ts'
-import { make, OutboxWorld, patience } from '../../../../test/support/outbox-world.ts'
+import { make, OutboxWorld, timing } from '../../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
 import { idOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
@@ -25,7 +25,7 @@ const LOST = { code: 'LAZARET_DELIVERY_LOST' }
 /** Every process is taken for dead, as others see it: as soon as it is not claiming. */
 async function endLeases(): Promise<void> {
   await database!.pool.query(`update lazaret.outbox_owners set lease_until = '-infinity'`)
-  await patience.eventually(async () => {
+  await timing.eventually(async () => {
     await database!.pool.query('select lazaret.outbox_reclaim()')
     const left = await database!.rows(`select id from lazaret.outbox_owners where lease_until = '-infinity'`)
     return left.length === 0
@@ -86,7 +86,7 @@ describe.runIf(found.found)(`leases that are lost${why}`, () => {
     expect(idOf(await inbox.next())).toBe(event!.id)
     const owners = await database!.rows('select id from lazaret.outbox_owners')
     expect(owners).toHaveLength(1)
-    await patience.quiet()
+    await timing.quiet()
     await inbox.assertEmpty('it came twice')
   })
 })
@@ -94,7 +94,7 @@ describe.runIf(found.found)(`leases that are lost${why}`, () => {
 /** Resolves when the lease of the only process was renewed that often. */
 async function untilRenewed(times: number): Promise<void> {
   const seen = new Set<string>()
-  await patience.eventually(async () => {
+  await timing.eventually(async () => {
     const owners = await database!.rows<{ until: string; is_over: boolean }>(
       'select lease_until::text as until, lease_until < clock_timestamp() as is_over from lazaret.outbox_owners',
     )
@@ -120,7 +120,7 @@ describe.runIf(found.found)(`leases that are kept${why}`, () => {
     await reader.query('commit')
     reader.release()
     const isThere = `select to_regclass('lazaret.outbox_delivered_20200101') is not null as "isThere"`
-    await patience.eventually(
+    await timing.eventually(
       async () => !(await database!.rows<{ isThere: boolean }>(isThere))[0]!.isThere,
       'the day is dropped when nobody reads it any more',
     )
@@ -151,7 +151,7 @@ describe.runIf(server?.node)(`an outage${why}`, () => {
       const outbox = world.process({ leaseMs: LEASE_MS, maxPollMs: 50 })
       inboxes.push(await world.subscribe(outbox, channel, { prefetch: 1 }))
       // They renew their leases one after the other, not all at once.
-      await patience.pass(LEASE_MS / 10)
+      await timing.pass(LEASE_MS / 10)
     }
     await world.process().publish(make.events(3, { channel }))
     const deliveries = await Promise.all(inboxes.map(inbox => inbox.next()))
@@ -164,9 +164,9 @@ describe.runIf(server?.node)(`an outage${why}`, () => {
     const owners = await leases(false)
     expect(owners).toHaveLength(3)
     await server!.node!.kill()
-    await patience.pass(LEASE_MS)
+    await timing.pass(LEASE_MS)
     await server!.node!.start()
-    await patience.eventually(
+    await timing.eventually(
       async () => (await leases(false).catch(() => [])).length === 3,
       'all leases are renewed',
     )

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { die, make, patience, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { die, make, postgresWorld, timing } from '../../../../test/support/outbox-world.ts'
 import { replayHeaders } from '../../../core/event/replay-headers.ts'
 import type { Delivery } from '../../../ports/broker.ts'
 import { systemClock } from '../../../ports/clock.ts'
@@ -239,7 +239,7 @@ describe.runIf(found.found)(`order by key${why}`, () => {
     const left = Map.groupBy(events, ({ key }) => key)
     await outbox.publish(events)
     for (let done = 0; done < events.length; ) {
-      await patience.eventually(() => inboxes.some(({ waiting }) => waiting > 0), 'the next delivery')
+      await timing.eventually(() => inboxes.some(({ waiting }) => waiting > 0), 'the next delivery')
       for (const inbox of inboxes) {
         const deliveries = await inbox.take(inbox.waiting)
         for (const delivery of deliveries)
@@ -362,7 +362,7 @@ describe.runIf(found.found)(`processes that die${why}`, () => {
     )
     await finish(first)
     while (done.size < events.length) await finish(await inbox.next())
-    await patience.eventually(async () => {
+    await timing.eventually(async () => {
       const listening = `select 1 from pg_stat_activity
         where datname = current_database() and query like 'listen %' and pid <> pg_backend_pid()`
       return (await database!.rows(listening)).length > 0

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../../../test/services/postgres.ts'
-import { OutboxWorld, patience } from '../../../../test/support/outbox-world.ts'
+import { OutboxWorld, timing } from '../../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
 import { asRole, findPsql, PsqlSession, psql } from '../../../../test/support/psql.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
@@ -73,7 +73,7 @@ async function roles() {
 async function someoneWaits(): Promise<void> {
   const waiting = `select 1 from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock' and query like '%outbox_replay%'`
-  await patience.eventually(
+  await timing.eventually(
     async () => (await database!.rows(waiting)).length === 1,
     'the second waits for the first',
   )
@@ -93,7 +93,7 @@ describe.runIf(isThere)(`from psql alone${isThere ? '' : ` (skipped: ${missing.j
         payload: { orderId: 17 },
       })),
     )
-    await patience.eventually(async () => (await psql(reader, LIST(channel))).length === 2, 'both failed')
+    await timing.eventually(async () => (await psql(reader, LIST(channel))).length === 2, 'both failed')
     const list = await psql(reader, LIST(channel))
     expect(list).toContain(`${event!.id}|to-partner|order.placed|3|Error: connect ECONNREFUSED`)
 
@@ -114,13 +114,13 @@ describe.runIf(isThere)(`from psql alone${isThere ? '' : ` (skipped: ${missing.j
     expect(await bob).toEqual(['0'])
     await ada.end()
 
-    await patience.eventually(() => farSide.taken.length === 1, 'it is delivered')
+    await timing.eventually(() => farSide.taken.length === 1, 'it is delivered')
     expect(farSide.taken[0]).toMatchObject({
       id: event!.id,
       idempotencyKey: 'charge-1',
       payload: { orderId: 17 },
     })
-    await patience.eventually(
+    await timing.eventually(
       async () => (await world.rows(event!.id))[0]!.status === 'delivered',
       'the row says so',
     )

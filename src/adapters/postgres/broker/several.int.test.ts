@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../../../test/services/postgres.ts'
-import { make, patience } from '../../../../test/support/outbox-world.ts'
+import { make, timing } from '../../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
 import { createIdSource } from '../../../core/event/uuid.ts'
 import { PermanentError } from '../../../core/failure/signals.ts'
@@ -41,7 +41,7 @@ describe.runIf(found.found)(
       await consumer.start()
       await store!.broker.publish(make.events(LETTERS, { channel }))
       const states = async () => (await store!.deadLetters.stats({ channel })).byState
-      await patience.eventually(async () => (await states()).dead === LETTERS, 'all are dead')
+      await timing.eventually(async () => (await states()).dead === LETTERS, 'all are dead')
       shop.isBroken = false
       const environment = { clock: systemClock, newId: createIdSource(systemRandom) }
       const request = { reason: 'mended', by: 'ann', perSecond: PER_SECOND, stages: ['rest' as const] }
@@ -84,13 +84,13 @@ describe.runIf(found.found)(
       }
       const [first, second, third] = [standby('a'), standby('b'), standby('c')]
       first.begin()
-      await patience.eventually(() => onDuty.length === 1, 'the first is on duty')
+      await timing.eventually(() => onDuty.length === 1, 'the first is on duty')
       second.begin()
       await second.end()
       expect(onDuty).toEqual(['a'])
       await first.end()
       third.begin()
-      await patience.eventually(() => onDuty.length === 1, 'another is on duty')
+      await timing.eventually(() => onDuty.length === 1, 'another is on duty')
       expect(onDuty).toEqual(['c'])
       await third.end()
     })

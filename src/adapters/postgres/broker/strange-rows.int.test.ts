@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { make, patience, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { make, postgresWorld, timing } from '../../../../test/support/outbox-world.ts'
 import { eventOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
 
@@ -45,7 +45,7 @@ describe.runIf(found.found)(`rows that other programs insert${why}`, () => {
     await slow.query('commit')
     slow.release()
     const forNobody = 'select 1 from lazaret.outbox where channel = $1 and target is null'
-    await patience.eventually(
+    await timing.eventually(
       async () => (await database!.rows(forNobody, [channel])).length === 0,
       'it has a handler, though there is no room for it',
     )
@@ -86,7 +86,7 @@ describe.runIf(found.found)(`claims that fail${why}`, () => {
     })
     const inbox = await world.subscribe(outbox, channel)
     await insert(channel, 'a', 'now')
-    await patience.eventually(() => errors.length > 1, 'two claims have failed')
+    await timing.eventually(() => errors.length > 1, 'two claims have failed')
     expect(errors[0]).toMatchObject({
       code: 'LAZARET_STORE_FAILED',
       message: expect.stringContaining('permission denied'),

@@ -1,7 +1,7 @@
 import { Pool } from 'pg'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../../../test/services/postgres.ts'
-import { patience } from '../../../../test/support/outbox-world.ts'
+import { timing } from '../../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
 import { createFactory } from '../../../testing/factories.ts'
@@ -43,7 +43,7 @@ describe.runIf(found.found)(`what a Postgres ledger forgets${why}`, () => {
     await short.claim('bill', 'never-finished', 0)
     const handled = async () => (await database!.rows('select 1 from lazaret.event_handled')).length
     for (let key = 0; key < 1_000; key++) await short.record(pool, 'bill', `charge-${key}`)
-    await patience.eventually(async () => (await handled()) < 700, 'most are forgotten')
+    await timing.eventually(async () => (await handled()) < 700, 'most are forgotten')
     expect(await short.claim('bill', 'never-finished', 1)).toMatchObject({ kind: 'claimed' })
     expect(await ledger.claim('ship', 'kept', 1)).toMatchObject({ kind: 'done' })
     await short.close()
@@ -127,7 +127,7 @@ describe.runIf(found.found)(`a pool of one connection${why}`, () => {
     const refused = expect(outbox.subscribe(options, () => {})).rejects.toThrow(
       'no second connection within 10 s',
     )
-    await patience.eventually(async () => pool.waitingCount > 0, 'waiting for the second connection')
+    await timing.eventually(async () => pool.waitingCount > 0, 'waiting for the second connection')
     await clock.advance(10_000)
     await refused
     await outbox.close()

@@ -6,7 +6,7 @@ import { PermanentError } from '../../../core/failure/signals.ts'
 import { systemRandom } from '../../../ports/clock.ts'
 import { createConsumer } from '../../../runtime/consumer/consumer.ts'
 import { createServer } from '../../../server/index.ts'
-import { Patience, uniqueName } from '../../../testing/conformance/harness.ts'
+import { TestTiming, uniqueName } from '../../../testing/conformance/harness.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import { memoryDeadLetters } from '../../memory/letters/dead-letters.ts'
 import { memoryStore } from '../../memory/store.ts'
@@ -22,7 +22,7 @@ afterAll(async () => {
   await server?.close()
 })
 const why = found.found ? '' : ` (skipped: ${found.why})`
-const patience = new Patience({ patienceMs: 20_000 })
+const timing = new TestTiming({ timeoutMs: 20_000 })
 const QUORUM = { 'x-queue-type': 'quorum' }
 
 /** A service of another kind: a topic exchange, a queue, and a plain dead-letter exchange that nobody configured for us. */
@@ -80,13 +80,13 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
       await rejectAll(queue, 1)
     }
     const collected = (count: number) =>
-      patience.eventually(async () => (await store.stats()).count === count, `${count} letters`)
+      timing.eventually(async () => (await store.stats()).count === count, `${count} letters`)
     collector.start(store)
     await bury()
     await collected(1)
     await collector.stop()
     await bury()
-    await patience.eventually(async () => (await outside!.depth(dlq)) === 1, 'it lies in the queue')
+    await timing.eventually(async () => (await outside!.depth(dlq)) === 1, 'it lies in the queue')
     expect(await collector.depths()).toEqual([{ queue: dlq, depth: 1 }])
     expect((await store.stats()).count).toBe(1)
     collector.start(store)
@@ -109,8 +109,8 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
       const { store, open } = collecting([dlq])
       const collector = open()
       collector.start(store)
-      await patience.eventually(async () => (await store.stats()).count === 20, 'collecting')
-      await patience.eventually(async () => (await outside!.depth(dlq)) === 0, 'acknowledging')
+      await timing.eventually(async () => (await store.stats()).count === 20, 'collecting')
+      await timing.eventually(async () => (await outside!.depth(dlq)) === 0, 'acknowledging')
       expect(await collector.depths()).toEqual([{ queue: dlq, depth: 0 }])
 
       const [letter] = (await store.list({ limit: 1 })).letters
@@ -121,7 +121,7 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
       })
       const replaying = await store.change(letter!.id, {
         to: 'replaying',
-        at: patience.now(),
+        at: timing.now(),
         replayId: 'r-1',
       })
       const { id: letterId, handler } = letter!
@@ -135,10 +135,7 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
       expect(JSON.parse(back!.content.toString())).toEqual(letter!.event.payload)
 
       await rejectAll(queue, 1)
-      await patience.eventually(
-        async () => (await store.get(letter!.id))?.cycle.number === 1,
-        'failing again',
-      )
+      await timing.eventually(async () => (await store.get(letter!.id))?.cycle.number === 1, 'failing again')
       expect(await store.get(letter!.id)).toMatchObject({ state: 'dead', endedCycles: [{ number: 0 }] })
       expect((await store.stats()).count).toBe(20)
       expect(replaying?.replays).toBe(1)
@@ -153,15 +150,15 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
     const { store, open } = collecting([dlq])
     const collector = open()
     collector.start(store)
-    await patience.eventually(async () => (await store.stats()).count === 1, 'collecting')
+    await timing.eventually(async () => (await store.stats()).count === 1, 'collecting')
     const [letter] = (await store.list()).letters
-    await store.change(letter!.id, { to: 'replaying', at: patience.now(), replayId: 'r-1' })
+    await store.change(letter!.id, { to: 'replaying', at: timing.now(), replayId: 'r-1' })
     const { id: letterId, handler } = letter!
     const headers = replayHeaders(letter!.event, { letterId, handler, replayId: 'r-1' })
     await collector.send([{ ...letter!.event, headers }], letter!.origin)
-    await patience.eventually(async () => (await store.get(letter!.id))?.state === 'resolved', 'resolving')
+    await timing.eventually(async () => (await store.get(letter!.id))?.state === 'resolved', 'resolving')
     await rejectAll(queue, 1)
-    await patience.eventually(async () => (await store.get(letter!.id))?.state === 'dead', 'opening anew')
+    await timing.eventually(async () => (await store.get(letter!.id))?.state === 'dead', 'opening anew')
     expect(await store.get(letter!.id)).toMatchObject({ cycle: { number: 1 } })
     await collector.close()
   })
@@ -179,12 +176,12 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
       },
     )
     await broker.publish([event])
-    await patience.eventually(async () => (await outside!.depth(`${channel}.bill.dlq`)) === 1, 'the letter')
+    await timing.eventually(async () => (await outside!.depth(`${channel}.bill.dlq`)) === 1, 'the letter')
     await subscription.close()
     const { store, open } = collecting([`${channel}.bill.dlq`])
     const collector = open()
     collector.start(store)
-    await patience.eventually(async () => (await store.stats()).count === 1, 'collecting')
+    await timing.eventually(async () => (await store.stats()).count === 1, 'collecting')
     const [letter] = (await store.list()).letters
     expect(letter).toMatchObject({ event, handler: 'bill', origin: { collectedFrom: `${channel}.bill.dlq` } })
     const headers = replayHeaders(event, { handler: 'bill' })
@@ -206,7 +203,7 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
     await consumer.start()
     for (let order = 0; order < 3; order++) await outside!.publish('', channel, Buffer.from(String(order)))
     const depths = async () => (await consumer.deadLetterDepths()).filter(({ depth }) => depth > 0)
-    await patience.eventually(async () => (await depths())[0]?.depth === 3, 'dead letters')
+    await timing.eventually(async () => (await depths())[0]?.depth === 3, 'dead letters')
     expect(await depths()).toEqual([{ queue: `${channel}.dlq`, depth: 3 }])
     const home = createServer({
       stores: memoryStore(),
@@ -230,13 +227,13 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
       for (let order = 0; order < 10; order++)
         await outside!.publish(exchange, 'order.paid', Buffer.from(JSON.stringify({ order })))
       await rejectAll(queue, 10)
-      await patience.eventually(async () => (await outside!.depth(dlq)) === 10, 'dead-lettering')
+      await timing.eventually(async () => (await outside!.depth(dlq)) === 10, 'dead-lettering')
       const { store, open } = collecting([dlq], { mode: 'peek', peekLimit: 8, lookEveryMs: 60_000 })
       const collector = open()
       collector.start(store)
-      await patience.eventually(async () => (await store.stats()).count === 8, 'looking')
+      await timing.eventually(async () => (await store.stats()).count === 8, 'looking')
       await collector.close()
-      await patience.eventually(async () => (await outside!.depth(dlq)) === 10, 'putting back')
+      await timing.eventually(async () => (await outside!.depth(dlq)) === 10, 'putting back')
       const orders = (await outside!.peek(dlq)).map(({ content }) => JSON.parse(content.toString()).order)
       expect(orders.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
       expect(orders).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
@@ -254,13 +251,13 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
     store.send = letter => (isDown ? Promise.reject(new Error('disk full')) : send(letter))
     const collector = open()
     collector.start(store)
-    await patience.eventually(() => errors.length > 0, 'telling')
+    await timing.eventually(() => errors.length > 0, 'telling')
     expect(String(errors[0])).toContain('disk full')
     isDown = false
-    await patience.eventually(async () => (await store.stats()).count === 5, 'saving')
+    await timing.eventually(async () => (await store.stats()).count === 5, 'saving')
     expect(errors).toHaveLength(1)
     await collector.close()
-    await patience.eventually(async () => (await outside!.depth(dlq)) === 0, 'acknowledging')
+    await timing.eventually(async () => (await outside!.depth(dlq)) === 0, 'acknowledging')
   })
 
   it('P2: messages with one message id and different bodies are letters of their own, each time they are found', async () => {
@@ -272,20 +269,20 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
     const { store, open } = collecting([dlq])
     const collector = open()
     collector.start(store)
-    await patience.eventually(async () => (await store.stats()).count === 3, 'collecting')
-    await patience.eventually(async () => (await outside!.depth(dlq)) === 0, 'acknowledging')
+    await timing.eventually(async () => (await store.stats()).count === 3, 'collecting')
+    await timing.eventually(async () => (await outside!.depth(dlq)) === 0, 'acknowledging')
     const { letters } = await store.list()
     const payloads = letters.map(({ event }) => JSON.stringify(event.payload)).sort()
     expect(payloads).toEqual(['{"order":1}', '{"order":2}', '{"order":3}'])
     expect(letters.map(({ event }) => event.id).filter(id => id === 'same')).toHaveLength(1)
 
     const second = letters.find(({ event }) => JSON.stringify(event.payload) === '{"order":2}')!
-    await store.change(second.id, { to: 'replaying', at: patience.now(), replayId: 'r-1' })
+    await store.change(second.id, { to: 'replaying', at: timing.now(), replayId: 'r-1' })
     const { id: letterId, handler, event } = second
     const headers = replayHeaders(event, { letterId, handler, replayId: 'r-1' })
     await collector.send([{ ...event, headers }], second.origin)
     await rejectAll(queue, 1)
-    await patience.eventually(async () => (await store.get(letterId))?.cycle.number === 1, 'failing again')
+    await timing.eventually(async () => (await store.get(letterId))?.cycle.number === 1, 'failing again')
     expect((await store.stats()).count).toBe(3)
     await collector.close()
   })
@@ -295,13 +292,13 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
     const { store, open, errors } = collecting([dlq])
     const collector = open()
     collector.start(store)
-    await patience.eventually(() => errors.length === 1, 'telling')
+    await timing.eventually(() => errors.length === 1, 'telling')
     expect(String(errors[0])).toContain(`collecting queue '${dlq}'`)
     await onChannel(outside!.connection, channel =>
       channel.assertQueue(dlq, { durable: true, arguments: {} }),
     )
     await outside!.publish('', dlq, Buffer.from('1'))
-    await patience.eventually(async () => (await store.stats()).count === 1, 'collecting')
+    await timing.eventually(async () => (await store.stats()).count === 1, 'collecting')
     expect(errors).toHaveLength(1)
     await collector.close()
   })

@@ -12,7 +12,7 @@ import { Publisher } from '../connection/publisher.ts'
 import { resolveRabbitmq } from '../options.ts'
 import { rabbitmqCollector } from './collector.ts'
 
-const { found, outside, url, why, patience, subscribe, make } = await rabbitmqWorld()
+const { found, outside, url, why, timing, subscribe, make } = await rabbitmqWorld()
 const settings = found.found ? resolveRabbitmq({ url }) : undefined
 const looking = settings && new Link(settings, 'consuming')
 const sending = settings && new Link(settings, 'publishing')
@@ -73,7 +73,7 @@ async function collected(headers: object, properties: object = {}) {
   const store = memoryDeadLetters()
   const collector = rabbitmqCollector({ url, queues: [dlq], onError: () => {} })
   collector.start(store)
-  await patience.eventually(async () => (await store.stats()).count === 1, 'collecting')
+  await timing.eventually(async () => (await store.stats()).count === 1, 'collecting')
   const [letter] = (await store.list()).letters
   return { queue, before, collector, letter: letter! }
 }
@@ -152,14 +152,14 @@ describe.runIf(found.found)(`headers of other programs on RabbitMQ${why}`, () =>
     const broker = rabbitmq({ url, queueType: 'classic' })
     const inbox = await subscribe(broker, channel)
     inbox.subscription.pause()
-    await patience.eventually(async () => (await outside!.consumers(channel)) === 0, 'pausing')
+    await timing.eventually(async () => (await outside!.consumers(channel)) === 0, 'pausing')
     await outside!.publish('', channel, Buffer.from('{}'), { messageId: 'm-1', headers: HEADERS })
     const before = await onTheWire(channel)
     inbox.subscription.resume()
     const delivery = await inbox.next()
     const settlement = { outcome: 'retry', notBefore: 0, ended: [make.attempt(1)] } as const
     inbox.subscription.pause()
-    await patience.eventually(async () => (await outside!.consumers(channel)) === 0, 'pausing')
+    await timing.eventually(async () => (await outside!.consumers(channel)) === 0, 'pausing')
     await inbox.subscription.settle(delivery, settlement)
     const after = await onTheWire(channel)
     after.headers.delete('lazaret-past')

@@ -16,7 +16,7 @@ import { RedisError } from '../errors.ts'
 import { handlerKeys } from './keys.ts'
 import { RECLAIM } from './scripts/membership.ts'
 
-const { isOurs, why, node, url, patience, make, open, subscribe } = await redisStreamsWorld()
+const { isOurs, why, node, url, timing, make, open, subscribe } = await redisStreamsWorld()
 const LEASE_MS = 1_200
 
 describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
@@ -46,17 +46,17 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
           () => false,
         )
         if (isTaken) taken.push(...idsOfEvents(events))
-        await patience.pass(10)
+        await timing.pass(10)
       }
     })()
     for (let kill = 0; kill < 3; kill++) {
       const before = handled.size
-      await patience.eventually(() => handled.size > before + 50, 'some are handled')
+      await timing.eventually(() => handled.size > before + 50, 'some are handled')
       await node.kill()
       await node.start()
     }
     await publishing
-    await patience.eventually(() => taken.every(id => handled.has(id)), 'all that was taken is handled')
+    await timing.eventually(() => taken.every(id => handled.has(id)), 'all that was taken is handled')
     await consumer.close()
     expect(taken.length).toBeGreaterThan(500)
   })
@@ -69,16 +69,16 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     ]
     await open().publish(make.events(4, { channel }))
     const deliveries = await Promise.all(inboxes.map(inbox => inbox.take(2)))
-    await patience.pass(LEASE_MS * 2)
+    await timing.pass(LEASE_MS * 2)
     node.freeze()
-    await patience.pass(LEASE_MS * 3)
+    await timing.pass(LEASE_MS * 3)
     node.thaw()
     for (const [index, inbox] of inboxes.entries())
       for (const delivery of deliveries[index]!) {
         await inbox.subscription.begin(delivery, [])
         await inbox.done(delivery)
       }
-    await patience.eventually(async () => (await open().depth(channel, 'bill')) === 0, 'all are done')
+    await timing.eventually(async () => (await open().depth(channel, 'bill')) === 0, 'all are done')
     for (const inbox of inboxes) await inbox.assertEmpty('something came again')
   })
 
@@ -115,7 +115,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     expect(idOf(delivery)).toBe(next!.id)
     await deaf.subscription.begin(delivery, [])
     await deaf.done(delivery)
-    await patience.eventually(async () => (await publisher.depth(channel, 'bill')) === 0, 'all are done')
+    await timing.eventually(async () => (await publisher.depth(channel, 'bill')) === 0, 'all are done')
     await proxy.close()
   })
 
@@ -130,7 +130,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     const publishing = (async () => {
       for (let at = 0; at < events.length; at += 10) {
         await publisher.publish(events.slice(at, at + 10))
-        await patience.pass(5)
+        await timing.pass(5)
         if (at % 50 === 0) proxy.cut()
       }
     })()
@@ -143,7 +143,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     }
     await publishing
     expect(done).toEqual(new Set(idsOfEvents(events)))
-    await patience.eventually(async () => (await publisher.depth(channel, 'bill')) === 0, 'all are done')
+    await timing.eventually(async () => (await publisher.depth(channel, 'bill')) === 0, 'all are done')
     await proxy.close()
   })
 
@@ -167,7 +167,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     const [first, second, third] = await inbox.take(3)
     await inbox.subscription.begin(first!, [])
     await inbox.subscription.begin(first!, [make.attempt(1)])
-    const notBefore = patience.now() + 300
+    const notBefore = timing.now() + 300
     await inbox.subscription.settle(first!, { outcome: 'retry', notBefore, ended: [make.attempt(2)] })
     await inbox.subscription.settle(second!, { outcome: 'release', notBefore: 0 })
     await inbox.subscription.begin(third!, [])
@@ -186,7 +186,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
       [0, 0],
       [1, 0],
     ])
-    await patience.eventually(
+    await timing.eventually(
       () =>
         broker.publish(events.slice(-1)).then(
           () => true,
@@ -215,7 +215,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     await retrying
     await beginning
     await inbox.done(third!, await inbox.next())
-    await patience.eventually(async () => (await open().depth(channel, 'bill')) === 0, 'all are done')
+    await timing.eventually(async () => (await open().depth(channel, 'bill')) === 0, 'all are done')
     await inbox.assertEmpty('something came again')
   })
 
@@ -287,14 +287,14 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     const [event] = make.events(1, { channel })
     const reading = async () =>
       Number(/blocked_clients:(\d+)/.exec(String(await node.command('INFO', 'clients')))?.[1])
-    await patience.eventually(async () => (await reading()) === 1, 'it waits for events')
+    await timing.eventually(async () => (await reading()) === 1, 'it waits for events')
     proxy.cutNear()
-    await patience.eventually(async () => (await reading()) === 2, 'it waits on a new connection as well')
+    await timing.eventually(async () => (await reading()) === 2, 'it waits on a new connection as well')
     await publisher.publish([event!])
     const delivery = await inbox.next()
     expect([idOf(delivery), counts(delivery)]).toEqual([event!.id, [0, 0, []]])
     await inbox.done(delivery)
-    await patience.eventually(async () => (await publisher.depth(channel, 'bill')) === 0, 'it is done')
+    await timing.eventually(async () => (await publisher.depth(channel, 'bill')) === 0, 'it is done')
     await broker.close()
     await proxy.close()
   })
@@ -306,7 +306,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     const [first] = await inbox.take(3)
     const { events, own, waiting, notes, leases, running } = handlerKeys('lazaret', channel, 'bill')
     const [name] = listOf(await node.command('ZRANGE', leases, '0', '-1')).map(textOf)
-    const steady = String(patience.now() + 60_000)
+    const steady = String(timing.now() + 60_000)
     await node.command('ZADD', leases, '1', name!, steady, 'other')
     const connection = RedisConnection.of(resolveConnection('test', { url }), 'test')
     const keys = [events, own, waiting, notes, leases, running] as const

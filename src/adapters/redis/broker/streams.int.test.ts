@@ -9,7 +9,7 @@ import { uniqueName } from '../../../testing/conformance/harness.ts'
 import { redisDeadLetters } from '../store.ts'
 import { redisStreams } from './streams.ts'
 
-const { isOurs, why, node, url, patience, make, open, subscribe } = await redisStreamsWorld()
+const { isOurs, why, node, url, timing, make, open, subscribe } = await redisStreamsWorld()
 
 const streamOf = (channel: string) => `{lazaret:${channel}}:events`
 const lengthOf = async (channel: string) => Number(await node.command('XLEN', streamOf(channel)))
@@ -46,17 +46,17 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     await (await subscribe(broker, channel, { handler: 'ship' })).subscription.close()
     await broker.publish(make.events(1_000, { channel }))
     await bill.done(...(await bill.take(1_000)))
-    await patience.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'one has finished')
-    await patience.pass(300)
+    await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'one has finished')
+    await timing.pass(300)
     expect(await lengthOf(channel)).toBe(1_000)
     expect(await broker.depth(channel, 'ship')).toBe(1_000)
     const ship = await subscribe(broker, channel, { handler: 'ship', prefetch: 1_000 })
     const [held, ...others] = await ship.take(1_000)
     await ship.done(...others)
-    await patience.pass(300)
+    await timing.pass(300)
     expect(await lengthOf(channel)).toBe(1_000)
     await ship.done(held!)
-    await patience.eventually(async () => (await lengthOf(channel)) <= 100, 'the stream is short')
+    await timing.eventually(async () => (await lengthOf(channel)) <= 100, 'the stream is short')
   })
 
   it('K9: nothing before, also where the ids are of nanoseconds', async () => {
@@ -74,7 +74,7 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     ship.subscription.pause()
     await ship.done(...first)
     const depths = () => Promise.all(['bill', 'ship'].map(handler => broker.depth(channel, handler)))
-    await patience.eventually(async () => String(await depths()) === '0,5', 'the first ones are done')
+    await timing.eventually(async () => String(await depths()) === '0,5', 'the first ones are done')
     await broker.publish(late)
     ship.subscription.resume()
     const rest = idsOf(await ship.take(5))
@@ -88,7 +88,7 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     await broker.publish(make.events(8, { channel }))
     await expect(broker.publish(make.events(3, { channel }))).rejects.toThrow(BrokerFullError)
     await inbox.done(...(await inbox.take(10)))
-    await patience.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'all are done')
+    await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'all are done')
     await broker.publish(make.events(10, { channel }))
   })
 
@@ -182,8 +182,8 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     const letter = make.letter({ event: event!, channel })
     await inbox.subscription.settle(await inbox.next(), { outcome: 'dead', letter, saved: false })
     expect(await letters.get(letter.id)).toEqual(letter)
-    await patience.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'it is done with')
-    await letters.change(letter.id, { to: 'replaying', at: patience.now(), replayId: 'replay-1' })
+    await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'it is done with')
+    await letters.change(letter.id, { to: 'replaying', at: timing.now(), replayId: 'replay-1' })
     const replay = { handler: 'bill', letterId: letter.id, replayId: 'replay-1' }
     const headers = replayHeaders(event!, replay)
     await broker.publish([{ ...event!, headers }])

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { findRedis, type RedisService } from '../../../../test/services/redis.ts'
 import { resolveConnection } from '../../../../test/support/redis-connection.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
-import { Patience } from '../../../testing/conformance/harness.ts'
+import { TestTiming } from '../../../testing/conformance/harness.ts'
 import { RedisError } from '../errors.ts'
 import { keysOf } from '../keys.ts'
 import type { RedisConnectionOptions } from '../options.ts'
@@ -14,7 +14,7 @@ import { run, script } from './script.ts'
 const redis = await findRedis()
 const why = redis.found ? (redis.isPrivate ? '' : 'a given server is not stopped') : redis.why
 
-const patience = new Patience({})
+const timing = new TestTiming({})
 
 const add = script('adding', numberOf, `return redis.call('incrby', KEYS[1], ARGV[1])`)
 
@@ -104,7 +104,7 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
         () => false,
         error => error instanceof RedisError && error.trouble === 'unreachable',
       )
-    await patience.eventually(isLost, 'that there is no connection is known')
+    await timing.eventually(isLost, 'that there is no connection is known')
     await server.node!.start()
   })
 
@@ -115,7 +115,7 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     const connection = connect({ client, timeoutMs: 20_000 })
     await connection.send('asking', ['PING'], { promptly: true })
     await server.node!.kill()
-    await patience.eventually(() => !client.isReady, 'it is not connected')
+    await timing.eventually(() => !client.isReady, 'it is not connected')
     const asked = connection.send('asking', ['PING'], { promptly: true })
     await expect(asked).rejects.toMatchObject({ trouble: 'unreachable' })
     client.destroy()
@@ -147,7 +147,7 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     await connection.send('asking', ['PING'])
     const once = connection.send('waiting', ['BLPOP', key, '0'], { blockMs: 1_000 }).catch(error => error)
     const twice = connection.send('waiting', ['BLPOP', key, '0'], { blockMs: 1_000, again: true })
-    await patience.eventually(
+    await timing.eventually(
       async () => textOf(await server.node!.command('INFO', 'clients')).includes('blocked_clients:1'),
       'the call is in flight',
     )
@@ -168,7 +168,7 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     await expect(connection.send('asking', ['PING'])).rejects.toMatchObject({ trouble: 'unreachable' })
     server.node!.thaw()
     const answers = async () => (await connection.send('asking', ['PING']).catch(() => '')) === 'PONG'
-    await patience.eventually(answers, 'it answers again')
+    await timing.eventually(answers, 'it answers again')
   })
 
   it('F2/S3: what the server refuses is told with its word and a remedy', async () => {

@@ -6,14 +6,14 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { LETTER_STATES } from '../../../core/dead-letter/state.ts'
 import { systemClock } from '../../../ports/clock.ts'
 import { plainCodec } from '../../../ports/codec.ts'
-import { Patience, uniqueName } from '../../../testing/conformance/harness.ts'
+import { TestTiming, uniqueName } from '../../../testing/conformance/harness.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import { seededRandom } from '../../../testing/seeded-random.ts'
 import { openRedis, type RedisOptions, type RedisStore } from '../index.ts'
 
 const redis = await findRedis()
 const why = redis.found ? '' : ` (skipped: ${redis.why})`
-const patience = new Patience({})
+const timing = new TestTiming({})
 const make = createFactory({ clock: systemClock })
 
 describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
@@ -74,7 +74,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
       const { count } = await desks[0]!.deadLetters.stats()
       return (await desks[0]!.deadLetters.list({ limit: 100 })).letters.length === count
     }
-    await patience.eventually(isOneNumber, 'what is listed is what is counted')
+    await timing.eventually(isOneNumber, 'what is listed is what is counted')
     for (const letter of letters) await desks[0]!.deadLetters.delete(letter.id)
     expect(await desks[0]!.deadLetters.stats()).toMatchObject({ count: 0, byState: {}, byChannel: {} })
     expect((await desks[0]!.groups.list()).groups).toEqual([])
@@ -88,14 +88,14 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     await Promise.all(letters.map(letter => store.deadLetters.send(letter)))
     const [first, ...rest] = letters.map(({ id }) => ['0', id])
     await server.node!.command('ZADD', `{${prefix}}:letters:expiry`, ...first!, ...rest.flat())
-    await patience.pass(10)
+    await timing.pass(10)
     expect(await store.deadLetters.get(letters[0]!.id)).toEqual(letters[0])
     expect(await store.deadLetters.cleanup()).toBe(0)
     expect((await store.deadLetters.stats()).byState).toEqual({ dead: 150 })
     expect(await server.node!.command('ZCARD', `{${prefix}}:letters:expiry`)).toBe(0)
     const at = systemClock.now()
     expect((await store.deadLetters.change(letters[0]!.id, { to: 'discarded', at }))?.state).toBe('discarded')
-    await patience.pass(10)
+    await timing.pass(10)
     expect(await store.deadLetters.cleanup()).toBe(1)
     expect(await faultsOf(server.url, prefix)).toEqual([])
   })
@@ -107,7 +107,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     await Promise.all(letters.map(letter => store.deadLetters.send(letter)))
     const at = systemClock.now()
     for (const { id } of letters) await store.deadLetters.change(id, { to: 'discarded', at })
-    await patience.eventually(gone(store), 'all are gone')
+    await timing.eventually(gone(store), 'all are gone')
     const { entries } = await store.audit.list()
     const deleted = entries.map(({ detail }) => Number(detail?.['letters']))
     expect(deleted.reduce((sum, each) => sum + each, 0)).toBe(130)
@@ -123,7 +123,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     for (let count = 0; count < 250; count++) await store.deadLetters.send(make.letter())
     const last = make.letter()
     await store.deadLetters.send(last)
-    await patience.eventually(gone(store), 'all are gone')
+    await timing.eventually(gone(store), 'all are gone')
     expect(await store.deadLetters.get(last.id)).toBeUndefined()
     expect((await store.deadLetters.list()).letters).toEqual([])
     expect((await store.groups.list()).groups).toEqual([])
@@ -143,7 +143,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
       await Promise.all([...ending, ...staying].map(letter => store.deadLetters.send(letter)))
       return { store, prefix }
     })
-    await patience.pass(Math.max(0, expiresAt - systemClock.now()) + 1)
+    await timing.pass(Math.max(0, expiresAt - systemClock.now()) + 1)
     const [page, stats, orders] = await Promise.all([
       store.deadLetters.list({ limit: 1_000 }),
       store.deadLetters.stats(),
@@ -158,7 +158,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
   it('E13: cleanup gives back what has expired while nobody called', async () => {
     const store = open({ prefix: uniqueName('cleanup'), expireUndecidedAfterMs: 300 })
     await Promise.all(Array.from({ length: 120 }, () => store.deadLetters.send(make.letter())))
-    await patience.pass(320)
+    await timing.pass(320)
     expect(await store.deadLetters.cleanup()).toBe(120)
   })
 
@@ -172,7 +172,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     await service.deadLetters.send(letter)
     for (const to of ['parked', 'discarded'] as const) {
       await desk.deadLetters.change(letter.id, { to, at: systemClock.now() })
-      await patience.pass(5)
+      await timing.pass(5)
       expect((await desk.deadLetters.get(letter.id))?.state).toBe(to)
     }
   })
@@ -187,11 +187,11 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
       await store.deadLetters.change(replayed.id, { to: 'replaying', at: systemClock.now() })
       return store
     })
-    await patience.eventually(async () => (await store.deadLetters.get(other.id)) === undefined, 'one ends')
-    await patience.pass(10)
+    await timing.eventually(async () => (await store.deadLetters.get(other.id)) === undefined, 'one ends')
+    await timing.pass(10)
     expect((await store.deadLetters.get(replayed.id))?.state).toBe('replaying')
     await store.deadLetters.change(replayed.id, { to: 'resolved', at: systemClock.now() })
-    await patience.eventually(gone(store), 'it ends when it is resolved')
+    await timing.eventually(gone(store), 'it ends when it is resolved')
   })
 
   it('E9: a filter that no index has looks through any number of letters, slice by slice', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findRedis } from '../../../../test/services/redis.ts'
-import { Patience, uniqueName } from '../../../testing/conformance/harness.ts'
+import { TestTiming, uniqueName } from '../../../testing/conformance/harness.ts'
 import { itemsOf, replayOf } from '../../../testing/conformance/store/replays.ts'
 import { snapshotOf } from '../../../testing/conformance/store/snapshots.ts'
 import { createFactory } from '../../../testing/factories.ts'
@@ -9,7 +9,7 @@ import { openRedis, type RedisStore, redisLedger } from '../index.ts'
 
 const found = await findRedis()
 const server = found.found ? await found.start({ appendfsync: 'no' }) : undefined
-const patience = new Patience({})
+const timing = new TestTiming({})
 const clock = new FakeClock()
 const make = createFactory({ clock })
 let store: RedisStore
@@ -65,9 +65,9 @@ describe.runIf(found.found)(`a Redis ledger${why}`, () => {
     const claim = await ledger.claim('bill', 'charge-1', 10_000)
     expect(claim.kind === 'claimed' && (await ledger.complete('bill', 'charge-1', claim.token))).toBe(true)
     const isForgotten = async () => (await ledger.claim('bill', 'charge-1', 1)).kind === 'claimed'
-    await patience.eventually(isForgotten, 'it is forgotten')
+    await timing.eventually(isForgotten, 'it is forgotten')
     const isEmpty = async () => String(await server!.node!.command('KEYS', `{${prefix}:*`)) === ''
-    await patience.eventually(isEmpty, 'no key is left')
+    await timing.eventually(isEmpty, 'no key is left')
     await ledger.close()
     await expect(ledger.claim('bill', 'charge-1', 1)).rejects.toMatchObject({ code: 'LAZARET_STORE_CLOSED' })
   })

@@ -8,13 +8,13 @@ import { elasticsearch } from './elasticsearch.ts'
 describe('elasticsearch sink', () => {
   sinkConformance({
     test: it,
-    declares: { setSick: true, hang: true, refuse: true },
+    declares: { setFailing: true, hang: true, refuse: true },
     setup: async () => {
       const receiver = await elasticsearchReceiver()
       return {
         sink: elasticsearch({ url: receiver.url }),
         received: async () => receiver.created.map(({ id }) => String(id)),
-        setSick: isSick => receiver.misbehave(isSick ? { status: 503 } : undefined),
+        setFailing: isFailing => receiver.misbehave(isFailing ? { status: 503 } : undefined),
         hang: () => receiver.misbehave('hang'),
         refuse: ids => receiver.failItems(ids, 400, 'document_parsing_exception'),
         cleanup: receiver.close,

@@ -13,7 +13,7 @@ const ADDRESSES = { from: 'Shop alerts <alerts@shop.example>', to: ['ann@shop.ex
 describe('email sink, conformance', () => {
   sinkConformance({
     test: it,
-    declares: { setSick: true, hang: true, refuse: false },
+    declares: { setFailing: true, hang: true, refuse: false },
     // Each is a dialogue of its own with a real mail server.
     many: 25,
     setup: async () => {
@@ -21,7 +21,7 @@ describe('email sink, conformance', () => {
       return {
         sink: email({ url: receiver.url, ...ADDRESSES }),
         received: async () => receiver.mails.map(({ headers }) => headers.get('message-id')!.slice(1, 37)),
-        setSick: isSick => receiver.misbehave(isSick ? { at: 'auth', code: 454 } : undefined),
+        setFailing: isFailing => receiver.misbehave(isFailing ? { at: 'auth', code: 454 } : undefined),
         hang: () => receiver.misbehave('hang'),
         cleanup: receiver.close,
       }

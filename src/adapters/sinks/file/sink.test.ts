@@ -35,25 +35,25 @@ const failure = (code: string) => Object.assign(new Error(`${code}: no`), { code
 describe('file sink', () => {
   sinkConformance({
     test: it,
-    declares: { setSick: true, hang: false, refuse: false },
+    declares: { setFailing: true, hang: false, refuse: false },
     async setup() {
       const dir = join((await import('node:os')).tmpdir(), `lazaret-sink-${make.event().id}-${process.pid}`)
       const path = join(dir, 'events.jsonl')
-      let isSick = false
+      let isFailing = false
       const open = async (name: string) => {
-        if (isSick) throw failure('EIO')
+        if (isFailing) throw failure('EIO')
         return realFiles.open(name)
       }
       const append: Files['append'] = async (fd, bytes) => {
-        if (isSick) throw failure('EIO')
+        if (isFailing) throw failure('EIO')
         await realFiles.append(fd, bytes)
       }
       const sink = broken({ path }, { open, append })
       return {
         sink,
         received: async () => ((await readdir(dir).catch(() => [])).length === 0 ? [] : idsIn(path)),
-        setSick: sick => {
-          isSick = sick
+        setFailing: sick => {
+          isFailing = sick
           void sink.reopen()
         },
         cleanup: () => import('node:fs/promises').then(fs => fs.rm(dir, { recursive: true, force: true })),

@@ -14,13 +14,13 @@ const OLD_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
 describe('http sink, batches', () => {
   sinkConformance({
     test: it,
-    declares: { setSick: true, hang: true, refuse: false },
+    declares: { setFailing: true, hang: true, refuse: false },
     setup: async () => {
       const receiver = await webhookReceiver()
       return {
         sink: http({ url: receiver.url }),
         received: async () => receiver.taken.map(({ id }) => String(id)),
-        setSick: isSick => receiver.misbehave(isSick ? { status: 503 } : undefined),
+        setFailing: isFailing => receiver.misbehave(isFailing ? { status: 503 } : undefined),
         hang: () => receiver.misbehave('hang'),
         cleanup: receiver.close,
       }
@@ -31,13 +31,13 @@ describe('http sink, batches', () => {
 describe('webhook sink', () => {
   sinkConformance({
     test: it,
-    declares: { setSick: true, hang: true, refuse: true },
+    declares: { setFailing: true, hang: true, refuse: true },
     setup: async () => {
       const receiver = await webhookReceiver({ secret: SECRET })
       return {
         sink: webhook({ url: receiver.url, secret: SECRET, concurrency: 1 }),
         received: async () => receiver.taken.map(({ id }) => String(id)),
-        setSick: isSick => receiver.misbehave(isSick ? { status: 500 } : undefined),
+        setFailing: isFailing => receiver.misbehave(isFailing ? { status: 500 } : undefined),
         hang: () => receiver.misbehave('hang'),
         refuse: ids => receiver.refuse(ids),
         cleanup: receiver.close,

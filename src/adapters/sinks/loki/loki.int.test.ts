@@ -11,13 +11,13 @@ const idsOf = (receiver: LokiReceiver) =>
 describe('loki sink', () => {
   sinkConformance({
     test: it,
-    declares: { setSick: true, hang: true, refuse: true },
+    declares: { setFailing: true, hang: true, refuse: true },
     setup: async () => {
       const receiver = await lokiReceiver()
       return {
         sink: loki({ url: receiver.url }),
         received: async () => idsOf(receiver),
-        setSick: isSick => receiver.misbehave(isSick ? { status: 500 } : undefined),
+        setFailing: isFailing => receiver.misbehave(isFailing ? { status: 500 } : undefined),
         hang: () => receiver.misbehave('hang'),
         refuse: ids => receiver.refuse(ids),
         cleanup: receiver.close,

@@ -6,7 +6,7 @@ import { fixed } from '../../../core/retry/fixed.ts'
 import { systemClock, systemRandom } from '../../../ports/clock.ts'
 import type { Sink } from '../../../ports/sink.ts'
 import { createDispatcher } from '../../../runtime/dispatcher/dispatcher.ts'
-import { Patience } from '../../../testing/conformance/harness.ts'
+import { TestTiming } from '../../../testing/conformance/harness.ts'
 import { sinkConformance } from '../../../testing/conformance/sink.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import { memoryDeadLetters } from '../../memory/letters/dead-letters.ts'
@@ -14,7 +14,7 @@ import type { OtlpOptions } from './options.ts'
 import { otlp } from './sink.ts'
 
 const make = createFactory({ clock: systemClock, random: systemRandom })
-const patience = new Patience({})
+const timing = new TestTiming({})
 const FORMATS = ['protobuf', 'json'] as const
 const idsIn = ({ records }: OtlpReceiver) => records.map(({ attributes }) => attributes['log.record.uid'])
 
@@ -35,13 +35,13 @@ async function withCollector(
 describe.each(FORMATS)('OTLP sink in %s', format => {
   sinkConformance({
     test: it,
-    declares: { setSick: true, hang: true, refuse: false },
+    declares: { setFailing: true, hang: true, refuse: false },
     async setup() {
       const collector = await otlpReceiver()
       return {
         sink: otlp({ url: collector.logsUrl, format }),
         received: async () => idsIn(collector).map(String),
-        setSick: isSick => collector.misbehave(isSick ? { status: 503 } : undefined),
+        setFailing: isFailing => collector.misbehave(isFailing ? { status: 503 } : undefined),
         hang: () => collector.misbehave('hang'),
         cleanup: () => collector.close(),
       }
@@ -146,7 +146,7 @@ describe.each(FORMATS)('OTLP sink in %s', format => {
         expect(classify(await rejection(sink.write(make.events(1), unstopped())))).toMatchObject({
           retryAfterMs: 0,
         })
-        await patience.quiet()
+        await timing.quiet()
         expect(collector.requests).toHaveLength(2)
       })
     },
@@ -227,7 +227,7 @@ describe('OTLP sink', () => {
       collector.misbehaveNext('hang')
       const stop = new AbortController()
       const stopped = rejection(sink.write(make.events(1), { signal: stop.signal }))
-      await patience.eventually(() => collector.requests.length === 1, 'the request')
+      await timing.eventually(() => collector.requests.length === 1, 'the request')
       stop.abort(new Error('time is over'))
       expect(String(await stopped)).toContain('time is over')
       expect(await sink.write(make.events(2), unstopped())).toEqual({ rejected: [] })

@@ -12,7 +12,7 @@ const sinkFor = ({ enqueue: url, routingKey }: PagerdutyReceiver) =>
 describe('pagerduty sink', () => {
   sinkConformance({
     test: it,
-    declares: { setSick: true, hang: true, refuse: false },
+    declares: { setFailing: true, hang: true, refuse: false },
     // A request for each.
     many: 100,
     setup: async () => {
@@ -20,7 +20,7 @@ describe('pagerduty sink', () => {
       return {
         sink: sinkFor(receiver),
         received: async () => receiver.events.map(event => String(event['dedup_key'])),
-        setSick: isSick => receiver.misbehave(isSick ? { status: 500 } : undefined),
+        setFailing: isFailing => receiver.misbehave(isFailing ? { status: 500 } : undefined),
         hang: () => receiver.misbehave('hang'),
         cleanup: receiver.close,
       }

@@ -13,11 +13,11 @@ import { rejection, unstopped } from '../../../../test/support/sink-writes.ts'
 import { classify } from '../../../core/failure/classify.ts'
 import { fixed } from '../../../core/retry/fixed.ts'
 import { createDispatcher } from '../../../runtime/dispatcher/dispatcher.ts'
-import { Patience } from '../../../testing/conformance/harness.ts'
+import { TestTiming } from '../../../testing/conformance/harness.ts'
 import { memoryDeadLetters } from '../../memory/letters/dead-letters.ts'
 import { sentry } from './sink.ts'
 
-const patience = new Patience({})
+const timing = new TestTiming({})
 
 afterEach(closeClients)
 
@@ -177,7 +177,7 @@ describe('Sentry sink', () => {
 
   it.each([
     ['beforeSend', { beforeSend: () => null }],
-    ['beforeSend that takes its time', { beforeSend: () => patience.quiet().then(() => null) }],
+    ['beforeSend that takes its time', { beforeSend: () => timing.quiet().then(() => null) }],
     ['sampling', { sampleRate: 0 }],
   ])('E17: what %s of a client of the service does not want counts as taken', async (_, options) => {
     await withSentry(
@@ -191,7 +191,7 @@ describe('Sentry sink', () => {
 
   it('E17: hooks of a client of the service apply, slow ones too', async () => {
     const beforeSend = async (event: Sentry.ErrorEvent) => {
-      await patience.quiet()
+      await timing.quiet()
       return { ...event, extra: { scrubbed: true } }
     }
     await withSentry(
@@ -213,7 +213,7 @@ describe('Sentry sink', () => {
     try {
       receiver.misbehaveNext('hang')
       client.captureMessage('somebody else, who hangs')
-      await patience.eventually(() => receiver.requests.length === 1, 'the other request')
+      await timing.eventually(() => receiver.requests.length === 1, 'the other request')
       expect(classify(await rejection(sink.write([errorEvent()], unstopped()))).retryable).toBe(true)
     } finally {
       await sink.close!()
@@ -264,7 +264,7 @@ describe('Sentry sink', () => {
           const stop = new AbortController()
           const stopped = batches.map(batch => rejection(sink.write(batch, { signal: stop.signal })))
           const hanging = (round + 1) * connections
-          await patience.eventually(() => receiver.requests.length === hanging, 'the requests')
+          await timing.eventually(() => receiver.requests.length === hanging, 'the requests')
           stop.abort(new Error('time is over'))
           for (const error of await Promise.all(stopped)) expect(String(error)).toContain('time is over')
         }

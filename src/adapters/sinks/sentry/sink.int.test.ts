@@ -27,14 +27,14 @@ const ways: Record<string, (receiver: SentryReceiver) => SentryOptions> = {
 describe.each(Object.entries(ways))('Sentry sink with %s', (way, options) => {
   sinkConformance({
     test: it,
-    declares: { setSick: true, hang: true, refuse: true },
+    declares: { setFailing: true, hang: true, refuse: true },
     async setup() {
       const receiver = await sentryReceiver()
       return {
         // One request for each event: with several at once their order would not be kept.
         sink: sentry({ ...options(receiver), capture: SEVERITIES, concurrency: 1 }),
         received: async () => receiver.arrivals.map(idInContext),
-        setSick: isSick => receiver.misbehave(isSick ? { status: 503 } : undefined),
+        setFailing: isFailing => receiver.misbehave(isFailing ? { status: 503 } : undefined),
         hang: () => receiver.misbehave('hang'),
         refuse: ids => receiver.refuse(ids.map(sentryId)),
         cleanup: () => receiver.close(),

@@ -11,7 +11,7 @@ const SECRET = 'XXXXXXXXXXXXXXXXXXXXXXXX'
 describe('slack sink', () => {
   sinkConformance({
     test: it,
-    declares: { setSick: true, hang: true, refuse: false },
+    declares: { setFailing: true, hang: true, refuse: false },
     // A request for each.
     many: 100,
     setup: async () => {
@@ -20,7 +20,7 @@ describe('slack sink', () => {
         sink: slack({ url: receiver.webhook }),
         received: async () =>
           receiver.messages.map(({ blocks }) => /\*Event\*\\n([\w-]+)/.exec(JSON.stringify(blocks))![1]!),
-        setSick: isSick => receiver.misbehave(isSick ? { status: 503 } : undefined),
+        setFailing: isFailing => receiver.misbehave(isFailing ? { status: 503 } : undefined),
         hang: () => receiver.misbehave('hang'),
         cleanup: receiver.close,
       }

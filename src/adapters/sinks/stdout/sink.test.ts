@@ -3,13 +3,13 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { rejection, unstopped } from '../../../../test/support/sink-writes.ts'
 import { decodeEvent } from '../../../core/event/json.ts'
 import { classify } from '../../../core/failure/classify.ts'
-import { Patience } from '../../../testing/conformance/harness.ts'
+import { TestTiming } from '../../../testing/conformance/harness.ts'
 import { sinkConformance } from '../../../testing/conformance/sink.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import { type StdoutOptions, stdout } from './sink.ts'
 
 const make = createFactory()
-const patience = new Patience({})
+const timing = new TestTiming({})
 
 /** A stream that remembers what was written to it, and can stop reading. */
 function collector({ isTTY = false } = {}) {
@@ -58,7 +58,7 @@ afterEach(() => {
 describe('stdout sink', () => {
   sinkConformance({
     test: it,
-    declares: { setSick: false, hang: true, refuse: false },
+    declares: { setFailing: false, hang: true, refuse: false },
     async setup() {
       const { stream, text, stick } = collector()
       return {
@@ -114,12 +114,12 @@ describe('stdout sink', () => {
     stick()
     const stopped = new AbortController()
     const stuck = rejection(sink.write([first], { signal: stopped.signal }))
-    await patience.eventually(() => stream.writableNeedDrain, 'the stream to be full')
+    await timing.eventually(() => stream.writableNeedDrain, 'the stream to be full')
     stopped.abort(new Error('time is over'))
     expect(String(await stuck)).toContain('time is over')
     const buffered = stream.writableLength
     const again = sink.write([first, second], unstopped())
-    await patience.quiet()
+    await timing.quiet()
     expect(stream.writableLength).toBe(buffered)
     goOn()
     await again

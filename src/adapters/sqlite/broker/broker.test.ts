@@ -6,7 +6,7 @@ import { replayHeaders } from '../../../core/event/replay-headers.ts'
 import type { Delivery, SubscribeOptions } from '../../../ports/broker.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { Inbox, idOf } from '../../../testing/conformance/broker/world.ts'
-import { Patience, uniqueName } from '../../../testing/conformance/harness.ts'
+import { TestTiming, uniqueName } from '../../../testing/conformance/harness.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import { openSqlite, type SqliteOptions, type SqliteStore } from '../index.ts'
@@ -15,7 +15,7 @@ const LEASE_MS = 30_000
 const DONE = { outcome: 'done' } as const
 
 const clock = new FakeClock()
-const patience = new Patience({ clock, quietMs: 15 })
+const timing = new TestTiming({ clock, quietMs: 15 })
 const file = new KeptSqliteFile(clock)
 const store = openSqlite({ path: file.path, clock })
 const make = createFactory({ clock })
@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 async function subscribe(of: SqliteStore, channel: string, options: Partial<SubscribeOptions> = {}) {
-  const inbox = new Inbox(patience)
+  const inbox = new Inbox(timing)
   inbox.subscription = await of.broker.subscribe(
     { channel, handler: 'bill', prefetch: 10, ordering: 'none', ...options },
     delivery => inbox.receive(delivery),

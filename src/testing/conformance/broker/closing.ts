@@ -109,11 +109,11 @@ export function durabilityTests(suite: BrokerConformance): void {
   })
 
   it('B3: a retry is not forgotten, with its attempts', async world => {
-    const { patience } = world
+    const { timing } = world
     const inbox = await world.subscribe()
     await world.publish(1)
     const delivery = await inbox.next()
-    const notBefore = patience.now() + (delay ? patience.delayMs : 0)
+    const notBefore = timing.now() + (delay ? timing.delayMs : 0)
     const ended = [world.make.attempt(1)]
     await inbox.subscription.begin(delivery, [])
     await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore, ended })

@@ -125,12 +125,9 @@ export function depthTests(suite: BrokerConformance): void {
   const itKeeps = inWorld(suite, deadLetters ? undefined : 'declares deadLetters: false')
 
   it('K7: depth: where a broker counts, it counts what a handler has not finished with', async world => {
-    const { broker, channel, patience } = world
+    const { broker, channel, timing } = world
     const depthIs = (depth: number) =>
-      patience.eventually(
-        async () => (await broker.depth?.(channel, 'bill')) === depth,
-        `a depth of ${depth}`,
-      )
+      timing.eventually(async () => (await broker.depth?.(channel, 'bill')) === depth, `a depth of ${depth}`)
     if (broker.depth === undefined) return
     assert.equal(await broker.depth(channel, 'bill'), 0, 'a channel that nobody knows')
     const inbox = await world.subscribe({ prefetch: 2 })
@@ -139,16 +136,16 @@ export function depthTests(suite: BrokerConformance): void {
     const [first, second] = await inbox.take(2)
     await inbox.done(first!)
     await depthIs(3)
-    const notBefore = patience.now() + 3_600_000
+    const notBefore = timing.now() + 3_600_000
     await inbox.subscription.settle(second!, { outcome: 'retry', notBefore, ended: [] })
     await inbox.next()
     await depthIs(3)
   })
 
   itKeeps('K7: deadLetterDepths: where a broker counts its letters, one more is counted', async world => {
-    const { broker, channel, patience } = world
+    const { broker, channel, timing } = world
     const depthIs = (depth: number) =>
-      patience.eventually(async () => {
+      timing.eventually(async () => {
         const places = (await broker.deadLetterDepths?.(channel, 'bill')) ?? []
         return places.reduce((sum, place) => sum + place.depth, 0) === depth
       }, `${depth} letters`)

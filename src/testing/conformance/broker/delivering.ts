@@ -26,7 +26,7 @@ export function deliveringTests(suite: BrokerConformance): void {
         channel: world.channel,
         key: 'customer-1',
         idempotencyKey: 'charge-1',
-        expiresAt: world.patience.now() + 3_600_000,
+        expiresAt: world.timing.now() + 3_600_000,
         source: '/shop',
         headers: { 'x-trace': 'a b', 'x-empty': '' },
         payload: 'just text',
@@ -136,7 +136,7 @@ export function deliveringTests(suite: BrokerConformance): void {
     await inbox.assertEmpty('settling one let two in')
     await inbox.subscription.settle(first!, {
       outcome: 'retry',
-      notBefore: world.patience.now() + 3_600_000,
+      notBefore: world.timing.now() + 3_600_000,
       ended: [],
     })
     await inbox.done(third!, fourth, await inbox.next())
@@ -159,7 +159,7 @@ export function deliveringTests(suite: BrokerConformance): void {
   it('B6: what is published while paused arrives after resume', async world => {
     const inbox = await world.subscribe()
     inbox.subscription.pause()
-    await world.patience.quiet()
+    await world.timing.quiet()
     const events = await world.publish(3)
     await inbox.assertEmpty('a delivery arrived while paused')
     inbox.subscription.resume()

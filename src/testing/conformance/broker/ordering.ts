@@ -27,8 +27,8 @@ export function orderingTests(suite: BrokerConformance): void {
   it('B9: two subscriptions of a handler keep the order between them', async world => {
     const inboxes = [await world.subscribe(BY_KEY), await world.subscribe(BY_KEY)]
     await world.publish(3, { key: 'a' })
-    await world.patience.eventually(() => inboxes.some(inbox => inbox.waiting > 0), 'a delivery')
-    await world.patience.quiet()
+    await world.timing.eventually(() => inboxes.some(inbox => inbox.waiting > 0), 'a delivery')
+    await world.timing.quiet()
     assert.equal(inboxes[0]!.waiting + inboxes[1]!.waiting, 1)
   })
 
@@ -42,10 +42,10 @@ export function orderingTests(suite: BrokerConformance): void {
 
   for (const outcome of ['retry', 'release'] as const) {
     it(`B9: ${outcome}: while one waits, the later ones of its key wait behind it`, async world => {
-      const { patience } = world
+      const { timing } = world
       const inbox = await world.subscribe(BY_KEY)
       const [first, second] = await world.publish(2, { key: 'a' })
-      const notBefore = patience.now() + (suite.declares.delay ? patience.delayMs : 0)
+      const notBefore = timing.now() + (suite.declares.delay ? timing.delayMs : 0)
       await inbox.subscription.settle(await inbox.next(), { outcome, notBefore, ended: [] })
       const [other] = await world.publish(1, { key: 'b' })
       const deliveries = [await inbox.next(), await inbox.next()]

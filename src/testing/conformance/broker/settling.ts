@@ -105,10 +105,10 @@ export function delayTests(suite: BrokerConformance): void {
 
   for (const outcome of ['retry', 'release'] as const) {
     it(`B3: ${outcome}: it is not handed over before its time, and holds nobody up meanwhile`, async world => {
-      const { patience } = world
+      const { timing } = world
       const inbox = await world.subscribe({ prefetch: 1 })
       const [late, other] = await world.publish(2)
-      const notBefore = patience.now() + patience.delayMs
+      const notBefore = timing.now() + timing.delayMs
       await inbox.subscription.settle(await inbox.next(), { outcome, notBefore, ended: [] })
       const delivery = await inbox.next()
       assert.equal(idOf(delivery), other?.id, 'the waiting one holds no slot')
@@ -121,14 +121,14 @@ export function delayTests(suite: BrokerConformance): void {
   }
 
   it('B3: retry: the one with the earlier time comes first, whichever was settled first', async world => {
-    const { patience } = world
+    const { timing } = world
     const inbox = await world.subscribe()
     const [slow, quick] = await world.publish(2)
     const [first, second] = await inbox.take(2)
-    const notBefore = patience.now() + patience.delayMs
+    const notBefore = timing.now() + timing.delayMs
     await inbox.subscription.settle(first!, {
       outcome: 'retry',
-      notBefore: notBefore * 2 - patience.now(),
+      notBefore: notBefore * 2 - timing.now(),
       ended: [],
     })
     await inbox.subscription.settle(second!, { outcome: 'retry', notBefore, ended: [] })
@@ -136,13 +136,13 @@ export function delayTests(suite: BrokerConformance): void {
   })
 
   it('B3: retry: its time comes while nobody subscribes, and it waits for the next who does', async world => {
-    const { patience } = world
+    const { timing } = world
     const inbox = await world.subscribe()
     const [event] = await world.publish(1)
-    const notBefore = patience.now() + patience.delayMs
+    const notBefore = timing.now() + timing.delayMs
     await inbox.subscription.settle(await inbox.next(), { outcome: 'retry', notBefore, ended: [] })
     await inbox.subscription.close()
-    await patience.pass(patience.delayMs + 1)
+    await timing.pass(timing.delayMs + 1)
     const next = await world.subscribe()
     assert.equal(idOf(await next.next()), event?.id)
   })

@@ -14,22 +14,22 @@ export interface BrokerConformance {
   /** The fixture has `keptLetters`: the broker's own dead letters can be looked at. */
   readonly canReadLetters?: boolean | undefined
   /** What can go wrong behind this broker. */
-  readonly troubles?: readonly BrokerTrouble[] | undefined
+  readonly faults?: readonly BrokerFault[] | undefined
 }
 
 /**
  * Something that goes wrong behind a broker: what it uses is deleted, filled or forbidden on the server, while events flow.
  * Each adapter names those that it can have.
  */
-export interface BrokerTrouble {
+export interface BrokerFault {
   readonly name: string
   /** Makes it so, without the adapter. The channel and handler are those that events flow through. */
-  cause(place: TroubledPlace): Promise<void>
-  /** `heals`: the broker repairs it by itself. `recovers`: it works again after `undo`. */
-  readonly expect: 'heals' | 'recovers'
-  undo?(place: TroubledPlace): Promise<void>
+  inject(target: FaultTarget): Promise<void>
+  /** `automatic`: the broker repairs it without help. `after-undo`: the broker works again after `undo`. */
+  readonly recovery: 'automatic' | 'after-undo'
+  undo?(target: FaultTarget): Promise<void>
   /** What the subscriber is told of while it lasts; undefined when it may be repaired before anybody need be told. */
-  readonly tells?: StallPlace | undefined
+  readonly reports?: StallPlace | undefined
   /** Events that were published before it are lost with what was deleted, and nobody can bring them back. */
   readonly losesEvents?: boolean | undefined
   /** Publishing is refused while it lasts, with an error that says what to do. */
@@ -37,7 +37,7 @@ export interface BrokerTrouble {
 }
 
 /** The subscription that a test makes fail. */
-export interface TroubledPlace {
+export interface FaultTarget {
   readonly channel: string
   readonly handler: string
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Broker, Delivery, SubscribeOptions, Subscription } from '../../../ports/broker.ts'
-import { freshFactory, Patience, type Timing, uniqueName } from '../harness.ts'
+import { freshFactory, TestTiming, type Timing, uniqueName } from '../harness.ts'
 
 /** What an adapter gives the suite for each test: a broker of its own, and ways to look behind it. */
 export interface BrokerFixture extends Timing {
@@ -18,7 +18,7 @@ export interface BrokerFixture extends Timing {
 
 /** One test's view of a broker: a channel and a handler nobody else uses, and everything that arrives. */
 export class World {
-  readonly patience: Patience
+  readonly timing: TestTiming
   readonly make: ReturnType<typeof freshFactory>
   readonly channel = uniqueName('conformance')
   readonly fixture: BrokerFixture
@@ -27,8 +27,8 @@ export class World {
   constructor(fixture: BrokerFixture) {
     this.fixture = fixture
     this.broker = fixture.broker
-    this.patience = new Patience(fixture)
-    this.make = freshFactory(this.patience)
+    this.timing = new TestTiming(fixture)
+    this.make = freshFactory(this.timing)
   }
 
   events(count: number, input: { readonly key?: string } = {}): LazaretEvent[] {
@@ -43,7 +43,7 @@ export class World {
   }
 
   async subscribe(options: Partial<SubscribeOptions> = {}): Promise<Inbox> {
-    const inbox = new Inbox(this.patience)
+    const inbox = new Inbox(this.timing)
     const wanted = {
       channel: this.channel,
       handler: 'bill',
@@ -83,12 +83,12 @@ export class Inbox {
   readonly times: number[] = []
   /** Whether something arrived before its subscription was there to settle it. */
   wasEarly = false
-  readonly #patience: Patience
+  readonly #timing: TestTiming
   #subscription: Subscription | undefined
   #taken = 0
 
-  constructor(patience: Patience) {
-    this.#patience = patience
+  constructor(timing: TestTiming) {
+    this.#timing = timing
   }
 
   get subscription(): Subscription {
@@ -103,7 +103,7 @@ export class Inbox {
   receive(delivery: Delivery): void {
     this.wasEarly ||= this.#subscription === undefined
     this.all.push(delivery)
-    this.times.push(this.#patience.now())
+    this.times.push(this.#timing.now())
   }
 
   get waiting(): number {
@@ -111,12 +111,12 @@ export class Inbox {
   }
 
   async next(): Promise<Delivery> {
-    await this.#patience.eventually(() => this.waiting > 0, 'the next delivery')
+    await this.#timing.eventually(() => this.waiting > 0, 'the next delivery')
     return this.all[this.#taken++]!
   }
 
   async take(count: number): Promise<Delivery[]> {
-    await this.#patience.eventually(() => this.waiting >= count, `${count} deliveries`)
+    await this.#timing.eventually(() => this.waiting >= count, `${count} deliveries`)
     const taken = this.all.slice(this.#taken, this.#taken + count)
     this.#taken += count
     return taken
@@ -124,7 +124,7 @@ export class Inbox {
 
   /** Nothing has arrived beyond what was taken, and nothing does. */
   async assertEmpty(why: string): Promise<void> {
-    await this.#patience.quiet()
+    await this.#timing.quiet()
     assert.deepEqual(this.all.slice(this.#taken).map(idOf), [], why)
   }
 

@@ -7,9 +7,9 @@ import { type DeadLetterStoreConformance, inLetterWorld } from './suite.ts'
 export function changingTests(suite: DeadLetterStoreConformance): void {
   const it = inLetterWorld(suite)
 
-  it('E9: an id that is not there is answered with undefined or false', async ({ store, patience }) => {
+  it('E9: an id that is not there is answered with undefined or false', async ({ store, timing }) => {
     assert.equal(await store.get('no-such-id'), undefined)
-    assert.equal(await store.change('no-such-id', { to: 'discarded', at: patience.now() }), undefined)
+    assert.equal(await store.change('no-such-id', { to: 'discarded', at: timing.now() }), undefined)
     assert.equal(await store.delete('no-such-id'), false)
   })
 
@@ -17,7 +17,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     for (const from of LETTER_STATES) {
       for (const to of LETTER_STATES) {
         const letter = { ...world.make.letter(), state: from }
-        const change = { to, at: world.patience.now() + 1_000 }
+        const change = { to, at: world.timing.now() + 1_000 }
         await world.send(letter)
         if (canTransition(from, to) || (from === to && to !== 'replaying')) {
           const expected = transition(letter, to, change.at)
@@ -38,7 +38,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
   it('K8: going to replaying counts the replay and remembers which one it is', async world => {
     const letter = world.make.letter()
     await world.send(letter)
-    const at = world.patience.now()
+    const at = world.timing.now()
     const changed = await world.store.change(letter.id, {
       to: 'replaying',
       at,
@@ -51,7 +51,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
   it('K8: of many who want to replay a letter at once, one does', async world => {
     const letter = world.make.letter()
     await world.send(letter)
-    const at = world.patience.now()
+    const at = world.timing.now()
     const tries = await Promise.allSettled(
       Array.from({ length: 10 }, () => world.store.change(letter.id, { to: 'replaying', from: 'dead', at })),
     )
@@ -63,7 +63,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
   it('E9: a change that names the state it expects does nothing when the letter has another', async world => {
     const letter = world.make.letter()
     await world.send(letter)
-    const at = world.patience.now() + 1_000
+    const at = world.timing.now() + 1_000
     assert.equal(await world.store.change(letter.id, { to: 'discarded', from: 'parked', at }), undefined)
     assert.deepEqual(await world.store.get(letter.id), letter)
     assert.equal(
@@ -75,7 +75,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
   for (const to of ['resolved', 'dead'] as const) {
     it(`B14: a replaying letter becomes ${to} by its own event under its replay, and by nothing else`, async world => {
       const letter = world.make.letter()
-      const at = world.patience.now() + 1_000
+      const at = world.timing.now() + 1_000
       await world.send(letter)
       const sent = { eventId: letter.event.id, replayId: 'replay-1', attempt: 1 }
       const change = (under: typeof sent | (Omit<typeof sent, 'replayId'> & { replayId: undefined })) =>
@@ -97,7 +97,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
 
   it('B14: a letter that SQL replays has no replay id; one that names an id is another', async world => {
     const letter = world.make.letter()
-    const at = world.patience.now() + 1_000
+    const at = world.timing.now() + 1_000
     await world.send(letter)
     await world.store.change(letter.id, { to: 'replaying', at })
     const sent = { eventId: letter.event.id, replayId: undefined, attempt: 1 }
@@ -112,7 +112,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
   it('E9: a changed letter is found by its new state and counted there', async world => {
     const letter = world.make.letter()
     await world.send(letter)
-    await world.store.change(letter.id, { to: 'parked', at: world.patience.now() })
+    await world.store.change(letter.id, { to: 'parked', at: world.timing.now() })
     assert.deepEqual((await world.store.list({ state: 'dead' })).letters, [])
     assert.equal((await world.store.list({ state: 'parked' })).letters[0]?.id, letter.id)
     assert.deepEqual((await world.store.stats()).byState, { parked: 1 })

@@ -125,7 +125,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
 
   it('E9: a letter that was told again stands where its last failure puts it', async world => {
     const [older, newer] = [world.make.letter(), world.make.letter()]
-    const at = world.patience.now() + 5_000
+    const at = world.timing.now() + 5_000
     await world.send(older, newer)
     const attempts = [world.make.attempt(1, { startedAt: at, endedAt: at })]
     await world.send(world.make.letter({ event: older.event, replay: 1, at, attempts }))

@@ -16,7 +16,7 @@ const ERRORS = [
 /** Letters of every kind that a filter can ask for, many of them of the same time. */
 export function assortedLetters(world: LetterWorld, count: number, random: Random): DeadLetter[] {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!
-  const start = world.patience.now()
+  const start = world.timing.now()
   return Array.from({ length: count }, () => {
     const at = start - pick([0, 0, 1, 2, 1_000]) * Math.floor(random() * 5)
     const channel = pick([world.channel, `${world.channel}-other`])
@@ -39,7 +39,7 @@ export function fullLetter(world: LetterWorld): DeadLetter {
     channel: world.channel,
     key: 'customer-1',
     idempotencyKey: 'charge-1',
-    expiresAt: world.patience.now() + 1_000,
+    expiresAt: world.timing.now() + 1_000,
     source: '/shop',
     headers: { 'x-trace': 'a b' },
     payload: { text: 'žluťoučký 🐎', deep: [{ a: null }] },
@@ -53,7 +53,7 @@ export function fullLetter(world: LetterWorld): DeadLetter {
     replay: 2,
     replayId: 'replay-1',
     replayedBy: 'ada',
-    expiresAt: world.patience.now() + 2_000,
+    expiresAt: world.timing.now() + 2_000,
     detail: { limit: 1_000, list: [1, 'two', null] },
     job: 'nightly',
     release: '1.2.3',

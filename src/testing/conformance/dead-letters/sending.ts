@@ -87,7 +87,7 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
 
   it('B14: a failure that is not of its replay leaves a letter replaying, and is kept', async world => {
     const event = world.make.event()
-    const start = world.patience.now()
+    const start = world.timing.now()
     const told = (replay: number, replayId: string | undefined, at: number) =>
       world.make.letter({
         event,
@@ -170,7 +170,7 @@ export function letterDurabilityTests(suite: DeadLetterStoreConformance): void {
   it('K10: what was sent, changed and deleted is so after a restart', async world => {
     const [kept, changed, deleted] = [world.make.letter(), world.make.letter(), world.make.letter()]
     await world.send(kept, changed, deleted)
-    const discarded = await world.store.change(changed.id, { to: 'discarded', at: world.patience.now() })
+    const discarded = await world.store.change(changed.id, { to: 'discarded', at: world.timing.now() })
     await world.store.delete(deleted.id)
     await world.store.close()
     assert(world.fixture.reopen, 'a durable store needs `reopen` in its fixture')
@@ -182,9 +182,9 @@ export function letterDurabilityTests(suite: DeadLetterStoreConformance): void {
 }
 
 /** One letter as its cycles tell it, each later than the one before. */
-function tellings({ make, patience }: LetterWorld, cycles: number): DeadLetter[] {
+function tellings({ make, timing }: LetterWorld, cycles: number): DeadLetter[] {
   const event = make.event()
-  const start = patience.now()
+  const start = timing.now()
   return Array.from({ length: cycles }, (_, replay) => {
     const at = start + replay * 1_000
     return make.letter({ event, replay, at, attempts: [make.attempt(1, { startedAt: at, endedAt: at })] })

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { DeadLetterStore, LetterQuery } from '../../../ports/dead-letters.ts'
 import type { Factory } from '../../factories.ts'
-import { freshFactory, Patience, type TestFunction, type Timing, testUnless, uniqueName } from '../harness.ts'
+import {
+  freshFactory,
+  type TestFunction,
+  TestTiming,
+  type Timing,
+  testUnless,
+  uniqueName,
+} from '../harness.ts'
 
 const MOST_PAGES = 1_000
 
@@ -30,15 +37,15 @@ export interface DeadLetterStoreConformance {
 export class LetterWorld {
   readonly make: Factory
   readonly channel = uniqueName('conformance')
-  readonly patience: Patience
+  readonly timing: TestTiming
   readonly fixture: DeadLetterStoreFixture
   store: DeadLetterStore
 
   constructor(fixture: DeadLetterStoreFixture) {
     this.fixture = fixture
     this.store = fixture.store
-    this.patience = new Patience(fixture)
-    this.make = freshFactory(this.patience)
+    this.timing = new TestTiming(fixture)
+    this.make = freshFactory(this.timing)
   }
 
   async send(...letters: readonly DeadLetter[]): Promise<void> {

@@ -25,7 +25,7 @@ export function groupTests(suite: StoreConformance): void {
 
   it('F8: pages show every group once, last seen first, and filters select', async world => {
     const { groups } = world.store
-    const now = world.patience.now()
+    const now = world.timing.now()
     for (let index = 0; index < 7; index++) {
       const error = Object.assign(new Error(`cause ${index}`), { name: `Kind${index}` })
       await world.send(world.letterAt(now + (index % 3), error, index === 4 ? 'mails' : 'orders'))
@@ -45,7 +45,7 @@ export function groupTests(suite: StoreConformance): void {
 
   it('F8: letters are counted by what became of them', async world => {
     const { deadLetters, groups } = world.store
-    const now = world.patience.now()
+    const now = world.timing.now()
     const error = new TypeError('no id')
     const [first, second, third] = [1, 2, 3].map(at => world.letterAt(now + at, error))
     await world.send(first!, second!, third!, world.letterAt(now, new RangeError('too far')))
@@ -61,7 +61,7 @@ export function groupTests(suite: StoreConformance): void {
 
   it('F8: triage and notes are kept, even while the group has no letters', async world => {
     const { deadLetters, groups } = world.store
-    const at = world.patience.now()
+    const at = world.timing.now()
     const letter = world.letterAt(at, new TypeError('no id'))
     await world.send(letter)
     const { id } = letter.cycle.failure!.fingerprint
@@ -86,7 +86,7 @@ export function groupTests(suite: StoreConformance): void {
 
   it('B4: what is resolved and fails again is open and has regressed', async world => {
     const { groups } = world.store
-    const at = world.patience.now()
+    const at = world.timing.now()
     const letter = world.letterAt(at, new TypeError('no id'))
     await world.send(letter)
     const { id } = letter.cycle.failure!.fingerprint
@@ -99,7 +99,7 @@ export function groupTests(suite: StoreConformance): void {
   })
 
   itDurable('B4: what people say about a group survives a restart', async world => {
-    const at = world.patience.now()
+    const at = world.timing.now()
     const letter = world.letterAt(at, new TypeError('no id'))
     await world.send(letter)
     const { id } = letter.cycle.failure!.fingerprint

@@ -96,13 +96,13 @@ export function replayTests(suite: StoreConformance): void {
 
   it('B11: one runner at a time has it, until its lease runs out or it lets go', async ({
     store: { replays },
-    patience,
+    timing,
   }) => {
     await replays.create(replayOf('one'), [])
     assert.equal(await replays.lease('one', 'a', LONG_MS), true)
     assert.equal(await replays.lease('one', 'b', LONG_MS), false)
-    assert.equal(await replays.lease('one', 'a', patience.delayMs), true)
-    await patience.pass(patience.delayMs + 1)
+    assert.equal(await replays.lease('one', 'a', timing.delayMs), true)
+    await timing.pass(timing.delayMs + 1)
     assert.equal(await replays.lease('one', 'b', LONG_MS), true)
     await replays.letGo('one', 'a')
     assert.equal(await replays.lease('one', 'a', LONG_MS), false)

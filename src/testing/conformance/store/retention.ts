@@ -16,10 +16,10 @@ const WAYS: Readonly<Record<LetterState, readonly LetterState[]>> = {
 }
 
 async function bring(world: StoreWorld, state: LetterState, expiresAt?: number): Promise<string> {
-  const letter = { ...world.letterAt(world.patience.now(), new Error(state)), expiresAt }
+  const letter = { ...world.letterAt(world.timing.now(), new Error(state)), expiresAt }
   await world.send(letter)
   for (const to of WAYS[state])
-    await world.store.deadLetters.change(letter.id, { to, at: world.patience.now() })
+    await world.store.deadLetters.change(letter.id, { to, at: world.timing.now() })
   return letter.id
 }
 
@@ -54,23 +54,23 @@ class RetentionWorld {
   }
 
   async apply(): Promise<void> {
-    await applyRetention(this.world.store, this.#retention, this.world.patience.now())
+    await applyRetention(this.world.store, this.#retention, this.world.timing.now())
   }
 
   async outlive(): Promise<void> {
-    await this.world.patience.pass(this.lifeMs + 50)
+    await this.world.timing.pass(this.lifeMs + 50)
     await this.apply()
   }
 
   /** Does what has to be done before a letter's time is over. Rejects with TooSlow where it was not done in time. */
   async inTime(work: () => Promise<void>): Promise<void> {
-    const { patience } = this.world
-    const startedAt = patience.now()
+    const { timing } = this.world
+    const startedAt = timing.now()
     try {
       await work()
     } finally {
       // biome-ignore lint/correctness/noUnsafeFinally: what else went wrong followed from it
-      if (patience.now() - startedAt >= this.lifeMs) throw new TooSlow(`not done in ${this.lifeMs} ms`)
+      if (timing.now() - startedAt >= this.lifeMs) throw new TooSlow(`not done in ${this.lifeMs} ms`)
     }
   }
 }
@@ -135,12 +135,12 @@ export function retentionTests(suite: StoreConformance): void {
     let id = ''
     await of.inTime(async () => {
       id = await bring(world, 'discarded')
-      await letters.change(id, { to: 'dead', at: world.patience.now() })
+      await letters.change(id, { to: 'dead', at: world.timing.now() })
     })
     await of.outlive()
     assert.equal((await letters.get(id))?.state, 'dead')
     await of.inTime(async () => {
-      await letters.change(id, { to: 'discarded', at: world.patience.now() })
+      await letters.change(id, { to: 'discarded', at: world.timing.now() })
       await of.apply()
       assert.equal((await letters.get(id))?.state, 'discarded', 'its time begins anew')
     })
@@ -158,7 +158,7 @@ export function retentionTests(suite: StoreConformance): void {
 
   itNever('R2: a time to live of its own ends a letter, but not while it is replaying', async of => {
     const { world } = of
-    await of.inTime(() => bringAll(world, world.patience.now() + of.lifeMs))
+    await of.inTime(() => bringAll(world, world.timing.now() + of.lifeMs))
     await bring(world, 'dead')
     await of.outlive()
     assert.deepEqual(await left(world), ['dead', 'replaying'])

@@ -167,7 +167,7 @@ export function snapshotTests(suite: StoreConformance): void {
   })
 
   it('K7: what several append at the same moment is all there, once', async world => {
-    const parts = [world.store, await world.beside()].map(({ snapshots }) => snapshots)
+    const parts = [world.store, await world.openSecond()].map(({ snapshots }) => snapshots)
     const channels = Array.from({ length: 50 }, (_, index) => `channel-${index}`)
     const rounds = [0, 1, 2, 3, 4].flatMap(ms =>
       parts.map((part, who) => {

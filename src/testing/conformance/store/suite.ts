@@ -2,7 +2,7 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Retention } from '../../../core/dead-letter/retention.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Factory } from '../../factories.ts'
-import { freshFactory, Patience, type TestFunction, type Timing, testUnless } from '../harness.ts'
+import { freshFactory, type TestFunction, TestTiming, type Timing, testUnless } from '../harness.ts'
 
 /** What an adapter gives the suite for each test: an empty store of its own. */
 export interface StoreFixture extends Timing {
@@ -10,7 +10,7 @@ export interface StoreFixture extends Timing {
   /** Opens another store on the same data, after the first was closed. */
   reopen?(): Promise<Store>
   /** Opens another store on the same data while the first is open, as another process would. */
-  beside?(): Promise<Store>
+  openSecond?(): Promise<Store>
   cleanup?(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ interface RetentionOfTest {
 /** One test's view of a store. */
 export class StoreWorld {
   readonly make: Factory
-  readonly patience: Patience
+  readonly timing: TestTiming
   readonly fixture: StoreFixture
   store: Store
   #other: Store | undefined
@@ -46,8 +46,8 @@ export class StoreWorld {
   constructor(fixture: StoreFixture) {
     this.fixture = fixture
     this.store = fixture.store
-    this.patience = new Patience(fixture)
-    this.make = freshFactory(this.patience)
+    this.timing = new TestTiming(fixture)
+    this.make = freshFactory(this.timing)
   }
 
   /** Of the two, the one for the time that this world has. */
@@ -65,9 +65,9 @@ export class StoreWorld {
   }
 
   /** Another process's store; the only one there is, where nobody else can get at the data. */
-  async beside(): Promise<Store> {
-    if (this.fixture.beside === undefined) return this.store
-    this.#other ??= await this.fixture.beside()
+  async openSecond(): Promise<Store> {
+    if (this.fixture.openSecond === undefined) return this.store
+    this.#other ??= await this.fixture.openSecond()
     return this.#other
   }
 

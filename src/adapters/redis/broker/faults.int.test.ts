@@ -1,8 +1,8 @@
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { findRedis } from '../../../../test/services/redis.ts'
-import type { BrokerTrouble, TroubledPlace } from '../../../testing/conformance/broker/suite.ts'
-import { troubleTests } from '../../../testing/conformance/broker/troubles.ts'
+import { faultTests } from '../../../testing/conformance/broker/faults.ts'
+import type { BrokerFault, FaultTarget } from '../../../testing/conformance/broker/suite.ts'
 import { eventsKey } from './keys.ts'
 import { redisStreams } from './streams.ts'
 
@@ -33,35 +33,35 @@ afterAll(async () => {
   for (const close of closing) await close()
 })
 
-const streamOf = ({ channel }: TroubledPlace) => eventsKey('lazaret', channel)
+const streamOf = ({ channel }: FaultTarget) => eventsKey('lazaret', channel)
 
-const TROUBLES: readonly BrokerTrouble[] = [
+const FAULTS: readonly BrokerFault[] = [
   {
     name: 'the stream is deleted',
-    cause: async place => void (await send('DEL', streamOf(place))),
-    expect: 'heals',
+    inject: async target => void (await send('DEL', streamOf(target))),
+    recovery: 'automatic',
     losesEvents: true,
   },
   {
     name: 'the group is destroyed',
-    cause: async place => void (await send('XGROUP', 'DESTROY', streamOf(place), place.handler)),
-    expect: 'heals',
+    inject: async target => void (await send('XGROUP', 'DESTROY', streamOf(target), target.handler)),
+    recovery: 'automatic',
   },
   {
     name: 'the right to read and write is taken away',
-    cause: async () => void (await send('ACL', 'SETUSER', USER, '-@all', '+@connection')),
+    inject: async () => void (await send('ACL', 'SETUSER', USER, '-@all', '+@connection')),
     undo: async () => void (await send('ACL', 'SETUSER', USER, '+@all')),
-    expect: 'recovers',
-    tells: 'deliveries',
+    recovery: 'after-undo',
+    reports: 'deliveries',
     refusesPublishing: true,
   },
 ]
 
-describe.runIf(isOwn)(`Redis Streams in trouble${isOwn ? '' : ' (skipped: no private server)'}`, () => {
-  troubleTests({
+describe.runIf(isOwn)(`Redis Streams in fault${isOwn ? '' : ' (skipped: no private server)'}`, () => {
+  faultTests({
     test: it,
     declares: { delay: true, keyOrder: false, deadLetters: true, durable: true },
-    troubles: TROUBLES,
+    faults: FAULTS,
     setup: async () => ({ broker: redisStreams({ url, maxPollMs: 200 }) }),
   })
 })

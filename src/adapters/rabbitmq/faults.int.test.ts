@@ -1,8 +1,8 @@
 import { afterAll, describe, it } from 'vitest'
 import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
 import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
-import { rabbitmqTroubles, USER } from '../../../test/support/rabbitmq-troubles.ts'
-import { troubleTests } from '../../testing/conformance/broker/troubles.ts'
+import { rabbitmqFaults, USER } from '../../../test/support/rabbitmq-faults.ts'
+import { faultTests } from '../../testing/conformance/broker/faults.ts'
 import { rabbitmq } from './index.ts'
 
 const found = await findRabbitmq()
@@ -19,22 +19,22 @@ afterAll(async () => {
 })
 
 /** Of an election and of commands that start a machine of their own; the adapter itself takes a few seconds. */
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 describe.runIf(isOwn).each(['quorum', 'classic'] as const)(
-  `RabbitMQ broker in trouble, %s queues${isOwn ? '' : ' (skipped: no private server)'}`,
+  `RabbitMQ broker in fault, %s queues${isOwn ? '' : ' (skipped: no private server)'}`,
   queueType => {
-    troubleTests({
+    faultTests({
       test: Object.assign((name: string, run: () => Promise<void>) => it(name, run, 60_000), {
         skip: it.skip,
       }),
       declares: { delay: true, keyOrder: true, deadLetters: true, durable: true },
-      troubles: isOwn ? rabbitmqTroubles(server!.node!, outside!) : [],
+      faults: isOwn ? rabbitmqFaults(server!.node!, outside!) : [],
       async setup() {
         const url = new URL(server!.url)
         url.username = USER
         url.password = USER
-        return { broker: rabbitmq({ url: url.href, queueType }), patienceMs: PATIENCE_MS }
+        return { broker: rabbitmq({ url: url.href, queueType }), timeoutMs: TIMEOUT_MS }
       },
     })
   },

@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, it } from 'vitest'
-import type { BrokerTrouble } from '../../../testing/conformance/broker/suite.ts'
-import { troubleTests } from '../../../testing/conformance/broker/troubles.ts'
+import { faultTests } from '../../../testing/conformance/broker/faults.ts'
+import type { BrokerFault } from '../../../testing/conformance/broker/suite.ts'
 import { sqliteBroker } from '../index.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'lazaret-trouble-'))
+const folder = await mkdtemp(join(tmpdir(), 'lazaret-fault-'))
 const path = join(folder, 'events.db')
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 let other: DatabaseSync | undefined
 
-const TROUBLES: readonly BrokerTrouble[] = [
+const FAULTS: readonly BrokerFault[] = [
   {
     name: 'another process locks the file',
-    cause: async () => {
+    inject: async () => {
       other = new DatabaseSync(path)
       other.exec('pragma busy_timeout = 5000; begin immediate')
     },
@@ -24,15 +24,15 @@ const TROUBLES: readonly BrokerTrouble[] = [
       other?.exec('rollback')
       other?.close()
     },
-    expect: 'recovers',
+    recovery: 'after-undo',
   },
 ]
 
-describe('the SQLite broker in trouble', () => {
-  troubleTests({
+describe('the SQLite broker in fault', () => {
+  faultTests({
     test: it,
     declares: { delay: true, keyOrder: true, deadLetters: true, durable: true },
-    troubles: TROUBLES,
+    faults: FAULTS,
     setup: async () => ({ broker: sqliteBroker({ path }) }),
   })
 })

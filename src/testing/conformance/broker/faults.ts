@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Delivery, Settlement, Subscription, SubscriptionNews } from '../../../ports/broker.ts'
-import { type BrokerConformance, type BrokerTrouble, inWorld } from './suite.ts'
+import { type BrokerConformance, type BrokerFault, inWorld } from './suite.ts'
 import { idOf, type World } from './world.ts'
 
 const HANDLER = 'bill'
@@ -11,33 +11,30 @@ const AFTER = 30
 const KINDS = 4
 
 /** What is deleted, filled or forbidden on the server while events flow is noticed, told and repaired. */
-export function troubleTests(suite: BrokerConformance): void {
-  const { troubles = [] } = suite
-  const it = inWorld(suite, troubles.length === 0 ? 'the suite names no troubles' : undefined)
-  for (const trouble of troubles)
-    it(`B7: ${trouble.name} while events flow: ${sentence(trouble)}`, async world => {
+export function faultTests(suite: BrokerConformance): void {
+  const { faults = [] } = suite
+  const it = inWorld(suite, faults.length === 0 ? 'the suite names no faults' : undefined)
+  for (const fault of faults)
+    it(`B7: ${fault.name} while events flow: ${sentence(fault)}`, async world => {
       const flow = await Flow.start(world, suite)
       const early = await flow.publish(BEFORE)
-      await flow.handled(trouble.losesEvents ? early.slice(0, BEFORE / 2) : early)
-      await flow.during(trouble.cause({ channel: world.channel, handler: HANDLER }))
-      if (trouble.tells !== undefined || trouble.refusesPublishing) await flow.untilNoticed(trouble)
-      await flow.during(trouble.undo?.({ channel: world.channel, handler: HANDLER }) ?? Promise.resolve())
+      await flow.handled(fault.losesEvents ? early.slice(0, BEFORE / 2) : early)
+      await flow.during(fault.inject({ channel: world.channel, handler: HANDLER }))
+      if (fault.reports !== undefined || fault.refusesPublishing) await flow.untilNoticed(fault)
+      await flow.during(fault.undo?.({ channel: world.channel, handler: HANDLER }) ?? Promise.resolve())
       await flow.untilPublished()
       const late = await flow.publish(AFTER)
       await flow.handled(late)
-      if (!trouble.losesEvents) await flow.handled(flow.accepted)
-      await world.patience.eventually(
-        () => flow.stalled.size === 0,
-        'the subscriber hears that it works again',
-      )
+      if (!fault.losesEvents) await flow.handled(flow.accepted)
+      await world.timing.eventually(() => flow.stalled.size === 0, 'the subscriber hears that it works again')
       await flow.stop()
     })
 }
 
-function sentence({ expect, tells, refusesPublishing }: BrokerTrouble): string {
-  const told = tells === undefined ? '' : `the subscriber is told of its ${tells}, and `
+function sentence({ recovery, reports, refusesPublishing }: BrokerFault): string {
+  const told = reports === undefined ? '' : `the subscriber is told of its ${reports}, and `
   const refused = refusesPublishing ? 'publishing is refused with a remedy, and ' : ''
-  return `${told}${refused}${expect === 'heals' ? 'it heals by itself' : 'it goes on when that is undone'}`
+  return `${told}${refused}${recovery === 'automatic' ? 'it heals by itself' : 'it goes on when that is undone'}`
 }
 
 /** Events that are published, and a subscriber that settles them in every way. */
@@ -79,7 +76,7 @@ class Flow {
 
   async handled(events: readonly LazaretEvent[]): Promise<void> {
     const left = () => events.filter(({ id }) => !this.#ended.has(id)).length
-    await this.#world.patience.eventually(
+    await this.#world.timing.eventually(
       () => left() === 0,
       `of ${events.length} events each is handled or a letter`,
     )
@@ -93,16 +90,18 @@ class Flow {
     })
     while (!isOver) {
       await this.#tryToPublish()
-      await this.#world.patience.quiet()
+      await this.#world.timing.quiet()
     }
     await ended
   }
 
-  async untilNoticed({ tells, refusesPublishing }: BrokerTrouble): Promise<void> {
+  async untilNoticed({ reports, refusesPublishing }: BrokerFault): Promise<void> {
     let refusal: (Error & { readonly code?: unknown }) | undefined
-    await this.#world.patience.eventually(async () => {
+    await this.#world.timing.eventually(async () => {
       refusal = (await this.#tryToPublish()) ?? refusal
-      return (tells === undefined || this.#told.has(tells)) && (!refusesPublishing || refusal !== undefined)
+      return (
+        (reports === undefined || this.#told.has(reports)) && (!refusesPublishing || refusal !== undefined)
+      )
     }, 'it is noticed')
     if (!refusesPublishing) return
     assert.match(String(refusal?.code), /^LAZARET_/, 'the refusal has a code')
@@ -110,7 +109,7 @@ class Flow {
   }
 
   async untilPublished(): Promise<void> {
-    await this.#world.patience.eventually(
+    await this.#world.timing.eventually(
       async () => (await this.#tryToPublish()) === undefined,
       'publishing works again',
     )

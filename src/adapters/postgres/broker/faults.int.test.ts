@@ -2,8 +2,8 @@ import { Pool } from 'pg'
 import { afterAll, describe, it } from 'vitest'
 import { findPostgres } from '../../../../test/services/postgres.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
-import type { BrokerTrouble } from '../../../testing/conformance/broker/suite.ts'
-import { troubleTests } from '../../../testing/conformance/broker/troubles.ts'
+import { faultTests } from '../../../testing/conformance/broker/faults.ts'
+import type { BrokerFault } from '../../../testing/conformance/broker/suite.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
 import { postgresOutbox } from '../index.ts'
 
@@ -33,32 +33,32 @@ afterAll(async () => {
   await server?.close()
 })
 
-const TROUBLES: readonly BrokerTrouble[] = [
+const FAULTS: readonly BrokerFault[] = [
   {
     name: 'every connection is killed',
-    cause: () => sql(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`),
-    expect: 'heals',
+    inject: () => sql(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`),
+    recovery: 'automatic',
   },
   {
     name: 'the privileges on its tables are revoked',
-    cause: () => sql(`revoke all on ${TABLES} from ${role}`),
+    inject: () => sql(`revoke all on ${TABLES} from ${role}`),
     undo: () => sql(`grant all on ${TABLES} to ${role}`),
-    expect: 'recovers',
-    tells: 'deliveries',
+    recovery: 'after-undo',
+    reports: 'deliveries',
   },
   {
     name: 'the table is truncated',
-    cause: () => sql('truncate lazaret.outbox cascade'),
-    expect: 'heals',
+    inject: () => sql('truncate lazaret.outbox cascade'),
+    recovery: 'automatic',
     losesEvents: true,
   },
 ]
 
-describe.runIf(found.found)(`the outbox in trouble${found.found ? '' : ` (skipped: ${found.why})`}`, () => {
-  troubleTests({
+describe.runIf(found.found)(`the outbox in fault${found.found ? '' : ` (skipped: ${found.why})`}`, () => {
+  faultTests({
     test: Object.assign((name: string, run: () => Promise<void>) => it(name, run, 60_000), { skip: it.skip }),
     declares: { delay: true, keyOrder: true, deadLetters: true, durable: true },
-    troubles: TROUBLES,
-    setup: async () => ({ broker: postgresOutbox({ pool }), patienceMs: 30_000 }),
+    faults: FAULTS,
+    setup: async () => ({ broker: postgresOutbox({ pool }), timeoutMs: 30_000 }),
   })
 })
