@@ -1,6 +1,7 @@
 import { ANY_IDS, type Command, command, ONE_ID, SOME_IDS, SOME_QUEUES } from './command.ts'
 import {
   completionFlags,
+  controlFlags,
   decideFlags,
   declareFlags,
   demoFlags,
@@ -18,7 +19,6 @@ import {
   serveFlags,
   showFlags,
   statsFlags,
-  steerFlags,
   storeFlags,
   triageFlags,
 } from './flags.ts'
@@ -177,7 +177,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'replay approve',
     about: 'let a plan of someone else be started',
     arguments: ONE_ID,
-    flags: steerFlags,
+    flags: controlFlags,
     examples: ['lazaret replay approve 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
     load: async () => (await import('./verbs/replay-run.ts')).replayApprove,
   }),
@@ -193,7 +193,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'replay pause',
     about: 'stop sending, wherever it is run',
     arguments: ONE_ID,
-    flags: steerFlags,
+    flags: controlFlags,
     examples: ['lazaret replay pause 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
     load: async () => (await import('./verbs/replay-run.ts')).replayPause,
   }),
@@ -209,7 +209,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'replay cancel',
     about: 'end it; what was not sent stays dead',
     arguments: ONE_ID,
-    flags: steerFlags,
+    flags: controlFlags,
     examples: ['lazaret replay cancel 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
     load: async () => (await import('./verbs/replay-run.ts')).replayCancel,
   }),

@@ -1,6 +1,6 @@
 import { durationMs } from '../config/duration.ts'
-import { meant } from './meant.ts'
-import { readTime } from './when.ts'
+import { readTime } from './read-time.ts'
+import { suggest } from './suggest.ts'
 
 /** One flag of a command: what help says of it, and how its text becomes a value. */
 export interface Flag<T> {
@@ -9,7 +9,7 @@ export interface Flag<T> {
   readonly placeholder?: string | undefined
   /** For help, and for the shell to complete. */
   readonly choices?: readonly string[] | undefined
-  /** Throws Unreadable. Never called for a switch. */
+  /** Throws FlagValueError. Never called for a switch. */
   read(text: string, now: number): T
 }
 
@@ -20,11 +20,11 @@ export type Values<F extends Flags> = {
 }
 
 /** Says what to give instead; whoever catches it knows the flag and the text. */
-export class Unreadable extends Error {
-  override readonly name = 'Unreadable'
+export class FlagValueError extends Error {
+  override readonly name = 'FlagValueError'
 }
 
-export function onOff(about: string): Flag<boolean> {
+export function switchFlag(about: string): Flag<boolean> {
   return { about, read: () => true }
 }
 
@@ -40,7 +40,7 @@ function valued<T>(
     placeholder,
     read(text, now) {
       const value = read(text, now)
-      if (value === undefined) throw new Unreadable(remedy)
+      if (value === undefined) throw new FlagValueError(remedy)
       return value
     },
   }
@@ -60,8 +60,8 @@ export function choice<const T extends string>(
   const read = (text: string): T | undefined => {
     const found = choices.find(each => each === text)
     if (found !== undefined) return found
-    const near = meant(text, choices)
-    if (near !== undefined) throw new Unreadable(`did you mean '${near}'?`)
+    const near = suggest(text, choices)
+    if (near !== undefined) throw new FlagValueError(`did you mean '${near}'?`)
     return others === 'taken' && /^[a-z_]+$/.test(text) ? (text as T) : undefined
   }
   return { ...valued(placeholder, about, read, `give one of ${choices.join(', ')}`), choices }

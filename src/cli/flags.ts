@@ -11,18 +11,18 @@ import {
   countOrAll,
   duration,
   type Flag,
-  onOff,
+  FlagValueError,
   port,
+  switchFlag,
   time,
-  Unreadable,
   type Values,
   word,
 } from './flag.ts'
 
-export const HELP = onOff('show this help')
-export const VERSION = onOff('show the version')
-const JSON_OUTPUT = onOff('JSON on stdout and nothing else there; messages go to stderr')
-const YES = onOff('go on without asking')
+export const HELP = switchFlag('show this help')
+export const VERSION = switchFlag('show the version')
+const JSON_OUTPUT = switchFlag('JSON on stdout and nothing else there; messages go to stderr')
+const YES = switchFlag('go on without asking')
 const BY = word('NAME', 'who does it, for the audit [$USER]')
 
 /** Every command that works on a store takes these. */
@@ -49,7 +49,7 @@ export const demoFlags = {
 }
 
 export const migrateFlags = {
-  print: onOff('print the SQL and do nothing, for whoever runs migrations otherwise'),
+  print: switchFlag('print the SQL and do nothing, for whoever runs migrations otherwise'),
   ...storeFlags,
 }
 
@@ -63,7 +63,7 @@ export const declareFlags = {
   channel: word('NAME', 'the channel whose events the queue gets [the name of the queue]'),
   'queue-type': choice('TYPE', ['quorum', 'classic'], 'of all queues that are declared [quorum]'),
   'dead-letter-ttl': duration('how long dead letters are kept on the server [for ever]'),
-  ordered: onOff('also what keeping the order of keys needs'),
+  ordered: switchFlag('also what keeping the order of keys needs'),
   'max-length': count('messages after which a queue refuses more; quorum queues [no limit]'),
   'dead-letter-max-length': count('letters after which a dead-letter queue refuses more [no limit]'),
   ...rabbitmqFlags,
@@ -107,7 +107,7 @@ export const listFlags = {
   ...filterFlags,
   limit: countOrAll('how many to show [100]'),
   cursor: word('CURSOR', 'go on from where the last listing ended'),
-  reveal: onOff('show what masks hide; this is written to the audit'),
+  reveal: switchFlag('show what masks hide; this is written to the audit'),
   by: BY,
   ...storeFlags,
 }
@@ -116,8 +116,8 @@ export const statsFlags = { ...filterFlags, ...storeFlags }
 export const decideFlags = { note: word('TEXT', 'why, for the audit'), by: BY, ...storeFlags }
 export const purgeFlags = {
   ...filterFlags,
-  expired: onOff('only those whose time to live is over'),
-  preview: onOff('show what would be deleted, with its cut-off and digest; delete nothing'),
+  expired: switchFlag('only those whose time to live is over'),
+  preview: switchFlag('show what would be deleted, with its cut-off and digest; delete nothing'),
   until: time('the cut-off of a preview: letters that failed later stay', 'past'),
   digest: word('DIGEST', 'the digest of a preview: delete nothing if other letters match by now'),
   yes: YES,
@@ -145,7 +145,7 @@ const stages: Flag<readonly Stage[]> = {
   read(text) {
     const parts = text.split(',').map(part => part.trim())
     if (!parts.every(part => part === 'rest' || /^[1-9]\d{0,8}$/.test(part)))
-      throw new Unreadable("give numbers and 'rest' with commas between, such as '1,10,100,rest'")
+      throw new FlagValueError("give numbers and 'rest' with commas between, such as '1,10,100,rest'")
     return parts.map(part => (part === 'rest' ? part : Number(part)))
   },
 }
@@ -157,12 +157,12 @@ export const planFlags = {
   stages,
   'per-second': amount('letters sent per second at most [50]', { above: 0, max: 100_000 }),
   'halt-refail-ratio': amount('halt when more than this share fails again [0.2]', { max: 1 }),
-  'no-halt-on-same-cause': onOff('do not halt when the first ones fail with the cause they had before'),
+  'no-halt-on-same-cause': switchFlag('do not halt when the first ones fail with the cause they had before'),
   to: word('CHANNEL', 'send to another channel than they came from'),
   patch: word('FILE', 'a JSON Patch (RFC 6902) to make on every payload'),
   'max-age': duration('leave out what first failed longer ago than this [24h]'),
-  'allow-quarantined': onOff('send quarantined letters too, the cause being mended'),
-  'needs-approval': onOff('a second person has to approve it first'),
+  'allow-quarantined': switchFlag('send quarantined letters too, the cause being mended'),
+  'needs-approval': switchFlag('a second person has to approve it first'),
   by: BY,
   ...storeFlags,
 }
@@ -171,5 +171,5 @@ export const replayListFlags = {
   limit: count('how many to show [20]'),
   ...storeFlags,
 }
-export const steerFlags = { note: word('TEXT', 'why'), by: BY, ...storeFlags }
-export const runFlags = { ...steerFlags, yes: YES }
+export const controlFlags = { note: word('TEXT', 'why'), by: BY, ...storeFlags }
+export const runFlags = { ...controlFlags, yes: YES }

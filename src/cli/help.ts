@@ -2,7 +2,7 @@ import type { Command } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import type { Flags } from './flag.ts'
 
-const EVERYWHERE = [
+const GLOBAL_FLAG_ROWS = [
   [
     '--store URL',
     'memory: · file:DIR · sqlite:FILE · postgres://… · redis://… [$LAZARET_STORE, the config, or sqlite:./lazaret.db]',
@@ -14,11 +14,11 @@ const EVERYWHERE = [
 ] as const
 
 /** Longer lines are hard to read, however wide the terminal is. */
-const READABLE = 100
+const MAX_WIDTH = 100
 
 /** Help for one verb, for a family of verbs, or for everything. */
-export function helpFor(name: string, columns = READABLE): string {
-  const width = Math.min(columns, READABLE)
+export function helpFor(name: string, columns = MAX_WIDTH): string {
+  const width = Math.min(columns, MAX_WIDTH)
   const single = COMMANDS.find(command => command.name === name)
   if (single !== undefined) return commandHelp(single, width)
   const family = COMMANDS.filter(command => command.name.startsWith(`${name} `))
@@ -42,7 +42,7 @@ function overview(width: number): string {
     ...table(COMMANDS.map(usage), width),
     '',
     'Everywhere:',
-    ...table(EVERYWHERE, width),
+    ...table(GLOBAL_FLAG_ROWS, width),
     '',
     'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done in part.',
   )

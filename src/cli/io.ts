@@ -41,11 +41,11 @@ export interface Io {
 export type ExitCode = 0 | 1 | 2 | 3
 
 /** Whoever read our output has left, as `head` does: there is nobody to write for, and nothing is wrong. */
-export class ReaderGoneError extends Error {
-  override readonly name = 'ReaderGoneError'
+export class OutputClosedError extends Error {
+  override readonly name = 'OutputClosedError'
 }
 
-/** The person typed what cannot be meant; the message says what to type instead. */
+/** The command line is wrong; the message says what to type instead. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-import { isNodeNewEnough, LEAST_NODE } from './node-version.ts'
+import { isNodeNewEnough, MIN_NODE_VERSION } from './node-version.ts'
 import { processIo } from './process-io.ts'
 import { run } from './run.ts'
 
 if (isNodeNewEnough(process.version)) process.exitCode = await run(process.argv.slice(2), processIo())
 else {
   process.stderr.write(
-    `lazaret: needs Node ${LEAST_NODE} or newer, this is ${process.version}; install a newer one\n`,
+    `lazaret: needs Node ${MIN_NODE_VERSION} or newer, this is ${process.version}; install a newer one\n`,
   )
   process.exitCode = 1
 }

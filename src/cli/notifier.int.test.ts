@@ -11,7 +11,7 @@ import { runReplay } from '../replay/runner.ts'
 import { waysBack } from '../replay/ways-back.ts'
 import { createFactory } from '../testing/factories.ts'
 import { checkNotify } from './doctor/notify.ts'
-import { alertReplays, openNotifier } from './notifier.ts'
+import { alertCollector, openNotifier } from './notifier.ts'
 
 const io = { clock: systemClock, random: systemRandom }
 const config = (...lines: readonly string[]) =>
@@ -68,7 +68,7 @@ describe('the notifier of a config file', () => {
     await notifier.notify({ kind: 'breaker_opened', at: 0, name: 'payments' })
     await notifier.flush()
     const environment = { clock: systemClock, newId: createIdSource(systemRandom) }
-    const target = waysBack([alertReplays(notifier, store.deadLetters)], undefined)!
+    const target = waysBack([alertCollector(notifier, store.deadLetters)], undefined)!
     const replay = async () => {
       const { id } = await planReplay(store, { reason: 'mended', by: 'ann' }, environment)
       await startReplay(store, id, { by: 'ann', clock: systemClock })

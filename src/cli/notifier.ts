@@ -27,7 +27,7 @@ export async function openNotifier(
     route: Object.fromEntries(given.map(([name, { atLeast, kinds }]) => [name, { atLeast, kinds }])),
     repeatMs: repeat,
     resolveAfterMs: resolveAfter,
-    deadLetters: lent(all[0]!.deadLetters),
+    deadLetters: withoutClose(all[0]!.deadLetters),
     groups: groupsOf(all),
     masks,
     clock: io.clock,
@@ -58,7 +58,7 @@ function optionsOf<T extends TargetConfig>({ type: _, atLeast: __, kinds: ___, .
 }
 
 /** The stores stay whose they are: closing the notifier closes none of them. Its letters say who can send them again. */
-function lent(deadLetters: DeadLetterStore): DeadLetterQueue & Pick<DeadLetterStore, 'change'> {
+function withoutClose(deadLetters: DeadLetterStore): DeadLetterQueue & Pick<DeadLetterStore, 'change'> {
   return {
     change: (id, change) => deadLetters.change(id, change),
     send: letter => deadLetters.send({ ...letter, origin: { ...letter.origin, broker: ALERT_CHANNEL } }),
@@ -80,7 +80,7 @@ function groupsOf(stores: readonly Store[]): Pick<Groups, 'get'> {
 }
 
 /** The way back of alerts that could not be delivered: a replay of one goes to the target that did not take it. */
-export function alertReplays(notifier: AlertNotifier, deadLetters: DeadLetterStore): Collector {
+export function alertCollector(notifier: AlertNotifier, deadLetters: DeadLetterStore): Collector {
   const target = resends(
     {
       resend: letter => notifier.resend(letter),

@@ -7,7 +7,7 @@ import { withoutCredentials } from '../core/options/show.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Store } from '../ports/store.ts'
 import { FailedError, type OpenOptions, UsageError } from './io.ts'
-import { meant } from './meant.ts'
+import { suggest } from './suggest.ts'
 
 export type StoreAddress =
   | { readonly kind: 'memory'; readonly url: string }
@@ -29,7 +29,7 @@ export function readStoreUrl(url: string, folder: string): StoreAddress {
   if (scheme === 'memory') return { kind: 'memory', url: 'memory:' }
   const kind = SCHEMES.find(each => each === scheme)
   if (kind === undefined) {
-    const near = meant(scheme, SCHEMES)
+    const near = suggest(scheme, SCHEMES)
     throw new UsageError(
       `the store ${shown} is of no known kind; ${near === undefined ? `give ${FORMS}` : `did you mean '${near}:${rest}'?`}`,
     )
@@ -55,7 +55,7 @@ export async function openStore(
   { clock, config, creates, folder }: OpenOptions,
 ): Promise<Store> {
   const address = readStoreUrl(url, folder)
-  if ('path' in address) await requirePlace(address, creates)
+  if ('path' in address) await requireStorePath(address, creates)
   const codec = await codecOf(config)
   const kept = { codec, clock, ...retentionOf(config) }
   const named = { codec, clock, name: config.brokerName }
@@ -90,7 +90,7 @@ async function whenReady<S extends Store & { ready(): Promise<void> }>(store: S)
 }
 
 /** Whether something is there, and of the right sort. */
-async function requirePlace(
+async function requireStorePath(
   { kind, url, path }: Extract<StoreAddress, { path: string }>,
   creates: OpenOptions['creates'],
 ): Promise<void> {
@@ -114,14 +114,14 @@ async function requirePlace(
     throw new FailedError(
       `the store ${url} is a folder, not a file; is it file:${url.slice('sqlite:'.length)}?`,
     )
-  if (creates === 'never' && !(kind === 'file' ? await holdsAStore(path) : found.size > 0))
+  if (creates === 'never' && !(kind === 'file' ? await containsStore(path) : found.size > 0))
     throw new FailedError(
       `there is no store in ${path}; give the right one with --store (now ${url}), or start what writes to it`,
     )
 }
 
 /** A folder of letters has one for each day, or at least the lock of whoever opened it first. */
-async function holdsAStore(folder: string): Promise<boolean> {
+async function containsStore(folder: string): Promise<boolean> {
   const names = await readdir(folder)
   return names.some(name => name === 'lock' || /^\d{4}-\d\d-\d\d$/.test(name))
 }

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import type { Command } from './command.ts'
 import { COMMANDS } from './commands.ts'
-import { type Flag, type Flags, Unreadable } from './flag.ts'
+import { type Flag, type Flags, FlagValueError } from './flag.ts'
 import { HELP, VERSION } from './flags.ts'
 import { UsageError } from './io.ts'
-import { meant } from './meant.ts'
+import { suggest } from './suggest.ts'
 
 type Parsed =
   | { readonly kind: 'version' }
@@ -17,7 +17,7 @@ type Parsed =
       readonly flags: Readonly<Record<string, unknown>>
     }
 
-interface Typed {
+interface TypedFlag {
   readonly name: string
   /** As it was typed, with its dashes. */
   readonly rawName: string
@@ -26,7 +26,7 @@ interface Typed {
 }
 
 const SHORT: Readonly<Record<string, string>> = { help: 'h', version: 'V', yes: 'y' }
-const ANYWHERE: Flags = { help: HELP, version: VERSION }
+const GLOBAL_FLAGS: Flags = { help: HELP, version: VERSION }
 
 /** Flags may stand before, between and after the words of a verb. */
 export function parse(argv: readonly string[], now: number): Parsed {
@@ -43,10 +43,10 @@ export function parse(argv: readonly string[], now: number): Parsed {
   return { kind: 'run', command, args, flags }
 }
 
-function split(argv: readonly string[]): { readonly words: string[]; readonly typed: Typed[] } {
+function split(argv: readonly string[]): { readonly words: string[]; readonly typed: TypedFlag[] } {
   const { tokens } = parseArgs({ args: [...argv], options: everyOption(), strict: false, tokens: true })
   const words: string[] = []
-  const typed: Typed[] = []
+  const typed: TypedFlag[] = []
   for (const token of tokens) {
     if (token.kind === 'positional') words.push(token.value)
     if (token.kind !== 'option') continue
@@ -58,7 +58,7 @@ function split(argv: readonly string[]): { readonly words: string[]; readonly ty
 
 /** A flag means the same kind of thing in every command, so that it can be read before the verb is known. */
 function everyOption() {
-  const flags = Object.assign({}, ANYWHERE, ...COMMANDS.map(command => command.flags)) as Flags
+  const flags = Object.assign({}, GLOBAL_FLAGS, ...COMMANDS.map(command => command.flags)) as Flags
   return Object.fromEntries(
     Object.entries(flags).map(([name, { placeholder }]) => {
       const type = placeholder === undefined ? ('boolean' as const) : ('string' as const)
@@ -85,7 +85,7 @@ function findCommand(
   if (second === undefined) throw new UsageError(`${first}: say what to do: ${verbs.join(', ')}`)
   const found = family.find(({ name }) => name === `${first} ${second}`)
   if (found !== undefined) return [found, args]
-  const near = meant(second, verbs)
+  const near = suggest(second, verbs)
   throw new UsageError(
     `${first} ${second}: there is no such verb; ${near === undefined ? `give one of ${verbs.join(', ')}` : `did you mean '${first} ${near}'?`}`,
   )
@@ -94,9 +94,9 @@ function findCommand(
 function unknownVerb(typed: string): string {
   const families = [...new Set(COMMANDS.map(({ name }) => name.split(' ')[0]!))]
   const verbs = COMMANDS.map(({ name }) => name.split(' ')[1] ?? '')
-  const verb = meant(typed, verbs)
-  // `list` alone is most likely meant of the dead letters, which come first.
-  const near = meant(typed, families) ?? COMMANDS.find(({ name }) => name.endsWith(` ${verb}`))?.name
+  const verb = suggest(typed, verbs)
+  // `list` alone most likely means the dead letters, which come first.
+  const near = suggest(typed, families) ?? COMMANDS.find(({ name }) => name.endsWith(` ${verb}`))?.name
   return near === undefined
     ? `${typed}: there is no such verb; 'lazaret --help' lists them`
     : `${typed}: there is no such verb; did you mean '${near}'?`
@@ -104,7 +104,7 @@ function unknownVerb(typed: string): string {
 
 function readFlags(
   { name: verb, flags }: Command,
-  typed: readonly Typed[],
+  typed: readonly TypedFlag[],
   now: number,
 ): Readonly<Record<string, unknown>> {
   const values: Record<string, unknown> = {}
@@ -119,7 +119,7 @@ function readFlags(
 }
 
 function unknownFlag(rawName: string, flags: Flags): string {
-  const near = meant(rawName.replace(/^-+/, ''), Object.keys(flags))
+  const near = suggest(rawName.replace(/^-+/, ''), Object.keys(flags))
   return near === undefined
     ? `there is no flag ${rawName}; --help lists them`
     : `there is no flag ${rawName}; did you mean '--${near}'?`
@@ -127,7 +127,7 @@ function unknownFlag(rawName: string, flags: Flags): string {
 
 function readFlag(
   verb: string,
-  { rawName, value, isInline }: Typed,
+  { rawName, value, isInline }: TypedFlag,
   flag: Flag<unknown>,
   now: number,
 ): unknown {
@@ -141,7 +141,7 @@ function readFlag(
   try {
     return flag.read(value, now)
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error
+    if (!(error instanceof FlagValueError)) throw error
     throw new UsageError(`${verb}: ${rawName} got ${JSON.stringify(value)}; ${error.message}`)
   }
 }

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { WriteStream } from 'node:tty'
 import { systemClock, systemRandom } from '../ports/clock.ts'
-import { type Io, type Out, ReaderGoneError } from './io.ts'
+import { type Io, type Out, OutputClosedError } from './io.ts'
 
 const DEFAULT_COLUMNS = 80
 
@@ -55,7 +55,7 @@ function streamOut(stream: WriteStream): Out {
   }
   stream.on('drain', wake)
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    broken ??= error.code === 'EPIPE' ? new ReaderGoneError() : error
+    broken ??= error.code === 'EPIPE' ? new OutputClosedError() : error
     wake()
   })
   return {

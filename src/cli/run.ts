@@ -3,7 +3,7 @@ import { OptionsError } from '../core/options/faults.ts'
 import { withoutCredentials } from '../core/options/show.ts'
 import { COMMANDS } from './commands.ts'
 import { helpFor } from './help.ts'
-import { type ExitCode, type Io, ReaderGoneError, UsageError } from './io.ts'
+import { type ExitCode, type Io, OutputClosedError, UsageError } from './io.ts'
 import { parse } from './parse.ts'
 import { safeText } from './print/safe-text.ts'
 
@@ -30,7 +30,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
 
 /** What went wrong, for the person who typed it: no stack unless it is asked for. */
 async function explain(error: unknown, io: Io): Promise<ExitCode> {
-  if (error instanceof ReaderGoneError) return 0
+  if (error instanceof OutputClosedError) return 0
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   const text = isDebugging(io)
     ? (stack ?? message)

@@ -59,7 +59,7 @@ export async function withStore(
 export const NO_MASKS = createMasks({ defaults: false })
 
 /** Written down before anything is shown: who looks leaves a trace even if the look is cut short. */
-export async function revealing(
+export async function auditReveal(
   { store, io, by }: Session,
   what: Pick<AuditEntry, 'target' | 'detail'>,
 ): Promise<void> {
@@ -67,8 +67,8 @@ export async function revealing(
 }
 
 /** Asks on a terminal; elsewhere nobody could answer, so there it has to be said beforehand. */
-export async function confirm(io: Io, question: string, isSaid: boolean | undefined): Promise<boolean> {
-  if (isSaid === true) return true
+export async function confirm(io: Io, question: string, isConfirmed: boolean | undefined): Promise<boolean> {
+  if (isConfirmed === true) return true
   if (!io.stdin.isTerminal || !io.stderr.isTerminal)
     throw new UsageError(`${question} Say yes with --yes: there is no terminal to ask on`)
   const answer = await io.ask(`${question} [y/N] `)

@@ -7,7 +7,7 @@ import { walk } from '../operations/walk.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
 
 /** Sends under way at once: stores make one transaction of what arrives together. */
-const WINDOW = 100
+const BATCH_SIZE = 100
 
 /** The letters as lines of their stored form: whole, so that any store takes them unchanged. */
 export async function* exportLines(
@@ -41,10 +41,10 @@ export async function importLines(
     const results = await Promise.allSettled(sending.map(({ letter }) => target.send(letter)))
     for (const [index, result] of results.entries()) {
       if (result.status === 'fulfilled') imported++
-      else if (isOfTheLine(result.reason)) await refuse(sending[index]!.line, result.reason)
+      else if (isLineFault(result.reason)) await refuse(sending[index]!.line, result.reason)
     }
-    const broken = results.find(result => result.status === 'rejected' && !isOfTheLine(result.reason))
-    if (broken !== undefined) throw new ImportBrokenError(imported, (broken as PromiseRejectedResult).reason)
+    const broken = results.find(result => result.status === 'rejected' && !isLineFault(result.reason))
+    if (broken !== undefined) throw new ImportFailedError(imported, (broken as PromiseRejectedResult).reason)
     await onProgress(imported)
   }
   const refuse = async (line: number, error: unknown) => {
@@ -58,15 +58,15 @@ export async function importLines(
     } catch (error) {
       await refuse(number, error)
     }
-    if (batch.length === WINDOW) await flush()
+    if (batch.length === BATCH_SIZE) await flush()
   }
   await flush()
   return { imported, refused }
 }
 
 /** The store failed under the import; what was taken before is there. */
-export class ImportBrokenError extends Error {
-  override readonly name = 'ImportBrokenError'
+export class ImportFailedError extends Error {
+  override readonly name = 'ImportFailedError'
   readonly imported: number
 
   constructor(imported: number, cause: unknown) {
@@ -85,7 +85,7 @@ function readLetter(text: string | undefined): DeadLetter {
   return letter
 }
 
-function isOfTheLine(error: unknown): boolean {
+function isLineFault(error: unknown): boolean {
   return error instanceof LetterError || error instanceof EventError
 }
 
@@ -103,13 +103,13 @@ interface Line {
 }
 
 /** The longest letter that can be: a payload of 256 MiB, as base64 and with its history. */
-const MOST_BYTES = 400 * 1024 * 1024
+const MAX_BYTES = 400 * 1024 * 1024
 const NEWLINE = 10
 
 /** Splits bytes into lines, keeping no more of them than one line. */
 export async function* linesOf(
   bytes: AsyncIterable<Uint8Array>,
-  mostBytes = MOST_BYTES,
+  mostBytes = MAX_BYTES,
 ): AsyncGenerator<Line> {
   const decoder = new TextDecoder()
   let parts: Uint8Array[] = []

@@ -6,7 +6,7 @@ import { type LocatedFault, readYaml, type YamlSource } from './yaml-source.ts'
 
 export type Config = Settings
 
-const SECRET_PLACES =
+const SECRET_PATHS =
   /^(?:sealing\.keys|server\.tokens)(?:[.[]|$)|^collectors\.[^.]*\.(?:url|management)$|^notify\.targets\.[^.]*\.(?:url|routingKey|secret|dsn)$/
 
 /** What holds without a config file. */
@@ -30,7 +30,7 @@ function locate(faults: Faults, source: YamlSource): readonly LocatedFault[] {
     // The variable that is not set is reported already.
     if (origin === 'missing') return []
     // What came out of the environment may be a secret that landed in the wrong place.
-    const isHidden = origin === 'environment' || SECRET_PLACES.test(place)
+    const isHidden = origin === 'environment' || SECRET_PATHS.test(place)
     return {
       line: source.lineOf(steps),
       path: place === '' ? 'the file' : place,

@@ -20,20 +20,20 @@ export function coerced<T>(rule: Rule<T>): Rule<T> {
     read(value, path, faults) {
       if (typeof value !== 'object' || value === null || Array.isArray(value))
         return rule.read(value, path, faults)
-      const fields = Object.entries(value).map(([name, each]) => [name, asNumberOrTruth(each)])
+      const fields = Object.entries(value).map(([name, each]) => [name, asNumberOrBoolean(each)])
       return rule.read(Object.fromEntries(fields), path, faults)
     },
   }
 }
 
-function asNumberOrTruth(value: unknown): unknown {
+function asNumberOrBoolean(value: unknown): unknown {
   if (value === 'true') return true
   if (value === 'false') return false
   return typeof value === 'string' && NUMBER.test(value.trim()) ? Number(value) : value
 }
 
 /** true and false, and texts of them. */
-export function truth(rule: Rule<boolean>): Rule<boolean> {
+export function boolean(rule: Rule<boolean>): Rule<boolean> {
   return {
     read: (value, path, faults) =>
       rule.read(value === 'true' ? true : value === 'false' ? false : value, path, faults),
@@ -43,23 +43,24 @@ export function truth(rule: Rule<boolean>): Rule<boolean> {
 /** `90s`, `24h`, `30d`, in milliseconds. */
 export const duration: Rule<number> = derived(
   that(
-    (value): value is string => typeof value === 'string' && span(value) !== undefined,
+    (value): value is string => typeof value === 'string' && positiveDuration(value) !== undefined,
     "give a duration above 0 such as '90s', '24h' or '30d'",
   ),
-  text => span(text)!,
+  text => positiveDuration(text)!,
 )
 
 /** The same, or `never`. */
 export const durationOrNever: Rule<number | 'never'> = derived(
   that(
-    (value): value is string => value === 'never' || (typeof value === 'string' && span(value) !== undefined),
+    (value): value is string =>
+      value === 'never' || (typeof value === 'string' && positiveDuration(value) !== undefined),
     "give a duration above 0 such as '30d', or 'never'",
   ),
-  text => span(text) ?? 'never',
+  text => positiveDuration(text) ?? 'never',
 )
 
 /** No time at all is no duration: what shall not be is left out. */
-function span(text: string): number | undefined {
+function positiveDuration(text: string): number | undefined {
   const ms = durationMs(text.trim())
   return ms === 0 ? undefined : ms
 }
@@ -79,12 +80,12 @@ function isCron(value: unknown): value is string {
 }
 
 /** A regular expression as a text. */
-export const expression: Rule<RegExp> = derived(
-  that(isExpression, "give a regular expression as a text, such as 'AC\\d{8}'"),
+export const regExp: Rule<RegExp> = derived(
+  that(isRegExp, "give a regular expression as a text, such as 'AC\\d{8}'"),
   text => new RegExp(text, 'u'),
 )
 
-function isExpression(value: unknown): value is string {
+function isRegExp(value: unknown): value is string {
   if (typeof value !== 'string' || value === '') return false
   try {
     return new RegExp(value, 'u') !== undefined

@@ -18,16 +18,16 @@ import type { Stage } from '../ports/replays.ts'
 import { collectorsRule } from './collectors.ts'
 import { notifyRule } from './notify.ts'
 import {
+  boolean,
   coerced,
   cron,
   duration,
   durationOrNever,
   entries,
-  expression,
   fileUrl,
   numeric,
+  regExp,
   storeUrl,
-  truth,
 } from './rules.ts'
 import { serverRule } from './server.ts'
 import { watchRule } from './watch.ts'
@@ -57,8 +57,8 @@ const masks = derived(
       ),
       [],
     ),
-    patterns: withDefault(list(expression), []),
-    defaults: withDefault(truth(flag()), true),
+    patterns: withDefault(list(regExp), []),
+    defaults: withDefault(boolean(flag()), true),
   }),
   (options: MaskOptions) => createMasks(options),
 )
@@ -97,7 +97,7 @@ const replay = group({
   perSecond: optional(numeric(number({ min: 0, above: true, max: 100_000 }))),
   haltRefailRatio: optional(numeric(number({ min: 0, max: 1 }))),
   maxAge: optional(duration),
-  needsApproval: optional(truth(flag())),
+  needsApproval: optional(boolean(flag())),
 })
 
 const automaticReplay = orOff(

@@ -2,7 +2,7 @@ import { prefixRule } from '../core/metrics/prefix.ts'
 import { HOSTS_NEED_TOKENS, isLoopback } from '../core/options/loopback.ts'
 import { group } from '../core/options/resolve.ts'
 import { flag, integer, list, number, oneOf, optional, text, that } from '../core/options/rules.ts'
-import { entries, numeric, storeUrl, truth } from './rules.ts'
+import { boolean, entries, numeric, storeUrl } from './rules.ts'
 
 /** Told without being shown: whoever has it could try tokens against it. */
 const tokenHash = that(
@@ -25,8 +25,8 @@ export const serverRule = group(
     host: optional(text({ maxLength: 253 })),
     stores: optional(entries(storeUrl, 'give store URLs by their names')),
     tokens: optional(tokens),
-    readOnly: optional(truth(flag())),
-    needsApproval: optional(truth(flag())),
+    readOnly: optional(boolean(flag())),
+    needsApproval: optional(boolean(flag())),
     allowedHosts: optional(list(text({ maxLength: 253 }))),
     streams: optional(
       group({

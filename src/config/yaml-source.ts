@@ -21,7 +21,7 @@ export interface YamlSource {
 /** More aliases are an attack or a mistake; a config needs none. */
 const MOST_ALIASES = 20
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it shows how a variable is written
-const HOW_TO_WRITE = 'write ${NAME} or ${NAME:-default}, or $${ for a plain ${'
+const SYNTAX_HELP = 'write ${NAME} or ${NAME:-default}, or $${ for a plain ${'
 
 export function readYaml(text: string, env: Env): YamlSource {
   const lines = new LineCounter()
@@ -45,7 +45,7 @@ export function readYaml(text: string, env: Env): YamlSource {
       }
       const isUnreadable = isMalformed && missing.length === 0
       if (isUnreadable) {
-        faults.push({ line, path: 'yaml', received: "a '${' that begins no variable", remedy: HOW_TO_WRITE })
+        faults.push({ line, path: 'yaml', received: "a '${' that begins no variable", remedy: SYNTAX_HELP })
       }
       if (missing.length > 0 || isUnreadable) origins.set(node, 'missing')
       else if (isFromEnvironment) origins.set(node, 'environment')

@@ -4,7 +4,7 @@ import { everythingIn, serverWorld } from '../../test/support/server-world.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 
-describe('deciding about letters', () => {
+describe('decisions about letters', () => {
   it('F8: discard and reopen say who and why in the audit', async () => {
     const { tell, bury, make, audited, store } = serverWorld()
     const [letter] = await bury(make.letter())
@@ -175,7 +175,7 @@ describe('deciding about letters', () => {
   })
 })
 
-describe('deciding about groups', () => {
+describe('decisions about groups', () => {
   it('F8: state, owner, link and notes are kept and audited; null takes away', async () => {
     const { tell, bury, make, audited } = serverWorld()
     const [letter] = await bury(make.letter())
@@ -203,7 +203,7 @@ describe('deciding about groups', () => {
   })
 })
 
-describe('steering consumers', () => {
+describe('controlling consumers', () => {
   it('F6: a breaker is forced and a consumer paused by name, and health follows', async () => {
     const world = serverWorld()
     const consumer = createConsumer({

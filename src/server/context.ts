@@ -3,32 +3,32 @@ import { createIdSource } from '../core/event/uuid.ts'
 import { DEFAULT_WATCH } from '../core/watch/options.ts'
 import { type ReplayEnvironment, withWayBack } from '../replay/target.ts'
 import { toBroker, waysBack } from '../replay/ways-back.ts'
-import { Callers } from './auth/callers.ts'
-import { Pace } from './auth/pace.ts'
+import { TokenAuthenticator } from './auth/authenticator.ts'
 import { Permissions } from './auth/permissions.ts'
-import { Hosts } from './http/hosts.ts'
-import { Live } from './live/live.ts'
-import { lookAt } from './live/look.ts'
-import { StreamPlaces } from './live/places.ts'
-import { Metering } from './metering.ts'
+import { RequestLimiter } from './auth/request-limiter.ts'
+import { AllowedHosts } from './http/allowed-hosts.ts'
+import { MetricsEndpoint } from './metrics-endpoint.ts'
 import { isStore, resolveServer, type ServerOptions } from './options.ts'
 import type { Topic } from './schema/stream.ts'
 import { SearchAccess } from './search/access.ts'
-import { ShownGroups } from './search/group-texts.ts'
-import { Consumers } from './stores/consumers.ts'
-import { Depths } from './stores/depths.ts'
+import { MaskedGroupTexts } from './search/masked-group-texts.ts'
 import { Federation, type NamedStore } from './stores/federation.ts'
-import { Figures } from './stores/figures.ts'
+import { HealthCheck } from './stores/health-check.ts'
 import { LetterGauges } from './stores/letter-gauges.ts'
-import { Probe } from './stores/probe.ts'
-import { Queues } from './watch/queues.ts'
+import { LocalConsumers } from './stores/local-consumers.ts'
+import { QueueDepths } from './stores/queue-depths.ts'
+import { StatsCache } from './stores/stats-cache.ts'
+import { ChangeStream } from './stream/change-stream.ts'
+import { StreamLimiter } from './stream/stream-limiter.ts'
+import { readStreamState } from './stream/stream-state.ts'
 import { SnapshotReader } from './watch/snapshot-reader.ts'
+import { StoreQueueDepths } from './watch/store-queue-depths.ts'
 import { ChannelWatcher } from './watch/watcher.ts'
 import { startCollecting } from './work/collecting.ts'
+import { runOnLeader } from './work/leader-election.ts'
 import { ServerLog } from './work/log.ts'
 import { ReplayRunner } from './work/replay-runner.ts'
 import { startSchedules } from './work/schedules.ts'
-import { startDuty } from './work/standby.ts'
 
 const ONLY_STORE = 'main'
 
@@ -44,18 +44,26 @@ export function createServerContext(options: ServerOptions) {
   const { demo } = given.extensions
   const collectors = given.collectors.map(({ collector }) => collector)
   const stores = new Federation(isStore(given.stores) ? { [ONLY_STORE]: given.stores } : given.stores, clock)
-  const consumers = new Consumers(given.consumers, clock)
-  const depths = new Depths(consumers, collectors, clock)
-  const figures = new Figures(clock)
-  const watched = new SnapshotReader(stores, given.watch === 'off' ? DEFAULT_WATCH : given.watch, clock)
+  const consumers = new LocalConsumers(given.consumers, clock)
+  const depths = new QueueDepths(consumers, collectors, clock)
+  const statsCache = new StatsCache(clock)
+  const snapshotReader = new SnapshotReader(
+    stores,
+    given.watch === 'off' ? DEFAULT_WATCH : given.watch,
+    clock,
+  )
   const retention = { retentionMs, expireUndecidedAfterMs }
-  const lookedAt = { stores, consumers, figures, watched, retention, clock, demo }
-  const live = new Live(clock, () => lookAt(lookedAt), new StreamPlaces(given.streams))
+  const streamSources = { stores, consumers, statsCache, snapshotReader, retention, clock, demo }
+  const changeStream = new ChangeStream(
+    clock,
+    () => readStreamState(streamSources),
+    new StreamLimiter(given.streams),
+  )
   const permissions = new Permissions(readOnly)
 
   const letterGauges = new LetterGauges(stores, consumers, clock)
   const sources = [...given.consumers, ...given.dispatchers, () => letterGauges.read()]
-  const metering = new Metering({ metrics, prefix: metricsPrefix, sources, clock })
+  const metricsEndpoint = new MetricsEndpoint({ metrics, prefix: metricsPrefix, sources, clock })
 
   const newId = createIdSource(random)
   const environment: ReplayEnvironment = {
@@ -68,37 +76,37 @@ export function createServerContext(options: ServerOptions) {
     waysBack(collectors, broker === undefined ? replayTarget : toBroker(broker, replayTarget))
   const log = new ServerLog(given.logger)
   const replaying = {
-    ...{ stores, environment, targetOf, observer: metering.observer, tracing, onError },
+    ...{ stores, environment, targetOf, observer: metricsEndpoint.observer, tracing, onError },
     owner: `server ${newId(clock.now()).slice(-12)}`,
   }
-  const onChange = () => live.touch('replays', 'letters', 'groups')
+  const onChange = () => changeStream.touch('replays', 'letters', 'groups')
   const runner = new ReplayRunner({ ...replaying, log, onChange })
 
   const startWatching = () => {
-    const queues = new Queues(depths, given.collectors, stores)
-    const shared = { watched, notifier: given.notifier, masks, clock, onError }
-    const onSnapshots = () => live.touch('channels')
+    const queues = new StoreQueueDepths(depths, given.collectors, stores)
+    const shared = { snapshotReader, notifier: given.notifier, masks, clock, onError }
+    const onSnapshots = () => changeStream.touch('channels')
     return (given.watch === 'off' ? [] : stores.all).map(named => {
       const store = stores.all.length > 1 ? named.name : undefined
       const how = { ...shared, named, store, queues: () => queues.of(named), onSnapshots }
-      return startDuty(new ChannelWatcher(how), named.store.ledger, clock)
+      return runOnLeader(new ChannelWatcher(how), named.store.ledger, clock)
     })
   }
 
   return {
-    hosts: new Hosts(given.allowedHosts),
-    callers: new Callers(given.tokens),
+    hosts: new AllowedHosts(given.allowedHosts),
+    authenticator: new TokenAuthenticator(given.tokens),
     permissions,
-    pace: new Pace(given.rateLimit),
+    requestLimiter: new RequestLimiter(given.rateLimit),
     stores,
     consumers,
-    figures,
-    probe: new Probe(stores, depths, clock),
+    statsCache,
+    healthCheck: new HealthCheck(stores, depths, clock),
     searches: new SearchAccess(masks, permissions, clock),
-    shownGroups: new ShownGroups(masks, clock),
-    metering,
-    watched,
-    live,
+    groupTexts: new MaskedGroupTexts(masks, clock),
+    metricsEndpoint,
+    snapshotReader,
+    changeStream,
     runner,
     masks,
     clock,
@@ -120,8 +128,8 @@ export function createServerContext(options: ServerOptions) {
     },
     /** Something was changed through this server: whoever looks next sees it, and whoever reads the stream is told. */
     announce(...topics: readonly Topic[]): void {
-      figures.forget()
-      live.touch(...topics)
+      statsCache.clear()
+      changeStream.touch(...topics)
     },
     /** Starts what the server does beside answering; the function returned ends it. */
     startWork(): () => Promise<void> {
@@ -130,7 +138,7 @@ export function createServerContext(options: ServerOptions) {
         ...given.collectors.map(each => startCollecting(each, stores, clock, log)),
         ...startWatching(),
       ]
-      runner.awake()
+      runner.start()
       return async () => void (await Promise.all(ends.map(end => end())))
     },
     onError,

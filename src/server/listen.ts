@@ -6,7 +6,7 @@ import { type Clock, within } from '../ports/clock.ts'
 
 /** How long requests under way may take when the server closes. */
 const GRACE_MS = 5_000
-const LOOK_EVERY_MS = 20
+const POLL_EVERY_MS = 20
 
 /** A server that listens on a port. */
 export interface Listening {
@@ -34,7 +34,7 @@ export async function listenOn(
 export async function stopListening(server: Server, clock: Clock): Promise<void> {
   const closed = new Promise<void>(resolve => server.close(() => resolve()))
   // A connection that is kept alive is idle only once its last answer is through.
-  for (let waitedMs = 0; !(await within(clock, LOOK_EVERY_MS, closed)); waitedMs += LOOK_EVERY_MS) {
+  for (let waitedMs = 0; !(await within(clock, POLL_EVERY_MS, closed)); waitedMs += POLL_EVERY_MS) {
     if (waitedMs < GRACE_MS) server.closeIdleConnections()
     else server.closeAllConnections()
   }

@@ -54,7 +54,7 @@ describe('a viewer who searches for what is masked', () => {
   const pages: [string, string][] = [
     ['letters', '/api/v1/dead-letters?search='],
     ['a page of one letter', '/api/v1/dead-letters?limit=1&search='],
-    ['figures', '/api/v1/dead-letters/stats?search='],
+    ['stats', '/api/v1/dead-letters/stats?search='],
     ['groups', '/api/v1/groups?search='],
     ['groups, by rate', '/api/v1/groups?sort=rate&limit=1&search='],
   ]
@@ -128,8 +128,8 @@ describe('a viewer who searches for what is masked', () => {
     }
     for (let index = 0; index < 2_100; index++) await send(stores.one, index, index % 600 === 0)
     for (let index = 0; index < 30; index++) await send(stores.two, index * 100, index % 10 === 0)
-    const figures = (await ask('/api/v1/dead-letters/stats?search=wanted', VIEWER)).body
-    expect(figures).toMatchObject({ count: 6, atLeast: true })
+    const stats = (await ask('/api/v1/dead-letters/stats?search=wanted', VIEWER)).body
+    expect(stats).toMatchObject({ count: 6, atLeast: true })
     const seen: string[] = []
     let cursor: string | undefined
     do {

@@ -32,11 +32,15 @@ import type { Consumer } from '../runtime/consumer/consumer.ts'
 import { DEFAULT_DEGRADED_AT } from '../runtime/consumer/health.ts'
 import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
 import type { LiveMetrics } from '../runtime/metrics/create-metrics.ts'
-import type { TokenOptions } from './auth/callers.ts'
-import type { PaceOptions } from './auth/pace.ts'
+import type { TokenOptions } from './auth/authenticator.ts'
+import type { RequestLimitOptions } from './auth/request-limiter.ts'
 import type { DemoControl } from './demo-control.ts'
-import { DEFAULT_STREAMS_PER_TOKEN, DEFAULT_STREAMS_TOTAL, type StreamLimits } from './live/places.ts'
-import type { CollectingInto } from './work/collecting.ts'
+import {
+  DEFAULT_STREAMS_PER_TOKEN,
+  DEFAULT_STREAMS_TOTAL,
+  type StreamLimits,
+} from './stream/stream-limiter.ts'
+import type { CollectorAssignment } from './work/collecting.ts'
 import type { ScheduleOptions } from './work/schedules.ts'
 
 /** What a plan has that does not say otherwise. */
@@ -47,7 +51,7 @@ export interface ServerOptions {
   /** One, or several by their names: they are shown as one. They stay the caller's to close. */
   readonly stores: Store | Readonly<Record<string, Store>>
   /**
-   * Consumers of this process [none]. The console shows and controls their breakers and pauses, and replays wait for
+   * LocalConsumers of this process [none]. The console shows and controls their breakers and pauses, and replays wait for
    * them.
    */
   readonly consumers?: readonly Consumer[] | undefined
@@ -61,7 +65,7 @@ export interface ServerOptions {
    * Collectors bring dead letters of other systems into a store, the first one unless it is named, and send replays
    * back [none]. The server starts and closes them.
    */
-  readonly collectors?: readonly CollectingInto[] | undefined
+  readonly collectors?: readonly CollectorAssignment[] | undefined
   /**
    * Receives an alert when a channel crosses a limit, and when it is within the limit again [none]. The caller closes
    * it.
@@ -88,7 +92,7 @@ export interface ServerOptions {
   /** Payload schemas by channel [none]. A replay does not send an event whose payload does not fit. */
   readonly schemas?: Readonly<Record<string, StandardSchema>> | undefined
   /** For each token [100 a second, 400 at once]. */
-  readonly rateLimit?: PaceOptions | undefined
+  readonly rateLimit?: RequestLimitOptions | undefined
   /**
    * How many streams of changes may be open at once [20 for each token, 200 in all]. The server refuses further ones
    * with 429.
@@ -138,7 +142,7 @@ export interface ServerOptions {
   readonly random?: Random | undefined
 }
 
-const DEFAULT_PACE: PaceOptions = Object.freeze({ perSecond: 100, burst: 400 })
+const DEFAULT_REQUEST_LIMIT: RequestLimitOptions = Object.freeze({ perSecond: 100, burst: 400 })
 
 const token: Rule<TokenOptions> = group({
   name: text({ maxLength: 100 }),
@@ -193,7 +197,7 @@ const rules = {
       perSecond: number({ min: 0, above: true, max: 1_000_000 }),
       burst: optional(integer({ min: 1, max: 1_000_000 })),
     }),
-    DEFAULT_PACE,
+    DEFAULT_REQUEST_LIMIT,
   ),
   streams: withDefault(
     group({

@@ -37,7 +37,7 @@ describe('a replay over HTTP', () => {
       count: 12,
       findings: { replay: 12 },
       counts: { waiting: 12 },
-      arrivedMeanwhile: 0,
+      arrivedSincePlan: 0,
       can: { start: { allowed: true }, pause: { allowed: false } },
     })
     expect(plan.body.command).toBe(
@@ -117,7 +117,7 @@ describe('a replay over HTTP', () => {
       {
         decision: 'skip_downstream',
         count: 1,
-        whys: [{ why: 'the consumer bill is paused by hand', count: 1 }],
+        reasons: [{ why: 'the consumer bill is paused by hand', count: 1 }],
       },
     ])
   })
@@ -164,7 +164,7 @@ describe('a replay over HTTP', () => {
       {
         decision: 'skip_unreachable',
         count: 2,
-        whys: expect.arrayContaining([
+        reasons: expect.arrayContaining([
           { count: 1, why: expect.stringContaining("it came from broker 'rabbitmq'") },
           { count: 1, why: expect.stringContaining('it came from no broker') },
         ]),

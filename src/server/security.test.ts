@@ -171,7 +171,7 @@ describe('tokens', () => {
     expect(await audited()).toEqual([`ola letter.discard ${letter!.id}`])
   })
 
-  it('F8: each has its own pace, and strangers share one', async () => {
+  it('F8: each has its own rate limit, and strangers share one', async () => {
     const { ask, clock } = serverWorld({ tokens: PEOPLE, rateLimit: { perSecond: 1, burst: 2 } })
     const status = async (token: string) => (await ask('/api/v1/me', { token })).status
     expect([await status('a'), await status('b'), await status('c')]).toEqual([401, 401, 429])

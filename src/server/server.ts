@@ -12,7 +12,7 @@ import { ROUTES } from './routes/index.ts'
 const DEFAULT_PORT = 4_600
 const DEFAULT_HOST = '127.0.0.1'
 /** A broker or store that does not answer keeps the server no longer than this; what was begun is taken up elsewhere. */
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 /** Options of `listen()`. */
 export interface ListenOptions {
@@ -49,8 +49,8 @@ class HttpServer implements LazaretServer {
   constructor(options: ServerOptions) {
     this.#context = createServerContext(options)
     const files = new ConsoleFiles(options.consoleDir, this.#context.clock)
-    const describe = once(() => openApi(ROUTES, this.#context.version))
-    this.#app = createApp(ROUTES, { ...this.#context, describe }, request => files.serve(request))
+    const document = once(() => openApi(ROUTES, this.#context.version))
+    this.#app = createApp(ROUTES, { ...this.#context, document }, request => files.serve(request))
   }
 
   readonly fetch = async (request: Request): Promise<Response> => {
@@ -60,7 +60,7 @@ class HttpServer implements LazaretServer {
 
   async listen({ port = DEFAULT_PORT, host = DEFAULT_HOST }: ListenOptions = {}): Promise<Listening> {
     if (this.#closing !== undefined) throw new ListenError('is closed; create another one')
-    if (!isLoopback(host) && !this.#context.callers.areNamed)
+    if (!isLoopback(host) && !this.#context.authenticator.hasTokens)
       throw new ListenError(
         `listens on ${host} only with tokens, because others can reach it there; give tokens, or the host ${DEFAULT_HOST}`,
       )
@@ -83,12 +83,12 @@ class HttpServer implements LazaretServer {
   }
 
   async #shutDown(): Promise<void> {
-    const { live, runner, metering, clock } = this.#context
-    live.close()
-    metering.close()
+    const { changeStream, runner, metricsEndpoint, clock } = this.#context
+    changeStream.close()
+    metricsEndpoint.close()
     const stopped = [...this.#listening].map(server => stopListening(server, clock))
     const worked = Promise.all([runner.close(), this.#endWork?.()])
-    await Promise.all([...stopped, within(clock, PATIENCE_MS, worked)])
+    await Promise.all([...stopped, within(clock, TIMEOUT_MS, worked)])
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
-import { demoServer } from '../../src/cli/demo/serving.ts'
+import { createDemoServer } from '../../src/cli/demo/demo-server.ts'
 import { yesterday } from '../../src/demo/history/yesterday.ts'
 import { type Demo, openDemo } from '../../src/demo/open-demo.ts'
 import type { ShopStore } from '../../src/demo/shop.ts'
@@ -64,7 +64,7 @@ afterAll(async () => {
 })
 
 async function look(): Promise<Look> {
-  const server = demoServer({ store, demo, clock, tokens: [], onError: () => {} })
+  const server = createDemoServer({ store, demo, clock, tokens: [], onError: () => {} })
   const response = await server.fetch(
     new Request(`${HOME}/metrics`, { headers: { host: new URL(HOME).host } }),
   )

@@ -8,7 +8,7 @@ import { type Check, failWith, ok, warn } from './check.ts'
 /** The bits of a mode that are for others than the owner. */
 const OTHERS = 0o077
 /** Looking at more takes too long; what is found in so many is enough to act on. */
-const MOST_LOOKED_AT = 10_000
+const MAX_READ = 10_000
 
 /** Stores hold payloads. Files that are made now are for their owner alone; those of earlier versions may not be. */
 export async function checkPermissions(
@@ -38,7 +38,7 @@ export async function checkPermissions(
 
 async function within(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder, { recursive: true })
-  return [folder, ...names.slice(0, MOST_LOOKED_AT).map(name => join(folder, name))]
+  return [folder, ...names.slice(0, MAX_READ).map(name => join(folder, name))]
 }
 
 function filesOf(path: string): readonly string[] {

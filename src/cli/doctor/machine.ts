@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Io } from '../io.ts'
-import { isNodeNewEnough, LEAST_NODE } from '../node-version.ts'
+import { isNodeNewEnough, MIN_NODE_VERSION } from '../node-version.ts'
 import type { StoreAddress } from '../open-store.ts'
 import { sizeText } from '../print/fields.ts'
 import { iso, relative } from '../print/times.ts'
@@ -22,7 +22,7 @@ const LOW_BYTES = 1024 ** 3
 export function checkNode(version: string): Check {
   return isNodeNewEnough(version)
     ? ok('node', version)
-    : fail('node', `${version} is too old`, `install Node ${LEAST_NODE} or newer`)
+    : fail('node', `${version} is too old`, `install Node ${MIN_NODE_VERSION} or newer`)
 }
 
 /** The clock alone, and against what was written to the store: a clock that went back breaks every "newest first". */

@@ -5,9 +5,9 @@ import type { Sink } from '../../ports/sink.ts'
 import { openTarget } from '../notifier.ts'
 import { type Check, failWith, ok, warn } from './check.ts'
 
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 /** They can be asked without anybody being told anything, and have a client that may not be installed. */
-const ASKED: readonly string[] = ['email', 'sentry']
+const PROBED_TYPES: readonly string[] = ['email', 'sentry']
 
 /** Whether every target can be made of what the config says, and lets us in where that can be asked. Nobody is told anything. */
 export async function checkNotify({ notify }: Config, clock: Clock): Promise<Check[]> {
@@ -16,7 +16,7 @@ export async function checkNotify({ notify }: Config, clock: Clock): Promise<Che
     try {
       const sink = await openTarget(target)
       try {
-        if (ASKED.includes(target.type)) await ask(sink, clock)
+        if (PROBED_TYPES.includes(target.type)) await probe(sink, clock)
       } finally {
         await sink.close?.()
       }
@@ -28,10 +28,10 @@ export async function checkNotify({ notify }: Config, clock: Clock): Promise<Che
   return checks
 }
 
-async function ask(sink: Sink, clock: Clock): Promise<void> {
+async function probe(sink: Sink, clock: Clock): Promise<void> {
   const stop = new AbortController()
-  const cancel = clock.schedule(PATIENCE_MS, () =>
-    stop.abort(new Error(`it did not answer for ${PATIENCE_MS / 1_000} s`)),
+  const cancel = clock.schedule(TIMEOUT_MS, () =>
+    stop.abort(new Error(`it did not answer for ${TIMEOUT_MS / 1_000} s`)),
   )
   try {
     await sink.probe?.({ signal: stop.signal })
@@ -41,7 +41,7 @@ async function ask(sink: Sink, clock: Clock): Promise<void> {
 }
 
 /** Targets that wait for what a server never tells: it tells of channels, and of what could not be told. */
-export function checkHearing({ notify }: Config): Check[] {
+export function checkRoutes({ notify }: Config): Check[] {
   return Object.entries(notify?.targets ?? {}).flatMap(([name, { type, ...route }]) => {
     const isBackup = route.kinds?.includes('alert_undelivered') === true
     if (isRouted(route, 'channel_alert') || (isBackup && isRouted(route, 'alert_undelivered'))) return []

@@ -7,7 +7,7 @@ import { counted, sizeText } from '../print/fields.ts'
 import { type Check, fail, failWith, ok, warn } from './check.ts'
 
 /** What a store that lies in files may know about itself. A store that says nothing is asked nothing. */
-interface KnowsItsUsage {
+interface ReportsUsage {
   usage(): Promise<{ readonly bytes: number; readonly files: number; readonly damaged: number }>
 }
 
@@ -30,7 +30,7 @@ export async function checkLetters(store: Store): Promise<{ checks: Check[]; new
 }
 
 export async function checkDamage({ deadLetters }: Store): Promise<Check[]> {
-  const known = deadLetters as DeadLetterStore & Partial<KnowsItsUsage>
+  const known = deadLetters as DeadLetterStore & Partial<ReportsUsage>
   if (known.usage === undefined) return []
   try {
     const { bytes, files, damaged } = await known.usage()
@@ -49,11 +49,11 @@ export async function checkDamage({ deadLetters }: Store): Promise<Check[]> {
 }
 
 /** Looking at every letter is for stores in which that takes a moment. */
-const MOST_LOOKED_AT = 20_000
+const MAX_READ = 20_000
 
 export async function checkExpired(store: Store, now: number): Promise<Check[]> {
   try {
-    if ((await store.deadLetters.stats()).count > MOST_LOOKED_AT) return []
+    if ((await store.deadLetters.stats()).count > MAX_READ) return []
     const counts = countPurge(await freezePurge(store, { filter: {}, isExpiredOnly: true, at: now }))
     const expired = [...counts.values()].reduce((sum, count) => sum + count, 0)
     if (expired === 0) return [ok('retention', 'no letter is past its time to live')]

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import type { Io } from '../io.ts'
-import { outside } from './json.ts'
+import { toJson } from './json.ts'
 import { Progress } from './progress.ts'
 import { safeText } from './safe-text.ts'
 import { type Column, Table } from './table.ts'
@@ -101,7 +101,7 @@ describe('tables', () => {
 describe('JSON', () => {
   it('F8: our times are ISO 8601, the numbers of the user stay', () => {
     expect(
-      outside({
+      toJson({
         at: 0,
         cycle: { lastFailedAt: 1_000, endedAt: undefined },
         event: { payload: { createdAt: 5 } },

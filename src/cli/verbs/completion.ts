@@ -2,7 +2,7 @@ import type { Context } from '../command.ts'
 import { bashScript, fishScript, zshScript } from '../completion-scripts.ts'
 import type { completionFlags } from '../flags.ts'
 import { type ExitCode, UsageError } from '../io.ts'
-import { meant } from '../meant.ts'
+import { suggest } from '../suggest.ts'
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript }
 
@@ -10,7 +10,7 @@ export async function completion({ io, args, commands }: Context<typeof completi
   const typed = args[0]!
   const shell = Object.keys(SCRIPTS).find((name): name is keyof typeof SCRIPTS => name === typed)
   if (shell === undefined) {
-    const near = meant(typed, Object.keys(SCRIPTS))
+    const near = suggest(typed, Object.keys(SCRIPTS))
     throw new UsageError(
       `completion ${typed}: ${near === undefined ? 'give bash, zsh or fish' : `did you mean '${near}'?`}`,
     )

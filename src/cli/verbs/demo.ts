@@ -3,8 +3,8 @@ import { openDemo } from '../../demo/open-demo.ts'
 import { pacedClock } from '../../demo/paced-clock.ts'
 import { type Clock, within } from '../../ports/clock.ts'
 import type { Context } from '../command.ts'
-import { openPlace, type Place } from '../demo/place.ts'
-import { type Serving, serve } from '../demo/serving.ts'
+import { type DemoServer, startDemoServer } from '../demo/demo-server.ts'
+import { type DemoStore, openDemoStore } from '../demo/demo-store.ts'
 import { notes, welcome } from '../demo/welcome.ts'
 import type { demoFlags } from '../flags.ts'
 import { type ExitCode, type Io, UsageError, untilAborted } from '../io.ts'
@@ -13,8 +13,8 @@ import { safeText } from '../print/safe-text.ts'
 
 const DEFAULT_SEED = 1
 /** Makes the story run so many times as fast. */
-const PACE = 'LAZARET_DEMO_SPEED'
-const MAX_PACE = 100
+const SPEED = 'LAZARET_DEMO_SPEED'
+const MAX_SPEED = 100
 /** So that others who are to see it, such as a Prometheus, can be told before it starts. */
 const TOKEN = 'LAZARET_DEMO_TOKEN'
 /** Whoever presses Ctrl-C has their terminal back within two seconds, whatever hangs. */
@@ -27,32 +27,32 @@ type Flags = DemoContext['flags'] & { readonly seed: number }
 export async function demo({ io, flags }: DemoContext): Promise<ExitCode> {
   // Looked at before anything is made, so that Ctrl-C in the midst of starting leaves nothing behind either.
   void io.interrupted
-  const clock = pacedClock(io.clock, paceOf(io))
+  const clock = pacedClock(io.clock, speedOf(io))
   const { seed = DEFAULT_SEED } = flags
   // The store opens on a thread of its own meanwhile.
   const past = yesterday(clock.now(), seed)
-  const place = await openPlace(io, flags.store, clock)
+  const demoStore = await openDemoStore(io, flags.store, clock)
   try {
-    await open(io, { ...flags, seed }, place, clock, await past)
+    await runDemo(io, { ...flags, seed }, demoStore, clock, await past)
     return 0
   } finally {
-    await within(io.clock, CLOSE_LIMIT_MS, place.store.close())
-    await place.remove()
+    await within(io.clock, CLOSE_LIMIT_MS, demoStore.store.close())
+    await demoStore.remove()
   }
 }
 
-async function open(io: Io, flags: Flags, place: Place, clock: Clock, past: Past): Promise<void> {
+async function runDemo(io: Io, flags: Flags, demoStore: DemoStore, clock: Clock, past: Past): Promise<void> {
   const { seed, port, host } = flags
-  const { store } = place
+  const { store } = demoStore
   const trouble = (error: unknown) =>
-    void io.stderr.write(`lazaret demo: ${inOneLine(error)}\n`).catch(() => {})
+    void io.stderr.write(`lazaret demo: ${firstLine(error)}\n`).catch(() => {})
   const shop = await openDemo({ store, clock, seed, past, trouble })
-  let serving: Serving | undefined
+  let serving: DemoServer | undefined
   try {
     const token = io.env[TOKEN]
-    serving = await serve({ store, demo: shop, clock, port, host, token, onError: trouble })
+    serving = await startDemoServer({ store, demo: shop, clock, port, host, token, onError: trouble })
     await shop.start()
-    await tell(io, flags, serving, place)
+    await printWelcome(io, flags, serving, demoStore)
     await untilAborted(io.interrupted)
   } finally {
     const closing = (async () => {
@@ -63,24 +63,24 @@ async function open(io: Io, flags: Flags, place: Place, clock: Clock, past: Past
   }
 }
 
-async function tell(io: Io, flags: Flags, serving: Serving, place: Place): Promise<void> {
+async function printWelcome(io: Io, flags: Flags, serving: DemoServer, demoStore: DemoStore): Promise<void> {
   const { seed } = flags
   if (flags.json !== true) {
-    await io.stdout.write(welcome(io, serving, place, seed))
+    await io.stdout.write(welcome(io, serving, demoStore, seed))
     return
   }
-  await io.stdout.write(jsonLine({ url: serving.url, seed, store: place.url }))
+  await io.stdout.write(jsonLine({ url: serving.url, seed, store: demoStore.url }))
   for (const note of notes(serving)) await io.stderr.write(`${note}\n`)
 }
 
-function paceOf({ env }: Io): number {
-  const text = env[PACE] ?? ''
+function speedOf({ env }: Io): number {
+  const text = env[SPEED] ?? ''
   if (text === '') return 1
-  const pace = Number(text)
-  if (pace >= 0.1 && pace <= MAX_PACE) return pace
-  throw new UsageError(`$${PACE} is '${text}'; give a number from 0.1 up to ${MAX_PACE}, or leave it out`)
+  const speed = Number(text)
+  if (speed >= 0.1 && speed <= MAX_SPEED) return speed
+  throw new UsageError(`$${SPEED} is '${text}'; give a number from 0.1 up to ${MAX_SPEED}, or leave it out`)
 }
 
-function inOneLine(error: unknown): string {
+function firstLine(error: unknown): string {
   return safeText((error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '')
 }

@@ -2,18 +2,18 @@ import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { auditedFilter } from '../../operations/filter-words.ts'
-import { findLetter } from '../find.ts'
+import { findLetter } from '../find-by-id.ts'
 import { filterOf, type listFlags, type showFlags, type statsFlags } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { counted, fieldLines, heading } from '../print/fields.ts'
-import { jsonLine, letterOutside, outside } from '../print/json.ts'
-import { letterStory } from '../print/letter-story.ts'
+import { formatLetter } from '../print/format-letter.ts'
+import { jsonLine, letterJson, toJson } from '../print/json.ts'
 import { writePages } from '../print/pages.ts'
 import { safeText } from '../print/safe-text.ts'
 import { paintFor, stateColour } from '../print/style.ts'
 import { type Column, tableOn } from '../print/table.ts'
 import { iso, isoAndRelative, relative } from '../print/times.ts'
-import { NO_MASKS, onStore, revealing } from '../session.ts'
+import { auditReveal, NO_MASKS, onStore } from '../session.ts'
 
 const PAGE = 200
 
@@ -21,10 +21,10 @@ export const dlqList = onStore<typeof listFlags>(async (session, { io, flags }) 
   const { deadLetters } = session.store
   const filter = filterOf(flags)
   const reveals = flags.reveal === true
-  if (reveals) await revealing(session, auditedFilter(filter))
+  if (reveals) await auditReveal(session, auditedFilter(filter))
   const toText = flags.json
     ? (letters: readonly DeadLetter[]) =>
-        letters.map(letter => jsonLine(letterOutside(letter, reveals ? 'reveal' : session.masks))).join('')
+        letters.map(letter => jsonLine(letterJson(letter, reveals ? 'reveal' : session.masks))).join('')
     : letterTable(io, reveals ? NO_MASKS : session.masks)
   await writePages(io, flags, 'dead letters', async (left, cursor) => {
     const page = await deadLetters.list({ ...filter, limit: Math.min(left, PAGE), cursor })
@@ -66,10 +66,10 @@ function errorOf({ cycle }: DeadLetter): string {
 export const dlqShow = onStore<typeof showFlags>(async (session, { io, args, flags }) => {
   const letter = await findLetter(session.store, args[0]!)
   const reveals = flags.reveal === true
-  if (reveals) await revealing(session, { target: letter.id })
+  if (reveals) await auditReveal(session, { target: letter.id })
   const text = flags.json
-    ? jsonLine(letterOutside(letter, reveals ? 'reveal' : session.masks))
-    : letterStory(letter, {
+    ? jsonLine(letterJson(letter, reveals ? 'reveal' : session.masks))
+    : formatLetter(letter, {
         masks: reveals ? NO_MASKS : session.masks,
         isRevealed: reveals,
         now: io.clock.now(),
@@ -80,7 +80,7 @@ export const dlqShow = onStore<typeof showFlags>(async (session, { io, args, fla
 
 export const dlqStats = onStore<typeof statsFlags>(async ({ store }, { io, flags }) => {
   const stats = await store.deadLetters.stats(filterOf(flags))
-  if (flags.json) return io.stdout.write(jsonLine(outside(stats)))
+  if (flags.json) return io.stdout.write(jsonLine(toJson(stats)))
   const paint = paintFor(io.stdout, io.env)
   const now = io.clock.now()
   const { count, oldestAt, newestAt, byState, byReason, byChannel } = stats

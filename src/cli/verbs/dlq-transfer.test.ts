@@ -97,7 +97,7 @@ describe('dlq import', () => {
   it('F8: goes on past bad lines and names each: done in part', async () => {
     const { lazaret, lazaretWith, factory } = cliWorld(folder)
     const good = factory.letter()
-    const moved = { ...factory.letter(), channel: 'elsewhere' }
+    const moved = { ...factory.letter(), channel: 'handleUnmatched' }
     const input = [
       encodeLetter(good),
       '{"half":',

@@ -11,7 +11,7 @@ import { jsonLine } from '../print/json.ts'
 import { Progress } from '../print/progress.ts'
 import { safeText } from '../print/safe-text.ts'
 import { withStore } from '../session.ts'
-import { exportLines, ImportBrokenError, importLines, linesOf } from '../transfer.ts'
+import { exportLines, ImportFailedError, importLines, linesOf } from '../transfer.ts'
 
 /** Payloads are in it whole, so nobody else on the machine may read it. */
 const OWNER_ONLY = 0o600
@@ -27,7 +27,7 @@ export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<E
       target,
       detail: { ...detail, to: flags.out ?? 'stdout' },
     })
-    const out = flags.out === undefined ? undefined : await openWhole(resolve(io.cwd, flags.out), flags.out)
+    const out = flags.out === undefined ? undefined : await openAtomic(resolve(io.cwd, flags.out), flags.out)
     const progress = new Progress(io, undefined)
     let exported = 0
     try {
@@ -54,7 +54,7 @@ export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<E
 }
 
 /** A file that is there whole or not at all: it gets its name when everything is in it. */
-async function openWhole(path: string, named: string) {
+async function openAtomic(path: string, named: string) {
   const unfinished = `${path}.part`
   // A file that someone left there would keep its own mode and owner.
   await rm(unfinished, { force: true }).catch(() => {})
@@ -91,7 +91,7 @@ export async function dlqImport({ io, args, flags }: Context<typeof importFlags>
       }
       let imported = 0
       let refused = 0
-      let broken: ImportBrokenError | undefined
+      let broken: ImportFailedError | undefined
       const entry = {
         at: io.clock.now(),
         by,
@@ -111,7 +111,7 @@ export async function dlqImport({ io, args, flags }: Context<typeof importFlags>
         imported = report.imported
         refused = report.refused
       } catch (error) {
-        if (!(error instanceof ImportBrokenError)) throw error
+        if (!(error instanceof ImportFailedError)) throw error
         broken = error
         imported = error.imported
       } finally {

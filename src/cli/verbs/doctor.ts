@@ -7,7 +7,7 @@ import type { Context } from '../command.ts'
 import { type Check, failWith, ok } from '../doctor/check.ts'
 import { checkPermissions, checkSpill } from '../doctor/files.ts'
 import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine.ts'
-import { checkHearing, checkNotify } from '../doctor/notify.ts'
+import { checkNotify, checkRoutes } from '../doctor/notify.ts'
 import { checkDamage, checkExpired, checkLetters, checkRedis } from '../doctor/store.ts'
 import type { storeFlags } from '../flags.ts'
 import type { ExitCode, Io } from '../io.ts'
@@ -50,7 +50,7 @@ export async function doctor({ io, flags }: Context<typeof storeFlags>): Promise
       await checkDisk(dirname(address.path)),
     )
   }
-  checks.push(...checkHearing(loaded.config), await checkClock(io, address, newestAt))
+  checks.push(...checkRoutes(loaded.config), await checkClock(io, address, newestAt))
   await print(io, checks, flags.json)
   return checks.some(({ status }) => status === 'fail') ? 1 : 0
 }

@@ -4,10 +4,10 @@ import { maskGroup } from '../../operations/mask-group.ts'
 import { triageGroup } from '../../operations/triage.ts'
 import type { Group } from '../../ports/groups.ts'
 import type { Context } from '../command.ts'
-import { findGroup } from '../find.ts'
+import { findGroup } from '../find-by-id.ts'
 import type { groupListFlags, muteFlags, storeFlags, triageFlags } from '../flags.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
-import { groupOutside, groupStory } from '../print/group-story.ts'
+import { formatGroup, groupJson } from '../print/format-group.ts'
 import { jsonLine } from '../print/json.ts'
 import { writePages } from '../print/pages.ts'
 import { safeText } from '../print/safe-text.ts'
@@ -21,7 +21,7 @@ const PAGE = 500
 export const groupsList = onStore<typeof groupListFlags>(async ({ store, masks }, { io, flags }) => {
   const { state, channel, search } = flags
   const toText = flags.json
-    ? (groups: readonly Group[]) => groups.map(group => jsonLine(groupOutside(group, masks))).join('')
+    ? (groups: readonly Group[]) => groups.map(group => jsonLine(groupJson(group, masks))).join('')
     : groupTable(io, masks)
   await writePages(io, flags, 'groups', async (left, cursor) => {
     const limit = Math.min(left, PAGE)
@@ -63,23 +63,23 @@ async function showGroup(
 ): Promise<void> {
   const group = await maskGroup(store.deadLetters, found, masks)
   const text = asJson
-    ? jsonLine(groupOutside(group, masks))
-    : groupStory(group, masks, io.clock.now(), paintFor(io.stdout, io.env))
+    ? jsonLine(groupJson(group, masks))
+    : formatGroup(group, masks, io.clock.now(), paintFor(io.stdout, io.env))
   await io.stdout.write(text)
 }
 
-export const groupsAck = triaging('acknowledged')
-export const groupsResolve = triaging('resolved')
+export const groupsAck = triageCommand('acknowledged')
+export const groupsResolve = triageCommand('resolved')
 
 export async function groupsMute(context: Context<typeof muteFlags>): Promise<ExitCode> {
   const { until } = context.flags
   if (until === undefined) throw new UsageError('groups mute: needs --until T, such as --until 3d')
   if (until <= context.io.clock.now())
     throw new UsageError('groups mute: --until is in the past; give a time to come')
-  return triaging('muted', until)(context)
+  return triageCommand('muted', until)(context)
 }
 
-function triaging(state: TriageState, mutedUntil?: number) {
+function triageCommand(state: TriageState, mutedUntil?: number) {
   return onStore<typeof triageFlags>(async (session, { io, args, flags }) => {
     const { owner, link, note } = flags
     const { id } = await findGroup(session.store, args[0]!)

@@ -49,7 +49,7 @@ export async function outboxStatus({ io, flags }: Context<typeof storeFlags>): P
   return withOutboxAdmin<ExitCode>(url, async admin => {
     const { handlers, consumers } = await admin.status()
     if (flags.json) {
-      const document = { version: admin.version, consumers, handlers: handlers.map(outside) }
+      const document = { version: admin.version, consumers, handlers: handlers.map(statusJson) }
       await io.stdout.write(jsonLine(document))
       return 0
     }
@@ -61,7 +61,7 @@ export async function outboxStatus({ io, flags }: Context<typeof storeFlags>): P
   })
 }
 
-function outside({ oldestPendingAt, handler, ...status }: HandlerStatus) {
+function statusJson({ oldestPendingAt, handler, ...status }: HandlerStatus) {
   const at = oldestPendingAt === undefined ? null : new Date(oldestPendingAt).toISOString()
   return { ...status, handler: handler ?? null, oldestPendingAt: at }
 }

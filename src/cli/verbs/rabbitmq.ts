@@ -15,7 +15,7 @@ export function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags
     deadLetterTtlMs: flags['dead-letter-ttl'],
     maxLength: flags['max-length'],
     deadLetterMaxLength: flags['dead-letter-max-length'],
-    connectTimeoutMs: PATIENCE_MS,
+    connectTimeoutMs: TIMEOUT_MS,
     clock: io.clock,
   }
   return withAdmin(options, async admin => {
@@ -23,10 +23,10 @@ export function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags
     for (const queue of args) {
       try {
         const declared = await admin.declare(queue, flags.channel ?? queue, flags.ordered === true)
-        await tell(io, flags.json, { queue, declared })
+        await printResult(io, flags.json, { queue, declared })
       } catch (error) {
         failed++
-        await tell(io, flags.json, { queue, problem: (error as Error).message })
+        await printResult(io, flags.json, { queue, problem: (error as Error).message })
       }
     }
     return failed === 0 ? 0 : failed === args.length ? 1 : 3
@@ -39,21 +39,21 @@ interface Told {
   readonly problem?: string
 }
 
-async function tell(io: Io, asJson: boolean | undefined, told: Told): Promise<void> {
-  if (asJson) await io.stdout.write(jsonLine(told))
-  else if (told.problem !== undefined) await io.stderr.write(`${safeText(told.problem)}\n`)
-  else await io.stdout.write(`${safeText(told.queue)}: ${told.declared?.length} queues are there\n`)
+async function printResult(io: Io, asJson: boolean | undefined, result: Told): Promise<void> {
+  if (asJson) await io.stdout.write(jsonLine(result))
+  else if (result.problem !== undefined) await io.stderr.write(`${safeText(result.problem)}\n`)
+  else await io.stdout.write(`${safeText(result.queue)}: ${result.declared?.length} queues are there\n`)
 }
 
 /** A person waits for the answer. */
-export const PATIENCE_MS = 5_000
+export const TIMEOUT_MS = 5_000
 
 export function rabbitmqStatus({ io, flags, args }: Context<typeof rabbitmqFlags>): Promise<ExitCode> {
-  const options = { url: serverUrl(io, flags.url), connectTimeoutMs: PATIENCE_MS, clock: io.clock }
+  const options = { url: serverUrl(io, flags.url), connectTimeoutMs: TIMEOUT_MS, clock: io.clock }
   return withAdmin(options, async admin => {
     const all: QueueStatus[] = []
     for (const queue of args) all.push(await admin.status(queue))
-    if (flags.json) for (const status of all) await io.stdout.write(jsonLine(outside(status)))
+    if (flags.json) for (const status of all) await io.stdout.write(jsonLine(statusJson(status)))
     else {
       const table = tableOn(io, columns(io.clock.now()))
       await io.stdout.write(table.page(all))
@@ -72,7 +72,7 @@ export function serverUrl(io: Io, given: string | undefined): string {
   return given ?? io.env['LAZARET_AMQP_URL'] ?? 'amqp://localhost'
 }
 
-function outside({ oldestLetterAt, ready, ...status }: QueueStatus) {
+function statusJson({ oldestLetterAt, ready, ...status }: QueueStatus) {
   const at = oldestLetterAt === undefined ? null : new Date(oldestLetterAt).toISOString()
   return { ...status, exists: ready !== undefined, ready: ready ?? 0, oldestLetterAt: at }
 }

@@ -9,11 +9,11 @@ import { type ReplayEnvironment, type ReplayTarget, wayBackThrough } from '../..
 import { toBroker, waysBack } from '../../replay/ways-back.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
-import { findLetter, findReplay } from '../find.ts'
+import { findLetter, findReplay } from '../find-by-id.ts'
 import { filterOf, type planFlags, type replayListFlags, type storeFlags } from '../flags.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
-import { jsonLine, outside } from '../print/json.ts'
-import { replayStory } from '../print/replay-story.ts'
+import { formatReplay } from '../print/format-replay.ts'
+import { jsonLine, toJson } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
 import { paintFor, stateColour } from '../print/style.ts'
 import { type Column, tableOn } from '../print/table.ts'
@@ -58,12 +58,16 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
       { ...replayEnvironment(io), wayBack: routes.wayBack },
     ).finally(() => routes.close())
     if (flags.json) {
-      await io.stdout.write(jsonLine(outside(replay)))
+      await io.stdout.write(jsonLine(toJson(replay)))
       return 0
     }
     const why = await store.replays.items(replay.id, { status: 'skipped', limit: 1_000 })
     await io.stdout.write(
-      replayStory(replay, undefined, why, { masks, now: io.clock.now(), paint: paintFor(io.stdout, io.env) }),
+      formatReplay(replay, undefined, why, {
+        masks,
+        now: io.clock.now(),
+        paint: paintFor(io.stdout, io.env),
+      }),
     )
     const where = flags.store === undefined ? '' : ` --store ${withoutCredentials(flags.store)}`
     const next = replay.needsApproval
@@ -92,7 +96,7 @@ async function readPatch(io: Io, named: string): Promise<readonly PatchOperation
 }
 
 const DEFAULT_LISTED = 20
-const LOOKED_AT_FOR_REASONS = 1_000
+const MAX_SKIPPED_READ = 1_000
 
 export const replayShow = onStore<typeof storeFlags>(async (session, { args, flags }) =>
   showReplay(session, await findReplay(session.store, args[0]!), flags.json),
@@ -106,17 +110,17 @@ export async function showReplay(
   await gatherLateOutcomes(store, replay, io.clock)
   const counts = await store.replays.counts(replay.id)
   if (asJson) {
-    await io.stdout.write(jsonLine({ ...(outside(replay) as object), outcomes: counts }))
+    await io.stdout.write(jsonLine({ ...(toJson(replay) as object), outcomes: counts }))
     return
   }
-  const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: LOOKED_AT_FOR_REASONS })
+  const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: MAX_SKIPPED_READ })
   const options = { masks, now: io.clock.now(), paint: paintFor(io.stdout, io.env) }
-  await io.stdout.write(replayStory(replay, counts, skipped, options))
+  await io.stdout.write(formatReplay(replay, counts, skipped, options))
 }
 
 export const replayList = onStore<typeof replayListFlags>(async ({ store }, { io, flags }) => {
   const replays = await store.replays.list({ state: flags.state, limit: flags.limit ?? DEFAULT_LISTED })
-  if (flags.json) return io.stdout.write(replays.map(replay => jsonLine(outside(replay))).join(''))
+  if (flags.json) return io.stdout.write(replays.map(replay => jsonLine(toJson(replay))).join(''))
   if (replays.length === 0) return io.stderr.write('there are no replays; lazaret replay plan makes one\n')
   const now = io.clock.now()
   const isTerminal = io.stdout.isTerminal

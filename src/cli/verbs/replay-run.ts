@@ -4,8 +4,8 @@ import type { Replay, ReplayCounts } from '../../ports/replays.ts'
 import { approveReplay, cancelReplay, pauseReplay, resumeReplay, startReplay } from '../../replay/control.ts'
 import { runReplay } from '../../replay/runner.ts'
 import type { ReplayTarget } from '../../replay/target.ts'
-import { findReplay } from '../find.ts'
-import type { runFlags, steerFlags } from '../flags.ts'
+import { findReplay } from '../find-by-id.ts'
+import type { controlFlags, runFlags } from '../flags.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { Progress } from '../print/progress.ts'
 import { confirm, onStore, type Session } from '../session.ts'
@@ -13,7 +13,7 @@ import { openRoutes, replayEnvironment, showReplay } from './replay-plan.ts'
 
 /** More than this at once is asked about. */
 const LARGE_REPLAY = 100
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 export const replayStart = runInForeground(startReplay)
 export const replayResume = runInForeground(resumeReplay)
@@ -32,7 +32,7 @@ function runInForeground(begin: typeof startReplay) {
     // A replay that runs already has lost its runner, or is refused because it has one.
     if (replay.state !== 'running') await begin(store, replay.id, { by, why: flags.note, clock: io.clock })
     try {
-      const ended = await runHere(session, target, replay)
+      const ended = await runToEnd(session, target, replay)
       await showReplay(session, ended, flags.json)
       return exitCode(ended, await store.replays.counts(replay.id))
     } finally {
@@ -45,13 +45,13 @@ function question({ stages, perSecond, reason }: Replay, waiting: number): strin
   return `Send ${waiting} letters again (${reason}), in stages of ${stages.join(', ')} at ${perSecond} per second?`
 }
 
-async function runHere(
+async function runToEnd(
   { io, store, by }: Session,
   target: ReplayTarget,
   { id, count }: Replay,
 ): Promise<Replay> {
   const progress = new Progress(io, count)
-  const patience = new Patience(io)
+  const stallWarning = new StallWarning(io)
   const signal = io.interrupted
   const owner = `${by}@${hostname()} ${createIdSource(io.random)(io.clock.now()).slice(-12)}`
   try {
@@ -61,8 +61,8 @@ async function runHere(
       owner,
       signal,
       onProgress: (replay, counts) => {
-        void progress.show(over(counts), noteOf(replay, counts)).catch(() => {})
-        void patience.look(counts).catch(() => {})
+        void progress.show(endedCount(counts), progressNote(replay, counts)).catch(() => {})
+        void stallWarning.check(counts).catch(() => {})
       },
     })
     if (!signal.aborted || ended.state !== 'running') return ended
@@ -72,32 +72,32 @@ async function runHere(
   }
 }
 
-/** Sent, and nothing comes back: the most likely reason is that nobody listens. Said once. */
-class Patience {
+/** Warns once when letters were sent and no outcome arrives: most likely no consumer runs. */
+class StallWarning {
   readonly #io: Io
-  #over = -1
+  #endedCount = -1
   #since = 0
-  #isOver = false
+  #isShown = false
 
   constructor(io: Io) {
     this.#io = io
   }
 
-  async look(counts: ReplayCounts): Promise<void> {
+  async check(counts: ReplayCounts): Promise<void> {
     const now = this.#io.clock.now()
-    if (over(counts) !== this.#over || counts.sent === 0) {
-      this.#over = over(counts)
+    if (endedCount(counts) !== this.#endedCount || counts.sent === 0) {
+      this.#endedCount = endedCount(counts)
       this.#since = now
     }
-    if (this.#isOver || now - this.#since < PATIENCE_MS) return
-    this.#isOver = true
+    if (this.#isShown || now - this.#since < TIMEOUT_MS) return
+    this.#isShown = true
     await this.#io.stderr.write(
-      `\nno outcome of ${counts.sent} sent for ${PATIENCE_MS / 1_000} s: does a consumer of their channel run?\n`,
+      `\nno outcome of ${counts.sent} sent for ${TIMEOUT_MS / 1_000} s: does a consumer of their channel run?\n`,
     )
   }
 }
 
-function over(counts: ReplayCounts): number {
+function endedCount(counts: ReplayCounts): number {
   return counts.recovered + failedAgain(counts) + counts.skipped + counts.lost
 }
 
@@ -105,10 +105,10 @@ function failedAgain(counts: ReplayCounts): number {
   return counts.failed_same_cause + counts.failed_new_cause
 }
 
-function noteOf({ stage, stages }: Replay, counts: ReplayCounts): string {
+function progressNote({ stage, stages }: Replay, counts: ReplayCounts): string {
   const again = failedAgain(counts)
-  const trouble = again === 0 ? '' : `, ${again} failed again`
-  return `stage ${Math.min(stage + 1, stages.length)} of ${stages.length} · ${counts.recovered} recovered${trouble}`
+  const failures = again === 0 ? '' : `, ${again} failed again`
+  return `stage ${Math.min(stage + 1, stages.length)} of ${stages.length} · ${counts.recovered} recovered${failures}`
 }
 
 /** Done when it came to its end and all that was sent is well again. */
@@ -117,14 +117,14 @@ function exitCode({ state }: Replay, counts: ReplayCounts): ExitCode {
   return counts.recovered === 0 && state !== 'paused' ? 1 : 3
 }
 
-export const replayApprove = steering(approveReplay)
-export const replayPause = steering(pauseReplay)
-export const replayCancel = steering(cancelReplay)
+export const replayApprove = controlCommand(approveReplay)
+export const replayPause = controlCommand(pauseReplay)
+export const replayCancel = controlCommand(cancelReplay)
 
-function steering(steer: typeof approveReplay) {
-  return onStore<typeof steerFlags>(async (session, { io, args, flags }) => {
+function controlCommand(control: typeof approveReplay) {
+  return onStore<typeof controlFlags>(async (session, { io, args, flags }) => {
     const { store, by } = session
     const { id } = await findReplay(store, args[0]!)
-    await showReplay(session, await steer(store, id, { by, why: flags.note, clock: io.clock }), flags.json)
+    await showReplay(session, await control(store, id, { by, why: flags.note, clock: io.clock }), flags.json)
   })
 }

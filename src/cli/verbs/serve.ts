@@ -9,7 +9,7 @@ import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
 import type { serveFlags } from '../flags.ts'
 import { type ExitCode, type Io, untilAborted } from '../io.ts'
-import { alertReplays, openNotifier } from '../notifier.ts'
+import { alertCollector, openNotifier } from '../notifier.ts'
 import { jsonLine } from '../print/json.ts'
 import { chooseStore } from '../session.ts'
 
@@ -97,7 +97,7 @@ function alertsOf(
   const [first] = Object.entries(stores)
   if (notifier === undefined || first === undefined) return []
   const [store, { deadLetters }] = first
-  return [{ collector: alertReplays(notifier, deadLetters), store }]
+  return [{ collector: alertCollector(notifier, deadLetters), store }]
 }
 
 function problemOf(error: unknown): string {

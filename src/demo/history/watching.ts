@@ -10,14 +10,14 @@ const EVERY_MS = 15 * 60_000
 /** Takes snapshots of a day that passes in a moment, the way a server does, into the list returned. */
 export function watchDay(store: Store, clock: Clock): readonly ChannelSnapshot[] {
   const taken: ChannelSnapshot[] = []
-  const surveyor = new SnapshotTaker()
+  const taker = new SnapshotTaker()
   const { signal } = new AbortController()
   const round = async (): Promise<void> => {
     const letters = store.deadLetters
     const at = clock.now()
-    const about = { letters, queues: new Map(), unfinished: [], ageMs: DEFAULT_AGE_MS, at, signal }
+    const about = { letters, queues: new Map(), required: [], ageMs: DEFAULT_AGE_MS, at, signal }
     // The store closes with the day, and with it this.
-    taken.push(...(await surveyor.survey(about).catch(() => [])))
+    taken.push(...(await taker.take(about).catch(() => [])))
   }
   const go = () => {
     clock.schedule(EVERY_MS, () => {

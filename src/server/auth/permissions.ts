@@ -1,7 +1,7 @@
 import { ProblemError } from '../problem.ts'
 import { type Action, action, type Role } from '../schema/me.ts'
 import type { Permission } from '../schema/replays.ts'
-import type { Caller } from './callers.ts'
+import type { Caller } from './authenticator.ts'
 
 const RANK: Readonly<Record<Role, number>> = { viewer: 0, operator: 1, admin: 2 }
 

@@ -19,9 +19,9 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Vite puts a hash of the content into the name: under that name there will never be anything else. */
 const HASHED = /-[\w-]{8,}\.\w+$/
 const INDEX = 'index.html'
-const LOOK_AGAIN_MS = 1_000
+const RELIST_EVERY_MS = 1_000
 
-interface Held {
+interface CachedFile {
   readonly version: string
   readonly bytes: Buffer<ArrayBuffer>
   readonly gzipped: Buffer<ArrayBuffer>
@@ -34,9 +34,9 @@ interface Held {
 export class ConsoleFiles {
   readonly #folder: string | undefined
   readonly #clock: Clock
-  readonly #held = new Map<string, Held>()
+  readonly #files = new Map<string, CachedFile>()
   #names: ReadonlySet<string> = new Set()
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #listedAt = Number.NEGATIVE_INFINITY
 
   constructor(folder: string | URL | undefined, clock: Clock) {
     const chosen = folder ?? defaultFolder()
@@ -47,30 +47,30 @@ export class ConsoleFiles {
   async serve(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url)
     const name = decoded(pathname).replace(/^\/+/, '')
-    await this.#look()
+    await this.#listFiles()
     const isThere = this.#names.has(name)
     // A file that is not there is no place of the console: a script that got a page instead would fail in riddles.
     const wanted = isThere ? name : posix.extname(name) === '' || name === INDEX ? INDEX : undefined
-    if (wanted === undefined || !this.#names.has(wanted)) throw missing(this.#names.size === 0)
-    const held = await this.#read(wanted)
+    if (wanted === undefined || !this.#names.has(wanted)) throw notFound(this.#names.size === 0)
+    const file = await this.#readFile(wanted)
     const headers: Record<string, string> = {
       'content-type': TYPES[extname(wanted)] ?? 'application/octet-stream',
       'cache-control': HASHED.test(wanted) ? 'public, max-age=31536000, immutable' : 'no-cache',
-      etag: held.version,
+      etag: file.version,
       vary: 'accept-encoding',
     }
-    if (request.headers.get('if-none-match') === held.version)
+    if (request.headers.get('if-none-match') === file.version)
       return new Response(null, { status: 304, headers })
     const takesGzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
-    if (!takesGzip) return new Response(held.bytes, { headers })
-    return new Response(held.gzipped, { headers: { ...headers, 'content-encoding': 'gzip' } })
+    if (!takesGzip) return new Response(file.bytes, { headers })
+    return new Response(file.gzipped, { headers: { ...headers, 'content-encoding': 'gzip' } })
   }
 
   /** A console that is built anew while the server runs is found. */
-  async #look(): Promise<void> {
+  async #listFiles(): Promise<void> {
     const now = this.#clock.now()
-    if (this.#folder === undefined || now - this.#lookedAt < LOOK_AGAIN_MS) return
-    this.#lookedAt = now
+    if (this.#folder === undefined || now - this.#listedAt < RELIST_EVERY_MS) return
+    this.#listedAt = now
     const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(() => [])
     const root = this.#folder
     this.#names = new Set(
@@ -80,15 +80,15 @@ export class ConsoleFiles {
     )
   }
 
-  async #read(name: string): Promise<Held> {
+  async #readFile(name: string): Promise<CachedFile> {
     const path = join(this.#folder!, name)
     const { mtimeMs, size } = await stat(path)
     const version = `W/"${mtimeMs.toString(36)}-${size.toString(36)}"`
-    const held = this.#held.get(name)
-    if (held?.version === version) return held
+    const file = this.#files.get(name)
+    if (file?.version === version) return file
     const bytes = await readFile(path)
     const read = { version, bytes, gzipped: gzipSync(bytes) }
-    this.#held.set(name, read)
+    this.#files.set(name, read)
     return read
   }
 }
@@ -107,7 +107,7 @@ function decoded(path: string): string {
   }
 }
 
-function missing(isEmpty: boolean): ProblemError {
+function notFound(isEmpty: boolean): ProblemError {
   const detail = isEmpty
     ? 'There is no console here; build it with npm run build, or use the API at /api/v1.'
     : 'There is no such file.'

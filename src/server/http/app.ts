@@ -1,26 +1,26 @@
 import { createHash } from 'node:crypto'
 import { Hono } from 'hono'
 import type { Clock } from '../../ports/clock.ts'
-import type { Caller, Callers } from '../auth/callers.ts'
-import type { Pace } from '../auth/pace.ts'
+import type { Caller, TokenAuthenticator } from '../auth/authenticator.ts'
 import type { Permissions } from '../auth/permissions.ts'
+import type { RequestLimiter } from '../auth/request-limiter.ts'
 import { ProblemError, problemOf, problemResponse } from '../problem.ts'
 import type { StoreFault } from '../schema/common.ts'
-import { secured } from './headers.ts'
-import type { Hosts } from './hosts.ts'
+import type { AllowedHosts } from './allowed-hosts.ts'
+import { withSecurityHeaders } from './headers.ts'
 import { checked, jsonOf, searchOf } from './input.ts'
-import { API, type Asked, type Route } from './route.ts'
+import { API, type HandlerInput, type Route } from './route.ts'
 
 /** Whoever is not let in shares this bucket. */
-const STRANGERS = ' strangers'
-const NOBODY: Caller = Object.freeze({ name: 'nobody', role: 'viewer' })
+const UNAUTHENTICATED = ' unauthenticated'
+const ANONYMOUS: Caller = Object.freeze({ name: 'anonymous', role: 'viewer' })
 
 /** What decides about a request before its handler is asked. */
-interface Gate {
-  readonly hosts: Hosts
-  readonly callers: Callers
+interface RequestChecks {
+  readonly hosts: AllowedHosts
+  readonly authenticator: TokenAuthenticator
   readonly permissions: Permissions
-  readonly pace: Pace
+  readonly requestLimiter: RequestLimiter
   readonly clock: Clock
   onError(error: unknown): void
 }
@@ -29,7 +29,7 @@ interface Gate {
  * The way of a request: is it meant for us, who asks, not too fast, from where, may they, what exactly, then the
  * handler. Whatever fails on the way is answered as a problem, and every answer carries the security headers.
  */
-export function createApp<C extends Gate>(
+export function createApp<C extends RequestChecks>(
   routes: readonly Route<C>[],
   context: C,
   files: (request: Request) => Promise<Response>,
@@ -38,29 +38,29 @@ export function createApp<C extends Gate>(
   app.use('*', async (asked, next) => {
     context.hosts.requireKnown(asked.req.raw)
     await next()
-    asked.res = secured(asked.res)
+    asked.res = withSecurityHeaders(asked.res)
   })
   for (const route of routes)
     app.on(route.method, route.path, ({ req }) => answer(route, context, req.raw, req.param()))
-  app.all('*', ({ req }) => elsewhere(routes, req.raw, req.path, files))
+  app.all('*', ({ req }) => handleUnmatched(routes, req.raw, req.path, files))
   app.onError((error, { req }) => {
     const problem = problemOf(error)
     if (problem.kind === 'server-fault') context.onError(error)
-    return secured(problemResponse(problem, req.path))
+    return withSecurityHeaders(problemResponse(problem, req.path))
   })
   return app
 }
 
-async function answer<C extends Gate>(
+async function answer<C extends RequestChecks>(
   route: Route<C>,
   context: C,
   request: Request,
   params: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const caller = route.access === 'public' ? NOBODY : identify(context, request)
-  context.hosts.requireSameSite(request, context.callers.areNamed)
+  const caller = route.access === 'public' ? ANONYMOUS : authenticate(context, request)
+  context.hosts.requireSameSite(request, context.authenticator.hasTokens)
   if (route.action !== undefined) context.permissions.require(caller, route.action)
-  const asked: Asked<C, unknown, unknown, unknown> = {
+  const asked: HandlerInput<C, unknown, unknown, unknown> = {
     context,
     caller,
     request,
@@ -68,18 +68,19 @@ async function answer<C extends Gate>(
     query: route.query && checked(route.query, searchOf(new URL(request.url)), 'query'),
     body: route.body && checked(route.body, await jsonOf(request), 'body'),
   }
-  const answered = await route.handle(asked as Asked<C>)
+  const answered = await route.handle(asked as HandlerInput<C>)
   return answered instanceof Response ? answered : toResponse(route, request, answered)
 }
 
-function identify({ callers, pace, clock }: Gate, request: Request): Caller {
+function authenticate({ authenticator, requestLimiter, clock }: RequestChecks, request: Request): Caller {
   const now = clock.now()
   try {
-    const caller = callers.identify(request)
-    pace.require(caller.name, now)
+    const caller = authenticator.authenticate(request)
+    requestLimiter.require(caller.name, now)
     return caller
   } catch (error) {
-    if (error instanceof ProblemError && error.kind === 'unauthenticated') pace.require(STRANGERS, now)
+    if (error instanceof ProblemError && error.kind === 'unauthenticated')
+      requestLimiter.require(UNAUTHENTICATED, now)
     throw error
   }
 }
@@ -101,7 +102,7 @@ function toResponse(
 }
 
 /** A path of ours asked in another way, a path of the API that there is none of, or something of the console. */
-function elsewhere(
+function handleUnmatched(
   routes: readonly Pick<Route<never>, 'method' | 'path'>[],
   request: Request,
   path: string,

@@ -22,7 +22,7 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 }
 
 /** The answer with them, and with `no-store` unless it says how long it may be kept. */
-export function secured(response: Response): Response {
+export function withSecurityHeaders(response: Response): Response {
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) headers.set(name, value)
   if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')

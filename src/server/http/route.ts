@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Caller } from '../auth/callers.ts'
+import type { Caller } from '../auth/authenticator.ts'
 import type { Action } from '../schema/me.ts'
 
 export const API = '/api/v1'
@@ -8,7 +8,7 @@ type Schema = z.ZodType | undefined
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined
 
 /** What a handler is handed: checked, and from somebody who may ask it. `context` is the part of the server it named. */
-export interface Asked<C, P = undefined, Q = undefined, B = undefined> {
+export interface HandlerInput<C, P = undefined, Q = undefined, B = undefined> {
   readonly context: C
   readonly caller: Caller
   readonly request: Request
@@ -38,7 +38,7 @@ interface RouteSpec<C, P extends Schema, Q extends Schema, B extends Schema, A e
   /** [200] */
   readonly status?: (answer: z.output<A>) => number
   readonly handle: (
-    asked: Asked<C, Output<P>, Output<Q>, Output<B>>,
+    input: HandlerInput<C, Output<P>, Output<Q>, Output<B>>,
   ) => Promise<z.output<A> | Response> | z.output<A> | Response
 }
 

@@ -5,13 +5,13 @@ import type { ServerContext } from '../context.ts'
 import { API, routeFor } from '../http/route.ts'
 import { ProblemError } from '../problem.ts'
 import { auditPage, auditQuery } from '../schema/audit.ts'
-import { partly } from '../stores/federation.ts'
+import { withFaults } from '../stores/federation.ts'
 import { auditView } from '../views/audit.ts'
 import { readJsonCursor, writeJsonCursor } from './json-cursor.ts'
 
 const route = routeFor<Pick<ServerContext, 'stores' | 'searches'>>()
 /** Where each store is to be read on: its own cursor, or null from the newest on. One that has no more is left out. */
-type Places = Readonly<Record<string, string | null>>
+type StoreCursors = Readonly<Record<string, string | null>>
 
 export const auditRoutes = [
   route({
@@ -25,27 +25,27 @@ export const auditRoutes = [
       // Who could look for a target with a guess in it would learn whether somebody had searched for that.
       if (target !== undefined && tellsSearch(target) && !mayReveal) return { entries: [] }
       const listing: Listing = { name: 'audit of all stores', filter: [target, action] }
-      const isPlaces = (value: unknown): value is Places =>
+      const isStoreCursors = (value: unknown): value is StoreCursors =>
         typeof value === 'object' &&
         value !== null &&
         Object.keys(value).every(name => context.stores.all.some(each => each.name === name)) &&
-        Object.values(value).every(place => place === null || typeof place === 'string')
-      const places = cursor === undefined ? undefined : readJsonCursor(listing, cursor, isPlaces)
+        Object.values(value).every(position => position === null || typeof position === 'string')
+      const cursors = cursor === undefined ? undefined : readJsonCursor(listing, cursor, isStoreCursors)
       const asked = context.stores
         .chosen(store)
-        .filter(({ name }) => places === undefined || Object.hasOwn(places, name))
+        .filter(({ name }) => cursors === undefined || Object.hasOwn(cursors, name))
       const wanted = { target, action, limit }
       const gathered = await context.stores.each(async named => {
         if (!asked.includes(named)) return undefined
-        return readStretch(named.store.audit, wanted, places?.[named.name] ?? null, asked.length > 1)
+        return readChunk(named.store.audit, wanted, cursors?.[named.name] ?? null, asked.length > 1)
       }, store)
-      const stretches = gathered.found.flatMap(({ value, name }) =>
+      const chunks = gathered.found.flatMap(({ value, name }) =>
         value === undefined ? [] : [{ ...value, name }],
       )
-      const merged = mergeNewest(stretches, limit)
+      const merged = mergeNewest(chunks, limit)
       const next = await context.stores.each(async ({ name }) => {
-        const stretch = stretches.find(each => each.name === name)
-        return stretch && placeAfter(stretch, merged.filter(({ from }) => from === stretch).length)
+        const chunk = chunks.find(each => each.name === name)
+        return chunk && cursorAfter(chunk, merged.filter(({ from }) => from === chunk).length)
       }, store)
       const [lost] = next.faults
       if (lost !== undefined)
@@ -57,12 +57,12 @@ export const auditRoutes = [
         value === undefined ? [] : [[name, value] as const],
       )
       // One that is down is asked again while that leads anywhere, and may be up by then.
-      const down = gathered.faults.map(fault => [fault.store, places?.[fault.store] ?? null] as const)
+      const down = gathered.faults.map(fault => [fault.store, cursors?.[fault.store] ?? null] as const)
       const left = more.length === 0 && merged.length === 0 ? [] : [...more, ...down]
       return {
         entries: merged.map(({ from, entry }) => auditView(from.name, entry, mayReveal)),
         cursor: left.length === 0 ? undefined : writeJsonCursor(listing, Object.fromEntries(left)),
-        ...partly(gathered.faults),
+        ...withFaults(gathered.faults),
       }
     },
   }),
@@ -71,7 +71,7 @@ export const auditRoutes = [
 type Wanted = Pick<AuditQuery, 'target' | 'action'> & { readonly limit: number }
 
 /** Entries of one store, some of which make it onto a page of all of them. */
-interface Stretch {
+interface AuditChunk {
   readonly log: AuditLog
   readonly wanted: Wanted
   /** The cursor it was read from; null from the newest entry on. */
@@ -87,12 +87,12 @@ interface Stretch {
  * Reads as many as a page may take. A store tells only where a whole list of its goes on, and the newest is soon
  * another one: where `isPartly` may be taken, the first entry is read for itself, and what is behind it stays.
  */
-async function readStretch(
+async function readChunk(
   log: AuditLog,
   wanted: Wanted,
   from: string | null,
   isPartly: boolean,
-): Promise<Stretch> {
+): Promise<AuditChunk> {
   const { limit } = wanted
   if (from !== null || !isPartly) {
     const page = await log.list({ ...wanted, cursor: from ?? undefined })
@@ -107,8 +107,8 @@ async function readStretch(
 }
 
 /** Where a stretch goes on when so many of its entries were taken; undefined at the end, null at the newest. */
-async function placeAfter(stretch: Stretch, taken: number): Promise<string | null | undefined> {
-  const { log, wanted, from, anchor, entries, cursor } = stretch
+async function cursorAfter(chunk: AuditChunk, taken: number): Promise<string | null | undefined> {
+  const { log, wanted, from, anchor, entries, cursor } = chunk
   if (taken === entries.length) return cursor
   if (taken === 0) return from
   const behind = taken - anchor.before
@@ -120,11 +120,11 @@ async function placeAfter(stretch: Stretch, taken: number): Promise<string | nul
  * The newest first, each store's in its own order: that is the one its cursor follows, even where a clock was set back
  * between two entries.
  */
-function mergeNewest<S extends Stretch>(
-  stretches: readonly S[],
+function mergeNewest<S extends AuditChunk>(
+  chunks: readonly S[],
   limit: number,
 ): readonly { readonly from: S; readonly entry: AuditEntry }[] {
-  const heads = stretches.map(from => ({ from, at: 0 }))
+  const heads = chunks.map(from => ({ from, at: 0 }))
   const merged: { from: S; entry: AuditEntry }[] = []
   while (merged.length < limit) {
     const left = heads.filter(({ from, at }) => at < from.entries.length)

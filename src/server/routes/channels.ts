@@ -1,5 +1,5 @@
 import type { ServerContext } from '../context.ts'
-import { API, type Asked, routeFor } from '../http/route.ts'
+import { API, type HandlerInput, routeFor } from '../http/route.ts'
 import {
   breakerBody,
   type Channel,
@@ -11,25 +11,25 @@ import {
 } from '../schema/channels.ts'
 import { iso, isoOr } from '../schema/common.ts'
 import { channelTrend, trendQuery } from '../schema/watch.ts'
-import type { LiveConsumer } from '../stores/consumers.ts'
-import { type NamedStore, partly } from '../stores/federation.ts'
-import { addSeries } from '../stores/figures.ts'
+import { type NamedStore, withFaults } from '../stores/federation.ts'
+import type { LocalConsumer } from '../stores/local-consumers.ts'
 import { waitingStats } from '../stores/search-stats.ts'
+import { addSeries } from '../stores/stats-cache.ts'
 import { pointView, watchView } from '../views/watch.ts'
-import { sumOverTime, thinned } from '../watch/merge.ts'
 import type { ChannelWatch } from '../watch/snapshot-reader.ts'
+import { downsample, sumSnapshots } from '../watch/sum-snapshots.ts'
 
 const CHANNEL = `${API}/channels/:channel`
 const MINUTES_SHOWN = 60
 /** Beyond the busiest ones nobody looks, and each costs a question. */
-const MOST_CHANNELS = 200
+const MAX_CHANNELS = 200
 const HOUR_MS = 3_600_000
 /** More than a screen has room for. */
-const MOST_POINTS = 240
+const MAX_POINTS = 240
 
 type Context = Pick<
   ServerContext,
-  'stores' | 'consumers' | 'figures' | 'watched' | 'masks' | 'clock' | 'announce'
+  'stores' | 'consumers' | 'statsCache' | 'snapshotReader' | 'masks' | 'clock' | 'announce'
 >
 
 const route = routeFor<Context>()
@@ -50,16 +50,16 @@ export const channelRoutes = [
     params: oneChannel,
     body: breakerBody,
     answer: channelList,
-    async handle(asked) {
-      const { context, caller, params, body } = asked
+    async handle(input) {
+      const { context, caller, params, body } = input
       const found = context.consumers.requireBreaker(params.channel, body.handler)
-      await note(asked, found, 'breaker.force', { to: body.to })
+      await auditChange(input, found, 'breaker.force', { to: body.to })
       for (const { consumer } of found) consumer.breaker?.force(body.to, caller.name)
-      return seen(context, params.channel)
+      return channelAfterChange(context, params.channel)
     },
   }),
-  pausing('pause', 'Stops pulling, until it is resumed.'),
-  pausing('resume', 'Pulls again, if it was paused by hand.'),
+  pauseRoute('pause', 'Stops pulling, until it is resumed.'),
+  pauseRoute('resume', 'Pulls again, if it was paused by hand.'),
   route({
     method: 'GET',
     path: `${CHANNEL}/trend`,
@@ -67,17 +67,17 @@ export const channelRoutes = [
     params: oneChannel,
     query: trendQuery,
     answer: channelTrend,
-    async handle({ context: { stores, watched, clock }, params: { channel }, query: { hours } }) {
+    async handle({ context: { stores, snapshotReader, clock }, params: { channel }, query: { hours } }) {
       const to = clock.now()
       const from = Math.max(0, Math.floor(to - hours * HOUR_MS))
-      const { found, faults } = await stores.each(named => watched.history(named, channel, from))
-      const points = thinned(sumOverTime(found.map(({ value }) => value)), MOST_POINTS)
-      return { channel, from: iso(from), to: iso(to), points: points.map(pointView), ...partly(faults) }
+      const { found, faults } = await stores.each(named => snapshotReader.history(named, channel, from))
+      const points = downsample(sumSnapshots(found.map(({ value }) => value)), MAX_POINTS)
+      return { channel, from: iso(from), to: iso(to), points: points.map(pointView), ...withFaults(faults) }
     },
   }),
 ]
 
-function pausing(verb: 'pause' | 'resume', about: string) {
+function pauseRoute(verb: 'pause' | 'resume', about: string) {
   return route({
     method: 'POST',
     path: `${CHANNEL}/${verb}`,
@@ -86,12 +86,12 @@ function pausing(verb: 'pause' | 'resume', about: string) {
     params: oneChannel,
     body: pauseBody,
     answer: channelList,
-    async handle(asked) {
-      const { context, params, body } = asked
+    async handle(input) {
+      const { context, params, body } = input
       const found = context.consumers.require(params.channel, body.handler)
-      await note(asked, found, `consumer.${verb}`)
+      await auditChange(input, found, `consumer.${verb}`)
       for (const { consumer } of found) consumer[verb]()
-      return seen(context, params.channel)
+      return channelAfterChange(context, params.channel)
     },
   })
 }
@@ -106,26 +106,26 @@ async function listChannels(context: Context) {
   const all = found.map(({ value }) => value.all)
   const held = found.flatMap(({ value }) => value.held)
   const live = context.consumers.all().map(({ health }) => health.channel)
-  const watches = Map.groupBy(await context.watched.all(), ({ channel }) => channel)
-  const watching = [...watches].filter(([, each]) => each.some(isAmiss)).map(([channel]) => channel)
+  const watches = Map.groupBy(await context.snapshotReader.all(), ({ channel }) => channel)
+  const watching = [...watches].filter(([, each]) => each.some(needsAttention)).map(([channel]) => channel)
   const channels = [...new Set([...live, ...all.flatMap(Object.keys), ...watching])]
     .map(channel => ({ channel, letters: { waiting: countOf(held, channel), total: countOf(all, channel) } }))
     .sort((a, b) => b.letters.waiting - a.letters.waiting || (a.channel < b.channel ? -1 : 1))
-    .slice(0, MOST_CHANNELS)
+    .slice(0, MAX_CHANNELS)
   const stores = found.map(({ name, store }) => ({ name, store }))
   return {
     channels: await Promise.all(
       channels.map(async each => ({
         ...(await channelView(context, stores, each)),
-        watch: watchView(watches.get(each.channel) ?? [], context.watched.policy, context.masks),
+        watch: watchView(watches.get(each.channel) ?? [], context.snapshotReader.policy, context.masks),
       })),
     ),
-    ...partly(faults),
+    ...withFaults(faults),
   }
 }
 
 /** Messages may wait in the dead-letter queue of a channel that has no letter. */
-function isAmiss({ newestFirst: [{ depth }], alerts }: ChannelWatch): boolean {
+function needsAttention({ newestFirst: [{ depth }], alerts }: ChannelWatch): boolean {
   return depth > 0 || alerts.length > 0
 }
 
@@ -134,16 +134,16 @@ function countOf(counts: readonly Counts[], channel: string): number {
 }
 
 /** The channel as it is after a change. */
-async function seen(context: Context, channel: string) {
+async function channelAfterChange(context: Context, channel: string) {
   context.announce('channels')
   const { channels, ...rest } = await listChannels(context)
   return { channels: channels.filter(each => each.channel === channel), ...rest }
 }
 
 /** A consumer belongs to no store, so what was done to it is written down in the first one. */
-async function note(
-  { context, caller, params, body }: Asked<Context, { channel: string }, undefined, PauseBody>,
-  found: readonly LiveConsumer[],
+async function auditChange(
+  { context, caller, params, body }: HandlerInput<Context, { channel: string }, undefined, PauseBody>,
+  found: readonly LocalConsumer[],
   action: string,
   more: Readonly<Record<string, string>> = {},
 ): Promise<void> {
@@ -163,7 +163,7 @@ async function channelView(
   { channel, letters }: Pick<Channel, 'channel' | 'letters'>,
 ): Promise<Channel> {
   const series = await Promise.all(
-    stores.map(named => context.figures.inflow(named, { channel }).catch(() => [] as readonly number[])),
+    stores.map(named => context.statsCache.inflow(named, { channel }).catch(() => [] as readonly number[])),
   )
   const perMinute = addSeries(series, 2 * MINUTES_SHOWN).slice(MINUTES_SHOWN)
   return {
@@ -176,7 +176,7 @@ async function channelView(
 
 async function consumerView(
   stores: readonly NamedStore[],
-  { consumer, health }: LiveConsumer,
+  { consumer, health }: LocalConsumer,
 ): Promise<ChannelConsumer> {
   const { handler, breakerState, paused, failureRate, active, waiting, lastProcessedAt } = health
   const state = consumer.breaker?.state

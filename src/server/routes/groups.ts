@@ -19,7 +19,7 @@ import {
   groupQuery,
   group as groupSchema,
 } from '../schema/groups.ts'
-import { type NamedStore, partly } from '../stores/federation.ts'
+import { type NamedStore, withFaults } from '../stores/federation.ts'
 import { auditView } from '../views/audit.ts'
 import { groupView } from '../views/group.ts'
 import { replaySummary } from '../views/replay.ts'
@@ -27,19 +27,19 @@ import { readJsonCursor, writeJsonCursor } from './json-cursor.ts'
 import { oneId, whichStore } from './letters.ts'
 
 const GROUPS = `${API}/groups`
-const SAMPLED = 50
+const SAMPLE_SIZE = 50
 const VALUES_SHOWN = 5
-const REPLAYS_LOOKED_AT = 100
+const MAX_REPLAYS_READ = 100
 const REPLAYS_SHOWN = 20
 const AUDIT_SHOWN = 50
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** Rates are told for so many; those seen longer ago than an hour have none. */
-const MOST_RATED = 300
+const MAX_RATED = 300
 
 type Context = Pick<
   ServerContext,
-  'stores' | 'figures' | 'shownGroups' | 'searches' | 'masks' | 'clock' | 'announce'
+  'stores' | 'statsCache' | 'groupTexts' | 'searches' | 'masks' | 'clock' | 'announce'
 >
 
 const route = routeFor<Context>()
@@ -55,16 +55,16 @@ export const groupRoutes = [
       const isMasked = search !== undefined && !context.searches.mayReveal(caller)
       const gathered = await context.stores.each(async named => {
         if (isMasked)
-          return context.shownGroups.search(
+          return context.groupTexts.search(
             named,
-            await context.figures.groups(named, { state, channel }),
+            await context.statsCache.groups(named, { state, channel }),
             search,
           )
         if (search !== undefined) await context.searches.audit(named, caller, 'groups.search', search)
-        return context.figures.groups(named, { state, channel, search })
+        return context.statsCache.groups(named, { state, channel, search })
       }, store)
       const page = await pageOfGroups(context, gathered.found, { sort, limit, cursor })
-      return { ...page, ...partly(gathered.faults) }
+      return { ...page, ...withFaults(gathered.faults) }
     },
   }),
   route({
@@ -78,11 +78,11 @@ export const groupRoutes = [
       const { value: group, ...named } = await findGroup(context, params.id, query.store)
       const { name, store } = named
       const [sparkline, texts, sample, audit, replays] = await Promise.all([
-        context.figures.sparkline(named, group.id),
-        context.shownGroups.textsOf(named, group),
-        store.deadLetters.list({ group: group.id, limit: SAMPLED }),
+        context.statsCache.sparkline(named, group.id),
+        context.groupTexts.textsOf(named, group),
+        store.deadLetters.list({ group: group.id, limit: SAMPLE_SIZE }),
         store.audit.list({ target: group.id, limit: AUDIT_SHOWN }),
-        store.replays.list({ limit: REPLAYS_LOOKED_AT }),
+        store.replays.list({ limit: MAX_REPLAYS_READ }),
       ])
       const touching = replays
         .filter(replay => touches(replay, group.id, sample.letters))
@@ -115,8 +115,8 @@ export const groupRoutes = [
       const group = await triageGroup(named.store, before.id, change)
       if (group === undefined) throw notFound('group', params.id)
       context.announce('groups')
-      const texts = await context.shownGroups.textsOf(named, group)
-      return groupView(named.name, group, await context.figures.sparkline(named, group.id), texts)
+      const texts = await context.groupTexts.textsOf(named, group)
+      return groupView(named.name, group, await context.statsCache.sparkline(named, group.id), texts)
     },
   }),
 ]
@@ -155,7 +155,7 @@ function fieldOf(letter: DeadLetter, field: CommonValue['field']): string | unde
 }
 
 /** Where a group stands: greater ranks come first, number by number; then the lesser text. */
-type Place = readonly [rank: readonly number[], tie: string]
+type SortPosition = readonly [rank: readonly number[], tie: string]
 
 interface GroupOrder {
   readonly sort: GroupSort
@@ -165,31 +165,31 @@ interface GroupOrder {
 
 /** Groups of all stores in one order; the cursor names the place in it, so that it holds while groups come and go. */
 export async function pageOfGroups(
-  context: Pick<Context, 'figures' | 'shownGroups' | 'clock'>,
+  context: Pick<Context, 'statsCache' | 'groupTexts' | 'clock'>,
   found: readonly (NamedStore & { readonly value: readonly Group[] })[],
   { sort, limit, cursor }: GroupOrder,
 ): Promise<GroupPage> {
   const all = found.flatMap(({ value, ...named }) => value.map(group => ({ ...named, group })))
   const rates = sort === 'regressed' || sort === 'rate' ? await ratesOf(context, all) : undefined
   const now = context.clock.now()
-  const behind = cursor === undefined ? undefined : readJsonCursor(listingBy(sort), cursor, isPlace)
+  const after = cursor === undefined ? undefined : readJsonCursor(listingBy(sort), cursor, isSortPosition)
   const ranked = all
     .map(each => {
       const tie = `${each.group.id} ${each.name}`
-      const place: Place = [rankOf(each.group, sort, rates?.get(tie) ?? 0, now), tie]
-      return { ...each, place }
+      const position: SortPosition = [rankOf(each.group, sort, rates?.get(tie) ?? 0, now), tie]
+      return { ...each, position }
     })
-    .filter(({ place }) => behind === undefined || compare(place, behind) > 0)
-    .sort((a, b) => compare(a.place, b.place))
+    .filter(({ position }) => after === undefined || compare(position, after) > 0)
+    .sort((a, b) => compare(a.position, b.position))
   const page = ranked.slice(0, limit)
   const last = page.at(-1)
-  const sparklines = await Promise.all(page.map(each => context.figures.sparkline(each, each.group.id)))
-  const texts = await Promise.all(page.map(each => context.shownGroups.textsOf(each, each.group)))
+  const sparklines = await Promise.all(page.map(each => context.statsCache.sparkline(each, each.group.id)))
+  const texts = await Promise.all(page.map(each => context.groupTexts.textsOf(each, each.group)))
   return {
     groups: page.map(({ name, group }, index) => groupView(name, group, sparklines[index]!, texts[index]!)),
     cursor:
       ranked.length > page.length && last !== undefined
-        ? writeJsonCursor(listingBy(sort), last.place)
+        ? writeJsonCursor(listingBy(sort), last.position)
         : undefined,
   }
 }
@@ -210,24 +210,24 @@ function rankOf(group: Group, sort: GroupSort, rate: number, now: number): reado
 }
 
 async function ratesOf(
-  { figures, clock }: Pick<Context, 'figures' | 'clock'>,
+  { statsCache, clock }: Pick<Context, 'statsCache' | 'clock'>,
   all: readonly (NamedStore & { readonly group: Group })[],
 ): Promise<ReadonlyMap<string, number>> {
   const anHourAgo = clock.now() - HOUR_MS
   const lately = all
     .filter(({ group }) => group.lastSeenAt > anHourAgo)
     .sort((a, b) => b.group.lastSeenAt - a.group.lastSeenAt)
-    .slice(0, MOST_RATED)
+    .slice(0, MAX_RATED)
   const rates = await Promise.all(
     lately.map(async each => {
-      const sparkline = await figures.sparkline(each, each.group.id)
+      const sparkline = await statsCache.sparkline(each, each.group.id)
       return [`${each.group.id} ${each.name}`, sparkline.at(-1) ?? 0] as const
     }),
   )
   return new Map(rates)
 }
 
-function compare([rankA, tieA]: Place, [rankB, tieB]: Place): number {
+function compare([rankA, tieA]: SortPosition, [rankB, tieB]: SortPosition): number {
   for (const [index, own] of rankA.entries()) {
     const other = rankB[index] ?? 0
     if (own !== other) return other - own
@@ -239,7 +239,7 @@ function listingBy(sort: GroupSort): Listing {
   return { name: 'groups of all stores', filter: sort }
 }
 
-function isPlace(value: unknown): value is Place {
+function isSortPosition(value: unknown): value is SortPosition {
   if (!Array.isArray(value)) return false
   const [rank, tie] = value
   return Array.isArray(rank) && rank.every(Number.isFinite) && typeof tie === 'string'

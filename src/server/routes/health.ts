@@ -7,7 +7,8 @@ import { isoOr } from '../schema/common.ts'
 import { alive, type ConsumerHealth, consumerHealth, ready } from '../schema/health.ts'
 import { WAITING_STATES } from '../stores/search-stats.ts'
 
-const route = routeFor<Pick<ServerContext, 'probe' | 'stores' | 'consumers' | 'degradedAt' | 'metering'>>()
+const route =
+  routeFor<Pick<ServerContext, 'healthCheck' | 'stores' | 'consumers' | 'degradedAt' | 'metricsEndpoint'>>()
 export const healthRoutes = [
   route({
     method: 'GET',
@@ -25,7 +26,7 @@ export const healthRoutes = [
     answer: ready,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
     async handle({ context }) {
-      const { down } = await context.probe.lookAtStores()
+      const { down } = await context.healthCheck.checkStores()
       return {
         status: down.length === 0 ? ('UP' as const) : ('DOWN' as const),
         stores: context.stores.all.map(({ name }) => ({ name, up: !down.includes(name) })),
@@ -41,7 +42,7 @@ export const healthRoutes = [
     answer: consumerHealth,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
     async handle({ context }): Promise<ConsumerHealth> {
-      const { stores, queues } = await context.probe.lookAtLetters()
+      const { stores, queues } = await context.healthCheck.checkLetters()
       const { stats, down } = stores
       const held = stats.flatMap(({ byState }) => WAITING_STATES.map(state => byState[state] ?? 0))
       const channels = context.consumers.all().map(({ health }) => health)
@@ -72,6 +73,6 @@ export const healthRoutes = [
     answer: z.string(),
     media: 'text/plain',
     handle: async ({ context }) =>
-      new Response(await context.metering.text(), { headers: { 'content-type': METRICS_TEXT_TYPE } }),
+      new Response(await context.metricsEndpoint.text(), { headers: { 'content-type': METRICS_TEXT_TYPE } }),
   }),
 ]

@@ -13,23 +13,23 @@ import { replayChangeRoutes } from './replay-changes.ts'
 import { replayRoutes } from './replays.ts'
 
 /** Makes the OpenAPI document of all routes. */
-interface Describer {
-  describe(): Readonly<Record<string, unknown>> & { readonly openapi: string }
+interface OpenApiSource {
+  document(): Readonly<Record<string, unknown>> & { readonly openapi: string }
 }
 
-const described = routeFor<Describer>()({
+const openApiRoute = routeFor<OpenApiSource>()({
   method: 'GET',
   path: `${API}/openapi.json`,
   about: 'This API, as an OpenAPI 3.1 document.',
   access: 'public',
   answer: z.looseObject({ openapi: z.string() }),
-  handle: ({ context }) => ({ ...context.describe() }),
+  handle: ({ context }) => ({ ...context.document() }),
 })
 
 /** Every route there is. Of two that fit a path, the earlier is taken. */
-export const ROUTES: readonly Route<ServerContext & Describer>[] = [
+export const ROUTES: readonly Route<ServerContext & OpenApiSource>[] = [
   ...healthRoutes,
-  described,
+  openApiRoute,
   ...overviewRoutes,
   ...channelRoutes,
   ...letterRoutes,

@@ -14,7 +14,7 @@ import type { LetterFilter } from '../../ports/dead-letters.ts'
 import type { Store } from '../../ports/store.ts'
 import { judge } from '../../replay/plan.ts'
 import { resolvePlan } from '../../replay/plan-options.ts'
-import type { Caller } from '../auth/callers.ts'
+import type { Caller } from '../auth/authenticator.ts'
 import type { ServerContext } from '../context.ts'
 import { API, routeFor } from '../http/route.ts'
 import { notFound } from '../problem.ts'
@@ -31,12 +31,12 @@ import {
   revealedLetter,
 } from '../schema/letters.ts'
 import { listMasked, statsMasked } from '../search/masked-letters.ts'
-import { type NamedStore, partly } from '../stores/federation.ts'
-import { addStats } from '../stores/figures.ts'
+import { type NamedStore, withFaults } from '../stores/federation.ts'
 import { statsOf } from '../stores/search-stats.ts'
+import { addStats } from '../stores/stats-cache.ts'
 import { auditView } from '../views/audit.ts'
-import { filterInside } from '../views/filter.ts'
-import { letterStory, letterSummary } from '../views/letter.ts'
+import { toLetterFilter } from '../views/filter.ts'
+import { letterDetailView, letterSummary } from '../views/letter.ts'
 
 const LETTERS = `${API}/dead-letters`
 const AUDIT_SHOWN = 50
@@ -60,7 +60,7 @@ export const letterRoutes = [
     async handle({ context, caller, query }) {
       const { store, limit, cursor, ...asked } = query
       const { stores, searches, masks } = context
-      const filter = filterInside(asked)
+      const filter = toLetterFilter(asked)
       const isMasked = filter.search !== undefined && !searches.mayReveal(caller)
       const { found, faults } = await stores.each(async named => {
         const { deadLetters } = named.store
@@ -82,7 +82,7 @@ export const letterRoutes = [
       return {
         letters: page.map(({ name, letter }) => letterSummary(name, letter, masks)),
         cursor: next && writeCursor(next, resolveLetterFilter(filter)),
-        ...partly(faults),
+        ...withFaults(faults),
       }
     },
   }),
@@ -93,7 +93,7 @@ export const letterRoutes = [
     query: letterStatsQuery,
     answer: letterStats,
     async handle({ context, caller, query: { store, ...asked } }) {
-      const filter = filterInside(asked)
+      const filter = toLetterFilter(asked)
       const isMasked = filter.search !== undefined && !context.searches.mayReveal(caller)
       const { found, faults } = await context.stores.each(async named => {
         const { deadLetters } = named.store
@@ -101,7 +101,7 @@ export const letterRoutes = [
         await auditSearch(context, caller, named, filter)
         return statsOf(deadLetters, filter)
       }, store)
-      return { ...addStats(found.map(({ value }) => value)), ...partly(faults) }
+      return { ...addStats(found.map(({ value }) => value)), ...withFaults(faults) }
     },
   }),
   route({
@@ -116,7 +116,7 @@ export const letterRoutes = [
       const { name, store, value: letter } = found
       const audit = await store.audit.list({ target: letter.id, limit: AUDIT_SHOWN })
       return {
-        ...letterStory(name, letter, context.masks),
+        ...letterDetailView(name, letter, context.masks),
         destination: await destinationOf(context, found, letter),
         audit: audit.entries.map(entry => auditView(name, entry, context.searches.mayReveal(caller))),
       }
@@ -148,12 +148,12 @@ export const letterRoutes = [
       }
     },
   }),
-  deciding(
+  decisionRoute(
     'discard',
     'Decides that its event need not be handled. The letter stays to be seen.',
     (store, letter, decision) => discardLetter(store, letter.id, decision),
   ),
-  deciding(
+  decisionRoute(
     'reopen',
     'Makes a parked, quarantined or discarded letter dead again, or one that a replay left behind, so that it can be replayed.',
     reopenLetter,
@@ -190,7 +190,7 @@ async function destinationOf(context: Context, named: NamedStore, letter: DeadLe
 }
 
 /** A decision about one letter, by a person who says why. */
-function deciding(
+function decisionRoute(
   verb: 'discard' | 'reopen',
   about: string,
   decide: (store: Store, letter: DeadLetter, decision: Decision) => Promise<DeadLetter | undefined>,

@@ -5,15 +5,15 @@ import { overview } from '../schema/overview.ts'
 import type { ReplaySummary } from '../schema/replays.ts'
 import { changeEvent } from '../schema/stream.ts'
 import type { ChannelAlert } from '../schema/watch.ts'
-import { type NamedStore, partly } from '../stores/federation.ts'
+import { type NamedStore, withFaults } from '../stores/federation.ts'
 import { addNumbers, gatherNumbers } from '../stores/numbers.ts'
 import { replaySummary } from '../views/replay.ts'
 import { alertViews } from '../views/watch.ts'
 import { pageOfGroups } from './groups.ts'
 
 const TOP_GROUPS = 8
-const MOST_RUNNING = 20
-const MOST_ALERTS = 100
+const MAX_RUNNING = 20
+const MAX_ALERTS = 100
 
 type Context = Pick<
   ServerContext,
@@ -23,15 +23,15 @@ type Context = Pick<
   | 'version'
   | 'demo'
   | 'stores'
-  | 'figures'
+  | 'statsCache'
   | 'consumers'
   | 'retention'
-  | 'shownGroups'
+  | 'groupTexts'
   | 'targetOf'
-  | 'watched'
+  | 'snapshotReader'
   | 'masks'
   | 'clock'
-  | 'live'
+  | 'changeStream'
 >
 
 const route = routeFor<Context>()
@@ -89,7 +89,7 @@ export const overviewRoutes = [
         topGroups: top.groups,
         runningReplays: running.flat(),
         alerts: await standingAlerts(context),
-        ...partly(gathered.faults),
+        ...withFaults(gathered.faults),
       }
     },
   }),
@@ -103,19 +103,19 @@ export const overviewRoutes = [
       // Hono asks the same of HEAD and drops the body: no stream is opened for that.
       request.method === 'HEAD'
         ? new Response(null, { headers: { 'content-type': 'text/event-stream' } })
-        : context.live.open(caller.name, request.headers.has('last-event-id')),
+        : context.changeStream.open(caller.name, request.headers.has('last-event-id')),
   }),
 ]
 
-async function standingAlerts({ watched, masks }: Context): Promise<ChannelAlert[]> {
-  const alerts = (await watched.all()).flatMap(watch => alertViews(watch, masks))
+async function standingAlerts({ snapshotReader, masks }: Context): Promise<ChannelAlert[]> {
+  const alerts = (await snapshotReader.all()).flatMap(watch => alertViews(watch, masks))
   return alerts
     .sort((a, b) => (a.since < b.since ? 1 : a.since > b.since ? -1 : a.channel < b.channel ? -1 : 1))
-    .slice(0, MOST_ALERTS)
+    .slice(0, MAX_ALERTS)
 }
 
 async function runningReplays({ name, store }: NamedStore): Promise<ReplaySummary[]> {
-  const replays = await store.replays.list({ state: 'running', limit: MOST_RUNNING })
+  const replays = await store.replays.list({ state: 'running', limit: MAX_RUNNING })
   return Promise.all(
     replays.map(async replay => replaySummary(name, replay, await store.replays.counts(replay.id))),
   )

@@ -7,7 +7,7 @@ import {
   type PurgeRequest,
   purgeLetters,
 } from '../../operations/purge.ts'
-import type { Caller } from '../auth/callers.ts'
+import type { Caller } from '../auth/authenticator.ts'
 import type { ServerContext } from '../context.ts'
 import { API, routeFor } from '../http/route.ts'
 import { ProblemError } from '../problem.ts'
@@ -19,8 +19,8 @@ import {
   purgePreview,
   purgePreviewBody,
 } from '../schema/letters.ts'
-import { type NamedStore, partly } from '../stores/federation.ts'
-import { filterInside } from '../views/filter.ts'
+import { type NamedStore, withFaults } from '../stores/federation.ts'
+import { toLetterFilter } from '../views/filter.ts'
 import { auditSearch } from './letters.ts'
 
 type Context = Pick<ServerContext, 'stores' | 'searches' | 'clock' | 'announce'>
@@ -28,7 +28,7 @@ type Context = Pick<ServerContext, 'stores' | 'searches' | 'clock' | 'announce'>
 const route = routeFor<Context>()
 const PURGE = `${API}/dead-letters/purge`
 /** More would keep a request waiting for minutes. */
-const MOST_PURGED = 100_000
+const MAX_PURGED = 100_000
 const PREVIEW_AGAIN = `Nothing was deleted. Preview the purge again with POST ${PURGE}/preview.`
 
 /**
@@ -91,7 +91,7 @@ export const purgeRoutes = [
           'unavailable',
           `${first.store} did not delete them (${first.problem}); preview the purge again before the next try.`,
         )
-      return { deleted, ...partly(failed) }
+      return { deleted, ...withFaults(failed) }
     },
   }),
 ]
@@ -108,7 +108,7 @@ async function freezeAll(
   at: number,
   expectedCount?: number,
 ): Promise<readonly StorePurge[]> {
-  const request: PurgeRequest = { filter: filterInside(body.filter), isExpiredOnly: false, at }
+  const request: PurgeRequest = { filter: toLetterFilter(body.filter), isExpiredOnly: false, at }
   const { found, faults } = await context.stores.each(async named => {
     // A purge is in the audit with its search; a preview is not, and its count tells of masked text.
     if (expectedCount === undefined) await auditSearch(context, caller, named, request.filter)
@@ -118,10 +118,10 @@ async function freezeAll(
   if (down !== undefined) throw storeDown(down.store, down.problem)
   const count = found.reduce((sum, { value }) => sum + value.count, 0)
   if (expectedCount !== undefined) requireCount(count, expectedCount)
-  if (count > MOST_PURGED)
+  if (count > MAX_PURGED)
     throw new ProblemError(
       'unprocessable',
-      `${count} letters match, more than ${MOST_PURGED}; use lazaret dlq purge.`,
+      `${count} letters match, more than ${MAX_PURGED}; use lazaret dlq purge.`,
     )
   const purges: StorePurge[] = []
   for (const { name, store } of found)

@@ -11,12 +11,13 @@ import {
 import { judge, planReplay } from '../../replay/plan.ts'
 import { resolvePlan } from '../../replay/plan-options.ts'
 import { payloadOf } from '../../replay/resend.ts'
-import type { Caller } from '../auth/callers.ts'
+import type { Caller } from '../auth/authenticator.ts'
 import type { ServerContext } from '../context.ts'
 import { API, routeFor } from '../http/route.ts'
 import { ProblemError } from '../problem.ts'
 import type { Action } from '../schema/me.ts'
 import {
+  controlBody,
   type PlanBody,
   type Preview,
   planBody,
@@ -24,17 +25,16 @@ import {
   previewBody,
   type ReplayVerb,
   replay as replaySchema,
-  steerBody,
 } from '../schema/replays.ts'
 import type { NamedStore } from '../stores/federation.ts'
-import { filterInside } from '../views/filter.ts'
-import { masksOfResend } from '../views/hidden.ts'
+import { toLetterFilter } from '../views/filter.ts'
 import { patchedView, payloadView } from '../views/patched.ts'
+import { masksOfResend } from '../views/payload-masks.ts'
 import { auditSearch, findLetter, oneId } from './letters.ts'
-import { findReplay, mayNow, type ReplayContext, replayStory } from './replays.ts'
+import { findReplay, type ReplayContext, replayPermission, replayView } from './replays.ts'
 
 const REPLAYS = `${API}/replays`
-const PREVIEWED = 5
+const PREVIEW_SIZE = 5
 
 type Selection = Pick<PlanBody, 'ids' | 'filter' | 'store'>
 
@@ -67,7 +67,7 @@ export const replayChangeRoutes = [
       await auditTests(context, caller, named, body)
       const replay = await planReplay(named.store, request, context.environmentOf(named))
       context.announce('replays')
-      return replayStory(context, caller, named, replay)
+      return replayView(context, caller, named, replay)
     },
   }),
   route({
@@ -80,19 +80,19 @@ export const replayChangeRoutes = [
     async handle({ context, caller, body }) {
       requireNoMaskedTest(context, caller, body.patch)
       const { named, sample } = await select(context, body)
-      await auditSearch(context, caller, named, body.filter === undefined ? {} : filterInside(body.filter))
+      await auditSearch(context, caller, named, body.filter === undefined ? {} : toLetterFilter(body.filter))
       const samples = await Promise.all(sample.map(letter => sampleOf(context, named, letter, body)))
       return { samples }
     },
   }),
-  steering('approve', 'Lets it be started: a second person says so.', approveReplay),
-  steering('start', 'Sends it, stage by stage.', startReplay),
-  steering('pause', 'Stops sending until it is resumed.', pauseReplay),
-  steering('resume', 'Goes on with what was paused or halted.', resumeReplay),
-  steering('cancel', 'Ends it; what was not sent stays dead.', cancelReplay),
+  controlRoute('approve', 'Lets it be started: a second person says so.', approveReplay),
+  controlRoute('start', 'Sends it, stage by stage.', startReplay),
+  controlRoute('pause', 'Stops sending until it is resumed.', pauseReplay),
+  controlRoute('resume', 'Goes on with what was paused or halted.', resumeReplay),
+  controlRoute('cancel', 'Ends it; what was not sent stays dead.', cancelReplay),
 ]
 
-function steering(
+function controlRoute(
   verb: ReplayVerb,
   about: string,
   steer: (store: NamedStore['store'], id: string, command: Command) => Promise<Replay>,
@@ -104,16 +104,16 @@ function steering(
     about,
     action,
     params: oneId,
-    body: steerBody,
+    body: controlBody,
     answer: replaySchema,
     async handle({ context, caller, params, body: { why } }) {
       const { value, ...named } = await findReplay(context, params.id)
-      const now = mayNow(context, caller, named, value, verb)
+      const now = replayPermission(context, caller, named, value, verb)
       if (!now.allowed) throw new ProblemError('conflict', now.why ?? 'This is not possible now.')
       const replay = await steer(named.store, value.id, { by: caller.name, clock: context.clock, why })
       if (replay.state === 'running') context.runner.run(named, replay.id)
       context.announce('replays')
-      return replayStory(context, caller, named, replay)
+      return replayView(context, caller, named, replay)
     },
   })
 }
@@ -152,8 +152,8 @@ async function select(
 }> {
   if (ids === undefined) {
     const named = onlyStore(context, store)
-    const inside = filterInside(filter ?? {})
-    const page = await named.store.deadLetters.list({ ...inside, limit: PREVIEWED })
+    const inside = toLetterFilter(filter ?? {})
+    const page = await named.store.deadLetters.list({ ...inside, limit: PREVIEW_SIZE })
     return { named, sample: page.letters, selected: { filter: inside } }
   }
   const unique = [...new Set(ids)]
@@ -168,7 +168,7 @@ async function select(
   const { value: _, ...named } = first
   return {
     named,
-    sample: letters.slice(0, PREVIEWED).filter(each => each !== undefined),
+    sample: letters.slice(0, PREVIEW_SIZE).filter(each => each !== undefined),
     selected: { ids: unique },
   }
 }

@@ -1,7 +1,7 @@
 import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Replay, ReplayItem } from '../../ports/replays.ts'
 import { REPLAY_STEPS } from '../../replay/control.ts'
-import type { Caller } from '../auth/callers.ts'
+import type { Caller } from '../auth/authenticator.ts'
 import type { ServerContext } from '../context.ts'
 import { API, routeFor } from '../http/route.ts'
 import {
@@ -10,24 +10,24 @@ import {
   itemQuery,
   type Permission,
   type ReplayDecision,
-  type Replay as ReplayOutside,
+  type Replay as ReplayJson,
   type ReplayVerb,
   replayList,
   replayQuery,
   replay as replaySchema,
   replayVerb,
 } from '../schema/replays.ts'
-import { type NamedStore, partly } from '../stores/federation.ts'
+import { type NamedStore, withFaults } from '../stores/federation.ts'
 import { planCommand } from '../views/command.ts'
-import { filterOutside } from '../views/filter.ts'
-import { masksOfResend } from '../views/hidden.ts'
+import { fromLetterFilter } from '../views/filter.ts'
+import { masksOfResend } from '../views/payload-masks.ts'
 import { itemView, patchView, replaySummary } from '../views/replay.ts'
 import { oneId } from './letters.ts'
 
 const REPLAYS = `${API}/replays`
-const SKIPPED_LOOKED_AT = 1_000
+const MAX_SKIPPED_ITEMS = 1_000
 const SAMPLES_SHOWN = 5
-const WHYS_SHOWN = 5
+const REASONS_SHOWN = 5
 
 export type ReplayContext = Pick<
   ServerContext,
@@ -52,7 +52,7 @@ export const replayRoutes = [
       const replays = gathered.found
         .flatMap(({ name, value }) => value.map(({ replay, counts }) => replaySummary(name, replay, counts)))
         .sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
-      return { replays: replays.slice(0, limit), ...partly(gathered.faults) }
+      return { replays: replays.slice(0, limit), ...withFaults(gathered.faults) }
     },
   }),
   route({
@@ -64,7 +64,7 @@ export const replayRoutes = [
     async handle({ context, caller, params }) {
       const { value, ...named } = await findReplay(context, params.id)
       if (!context.readOnly) await context.runner.gatherLate(named, value)
-      return replayStory(context, caller, named, value)
+      return replayView(context, caller, named, value)
     },
   }),
   route({
@@ -78,9 +78,9 @@ export const replayRoutes = [
       const { value, ...named } = await findReplay(context, params.id)
       const items = await named.store.replays.items(value.id, { status, after, limit: limit + 1 })
       const page = items.slice(0, limit)
-      const tell = whyTeller(context, named, value)
+      const maskReason = createReasonMasker(context, named, value)
       return {
-        items: await Promise.all(page.map(async item => itemView(item, await tell(item)))),
+        items: await Promise.all(page.map(async item => itemView(item, await maskReason(item)))),
         after: items.length > limit ? page.at(-1)?.position : undefined,
       }
     },
@@ -94,9 +94,9 @@ export const replayRoutes = [
     async handle({ context, params }) {
       const { value: replay, ...named } = await findReplay(context, params.id)
       const { store } = named
-      const tell = whyTeller(context, named, replay)
-      const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: SKIPPED_LOOKED_AT })
-      const going = await store.replays.items(replay.id, { limit: SKIPPED_LOOKED_AT })
+      const maskReason = createReasonMasker(context, named, replay)
+      const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: MAX_SKIPPED_ITEMS })
+      const going = await store.replays.items(replay.id, { limit: MAX_SKIPPED_ITEMS })
       const findings = Object.entries(replay.findings).map(async ([name, count]) => {
         const decision = name as ReplayDecision
         const from = decision === 'replay' ? going : skipped
@@ -104,7 +104,7 @@ export const replayRoutes = [
         return {
           decision,
           count,
-          whys: await mostGiven(letters, tell),
+          reasons: await mostFrequentReasons(letters, maskReason),
           sampleLetterIds: letters.slice(0, SAMPLES_SHOWN).map(({ letterId }) => letterId),
         }
       })
@@ -118,7 +118,7 @@ export function findReplay({ stores }: Pick<ReplayContext, 'stores'>, id: string
 }
 
 /** Says why the gates decided as they did about an item, as it may be shown. */
-function whyTeller(
+function createReasonMasker(
   { masks }: Pick<ReplayContext, 'masks'>,
   { store }: Pick<NamedStore, 'store'>,
   { patch }: Replay,
@@ -137,30 +137,30 @@ function whyTeller(
  * The reasons given most, as they may be shown. What one letter hides does for all of which the same is said: it was
  * said of each of them.
  */
-async function mostGiven(
+async function mostFrequentReasons(
   items: readonly ReplayItem[],
-  tell: (item: ReplayItem) => Promise<string | undefined>,
+  maskReason: (item: ReplayItem) => Promise<string | undefined>,
 ): Promise<{ why: string; count: number }[]> {
   const byWhy = Map.groupBy(
     items.filter(({ why }) => why !== undefined),
     ({ why }) => why,
   )
-  const ranked = [...byWhy.values()].sort((a, b) => b.length - a.length).slice(0, WHYS_SHOWN)
-  const told = new Map<string, number>()
+  const ranked = [...byWhy.values()].sort((a, b) => b.length - a.length).slice(0, REASONS_SHOWN)
+  const counts = new Map<string, number>()
   for (const same of ranked) {
-    const why = (await tell(same[0]!)) ?? ''
-    told.set(why, (told.get(why) ?? 0) + same.length)
+    const why = (await maskReason(same[0]!)) ?? ''
+    counts.set(why, (counts.get(why) ?? 0) + same.length)
   }
-  return [...told].map(([why, count]) => ({ why, count }))
+  return [...counts].map(([why, count]) => ({ why, count }))
 }
 
 /** A replay whole, as the one who asks sees it. */
-export async function replayStory(
+export async function replayView(
   context: ReplayContext,
   caller: Caller,
   named: NamedStore,
   replay: Replay,
-): Promise<ReplayOutside> {
+): Promise<ReplayJson> {
   const { name, store } = named
   const counts = await store.replays.counts(replay.id)
   const selectedBy = context.searches.mayReveal(caller) ? replay.selectedBy : withoutSearch(replay.selectedBy)
@@ -169,7 +169,7 @@ export async function replayStory(
   return {
     ...replaySummary(name, replay, counts),
     selectedBy: {
-      filter: filter && filterOutside(filter),
+      filter: filter && fromLetterFilter(filter),
       ids: ids && [...ids],
     },
     perSecond: replay.perSecond,
@@ -179,14 +179,14 @@ export async function replayStory(
     maxAgeMs: replay.maxAgeMs,
     allowQuarantined: replay.allowQuarantined,
     rate: replay.state === 'running' ? context.runner.rateOf(replay.id) : undefined,
-    arrivedMeanwhile: await arrivedMeanwhile(
+    arrivedSincePlan: await arrivedSincePlan(
       named,
       replay,
       counts.failed_same_cause + counts.failed_new_cause,
     ),
     command: planCommand({ ...replay, selectedBy }, store.url, patch),
     can: Object.fromEntries(
-      replayVerb.options.map(verb => [verb, mayNow(context, caller, named, replay, verb)]),
+      replayVerb.options.map(verb => [verb, replayPermission(context, caller, named, replay, verb)]),
     ) as Record<ReplayVerb, Permission>,
   }
 }
@@ -198,7 +198,7 @@ function withoutSearch(selectedBy: Replay['selectedBy']): Replay['selectedBy'] {
 }
 
 /** Whether the one who asks may do it now, and if not, why. */
-export function mayNow(
+export function replayPermission(
   context: ReplayContext,
   caller: Caller,
   named: NamedStore,
@@ -224,7 +224,7 @@ export function mayNow(
 }
 
 /** Those of the replay itself that failed again are no arrivals. */
-async function arrivedMeanwhile(
+async function arrivedSincePlan(
   { store }: NamedStore,
   { selectedBy: { filter }, createdAt }: Replay,
   failedAgain: number,

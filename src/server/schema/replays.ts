@@ -73,7 +73,7 @@ export const replay = replaySummary.extend({
   /** Letters sent in the last minute, per second; absent while it is not running. */
   rate: z.number().optional(),
   /** Letters that match its filter now and died after it was planned; absent for one made of ids. */
-  arrivedMeanwhile: count.optional(),
+  arrivedSincePlan: count.optional(),
   /** The line that plans the same on the command line. */
   command: z.string(),
   can: z.record(replayVerb, permission),
@@ -170,7 +170,7 @@ export const findings = z.object({
     z.object({
       decision: replayDecision,
       count,
-      whys: z.array(z.object({ why: z.string(), count })),
+      reasons: z.array(z.object({ why: z.string(), count })),
       sampleLetterIds: z.array(id),
     }),
   ),
@@ -179,5 +179,5 @@ export const findings = z.object({
 })
 export type Findings = z.infer<typeof findings>
 
-export const steerBody = z.strictObject({ why: z.string().trim().min(1).max(1_000).optional() })
-export type SteerBody = z.infer<typeof steerBody>
+export const controlBody = z.strictObject({ why: z.string().trim().min(1).max(1_000).optional() })
+export type ControlBody = z.infer<typeof controlBody>

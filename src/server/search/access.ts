@@ -1,12 +1,12 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Caller } from '../auth/callers.ts'
+import type { Caller } from '../auth/authenticator.ts'
 import type { Permissions } from '../auth/permissions.ts'
 import type { NamedStore } from '../stores/federation.ts'
 
 /** A console asks again with every change; the same search of the same person is written down once in so long. */
 const AUDIT_EVERY_MS = 10 * 60_000
-const MOST_REMEMBERED = 1_000
+const MAX_REMEMBERED = 1_000
 
 type SearchAction = 'letters.search' | 'groups.search'
 
@@ -45,7 +45,7 @@ export class SearchAccess {
     if (before !== undefined && before <= now && now < before + AUDIT_EVERY_MS) return
     const target = action === 'letters.search' ? 'dead letters' : 'groups'
     await store.audit.append({ at: now, by: caller.name, action, target, detail: { search } })
-    if (this.#audited.size >= MOST_REMEMBERED) this.#audited.clear()
+    if (this.#audited.size >= MAX_REMEMBERED) this.#audited.clear()
     this.#audited.set(key, now)
   }
 }

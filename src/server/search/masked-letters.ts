@@ -12,7 +12,7 @@ import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dea
 import { countLetters } from '../stores/search-stats.ts'
 
 /** So many letters one request looks at, whatever it finds; then it answers where to go on. */
-const MOST_LOOKED_AT = 2_000
+const MAX_READ = 2_000
 const READ_AT_ONCE = 200
 
 /** Letters that were found, and how far was looked. */
@@ -41,7 +41,7 @@ export async function listMasked(
   const visible = resolveLetterFilter(rest)
   let place = cursor === undefined ? undefined : readCursor(cursor, resolveLetterFilter(filter))
   const letters: DeadLetter[] = []
-  for (let looked = 0; looked < MOST_LOOKED_AT; ) {
+  for (let looked = 0; looked < MAX_READ; ) {
     const page = await store.list({
       ...rest,
       limit: READ_AT_ONCE,
@@ -64,7 +64,7 @@ export async function statsMasked(
   search: Search,
 ): Promise<LetterStats & { readonly atLeast?: boolean }> {
   const { letters, lookedUntil } = await listMasked(store, search, {
-    limit: MOST_LOOKED_AT,
+    limit: MAX_READ,
     cursor: undefined,
   })
   return countLetters(letters, lookedUntil === undefined)

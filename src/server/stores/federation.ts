@@ -6,7 +6,7 @@ import { notFound, ProblemError } from '../problem.ts'
 import type { StoreFault } from '../schema/common.ts'
 
 /** A store that does not answer for so long counts as down. */
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 export interface NamedStore {
   readonly name: string
@@ -14,7 +14,7 @@ export interface NamedStore {
 }
 
 /** What the stores said, and which of them did not say anything. */
-export interface Gathered<T> {
+export interface StoreAnswers<T> {
   readonly found: readonly (NamedStore & { readonly value: T })[]
   readonly faults: readonly StoreFault[]
 }
@@ -39,7 +39,7 @@ export class Federation {
   }
 
   /** Rejects only when nobody answers. */
-  async each<T>(ask: (named: NamedStore) => Promise<T>, name?: string): Promise<Gathered<T>> {
+  async each<T>(ask: (named: NamedStore) => Promise<T>, name?: string): Promise<StoreAnswers<T>> {
     const asked = this.chosen(name)
     const results = await Promise.all(asked.map(named => this.#ask(named, ask)))
     const found = results.flatMap(result => ('value' in result ? [result] : []))
@@ -68,8 +68,8 @@ export class Federation {
   ): Promise<(NamedStore & { readonly value: T }) | StoreFault> {
     try {
       const asking = ask(named)
-      if (!(await within(this.#clock, PATIENCE_MS, asking)))
-        return { store: named.name, problem: `no answer for ${PATIENCE_MS / 1_000} s` }
+      if (!(await within(this.#clock, TIMEOUT_MS, asking)))
+        return { store: named.name, problem: `no answer for ${TIMEOUT_MS / 1_000} s` }
       return { ...named, value: await asking }
     } catch (error) {
       // What is wrong with the question is no fault of the store.
@@ -80,6 +80,6 @@ export class Federation {
 }
 
 /** For an answer: the faults, if there are any. */
-export function partly(faults: readonly StoreFault[]): { faults?: StoreFault[] } {
+export function withFaults(faults: readonly StoreFault[]): { faults?: StoreFault[] } {
   return faults.length === 0 ? {} : { faults: [...faults] }
 }

@@ -2,20 +2,20 @@ import { OVERFLOW } from '../../core/metrics/series.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LetterStats } from '../../ports/dead-letters.ts'
 import type { GaugeReading } from '../../ports/metrics.ts'
-import type { Consumers } from './consumers.ts'
 import type { Federation } from './federation.ts'
-import { Memo } from './memo.ts'
+import type { LocalConsumers } from './local-consumers.ts'
 import { oldestOf, waitingStats } from './search-stats.ts'
+import { TtlCache } from './ttl-cache.ts'
 
 /** Scrapes come often, and from several sides; stores are asked no more often than this. */
-const SIZES_KEPT_MS = 15_000
+const SIZES_CACHE_MS = 15_000
 /** Each channel costs a question; an age is right all the same, because it is the time that is kept. */
-const TIMES_KEPT_MS = 60_000
+const TIMES_CACHE_MS = 60_000
 /** Those with most letters. The others are told as one. */
-const MOST_CHANNELS = 50
+const MAX_CHANNELS = 50
 const SECOND_MS = 1_000
 
-interface Waiting {
+interface ChannelSize {
   readonly channel: string
   readonly size: number
 }
@@ -23,15 +23,15 @@ interface Waiting {
 /** How many letters wait in each channel, over all stores that answer, and how old the oldest of them is. */
 export class LetterGauges {
   readonly #stores: Federation
-  readonly #consumers: Consumers
+  readonly #consumers: LocalConsumers
   readonly #clock: Clock
-  readonly #memo: Memo
+  readonly #cache: TtlCache
 
-  constructor(stores: Federation, consumers: Consumers, clock: Clock) {
+  constructor(stores: Federation, consumers: LocalConsumers, clock: Clock) {
     this.#stores = stores
     this.#consumers = consumers
     this.#clock = clock
-    this.#memo = new Memo(clock)
+    this.#cache = new TtlCache(clock)
   }
 
   /** Rejects when no store answers. */
@@ -50,24 +50,27 @@ export class LetterGauges {
   }
 
   #sizes() {
-    return this.#memo.get('sizes', SIZES_KEPT_MS, async () => {
+    return this.#cache.get('sizes', SIZES_CACHE_MS, async () => {
       const { found, faults } = await this.#stores.each(({ store }) => waitingStats(store.deadLetters))
       const stats = found.flatMap(({ value }) => value)
       const sizes = addSizes(stats)
       // A channel that is consumed here has a series before its first letter, and after its last.
       for (const { health } of this.#consumers.all())
         if (!sizes.has(health.channel)) sizes.set(health.channel, 0)
-      const sorted = Array.from(sizes, ([channel, size]): Waiting => ({ channel, size })).sort(
+      const sorted = Array.from(sizes, ([channel, size]): ChannelSize => ({ channel, size })).sort(
         (a, b) => b.size - a.size || (a.channel < b.channel ? -1 : 1),
       )
-      const others = sorted.slice(MOST_CHANNELS).reduce((sum, { size }) => sum + size, 0)
+      const others = sorted.slice(MAX_CHANNELS).reduce((sum, { size }) => sum + size, 0)
       const silent = new Set(faults.map(({ store }) => store))
-      return { shown: sorted.slice(0, MOST_CHANNELS), others, oldestAt: oldestOf(stats), silent }
+      return { shown: sorted.slice(0, MAX_CHANNELS), others, oldestAt: oldestOf(stats), silent }
     })
   }
 
   /** When the oldest of each channel last failed; those that have none are left out. */
-  async #times(shown: readonly Waiting[], silent: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
+  async #times(
+    shown: readonly ChannelSize[],
+    silent: ReadonlySet<string>,
+  ): Promise<ReadonlyMap<string, number>> {
     const times = await Promise.all(
       shown.map(
         async ({ channel, size }) =>
@@ -79,7 +82,7 @@ export class LetterGauges {
 
   /** A store that was silent just now is not waited for once more: a scrape has no time for that. */
   #timeOf(channel: string, silent: ReadonlySet<string>): Promise<number | undefined> {
-    return this.#memo.get(`oldest ${channel}`, TIMES_KEPT_MS, async () => {
+    return this.#cache.get(`oldest ${channel}`, TIMES_CACHE_MS, async () => {
       const { found } = await this.#stores.each(async ({ name, store }) =>
         silent.has(name) ? [] : waitingStats(store.deadLetters, { channel }),
       )

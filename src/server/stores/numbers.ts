@@ -4,20 +4,20 @@ import type { LetterStats } from '../../ports/dead-letters.ts'
 import type { Group } from '../../ports/groups.ts'
 import { iso, isoOr } from '../schema/common.ts'
 import type { OverviewNumbers } from '../schema/overview.ts'
-import { type Consumers, isOpen } from './consumers.ts'
-import type { Federation, Gathered } from './federation.ts'
-import { addSeries, type Figures } from './figures.ts'
+import type { Federation, StoreAnswers } from './federation.ts'
+import { isOpen, type LocalConsumers } from './local-consumers.ts'
 import { countOf, oldestOf, WAITING_STATES, waitingStats } from './search-stats.ts'
+import { addSeries, type StatsCache } from './stats-cache.ts'
 
 const DAY_MS = 86_400_000
 const MINUTES_SHOWN = 60
-const MOST_RUNNING = 50
+const MAX_RUNNING = 50
 
 /** What the small numbers are made of. */
 export interface NumberSources {
   readonly stores: Federation
-  readonly consumers: Consumers
-  readonly figures: Figures
+  readonly consumers: LocalConsumers
+  readonly statsCache: StatsCache
   readonly retention: Retention
   readonly clock: Clock
 }
@@ -32,17 +32,17 @@ interface StoreNumbers {
 }
 
 /** The small numbers of the overview, over all stores that answer. */
-export function gatherNumbers(sources: NumberSources): Promise<Gathered<StoreNumbers>> {
-  const { stores, figures, retention, clock } = sources
+export function gatherNumbers(sources: NumberSources): Promise<StoreAnswers<StoreNumbers>> {
+  const { stores, statsCache, retention, clock } = sources
   const { expireUndecidedAfterMs } = retention
   return stores.each(async named => {
     const { deadLetters, replays } = named.store
     const [stats, waiting, inflow, groups, running, expiring] = await Promise.all([
       deadLetters.stats(),
       waitingStats(deadLetters),
-      figures.inflow(named, {}),
-      figures.groups(named),
-      replays.list({ state: 'running', limit: MOST_RUNNING }),
+      statsCache.inflow(named, {}),
+      statsCache.groups(named),
+      replays.list({ state: 'running', limit: MAX_RUNNING }),
       expireUndecidedAfterMs === 'never'
         ? undefined
         : waitingStats(deadLetters, { before: clock.now() + 2 * DAY_MS - expireUndecidedAfterMs }),
@@ -61,7 +61,7 @@ export function gatherNumbers(sources: NumberSources): Promise<Gathered<StoreNum
   })
 }
 
-export function addNumbers(sources: NumberSources, { found }: Gathered<StoreNumbers>): OverviewNumbers {
+export function addNumbers(sources: NumberSources, { found }: StoreAnswers<StoreNumbers>): OverviewNumbers {
   const now = sources.clock.now()
   const numbers = found.map(({ value }) => value)
   const sum = (of: (each: StoreNumbers) => number) => numbers.reduce((total, each) => total + of(each), 0)

@@ -19,7 +19,7 @@ async function large(matching: number) {
   return { letters, isLookedThrough: () => isLookedThrough }
 }
 
-it('E9: the figures of a search in very many letters are exact while few are found', async () => {
+it('E9: the statistics of a search in very many letters are exact while few are found', async () => {
   const { letters, isLookedThrough } = await large(3)
   expect(await statsOf(letters, { search: 'NEEDLE' })).toMatchObject({
     count: 3,

@@ -3,9 +3,9 @@ import { LETTER_STATES } from '../../core/dead-letter/state.ts'
 import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 
 /** So many letters are looked through for a text to the last one. */
-const MOST_LOOKED_THROUGH = 50_000
+const MAX_SEARCHED_EXACTLY = 50_000
 /** In more, so many are found, and then counting ends. */
-const MOST_FOUND = 500
+const MAX_FOUND = 500
 
 /**
  * The figures of a filter. To find a text in a million letters and count them all takes seconds, in which nobody else
@@ -18,8 +18,8 @@ export async function statsOf(
   const { search, ...rest } = filter
   if (search === undefined) return letters.stats(filter)
   const among = await letters.stats(rest)
-  if (among.count <= MOST_LOOKED_THROUGH) return letters.stats(filter)
-  const page = await letters.list({ ...filter, limit: MOST_FOUND })
+  if (among.count <= MAX_SEARCHED_EXACTLY) return letters.stats(filter)
+  const page = await letters.list({ ...filter, limit: MAX_FOUND })
   return countLetters(page.letters, page.cursor === undefined)
 }
 

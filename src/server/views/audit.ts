@@ -1,7 +1,7 @@
 import { MASK } from '../../core/dead-letter/mask-text.ts'
 import { hideSearch } from '../../operations/filter-words.ts'
 import type { AuditEntry } from '../../ports/audit.ts'
-import type { AuditEntry as EntryOutside } from '../schema/audit.ts'
+import type { AuditEntry as EntryJson } from '../schema/audit.ts'
 import { iso, type Json } from '../schema/common.ts'
 
 /** The actions whose target is a filter. Only in theirs an earlier version may have written a search. */
@@ -12,7 +12,7 @@ export function auditView(
   store: string,
   { at, by, action, target, detail }: AuditEntry,
   mayReveal: boolean,
-): EntryOutside {
+): EntryJson {
   const hides = detail?.['search'] !== undefined && !mayReveal
   const shown = hides ? { ...detail, search: MASK } : detail && { ...detail }
   return {

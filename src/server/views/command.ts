@@ -1,6 +1,6 @@
 import type { Replay } from '../../ports/replays.ts'
 import type { PatchOperation } from '../schema/replays.ts'
-import { filterOutside } from './filter.ts'
+import { fromLetterFilter } from './filter.ts'
 
 const MS: readonly (readonly [string, number])[] = [
   ['d', 86_400_000],
@@ -17,7 +17,7 @@ export function planCommand(
 ): string {
   const { selectedBy, reason, stages, perSecond, halt, to, maxAgeMs, allowQuarantined, needsApproval } =
     replay
-  const filter = Object.entries(filterOutside(selectedBy.filter ?? {})).flatMap(([name, value]) => [
+  const filter = Object.entries(fromLetterFilter(selectedBy.filter ?? {})).flatMap(([name, value]) => [
     // On the command line `--reason` is why they are sent again.
     name === 'reason' ? '--letter-reason' : `--${name}`,
     String(value),

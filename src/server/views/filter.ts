@@ -1,10 +1,10 @@
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
 import { isoOr } from '../schema/common.ts'
-import type { LetterFilter as FilterOutside } from '../schema/letters.ts'
+import type { LetterFilter as FilterJson } from '../schema/letters.ts'
 
 /** What was asked for, in the words of the store. Anything beside the filter is left out. */
-export function filterInside(asked: FilterOutside): LetterFilter {
+export function toLetterFilter(asked: FilterJson): LetterFilter {
   const { channel, handler, type, reason, category, state, group, search, after, before } = asked
   const filter = {
     channel,
@@ -22,7 +22,7 @@ export function filterInside(asked: FilterOutside): LetterFilter {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
 }
 
-export function filterOutside(filter: LetterFilter): FilterOutside {
+export function fromLetterFilter(filter: LetterFilter): FilterJson {
   const told = { ...filter, after: isoOr(filter.after), before: isoOr(filter.before) }
   return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined))
 }

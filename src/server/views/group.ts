@@ -1,7 +1,7 @@
 import type { GroupTexts } from '../../operations/mask-group.ts'
 import type { Group } from '../../ports/groups.ts'
 import { iso, isoOr } from '../schema/common.ts'
-import type { Group as GroupOutside } from '../schema/groups.ts'
+import type { Group as GroupJson } from '../schema/groups.ts'
 
 /** The sparkline's last hour is the rate. `texts` are those of the group as they may be shown. */
 export function groupView(
@@ -9,7 +9,7 @@ export function groupView(
   group: Group,
   sparkline: readonly number[],
   texts: GroupTexts,
-): GroupOutside {
+): GroupJson {
   const { category, channels, count, waiting, replayed, recovered, state, regressed, triage, notes } = group
   return {
     id: group.id,

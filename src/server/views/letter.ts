@@ -9,7 +9,7 @@ import { traceContextOf } from '../../core/event/trace-context.ts'
 import { iso, isoOr, type Json } from '../schema/common.ts'
 import type {
   Attempt,
-  Cycle as CycleOutside,
+  Cycle as CycleJson,
   Failure,
   LetterDetail,
   LetterEvent,
@@ -51,7 +51,7 @@ export function letterSummary(store: string, letter: DeadLetter, masks: Masks): 
 }
 
 /** Everything that the letter itself tells, masked. */
-export function letterStory(
+export function letterDetailView(
   store: string,
   letter: DeadLetter,
   masks: Masks,
@@ -100,11 +100,11 @@ function originView(origin: DeadLetter['origin'], masks: Masks): Record<string, 
 }
 
 /** Oldest first, the current one last. `masks` are those for texts about the letter's event. */
-function cyclesView(letter: DeadLetter, masks: Masks): CycleOutside[] {
+function cyclesView(letter: DeadLetter, masks: Masks): CycleJson[] {
   return allCycles(letter).map(cycle => cycleView(cycle, masks))
 }
 
-function cycleView(cycle: Cycle, masks: Masks): CycleOutside {
+function cycleView(cycle: Cycle, masks: Masks): CycleJson {
   const { number, reason, category, failure, attempts, attemptCount, replayId, replayedBy } = cycle
   return {
     number,

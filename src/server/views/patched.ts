@@ -6,7 +6,7 @@ import { isBytes } from '../../core/event/plain.ts'
 import type { PatchOperation } from '../../ports/replays.ts'
 import { applyPatch } from '../../replay/json-patch.ts'
 import type { Json } from '../schema/common.ts'
-import { masksInto, masksOfPayload, stepsOf } from './hidden.ts'
+import { masksInto, masksOfPayload, stepsOf } from './payload-masks.ts'
 
 /** Stands for a value that is masked where it is, and is masked wherever a patch carries it. */
 const HIDDEN = `\0${MASK}`

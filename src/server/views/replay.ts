@@ -3,8 +3,8 @@ import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../../ports/replays.ts'
 import { iso, isoOr, type Json } from '../schema/common.ts'
-import type { ReplayItem as ItemOutside, PatchOperation, ReplaySummary } from '../schema/replays.ts'
-import { masksAt } from './hidden.ts'
+import type { ReplayItem as ItemJson, PatchOperation, ReplaySummary } from '../schema/replays.ts'
+import { masksAt } from './payload-masks.ts'
 
 export function replaySummary(store: string, replay: Replay, counts: ReplayCounts): ReplaySummary {
   const { id, state, reason, createdBy, count, hash, findings, stages, stage, why, by } = replay
@@ -43,7 +43,7 @@ function recoveredShare({
 }
 
 /** `why` as it may be shown. */
-export function itemView(item: ReplayItem, why: string | undefined): ItemOutside {
+export function itemView(item: ReplayItem, why: string | undefined): ItemJson {
   const { position, letterId, decision, status, cycle, sentAt, endedAt } = item
   return {
     position,

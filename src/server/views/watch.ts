@@ -2,20 +2,20 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { WatchPolicy } from '../../core/watch/options.ts'
 import { trendOf } from '../../core/watch/trend.ts'
 import { iso, isoOr } from '../schema/common.ts'
-import type { ChannelAlert, ChannelWatch as ChannelWatchOutside, TrendPoint } from '../schema/watch.ts'
-import { type Point, sumOverTime, together } from '../watch/merge.ts'
+import type { ChannelAlert, ChannelWatch as ChannelWatchJson, TrendPoint } from '../schema/watch.ts'
 import type { ChannelWatch } from '../watch/snapshot-reader.ts'
+import { mergeSnapshots, type Point, sumSnapshots } from '../watch/sum-snapshots.ts'
 
 /** Of one channel, in every store that has it. */
 export function watchView(
   watches: readonly ChannelWatch[],
   { trendOver, stableWithin }: WatchPolicy,
   masks: Masks,
-): ChannelWatchOutside | undefined {
+): ChannelWatchJson | undefined {
   const [first] = watches
   if (first === undefined) return undefined
-  const now = together(watches.map(({ newestFirst }) => newestFirst[0]))
-  const series = sumOverTime(watches.map(({ newestFirst }) => newestFirst.toReversed()))
+  const now = mergeSnapshots(watches.map(({ newestFirst }) => newestFirst[0]))
+  const series = sumSnapshots(watches.map(({ newestFirst }) => newestFirst.toReversed()))
   const depths = series.slice(-trendOver).map(({ depth }) => depth)
   return {
     at: iso(now.at),

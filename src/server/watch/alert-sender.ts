@@ -5,13 +5,13 @@ import type { ChannelNotice, Notifier } from '../../ports/notifier.ts'
 import type { ChannelWatch } from './snapshot-reader.ts'
 
 /** Who takes longer to be told of something is told again with the next snapshot. */
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
-interface Told {
+interface ReportedAlert {
   readonly channel: string
   readonly alert: Alert
   /** By a server before this one. */
-  readonly isBefore: boolean
+  readonly isFromEarlierServer: boolean
 }
 
 interface SenderOptions {
@@ -29,63 +29,63 @@ interface SenderOptions {
  */
 export class AlertSender {
   readonly #options: SenderOptions
-  readonly #failures: FirstFailure
-  #told: Map<string, Told> = new Map()
-  readonly #underWay = new Map<string, Promise<void>>()
+  readonly #failures: FailureReporter
+  #reported: Map<string, ReportedAlert> = new Map()
+  readonly #deliveries = new Map<string, Promise<void>>()
 
   constructor(options: SenderOptions) {
     this.#options = options
-    this.#failures = new FirstFailure(options.onError)
+    this.#failures = new FailureReporter(options.onError)
   }
 
   /** What was told before, by this server or another. */
-  begin(watches: readonly ChannelWatch[]): void {
-    this.#told = standing(watches, true)
+  restore(watches: readonly ChannelWatch[]): void {
+    this.#reported = firingAlerts(watches, true)
   }
 
   /** Does not wait for people to be told. */
-  tell(watches: readonly ChannelWatch[], at: number): void {
-    const now = standing(watches, false)
-    for (const [key, begun] of now)
-      if (!this.#told.has(key))
-        this.#hand(key, noticeOf(begun, { at, firing: true, value: begun.alert.value }), () =>
-          this.#told.set(key, begun),
+  report(watches: readonly ChannelWatch[], at: number): void {
+    const now = firingAlerts(watches, false)
+    for (const [key, alert] of now)
+      if (!this.#reported.has(key))
+        this.#deliver(key, noticeOf(alert, { at, firing: true, value: alert.alert.value }), () =>
+          this.#reported.set(key, alert),
         )
     const newest = new Map(watches.map(watch => [watch.channel, watch.newestFirst[0]]))
-    for (const [key, told] of this.#told) {
+    for (const [key, reported] of this.#reported) {
       if (now.has(key)) continue
-      const last = newest.get(told.channel)
-      const value = last === undefined ? 0 : valueNow(last, told.alert)
-      this.#hand(key, noticeOf(told, { at, firing: false, value }), () => this.#told.delete(key))
+      const last = newest.get(reported.channel)
+      const value = last === undefined ? 0 : valueNow(last, reported.alert)
+      this.#deliver(key, noticeOf(reported, { at, firing: false, value }), () => this.#reported.delete(key))
     }
   }
 
   /** Resolves when nothing is being handed on any more. */
-  async end(): Promise<void> {
-    await Promise.all(this.#underWay.values())
+  async flush(): Promise<void> {
+    await Promise.all(this.#deliveries.values())
   }
 
-  #hand(key: string, notice: ChannelNotice, done: () => void): void {
-    if (this.#underWay.has(key)) return
-    const handing = this.#failures
+  #deliver(key: string, notice: ChannelNotice, done: () => void): void {
+    if (this.#deliveries.has(key)) return
+    const delivery = this.#failures
       .of(async () => {
         await this.#notify(notice)
         done()
       })
-      .then(() => void this.#underWay.delete(key))
-    this.#underWay.set(key, handing)
+      .then(() => void this.#deliveries.delete(key))
+    this.#deliveries.set(key, delivery)
   }
 
   async #notify(notice: ChannelNotice): Promise<void> {
     const { notifier, clock } = this.#options
     if (notifier === undefined) return
-    const handing = notifier.notify(this.#outside(notice))
-    if (!(await within(clock, PATIENCE_MS, handing)))
-      throw new Error(`watch: the notifier did not answer for ${PATIENCE_MS / 1_000} s`)
-    await handing
+    const delivery = notifier.notify(this.#masked(notice))
+    if (!(await within(clock, TIMEOUT_MS, delivery)))
+      throw new Error(`watch: the notifier did not answer for ${TIMEOUT_MS / 1_000} s`)
+    await delivery
   }
 
-  #outside(notice: ChannelNotice): ChannelNotice {
+  #masked(notice: ChannelNotice): ChannelNotice {
     const { store, masks } = this.#options
     const { error } = notice
     return {
@@ -97,27 +97,32 @@ export class AlertSender {
 }
 
 function noticeOf(
-  { channel, alert: { rule, limit, error, since }, isBefore }: Told,
+  { channel, alert: { rule, limit, error, since }, isFromEarlierServer }: ReportedAlert,
   { at, firing, value }: Pick<ChannelNotice, 'at' | 'firing' | 'value'>,
 ): ChannelNotice {
   const notice = { kind: 'channel_alert', at, channel, rule, firing, value, limit } as const
   return {
     ...notice,
     ...(error !== undefined && { error }),
-    ...(isBefore && !firing && { toldSince: since }),
+    ...(isFromEarlierServer && !firing && { toldSince: since }),
   }
 }
 
-function standing(watches: readonly ChannelWatch[], isBefore: boolean): Map<string, Told> {
+function firingAlerts(
+  watches: readonly ChannelWatch[],
+  isFromEarlierServer: boolean,
+): Map<string, ReportedAlert> {
   return new Map(
     watches.flatMap(({ channel, alerts }) =>
-      alerts.map(alert => [`${channel}\n${alertKey(alert)}`, { channel, alert, isBefore }] as const),
+      alerts.map(
+        alert => [`${channel}\n${alertKey(alert)}`, { channel, alert, isFromEarlierServer }] as const,
+      ),
     ),
   )
 }
 
 /** Tells of one failure in a row, after so many that are nobody's trouble, and of the next only when it went well between. */
-export class FirstFailure {
+export class FailureReporter {
   readonly #onError: (error: unknown) => void
   readonly #tolerated: number
   #failures = 0

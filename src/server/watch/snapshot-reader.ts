@@ -4,13 +4,13 @@ import { type Trend, trendOf } from '../../core/watch/trend.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ChannelSnapshot, SnapshotQuery } from '../../ports/snapshots.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
-import { Memo } from '../stores/memo.ts'
+import { TtlCache } from '../stores/ttl-cache.ts'
 
 /** Another server may have taken newer ones. */
-const KEPT_MS = 5_000
+const CACHE_MS = 5_000
 /** How far back it is looked for the beginning of an alert: a day, with a snapshot each minute. */
-const LOOKED_BACK = 1_500
-const MOST_OF_CHANNEL = 10_000
+const MAX_LOOK_BACK = 1_500
+const MAX_PER_CHANNEL = 10_000
 
 /** How a channel stands in one store, by its last snapshots. */
 export interface ChannelWatch {
@@ -21,7 +21,7 @@ export interface ChannelWatch {
   readonly alerts: readonly Alert[]
 }
 
-interface Begun {
+interface AlertStart {
   readonly since: number
   /** The newest snapshot that it was seen in. */
   readonly seenAt: number
@@ -32,43 +32,43 @@ export class SnapshotReader {
   readonly policy: WatchPolicy
   readonly #stores: Federation
   readonly #clock: Clock
-  readonly #memo: Memo
+  readonly #cache: TtlCache
   /** By store, what is known of the alerts that stand. */
-  readonly #begun = new Map<string, ReadonlyMap<string, Begun>>()
+  readonly #alertStarts = new Map<string, ReadonlyMap<string, AlertStart>>()
 
   constructor(stores: Federation, policy: WatchPolicy, clock: Clock) {
     this.#stores = stores
     this.policy = policy
     this.#clock = clock
-    this.#memo = new Memo(clock)
+    this.#cache = new TtlCache(clock)
   }
 
-  look(named: NamedStore): Promise<readonly ChannelWatch[]> {
-    return this.#memo.get(named.name, KEPT_MS, () => this.#look(named))
+  read(named: NamedStore): Promise<readonly ChannelWatch[]> {
+    return this.#cache.get(named.name, CACHE_MS, () => this.#readNow(named))
   }
 
   /** Of every store that answers. */
   async all(): Promise<readonly ChannelWatch[]> {
-    const gathered = await this.#stores.each(named => this.look(named)).catch(() => undefined)
+    const gathered = await this.#stores.each(named => this.read(named)).catch(() => undefined)
     return gathered?.found.flatMap(({ value }) => value) ?? []
   }
 
   /** Of one channel, oldest first. */
   async history(named: NamedStore, channel: string, after: number): Promise<readonly ChannelSnapshot[]> {
-    const found = await this.#list(named, { channel, after, perChannel: MOST_OF_CHANNEL })
+    const found = await this.#list(named, { channel, after, perChannel: MAX_PER_CHANNEL })
     return found.toReversed()
   }
 
   /** There are new ones. */
-  forget(): void {
-    this.#memo.forget()
+  clear(): void {
+    this.#cache.clear()
   }
 
-  async #look(named: NamedStore): Promise<readonly ChannelWatch[]> {
+  async #readNow(named: NamedStore): Promise<readonly ChannelWatch[]> {
     const { trendOver, calmAfter, stableWithin } = this.policy
     const found = await this.#list(named, { perChannel: Math.max(trendOver, 2 * calmAfter) })
-    const known = this.#begun.get(named.name)
-    const begun = new Map<string, Begun>()
+    const known = this.#alertStarts.get(named.name)
+    const starts = new Map<string, AlertStart>()
     const watches: ChannelWatch[] = []
     for (const newestFirst of byChannel(found)) {
       const { channel } = newestFirst[0]
@@ -78,10 +78,10 @@ export class SnapshotReader {
         channel,
         newestFirst,
         trend: trendOf(depths.toReversed(), stableWithin),
-        alerts: await this.#alerts(named, newestFirst, key => known?.get(key), begun),
+        alerts: await this.#alerts(named, newestFirst, key => known?.get(key), starts),
       })
     }
-    this.#begun.set(named.name, begun)
+    this.#alertStarts.set(named.name, starts)
     return watches
   }
 
@@ -89,12 +89,12 @@ export class SnapshotReader {
   async #alerts(
     named: NamedStore,
     newestFirst: ChannelWatch['newestFirst'],
-    known: (key: string) => Begun | undefined,
-    begun: Map<string, Begun>,
+    known: (key: string) => AlertStart | undefined,
+    starts: Map<string, AlertStart>,
   ): Promise<readonly Alert[]> {
     const [{ channel, at }] = newestFirst
     const alerts: Alert[] = []
-    let back: readonly Alert[] | undefined
+    let history: readonly Alert[] | undefined
     for (const alert of alertsOf(newestFirst, this.policy)) {
       const key = `${channel}\n${alertKey(alert)}`
       const before = known(key)
@@ -103,17 +103,17 @@ export class SnapshotReader {
       if (alert.isOlder && before !== undefined && before.seenAt >= newestFirst.at(-1)!.at) {
         since = before.since
       } else if (alert.isOlder) {
-        back ??= await this.#lookBack(named, channel)
-        since = back.find(each => alertKey(each) === alertKey(alert))?.since ?? since
+        history ??= await this.#lookBack(named, channel)
+        since = history.find(each => alertKey(each) === alertKey(alert))?.since ?? since
       }
-      begun.set(key, { since, seenAt: at })
+      starts.set(key, { since, seenAt: at })
       alerts.push({ ...alert, since })
     }
     return alerts
   }
 
   async #lookBack(named: NamedStore, channel: string): Promise<readonly Alert[]> {
-    const found = await this.#list(named, { channel, perChannel: LOOKED_BACK })
+    const found = await this.#list(named, { channel, perChannel: MAX_LOOK_BACK })
     return alertsOf(found, this.policy)
   }
 

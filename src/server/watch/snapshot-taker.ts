@@ -6,69 +6,73 @@ import type { ChannelSnapshot, ErrorShare } from '../../ports/snapshots.ts'
 import { oldestOf, WAITING_STATES, waitingStats } from '../stores/search-stats.ts'
 
 /** Beyond those with the most letters nobody looks, and each costs a few questions. */
-const MOST_CHANNELS = 200
+const MAX_CHANNELS = 200
 /** Letters of one channel that are looked at, and of all together: what is read does not grow with the store. */
-const MOST_OF_CHANNEL = 1_000
-const FEWEST_OF_CHANNEL = 50
-const MOST_OF_ALL = 5_000
+const MAX_PER_CHANNEL = 1_000
+const MIN_PER_CHANNEL = 50
+const MAX_IN_TOTAL = 5_000
 
 interface TakeOptions {
   readonly letters: DeadLetterStore
   /** Messages in dead-letter queues that are no letters yet, by channel. */
   readonly queues: ReadonlyMap<string, number>
   /** Of these another snapshot is needed whatever waits there: they are not known to be empty, or an alert stands. */
-  readonly unfinished: readonly string[]
+  readonly required: readonly string[]
   readonly ageMs: number
   readonly at: number
   /** Ends it between two channels. */
   readonly signal: AbortSignal
 }
 
-interface Chosen {
+interface SelectedChannel {
   readonly channel: string
-  readonly held: readonly Held[]
+  readonly waiting: readonly StateCount[]
   readonly count: number
   readonly queued: number
 }
 
 /** By channel; the mark is another one when letters came or went. */
-type Seen = Map<string, { readonly mark: string; readonly sample: Sample }>
+type SampleCache = Map<string, { readonly mark: string; readonly sample: Sample }>
 
 /** Takes snapshots of a store, one channel after the other, so that it answers others meanwhile. */
 export class SnapshotTaker {
   /** What was seen of a channel in which nothing has changed since is as good as a second look. */
-  #seen: Seen = new Map()
+  #samples: SampleCache = new Map()
 
-  async survey(options: TakeOptions): Promise<readonly ChannelSnapshot[]> {
-    const chosen = await choose(options)
-    const full = chosen.filter(({ count }) => count > 0).length
+  async take(options: TakeOptions): Promise<readonly ChannelSnapshot[]> {
+    const selected = await selectChannels(options)
+    const full = selected.filter(({ count }) => count > 0).length
     const limit = Math.max(
-      FEWEST_OF_CHANNEL,
-      Math.min(MOST_OF_CHANNEL, Math.floor(MOST_OF_ALL / Math.max(1, full))),
+      MIN_PER_CHANNEL,
+      Math.min(MAX_PER_CHANNEL, Math.floor(MAX_IN_TOTAL / Math.max(1, full))),
     )
     const snapshots: ChannelSnapshot[] = []
-    const seen: Seen = new Map()
-    for (const each of chosen) {
+    const samples: SampleCache = new Map()
+    for (const each of selected) {
       if (options.signal.aborted) break
-      snapshots.push(await this.#look(options, each, limit, seen))
+      snapshots.push(await this.#takeOne(options, each, limit, samples))
     }
-    this.#seen = seen
+    this.#samples = samples
     return snapshots
   }
 
-  async #look(
+  async #takeOne(
     { letters, at, ageMs }: TakeOptions,
-    { channel, held, count, queued }: Chosen,
+    { channel, waiting, count, queued }: SelectedChannel,
     limit: number,
-    seen: Seen,
+    samples: SampleCache,
   ): Promise<ChannelSnapshot> {
     const depth = count + queued
     if (count === 0) return { v: 1, at, channel, depth, overAge: 0, ...NO_SAMPLE }
-    const stats = await Promise.all(held.map(({ state }) => letters.stats({ channel, state })))
-    const mark = JSON.stringify([limit, held, stats.map(each => [each.count, each.oldestAt, each.newestAt])])
-    const known = this.#seen.get(channel)
-    const sample = known?.mark === mark ? known.sample : await takeSample(letters, channel, held, limit)
-    seen.set(channel, { mark, sample })
+    const stats = await Promise.all(waiting.map(({ state }) => letters.stats({ channel, state })))
+    const mark = JSON.stringify([
+      limit,
+      waiting,
+      stats.map(each => [each.count, each.oldestAt, each.newestAt]),
+    ])
+    const known = this.#samples.get(channel)
+    const sample = known?.mark === mark ? known.sample : await takeSample(letters, channel, waiting, limit)
+    samples.set(channel, { mark, sample })
     const oldestAt = oldestOf(stats)
     return {
       v: 1,
@@ -76,19 +80,23 @@ export class SnapshotTaker {
       channel,
       depth,
       oldestAt: oldestAt && Math.max(0, Math.floor(oldestAt)),
-      overAge: await overAge(letters, { channel, before: at - ageMs }, held, stats),
+      overAge: await overAge(letters, { channel, before: at - ageMs }, waiting, stats),
       ...sample,
     }
   }
 }
 
-async function choose({ letters, queues, unfinished }: TakeOptions): Promise<readonly Chosen[]> {
+async function selectChannels({
+  letters,
+  queues,
+  required,
+}: TakeOptions): Promise<readonly SelectedChannel[]> {
   const [all, stats] = await Promise.all([letters.stats(), waitingStats(letters)])
-  const of = (channel: string): Chosen => {
+  const of = (channel: string): SelectedChannel => {
     const counts = stats.map(({ byChannel }) => countOf(byChannel, channel))
     return {
       channel,
-      held: WAITING_STATES.map((state, index) => ({ state, count: counts[index]! })).filter(
+      waiting: WAITING_STATES.map((state, index) => ({ state, count: counts[index]! })).filter(
         ({ count }) => count > 0,
       ),
       count: counts.reduce((sum, count) => sum + count, 0),
@@ -98,9 +106,9 @@ async function choose({ letters, queues, unfinished }: TakeOptions): Promise<rea
   const most = [...new Set([...Object.keys(all.byChannel), ...queues.keys()])]
     .map(of)
     .sort((a, b) => b.count + b.queued - (a.count + a.queued) || (a.channel < b.channel ? -1 : 1))
-    .slice(0, MOST_CHANNELS)
-  const chosen = new Set(most.map(({ channel }) => channel))
-  const more = unfinished.filter(channel => !chosen.has(channel)).slice(0, MOST_CHANNELS)
+    .slice(0, MAX_CHANNELS)
+  const selected = new Set(most.map(({ channel }) => channel))
+  const more = required.filter(channel => !selected.has(channel)).slice(0, MAX_CHANNELS)
   return [...most, ...more.map(of)]
 }
 
@@ -113,20 +121,20 @@ function countOf(byChannel: LetterStats['byChannel'], channel: string): number {
 async function overAge(
   letters: DeadLetterStore,
   { channel, before }: { readonly channel: string; readonly before: number },
-  held: readonly Held[],
+  waiting: readonly StateCount[],
   stats: readonly LetterStats[],
 ): Promise<number> {
   const counts = await Promise.all(
     stats.map(async ({ count, oldestAt = before, newestAt = before }, index) => {
       if (oldestAt >= before) return 0
       if (newestAt < before) return count
-      return (await letters.stats({ channel, state: held[index]?.state, before })).count
+      return (await letters.stats({ channel, state: waiting[index]?.state, before })).count
     }),
   )
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-const MOST_ERRORS = 5
+const MAX_ERRORS = 5
 const PAGE = 200
 const NAME_LENGTH = 200
 
@@ -135,7 +143,7 @@ type Sample = Pick<ChannelSnapshot, 'averageRetries' | 'sampled' | 'errors'>
 const NO_SAMPLE: Sample = Object.freeze({ averageRetries: 0, sampled: 0, errors: [] })
 
 /** How many letters of a state wait in a channel. */
-interface Held {
+interface StateCount {
   readonly state: LetterState
   readonly count: number
 }
@@ -144,12 +152,12 @@ interface Held {
 async function takeSample(
   letters: DeadLetterStore,
   channel: string,
-  held: readonly Held[],
+  waiting: readonly StateCount[],
   most: number,
 ): Promise<Sample> {
-  const total = held.reduce((sum, { count }) => sum + count, 0)
+  const total = waiting.reduce((sum, { count }) => sum + count, 0)
   const found: DeadLetter[] = []
-  for (const { state, count } of held) {
+  for (const { state, count } of waiting) {
     const share = Math.ceil((count * Math.min(most, total)) / total)
     found.push(...(await newest(letters, { channel, state }, share)))
   }
@@ -199,5 +207,5 @@ function errorsOf(letters: readonly DeadLetter[]): readonly ErrorShare[] {
   }
   return [...errors.values()]
     .sort((a, b) => b.count - a.count || (a.fingerprint < b.fingerprint ? -1 : 1))
-    .slice(0, MOST_ERRORS)
+    .slice(0, MAX_ERRORS)
 }

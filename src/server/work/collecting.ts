@@ -1,11 +1,11 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Collector } from '../../ports/collector.ts'
 import type { Federation } from '../stores/federation.ts'
+import { runOnLeader } from './leader-election.ts'
 import type { ServerLog } from './log.ts'
-import { startDuty } from './standby.ts'
 
 /** A collector and the store for its letters. */
-export interface CollectingInto {
+export interface CollectorAssignment {
   /** The collector, such as `rabbitmqCollector(…)`. */
   readonly collector: Collector
   /** The name of the store for its letters [the first store]. */
@@ -14,13 +14,13 @@ export interface CollectingInto {
 
 /** Starts it in one server of all that share its store; the function returned ends it. */
 export function startCollecting(
-  { collector, store }: CollectingInto,
+  { collector, store }: CollectorAssignment,
   stores: Federation,
   clock: Clock,
   log: ServerLog,
 ): () => Promise<void> {
   const into = stores.all.find(({ name }) => name === store) ?? stores.all[0]!
-  const duty = {
+  const task = {
     name: `collector ${collector.name}`,
     start: () => {
       collector.start(into.store.deadLetters)
@@ -31,7 +31,7 @@ export function startCollecting(
       log.collecting(collector.name, false)
     },
   }
-  const end = startDuty(duty, into.store.ledger, clock)
+  const end = runOnLeader(task, into.store.ledger, clock)
   return async () => {
     await end()
     await collector.close()

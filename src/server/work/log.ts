@@ -6,7 +6,7 @@ const COLLECTING: LogLine = { what: 'collecting_began', level: 'info', message: 
 const COLLECTED: LogLine = { what: 'collecting_ended', level: 'info', message: 'collecting ended' }
 const RUNNING: LogLine = { what: 'replay_running', level: 'info', message: 'replay is run here' }
 /** One that is still running has come to a safe point because this server closes; another takes it up. */
-const LEFT: Partial<Record<ReplayState, LogLine>> = {
+const ENDED: Partial<Record<ReplayState, LogLine>> = {
   running: { what: 'replay_left', level: 'info', message: 'replay left to another server' },
   paused: { what: 'replay_paused', level: 'info', message: 'replay paused' },
   halted: { what: 'replay_halted', level: 'warn', message: 'replay halted by itself' },
@@ -31,7 +31,7 @@ export class ServerLog {
   }
 
   replayEnded({ id: replayId, state, count, why, by }: Replay, store: string): void {
-    const line = LEFT[state]
+    const line = ENDED[state]
     if (line !== undefined) this.#write(line, { replayId, store, count, why, by })
   }
 

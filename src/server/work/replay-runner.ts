@@ -11,10 +11,10 @@ import type { Federation, NamedStore } from '../stores/federation.ts'
 import type { ServerLog } from './log.ts'
 
 /** Replays that lost their runner, here or elsewhere, are looked for so often. */
-const LOOK_EVERY_MS = 15_000
+const POLL_EVERY_MS = 15_000
 const RATE_WINDOW_MS = 60_000
 /** Of the latest replays, those that were stopped: what they had sent may have come to its end since. */
-const STOPPED_LOOKED_AT = 20
+const MAX_STOPPED_REPLAYS = 20
 
 export interface RunnerOptions {
   readonly stores: Federation
@@ -40,18 +40,18 @@ export class ReplayRunner {
   readonly #stop = new AbortController()
   readonly #runs = new Map<string, Run>()
   readonly #gatherings = new Map<string, Promise<void>>()
-  #isAwake = false
-  #cancelLook: Cancel | undefined
+  #isStarted = false
+  #cancelPoll: Cancel | undefined
 
   constructor(options: RunnerOptions) {
     this.#options = options
   }
 
   /** From the first call on it looks for replays without a runner. */
-  awake(): void {
-    if (this.#isAwake || this.#stop.signal.aborted) return
-    this.#isAwake = true
-    this.#look()
+  start(): void {
+    if (this.#isStarted || this.#stop.signal.aborted) return
+    this.#isStarted = true
+    this.#poll()
   }
 
   run(named: NamedStore, id: string): void {
@@ -89,7 +89,7 @@ export class ReplayRunner {
   /** What runs comes to its next safe point and stays as it is, for the next runner. */
   async close(): Promise<void> {
     this.#stop.abort()
-    this.#cancelLook?.()
+    this.#cancelPoll?.()
     await Promise.all([...this.#runs.values()].map(({ ended }) => ended))
   }
 
@@ -128,17 +128,17 @@ export class ReplayRunner {
     this.#options.onChange()
   }
 
-  #look(): void {
+  #poll(): void {
     const { stores, environment } = this.#options
     void stores
       .each(async named => {
         const { replays } = named.store
         for (const { id } of await replays.list({ state: 'running', limit: 100 })) this.run(named, id)
-        for (const replay of await replays.list({ limit: STOPPED_LOOKED_AT }))
+        for (const replay of await replays.list({ limit: MAX_STOPPED_REPLAYS }))
           await this.gatherLate(named, replay)
       })
       // Stores that do not answer are told of by whoever asks; the next look may find them up again.
       .catch(() => {})
-    this.#cancelLook = environment.clock.schedule(LOOK_EVERY_MS, () => this.#look())
+    this.#cancelPoll = environment.clock.schedule(POLL_EVERY_MS, () => this.#poll())
   }
 }

@@ -22,7 +22,7 @@ export interface ScheduleOptions extends Retention {
 
 type ScheduleContext = Omit<RunnerOptions, 'log' | 'onChange'>
 
-const CLEANER = 'cleanup'
+const CLEANUP_TURN = 'cleanup'
 
 /** Starts them; the function returned ends them, after what is under way. */
 export function startSchedules(options: ScheduleOptions, context: ScheduleContext): () => Promise<void> {
@@ -57,7 +57,7 @@ function startOf(
     cleanup &&
     onSchedule(
       cleanup.cron,
-      { environment, onError, turn: { ledger: store.ledger, what: CLEANER } },
+      { environment, onError, turn: { ledger: store.ledger, what: CLEANUP_TURN } },
       signal,
       () => cleanUp(store),
     )

@@ -94,7 +94,7 @@ function Gate({
             {whole(count)} blocked: {says}
           </span>
         )}
-        {finding?.whys.map(({ why, count: times }) => (
+        {finding?.reasons.map(({ why, count: times }) => (
           <div key={why} className="small quiet foreign">
             {whole(times)} × {plainText(why)}
           </div>

@@ -39,15 +39,15 @@ function StageReading({ replay }: { replay: Replay }) {
 }
 
 function Arrived({ replay }: { replay: Replay }) {
-  const { arrivedMeanwhile, selectedBy, createdAt } = replay
-  if (arrivedMeanwhile === undefined)
+  const { arrivedSincePlan, selectedBy, createdAt } = replay
+  if (arrivedSincePlan === undefined)
     return <Reading value="–" name="New since freeze: not counted for a selection by id" />
   return (
     <Reading
-      value={whole(arrivedMeanwhile)}
-      isLoud={arrivedMeanwhile > 0}
+      value={whole(arrivedSincePlan)}
+      isLoud={arrivedSincePlan > 0}
       name={
-        arrivedMeanwhile === 0 ? (
+        arrivedSincePlan === 0 ? (
           'No new letters since freeze'
         ) : (
           <Link href={lettersUrl({ ...selectedBy.filter, after: createdAt })}>

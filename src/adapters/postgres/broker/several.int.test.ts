@@ -9,7 +9,7 @@ import { startReplay } from '../../../replay/control.ts'
 import { planReplay } from '../../../replay/plan.ts'
 import { runReplay } from '../../../replay/runner.ts'
 import { createConsumer } from '../../../runtime/consumer/consumer.ts'
-import { Standby } from '../../../server/work/standby.ts'
+import { LeaderElection } from '../../../server/work/leader-election.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
 import { openPostgres } from '../index.ts'
 
@@ -80,19 +80,19 @@ describe.runIf(found.found)(
       const standby = (who: string) => {
         const { ledger } = openPostgres({ pool: database!.pool })
         const stop = async () => void onDuty.splice(onDuty.indexOf(who), 1)
-        return new Standby({ name, start: () => void onDuty.push(who), stop }, ledger, systemClock)
+        return new LeaderElection({ name, start: () => void onDuty.push(who), stop }, ledger, systemClock)
       }
       const [first, second, third] = [standby('a'), standby('b'), standby('c')]
-      first.begin()
+      first.start()
       await timing.eventually(() => onDuty.length === 1, 'the first is on duty')
-      second.begin()
-      await second.end()
+      second.start()
+      await second.stop()
       expect(onDuty).toEqual(['a'])
-      await first.end()
-      third.begin()
+      await first.stop()
+      third.start()
       await timing.eventually(() => onDuty.length === 1, 'another is on duty')
       expect(onDuty).toEqual(['c'])
-      await third.end()
+      await third.stop()
     })
   },
 )

@@ -2,32 +2,32 @@ import type { Clock } from '../../ports/clock.ts'
 import type { LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 import type { Group, GroupQuery } from '../../ports/groups.ts'
 import { isoOr } from '../schema/common.ts'
-import type { LetterStats as StatsOutside } from '../schema/letters.ts'
+import type { LetterStats as StatsJson } from '../schema/letters.ts'
 import type { NamedStore } from './federation.ts'
-import { Memo } from './memo.ts'
+import { TtlCache } from './ttl-cache.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const SPARKLINE_HOURS = 24
 const INFLOW_MINUTES = 120
 /** What lies behind hardly changes any more, and is the larger part to count. */
-const PAST_KEPT_MS = MINUTE_MS
-const PRESENT_KEPT_MS = 2_000
-const GROUPS_KEPT_MS = 1_000
+const PAST_CACHE_MS = MINUTE_MS
+const PRESENT_CACHE_MS = 2_000
+const GROUPS_CACHE_MS = 1_000
 const GROUP_PAGE = 1_000
 /** More causes than anyone looks through: the ones that were seen last. */
-const MOST_GROUPS = 5_000
+const MAX_GROUPS = 5_000
 
 /** What has to be counted over and over, asked of the stores once in a while. */
-export class Figures {
+export class StatsCache {
   readonly #clock: Clock
-  readonly #times: Memo
-  readonly #groups: Memo
+  readonly #times: TtlCache
+  readonly #groups: TtlCache
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#times = new Memo(clock)
-    this.#groups = new Memo(clock)
+    this.#times = new TtlCache(clock)
+    this.#groups = new TtlCache(clock)
   }
 
   /** Letters of a group by the hour, the last 24 hours, oldest first. */
@@ -56,34 +56,34 @@ export class Figures {
         store.deadLetters.timeline(filter, { from, bucketMs, buckets }),
       )
     const parts = await Promise.all([
-      ask(PAST_KEPT_MS, end - (past + present) * bucketMs, past),
-      ask(PRESENT_KEPT_MS, end - present * bucketMs, present),
+      ask(PAST_CACHE_MS, end - (past + present) * bucketMs, past),
+      ask(PRESENT_CACHE_MS, end - present * bucketMs, present),
     ])
     return parts.flat()
   }
 
   /** All groups that match, last seen first, as far as anyone would look. */
   groups({ name, store }: NamedStore, query: GroupQuery = {}): Promise<readonly Group[]> {
-    return this.#groups.get(`${name} ${JSON.stringify(query)}`, GROUPS_KEPT_MS, async () => {
+    return this.#groups.get(`${name} ${JSON.stringify(query)}`, GROUPS_CACHE_MS, async () => {
       const groups: Group[] = []
       let cursor: string | undefined
       do {
         const page = await store.groups.list({ ...query, limit: GROUP_PAGE, cursor })
         groups.push(...page.groups)
         cursor = page.cursor
-      } while (cursor !== undefined && groups.length < MOST_GROUPS)
+      } while (cursor !== undefined && groups.length < MAX_GROUPS)
       return groups
     })
   }
 
   /** Someone changed something here and wants to see it. When letters failed is not changed by anyone. */
-  forget(): void {
-    this.#groups.forget()
+  clear(): void {
+    this.#groups.clear()
   }
 }
 
 /** Sums of several stores. */
-export function addStats(stats: readonly (LetterStats & { readonly atLeast?: boolean })[]): StatsOutside {
+export function addStats(stats: readonly (LetterStats & { readonly atLeast?: boolean })[]): StatsJson {
   const oldest = stats.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]))
   const newest = stats.flatMap(({ newestAt }) => (newestAt === undefined ? [] : [newestAt]))
   return {

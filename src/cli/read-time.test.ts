@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { durationMs } from '../config/duration.ts'
-import { readTime } from './when.ts'
+import { readTime } from './read-time.ts'
 
 const NOW = Date.UTC(2026, 2, 1, 12)
 

@@ -13,11 +13,11 @@ export const DEFAULT_STREAMS_TOTAL = 200
 const RETRY_AFTER_S = 10
 
 /** Bounds the streams that are open at once: each costs memory and a write for every change. */
-export class StreamPlaces {
+export class StreamLimiter {
   readonly #perToken: number
   readonly #total: number
-  readonly #taken = new Map<string, number>()
-  #all = 0
+  readonly #openByCaller = new Map<string, number>()
+  #open = 0
 
   constructor({ perToken = DEFAULT_STREAMS_PER_TOKEN, total = DEFAULT_STREAMS_TOTAL }: StreamLimits) {
     this.#perToken = perToken
@@ -25,22 +25,22 @@ export class StreamPlaces {
   }
 
   /** Takes a place or refuses with 429. The function returned gives the place back; calling it twice is safe. */
-  take(caller: string): () => void {
-    const own = this.#taken.get(caller) ?? 0
+  acquire(caller: string): () => void {
+    const own = this.#openByCaller.get(caller) ?? 0
     if (own >= this.#perToken)
       throw tooMany(`${caller} has ${own} open streams, which is the most for one token.`)
-    if (this.#all >= this.#total)
-      throw tooMany(`The server has ${this.#all} open streams, which is the most it takes.`)
-    this.#taken.set(caller, own + 1)
-    this.#all++
-    let isTaken = true
+    if (this.#open >= this.#total)
+      throw tooMany(`The server has ${this.#open} open streams, which is the most it takes.`)
+    this.#openByCaller.set(caller, own + 1)
+    this.#open++
+    let isOpen = true
     return () => {
-      if (!isTaken) return
-      isTaken = false
-      this.#all--
-      const left = this.#taken.get(caller)! - 1
-      if (left === 0) this.#taken.delete(caller)
-      else this.#taken.set(caller, left)
+      if (!isOpen) return
+      isOpen = false
+      this.#open--
+      const left = this.#openByCaller.get(caller)! - 1
+      if (left === 0) this.#openByCaller.delete(caller)
+      else this.#openByCaller.set(caller, left)
     }
   }
 }

@@ -3,13 +3,13 @@ import type { Consumer } from '../../runtime/consumer/consumer.ts'
 import type { ConsumerHealth } from '../../runtime/consumer/health.ts'
 import { ProblemError } from '../problem.ts'
 
-export interface LiveConsumer {
+export interface LocalConsumer {
   readonly consumer: Consumer
   readonly health: ConsumerHealth
 }
 
 /** The consumers that run in this process: the only ones that a server can steer. */
-export class Consumers {
+export class LocalConsumers {
   readonly #consumers: readonly Consumer[]
   readonly #clock: Clock
 
@@ -18,18 +18,18 @@ export class Consumers {
     this.#clock = clock
   }
 
-  all(): readonly LiveConsumer[] {
+  all(): readonly LocalConsumer[] {
     return this.#consumers.map(consumer => ({ consumer, health: consumer.health() }))
   }
 
-  of(channel: string, handler?: string): readonly LiveConsumer[] {
+  of(channel: string, handler?: string): readonly LocalConsumer[] {
     return this.all().filter(
       ({ health }) => health.channel === channel && (handler === undefined || health.handler === handler),
     )
   }
 
   /** The same, and a problem when there is none. */
-  require(channel: string, handler?: string): readonly LiveConsumer[] {
+  require(channel: string, handler?: string): readonly LocalConsumer[] {
     const found = this.of(channel, handler)
     if (found.length > 0) return found
     const which = handler === undefined ? `of channel ${channel}` : `${handler} of channel ${channel}`
@@ -37,7 +37,7 @@ export class Consumers {
   }
 
   /** Those of them that have a breaker, and a problem when none has: forcing nothing would look like success. */
-  requireBreaker(channel: string, handler: string): readonly LiveConsumer[] {
+  requireBreaker(channel: string, handler: string): readonly LocalConsumer[] {
     const found = this.require(channel, handler).filter(({ consumer }) => consumer.breaker !== undefined)
     if (found.length > 0) return found
     throw new ProblemError('conflict', `The breaker of ${handler} is off; pause channel ${channel} instead.`)

@@ -5,7 +5,7 @@ import type { Store } from '../ports/store.ts'
 import { FailedError, UsageError } from './io.ts'
 
 /** Only so many of the newest are looked at for an id that is not typed whole. */
-const LOOK_AT_MOST = 5_000
+const MAX_SCANNED = 5_000
 const PAGE = 1_000
 const PART_OF_AN_ID = /^[0-9a-f-]{4,35}$/i
 
@@ -37,7 +37,7 @@ export function findReplay({ replays }: Store, typed: string): Promise<Replay> {
   })
 }
 
-interface Place<T> {
+interface Lookup<T> {
   get(id: string): Promise<T | undefined>
   page(cursor: string | undefined): Promise<{ entries: readonly T[]; cursor: string | undefined }>
 }
@@ -46,11 +46,11 @@ async function find<T extends { readonly id: string }>(
   typed: string,
   what: string,
   remedy: string,
-  place: Place<T>,
+  lookup: Lookup<T>,
 ): Promise<T> {
-  const exact = await place.get(typed)
+  const exact = await lookup.get(typed)
   if (exact !== undefined) return exact
-  const matches = PART_OF_AN_ID.test(typed) ? await likely(typed.toLowerCase(), place) : []
+  const matches = PART_OF_AN_ID.test(typed) ? await findByPart(typed.toLowerCase(), lookup) : []
   const [only, other] = matches
   if (only === undefined) throw new FailedError(`there is no ${what} ${typed}; ${remedy}`)
   if (other !== undefined)
@@ -60,15 +60,15 @@ async function find<T extends { readonly id: string }>(
   return only
 }
 
-async function likely<T extends { readonly id: string }>(part: string, place: Place<T>): Promise<T[]> {
+async function findByPart<T extends { readonly id: string }>(part: string, lookup: Lookup<T>): Promise<T[]> {
   const matches: T[] = []
   let cursor: string | undefined
   let looked = 0
   do {
-    const page = await place.page(cursor)
+    const page = await lookup.page(cursor)
     matches.push(...page.entries.filter(({ id }) => id.startsWith(part) || id.endsWith(part)))
     looked += page.entries.length
     cursor = page.cursor
-  } while (cursor !== undefined && looked < LOOK_AT_MOST && matches.length < 3)
+  } while (cursor !== undefined && looked < MAX_SCANNED && matches.length < 3)
   return matches
 }

@@ -20,8 +20,8 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   close: 'resolve',
 }
 
-/** The word a person most likely meant: one letter off, two letters swapped, its beginning, or another tool's word. */
-export function meant(typed: string, known: readonly string[]): string | undefined {
+/** The word that a person most likely meant: one letter off, two letters swapped, its beginning, or another tool's word. */
+export function suggest(typed: string, known: readonly string[]): string | undefined {
   const near = nearest(typed, known)
   if (near !== undefined) return near
   const lower = typed.toLowerCase()

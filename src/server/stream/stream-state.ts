@@ -1,18 +1,18 @@
 import type { DemoControl } from '../demo-control.ts'
 import { addNumbers, gatherNumbers, type NumberSources } from '../stores/numbers.ts'
 import type { SnapshotReader } from '../watch/snapshot-reader.ts'
-import type { Look } from './live.ts'
+import type { StreamState } from './change-stream.ts'
 
 const REPLAYS_WATCHED = 20
 
 /** What a look is taken at. */
-interface LookedAt extends NumberSources {
-  readonly watched: SnapshotReader
+interface StreamStateSources extends NumberSources {
+  readonly snapshotReader: SnapshotReader
   readonly demo: DemoControl | undefined
 }
 
 /** One look at everything, as cheap as it can be: figures that stores keep anyway. */
-export async function lookAt(sources: LookedAt): Promise<Look> {
+export async function readStreamState(sources: StreamStateSources): Promise<StreamState> {
   const gathered = await gatherNumbers(sources)
   const replays = await sources.stores.each(async ({ store }) => {
     const latest = await store.replays.list({ limit: REPLAYS_WATCHED })
@@ -27,7 +27,7 @@ export async function lookAt(sources: LookedAt): Promise<Look> {
     return [channel, handler, breakerState, paused, Math.round(failureRate * 100)]
   })
   // Also those that another server took.
-  const watches = await sources.watched.all()
+  const watches = await sources.snapshotReader.all()
   const snapshotAt = Math.max(0, ...watches.map(({ newestFirst: [{ at }] }) => at))
   const numbers = addNumbers(sources, gathered)
   return {

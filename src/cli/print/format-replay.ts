@@ -7,13 +7,13 @@ import { safeText } from './safe-text.ts'
 import { type Paint, stateColour } from './style.ts'
 import { isoAndRelative, spanText } from './times.ts'
 
-interface ReplayStoryOptions {
+interface ReplayFormatOptions {
   readonly masks: Masks
   readonly now: number
   readonly paint: Paint
 }
 
-const GATES: Readonly<Record<ReplayDecision, string>> = {
+const DECISION_TEXTS: Readonly<Record<ReplayDecision, string>> = {
   replay: 'will be sent',
   skip_state: 'skipped: their state does not allow it',
   skip_unreachable: 'skipped: nothing here can send them',
@@ -23,14 +23,14 @@ const GATES: Readonly<Record<ReplayDecision, string>> = {
   skip_downstream: 'skipped: their consumer is not well',
 }
 
-const REASONS_TOLD = 5
+const MAX_REASONS = 5
 
 /** What was planned, what the gates say, and what has come of it. */
-export function replayStory(
+export function formatReplay(
   replay: Replay,
   counts: ReplayCounts | undefined,
   skipped: readonly ReplayItem[],
-  { masks, now, paint }: ReplayStoryOptions,
+  { masks, now, paint }: ReplayFormatOptions,
 ): string {
   const { selectedBy, halt, patch } = replay
   const selected =
@@ -82,7 +82,7 @@ function findingLines({ findings, count }: Replay, skipped: readonly ReplayItem[
   for (const { decision } of skipped)
     if (findings[decision] === undefined) later.set(decision, (later.get(decision) ?? 0) + 1)
   return [...Object.entries(findings), ...later].map(([decision, letters]) => {
-    const says = GATES[decision as ReplayDecision] ?? decision
+    const says = DECISION_TEXTS[decision as ReplayDecision] ?? decision
     return `  ${counted(letters, 'letter')} ${says}${reasons(decision, skipped, masks)}\n`
   })
 }
@@ -93,7 +93,7 @@ function reasons(decision: string, skipped: readonly ReplayItem[], masks: Masks)
   for (const item of skipped)
     if (item.decision === decision && item.why !== undefined)
       whys.set(item.why, (whys.get(item.why) ?? 0) + 1)
-  const told = [...whys].toSorted(([, a], [, b]) => b - a).slice(0, REASONS_TOLD)
+  const told = [...whys].toSorted(([, a], [, b]) => b - a).slice(0, MAX_REASONS)
   const say = (why: string) => safeText(masks.maskText(why))
   if (told.length <= 1) return told.map(([why]) => ` (${say(why)})`).join('')
   return told.map(([why, times]) => `\n    ${times} × ${say(why)}`).join('')

@@ -5,7 +5,7 @@ import { createMetrics, type LiveMetrics } from '../runtime/metrics/create-metri
 import type { WatchSource } from '../runtime/metrics/watched.ts'
 import { combineObservers } from '../runtime/observe.ts'
 
-interface MeteringSetup {
+interface MetricsEndpointOptions {
   /** Made here if left out. */
   readonly metrics: LiveMetrics | undefined
   readonly prefix: string
@@ -14,14 +14,14 @@ interface MeteringSetup {
 }
 
 /** What `/metrics` shows. */
-export class Metering {
+export class MetricsEndpoint {
   /** Told by the replays that this server runs. */
   readonly observer: Observer
   readonly #metrics: LiveMetrics
   readonly #prefix: string
   readonly #unwatch: readonly (() => void)[]
 
-  constructor({ metrics, prefix, sources, clock }: MeteringSetup) {
+  constructor({ metrics, prefix, sources, clock }: MetricsEndpointOptions) {
     this.#metrics = metrics ?? createMetrics({ clock })
     this.#prefix = prefix
     this.#unwatch = sources.map(source => this.#metrics.watch(source))

@@ -11,7 +11,7 @@ import { safeText } from './safe-text.ts'
 import { type Paint, stateColour } from './style.ts'
 import { iso, isoAndRelative, spanText } from './times.ts'
 
-interface StoryOptions {
+interface LetterFormatOptions {
   readonly masks: Masks
   readonly isRevealed: boolean
   readonly now: number
@@ -19,7 +19,7 @@ interface StoryOptions {
 }
 
 /** The whole story of a letter, for a person: what, where, why, every attempt of every cycle, and the payload. */
-export function letterStory(letter: DeadLetter, options: StoryOptions): string {
+export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): string {
   const { now, paint } = options
   const { event, cycle, origin } = letter
   const masks = masksOfEvent(event, options.masks)
@@ -62,7 +62,7 @@ function cyclesOf(letter: DeadLetter): readonly (Cycle | number)[] {
   return letter.droppedCycles === 0 ? [first!, ...rest] : [first!, letter.droppedCycles, ...rest]
 }
 
-function cycleText(cycle: Cycle | number, { masks, paint }: StoryOptions): string {
+function cycleText(cycle: Cycle | number, { masks, paint }: LetterFormatOptions): string {
   if (typeof cycle === 'number') return heading(`… ${counted(cycle, 'cycle')} left out …`, paint)
   const { number, attemptCount, attempts, replayId, replayedBy } = cycle
   const by = replayedBy === undefined ? '' : ` by ${safeText(replayedBy)}`
@@ -106,7 +106,7 @@ function failureText(
   return `${say(name)}${say(known)}: ${say(message)} (${category})`
 }
 
-function payloadText({ event }: DeadLetter, { masks, isRevealed, paint }: StoryOptions): string[] {
+function payloadText({ event }: DeadLetter, { masks, isRevealed, paint }: LetterFormatOptions): string[] {
   const shown = (isRevealed ? eventToJson(event) : maskForDisplay(event, masks)) as {
     readonly headers: Readonly<Record<string, string>>
     readonly payload?: JsonValue

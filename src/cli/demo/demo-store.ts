@@ -8,7 +8,7 @@ import type { Store } from '../../ports/store.ts'
 import { FailedError, type Io, UsageError } from '../io.ts'
 
 /** Where a demo keeps its events and letters. */
-export interface Place {
+export interface DemoStore {
   readonly store: ShopStore
   readonly url: string
   /** Whether it is still there when the demo has ended. */
@@ -21,7 +21,7 @@ export interface Place {
  * A file in a folder of its own that is gone afterwards, unless a store is named. `$LAZARET_STORE` does not count here:
  * it names the store that people work with, and a demo has no business in it.
  */
-export async function openPlace(io: Io, url: string | undefined, clock: Clock): Promise<Place> {
+export async function openDemoStore(io: Io, url: string | undefined, clock: Clock): Promise<DemoStore> {
   if (url !== undefined) return openNamed(io, url, clock)
   const folder = await mkdtemp(join(tmpdir(), 'lazaret-demo-'))
   const remove = () => rm(folder, { recursive: true, force: true })
@@ -34,7 +34,7 @@ export async function openPlace(io: Io, url: string | undefined, clock: Clock): 
   }
 }
 
-async function openNamed(io: Io, url: string, clock: Clock): Promise<Place> {
+async function openNamed(io: Io, url: string, clock: Clock): Promise<DemoStore> {
   const store = await open(io, url, clock)
   try {
     if (store.broker === undefined || store.ledger === undefined)

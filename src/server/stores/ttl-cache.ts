@@ -1,11 +1,11 @@
 import type { Clock } from '../../ports/clock.ts'
 
-const MOST_KEPT = 5_000
+const MAX_KEPT = 5_000
 
 /** Remembers answers for a short time, so that many consoles ask a store no more often than one. */
-export class Memo {
+export class TtlCache {
   readonly #clock: Clock
-  readonly #kept = new Map<string, { readonly until: number; readonly value: Promise<unknown> }>()
+  readonly #entries = new Map<string, { readonly until: number; readonly value: Promise<unknown> }>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -13,17 +13,17 @@ export class Memo {
 
   get<T>(key: string, forMs: number, ask: () => Promise<T>): Promise<T> {
     const now = this.#clock.now()
-    const kept = this.#kept.get(key)
+    const kept = this.#entries.get(key)
     // A clock that was set back must not keep an answer for longer than it was good for.
     if (kept !== undefined && kept.until > now && kept.until <= now + forMs) return kept.value as Promise<T>
-    if (this.#kept.size >= MOST_KEPT) this.#kept.clear()
+    if (this.#entries.size >= MAX_KEPT) this.#entries.clear()
     const value = ask()
-    this.#kept.set(key, { until: now + forMs, value })
-    value.catch(() => this.#kept.delete(key))
+    this.#entries.set(key, { until: now + forMs, value })
+    value.catch(() => this.#entries.delete(key))
     return value
   }
 
-  forget(): void {
-    this.#kept.clear()
+  clear(): void {
+    this.#entries.clear()
   }
 }

@@ -1,18 +1,18 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { Group } from '../../ports/groups.ts'
 import { fieldLines, heading } from './fields.ts'
-import { outside } from './json.ts'
+import { toJson } from './json.ts'
 import { safeText } from './safe-text.ts'
 import { type Paint, stateColour } from './style.ts'
 import { isoAndRelative } from './times.ts'
 
 /** A title and a basis are made of error messages, so they are masked like them. */
-export function groupOutside(group: Group, masks: Masks): unknown {
+export function groupJson(group: Group, masks: Masks): unknown {
   const { title, basis } = group
-  return outside({ ...group, title: masks.maskText(title), basis: masks.maskText(basis) })
+  return toJson({ ...group, title: masks.maskText(title), basis: masks.maskText(basis) })
 }
 
-export function groupStory(group: Group, masks: Masks, now: number, paint: Paint): string {
+export function formatGroup(group: Group, masks: Masks, now: number, paint: Paint): string {
   const { triage, state, notes } = group
   const say = (text: string) => safeText(masks.maskText(text))
   const set =

@@ -1,13 +1,13 @@
 import type { QueueDepth } from '../../ports/broker.ts'
 import { type Clock, within } from '../../ports/clock.ts'
 import type { Collector } from '../../ports/collector.ts'
-import type { Consumers } from './consumers.ts'
-import { Memo } from './memo.ts'
+import type { LocalConsumers } from './local-consumers.ts'
+import { TtlCache } from './ttl-cache.ts'
 
 /** The snapshots of several stores are taken one after the other, and share an answer. */
-const KEPT_MS = 2_000
+const CACHE_MS = 2_000
 /** Who does not answer for so long counts as down. */
-const PATIENCE_MS = 3_000
+const TIMEOUT_MS = 3_000
 
 /** A queue of dead letters, and the channel it is of: where no consumer here tells that, it stands under its own name. */
 export interface DeadLetterQueueDepth extends QueueDepth {
@@ -23,7 +23,7 @@ export interface DeadLetterDepths {
   readonly down: readonly string[]
 }
 
-interface Answer {
+interface BrokerAnswer {
   readonly broker: string
   /** Undefined: whoever asked knows only the queue. */
   readonly channel: string | undefined
@@ -32,32 +32,34 @@ interface Answer {
 }
 
 /** How much lies in the dead-letter queues of brokers: those of the consumers here, and those that are collected. */
-export class Depths {
-  readonly #consumers: Consumers
+export class QueueDepths {
+  readonly #consumers: LocalConsumers
   readonly #collectors: readonly Collector[]
   readonly #clock: Clock
-  readonly #memo: Memo
+  readonly #cache: TtlCache
 
-  constructor(consumers: Consumers, collectors: readonly Collector[], clock: Clock) {
+  constructor(consumers: LocalConsumers, collectors: readonly Collector[], clock: Clock) {
     this.#consumers = consumers
     this.#collectors = collectors
     this.#clock = clock
-    this.#memo = new Memo(clock)
+    this.#cache = new TtlCache(clock)
   }
 
   /** As of a moment ago. */
-  look(): Promise<DeadLetterDepths> {
-    return this.#memo.get('depths', KEPT_MS, () => this.ask())
+  cached(): Promise<DeadLetterDepths> {
+    return this.#cache.get('depths', CACHE_MS, () => this.read())
   }
 
   /** As of now. It never rejects: a broker that does not answer in time is named in `down`. */
-  async ask(): Promise<DeadLetterDepths> {
+  async read(): Promise<DeadLetterDepths> {
     const asked = [
-      ...this.#collectors.map(each => this.#askOne({ broker: each.name, channel: undefined }, each.depths())),
+      ...this.#collectors.map(each =>
+        this.#readOne({ broker: each.name, channel: undefined }, each.depths()),
+      ),
       ...this.#consumers
         .all()
         .map(({ consumer, health: { channel } }) =>
-          this.#askOne({ broker: consumer.brokerName, channel }, consumer.deadLetterDepths()),
+          this.#readOne({ broker: consumer.brokerName, channel }, consumer.deadLetterDepths()),
         ),
     ]
     const answers = await Promise.all(asked)
@@ -71,8 +73,11 @@ export class Depths {
     return { total: queues.reduce((sum, { depth }) => sum + depth, 0), queues, down: [...new Set(down)] }
   }
 
-  async #askOne(who: Pick<Answer, 'broker' | 'channel'>, depths: Promise<Answer['queues']>): Promise<Answer> {
-    const isInTime = await within(this.#clock, PATIENCE_MS, depths)
+  async #readOne(
+    who: Pick<BrokerAnswer, 'broker' | 'channel'>,
+    depths: Promise<BrokerAnswer['queues']>,
+  ): Promise<BrokerAnswer> {
+    const isInTime = await within(this.#clock, TIMEOUT_MS, depths)
     return { ...who, queues: isInTime ? await depths.catch(() => undefined) : undefined }
   }
 }

@@ -1,26 +1,26 @@
-import type { DeadLetterQueueDepth, Depths } from '../stores/depths.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
-import type { CollectingInto } from '../work/collecting.ts'
+import type { DeadLetterQueueDepth, QueueDepths } from '../stores/queue-depths.ts'
+import type { CollectorAssignment } from '../work/collecting.ts'
 
 /**
  * Messages in dead-letter queues by channel, for the store that they come to: the one they are collected into, else the
  * first. So each is counted once, however many stores there are. While a broker does not answer, what it said last holds:
  * that nobody can count its messages does not mean that there are none.
  */
-export class Queues {
-  readonly #depths: Depths
-  readonly #collectors: readonly CollectingInto[]
+export class StoreQueueDepths {
+  readonly #depths: QueueDepths
+  readonly #collectors: readonly CollectorAssignment[]
   readonly #stores: Federation
   #last: readonly DeadLetterQueueDepth[] = []
 
-  constructor(depths: Depths, collectors: readonly CollectingInto[], stores: Federation) {
+  constructor(depths: QueueDepths, collectors: readonly CollectorAssignment[], stores: Federation) {
     this.#depths = depths
     this.#collectors = collectors
     this.#stores = stores
   }
 
   async of({ name }: NamedStore): Promise<ReadonlyMap<string, number>> {
-    const { queues, down } = await this.#depths.look()
+    const { queues, down } = await this.#depths.cached()
     const answered = new Set(queues.map(keyOf))
     const lastHeard = this.#last.filter(each => down.includes(each.broker) && !answered.has(keyOf(each)))
     this.#last = [...queues, ...lastHeard]

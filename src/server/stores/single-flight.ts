@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts'
 
-interface Asked<T> {
+interface PendingAnswer<T> {
   readonly at: number
   readonly answer: Promise<T>
   isPending: boolean
@@ -10,22 +10,22 @@ interface Asked<T> {
  * One question that many ask: it is never asked twice at once, and an answer is shared for a short time. An answer that
  * takes longer than that is shared by all who wait for it, so the question itself has to bound how long that is.
  */
-export class SharedAnswer<T> {
+export class SingleFlight<T> {
   readonly #clock: Clock
-  readonly #keptMs: number
+  readonly #maxAgeMs: number
   readonly #ask: () => Promise<T>
-  #latest: Asked<T> | undefined
+  #latest: PendingAnswer<T> | undefined
 
   /** A failure of `ask` is shared like any other answer. */
-  constructor(clock: Clock, keptMs: number, ask: () => Promise<T>) {
+  constructor(clock: Clock, maxAgeMs: number, ask: () => Promise<T>) {
     this.#clock = clock
-    this.#keptMs = keptMs
+    this.#maxAgeMs = maxAgeMs
     this.#ask = ask
   }
 
-  /** An answer that was asked for at most `keptMs` ago. */
+  /** An answer that was asked for at most `maxAgeMs` ago. */
   get(): Promise<T> {
-    return this.#answerSince(this.#clock.now() - this.#keptMs + 1)
+    return this.#answerSince(this.#clock.now() - this.#maxAgeMs + 1)
   }
 
   /** An answer of this moment, for figures that have to fit others. One that is still awaited counts as such. */
@@ -39,7 +39,7 @@ export class SharedAnswer<T> {
     // A clock that was set back must not keep an answer for longer.
     const isFresh = latest !== undefined && now >= latest.at && latest.at >= earliest
     if (latest !== undefined && (latest.isPending || isFresh)) return latest.answer
-    const next: Asked<T> = { at: now, answer: this.#ask(), isPending: true }
+    const next: PendingAnswer<T> = { at: now, answer: this.#ask(), isPending: true }
     this.#latest = next
     const settled = () => {
       next.isPending = false

@@ -2,7 +2,7 @@ import { advance, IDLE, notBefore, type Rate, rate, withoutReservations } from '
 import { ProblemError } from '../problem.ts'
 
 /** A limit on requests per second. */
-export interface PaceOptions {
+export interface RequestLimitOptions {
   /** Requests per second for each token. */
   readonly perSecond: number
   /** Requests that may arrive at once after a quiet time [one second's worth]. */
@@ -10,11 +10,11 @@ export interface PaceOptions {
 }
 
 /** Bounds how fast one caller may ask. There are as many buckets as tokens, and one for everyone without. */
-export class Pace {
+export class RequestLimiter {
   readonly #rate: Rate
   readonly #tats = new Map<string, number>()
 
-  constructor(options: PaceOptions) {
+  constructor(options: RequestLimitOptions) {
     this.#rate = rate(options)
   }
 

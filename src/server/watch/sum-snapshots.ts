@@ -6,7 +6,7 @@ export type Point = Pick<ChannelSnapshot, 'at' | 'depth' | 'overAge' | 'averageR
  * Several stores as one: at every moment one of them was looked at, what the last look at each had found. It begins where
  * all of them are known, because a store that comes in later would look like a rise.
  */
-export function sumOverTime(stores: readonly (readonly ChannelSnapshot[])[]): readonly Point[] {
+export function sumSnapshots(stores: readonly (readonly ChannelSnapshot[])[]): readonly Point[] {
   const known = stores.filter(snapshots => snapshots.length > 0)
   const [only] = known
   if (only === undefined || known.length === 1) return only ?? []
@@ -20,16 +20,16 @@ export function sumOverTime(stores: readonly (readonly ChannelSnapshot[])[]): re
         while ((snapshots[places[index]! + 1]?.at ?? Number.POSITIVE_INFINITY) <= at) places[index]!++
         return snapshots[places[index]!]!
       })
-      return { ...together(then), at }
+      return { ...mergeSnapshots(then), at }
     })
 }
 
 /** Of the same channel in several stores, each as it was last seen. */
-export function together([first, ...others]: readonly ChannelSnapshot[]): ChannelSnapshot {
-  return others.reduce(added, first!)
+export function mergeSnapshots([first, ...others]: readonly ChannelSnapshot[]): ChannelSnapshot {
+  return others.reduce(addSnapshots, first!)
 }
 
-function added(a: ChannelSnapshot, b: ChannelSnapshot): ChannelSnapshot {
+function addSnapshots(a: ChannelSnapshot, b: ChannelSnapshot): ChannelSnapshot {
   const sampled = a.sampled + b.sampled
   const retries = a.averageRetries * a.sampled + b.averageRetries * b.sampled
   return {
@@ -59,7 +59,7 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
 }
 
 /** At most so many for a drawing: of each equal stretch the highest, so that no peak is left out, and the last of all. */
-export function thinned(points: readonly Point[], most: number): readonly Point[] {
+export function downsample(points: readonly Point[], most: number): readonly Point[] {
   const first = points[0]
   const last = points.at(-1)
   if (first === undefined || last === undefined || points.length <= most) return points

@@ -1,20 +1,20 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { LetterStats } from '../../ports/dead-letters.ts'
-import type { DeadLetterDepths, Depths } from './depths.ts'
 import type { Federation } from './federation.ts'
-import { SharedAnswer } from './shared-answer.ts'
+import type { DeadLetterDepths, QueueDepths } from './queue-depths.ts'
+import { SingleFlight } from './single-flight.ts'
 
 const PROBE_EVERY_MS = 1_000
 
 /** What a probe says of the stores. It names a store that is down and says nothing else of it: anyone may ask. */
-interface StoreProbe {
+interface StoreCheck {
   readonly stats: readonly LetterStats[]
   readonly down: readonly string[]
 }
 
 /** The letters in stores and the messages in dead-letter queues, both of one moment. */
-interface LetterProbe {
-  readonly stores: StoreProbe
+interface LetterCheck {
+  readonly stores: StoreCheck
   readonly queues: DeadLetterDepths
 }
 
@@ -22,30 +22,30 @@ interface LetterProbe {
  * Answers probes of whoever reaches the server, without a token. However many ask, the stores and brokers are asked never
  * twice at once, and each kind of probe asks them at most once a second.
  */
-export class Probe {
-  readonly #stores: SharedAnswer<StoreProbe>
-  readonly #letters: SharedAnswer<LetterProbe>
+export class HealthCheck {
+  readonly #stores: SingleFlight<StoreCheck>
+  readonly #letters: SingleFlight<LetterCheck>
 
-  constructor(stores: Federation, depths: Depths, clock: Clock) {
-    this.#stores = new SharedAnswer(clock, PROBE_EVERY_MS, () => askStores(stores))
-    this.#letters = new SharedAnswer(clock, PROBE_EVERY_MS, async () => {
-      // A collector moves letters from queues to stores. Figures of two moments would count one twice, or not at all.
-      const [found, queues] = await Promise.all([this.#stores.getNow(), depths.ask()])
+  constructor(stores: Federation, depths: QueueDepths, clock: Clock) {
+    this.#stores = new SingleFlight(clock, PROBE_EVERY_MS, () => askStores(stores))
+    this.#letters = new SingleFlight(clock, PROBE_EVERY_MS, async () => {
+      // A collector moves letters from queues to stores. StatsCache of two moments would count one twice, or not at all.
+      const [found, queues] = await Promise.all([this.#stores.getNow(), depths.read()])
       return { stores: found, queues }
     })
   }
 
   /** Whether the stores answer. It waits for no broker. */
-  lookAtStores(): Promise<StoreProbe> {
+  checkStores(): Promise<StoreCheck> {
     return this.#stores.get()
   }
 
-  lookAtLetters(): Promise<LetterProbe> {
+  checkLetters(): Promise<LetterCheck> {
     return this.#letters.get()
   }
 }
 
-function askStores(stores: Federation): Promise<StoreProbe> {
+function askStores(stores: Federation): Promise<StoreCheck> {
   return stores
     .each(({ store }) => store.deadLetters.stats())
     .then(

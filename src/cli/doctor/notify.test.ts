@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ROOT } from '../../../test/support/source.ts'
 import { parseConfig } from '../../config/config.ts'
-import { checkHearing } from './notify.ts'
+import { checkRoutes } from './notify.ts'
 
 const env = { SLACK_WEBHOOK: 'https://hooks.slack.com/services/x', PAGERDUTY_KEY: 'k'.repeat(32) }
-const checks = (yaml: string) => checkHearing(parseConfig(yaml, 'lazaret.yaml', env))
+const checks = (yaml: string) => checkRoutes(parseConfig(yaml, 'lazaret.yaml', env))
 
 describe('the doctor', () => {
   it('F8: says which targets would never hear of anything', () => {

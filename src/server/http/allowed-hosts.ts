@@ -9,7 +9,7 @@ const SAFE_METHODS = ['GET', 'HEAD']
  * The names the server goes by. A page of another site can make its own name point to this machine (DNS rebinding),
  * and then its requests come from a browser that is allowed in; but they still carry its name.
  */
-export class Hosts {
+export class AllowedHosts {
   readonly #allowed: ReadonlySet<string>
   #bound: string | undefined
 

@@ -3,7 +3,7 @@ import { changed } from '../../../test/support/conformance.ts'
 import { memoryLedger } from '../../adapters/memory/index.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
-import { Standby } from './standby.ts'
+import { LeaderElection } from './leader-election.ts'
 
 /** Servers that share a ledger, and who of them is on duty. */
 function servers() {
@@ -20,8 +20,8 @@ function servers() {
       },
       stop: async () => void onDuty.delete(name),
     }
-    const standby = new Standby(duty, own, clock)
-    standby.begin()
+    const standby = new LeaderElection(duty, own, clock)
+    standby.start()
     return standby
   }
   return { clock, ledger, server, onDuty: () => [...onDuty], mostAtOnce: () => most }
@@ -33,10 +33,10 @@ describe('of several servers', () => {
     const [first, second] = [server('a'), server('b')]
     await clock.advance(120_000)
     expect(onDuty()).toEqual(['a'])
-    await first.end()
+    await first.stop()
     await clock.advance(10_000)
     expect(onDuty()).toEqual(['b'])
-    await second.end()
+    await second.stop()
     expect([onDuty(), mostAtOnce(), clock.pending]).toEqual([[], 1, 0])
   })
 
@@ -48,11 +48,11 @@ describe('of several servers', () => {
     expect(onDuty()).toEqual([])
     await clock.advance(20_000)
     expect(onDuty()).toEqual(['b'])
-    await next.end()
+    await next.stop()
   })
 
   it.each(['fails', 'never answers'])(
-    'F8: one whose store %s stops before another can begin, and comes back later',
+    'F8: one whose store %s stops before another can start, and comes back later',
     async how => {
       const { clock, server, onDuty, mostAtOnce, ledger } = servers()
       const line = { isDown: false }
@@ -70,11 +70,11 @@ describe('of several servers', () => {
       await clock.advance(25_000)
       expect(onDuty()).toEqual(['b'])
       line.isDown = false
-      await second.end()
+      await second.stop()
       if (how === 'fails') {
         await clock.advance(10_000)
         expect(onDuty()).toEqual(['a'])
-        await first.end()
+        await first.stop()
       }
       expect(mostAtOnce()).toBe(1)
     },

@@ -22,7 +22,7 @@ export interface Caller {
 const LOCAL: Caller = Object.freeze({ name: 'local', role: 'admin' })
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i
 
-export class Callers {
+export class TokenAuthenticator {
   readonly #tokens: readonly { readonly caller: Caller; readonly hash: Buffer }[]
 
   constructor(tokens: readonly TokenOptions[]) {
@@ -32,12 +32,12 @@ export class Callers {
     }))
   }
 
-  get areNamed(): boolean {
+  get hasTokens(): boolean {
     return this.#tokens.length > 0
   }
 
-  identify(request: Request): Caller {
-    if (!this.areNamed) return LOCAL
+  authenticate(request: Request): Caller {
+    if (!this.hasTokens) return LOCAL
     const [, token] = BEARER.exec(request.headers.get('authorization') ?? '') ?? []
     const caller = token === undefined ? undefined : this.#find(token)
     if (caller !== undefined) return caller

@@ -2,16 +2,16 @@ import type { Cancel, Clock } from '../../ports/clock.ts'
 import { iso } from '../schema/common.ts'
 import type { OverviewNumbers } from '../schema/overview.ts'
 import { type Topic, topic } from '../schema/stream.ts'
-import type { StreamPlaces } from './places.ts'
+import type { StreamLimiter } from './stream-limiter.ts'
 
 /** What has changed is told at most twice a second, whatever happens. */
-const TELL_EVERY_MS = 500
-const LOOK_EVERY_MS = 1_000
+const CHANGE_EVERY_MS = 500
+const POLL_EVERY_MS = 1_000
 const HEARTBEAT_MS = 15_000
 const RETRY_MS = 2_000
 
 /** What the stream is told by: a text for each topic that is another one when something has changed. */
-export interface Look {
+export interface StreamState {
   readonly numbers: OverviewNumbers
   readonly marks: Readonly<Record<Topic, string>>
 }
@@ -20,26 +20,26 @@ export interface Look {
  * Tells consoles what to ask for again. As long as someone reads, the stores are looked at once a second, however many
  * read; what is changed through this server is told at once. Every message is written once and queued for each reader.
  */
-export class Live {
+export class ChangeStream {
   readonly #clock: Clock
-  readonly #look: () => Promise<Look>
-  readonly #places: StreamPlaces
-  readonly #readers = new Set<Reader>()
+  readonly #readState: () => Promise<StreamState>
+  readonly #limiter: StreamLimiter
+  readonly #readers = new Set<StreamReader>()
   readonly #pending = new Set<Topic>()
   readonly #encoder = new TextEncoder()
-  #last: Look | undefined
+  #lastState: StreamState | undefined
   #lastId = 0
-  #toldAt = Number.NEGATIVE_INFINITY
-  #saidAt = Number.NEGATIVE_INFINITY
-  #cancelTell: Cancel | undefined
-  #cancelLook: Cancel | undefined
-  #isWatching = false
+  #changeSentAt = Number.NEGATIVE_INFINITY
+  #sentAt = Number.NEGATIVE_INFINITY
+  #cancelSend: Cancel | undefined
+  #cancelPoll: Cancel | undefined
+  #isPolling = false
   #isClosed = false
 
-  constructor(clock: Clock, look: () => Promise<Look>, places: StreamPlaces) {
+  constructor(clock: Clock, readState: () => Promise<StreamState>, limiter: StreamLimiter) {
     this.#clock = clock
-    this.#look = look
-    this.#places = places
+    this.#readState = readState
+    this.#limiter = limiter
   }
 
   get readers(): number {
@@ -50,18 +50,19 @@ export class Live {
    * `isBack`: it read before and missed something, so everything may have changed. Refused when the caller, or all of
    * them together, have as many streams open as they may.
    */
-  open(caller: string, isBack: boolean): Response {
-    const givePlaceBack = this.#places.take(caller)
-    const reader = new Reader(each => {
+  open(caller: string, isReconnect: boolean): Response {
+    const release = this.#limiter.acquire(caller)
+    const reader = new StreamReader(each => {
       this.#readers.delete(each)
-      givePlaceBack()
+      release()
     })
     this.#readers.add(reader)
-    reader.say(this.#encoder.encode(`retry: ${RETRY_MS}\n\n`))
-    if (isBack) reader.say(this.#message('change', { topics: topic.options, at: iso(this.#clock.now()) }))
-    if (this.#last !== undefined) reader.say(this.#message('overview', this.#last.numbers))
+    reader.send(this.#encoder.encode(`retry: ${RETRY_MS}\n\n`))
+    if (isReconnect)
+      reader.send(this.#message('change', { topics: topic.options, at: iso(this.#clock.now()) }))
+    if (this.#lastState !== undefined) reader.send(this.#message('overview', this.#lastState.numbers))
     if (this.#isClosed) reader.close()
-    else if (!this.#isWatching) void this.#watch()
+    else if (!this.#isPolling) void this.#poll()
     return new Response(reader.stream, {
       headers: {
         'content-type': 'text/event-stream',
@@ -75,73 +76,76 @@ export class Live {
   touch(...topics: readonly Topic[]): void {
     if (this.#readers.size === 0 || this.#isClosed) return
     for (const each of topics) this.#pending.add(each)
-    if (this.#pending.size === 0 || this.#cancelTell !== undefined) return
-    const waitMs = Math.max(0, Math.min(TELL_EVERY_MS, this.#toldAt + TELL_EVERY_MS - this.#clock.now()))
-    this.#cancelTell = this.#clock.schedule(waitMs, () => this.#tell())
+    if (this.#pending.size === 0 || this.#cancelSend !== undefined) return
+    const waitMs = Math.max(
+      0,
+      Math.min(CHANGE_EVERY_MS, this.#changeSentAt + CHANGE_EVERY_MS - this.#clock.now()),
+    )
+    this.#cancelSend = this.#clock.schedule(waitMs, () => this.#sendChange())
   }
 
   close(): void {
     this.#isClosed = true
-    this.#cancelTell?.()
-    this.#cancelLook?.()
+    this.#cancelSend?.()
+    this.#cancelPoll?.()
     for (const reader of [...this.#readers]) reader.close()
   }
 
-  #tell(): void {
-    this.#cancelTell = undefined
-    this.#toldAt = this.#clock.now()
+  #sendChange(): void {
+    this.#cancelSend = undefined
+    this.#changeSentAt = this.#clock.now()
     const topics = topic.options.filter(each => this.#pending.has(each))
     this.#pending.clear()
-    this.#say(this.#message('change', { topics, at: iso(this.#toldAt) }))
+    this.#send(this.#message('change', { topics, at: iso(this.#changeSentAt) }))
   }
 
-  async #watch(): Promise<void> {
-    this.#isWatching = true
+  async #poll(): Promise<void> {
+    this.#isPolling = true
     // A store that is down says nothing new; the next look may find it up again.
-    const look = await this.#look().catch(() => undefined)
-    if (look !== undefined) this.#compare(look)
-    if (this.#clock.now() - this.#saidAt >= HEARTBEAT_MS) this.#say(this.#encoder.encode(': still here\n\n'))
-    this.#isWatching = this.#readers.size > 0 && !this.#isClosed
-    if (this.#isWatching) this.#cancelLook = this.#clock.schedule(LOOK_EVERY_MS, () => void this.#watch())
+    const readState = await this.#readState().catch(() => undefined)
+    if (readState !== undefined) this.#compare(readState)
+    if (this.#clock.now() - this.#sentAt >= HEARTBEAT_MS) this.#send(this.#encoder.encode(': still here\n\n'))
+    this.#isPolling = this.#readers.size > 0 && !this.#isClosed
+    if (this.#isPolling) this.#cancelPoll = this.#clock.schedule(POLL_EVERY_MS, () => void this.#poll())
     // Who comes later starts afresh.
-    else this.#last = undefined
+    else this.#lastState = undefined
   }
 
-  #compare(look: Look): void {
-    const before = this.#last
-    this.#last = look
+  #compare(readState: StreamState): void {
+    const before = this.#lastState
+    this.#lastState = readState
     if (before !== undefined)
-      this.touch(...topic.options.filter(each => before.marks[each] !== look.marks[each]))
-    if (before === undefined || numbersText(before) !== numbersText(look))
-      this.#say(this.#message('overview', look.numbers))
+      this.touch(...topic.options.filter(each => before.marks[each] !== readState.marks[each]))
+    if (before === undefined || numbersText(before) !== numbersText(readState))
+      this.#send(this.#message('overview', readState.numbers))
   }
 
   #message(event: string, data: unknown): Uint8Array {
     return this.#encoder.encode(`id: ${++this.#lastId}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
   }
 
-  #say(bytes: Uint8Array): void {
-    this.#saidAt = this.#clock.now()
-    for (const reader of [...this.#readers]) reader.say(bytes)
+  #send(bytes: Uint8Array): void {
+    this.#sentAt = this.#clock.now()
+    for (const reader of [...this.#readers]) reader.send(bytes)
   }
 }
 
 /** The time of looking alone is no news. */
-function numbersText({ numbers }: Look): string {
+function numbersText({ numbers }: StreamState): string {
   return JSON.stringify({ ...numbers, at: '' })
 }
 
 /** A reader that is so far behind is let go of: it comes back and asks anew. */
-const MOST_BEHIND_BYTES = 64 * 1_024
+const MAX_BEHIND_BYTES = 64 * 1_024
 
 /** One open stream. Whatever is said to it is queued or, when it does not read, ends it: nobody waits for a reader. */
-class Reader {
+class StreamReader {
   readonly stream: ReadableStream<Uint8Array>
-  readonly #onEnd: (reader: Reader) => void
+  readonly #onEnd: (reader: StreamReader) => void
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #isOver = false
 
-  constructor(onEnd: (reader: Reader) => void) {
+  constructor(onEnd: (reader: StreamReader) => void) {
     this.#onEnd = onEnd
     this.stream = new ReadableStream<Uint8Array>(
       {
@@ -150,11 +154,11 @@ class Reader {
         },
         cancel: () => this.#end(),
       },
-      new ByteLengthQueuingStrategy({ highWaterMark: MOST_BEHIND_BYTES }),
+      new ByteLengthQueuingStrategy({ highWaterMark: MAX_BEHIND_BYTES }),
     )
   }
 
-  say(bytes: Uint8Array): void {
+  send(bytes: Uint8Array): void {
     if (this.#isOver) return
     if ((this.#controller.desiredSize ?? 0) < bytes.byteLength) {
       this.#controller.error(new Error('the reader is too slow'))

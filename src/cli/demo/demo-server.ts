@@ -11,7 +11,7 @@ const WATCHED_EVERY_MS = 5_000
 /** So many ports are tried, from the usual one on. */
 const PORTS_TRIED = 30
 
-interface ServingOptions {
+interface DemoListenOptions {
   readonly store: ShopStore
   readonly demo: Demo
   readonly clock: Clock
@@ -23,23 +23,23 @@ interface ServingOptions {
   readonly onError: (error: unknown) => void
 }
 
-export interface Serving {
+export interface DemoServer {
   readonly server: LazaretServer
   readonly url: string
   readonly port: number
   /** Whether someone asked for this port. */
-  readonly isAsked: boolean
+  readonly isPortRequested: boolean
   /** What the console asks for where others can reach it. */
   readonly token: string | undefined
   readonly hasConsole: boolean
 }
 
-interface DemoServerOptions extends Pick<ServingOptions, 'store' | 'demo' | 'clock' | 'onError'> {
+interface DemoServerOptions extends Pick<DemoListenOptions, 'store' | 'demo' | 'clock' | 'onError'> {
   readonly tokens: readonly TokenOptions[]
 }
 
 /** The server of a demo, which does not listen yet. */
-export function demoServer({ store, demo, ...options }: DemoServerOptions): LazaretServer {
+export function createDemoServer({ store, demo, ...options }: DemoServerOptions): LazaretServer {
   return createServer({
     stores: { shop: store },
     consumers: demo.consumers,
@@ -54,16 +54,16 @@ export function demoServer({ store, demo, ...options }: DemoServerOptions): Laza
   })
 }
 
-export async function serve(options: ServingOptions): Promise<Serving> {
+export async function startDemoServer(options: DemoListenOptions): Promise<DemoServer> {
   const { store, demo, clock, port, host = LOOPBACK, onError } = options
   const token = isOwnMachine(host) ? undefined : options.token || randomBytes(24).toString('base64url')
-  const tokens = token === undefined ? [] : [admittedBy(token)]
-  const server = demoServer({ store, demo, clock, tokens, onError })
+  const tokens = token === undefined ? [] : [adminToken(token)]
+  const server = createDemoServer({ store, demo, clock, tokens, onError })
   const { url, port: bound } = await (port === undefined
     ? listenOnFirstFree(server, host)
     : server.listen({ port, host }))
   const { ok: hasConsole } = await server.fetch(new Request(`http://${LOOPBACK}:${bound}/`))
-  return { server, url, port: bound, isAsked: port !== undefined, token, hasConsole }
+  return { server, url, port: bound, isPortRequested: port !== undefined, token, hasConsole }
 }
 
 async function listenOnFirstFree(server: LazaretServer, host: string) {
@@ -84,6 +84,6 @@ function isOwnMachine(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
-function admittedBy(token: string): TokenOptions {
+function adminToken(token: string): TokenOptions {
   return { name: 'demo', role: 'admin', sha256: createHash('sha256').update(token).digest('hex') }
 }

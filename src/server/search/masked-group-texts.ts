@@ -3,26 +3,26 @@ import { type GroupTexts, maskGroupTexts } from '../../operations/mask-group.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Group } from '../../ports/groups.ts'
 import type { NamedStore } from '../stores/federation.ts'
-import { Memo } from '../stores/memo.ts'
+import { TtlCache } from '../stores/ttl-cache.ts'
 
-const KEPT_MS = 60_000
+const CACHE_MS = 60_000
 /** Those seen last; more are not looked through for a text that is masked. */
-const MOST_SEARCHED = 1_000
+const MAX_SEARCHED = 1_000
 const AT_ONCE = 50
 
 /** The texts of groups as they may be shown. Each costs a look at a letter, so they are kept until the next letter. */
-export class ShownGroups {
+export class MaskedGroupTexts {
   readonly #masks: Masks
-  readonly #memo: Memo
+  readonly #cache: TtlCache
 
   constructor(masks: Masks, clock: Clock) {
     this.#masks = masks
-    this.#memo = new Memo(clock)
+    this.#cache = new TtlCache(clock)
   }
 
   textsOf({ name, store }: NamedStore, group: Group): Promise<GroupTexts> {
     const { id, lastSeenAt, count } = group
-    return this.#memo.get(`${name} ${id} ${lastSeenAt} ${count}`, KEPT_MS, () =>
+    return this.#cache.get(`${name} ${id} ${lastSeenAt} ${count}`, CACHE_MS, () =>
       maskGroupTexts(store.deadLetters, group, this.#masks),
     )
   }
@@ -31,8 +31,8 @@ export class ShownGroups {
   async search(named: NamedStore, groups: readonly Group[], search: string): Promise<readonly Group[]> {
     const wanted = search.toLowerCase()
     const found: Group[] = []
-    for (let at = 0; at < Math.min(groups.length, MOST_SEARCHED); at += AT_ONCE) {
-      const some = groups.slice(at, Math.min(at + AT_ONCE, MOST_SEARCHED))
+    for (let at = 0; at < Math.min(groups.length, MAX_SEARCHED); at += AT_ONCE) {
+      const some = groups.slice(at, Math.min(at + AT_ONCE, MAX_SEARCHED))
       const texts = await Promise.all(some.map(group => this.textsOf(named, group)))
       for (const [index, { title, basis }] of texts.entries())
         if (`${title}\n${basis}`.toLowerCase().includes(wanted)) found.push(some[index]!)
