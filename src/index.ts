@@ -73,7 +73,7 @@ export type {
   Undecodable,
 } from './ports/broker.ts'
 export { BrokerClosedError, BrokerFullError, DeliveryLostError } from './ports/broker.ts'
-export type { Cancel, Clock } from './ports/clock.ts'
+export { type Cancel, type Clock, systemClock } from './ports/clock.ts'
 export type { Codec, EventCodec, LetterCodec, TextCodec } from './ports/codec.ts'
 export type { Collector, WayBack } from './ports/collector.ts'
 export type {

@@ -37,6 +37,7 @@ export function steadyTime(clock: Clock): () => number {
 // The one home of ambient time and randomness: everything else is handed a Clock and a Random. It lies beside the port
 // so that runtime and adapters alike can fall back on it.
 
+/** The clock of the machine. It is the default of every `clock` option. */
 export const systemClock: Clock = {
   // biome-ignore lint/plugin: the one home of ambient time
   now: Date.now,
