@@ -32,7 +32,7 @@ export class StoreLockedError extends LazaretError {
 }
 
 /** The error itself when it says enough, else one that does. */
-export function explained(doing: string, path: string, error: unknown): unknown {
+export function toStoreError(doing: string, path: string, error: unknown): unknown {
   return error instanceof LazaretError ? error : new StoreFailedError(doing, path, error)
 }
 

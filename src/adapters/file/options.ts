@@ -14,7 +14,7 @@ export const DEFAULT_ROTATE_BYTES = 10_000_000
 /** The default of the option `retentionMs`. */
 export const DEFAULT_RETENTION_MS = 30 * DAY_MS
 /** A segment is rewritten in memory, so one may not be large. */
-const MOST_ROTATE_BYTES = 256_000_000
+const MAX_ROTATE_BYTES = 256_000_000
 
 /** What everything that keeps a journal in a folder can be told. */
 export interface JournalOptions {
@@ -35,7 +35,7 @@ export interface JournalOptions {
 export const journalRules = {
   // As seen from where the process is now: it may go elsewhere later.
   dir: derived(text(), dir => resolve(dir)),
-  rotateBytes: withDefault(integer({ min: 1, max: MOST_ROTATE_BYTES }), DEFAULT_ROTATE_BYTES),
+  rotateBytes: withDefault(integer({ min: 1, max: MAX_ROTATE_BYTES }), DEFAULT_ROTATE_BYTES),
   codec: codecRule,
   onDamage: withDefault(listener<(damage: Damage) => void>(), () => {}),
   clock: clockRule,

@@ -38,7 +38,7 @@ export const OWN = {
 
 const ERROR_TYPE = 'error.type'
 /** A status is a line to read; the letter has the whole message. */
-const MOST_MESSAGE_BYTES = 1_024
+const MAX_MESSAGE_BYTES = 1_024
 
 /** What tells an event apart, without anything of its payload. */
 export function eventAttributes(event: LazaretEvent): Attributes {
@@ -66,7 +66,7 @@ export function tellFailure(span: Span, failure: Failure, masks: Masks): void {
     [OWN.fingerprint]: fingerprint.id,
     ...(code === undefined ? {} : { [OWN.code]: code }),
   })
-  const told = capText(masks.maskText(message), MOST_MESSAGE_BYTES)
+  const told = capText(masks.maskText(message), MAX_MESSAGE_BYTES)
   span.setStatus({ code: SpanStatusCode.ERROR, message: told })
 }
 

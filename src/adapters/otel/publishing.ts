@@ -20,7 +20,7 @@ import { contextIn, originalIn, repeats, withContext } from './headers.ts'
 import { SpanStep } from './span-step.ts'
 
 /** A span has no use for more: a batch may be of any size. */
-export const MOST_LINKS = 64
+export const MAX_LINKS = 64
 
 interface PublishTools {
   readonly tracer: Tracer
@@ -73,7 +73,7 @@ export function beginPublish(
 export function linksOf(contexts: readonly (SpanContext | undefined)[]): Link[] {
   const links: Link[] = []
   for (const at of contexts) {
-    if (links.length >= MOST_LINKS) break
+    if (links.length >= MAX_LINKS) break
     if (at !== undefined) links.push({ context: at })
   }
   return links

@@ -16,7 +16,7 @@ import { contextIn, isReplay, originalIn, repeats, withContext } from './headers
 import { type OtelTracingOptions, resolveTracing } from './options.ts'
 import { PassingTrail } from './passing-trail.ts'
 import { planOfCall, planOfStation } from './places.ts'
-import { beginPublish, linksOf, MOST_LINKS } from './publishing.ts'
+import { beginPublish, linksOf, MAX_LINKS } from './publishing.ts'
 import { SpanStep } from './span-step.ts'
 import { SpanTrail, type TrailPlan } from './trail.ts'
 
@@ -138,7 +138,7 @@ function keptContexts(batch: readonly LazaretEvent[]): KeptContexts {
     const at = contextIn(headers)
     if (at === undefined || !isSampled(at)) continue
     if (!repeats(event)) first ??= at
-    if (all.push(at) >= MOST_LINKS) break
+    if (all.push(at) >= MAX_LINKS) break
   }
   return { first, all }
 }

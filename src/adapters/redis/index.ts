@@ -7,7 +7,7 @@ export type {
   RedisClusterClient,
   RedisCommandOptions,
 } from './connection/client.ts'
-export { isVersionEnough, LEAST_VERSION, type ServerFindings } from './connection/server.ts'
+export { isVersionEnough, MIN_VERSION, type ServerFindings } from './connection/server.ts'
 export { RedisError, RedisServerError, type RedisTrouble } from './errors.ts'
 export type { RedisLedger } from './ledger/ledger.ts'
 export type { RedisDeadLetters } from './letters/dead-letters.ts'

@@ -1,14 +1,14 @@
 import { type Clock, nextTurn, rest } from '../../../ports/clock.ts'
-import { explained } from '../errors.ts'
+import { toStoreError } from '../errors.ts'
 import { type JournalRecord, LineWriter, type Span } from './line.ts'
 import type { FolderLock } from './lock.ts'
-import type { Place } from './segment-set.ts'
+import type { RecordLocation } from './segment-set.ts'
 import type { Tail } from './tail.ts'
 
 /** What is to be written, and what follows when it is. */
 export interface Decision<T> {
   readonly records: readonly JournalRecord[]
-  written(places: readonly Place[]): T
+  written(locations: readonly RecordLocation[]): T
   /** It was not written. */
   failed?(): void
 }
@@ -21,12 +21,12 @@ export interface Write {
    */
   records(): readonly JournalRecord[] | Promise<readonly JournalRecord[]>
   /** They are durable, in these places. */
-  written(places: readonly Place[]): void
+  written(locations: readonly RecordLocation[]): void
   failed(error: unknown): void
 }
 
 /** Writes that share one sync: all of them are durable, or none. */
-class Batch {
+class CommitBatch {
   readonly #lines: LineWriter
   readonly #writes: Write[] = []
   /** Of each write, where its lines lie among those of the batch. */
@@ -93,22 +93,22 @@ interface CommitParts {
   readonly clock: Clock
   readonly lock: FolderLock
   readonly tail: Tail
-  /** The lock is held now: make everything known that others have written. `isStrange`: trust nothing of before. */
-  readonly begin: (isStrange: boolean) => Promise<void>
+  /** The lock is held now: make everything known that others have written. `mustRecheck`: trust nothing of before. */
+  readonly begin: (mustRecheck: boolean) => Promise<void>
   /** The lock is about to be let go. Never rejects. */
   readonly end: () => Promise<void>
 }
 
 /** More than this goes into the next write, so that those who came first do not wait for those who came last. */
-const MOST_WRITES = 1_024
-const MOST_BYTES = 1_048_576
+const MAX_WRITES = 1_024
+const MAX_BYTES = 1_048_576
 /** How long a busy process keeps the lock before it looks whether someone else wants it, and how long it steps back. */
 const HOLD_MS = 10
-const STEP_BACK_MS = 12
+const YIELD_MS = 12
 /** How long the lock is kept when there is nothing to write: mostly the next write comes soon, and finds it held. */
-const LINGER_MS = 3
+const IDLE_HOLD_MS = 3
 /** Lazy writes wait for company up to this many. */
-const MOST_LAZY = 256
+const MAX_LAZY = 256
 
 /**
  * Group commit: whatever arrives while one write and its sync are under way is written together by the next. Nobody
@@ -130,7 +130,7 @@ export class Commits {
   /** A lazy write is in no hurry: it goes with the next that is, or when there are many, or when the journal closes. */
   add(write: Write, isLazy = false): void {
     this.#queue.push(write)
-    if (isLazy && ++this.#lazy < MOST_LAZY) return
+    if (isLazy && ++this.#lazy < MAX_LAZY) return
     this.#wake()
     this.#start()
   }
@@ -156,21 +156,21 @@ export class Commits {
   async #run(): Promise<void> {
     const { dir, lock, begin, end, clock } = this.#parts
     while (this.#queue.length > 0) {
-      let mustStepBack = false
+      let mustYield = false
       try {
-        const { isStrange } = await lock.acquire()
+        const { mustRecheck } = await lock.acquire()
         try {
-          await begin(isStrange)
-          mustStepBack = await this.#commitWhileHeld()
+          await begin(mustRecheck)
+          mustYield = await this.#commitWhileHeld()
         } finally {
           await end()
           await lock.release()
         }
       } catch (error) {
-        const failure = explained('writing in', dir, error)
+        const failure = toStoreError('writing in', dir, error)
         for (const write of this.#queue.splice(0)) write.failed(failure)
       }
-      if (mustStepBack && this.#queue.length > 0) await rest(clock, STEP_BACK_MS)
+      if (mustYield && this.#queue.length > 0) await rest(clock, YIELD_MS)
     }
   }
 
@@ -178,8 +178,8 @@ export class Commits {
   async #commitWhileHeld(): Promise<boolean> {
     const { clock, lock, tail } = this.#parts
     let since = clock.now()
-    while (this.#queue.length > 0 || (await this.#linger())) {
-      const batch = new Batch(this.#lines)
+    while (this.#queue.length > 0 || (await this.#waitForWrites())) {
+      const batch = new CommitBatch(this.#lines)
       await this.#fill(batch)
       await batch.commit(tail)
       // Those who were waiting have the word now: what they send next shall be in the next write already.
@@ -193,19 +193,19 @@ export class Commits {
   }
 
   /** True when there is something to write after all. */
-  async #linger(): Promise<boolean> {
+  async #waitForWrites(): Promise<boolean> {
     if (this.#isClosing) return false
     const { promise, resolve } = Promise.withResolvers<void>()
-    const cancel = this.#parts.clock.schedule(LINGER_MS, resolve)
+    const cancel = this.#parts.clock.schedule(IDLE_HOLD_MS, resolve)
     this.#wake = resolve
     await promise
     cancel()
     return this.#queue.length > 0
   }
 
-  async #fill(batch: Batch): Promise<void> {
+  async #fill(batch: CommitBatch): Promise<void> {
     this.#lazy = 0
-    for (let count = 0; count < MOST_WRITES && batch.bytes < MOST_BYTES; count++) {
+    for (let count = 0; count < MAX_WRITES && batch.bytes < MAX_BYTES; count++) {
       const write = this.#queue.shift()
       if (write === undefined) return
       const added = batch.add(write)

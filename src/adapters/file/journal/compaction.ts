@@ -4,7 +4,7 @@ import type { LineIndex } from './line-index.ts'
 import type { Segment } from './segment-set.ts'
 
 /** A closed segment is rewritten when at least this share of it is garbage. */
-const LEAST_GARBAGE = 0.5
+const MIN_GARBAGE_SHARE = 0.5
 
 /**
  * Rewrites closed segments without what no longer counts, one at a time and oldest first, while others go on writing.
@@ -30,13 +30,13 @@ export class Compaction {
   start(): void {
     if (this.#isStopped) return
     const closed = this.#journal.segments.all.filter(segment => segment.isClosed)
-    if (closed.some(segment => this.#garbage(segment) >= segment.end * LEAST_GARBAGE)) {
+    if (closed.some(segment => this.#garbage(segment) >= segment.end * MIN_GARBAGE_SHARE)) {
       void this.run().catch(() => {})
     }
   }
 
-  run(isPast: (segment: Segment) => boolean = () => false): Promise<void> {
-    this.#running ??= this.#run(isPast).finally(() => {
+  run(isExpired: (segment: Segment) => boolean = () => false): Promise<void> {
+    this.#running ??= this.#run(isExpired).finally(() => {
       this.#running = undefined
     })
     return this.#running
@@ -48,7 +48,7 @@ export class Compaction {
     await this.#running?.catch(() => {})
   }
 
-  async #run(isPast: (segment: Segment) => boolean): Promise<void> {
+  async #run(isExpired: (segment: Segment) => boolean): Promise<void> {
     const { rewriting, segments, folder, files } = this.#journal
     await rewriting.acquire()
     try {
@@ -57,8 +57,8 @@ export class Compaction {
       let isClean = true
       for (const segment of segments.all.filter(each => each.isClosed)) {
         const garbage = this.#garbage(segment)
-        const mayRewrite = !segment.hasUnread && (!segment.isDamaged || isPast(segment))
-        if (mayRewrite && garbage > 0 && garbage >= segment.end * LEAST_GARBAGE) {
+        const mayRewrite = !segment.hasUnread && (!segment.isDamaged || isExpired(segment))
+        if (mayRewrite && garbage > 0 && garbage >= segment.end * MIN_GARBAGE_SHARE) {
           await this.#rewrite(segment, isClean)
         }
         isClean &&= !segment.hasUnread && !segment.isDamaged && !this.#index.hasDead(segment.name.number)
@@ -82,10 +82,10 @@ export class Compaction {
   }
 
   /** Undefined when a line that is needed cannot be read: the segment stays as it is. */
-  async #linesToKeep(segment: Segment, dropsDeletes: boolean): Promise<Kept | undefined> {
+  async #linesToKeep(segment: Segment, dropsDeletes: boolean): Promise<KeptLines | undefined> {
     const { files, folder } = this.#journal
     const live = this.#index.liveOffsets(segment.name.number)
-    const kept: Kept = { lines: [], moves: new Map(), bytes: 0, neededBytes: 0 }
+    const kept: KeptLines = { lines: [], moves: new Map(), bytes: 0, neededBytes: 0 }
     let isDamaged = false
     await readLines(files, folder.path(segment.name), 0, (line, offset) => {
       const kind = readLine(line)?.kind
@@ -100,7 +100,7 @@ export class Compaction {
     return isDamaged ? undefined : kept
   }
 
-  async #replace(segment: Segment, { lines, moves, bytes }: Kept): Promise<void> {
+  async #replace(segment: Segment, { lines, moves, bytes }: KeptLines): Promise<void> {
     const { files, folder } = this.#journal
     const old = segment.name
     const next = { ...old, revision: old.revision + 1 }
@@ -139,7 +139,7 @@ export class Compaction {
 
 const NEWLINE_BYTES = Buffer.from('\n')
 
-interface Kept {
+interface KeptLines {
   readonly lines: Buffer[]
   /** Of the lines that still count: from where to where. */
   readonly moves: Map<number, number>

@@ -12,7 +12,7 @@ export interface Damage {
   readonly error?: unknown
 }
 
-const MOST_REMEMBERED = 10_000
+const MAX_REMEMBERED = 10_000
 
 /** Reports each piece of damage once, however often its bytes are come upon. */
 export class DamageReport {
@@ -29,7 +29,7 @@ export class DamageReport {
 
   add(damage: Damage): void {
     const key = `${damage.path}:${damage.offset}`
-    if (this.#seen.has(key) || this.#seen.size >= MOST_REMEMBERED) return
+    if (this.#seen.has(key) || this.#seen.size >= MAX_REMEMBERED) return
     this.#seen.add(key)
     try {
       this.#tell(damage)

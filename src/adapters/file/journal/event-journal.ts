@@ -18,7 +18,7 @@ import { type Journal as Lines, openJournal } from './journal.ts'
 import type { JournalRecord } from './line.ts'
 import { DELETE, LineIndex, PUT } from './line-index.ts'
 import type { Put } from './segment-rows.ts'
-import type { Place } from './segment-set.ts'
+import type { RecordLocation } from './segment-set.ts'
 
 /** The default of the option `maxEvents`. */
 export const DEFAULT_MAX_JOURNAL_EVENTS = 1_000_000
@@ -93,7 +93,7 @@ export class FileJournal implements Journal {
     if (!this.#holds(index, eventId)) return
     this.#leaving.add(eventId)
     const records = [{ kind: DELETE, text: JSON.stringify([eventId]) }]
-    const written = ([place]: readonly Place[]) => index.delete([eventId], place!)
+    const written = ([location]: readonly RecordLocation[]) => index.delete([eventId], location!)
     const removed = lines.decide(() => ({ records, written }), true)
     removed.catch(() => {}).finally(() => this.#leaving.delete(eventId))
   }
@@ -105,7 +105,7 @@ export class FileJournal implements Journal {
     const records = await lines.read(() => {
       // As it is at this moment: what is gone by the time it was read would look as if it stayed.
       leaving = new Set(this.#leaving)
-      return index.places
+      return index.locations
     })
     const stored = records
       .map(({ text }) => JSON.parse(text) as StoredEntry)
@@ -132,9 +132,9 @@ export class FileJournal implements Journal {
     if (!isKnown) this.#underWay++
     return {
       records: [{ kind: PUT, text }],
-      written: ([place]) => {
+      written: ([location]) => {
         leave()
-        index.put(putOf(event.id), place!)
+        index.put(putOf(event.id), location!)
       },
       failed: leave,
     }

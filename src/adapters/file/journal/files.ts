@@ -82,7 +82,7 @@ export const realFiles: Files = {
   remove: fs.promises.unlink,
   makeFolder: path => fs.promises.mkdir(path, { recursive: true, mode: FOLDER_MODE }),
   removeFolder: fs.promises.rmdir,
-  list: async path => (await unless('ENOENT', () => fs.promises.readdir(path))) ?? [],
+  list: async path => (await ignoringCode('ENOENT', () => fs.promises.readdir(path))) ?? [],
   async mark(path) {
     const { dev, ino, ctimeNs } = await fs.promises.stat(path, { bigint: true })
     return `${dev}:${ino}:${ctimeNs}`
@@ -106,7 +106,7 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /** Runs it and lets one kind of failure pass. */
-export async function unless<T>(code: string, work: () => Promise<T>): Promise<T | undefined> {
+export async function ignoringCode<T>(code: string, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {

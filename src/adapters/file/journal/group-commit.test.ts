@@ -7,7 +7,7 @@ import { resolveOptions } from '../../../core/options/resolve.ts'
 import { nextTurn } from '../../../ports/clock.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import { deadLetterRules, FileDeadLetters } from '../letters/dead-letters.ts'
-import { Slices } from '../letters/slices.ts'
+import { EventLoopQuota } from '../letters/event-loop-quota.ts'
 import type { Files } from './files.ts'
 
 /** A store that tells which calls it makes of the file system. */
@@ -85,11 +85,11 @@ describe('group commit', () => {
   })
 
   it('E21: a thousand at once are written as JSON a few per turn of the event loop, first come first served', async () => {
-    const slices = new Slices(10)
+    const quota = new EventLoopQuota(10)
     const done: number[] = []
     const perTurn: number[] = []
     const work = Array.from({ length: 1_000 }, async (_, index) => {
-      await slices.take()
+      await quota.take()
       done.push(index)
     })
     for (let before = 0; done.length < 1_000; before = done.length) {

@@ -3,18 +3,25 @@ import { Serial } from '../../../adapter-kit/serial.ts'
 import { createIdSource } from '../../../core/event/uuid.ts'
 import type { Random } from '../../../core/random.ts'
 import { type Clock, systemClock } from '../../../ports/clock.ts'
-import { explained } from '../errors.ts'
+import { toStoreError } from '../errors.ts'
 import { Commits, type Decision, type Write } from './commits.ts'
 import { type Damage, DamageReport } from './damage.ts'
 import { type Files, makeFolder } from './files.ts'
 import type { JournalRecord } from './line.ts'
 import { FolderLock } from './lock.ts'
-import { describeSelf, enterOwner, hasEnded, leaveOwner, type Owner, sweepOwners } from './owner.ts'
-import { MOST_REREADS, readSpots } from './read-spots.ts'
-import { type JournalUser, type Place, SegmentSet } from './segment-set.ts'
+import {
+  describeSelf,
+  hasEnded,
+  type Owner,
+  registerOwner,
+  removeDeadOwners,
+  unregisterOwner,
+} from './owner.ts'
+import { MAX_REREADS, readRanges } from './read-ranges.ts'
+import { type JournalUser, type RecordLocation, SegmentSet } from './segment-set.ts'
 import { SegmentFolder } from './segments.ts'
 import { Tail } from './tail.ts'
-import { Turn, writerOf } from './turn.ts'
+import { activeWriter, WriteMarker } from './write-marker.ts'
 
 export interface JournalSettings {
   readonly files: Files
@@ -38,19 +45,19 @@ export async function openJournal(settings: JournalSettings, user: JournalUser):
   const { files, dir, clock, random } = settings
   const lockFolder = join(dir, LOCK_FOLDER)
   const self = await describeSelf(files, createIdSource(random)(clock.now()))
-  const turn = new Turn(files, join(lockFolder, 'turn'), self.id)
+  const marker = new WriteMarker(files, join(lockFolder, 'turn'), self.id)
   try {
     await makeFolder(files, lockFolder)
-    await enterOwner(files, lockFolder, self)
-    await turn.open()
-    const journal = new Journal(settings, user, lockFolder, self, turn)
-    await sweepOwners(files, lockFolder, self)
+    await registerOwner(files, lockFolder, self)
+    await marker.open()
+    const journal = new Journal(settings, user, lockFolder, self, marker)
+    await removeDeadOwners(files, lockFolder, self)
     await journal.refresh()
     return journal
   } catch (error) {
-    await turn.close().catch(() => {})
-    await leaveOwner(files, lockFolder, self).catch(() => {})
-    throw explained('opening', dir, error)
+    await marker.close().catch(() => {})
+    await unregisterOwner(files, lockFolder, self).catch(() => {})
+    throw toStoreError('opening', dir, error)
   }
 }
 
@@ -63,7 +70,7 @@ export class Journal {
   readonly rewriting: FolderLock
   readonly #commits: Commits
   readonly #tail: Tail
-  readonly #turn: Turn
+  readonly #marker: WriteMarker
   readonly #lockFolder: string
   readonly #self: Owner
   /** The turn up to which everything was read. */
@@ -73,7 +80,13 @@ export class Journal {
   #hasWritten = false
   readonly #exclusive = new Serial()
 
-  constructor(settings: JournalSettings, user: JournalUser, lockFolder: string, self: Owner, turn: Turn) {
+  constructor(
+    settings: JournalSettings,
+    user: JournalUser,
+    lockFolder: string,
+    self: Owner,
+    marker: WriteMarker,
+  ) {
     const { files, clock, dir, prefix, rotateBytes } = settings
     this.files = files
     this.damage = new DamageReport(settings.onDamage)
@@ -82,7 +95,7 @@ export class Journal {
     // Whoever is waited for lives in real time, whatever clock this process goes by.
     this.rewriting = new FolderLock(files, systemClock, lockFolder, 'rewriting', self)
     this.#tail = new Tail(files, clock, this.folder, this.segments, rotateBytes)
-    this.#turn = turn
+    this.#marker = marker
     this.#lockFolder = lockFolder
     this.#self = self
     this.#commits = new Commits({
@@ -90,7 +103,7 @@ export class Journal {
       clock: systemClock,
       tail: this.#tail,
       lock: new FolderLock(files, systemClock, lockFolder, 'writing', self),
-      begin: isStrange => this.#beginWriting(isStrange),
+      begin: mustRecheck => this.#beginWriting(mustRecheck),
       end: () => this.#endWriting(),
     })
   }
@@ -111,7 +124,7 @@ export class Journal {
         const made = make()
         return made instanceof Promise ? made.then(recordsOf) : recordsOf(made)
       },
-      written: places => resolve(decision!.written(places)),
+      written: locations => resolve(decision!.written(locations)),
       failed(error) {
         decision?.failed?.()
         reject(error)
@@ -133,8 +146,8 @@ export class Journal {
     if (this.#isWriting) return
     await this.exclusively(async () => {
       if (this.#isWriting) return
-      const turn = await this.#turn.read()
-      if (turn !== this.#seen) await this.#catchUp(turn, false)
+      const marker = await this.#marker.read()
+      if (marker !== this.#seen) await this.#catchUp(marker, false)
     })
   }
 
@@ -144,11 +157,11 @@ export class Journal {
   }
 
   /** The records in the places given, as they are at the moment of reading; what is damaged is left out. */
-  async read(placesNow: () => readonly Place[]): Promise<JournalRecord[]> {
+  async read(locationsNow: () => readonly RecordLocation[]): Promise<JournalRecord[]> {
     for (let rereads = 0; ; rereads++) {
-      const spots = placesNow().map(place => ({ ...place, path: this.pathOf(place.segment) }))
-      const found = await readSpots(this.files, spots)
-      if (!found.includes('gone') || rereads === MOST_REREADS) {
+      const ranges = locationsNow().map(location => ({ ...location, path: this.pathOf(location.segment) }))
+      const found = await readRanges(this.files, ranges)
+      if (!found.includes('gone') || rereads === MAX_REREADS) {
         return found.filter(record => typeof record !== 'string')
       }
       await this.reread()
@@ -165,17 +178,17 @@ export class Journal {
     await this.#commits.settle()
     await this.#exclusive.settled()
     await this.#tail.close()
-    await this.#turn.close()
-    await leaveOwner(this.files, this.#lockFolder, this.#self)
+    await this.#marker.close()
+    await unregisterOwner(this.files, this.#lockFolder, this.#self)
   }
 
-  async #beginWriting(isStrange: boolean): Promise<void> {
+  async #beginWriting(mustRecheck: boolean): Promise<void> {
     await this.exclusively(async () => {
-      if (isStrange) await this.#turn.open()
-      const turn = await this.#turn.read()
-      if (isStrange || !this.#hasWritten || turn !== this.#seen) await this.#catchUp(turn, true)
+      if (mustRecheck) await this.#marker.open()
+      const marker = await this.#marker.read()
+      if (mustRecheck || !this.#hasWritten || marker !== this.#seen) await this.#catchUp(marker, true)
       this.#hasWritten = true
-      await this.#turn.begin()
+      await this.#marker.begin()
       this.#isWriting = true
     })
   }
@@ -183,25 +196,25 @@ export class Journal {
   async #endWriting(): Promise<void> {
     if (!this.#isWriting) return
     // If it cannot be told that the turn is over, everyone looks at the folder each time, and misses nothing.
-    const turn = await this.#turn.end().catch(() => undefined)
-    this.#seen = this.segments.hasUnread ? undefined : turn
+    const marker = await this.#marker.end().catch(() => undefined)
+    this.#seen = this.segments.hasUnread ? undefined : marker
     this.#isWriting = false
   }
 
-  async #catchUp(turn: string, isAlone: boolean): Promise<void> {
+  async #catchUp(marker: string, isAlone: boolean): Promise<void> {
     this.#seen = undefined
     try {
-      const isOver = await this.#isOver(turn)
+      const isOver = await this.#isOver(marker)
       await this.segments.catchUp(isAlone)
-      if (isOver) this.#seen = turn
+      if (isOver) this.#seen = marker
     } catch (error) {
-      throw explained('reading', this.folder.dir, error)
+      throw toStoreError('reading', this.folder.dir, error)
     }
   }
 
   /** In the middle of a turn there is more to come, unless whoever has it died writing. */
-  async #isOver(turn: string): Promise<boolean> {
-    const writer = writerOf(turn)
+  async #isOver(marker: string): Promise<boolean> {
+    const writer = activeWriter(marker)
     return writer === undefined || (await hasEnded(this.files, this.#lockFolder, writer, this.#self))
   }
 }

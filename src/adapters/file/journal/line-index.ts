@@ -2,13 +2,13 @@ import { hashOf, IdTable } from './id-table.ts'
 import type { IndexFiles } from './index-files.ts'
 import type { JournalRecord } from './line.ts'
 import { type Put, SegmentRows } from './segment-rows.ts'
-import { type JournalUser, type Place, type Segment, UnreadableError } from './segment-set.ts'
+import { type JournalUser, type RecordLocation, type Segment, UnreadableError } from './segment-set.ts'
 
 export const PUT = 'put'
 export const DELETE = 'delete'
 
 /** Larger than the number of rows that fit into a segment of the largest size. */
-const MOST_ROWS = 2 ** 24
+const MAX_ROWS = 2 ** 24
 
 interface LineIndexParts<K> {
   /** What a `put` record is about. Throws UnreadableError when it cannot tell. */
@@ -20,7 +20,7 @@ interface LineIndexParts<K> {
 }
 
 /** Where the index knows something of an id. Good until something else happens. */
-interface Line<K> {
+interface RowRef<K> {
   readonly rows: SegmentRows<K>
   readonly row: number
 }
@@ -31,7 +31,7 @@ export class LineIndex<K> implements JournalUser {
   /** In the order of their numbers. */
   readonly #segments = new Map<number, SegmentRows<K>>()
   /** Segment and row as one number. */
-  readonly #addresses = new IdTable(address => idOf(this.#lineAt(address)))
+  readonly #addresses = new IdTable(address => idOf(this.#rowAt(address)))
 
   constructor(parts: LineIndexParts<K>) {
     this.#parts = parts
@@ -46,32 +46,32 @@ export class LineIndex<K> implements JournalUser {
   }
 
   /** In the order of writing. */
-  get places(): Place[] {
-    return this.segments.flatMap(rows => liveRows(rows).map(row => rows.placeOf(row)))
+  get locations(): RecordLocation[] {
+    return this.segments.flatMap(rows => liveRows(rows).map(row => rows.locationOf(row)))
   }
 
-  find(id: string): Line<K> | undefined {
+  find(id: string): RowRef<K> | undefined {
     const address = this.#addresses.find(hashOf(id), () => id)
-    return address === undefined ? undefined : this.#lineAt(address)
+    return address === undefined ? undefined : this.#rowAt(address)
   }
 
-  placeOf(id: string): Place | undefined {
+  locationOf(id: string): RecordLocation | undefined {
     const line = this.find(id)
-    return line?.rows.placeOf(line.row)
+    return line?.rows.locationOf(line.row)
   }
 
   /** A kind of record that a later version writes is left as it is. */
-  apply(record: JournalRecord, place: Place): void {
-    if (record.kind === PUT) this.put(this.#parts.readPut(record), place)
-    if (record.kind === DELETE) this.delete(deletedIds(record), place)
+  apply(record: JournalRecord, location: RecordLocation): void {
+    if (record.kind === PUT) this.put(this.#parts.readPut(record), location)
+    if (record.kind === DELETE) this.delete(deletedIds(record), location)
   }
 
-  put(put: Put<K>, place: Place): void {
-    const rows = this.#rowsOf(place.segment)
-    this.#take(rows, rows.addPut(put, place))
+  put(put: Put<K>, location: RecordLocation): void {
+    const rows = this.#rowsOf(location.segment)
+    this.#take(rows, rows.addPut(put, location))
   }
 
-  delete(ids: readonly string[], { segment }: Pick<Place, 'segment'>): void {
+  delete(ids: readonly string[], { segment }: Pick<RecordLocation, 'segment'>): void {
     const rows = this.#rowsOf(segment)
     for (const id of ids) this.#take(rows, rows.addDelete(id))
   }
@@ -87,7 +87,7 @@ export class LineIndex<K> implements JournalUser {
     this.#addresses.clear()
   }
 
-  async recall(segment: Segment, size: number): Promise<boolean> {
+  async restore(segment: Segment, size: number): Promise<boolean> {
     const rows = await this.#parts.indexFiles?.read(segment, size)
     if (rows === undefined) return false
     this.#segments.set(rows.segment, rows)
@@ -117,7 +117,7 @@ export class LineIndex<K> implements JournalUser {
   /** Where those that count begin. */
   liveOffsets(segment: number): ReadonlySet<number> {
     const rows = this.#segments.get(segment)
-    return new Set(rows && liveRows(rows).map(row => rows.placeOf(row).offset))
+    return new Set(rows && liveRows(rows).map(row => rows.locationOf(row).offset))
   }
 
   /**
@@ -129,7 +129,7 @@ export class LineIndex<K> implements JournalUser {
     if (before === undefined) return
     const after = new SegmentRows<K>(segment)
     for (const row of liveRows(before)) {
-      const { offset, length } = before.placeOf(row)
+      const { offset, length } = before.locationOf(row)
       const put = { id: before.idOf(row), ...before.factsOf(row) }
       after.addPut(put, { offset: moves.get(offset) ?? offset, length })
       this.#addresses.remove(before.hashOf(row), addressOf(before, row))
@@ -141,13 +141,13 @@ export class LineIndex<K> implements JournalUser {
     if (after.puts === 0) this.#segments.delete(segment)
   }
 
-  #lineAt(address: number): Line<K> {
-    return { rows: this.#segments.get(Math.floor(address / MOST_ROWS))!, row: address % MOST_ROWS }
+  #rowAt(address: number): RowRef<K> {
+    return { rows: this.#segments.get(Math.floor(address / MAX_ROWS))!, row: address % MAX_ROWS }
   }
 
   #take(rows: SegmentRows<K>, row: number): void {
     const before = this.#addresses.find(rows.hashOf(row), () => rows.idOf(row))
-    if (before !== undefined) this.#setDead(this.#lineAt(before))
+    if (before !== undefined) this.#setDead(this.#rowAt(before))
     if (rows.isPut(row)) this.#setLive(rows, row)
   }
 
@@ -156,7 +156,7 @@ export class LineIndex<K> implements JournalUser {
     this.#addresses.add(rows.hashOf(row), addressOf(rows, row))
   }
 
-  #setDead({ rows, row }: Line<K>): void {
+  #setDead({ rows, row }: RowRef<K>): void {
     rows.setDead(row)
     this.#addresses.remove(rows.hashOf(row), addressOf(rows, row))
   }
@@ -172,10 +172,10 @@ export class LineIndex<K> implements JournalUser {
 }
 
 function addressOf<K>({ segment }: SegmentRows<K>, row: number): number {
-  return segment * MOST_ROWS + row
+  return segment * MAX_ROWS + row
 }
 
-function idOf<K>({ rows, row }: Line<K>): string {
+function idOf<K>({ rows, row }: RowRef<K>): string {
   return rows.idOf(row)
 }
 

@@ -14,13 +14,13 @@ const CRC_DIGITS = 8
 const PREFIX_BYTES = START.length + CRC_DIGITS + 2
 const NEWLINE = 10
 /** Quotes and colon round the kind, the closing brace, the newline. */
-const AROUND_BYTES = PREFIX_BYTES + 5
+const OVERHEAD_BYTES = PREFIX_BYTES + 5
 /** Of UTF-8 for one unit of a text, at most. */
-const MOST_BYTES_PER_UNIT = 3
+const MAX_BYTES_PER_UNIT = 3
 
 /** A line is never longer than this. */
 export function mostLineBytes({ kind, text }: JournalRecord): number {
-  return AROUND_BYTES + kind.length + text.length * MOST_BYTES_PER_UNIT
+  return OVERHEAD_BYTES + kind.length + text.length * MAX_BYTES_PER_UNIT
 }
 
 /**
@@ -57,7 +57,7 @@ export function readLine(line: Buffer): JournalRecord | undefined {
 
 const FIRST_BYTES = 65_536
 /** A buffer that one large batch has made larger than this is not kept. */
-const MOST_KEPT_BYTES = 4_194_304
+const MAX_KEPT_BYTES = 4_194_304
 
 /** Where a line begins among the bytes, and how long it is without its newline. */
 export interface Span {
@@ -88,7 +88,7 @@ export class LineWriter {
 
   clear(): void {
     this.#end = 0
-    if (this.#buffer.length > MOST_KEPT_BYTES) this.#buffer = Buffer.allocUnsafe(FIRST_BYTES)
+    if (this.#buffer.length > MAX_KEPT_BYTES) this.#buffer = Buffer.allocUnsafe(FIRST_BYTES)
   }
 
   #reserve(bytes: number): void {

@@ -7,14 +7,14 @@ import { systemClock } from '../../../ports/clock.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import { realFiles } from './files.ts'
 import { FolderLock } from './lock.ts'
-import { describeSelf, enterOwner, leaveOwner, type Owner, sweepOwners } from './owner.ts'
+import { describeSelf, type Owner, registerOwner, removeDeadOwners, unregisterOwner } from './owner.ts'
 
 const DEAD_PID = 2 ** 22 + 1
 const HELD = 'writing.held'
 
 async function newLock(dir: string, id: string, change: Partial<Owner> = {}, clock = systemClock) {
   const self = { ...(await describeSelf(realFiles, id)), ...change }
-  await enterOwner(realFiles, dir, self)
+  await registerOwner(realFiles, dir, self)
   return new FolderLock(realFiles, clock, dir, 'writing', self)
 }
 
@@ -35,7 +35,7 @@ describe('the lock of a folder', () => {
       await Promise.all(
         Array.from({ length: 8 }, async (_, index) => {
           const lock = await newLock(dir, `owner-${index}`)
-          for (let turn = 0; turn < 5; turn++) {
+          for (let round = 0; round < 5; round++) {
             await lock.acquire()
             expect(++holders).toBe(1)
             await readdir(dir)
@@ -53,9 +53,9 @@ describe('the lock of a folder', () => {
     await inFolder(async dir => {
       await dieWithLock(dir, 'dead')
       const lock = await newLock(dir, 'alive')
-      expect(await lock.acquire()).toEqual({ isStrange: true })
+      expect(await lock.acquire()).toEqual({ mustRecheck: true })
       await lock.release()
-      expect(await lock.acquire()).toEqual({ isStrange: false })
+      expect(await lock.acquire()).toEqual({ mustRecheck: false })
     })
   })
 
@@ -73,7 +73,7 @@ describe('the lock of a folder', () => {
           await Promise.all(
             Array.from({ length: contenders }, async (_, index) => {
               const lock = await newLock(dir, `alive-${index}`)
-              for (let turn = 0; turn < 3; turn++) {
+              for (let round = 0; round < 3; round++) {
                 await lock.acquire()
                 expect(++holders).toBe(1)
                 await readdir(dir)
@@ -125,15 +125,15 @@ describe('the lock of a folder', () => {
     })
   })
 
-  it('E10: a holder that stood still so long that it was replaced leaves the lock to its heir', async () => {
+  it('E10: a holder that stood still so long that it was replaced leaves the lock to its successor', async () => {
     await inFolder(async dir => {
       const clock = new FakeClock()
       const slow = await newLock(dir, 'slow', {}, clock)
-      await newLock(dir, 'heir')
+      await newLock(dir, 'successor')
       await slow.acquire()
       clock.jump(60_000)
-      await link(join(dir, 'owner.heir'), join(dir, 'heir'))
-      await rename(join(dir, 'heir'), join(dir, HELD))
+      await link(join(dir, 'owner.successor'), join(dir, 'successor'))
+      await rename(join(dir, 'successor'), join(dir, HELD))
       await slow.release()
       expect(await readdir(dir)).toContain(HELD)
     })
@@ -143,9 +143,9 @@ describe('the lock of a folder', () => {
     await inFolder(async dir => {
       const lock = await newLock(dir, 'tidied')
       await rm(join(dir, 'owner.tidied'))
-      expect(await lock.acquire()).toEqual({ isStrange: true })
+      expect(await lock.acquire()).toEqual({ mustRecheck: true })
       await lock.release()
-      expect(await lock.acquire()).toEqual({ isStrange: false })
+      expect(await lock.acquire()).toEqual({ mustRecheck: false })
     })
   })
 
@@ -154,10 +154,10 @@ describe('the lock of a folder', () => {
       await newLock(dir, 'dead', { pid: DEAD_PID })
       await newLock(dir, 'alive')
       const self = await describeSelf(realFiles, 'self')
-      await enterOwner(realFiles, dir, self)
-      await sweepOwners(realFiles, dir, self)
+      await registerOwner(realFiles, dir, self)
+      await removeDeadOwners(realFiles, dir, self)
       expect((await readdir(dir)).sort()).toEqual(['owner.alive', 'owner.self'])
-      await leaveOwner(realFiles, dir, self)
+      await unregisterOwner(realFiles, dir, self)
       expect(await readdir(dir)).toEqual(['owner.alive'])
     })
   })

@@ -1,19 +1,19 @@
 import { join } from 'node:path'
 import { type Clock, rest } from '../../../ports/clock.ts'
 import { StoreLockedError } from '../errors.ts'
-import { codeOf, type Files, makeFolder, readWhole, unless } from './files.ts'
-import { enterOwner, livenessOf, type Owner, ownerPath, parseOwner } from './owner.ts'
+import { codeOf, type Files, ignoringCode, makeFolder, readWhole } from './files.ts'
+import { livenessOf, type Owner, ownerPath, parseOwner, registerOwner } from './owner.ts'
 
 /** A lock is held for one write or a few. A holder about whom nothing is known and that stands still so long is gone. */
 const STUCK_MS = 30_000
 const FIRST_WAIT_MS = 1
-const LONGEST_WAIT_MS = 8
+const MAX_WAIT_MS = 8
 /** Where nothing has moved for a while, nobody need look that often. */
 const PATIENT_AFTER_MS = 1_000
 const PATIENT_WAIT_MS = 64
 
 /** A power failure can leave a link to a file without content. Nothing is known of its holder. */
-const NOBODY: Owner = Object.freeze({ id: 'unreadable', pid: 0, host: 'a machine that is not told' })
+const UNKNOWN_OWNER: Owner = Object.freeze({ id: 'unreadable', pid: 0, host: 'a machine that is not told' })
 
 /**
  * One holder at a time among all processes that open a folder. It needs nothing but hard links, which exist once or not
@@ -35,7 +35,7 @@ export class FolderLock {
   readonly #name: string
   readonly #held: string
   #since = 0
-  #isStrange = false
+  #mustRecheck = false
 
   constructor(files: Files, clock: Clock, folder: string, name: string, self: Owner) {
     this.#files = files
@@ -47,17 +47,17 @@ export class FolderLock {
   }
 
   /** Resolves when it is held; tells whether the holder before died with it, or something else is not as it was left. */
-  async acquire(): Promise<{ readonly isStrange: boolean }> {
-    const watch = new Watch(this.#clock)
+  async acquire(): Promise<{ readonly mustRecheck: boolean }> {
+    const stall = new StallTimer(this.#clock)
     for (;;) {
-      if ((await this.#link(this.#held)) || (await this.#takeOver(watch))) {
+      if ((await this.#link(this.#held)) || (await this.#takeOver(stall))) {
         this.#since = this.#clock.now()
-        const isStrange = this.#isStrange
-        this.#isStrange = false
-        return { isStrange }
+        const mustRecheck = this.#mustRecheck
+        this.#mustRecheck = false
+        return { mustRecheck }
       }
       await this.#want()
-      await watch.wait()
+      await stall.wait()
     }
   }
 
@@ -77,43 +77,43 @@ export class FolderLock {
     )
   }
 
-  async #takeOver(watch: Watch): Promise<boolean> {
+  async #takeOver(stall: StallTimer): Promise<boolean> {
     const first = await this.#ownerOf(this.#held)
     let link = this.#held
     for (let holder = first; holder !== undefined; holder = await this.#ownerOf(link)) {
       if (holder.id !== this.#self.id) {
-        if (!(await this.#isGone(holder, link, watch))) return false
+        if (!(await this.#isGone(holder, link, stall))) return false
         link = this.#pathOf(`after.${holder.id}`)
         if (!(await this.#link(link))) continue
       }
       if ((await this.#ownerOf(this.#held))?.id === first?.id) {
-        await this.#settleIn()
+        await this.#replaceDeadHolder()
         return true
       }
-      await unless('ENOENT', () => this.#files.remove(link))
+      await ignoringCode('ENOENT', () => this.#files.remove(link))
       return false
     }
     return false
   }
 
   /** From now on this is the first link, and whoever still has hopes of an inheritance finds that it is not theirs. */
-  async #settleIn(): Promise<void> {
-    this.#isStrange = true
-    const heir = this.#pathOf(`heir.${this.#self.id}`)
-    await unless('EEXIST', () => this.#files.link(ownerPath(this.#folder, this.#self.id), heir))
-    await this.#files.rename(heir, this.#held)
+  async #replaceDeadHolder(): Promise<void> {
+    this.#mustRecheck = true
+    const successor = this.#pathOf(`successor.${this.#self.id}`)
+    await ignoringCode('EEXIST', () => this.#files.link(ownerPath(this.#folder, this.#self.id), successor))
+    await this.#files.rename(successor, this.#held)
     for (const name of await this.#files.list(this.#folder)) {
-      const isPast = name.startsWith(`${this.#name}.after.`) || name.startsWith(`${this.#name}.heir.`)
-      if (isPast) await this.#files.remove(join(this.#folder, name)).catch(() => {})
+      const isStale = name.startsWith(`${this.#name}.after.`) || name.startsWith(`${this.#name}.successor.`)
+      if (isStale) await this.#files.remove(join(this.#folder, name)).catch(() => {})
     }
   }
 
-  async #isGone(holder: Owner, link: string, watch: Watch): Promise<boolean> {
+  async #isGone(holder: Owner, link: string, stall: StallTimer): Promise<boolean> {
     const liveness = await livenessOf(this.#files, holder, this.#self)
     if (liveness === 'dead') return true
     // Taking and letting go both change the mark, so one that stays the same is one single hold.
-    const mark = await unless('ENOENT', () => this.#files.mark(link))
-    if (mark === undefined || watch.standsStillMs(mark) < STUCK_MS) return false
+    const mark = await ignoringCode('ENOENT', () => this.#files.mark(link))
+    if (mark === undefined || stall.unchangedMs(mark) < STUCK_MS) return false
     if (liveness === 'unknown') return true
     throw new StoreLockedError(link, `process ${holder.pid} on ${holder.host}, which still runs,`, STUCK_MS)
   }
@@ -126,16 +126,16 @@ export class FolderLock {
       if (codeOf(error) === 'EEXIST') return false
       if (codeOf(error) !== 'ENOENT') throw error
       // Someone has tidied up. It is entered again, and the lock tried again.
-      this.#isStrange = true
+      this.#mustRecheck = true
       await makeFolder(this.#files, this.#folder)
-      await enterOwner(this.#files, this.#folder, this.#self)
+      await registerOwner(this.#files, this.#folder, this.#self)
       return false
     }
   }
 
   async #ownerOf(link: string): Promise<Owner | undefined> {
-    const bytes = await unless('ENOENT', () => readWhole(this.#files, link))
-    return bytes && (parseOwner(bytes.toString()) ?? NOBODY)
+    const bytes = await ignoringCode('ENOENT', () => readWhole(this.#files, link))
+    return bytes && (parseOwner(bytes.toString()) ?? UNKNOWN_OWNER)
   }
 
   #pathOf(what: string): string {
@@ -148,7 +148,7 @@ export class FolderLock {
 }
 
 /** How long someone has waited, and how long what is in the way has not moved. */
-class Watch {
+class StallTimer {
   readonly #clock: Clock
   #waitMs = FIRST_WAIT_MS
   #mark: string | undefined
@@ -158,7 +158,7 @@ class Watch {
     this.#clock = clock
   }
 
-  standsStillMs(mark: string): number {
+  unchangedMs(mark: string): number {
     const now = this.#clock.now()
     // A clock that was set back says nothing; watching begins anew.
     if (mark !== this.#mark || now < this.#markedAt) {
@@ -172,6 +172,6 @@ class Watch {
   async wait(): Promise<void> {
     await rest(this.#clock, this.#waitMs)
     const isPatient = this.#mark !== undefined && this.#clock.now() - this.#markedAt > PATIENT_AFTER_MS
-    this.#waitMs = Math.min(isPatient ? PATIENT_WAIT_MS : LONGEST_WAIT_MS, this.#waitMs * 2)
+    this.#waitMs = Math.min(isPatient ? PATIENT_WAIT_MS : MAX_WAIT_MS, this.#waitMs * 2)
   }
 }

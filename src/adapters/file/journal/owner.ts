@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { codeOf, type Files, readWhole, unless } from './files.ts'
+import { codeOf, type Files, ignoringCode, readWhole } from './files.ts'
 
 /** Who holds a lock, told so precisely that another process can find out whether it still runs. */
 export interface Owner {
@@ -9,32 +9,39 @@ export interface Owner {
   readonly pid: number
   readonly host: string
   /** When the process began, in ticks since the machine did: a pid alone is given to others later. */
-  readonly begun?: string | undefined
+  readonly startTime?: string | undefined
   /** Which start of the machine, and which world of process ids on it. A container has a world of its own. */
   readonly boot?: string | undefined
-  readonly world?: string | undefined
+  readonly pidNamespace?: string | undefined
 }
 
 /** `unknown`: it runs elsewhere, or this system does not tell; only its standing still says something then. */
 type Liveness = 'alive' | 'dead' | 'unknown'
 
 export async function describeSelf(files: Files, id: string): Promise<Owner> {
-  const [begun, boot, world] = await Promise.all([
-    beginningOf(files, process.pid).catch(() => undefined),
+  const [startTime, boot, pidNamespace] = await Promise.all([
+    startTimeOf(files, process.pid).catch(() => undefined),
     textOf(files, '/proc/sys/kernel/random/boot_id').catch(() => undefined),
     files.mark('/proc/self/ns/pid').catch(() => undefined),
   ])
-  return { id, pid: process.pid, host: hostname(), begun, boot, world: world?.split(':')[1] }
+  return {
+    id,
+    pid: process.pid,
+    host: hostname(),
+    startTime,
+    boot,
+    pidNamespace: pidNamespace?.split(':')[1],
+  }
 }
 
 export async function livenessOf(files: Files, owner: Owner, self: Owner): Promise<Liveness> {
-  const isTold = owner.boot !== undefined && owner.world !== undefined && owner.begun !== undefined
+  const isTold = owner.boot !== undefined && owner.pidNamespace !== undefined && owner.startTime !== undefined
   if (!isTold || self.boot === undefined) return 'unknown'
   // The same machine, started again: nothing of before runs any more. Another machine is another matter.
   if (owner.boot !== self.boot) return owner.host === self.host ? 'dead' : 'unknown'
-  if (owner.world !== self.world) return 'unknown'
+  if (owner.pidNamespace !== self.pidNamespace) return 'unknown'
   try {
-    return (await beginningOf(files, owner.pid)) === owner.begun ? 'alive' : 'dead'
+    return (await startTimeOf(files, owner.pid)) === owner.startTime ? 'alive' : 'dead'
   } catch {
     // Not to be able to look, for want of a file handle perhaps, says nothing about the other process.
     return 'unknown'
@@ -59,7 +66,7 @@ function isOwner(value: unknown): value is Owner {
  * Fields 3 and 22 of proc(5)'s stat. The name before them may hold anything, so the count begins behind its last
  * bracket. One that has ended and that nobody has asked after yet is still listed, as a zombie.
  */
-async function beginningOf(files: Files, pid: number): Promise<string | undefined> {
+async function startTimeOf(files: Files, pid: number): Promise<string | undefined> {
   const stat = await textOf(files, `/proc/${pid}/stat`)
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
   return /^[ZXx]$/.test(fields[0] ?? '') ? undefined : fields[19]
@@ -91,7 +98,7 @@ export function ownerPath(folder: string, id: string): string {
 }
 
 /** Says who this is, durably: a lock that nobody is known to hold would be waited for in vain. */
-export async function enterOwner(files: Files, folder: string, self: Owner): Promise<void> {
+export async function registerOwner(files: Files, folder: string, self: Owner): Promise<void> {
   const fd = await files.open(ownerPath(folder, self.id), 'wx')
   try {
     await files.write(fd, Buffer.from(JSON.stringify(self)), 0)
@@ -101,19 +108,19 @@ export async function enterOwner(files: Files, folder: string, self: Owner): Pro
   }
 }
 
-export async function leaveOwner(files: Files, folder: string, self: Owner): Promise<void> {
-  await unless('ENOENT', () => files.remove(ownerPath(folder, self.id)))
+export async function unregisterOwner(files: Files, folder: string, self: Owner): Promise<void> {
+  await ignoringCode('ENOENT', () => files.remove(ownerPath(folder, self.id)))
 }
 
 /** Whether the owner of that id has ended: it has left, was swept away, or is known to be dead. */
 export async function hasEnded(files: Files, folder: string, id: string, self: Owner): Promise<boolean> {
-  const bytes = await unless('ENOENT', () => readWhole(files, ownerPath(folder, id)))
+  const bytes = await ignoringCode('ENOENT', () => readWhole(files, ownerPath(folder, id)))
   const owner = bytes && parseOwner(bytes.toString())
   return bytes === undefined || (owner !== undefined && (await livenessOf(files, owner, self)) === 'dead')
 }
 
 /** Removes what processes that died have left. A lock they died with is not touched: that has its own way. */
-export async function sweepOwners(files: Files, folder: string, self: Owner): Promise<void> {
+export async function removeDeadOwners(files: Files, folder: string, self: Owner): Promise<void> {
   for (const name of await files.list(folder)) {
     if (!name.startsWith(OWNER_PREFIX)) continue
     const path = join(folder, name)

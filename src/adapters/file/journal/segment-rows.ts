@@ -1,5 +1,5 @@
 import { hashOf } from './id-table.ts'
-import type { Place } from './segment-set.ts'
+import type { RecordLocation } from './segment-set.ts'
 
 /** What is known of a `put` line without reading it. `K` is what many lines have in common; it is kept once. */
 export interface Facts<K> extends Times {
@@ -90,7 +90,7 @@ export class SegmentRows<K> {
     }
   }
 
-  addPut({ id, kind, ...times }: Put<K>, { offset, length }: Omit<Place, 'segment'>): number {
+  addPut({ id, kind, ...times }: Put<K>, { offset, length }: Omit<RecordLocation, 'segment'>): number {
     const row = this.#add(id, this.#numberOf(kind))
     this.#numbers[row * NUMBERS + OFFSET] = offset
     this.#numbers[row * NUMBERS + LENGTH] = length
@@ -136,7 +136,7 @@ export class SegmentRows<K> {
     return this.#times[row * TIMES + LAST_FAILED_AT]!
   }
 
-  placeOf(row: number): Place {
+  locationOf(row: number): RecordLocation {
     const at = row * NUMBERS
     return { segment: this.segment, offset: this.#numbers[at + OFFSET]!, length: this.#numbers[at + LENGTH]! }
   }

@@ -4,7 +4,7 @@ import { type JournalRecord, readLine, readLines } from './line.ts'
 import type { SegmentFolder, SegmentName } from './segments.ts'
 
 /** A line's place. */
-export interface Place {
+export interface RecordLocation {
   /** The segment's number. */
   readonly segment: number
   readonly offset: number
@@ -15,11 +15,11 @@ export interface Place {
 /** What a journal's records mean is the business of whoever keeps them. */
 export interface JournalUser {
   /** Every record in the order of writing, once. Throws UnreadableError for one that it cannot read. */
-  apply(record: JournalRecord, place: Place): void
+  apply(record: JournalRecord, location: RecordLocation): void
   /** Forget everything: all of it will be read anew. */
   reset(): void
   /** Knows what is in the segment without reading it? */
-  recall?(segment: Segment, size: number): Promise<boolean>
+  restore?(segment: Segment, size: number): Promise<boolean>
   /** Nothing will be added to the segment any more. */
   closed?(segment: Segment): void
 }
@@ -36,7 +36,7 @@ export interface Segment {
   /** There is a later one: nobody adds to it any more. */
   isClosed: boolean
   /** Something is wrong with its end, so this process adds nothing to it; others may judge otherwise. */
-  isSpoilt: boolean
+  isAbandoned: boolean
   /**
    * Bytes follow its end that this process has not read, and others may have: a write failed and could not be cut off.
    * Until the folder is read anew nobody here knows what they say, so the segment is not rewritten, and no deletion in
@@ -47,7 +47,7 @@ export interface Segment {
   isDamaged: boolean
 }
 
-const MOST_TRIES = 5
+const MAX_TRIES = 5
 
 /** The segments of a journal and how far each has been read. */
 export class SegmentSet {
@@ -79,7 +79,7 @@ export class SegmentSet {
       name,
       end: 0,
       isClosed: false,
-      isSpoilt: false,
+      isAbandoned: false,
       hasUnread: false,
       isDamaged: false,
     }
@@ -111,7 +111,7 @@ export class SegmentSet {
         return await this.#catchUp(await this.#folder.list(), isAlone)
       } catch (error) {
         // Rewritten by someone else after it was listed.
-        if (codeOf(error) !== 'ENOENT' || tries === MOST_TRIES) throw error
+        if (codeOf(error) !== 'ENOENT' || tries === MAX_TRIES) throw error
       }
     }
   }
@@ -143,7 +143,7 @@ export class SegmentSet {
   async #readOn(segment: Segment, isLast: boolean, isAlone: boolean): Promise<void> {
     const path = this.#folder.path(segment.name)
     const size = await this.#files.sizeOf(path)
-    if (!isLast && segment.end === 0 && (await this.#user.recall?.(segment, size))) {
+    if (!isLast && segment.end === 0 && (await this.#user.restore?.(segment, size))) {
       segment.end = size
       segment.isClosed = true
       return
@@ -153,7 +153,7 @@ export class SegmentSet {
       segment.end = offset + line.length + 1
     })
     if (tornBytes > 0 && (!isLast || isAlone)) {
-      segment.isSpoilt = true
+      segment.isAbandoned = true
       this.#damage.add({ kind: 'torn', path, offset: end, bytes: tornBytes })
     }
     if (!isLast) this.close(segment)
@@ -165,7 +165,7 @@ export class SegmentSet {
   }
 
   #show(segment: Segment, path: string, line: Buffer, offset: number): void {
-    const place = { segment: segment.name.number, offset, length: line.length }
+    const location = { segment: segment.name.number, offset, length: line.length }
     const record = readLine(line)
     const found = { path, offset, bytes: line.length }
     if (record === undefined) {
@@ -174,7 +174,7 @@ export class SegmentSet {
       return
     }
     try {
-      this.#user.apply(record, place)
+      this.#user.apply(record, location)
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error
       segment.isDamaged = true

@@ -15,7 +15,7 @@ export interface SegmentName {
 const DAY = /^\d{4}-\d\d-\d\d$/
 const NUMBER_DIGITS = 6
 /** Two listings in a row that agree are believed; more than this many are never needed. */
-const MOST_LISTINGS = 10
+const MAX_LISTINGS = 10
 
 export function dayOf(now: number): string {
   return new Date(now).toISOString().slice(0, 10)
@@ -52,7 +52,7 @@ export class SegmentFolder {
    */
   async list(): Promise<SegmentName[]> {
     let before: string | undefined
-    for (let listing = 0; listing < MOST_LISTINGS; listing++) {
+    for (let listing = 0; listing < MAX_LISTINGS; listing++) {
       const found = newest((await this.#all()).filter(({ ending }) => ending === 'jsonl'))
       const now = found.map(name => this.path(name)).join('\n')
       if (now === before || found.length === 0) return found
@@ -70,7 +70,7 @@ export class SegmentFolder {
       .map(found => this.path(found, found.ending))
   }
 
-  async #all(): Promise<Found[]> {
+  async #all(): Promise<FoundFile[]> {
     const days = (await this.#files.list(this.dir)).filter(name => DAY.test(name))
     const lists = await Promise.all(
       days.map(async day => {
@@ -81,7 +81,7 @@ export class SegmentFolder {
     return lists.flat()
   }
 
-  #parse(name: string, day: string): Found | undefined {
+  #parse(name: string, day: string): FoundFile | undefined {
     const [, number, revision, ending] = this.#pattern.exec(name) ?? []
     if (number === undefined) return undefined
     return { number: Number(number), revision: Number(revision ?? 0), day, ending: ending as Ending }
@@ -91,7 +91,7 @@ export class SegmentFolder {
 /** What ends in `tmp` is not whole yet. */
 type Ending = 'jsonl' | 'index' | 'jsonl.tmp' | 'index.tmp'
 
-interface Found extends SegmentName {
+interface FoundFile extends SegmentName {
   readonly ending: Ending
 }
 

@@ -6,7 +6,7 @@ import type { Segment, SegmentSet } from './segment-set.ts'
 import { dayOf, type SegmentFolder, type SegmentName } from './segments.ts'
 
 /** Numbers that are tried for a new file. Only what a crash left behind can be in the way, and that is one or two. */
-const MOST_NUMBERS = 100
+const MAX_NUMBERS = 100
 const CREATE = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_EXCL
 const REOPEN = constants.O_WRONLY | constants.O_APPEND
 
@@ -85,7 +85,7 @@ export class Tail {
     const { last } = this.#segments
     const fits =
       last !== undefined &&
-      !last.isSpoilt &&
+      !last.isAbandoned &&
       last.end < this.#rotateBytes &&
       last.name.day === dayOf(this.#clock.now())
     if (fits && this.#open?.segment === last) return this.#open
@@ -101,7 +101,7 @@ export class Tail {
       const fd = await this.#files.open(path, REOPEN)
       if ((await this.#files.size(fd)) === segment.end) return { fd, segment }
       await this.#files.close(fd)
-      segment.isSpoilt = true
+      segment.isAbandoned = true
       return undefined
     } catch (error) {
       throw new StoreFailedError('opening', path, error)
@@ -118,7 +118,7 @@ export class Tail {
         if (last !== undefined) this.#segments.close(last)
         return { fd, segment: this.#segments.add(name) }
       } catch (error) {
-        if (codeOf(error) === 'EEXIST' && number < first + MOST_NUMBERS) continue
+        if (codeOf(error) === 'EEXIST' && number < first + MAX_NUMBERS) continue
         throw new StoreFailedError('creating', this.#folder.path(name), error)
       }
     }
@@ -156,7 +156,7 @@ export class Tail {
 
   async #abandon(fd: number, segment: Segment): Promise<void> {
     this.#open = undefined
-    segment.isSpoilt = true
+    segment.isAbandoned = true
     await this.#files.close(fd).catch(() => {})
   }
 }

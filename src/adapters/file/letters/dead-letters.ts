@@ -20,7 +20,7 @@ import { FileAudit } from '../operating/audit.ts'
 import { DEFAULT_RETENTION_MS, type JournalOptions, journalRules, journalSettings } from '../options.ts'
 import { expireLetters } from './cleanup.ts'
 import { LazyLetterLog } from './lazy-letter-log.ts'
-import { countLetters, listLetters, timeLetters } from './queries.ts'
+import { countLetters, countOverTime, listLetters } from './queries.ts'
 
 /** Options of a dead-letter store in a folder. */
 export interface FileDeadLettersOptions extends JournalOptions {
@@ -109,7 +109,7 @@ export class FileDeadLetters implements DeadLetterStore {
 
   async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
     const { log } = await this.log.read()
-    return await timeLetters(log, filter, span)
+    return await countOverTime(log, filter, span)
   }
 
   /** As `expire`, and answers how many went in all. It does nothing by itself: call it on a schedule. */

@@ -28,7 +28,7 @@ const READ_AT_ONCE = 64
 
 interface OpenedTriage {
   readonly journal: Journal
-  readonly book: TriageBook
+  readonly index: TriageIndex
 }
 
 /** What the index says about a group; its title is in its letters. */
@@ -51,8 +51,8 @@ export class FileGroups implements Groups {
     this.#clock = settings.clock
     this.#triage = new Lazy(
       async () => {
-        const book = new TriageBook()
-        return { book, journal: await openJournal(own, book) }
+        const index = new TriageIndex()
+        return { index, journal: await openJournal(own, index) }
       },
       ({ journal }) => journal.close(),
       () => new StoreClosedError(own.dir),
@@ -62,17 +62,17 @@ export class FileGroups implements Groups {
   async list(query?: GroupQuery): Promise<GroupPage> {
     const { state, channel, search, limit, behind } = resolveGroupQuery(query)
     const { log } = await this.#letters.read()
-    const { book } = await this.#readTriage()
+    const { index } = await this.#readTriage()
     const wanted = (await tallyGroups(log.index))
       .filter(group => channel === undefined || group.channels.includes(channel))
       .filter(group => behind === undefined || compareGroups(group, behind) > 0)
-      .filter(group => state === undefined || this.#stateOf(group, book).state === state)
+      .filter(group => state === undefined || this.#stateOf(group, index).state === state)
       .sort(compareGroups)
     const groups: Group[] = []
     const step = Math.min(READ_AT_ONCE, limit + 1)
     for (let start = 0; start < wanted.length && groups.length <= limit; start += step) {
       const portion = wanted.slice(start, start + step)
-      groups.push(...(await this.#tell(portion, book)).filter(group => matchesGroup(group, { search })))
+      groups.push(...(await this.#describe(portion, index)).filter(group => matchesGroup(group, { search })))
     }
     const { shown, cursor } = pageOf(groups, limit, last => groupCursor(last, query ?? {}))
     return { groups: shown, cursor }
@@ -80,16 +80,16 @@ export class FileGroups implements Groups {
 
   async get(id: string): Promise<Group | undefined> {
     const { log } = await this.#letters.read()
-    const { book } = await this.#readTriage()
-    const [group] = await this.#tell(await tallyGroups(log.index, id), book)
+    const { index } = await this.#readTriage()
+    const [group] = await this.#describe(await tallyGroups(log.index, id), index)
     return group
   }
 
   async change(id: string, change: TriageChange): Promise<Group | undefined> {
     if ((await this.get(id)) === undefined) return undefined
-    const { journal, book } = await this.#triage.open()
+    const { journal, index } = await this.#triage.open()
     const record = { kind: TRIAGE, text: JSON.stringify({ group: id, change }) }
-    await journal.decide(() => ({ records: [record], written: () => book.add(id, change) }))
+    await journal.decide(() => ({ records: [record], written: () => index.add(id, change) }))
     return await this.get(id)
   }
 
@@ -103,12 +103,12 @@ export class FileGroups implements Groups {
     return opened
   }
 
-  #stateOf({ id, lastSeenAt }: IndexedGroup, book: TriageBook) {
-    return currentTriage(book.of(id).triage, lastSeenAt, this.#clock.now())
+  #stateOf({ id, lastSeenAt }: IndexedGroup, index: TriageIndex) {
+    return currentTriage(index.of(id).triage, lastSeenAt, this.#clock.now())
   }
 
   /** With what their newest letters say; a group whose letters went meanwhile is left out. */
-  async #tell(indexed: readonly IndexedGroup[], book: TriageBook): Promise<Group[]> {
+  async #describe(indexed: readonly IndexedGroup[], index: TriageIndex): Promise<Group[]> {
     const { log } = await this.#letters.read()
     const letters = await log.read(indexed.map(({ newest }) => newest))
     return indexed.flatMap((group, at) => {
@@ -119,8 +119,8 @@ export class FileGroups implements Groups {
         ...groupingOf(letter),
         ...counted,
         category: letter.cycle.category,
-        ...book.of(group.id),
-        ...this.#stateOf(group, book),
+        ...index.of(group.id),
+        ...this.#stateOf(group, index),
       }
     })
   }
@@ -140,11 +140,11 @@ async function tallyGroups(index: LetterIndex, only?: string): Promise<IndexedGr
 }
 
 /** Every change that people made, one after the other, adds up to what they say now. */
-class TriageBook implements JournalUser {
-  readonly #talks = new Map<string, GroupTalk>()
+class TriageIndex implements JournalUser {
+  readonly #byGroup = new Map<string, GroupTalk>()
 
   of(group: string): GroupTalk {
-    return this.#talks.get(group) ?? NO_TALK
+    return this.#byGroup.get(group) ?? NO_TALK
   }
 
   apply({ kind, text }: JournalRecord): void {
@@ -154,11 +154,11 @@ class TriageBook implements JournalUser {
   }
 
   add(group: string, change: TriageChange): void {
-    this.#talks.set(group, talkAfter(this.of(group), change))
+    this.#byGroup.set(group, talkAfter(this.of(group), change))
   }
 
   reset(): void {
-    this.#talks.clear()
+    this.#byGroup.clear()
   }
 }
 

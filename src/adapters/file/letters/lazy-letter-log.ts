@@ -9,7 +9,7 @@ import { SegmentFolder } from '../journal/segments.ts'
 import { Lazy } from '../lazy.ts'
 import { type JournalChoices, journalSettings } from '../options.ts'
 import { LetterLog } from './letter-log.ts'
-import { glanceAt, type Kind, putOf } from './record.ts'
+import { type Kind, peekLetter, putOf } from './record.ts'
 
 export interface OpenedLog {
   readonly log: LetterLog
@@ -64,7 +64,7 @@ async function openLog(
   let compaction: Compaction | undefined
   const indexFiles = new IndexFiles<Kind>(files, new SegmentFolder(files, settings.dir, settings.prefix))
   const index = new LineIndex<Kind>({
-    readPut: record => putOf(glanceAt(record, codec)),
+    readPut: record => putOf(peekLetter(record, codec)),
     onClosed: () => compaction?.start(),
     indexFiles,
   })

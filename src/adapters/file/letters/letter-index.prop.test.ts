@@ -126,8 +126,8 @@ describe('the index of letters', () => {
         })
         for (const segment of written.keys()) {
           const recalled = { name: { number: segment, revision: 0, day: '' } } as Segment
-          expect(await again.recall(recalled, bytes + 1)).toBe(false)
-          expect(await again.recall(recalled, bytes)).toBe(true)
+          expect(await again.restore(recalled, bytes + 1)).toBe(false)
+          expect(await again.restore(recalled, bytes)).toBe(true)
         }
         expect(await known(again)).toEqual(inOrder(model))
         for (const { segment } of index.segments) {
@@ -194,7 +194,7 @@ describe('the index of letters', () => {
     index.delete(gone, { segment: 2 })
     const offsets = [...index.liveOffsets(1)]
     index.move(1, new Map(offsets.map((offset, at) => [offset, at * LINE_BYTES])))
-    expect(kept.map(id => index.placeOf(id)?.offset)).toEqual(kept.map((_, at) => at * LINE_BYTES))
+    expect(kept.map(id => index.locationOf(id)?.offset)).toEqual(kept.map((_, at) => at * LINE_BYTES))
     expect(gone.filter(id => index.find(id) !== undefined)).toEqual([])
     expect(index.count).toBe(300)
   })

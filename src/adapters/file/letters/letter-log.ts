@@ -6,10 +6,10 @@ import { DeadLettersFullError } from '../../../ports/dead-letters.ts'
 import type { Decision } from '../journal/commits.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { JournalRecord } from '../journal/line.ts'
-import { MOST_REREADS, readSpots, type Spot } from '../journal/read-spots.ts'
-import { type Place, UnreadableError } from '../journal/segment-set.ts'
+import { type FileRange, MAX_REREADS, readRanges } from '../journal/read-ranges.ts'
+import { type RecordLocation, UnreadableError } from '../journal/segment-set.ts'
+import { EventLoopQuota } from './event-loop-quota.ts'
 import { deleteRecord, type LetterFacts, type LetterIndex, letterOf, putOf, putRecord } from './record.ts'
-import { Slices } from './slices.ts'
 
 /** Letters written as JSON in one turn of the event loop: a millisecond's work. */
 const ENCODED_PER_TURN = 128
@@ -24,7 +24,7 @@ export class LetterLog {
   readonly codec: LetterCodec
   readonly #name: string
   readonly #capacity: number
-  readonly #slices = new Slices(ENCODED_PER_TURN)
+  readonly #quota = new EventLoopQuota(ENCODED_PER_TURN)
   /** What writes under way make of letters. The index learns of it when it is durable. */
   readonly #unwritten = new Map<string, Unwritten>()
   /** Of those, the ones that the index does not know. */
@@ -40,7 +40,7 @@ export class LetterLog {
   }
 
   send(letter: DeadLetter): Promise<void> {
-    const turn = this.#slices.take()
+    const turn = this.#quota.take()
     return turn === undefined ? this.#send(letter) : turn.then(() => this.#send(letter))
   }
 
@@ -64,7 +64,7 @@ export class LetterLog {
 
   /** Writes everything that was sent. */
   async close(): Promise<void> {
-    await this.#slices.settle()
+    await this.#quota.settle()
     await this.journal.close()
   }
 
@@ -79,47 +79,47 @@ export class LetterLog {
     const letters = new Array<DeadLetter | undefined>(ids.length).fill(undefined)
     let wanted: readonly number[] = [...ids.keys()]
     for (let rereads = 0; wanted.length > 0; rereads++) {
-      if (rereads > MOST_REREADS)
+      if (rereads > MAX_REREADS)
         throw new Error(`files vanish from ${this.journal.folder.dir} while they are read`)
-      const spots = wanted.flatMap(at => this.#spotOf(ids[at]!, at) ?? [])
-      const found = await readSpots(this.journal.files, spots)
-      for (const [which, spot] of spots.entries()) {
+      const ranges = wanted.flatMap(at => this.#rangeOf(ids[at]!, at) ?? [])
+      const found = await readRanges(this.journal.files, ranges)
+      for (const [which, range] of ranges.entries()) {
         const record = found[which]!
-        if (record !== 'gone') letters[spot.at] = this.#readOne(read, spot, record)
+        if (record !== 'gone') letters[range.at] = this.#readOne(read, range, record)
       }
-      wanted = spots.filter((_, which) => found[which] === 'gone').map(({ at }) => at)
+      wanted = ranges.filter((_, which) => found[which] === 'gone').map(({ at }) => at)
       if (wanted.length > 0) await this.journal.reread()
     }
     return letters
   }
 
-  #readOne(read: ReadRecord, spot: LetterSpot, record: JournalRecord | 'damaged'): DeadLetter | undefined {
-    const { path, offset, length: bytes } = spot
+  #readOne(read: ReadRecord, range: LetterRange, record: JournalRecord | 'damaged'): DeadLetter | undefined {
+    const { path, offset, length: bytes } = range
     try {
       if (record !== 'damaged') {
         const letter = read(record)
-        if (letter === undefined || letter.id === spot.id) return letter
+        if (letter === undefined || letter.id === range.id) return letter
       }
       this.journal.damage.add({ kind: 'checksum', path, offset, bytes })
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error
       this.journal.damage.add({ kind: 'unreadable', path, offset, bytes, error: error.cause })
     }
-    this.#dropUnreadable(spot)
+    this.#dropUnreadable(range)
     return undefined
   }
 
   /** Unless it was told again in the meantime: then it is elsewhere, and whole. */
-  #dropUnreadable(spot: LetterSpot): void {
-    const segment = this.journal.segments.find(spot.segment)
+  #dropUnreadable(range: LetterRange): void {
+    const segment = this.journal.segments.find(range.segment)
     if (segment !== undefined) segment.isDamaged = true
-    const now = this.#spotOf(spot.id, spot.at)
-    if (now?.path === spot.path && now.offset === spot.offset) this.index.forget(spot.id)
+    const now = this.#rangeOf(range.id, range.at)
+    if (now?.path === range.path && now.offset === range.offset) this.index.forget(range.id)
   }
 
-  #spotOf(id: string, at: number): LetterSpot | undefined {
-    const place = this.index.placeOf(id)
-    return place && { ...place, id, at, path: this.journal.pathOf(place.segment) }
+  #rangeOf(id: string, at: number): LetterRange | undefined {
+    const location = this.index.locationOf(id)
+    return location && { ...location, id, at, path: this.journal.pathOf(location.segment) }
   }
 
   #send(letter: DeadLetter): Promise<void> {
@@ -156,9 +156,9 @@ export class LetterLog {
     }
     return {
       records: [record],
-      written: ([place]) => {
+      written: ([location]) => {
         forget()
-        this.index.put(putOf(letter), place!)
+        this.index.put(putOf(letter), location!)
         return answer
       },
       failed: forget,
@@ -176,7 +176,7 @@ export class LetterLog {
       if (unwritten !== undefined) return unwritten.letter !== undefined && isStillDue === undefined
       const line = this.index.find(id)
       if (line === undefined || isStillDue === undefined) return line !== undefined
-      return isStillDue(line.rows.factsOf(line.row), line.rows.placeOf(line.row))
+      return isStillDue(line.rows.factsOf(line.row), line.rows.locationOf(line.row))
     })
     if (due.length === 0) return nothing(0)
     const record = deleteRecord(due)
@@ -186,9 +186,9 @@ export class LetterLog {
     }
     return {
       records: [record],
-      written: ([place]) => {
+      written: ([location]) => {
         forget()
-        this.index.delete(due, place!)
+        this.index.delete(due, location!)
         return due.length
       },
       failed: forget,
@@ -210,7 +210,7 @@ export class LetterLog {
 /** Makes a letter of its record, wholly or as far as is needed; undefined when it is not wanted. */
 type ReadRecord = (record: JournalRecord) => DeadLetter | undefined
 
-interface LetterSpot extends Spot {
+interface LetterRange extends FileRange {
   readonly id: string
   readonly segment: number
   /** Which of the ids asked for it is. */
@@ -218,7 +218,7 @@ interface LetterSpot extends Spot {
 }
 
 /** Whether a letter is still what it was when its deletion was decided on. */
-type IsStillDue = (facts: LetterFacts, place: Place) => boolean
+type IsStillDue = (facts: LetterFacts, location: RecordLocation) => boolean
 
 interface Unwritten {
   /** Undefined: it is being deleted. */

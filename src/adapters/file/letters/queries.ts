@@ -18,8 +18,8 @@ import type {
 } from '../../../ports/dead-letters.ts'
 import type { JournalRecord } from '../journal/line.ts'
 import type { LetterLog } from './letter-log.ts'
-import { glanceAt, letterOf } from './record.ts'
-import { byKind, type Found, matching, newestFirst } from './selection.ts'
+import { letterOf, peekLetter } from './record.ts'
+import { byKind, type MatchingRows, matching, newestFirst } from './selection.ts'
 
 /** Letters read at once, and so decoded in one turn of the event loop. */
 const READ_AT_ONCE = 64
@@ -56,7 +56,7 @@ export async function countLetters(log: LetterLog, filter: LetterFilter | undefi
   return figures.stats
 }
 
-export async function timeLetters(
+export async function countOverTime(
   log: LetterLog,
   filter: LetterFilter,
   span: TimelineSpan,
@@ -68,13 +68,17 @@ export async function timeLetters(
   return timeline.counts
 }
 
-async function* matchingLetters(log: LetterLog, filter: LetterFilter): AsyncGenerator<Found> {
+async function* matchingLetters(log: LetterLog, filter: LetterFilter): AsyncGenerator<MatchingRows> {
   const { search, ...visible } = filter
   for await (const { rows, found } of matching(log.index, visible))
-    yield { rows, found: search === undefined ? found : await rowsTelling(log, { rows, found }, search) }
+    yield { rows, found: search === undefined ? found : await rowsContaining(log, { rows, found }, search) }
 }
 
-async function rowsTelling(log: LetterLog, { rows, found }: Found, search: string): Promise<number[]> {
+async function rowsContaining(
+  log: LetterLog,
+  { rows, found }: MatchingRows,
+  search: string,
+): Promise<number[]> {
   const telling: number[] = []
   for (let start = 0; start < found.length; start += READ_AT_ONCE) {
     const byId = new Map(found.slice(start, start + READ_AT_ONCE).map(row => [rows.idOf(row), row]))
@@ -86,11 +90,11 @@ async function rowsTelling(log: LetterLog, { rows, found }: Found, search: strin
 /** Those of the letters that tell of the text. */
 async function searchLetters(log: LetterLog, ids: readonly string[], search: string): Promise<DeadLetter[]> {
   const found: DeadLetter[] = []
-  const mayTell = roughSearch(search)
+  const mayTell = couldContain(search)
   await log.read(ids, record => {
     // What is sealed tells nothing before it is opened.
     if (log.codec.texts === undefined && !mayTell(record)) return undefined
-    const seen = log.codec.texts === undefined ? glanceAt(record, log.codec) : letterOf(record, log.codec)
+    const seen = log.codec.texts === undefined ? peekLetter(record, log.codec) : letterOf(record, log.codec)
     if (matchesFilter(seen, { search })) found.push(letterOf(record, log.codec))
     return seen
   })
@@ -99,7 +103,7 @@ async function searchLetters(log: LetterLog, ids: readonly string[], search: str
 }
 
 /** What is in a letter is in its JSON too, as JSON writes it: most letters need not be parsed to know that it is not. */
-function roughSearch(search: string): (record: JournalRecord) => boolean {
+function couldContain(search: string): (record: JournalRecord) => boolean {
   const asWritten = JSON.stringify(search.toLowerCase()).slice(1, -1)
   return ({ text }) => !text.startsWith('{') || text.toLowerCase().includes(asWritten)
 }

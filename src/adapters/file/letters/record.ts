@@ -72,7 +72,7 @@ export function letterOf({ text }: JournalRecord, codec: LetterCodec): DeadLette
  * The letter as far as it can be seen without a key: a codec hides texts, which the index does not look at. Only a text
  * that is no letter at all to the eye is decoded.
  */
-export function glanceAt(record: JournalRecord, codec: LetterCodec): DeadLetter {
+export function peekLetter(record: JournalRecord, codec: LetterCodec): DeadLetter {
   const seen: unknown = JSON.parse(record.text)
   return looksLikeLetter(seen) ? seen : letterOf(record, codec)
 }

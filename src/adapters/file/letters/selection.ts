@@ -8,7 +8,7 @@ const ROWS_PER_TURN = 100_000
 const NAMED = ['channel', 'handler', 'type', 'reason', 'category', 'group', 'state'] as const
 
 /** Some rows of one segment. */
-export interface Found {
+export interface MatchingRows {
   readonly rows: LetterRows
   readonly found: readonly number[]
 }
@@ -17,7 +17,7 @@ export interface Found {
  * Rows that match, in the order of writing, segment by segment. Letters that come and go meanwhile may be among them or
  * not.
  */
-export async function* matching(index: LetterIndex, filter: LetterFilter): AsyncGenerator<Found> {
+export async function* matching(index: LetterIndex, filter: LetterFilter): AsyncGenerator<MatchingRows> {
   for await (const rows of inTurns(index.segments)) yield { rows, found: matchingIn(rows, filter) }
 }
 
@@ -124,7 +124,7 @@ async function* inTurns(segments: readonly LetterRows[]): AsyncGenerator<LetterR
 }
 
 /** Letters of one kind in one segment. */
-interface OfKind {
+interface KindCounts {
   readonly kind: Kind
   readonly count: number
   /** The first failure of all their cycles. */
@@ -136,7 +136,7 @@ interface OfKind {
 }
 
 /** A segment has few kinds, so that the letters themselves are a matter of numbers. */
-export function byKind({ rows, found }: Found): OfKind[] {
+export function byKind({ rows, found }: MatchingRows): KindCounts[] {
   const all = rows.kinds.map(() => ({
     count: 0,
     firstFailedAt: Number.POSITIVE_INFINITY,

@@ -5,7 +5,7 @@ import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { text, withDefault } from '../../../core/options/rules.ts'
 import type { DeadLetterQueue, Spill } from '../../../ports/dead-letters.ts'
 import { type Files, realFiles } from '../journal/files.ts'
-import type { Place } from '../journal/segment-set.ts'
+import type { RecordLocation } from '../journal/segment-set.ts'
 import { type JournalOptions, journalRules } from '../options.ts'
 import { LazyLetterLog } from './lazy-letter-log.ts'
 import type { LetterLog } from './letter-log.ts'
@@ -84,7 +84,7 @@ export class FileSpill implements Spill {
   }
 }
 
-interface Held extends Place {
+interface Held extends RecordLocation {
   readonly id: string
 }
 
@@ -97,8 +97,8 @@ async function inOrderOfArrival({ index }: LetterLog): Promise<string[]> {
 /** Where they lie now: their files may have been rewritten since. */
 function heldIn({ index }: LetterLog, ids: readonly string[]): Held[] {
   return ids.flatMap(id => {
-    const place = index.placeOf(id)
-    return place === undefined ? [] : { id, ...place }
+    const location = index.locationOf(id)
+    return location === undefined ? [] : { id, ...location }
   })
 }
 
@@ -107,7 +107,7 @@ function heldIn({ index }: LetterLog, ids: readonly string[]): Held[] {
  * elsewhere when its file was rewritten; then it says what was sent.
  */
 async function remove(log: LetterLog, sent: DeadLetter, { id, segment, offset }: Held): Promise<void> {
-  const isSame = (_: unknown, now: Place) => now.segment === segment && now.offset === offset
+  const isSame = (_: unknown, now: RecordLocation) => now.segment === segment && now.offset === offset
   if ((await log.delete([id], isSame)) > 0) return
   const [held] = heldIn(log, [id])
   const [now] = await log.read([id])

@@ -5,14 +5,14 @@ import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports
 import { StoreClosedError } from '../../../ports/store.ts'
 import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
 import { readLine, readLines } from '../journal/line.ts'
-import type { JournalUser, Place } from '../journal/segment-set.ts'
+import type { JournalUser, RecordLocation } from '../journal/segment-set.ts'
 import { Lazy } from '../lazy.ts'
 
 /** Nothing is kept in memory: what was done is looked up where it is written. */
 const auditUser: JournalUser = {
   apply() {},
   reset() {},
-  recall: async () => true,
+  restore: async () => true,
 }
 
 /** A page of the audit is read from the end of a file, so these are kept small. */
@@ -38,23 +38,23 @@ export class FileAudit implements AuditLog {
   }
 
   async list(query?: AuditQuery): Promise<AuditPage> {
-    const { target, action, limit, behind = LAST, cursorAt } = resolveAuditQuery(query, readPlace)
+    const { target, action, limit, behind = LAST, cursorAt } = resolveAuditQuery(query, readLocation)
     const journal = await this.#journal.open()
     await journal.refresh()
-    const found: Found[] = []
+    const found: FoundEntry[] = []
     for (const segment of journal.segments.all.toReversed()) {
       if (found.length > limit) break
       if (segment.name.number > behind.segment) continue
       const entries = await entriesOf(journal, segment.name.number)
       for (const each of entries.reverse()) {
-        const { entry, place } = each
-        if (place.segment === behind.segment && place.offset >= behind.offset) continue
+        const { entry, location } = each
+        if (location.segment === behind.segment && location.offset >= behind.offset) continue
         if ((target ?? entry.target) === entry.target && (action ?? entry.action) === entry.action)
           found.push(each)
       }
     }
-    const { shown, cursor } = pageOf(found, limit, ({ place }) =>
-      cursorAt(`${place.segment}_${place.offset}`),
+    const { shown, cursor } = pageOf(found, limit, ({ location }) =>
+      cursorAt(`${location.segment}_${location.offset}`),
     )
     return { entries: shown.map(({ entry }) => entry), cursor }
   }
@@ -64,25 +64,26 @@ export class FileAudit implements AuditLog {
   }
 }
 
-type EntryPlace = Pick<Place, 'segment' | 'offset'>
+type EntryLocation = Pick<RecordLocation, 'segment' | 'offset'>
 
-interface Found {
+interface FoundEntry {
   readonly entry: AuditEntry
-  readonly place: EntryPlace
+  readonly location: EntryLocation
 }
 
-async function entriesOf(journal: Journal, segment: number): Promise<Found[]> {
-  const found: Found[] = []
+async function entriesOf(journal: Journal, segment: number): Promise<FoundEntry[]> {
+  const found: FoundEntry[] = []
   await readLines(journal.files, journal.pathOf(segment), 0, (line, offset) => {
     const record = readLine(line)
-    if (record?.kind === 'entry') found.push({ entry: JSON.parse(record.text), place: { segment, offset } })
+    if (record?.kind === 'entry')
+      found.push({ entry: JSON.parse(record.text), location: { segment, offset } })
   })
   return found
 }
 
-const LAST: EntryPlace = { segment: Number.POSITIVE_INFINITY, offset: 0 }
+const LAST: EntryLocation = { segment: Number.POSITIVE_INFINITY, offset: 0 }
 
-function readPlace(place: string): EntryPlace | undefined {
-  const [, segment, offset] = /^(\d{1,15})_(\d{1,15})$/.exec(place) ?? []
+function readLocation(location: string): EntryLocation | undefined {
+  const [, segment, offset] = /^(\d{1,15})_(\d{1,15})$/.exec(location) ?? []
   return segment === undefined ? undefined : { segment: Number(segment), offset: Number(offset) }
 }

@@ -5,7 +5,7 @@ import type { Replay, ReplayItem } from '../../../ports/replays.ts'
 import type { ChannelSnapshot } from '../../../ports/snapshots.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 import type { SqliteStore } from '../../sqlite/index.ts'
-import { makeFolder, unless } from '../journal/files.ts'
+import { ignoringCode, makeFolder } from '../journal/files.ts'
 import type { JournalSettings } from '../journal/journal.ts'
 import { type JournalRecord, readLine, readLines } from '../journal/line.ts'
 import { SegmentFolder } from '../journal/segments.ts'
@@ -56,7 +56,7 @@ async function copyJournals(
     } finally {
       await store.close()
     }
-    await unless('EEXIST', () => files.link(copy, path))
+    await ignoringCode('EEXIST', () => files.link(copy, path))
     await files.syncFolder(dir)
   } finally {
     await files.remove(copy).catch(() => {})

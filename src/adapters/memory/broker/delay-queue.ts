@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../../../ports/clock.ts'
 import type { MemoryDelivery } from './delivery.ts'
 
 /** Caps sleeps so that clock changes are noticed. */
-const LONGEST_SLEEP_MS = 60_000
+const MAX_SLEEP_MS = 60_000
 
 interface Waiting {
   readonly delivery: MemoryDelivery
@@ -43,7 +43,7 @@ export class DelayQueue {
     if (first === undefined) return
     const now = this.#clock.now()
     // A timer may fire a little early; at least 1 ms keeps that from becoming a spin.
-    const delayMs = Math.min(LONGEST_SLEEP_MS, Math.max(1, first.notBefore - now))
+    const delayMs = Math.min(MAX_SLEEP_MS, Math.max(1, first.notBefore - now))
     this.#wakesAt = now + delayMs
     this.#cancel = this.#clock.schedule(delayMs, () => this.#wake())
   }

@@ -1,8 +1,8 @@
-const SMALLEST = 16
+const MIN_SIZE = 16
 
 /** A queue with two ends in a ring: every operation is O(1), at any length. `undefined` is no item. */
 export class Deque<T> {
-  #ring: (T | undefined)[] = new Array(SMALLEST).fill(undefined)
+  #ring: (T | undefined)[] = new Array(MIN_SIZE).fill(undefined)
   #first = 0
   #size = 0
 
@@ -28,7 +28,7 @@ export class Deque<T> {
     this.#ring[this.#first] = undefined
     this.#first = (this.#first + 1) & (this.#ring.length - 1)
     // What a peak has taken is given back once it is over.
-    if (--this.#size === 0 && this.#ring.length > SMALLEST) this.#ring = new Array(SMALLEST).fill(undefined)
+    if (--this.#size === 0 && this.#ring.length > MIN_SIZE) this.#ring = new Array(MIN_SIZE).fill(undefined)
     if (this.#size === 0) this.#first = 0
     return item
   }

@@ -3,7 +3,7 @@ import { WireValue } from '../broker/wire/table.ts'
 import type { AmqpHeaders, AmqpProperties } from './amqp.ts'
 
 /** In bytes: AMQP writes the length of a name or property into one. */
-export const LONGEST_SHORT_TEXT = 255
+export const MAX_SHORT_STRING_BYTES = 255
 
 // AMQP 0-9-1: a message is published as three frames, of its method, of its properties and of its body.
 const METHOD_FRAME = 1
@@ -18,8 +18,8 @@ const MANDATORY = 1
 /** All that is neither text nor body takes less. */
 const FIXED_BYTES = 256
 const HEADER_FIXED_BYTES = 16
-const MOST_BYTES_OF_A_CHARACTER = 3
-const MOST_PRIORITY = 255
+const MAX_BYTES_PER_CHARACTER = 3
+const MAX_PRIORITY = 255
 
 const HAS = {
   contentType: 1 << 15,
@@ -177,7 +177,7 @@ export class Frames {
 
   #short(text: string): boolean {
     const length = this.#bytes.write(text, this.#end + 1)
-    if (length > LONGEST_SHORT_TEXT) return false
+    if (length > MAX_SHORT_STRING_BYTES) return false
     this.#bytes[this.#end] = length
     this.#end += length + 1
     return true
@@ -216,7 +216,7 @@ function mostBytesOf({ route, content, properties }: Outgoing): number | undefin
   const { correlationId, replyTo, messageId, timestamp, type, appId, userId } = properties
   if (typeof deliveryMode !== 'number') return undefined
   if (expiration !== undefined || userId !== undefined) return undefined
-  if (priority !== undefined && !(priority >= 0 && priority <= MOST_PRIORITY && Number.isInteger(priority)))
+  if (priority !== undefined && !(priority >= 0 && priority <= MAX_PRIORITY && Number.isInteger(priority)))
     return undefined
   if (timestamp !== undefined && !(timestamp >= 0 && Number.isSafeInteger(timestamp))) return undefined
   const characters =
@@ -231,7 +231,7 @@ function mostBytesOf({ route, content, properties }: Outgoing): number | undefin
     lengthOf(appId)
   const ofHeaders = headers === undefined ? 0 : mostHeaderBytes(headers)
   if (ofHeaders === undefined) return undefined
-  return FIXED_BYTES + MOST_BYTES_OF_A_CHARACTER * characters + ofHeaders + content.length
+  return FIXED_BYTES + MAX_BYTES_PER_CHARACTER * characters + ofHeaders + content.length
 }
 
 function mostHeaderBytes(headers: AmqpHeaders): number | undefined {
@@ -244,7 +244,7 @@ function mostHeaderBytes(headers: AmqpHeaders): number | undefined {
     else if (typeof value === 'number') {
       if ((value | 0) !== value) return undefined
     } else if (typeof value !== 'boolean' && value !== undefined) return undefined
-    bytes += HEADER_FIXED_BYTES + MOST_BYTES_OF_A_CHARACTER * characters
+    bytes += HEADER_FIXED_BYTES + MAX_BYTES_PER_CHARACTER * characters
   }
   return bytes
 }

@@ -12,7 +12,7 @@ import { requireOpen } from './amqplib-internals.ts'
 import { Confirms, Gate } from './confirms.ts'
 import type { Link } from './link.ts'
 
-const MOST_WRITES_WAITING = 16
+const MAX_WRITES_WAITING = 16
 const ACCESS_REFUSED = 403
 const NOT_FOUND = 404
 
@@ -72,7 +72,7 @@ export class Publisher {
   async #openOn(connection: AmqpConnection): Promise<Confirms> {
     try {
       const { clock, confirmTimeoutMs } = this.#settings
-      const channel = await connection.createConfirmChannel({ highWaterMark: MOST_WRITES_WAITING })
+      const channel = await connection.createConfirmChannel({ highWaterMark: MAX_WRITES_WAITING })
       requireOpen(channel)
       const confirms = new Confirms(channel, this.#gate, clock, confirmTimeoutMs)
       this.#confirms = confirms

@@ -5,7 +5,7 @@ import { WireValue } from '../broker/wire/table.ts'
 import { HeadersTooLargeError } from '../errors.ts'
 import type { AmqpConfirmChannel, AmqpHeaders, AmqpProperties } from './amqp.ts'
 import { type DirectChannel, directChannel } from './amqplib-internals.ts'
-import { Frames, LONGEST_SHORT_TEXT } from './frames.ts'
+import { Frames, MAX_SHORT_STRING_BYTES } from './frames.ts'
 
 const CAPACITY = 65_536
 const LATEST_SECOND = 2 ** 53
@@ -118,7 +118,7 @@ function reduced(properties: AmqpProperties): AmqpProperties {
 }
 
 function isShort(text: string): boolean {
-  return Buffer.byteLength(text) <= LONGEST_SHORT_TEXT
+  return Buffer.byteLength(text) <= MAX_SHORT_STRING_BYTES
 }
 
 function plainOnes(headers: AmqpHeaders): AmqpHeaders {

@@ -9,8 +9,8 @@ import { NotCollectedError } from '../errors.ts'
 import type { CollectorSettings } from './options.ts'
 import type { Saver } from './saver.ts'
 
-const FIRST_REST_MS = 200
-const LONGEST_REST_MS = 15_000
+const FIRST_BACKOFF_MS = 200
+const MAX_BACKOFF_MS = 15_000
 const NOT_FOUND = 404
 
 /**
@@ -70,12 +70,12 @@ export class Drain {
   }
 
   async #run(): Promise<void> {
-    let restMs = FIRST_REST_MS
+    let restMs = FIRST_BACKOFF_MS
     while (!this.#isClosed) {
       try {
         await this.#consume(() => {
           this.#problem = undefined
-          restMs = FIRST_REST_MS
+          restMs = FIRST_BACKOFF_MS
           if (!this.#isClosed) this.#looks.start()
         })
       } catch (error) {
@@ -83,7 +83,7 @@ export class Drain {
       }
       this.#looks.stop()
       if (!this.#isClosed) await this.#rest(restMs)
-      restMs = Math.min(LONGEST_REST_MS, restMs * 2)
+      restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)
     }
   }
 

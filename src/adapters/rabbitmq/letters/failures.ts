@@ -4,7 +4,7 @@ import type { Failure } from '../../../core/failure/failure.ts'
 import { countOf, textOf, timeOf } from '../broker/wire/headers.ts'
 import type { AmqpHeaders } from '../connection/amqp.ts'
 
-const MOST_KEPT = 1_000
+const MAX_CACHED = 1_000
 
 /**
  * What messages failed with. Many messages of a dead-letter queue tell of one failure, and to classify it takes longer
@@ -31,7 +31,7 @@ export class Failures {
       const classified = classify({ name, message, code })
       // Its fingerprint is worked out when it is asked for; a copy has to have it.
       failure = { ...classified, fingerprint: classified.fingerprint }
-      if (this.#known.size >= MOST_KEPT) this.#known.clear()
+      if (this.#known.size >= MAX_CACHED) this.#known.clear()
       this.#known.set(key, failure)
     }
     return failure
@@ -51,13 +51,13 @@ export interface Death {
   readonly routingKey: string
 }
 
-const MOST_READ = 20
+const MAX_READ = 20
 
 /** What the server wrote down, the latest first. */
 export function readDeaths(headers: AmqpHeaders): readonly Death[] {
   const deaths = headers['x-death']
   if (!Array.isArray(deaths)) return []
-  return deaths.slice(0, MOST_READ).flatMap(readDeath)
+  return deaths.slice(0, MAX_READ).flatMap(readDeath)
 }
 
 function readDeath(value: unknown): readonly Death[] {

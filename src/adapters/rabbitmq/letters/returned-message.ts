@@ -14,8 +14,8 @@ import { tellsOfFault } from './failures.ts'
 import { fromText, plainOf, typedText, type WireType } from './header-types.ts'
 
 /** A frame of RabbitMQ holds 128 KiB; the rest is for properties and what a replay adds. */
-const MOST_RETURNED_BYTES = 120_000
-const MOST_TYPES_LENGTH = 20_000
+const MAX_RETURNED_BYTES = 120_000
+const MAX_TYPES_LENGTH = 20_000
 
 /**
  * What an event has no place for: the types of headers that are no texts, and the names that an event cannot have. No values: an
@@ -67,11 +67,11 @@ function asOnTheWire(entries: readonly TableEntry[]): CollectedHeaders {
     }
   }
   const bytes = entries.reduce((sum, { name, value }) => sum + 1 + Buffer.byteLength(name) + value.length, 0)
-  if (bytes > MOST_RETURNED_BYTES) faults.push(`headers take ${bytes} bytes, more than a frame has room for`)
+  if (bytes > MAX_RETURNED_BYTES) faults.push(`headers take ${bytes} bytes, more than a frame has room for`)
   if (texts.length > WIDEST_EVENT_LIMITS.maxHeaders) faults.push(`there are ${texts.length} headers`)
   const forms: KeptForms = { v: 1, types: Object.fromEntries(types), names: Object.fromEntries(names) }
   const formsText = types.length + names.length === 0 ? '' : JSON.stringify(forms)
-  const hasRoom = formsText.length <= MOST_TYPES_LENGTH
+  const hasRoom = formsText.length <= MAX_TYPES_LENGTH
   if (!hasRoom) faults.push('the types of its headers take too much room')
   const origin: Record<string, string> = {}
   if (formsText !== '' && hasRoom) origin['headerForms'] = formsText
@@ -175,7 +175,7 @@ function returnedProperties(origin: Origin, headers: Readonly<Record<string, str
 }
 
 /** With what a replay adds. */
-const MOST_SENT_BYTES = MOST_RETURNED_BYTES + 4_000
+const MAX_SENT_BYTES = MAX_RETURNED_BYTES + 4_000
 
 /** The message of an event that goes back to where it came from, or, redirected, to the queue its channel names. */
 export function returned(event: LazaretEvent, origin: Origin, returnTo: 'exchange' | 'queue'): Outgoing {
@@ -212,6 +212,6 @@ function contentOf({ payload }: LazaretEvent, origin: Origin): Buffer {
 /** Nothing is left out in silence: what no frame takes is refused. */
 function requireRoom(properties: Outgoing['properties']): Outgoing['properties'] {
   const bytes = headerBytes(properties.headers ?? {})
-  if (bytes > MOST_SENT_BYTES) throw new HeadersTooLargeError(bytes, MOST_SENT_BYTES)
+  if (bytes > MAX_SENT_BYTES) throw new HeadersTooLargeError(bytes, MAX_SENT_BYTES)
   return properties
 }

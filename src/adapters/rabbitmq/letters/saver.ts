@@ -13,8 +13,8 @@ import { Failures } from './failures.ts'
 import { type Collected, collect } from './letter.ts'
 import type { CollectorSettings } from './options.ts'
 
-const FIRST_REST_MS = 250
-const LONGEST_REST_MS = 15_000
+const FIRST_BACKOFF_MS = 250
+const MAX_BACKOFF_MS = 15_000
 
 /** Brings messages into the store. While it is down they wait with whoever has them, and are tried again. */
 export class Saver {
@@ -41,7 +41,7 @@ export class Saver {
       failures: this.#failures,
     })
     const { letter } = collected
-    for (let restMs = FIRST_REST_MS; isWanted(); restMs = Math.min(LONGEST_REST_MS, restMs * 2)) {
+    for (let restMs = FIRST_BACKOFF_MS; isWanted(); restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)) {
       try {
         await this.#inTurn(letter.id, () => this.#saveOne(collected, message.content))
         this.#isFailing = false

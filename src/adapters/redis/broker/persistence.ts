@@ -1,8 +1,8 @@
 import { type Clock, rest } from '../../../ports/clock.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 
-const FIRST_REST_MS = 50
-const MAX_REST_MS = 1_000
+const FIRST_BACKOFF_MS = 50
+const MAX_BACKOFF_MS = 1_000
 
 interface PersistenceSettings {
   readonly clock: Clock
@@ -12,7 +12,7 @@ interface PersistenceSettings {
 
 /** The rest before the next try: twice the one before. */
 export function nextRest(restMs: number): number {
-  return Math.min(MAX_REST_MS, Math.max(FIRST_REST_MS, restMs * 2))
+  return Math.min(MAX_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, restMs * 2))
 }
 
 /**

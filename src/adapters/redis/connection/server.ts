@@ -3,7 +3,7 @@ import type { RedisConnection } from './connection.ts'
 import { infoField, pairsOf, textOf } from './replies.ts'
 
 /** The lowest version of Redis that Lazaret works with. */
-export const LEAST_VERSION = '6.2'
+export const MIN_VERSION = '6.2'
 
 /** How a server is set up, as far as it decides what becomes of letters. Undefined: it does not tell. */
 export interface ServerFindings {
@@ -53,7 +53,7 @@ async function configOf(on: RedisConnection, doing: string): Promise<ReadonlyMap
 
 export function requireFit({ version, role }: ServerFindings): void {
   if (!isVersionEnough(version))
-    throw new RedisServerError(`is version ${version}`, `use Redis ${LEAST_VERSION} or newer`)
+    throw new RedisServerError(`is version ${version}`, `use Redis ${MIN_VERSION} or newer`)
   if (role === 'replica')
     throw new RedisServerError('is a replica, which takes no writes', 'connect to its primary')
 }
@@ -61,6 +61,6 @@ export function requireFit({ version, role }: ServerFindings): void {
 /** Whether Lazaret works with this version of the server. */
 export function isVersionEnough(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [leastMajor = 0, leastMinor = 0] = LEAST_VERSION.split('.').map(Number)
+  const [leastMajor = 0, leastMinor = 0] = MIN_VERSION.split('.').map(Number)
   return major > leastMajor || (major === leastMajor && minor >= leastMinor)
 }

@@ -13,7 +13,7 @@ const FORBIDDEN = /[\\/*?"<>| ,#:A-Z]/
 const BAD_START = /^[-_+]/
 const MAX_NAME_BYTES = 255
 /** Names are remembered for the channels and days there are. */
-const MOST_REMEMBERED = 1_000
+const MAX_REMEMBERED = 1_000
 
 /**
  * A name with placeholders: `{channel}`, and dates of the event in UTC such as `{yyyy.MM.dd}` or `{yyyy.MM}`. The date
@@ -72,7 +72,7 @@ function namesBy(pattern: string): IndexName {
     const known = remembered.get(mark)
     if (known !== undefined) return known
     const name = nameBy(pattern, channel, occurredAt)
-    if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
     remembered.set(mark, name)
     return name
   }

@@ -3,8 +3,8 @@ import { hash128 } from '../../../core/hash.ts'
 import { countLine, cut, headline, type Rendered, render } from '../alerts/rendering.ts'
 import type { Mail } from './transport.ts'
 
-const LONGEST_SUBJECT = 200
-const MOST_CONTROLS = /[\p{Cc}\u2028\u2029]+/gu
+const MAX_SUBJECT_LENGTH = 200
+const MAX_CONTROLS = /[\p{Cc}\u2028\u2029]+/gu
 
 interface MailSettings {
   readonly from: string
@@ -19,11 +19,11 @@ export function mailOf(event: LazaretEvent, { from, to, subjectPrefix }: MailSet
   const domain = from.slice(from.lastIndexOf('@') + 1).replace(/[>\s].*$/, '')
   const root = alert && idOf(`alert-${hash128(`${alert.key} ${alert.since}`)}`, domain)
   const isRoot = root !== undefined && alert?.status === 'firing'
-  const line = headline(rendered).replace(MOST_CONTROLS, ' ')
+  const line = headline(rendered).replace(MAX_CONTROLS, ' ')
   return {
     from,
     to,
-    subject: `${subjectPrefix} ${cut(line, LONGEST_SUBJECT)}`.trim(),
+    subject: `${subjectPrefix} ${cut(line, MAX_SUBJECT_LENGTH)}`.trim(),
     text: plainText(rendered),
     html: html(rendered),
     messageId: isRoot ? root : idOf(event.id, domain),

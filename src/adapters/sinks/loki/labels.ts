@@ -8,7 +8,7 @@ const MAX_NAME_LENGTH = 1_024
 const MAX_VALUE_BYTES = 2_048
 export const MAX_LABELS = 15
 /** Label sets are remembered, because making them costs more than looking them up. */
-const MOST_REMEMBERED = 5_000
+const MAX_REMEMBERED = 5_000
 
 /** A field of an event that can be a label. */
 export type LabelField = 'channel' | 'type' | 'severity' | 'source'
@@ -52,7 +52,7 @@ export class Labels {
     const known = this.#remembered.get(mark)
     if (known !== undefined) return known
     const text = JSON.stringify(this.#make(event, more))
-    if (this.#remembered.size >= MOST_REMEMBERED) this.#remembered.clear()
+    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
     this.#remembered.set(mark, text)
     return text
   }

@@ -17,8 +17,8 @@ const NUMBERS: Readonly<Record<Severity, number>> = {
   fatal: 21,
 }
 
-const MOST_ATTRIBUTES = 64
-const LONGEST_ATTRIBUTE = 1_000
+const MAX_ATTRIBUTES = 64
+const MAX_ATTRIBUTE_LENGTH = 1_000
 const INT64_END = 2 ** 63
 
 export interface RecordSettings {
@@ -62,8 +62,8 @@ function ownAttributes(given: Readonly<Record<string, OtlpAttribute>> = {}): {
   readonly dropped: number
 } {
   const entries = Object.entries(given).filter(([, value]) => isAttribute(value))
-  const kept = entries.slice(0, MOST_ATTRIBUTES).map(([name, value]) => [name, shortened(value)])
-  return { kept: Object.fromEntries(kept), dropped: Math.max(0, entries.length - MOST_ATTRIBUTES) }
+  const kept = entries.slice(0, MAX_ATTRIBUTES).map(([name, value]) => [name, shortened(value)])
+  return { kept: Object.fromEntries(kept), dropped: Math.max(0, entries.length - MAX_ATTRIBUTES) }
 }
 
 function isAttribute(value: unknown): value is OtlpAttribute {
@@ -72,7 +72,7 @@ function isAttribute(value: unknown): value is OtlpAttribute {
 }
 
 function shortened(value: OtlpAttribute): OtlpAttribute {
-  return typeof value === 'string' ? value.slice(0, LONGEST_ATTRIBUTE).toWellFormed() : value
+  return typeof value === 'string' ? value.slice(0, MAX_ATTRIBUTE_LENGTH).toWellFormed() : value
 }
 
 /**

@@ -18,7 +18,7 @@ import { type RecordSettings, recordOf } from './records.ts'
 import { type Answer, createWatching, Watch, watchedAgent } from './watched-agent.ts'
 
 /** Exports that wait to try again by themselves, and then may not, take up room for a while; that must not run out. */
-const MOST_EXPORTS = 100_000
+const MAX_EXPORTS = 100_000
 const SUCCESS = 0
 const USUAL_PATH = /\/v1\/logs\/?$/
 
@@ -158,7 +158,7 @@ class OtlpSink implements Sink {
       headers: { ...headers },
       compression,
       timeoutMillis: timeoutMs,
-      concurrencyLimit: MOST_EXPORTS,
+      concurrencyLimit: MAX_EXPORTS,
       httpAgentOptions: async protocol => {
         this.#agent = await watchedAgent(protocol, agent, this.#watching)
         return this.#agent

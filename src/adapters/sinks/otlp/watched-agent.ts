@@ -16,7 +16,7 @@ interface Outcome {
 }
 
 /** Larger answers are nobody's answer to an export; their beginning says enough. */
-const LARGEST_BODY_BYTES = 65_536
+const MAX_BODY_BYTES = 65_536
 
 /**
  * One export as the connection sees it. The exporter tells neither status nor Retry-After nor what was refused, takes
@@ -48,7 +48,7 @@ export class Watch {
     let bytes = 0
     response.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes <= LARGEST_BODY_BYTES) chunks.push(chunk)
+      if (bytes <= MAX_BODY_BYTES) chunks.push(chunk)
     })
     response.on('error', error => this.#outcome.failed(error))
     response.on('end', () => {

@@ -5,8 +5,8 @@ import { hash128 } from '../../../core/hash.ts'
 import { cut, type Rendered, render } from '../alerts/rendering.ts'
 
 /** Limits of the Events API v2. */
-const LONGEST_SUMMARY = 1_024
-const LONGEST_KEY = 255
+const MAX_SUMMARY_LENGTH = 1_024
+const MAX_KEY_LENGTH = 255
 
 interface PagerdutyEvent {
   readonly routing_key: string
@@ -35,7 +35,7 @@ export function pagerdutyEvent(event: LazaretEvent, routingKey: string, source: 
   const key = alert?.key ?? event.id
   const head = {
     routing_key: routingKey,
-    dedup_key: key.length <= LONGEST_KEY ? key : hash128(key),
+    dedup_key: key.length <= MAX_KEY_LENGTH ? key : hash128(key),
   } as const
   if (alert?.status === 'resolved') return { ...head, event_action: 'resolve' }
   return {
@@ -52,7 +52,7 @@ function payloadOf(event: LazaretEvent, rendered: Rendered, source: string): Pag
   const component = alert?.failed?.handler ?? alert?.breaker ?? alert?.target
   const group = alert?.channel ?? (alert === undefined ? event.channel : undefined)
   return {
-    summary: cut(summary === '' || alert !== undefined ? title : `${title}: ${summary}`, LONGEST_SUMMARY),
+    summary: cut(summary === '' || alert !== undefined ? title : `${title}: ${summary}`, MAX_SUMMARY_LENGTH),
     source: alert?.service ?? event.source ?? source,
     severity,
     timestamp: timeText(event.occurredAt),

@@ -4,9 +4,9 @@ import type { BatchShape, RejectedItem, WriteResult } from '../../../ports/sink.
 import { brokenOption, SinkRefusedError, SinkUnreachableError } from '../errors.ts'
 
 /** Halvings of one write, at most. Enough to find a few bad events among thousands, too few to be a flood. */
-const MOST_HALVINGS = 64
+const MAX_HALVINGS = 64
 /** While nothing of the write was taken, it looks as if it were about all of it, and halving ends sooner. */
-const MOST_IN_VAIN = 16
+const MAX_FRUITLESS_HALVINGS = 16
 
 export interface DeliveryOptions<P extends Piece> {
   /** The far side, for people. */
@@ -91,7 +91,7 @@ export class Delivery<P extends Piece> {
 
   #mayHalve(portion: readonly P[], error: unknown, state: State): boolean {
     if (portion.length < 2 || !(error instanceof SinkRefusedError)) return false
-    const most = state.hasTaken ? MOST_HALVINGS : MOST_IN_VAIN
+    const most = state.hasTaken ? MAX_HALVINGS : MAX_FRUITLESS_HALVINGS
     return this.#options.halveAt?.has(error.status) === true && state.halvings++ < most
   }
 }

@@ -1,11 +1,13 @@
 /** Shorter ones are as likely to be words of an answer as secrets. */
-const SHORTEST_SECRET = 4
+const MIN_SECRET_LENGTH = 4
 const NAMES_A_SECRET = /auth|cookie|credential|key|pass|secret|sig|token/i
 const SCHEME = /^(?:basic|bearer|apikey|token) +/i
 
 /** Takes secrets out of what a far side says. The longest first: a shorter one may be the beginning of it. */
 export function masking(secrets: readonly string[]): (said: string) => string {
-  const known = secrets.filter(secret => secret.length >= SHORTEST_SECRET).sort((a, b) => b.length - a.length)
+  const known = secrets
+    .filter(secret => secret.length >= MIN_SECRET_LENGTH)
+    .sort((a, b) => b.length - a.length)
   return said => known.reduce((shown, secret) => shown.replaceAll(secret, '***'), said)
 }
 

@@ -2,7 +2,7 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { severityOf } from '../severity.ts'
 import { LEVELS, messageOf, shownPayload } from './event.ts'
 
-const LARGEST_DATA_CHARACTERS = 2_000
+const MAX_DATA_CHARACTERS = 2_000
 
 /** The latest events that are no errors, to be shown with the next one. An event that comes again is there once. */
 export class Breadcrumbs {
@@ -44,5 +44,5 @@ function crumbOf(event: LazaretEvent, showsPayload: boolean): object {
 
 /** A hundred crumbs with large payloads would make an event larger than Sentry takes. */
 function isSmall(payload: unknown): boolean {
-  return payload !== null && JSON.stringify(shownPayload(payload)).length <= LARGEST_DATA_CHARACTERS
+  return payload !== null && JSON.stringify(shownPayload(payload)).length <= MAX_DATA_CHARACTERS
 }

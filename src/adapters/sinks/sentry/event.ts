@@ -141,9 +141,9 @@ export function sentryId(eventId: string): string {
 }
 
 /** Limits of Sentry; what is beyond them it drops by itself, or with it the tag. */
-const MOST_TAGS = 50
-const LONGEST_NAME = 200
-const LONGEST_VALUE = 200
+const MAX_TAGS = 50
+const MAX_NAME_LENGTH = 200
+const MAX_VALUE_LENGTH = 200
 const NOT_IN_A_NAME = /[^a-zA-Z0-9_.:-]/g
 
 /** Type and channel, and what the service adds, cut to what Sentry takes. */
@@ -152,10 +152,10 @@ function tagsOf(event: LazaretEvent, own: Readonly<Record<string, string>> = {})
   const entries = Object.entries(tags).filter(([, value]) => typeof value === 'string' && value !== '')
   return Object.fromEntries(
     entries
-      .slice(-MOST_TAGS)
+      .slice(-MAX_TAGS)
       .map(([name, value]) => [
-        name.replace(NOT_IN_A_NAME, '_').slice(0, LONGEST_NAME),
-        value.replace(/\s+/g, ' ').slice(0, LONGEST_VALUE).toWellFormed(),
+        name.replace(NOT_IN_A_NAME, '_').slice(0, MAX_NAME_LENGTH),
+        value.replace(/\s+/g, ' ').slice(0, MAX_VALUE_LENGTH).toWellFormed(),
       ]),
   )
 }

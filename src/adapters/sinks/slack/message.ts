@@ -2,12 +2,12 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { countLine, headline, type Rendered, render } from '../alerts/rendering.ts'
 
 /** Limits of Slack for a section's text, a field of it, and the text that notifications show. */
-const LONGEST_TEXT = 3_000
-const LONGEST_FIELD = 2_000
-const MOST_FIELDS = 10
-const LONGEST_FALLBACK = 4_000
+const MAX_TEXT_LENGTH = 3_000
+const MAX_FIELD_LENGTH = 2_000
+const MAX_FIELDS = 10
+const MAX_FALLBACK_LENGTH = 4_000
 /** Much more than anyone reads in a chat. */
-const LONGEST_ERROR = 1_000
+const MAX_ERROR_LENGTH = 1_000
 
 interface SlackText {
   readonly type: 'mrkdwn'
@@ -32,17 +32,17 @@ export function slackMessage(event: LazaretEvent): SlackMessage {
   const title = `${sign(rendered)} *${fitted(headline(rendered), 500)}*`
   const blocks: SlackBlock[] = [section(summary === '' ? title : `${title}\n${fitted(summary, 2_000)}`)]
   const fields = facts
-    .slice(0, MOST_FIELDS)
-    .map(([name, value]) => mrkdwn(`*${name}*\n${fitted(value, LONGEST_FIELD - name.length - 3)}`))
+    .slice(0, MAX_FIELDS)
+    .map(([name, value]) => mrkdwn(`*${name}*\n${fitted(value, MAX_FIELD_LENGTH - name.length - 3)}`))
   if (fields.length > 0) blocks.push({ type: 'section', fields })
   if (lastError !== undefined)
-    blocks.push(section(`\`\`\`${fitted(lastError.replaceAll('`', 'ʼ'), LONGEST_ERROR)}\`\`\``))
+    blocks.push(section(`\`\`\`${fitted(lastError.replaceAll('`', 'ʼ'), MAX_ERROR_LENGTH)}\`\`\``))
   const places = linkLine(links)
   if (places !== '') blocks.push(section(places))
   const counts = countLine(rendered)
   if (counts !== undefined) blocks.push({ type: 'context', elements: [mrkdwn(fitted(counts, 500))] })
   const fallback = [headline(rendered), summary].filter(part => part !== '').join('. ')
-  return { text: fitted(fallback, LONGEST_FALLBACK), blocks }
+  return { text: fitted(fallback, MAX_FALLBACK_LENGTH), blocks }
 }
 
 function sign({ alert, severity }: Rendered): string {
@@ -57,7 +57,7 @@ function linkLine(links: readonly { readonly text: string; readonly href: string
   let line = ''
   for (const { text, href } of links) {
     const link = `<${escaped(href).replaceAll('|', '%7C')}|${fitted(text, 100)}>`
-    if (line.length + link.length + 3 <= LONGEST_TEXT) line += line === '' ? link : ` · ${link}`
+    if (line.length + link.length + 3 <= MAX_TEXT_LENGTH) line += line === '' ? link : ` · ${link}`
   }
   return line
 }

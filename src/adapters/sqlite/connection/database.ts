@@ -5,7 +5,7 @@ import { APPLICATION_ID, MIGRATIONS, TABLES } from './schema.ts'
 
 const BUSY = 5
 const FIRST_TRY_MS = 1
-const LONGEST_WAIT_MS = 50
+const MAX_WAIT_MS = 50
 
 /**
  * The database as one thread sees it. A statement is a tagged template, ``db.run`delete from dead where event = ${id}` ``:
@@ -134,7 +134,7 @@ function pragma(db: DatabaseSync, name: 'application_id' | 'user_version'): numb
 
 function untilFree(timeoutMs: number, task: () => void): void {
   let waitedMs = 0
-  for (let waitMs = FIRST_TRY_MS; ; waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2)) {
+  for (let waitMs = FIRST_TRY_MS; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
     try {
       task()
       return

@@ -9,7 +9,7 @@ import type { Request } from './writer.ts'
 process.removeAllListeners('warning')
 
 /** So many requests go into one transaction at most: the first of them should not wait for all the world. */
-const MOST_PER_TRANSACTION = 1_000
+const MAX_PER_TRANSACTION = 1_000
 
 const port = parentPort!
 const data = workerData as ThreadData
@@ -46,7 +46,7 @@ async function writing(db: Database): Promise<Run> {
   const writer = new Writer(db)
   return batch =>
     writer.run(requestsOf(batch), soFar => {
-      const more = soFar < MOST_PER_TRANSACTION ? take() : undefined
+      const more = soFar < MAX_PER_TRANSACTION ? take() : undefined
       return more && requestsOf(more)
     })
 }

@@ -4,7 +4,7 @@ import type { Cached } from '../connection/writer-context.ts'
 import type { GroupCounts, GroupTable } from './group-table.ts'
 
 /** More are not kept in memory between transactions; with so many, the fingerprints tell nothing apart anyway. */
-const MOST_REMEMBERED = 20_000
+const MAX_REMEMBERED = 20_000
 
 /** All letters that no filter can tell apart, counted. */
 export interface Facet {
@@ -77,7 +77,7 @@ export class Facets implements Cached {
   flush(): void {
     this.#write()
     this.#groups.flush()
-    if (this.#byKey.size > MOST_REMEMBERED) this.forget()
+    if (this.#byKey.size > MAX_REMEMBERED) this.forget()
   }
 
   forget(): void {

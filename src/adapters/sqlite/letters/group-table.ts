@@ -5,7 +5,7 @@ import type { GroupQuery, TriageChange } from '../../../ports/groups.ts'
 import type { Database } from '../connection/database.ts'
 import type { Cached } from '../connection/writer-context.ts'
 
-const MOST_CHANNELS = 20
+const MAX_CHANNELS = 20
 
 /** What is counted of the letters of one fingerprint. */
 export interface GroupCounts {
@@ -111,7 +111,7 @@ export function groupReader(db: Database, context: { readonly now: number }) {
     const channels = db.all<{
       channel: string
     }>`select channel from facets where grp = ${row.id} and count > 0
-      group by channel order by sum(count) desc, channel limit ${MOST_CHANNELS}`
+      group by channel order by sum(count) desc, channel limit ${MAX_CHANNELS}`
     return { ...row, channels: channels.map(({ channel }) => channel) }
   }
   return {

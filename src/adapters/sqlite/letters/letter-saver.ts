@@ -11,7 +11,7 @@ import type { FoundLetter, LetterRow, SendAnswer } from './letter-table.ts'
 import { FIELD_END } from './search-index.ts'
 
 /** Groups that the writing thread has been told of; with more, they are told again. */
-const MOST_TOLD = 10_000
+const MAX_REMEMBERED = 10_000
 
 /** The writing thread wants it once more: with its group, as a new one, or merged with what is there. */
 type Again = 'group' | 'gone' | FoundLetter
@@ -91,7 +91,7 @@ export class LetterSaver {
 
   #tell(letter: DeadLetter): string {
     const { id, title, rule, basis, search } = groupTextsAtRest(letter, this.#codec.texts)
-    if (this.#told.size >= MOST_TOLD) this.#told.clear()
+    if (this.#told.size >= MAX_REMEMBERED) this.#told.clear()
     this.#told.add(id)
     return JSON.stringify([id, title, rule, basis, letter.cycle.category, search.toLowerCase()])
   }

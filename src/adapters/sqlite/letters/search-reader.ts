@@ -12,7 +12,7 @@ import {
 } from './search-index.ts'
 
 /** So many segments are kept in memory, about 30 MB of them; those beyond are read for every search. */
-const MOST_KEPT = 1_000
+const MAX_CACHED = 1_000
 const ALL_BLOCKS = -1
 
 interface SearchQuery {
@@ -136,7 +136,7 @@ export class SearchReader {
     if (kept !== undefined) return kept
     const { grams } = this.#db.get<{ grams: Uint8Array }>`select grams from shelves where shelf = ${segment}`!
     const index = unpackGrams(grams)
-    if (this.#kept.size < MOST_KEPT) this.#kept.set(segment, index)
+    if (this.#kept.size < MAX_CACHED) this.#kept.set(segment, index)
     return index
   }
 }

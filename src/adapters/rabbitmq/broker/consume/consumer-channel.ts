@@ -5,7 +5,7 @@ import { Acks } from './acks.ts'
 import { PrefetchWindow } from './delivery-watch.ts'
 
 /** AMQP counts it in 16 bits. */
-const MOST_PREFETCH = 65_535
+const MAX_PREFETCH = 65_535
 const NOT_FOUND = 404
 /** A quorum queue puts back what was acknowledged right before its channel closed: it needs this long to record it. */
 const RECORD_ACKS_MS = 300
@@ -73,7 +73,7 @@ export class ConsumerChannel {
     prefetch: number,
     receive: (message: AmqpMessage | null) => void,
   ): Promise<PrefetchWindow> {
-    const limit = Math.min(prefetch, MOST_PREFETCH)
+    const limit = Math.min(prefetch, MAX_PREFETCH)
     const window = new PrefetchWindow(limit === 0 ? undefined : limit)
     await this.#channel.prefetch(limit)
     // The tag is known before the server answers, so that a cancel in between reaches this consumer as well.

@@ -4,7 +4,7 @@ import { NoDeliveriesError } from '../../errors.ts'
 
 /** Looks in a row at which nothing moved before a queue counts as stalled, at first and at most. */
 const FIRST_LOOKS = 3
-const MOST_LOOKS = 60
+const MAX_LOOKS = 60
 /** After every so many looks without an arrival, the queue is bound again. */
 const BIND_EVERY = 10
 const LOOK_EVERY_MS = 1_000
@@ -93,7 +93,7 @@ export class DeliveryWatch {
     }
     if (++this.#idleLooks < this.#looksNeeded) return 'waiting'
     this.#idleLooks = 0
-    this.#looksNeeded = Math.min(MOST_LOOKS, this.#looksNeeded * 2)
+    this.#looksNeeded = Math.min(MAX_LOOKS, this.#looksNeeded * 2)
     return 'stalled'
   }
 

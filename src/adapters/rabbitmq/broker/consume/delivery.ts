@@ -72,7 +72,7 @@ export class RabbitmqDelivery extends TrackedDelivery {
   }
 }
 
-const MOST_LOST = 10_000
+const MAX_LOST = 10_000
 
 /**
  * What this process had open when its connection was lost. Such a message comes again looking like that of a process
@@ -87,7 +87,7 @@ export class LostDeliveries {
     // Nobody died: the attempt that was begun is no crash, and how it ends will not be told to the server.
     delivery.takeBackStart()
     this.#logs.set(name, delivery.log)
-    if (this.#logs.size <= MOST_LOST) return
+    if (this.#logs.size <= MAX_LOST) return
     const [oldest] = this.#logs.keys()
     this.#logs.delete(oldest!)
   }

@@ -14,7 +14,7 @@ type Flow = 'all' | 'draining' | 'alone' | 'leaving'
 
 /** How long the next suspect is waited for. Too short is no harm: it makes another round. */
 const LINGER_MS = 100
-const MOST_DRAINING_MS = 5_000
+const MAX_DRAINING_MS = 5_000
 
 /**
  * Sees to it that nothing runs beside a suspect, and that none is even in our hands while others run: whatever the
@@ -38,7 +38,7 @@ export class Isolation {
   /** The server holds suspects. */
   suspectsWait(isBusy: boolean): void {
     if (this.#flow !== 'all') return
-    if (isBusy) this.#wait(MOST_DRAINING_MS, 'alone')
+    if (isBusy) this.#wait(MAX_DRAINING_MS, 'alone')
     this.#become(isBusy ? 'draining' : 'alone')
   }
 

@@ -26,8 +26,8 @@ interface Consumption {
   window: PrefetchWindow | undefined
 }
 
-const FIRST_REST_MS = 100
-const LONGEST_REST_MS = 15_000
+const FIRST_BACKOFF_MS = 100
+const MAX_BACKOFF_MS = 15_000
 const ONE_AT_A_TIME = 1
 
 /**
@@ -46,7 +46,7 @@ export class QueueReader {
   #wanted: Flow | 'closed' = 'none'
   #running: Promise<void> | undefined
   #stopListening: Cancel = () => {}
-  #restMs = FIRST_REST_MS
+  #restMs = FIRST_BACKOFF_MS
   /** Tries in a row that have failed. */
   #failures = 0
   #isQueueGone = false
@@ -101,7 +101,7 @@ export class QueueReader {
     while (!this.isAsWanted) {
       try {
         await this.#step()
-        this.#restMs = FIRST_REST_MS
+        this.#restMs = FIRST_BACKOFF_MS
         this.#failures = 0
         source.stalls.gaveUp('deliveries', this)
       } catch (error) {
@@ -110,7 +110,7 @@ export class QueueReader {
         if (++this.#failures > 1)
           source.stalls.stalled('deliveries', this, explainRefusal(link.server, error))
         const restMs = this.#restMs
-        this.#restMs = Math.min(LONGEST_REST_MS, restMs * 2)
+        this.#restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)
         await rest(settings.clock, about(settings.random, restMs))
       }
     }

@@ -23,8 +23,8 @@ import { letterProperties } from '../wire/letter.ts'
 import { type MessageLog, readWaitMs, type Wait, withLog } from '../wire/message-log.ts'
 import type { RabbitmqDelivery } from './delivery.ts'
 
-const FIRST_REST_MS = 100
-const LONGEST_REST_MS = 5_000
+const FIRST_BACKOFF_MS = 100
+const MAX_BACKOFF_MS = 5_000
 /** How long a step that did not answer is left out. */
 const SILENT_MS = 60_000
 const EMPTY = Buffer.alloc(0)
@@ -178,7 +178,7 @@ export class Settler {
     const { amqpChannel, stalls } = delivery
     const { clock, random } = this.#settings
     let tries = 0
-    for (let restMs = FIRST_REST_MS; amqpChannel.isOpen; restMs = Math.min(LONGEST_REST_MS, restMs * 2)) {
+    for (let restMs = FIRST_BACKOFF_MS; amqpChannel.isOpen; restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)) {
       try {
         await work()
         if (tries > 0) stalls.recovered(place)

@@ -25,7 +25,7 @@ const LOAD_MS = 5_000
 export const REFRESH_MS = 600_000
 const NO_LIMIT = 0
 /** How long a channel that delivers nothing is kept for what is being handled: a slow handler must not stop everything. */
-const MOST_DRAINING_MS = 5_000
+const MAX_DRAINING_MS = 5_000
 
 /**
  * Of all who subscribe in order, one at a time owns the queue: the server gives the token of the owner queue to a single
@@ -163,7 +163,7 @@ export class Ownership {
   /** With as little as possible in hand: what is given back runs again. */
   async #leave(channel: ConsumerChannel): Promise<void> {
     const { clock, queueType } = this.#context.settings
-    await within(clock, MOST_DRAINING_MS, this.#listener.drain())
+    await within(clock, MAX_DRAINING_MS, this.#listener.drain())
     await channel.flush(clock, queueType)
     if (!this.#isClosed) await this.#giveUp(channel)
   }

@@ -26,7 +26,7 @@ end`,
  */
 export const PUT_BACK = `
 -- A command of a script takes a few thousand words.
-local MOST_FIELDS = 3000
+local MAX_FIELDS = 3000
 
 local function entry(stream, id)
   local found = redis.call('XRANGE', stream, id, id)
@@ -48,7 +48,7 @@ end
 
 local function with_log(fields, log)
   local words = {}
-  if #fields > 2 * MOST_FIELDS then return {'${FIELDS_FIELD}', cjson.encode(fields), '${LOG_FIELD}', log} end
+  if #fields > 2 * MAX_FIELDS then return {'${FIELDS_FIELD}', cjson.encode(fields), '${LOG_FIELD}', log} end
   for at = 1, #fields, 2 do
     if fields[at] ~= '${LOG_FIELD}' then
       words[#words + 1] = fields[at]

@@ -4,7 +4,7 @@ import { nextTurn } from '../../../ports/clock.ts'
  * Shares out work that would otherwise be done all at once: so much of it in one turn of the event loop, the rest in
  * the next, first come, first served. Ten thousand letters sent at the same moment then keep nobody else waiting.
  */
-export class Slices {
+export class EventLoopQuota {
   readonly #perTurn: number
   readonly #waiting: (() => void)[] = []
   #left: number

@@ -1,34 +1,34 @@
-import { explained } from '../errors.ts'
+import { toStoreError } from '../errors.ts'
 import { codeOf, type Files } from './files.ts'
 import { type JournalRecord, readLine } from './line.ts'
 
 /** A line in a file of this very name. */
-export interface Spot {
+export interface FileRange {
   readonly path: string
   readonly offset: number
   readonly length: number
 }
 
 /** `gone`: there is no such file any more. `damaged`: the bytes there are no line as it was written. */
-type Found = JournalRecord | 'gone' | 'damaged'
+type ReadResult = JournalRecord | 'gone' | 'damaged'
 
 /** A file can vanish under a reader only by being rewritten, and that does not happen again and again. */
-export const MOST_REREADS = 5
+export const MAX_REREADS = 5
 
 /** Lines that lie so close are read at once, and at most so much. */
 const CLOSE_BYTES = 16_384
-const MOST_BYTES = 1_048_576
+const MAX_BYTES = 1_048_576
 
 /** Reads many lines with few reads. The answers are in the order of the spots. */
-export async function readSpots(files: Files, spots: readonly Spot[]): Promise<Found[]> {
-  const found = new Array<Found>(spots.length).fill('gone')
-  const byPath = Map.groupBy(spots.keys(), index => spots[index]!.path)
+export async function readRanges(files: Files, ranges: readonly FileRange[]): Promise<ReadResult[]> {
+  const found = new Array<ReadResult>(ranges.length).fill('gone')
+  const byPath = Map.groupBy(ranges.keys(), index => ranges[index]!.path)
   for (const [path, indexes] of byPath) {
-    const inOrder = indexes.sort((a, b) => spots[a]!.offset - spots[b]!.offset)
+    const inOrder = indexes.sort((a, b) => ranges[a]!.offset - ranges[b]!.offset)
     try {
-      await readFrom(files, path, inOrder, spots, found)
+      await readFrom(files, path, inOrder, ranges, found)
     } catch (error) {
-      throw explained('reading', path, error)
+      throw toStoreError('reading', path, error)
     }
   }
   return found
@@ -38,8 +38,8 @@ async function readFrom(
   files: Files,
   path: string,
   indexes: readonly number[],
-  spots: readonly Spot[],
-  found: Found[],
+  ranges: readonly FileRange[],
+  found: ReadResult[],
 ): Promise<void> {
   let fd: number
   try {
@@ -49,14 +49,14 @@ async function readFrom(
     throw error
   }
   try {
-    for (const run of runsOf(indexes, spots)) {
-      const start = spots[run[0]!]!.offset
-      const { offset, length } = spots[run.at(-1)!]!
+    for (const run of runsOf(indexes, ranges)) {
+      const start = ranges[run[0]!]!.offset
+      const { offset, length } = ranges[run.at(-1)!]!
       const bytes = Buffer.allocUnsafe(offset + length - start)
       const read = await files.read(fd, bytes, start)
       for (const index of run) {
-        const at = spots[index]!.offset - start
-        const line = bytes.subarray(0, read).subarray(at, at + spots[index]!.length)
+        const at = ranges[index]!.offset - start
+        const line = bytes.subarray(0, read).subarray(at, at + ranges[index]!.length)
         found[index] = readLine(line) ?? 'damaged'
       }
     }
@@ -65,18 +65,18 @@ async function readFrom(
   }
 }
 
-function runsOf(indexes: readonly number[], spots: readonly Spot[]): number[][] {
+function runsOf(indexes: readonly number[], ranges: readonly FileRange[]): number[][] {
   const runs: number[][] = []
   for (const index of indexes) {
-    const { offset, length } = spots[index]!
+    const { offset, length } = ranges[index]!
     const run = runs.at(-1)
-    const first = run && spots[run[0]!]!
-    const last = run && spots[run.at(-1)!]!
+    const first = run && ranges[run[0]!]!
+    const last = run && ranges[run.at(-1)!]!
     const isClose =
       first !== undefined &&
       last !== undefined &&
       offset - (last.offset + last.length) <= CLOSE_BYTES &&
-      offset + length - first.offset <= MOST_BYTES
+      offset + length - first.offset <= MAX_BYTES
     if (isClose) run!.push(index)
     else runs.push([index])
   }

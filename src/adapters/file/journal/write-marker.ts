@@ -5,8 +5,8 @@ const WIDTH = 64
 const WRITING = ' writing'
 
 /** Who is in the middle of this turn; undefined when it is over. */
-export function writerOf(turn: string): string | undefined {
-  return turn.endsWith(WRITING) ? turn.slice(0, turn.indexOf(' ')) : undefined
+export function activeWriter(marker: string): string | undefined {
+  return marker.endsWith(WRITING) ? marker.slice(0, marker.indexOf(' ')) : undefined
 }
 
 /**
@@ -14,7 +14,7 @@ export function writerOf(turn: string): string | undefined {
  * last knows with one small read that nobody else has written since, and need not look at the folder. It is of use
  * among living processes only, so it is never synced: whoever opens a folder reads all of it.
  */
-export class Turn {
+export class WriteMarker {
   readonly #files: Files
   readonly #path: string
   readonly #ownerId: string
