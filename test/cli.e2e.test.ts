@@ -65,7 +65,7 @@ describe('lazaret as a process', { timeout: 120_000 }, () => {
   )
 
   it.each(['dlq list --limit all --json', 'dlq list --limit all', 'dlq export', 'dlq list --help'])(
-    'F8: head closing the pipe of %s is no error',
+    'F8: %s exits without an error when head closes the pipe',
     async verb => {
       const { out, err } = await run(`lazaret ${verb} | head -1; echo "exit \${PIPESTATUS[0]}"`)
       expect(out.split('\n').at(-2)).toBe('exit 0')

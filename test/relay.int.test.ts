@@ -102,7 +102,7 @@ describe.runIf(isThere)(
       }
     }, 60_000)
 
-    it('F3, S7: what the far side does not take is a failed row with the reason, and people are told', async () => {
+    it('F3, S7: an event that the receiver refuses is a failed row with the reason, and a notifier reports it', async () => {
       const channel = uniqueName('orders')
       const to = rabbitmq({
         url: rabbit!.url,

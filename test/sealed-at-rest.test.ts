@@ -44,7 +44,7 @@ describe('a sealed store', () => {
       }
     })
 
-    it(`K9: ${name} reads what was written in the clear before it was sealed`, async () => {
+    it(`K9: ${name} reads unencrypted records from before sealing was turned on`, async () => {
       const dir = await mkdtemp(join(tmpdir(), 'lazaret-sealed-'))
       try {
         const before = open(dir)

@@ -44,7 +44,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 }
 /** Rooms in which every folder is a subpath of its own; the folders never import each other. */
 const SUBPATH_EACH = ['adapters', 'integrations']
-/** Unless one is built on another, by its public door: a store in a folder keeps replays and snapshots in SQLite. */
+/** Exceptions: an adapter may import another one's public index. A file store keeps replays and snapshots in SQLite. */
 const MAY_BUILD_ON: Record<string, string> = {
   'src/adapters/file/operating/operations.ts': 'src/adapters/sqlite/index.ts',
 }

@@ -14,7 +14,7 @@ const { deadLetters } = store
 const send = deadLetters.send.bind(deadLetters)
 let saved = 0
 let firstAt: number | undefined
-// Everything else is the store's own, so that the collector may ask it whatever it likes.
+// Every other method is the store's own, so that the collector can call all of them.
 const counting = Object.assign(deadLetters, {
   async send(letter: DeadLetter) {
     firstAt ??= systemClock.now()

@@ -33,7 +33,7 @@ describe.skipIf(why !== '')(`a fleet on one Redis ${why}`, () => {
     await server?.close()
   })
 
-  /** It keeps nothing on its disk: started anew, it has forgotten everything. */
+  /** The server stores nothing on disk, so that a restart loses all its data. */
   const begin = async () => {
     if (!redis.found) throw new Error(redis.why)
     server = await redis.start({ appendonly: 'no' })

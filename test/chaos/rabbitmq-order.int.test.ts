@@ -117,7 +117,7 @@ describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
   )
 
   it.each(['quorum', 'classic'] as const)(
-    'B8: on %s queues, what kills its process is in quarantine after 3 tries and holds its key, until it is let go',
+    'B8: on %s queues, an event that kills its process is in quarantine after 3 attempts and blocks its key until it is discarded',
     { timeout: TIMEOUT_MS },
     queueType =>
       inFolder(async folder => {

@@ -92,7 +92,7 @@ for (const theme of ['light', 'dark'] as const)
     }, PATIENCE_MS)
 
     it.each(NAMES)(
-      'F8: %s has no serious barrier, whoever reads it and however',
+      'F8: %s has no serious accessibility problem in any theme or width',
       async screen => {
         await page.goto(await addressOf(screen))
         await settled(page)

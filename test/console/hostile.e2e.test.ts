@@ -104,7 +104,7 @@ inBrowser('hostile payloads', () => {
         `/groups/${encodeURIComponent(SCRIPT)}`,
         `/${encodeURIComponent(SCRIPT)}`,
       ]
-      // Each is a document of its own, whose window begins anew.
+      // Each page is a separate document with a new window object.
       const { page } = await openPage(browser)
       for (const path of paths) {
         await page.goto(server.url + path)

@@ -106,7 +106,7 @@ inBrowser('the list of letters', () => {
 
       await page.getByRole('link', { name: 'Older letters' }).click()
       await page.waitForURL(/cursor=/)
-      // What is not in sight is not selected.
+      // Letters of other pages are not selected.
       await page.getByText('0 of 200 letters on this page selected').waitFor()
       await page.goto(server.url + selected)
       await page.getByText('200 letters').first().waitFor()

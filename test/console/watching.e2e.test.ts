@@ -68,7 +68,7 @@ inBrowser('what waits in a channel', () => {
         expect.stringMatching(/75 %/),
         expect.stringMatching(/25 %/),
       ])
-      // Whatever an error is called, it is text.
+      // The console shows every error name as text.
       expect(await errors.nth(1).innerText()).toContain(HOSTILE)
       expect(await page.evaluate('window.pwned')).toBeUndefined()
       expect(await page.locator('main img').count()).toBe(0)

@@ -8,7 +8,7 @@ const PROCESS = fileURLToPath(new URL('./alerting-process.ts', import.meta.url))
 const KILLS = 2
 
 describe('a process that tells people', () => {
-  it(`S7: killed ${KILLS} times on the way, it opens no second incident, and the life that ends well closes all`, {
+  it(`S7: killed ${KILLS} times, the process opens no second incident, and the run that ends well closes all incidents`, {
     timeout: 60_000,
   }, async () => {
     const receiver = await pagerdutyReceiver()

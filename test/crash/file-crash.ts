@@ -19,7 +19,7 @@ export interface CrashReport {
   readonly violations: readonly string[]
 }
 
-/** Kills the writer on one folder again and again, and looks after each time whether everything is there. */
+/** Kills the writer on one folder repeatedly, and checks after each kill that no data is missing. */
 export async function crashFileStore(times: number, random: Random): Promise<CrashReport> {
   return await inFolder(async dir => {
     const found: string[] = []

@@ -26,7 +26,7 @@ export interface ReplayReport {
   readonly published: ReadonlySet<string>
 }
 
-/** Every one of so many events dies; then the handler is mended and they are replayed. */
+/** Every event becomes a dead letter; then the handler is fixed and the letters are replayed. */
 export function crashReplaying(count: number): Promise<ReplayReport> {
   return inFolder(async dir => {
     const path = join(dir, 'test.db')

@@ -16,7 +16,7 @@ const KILLS = 5
 const timeout = 60_000
 
 describe('a process that writes to a sink', () => {
-  it(`E21: killed ${KILLS} times while it writes a file: what was written is there, in whole lines`, {
+  it(`E21: killed ${KILLS} times while it writes a file: every written event is there, in whole lines`, {
     timeout,
   }, async () => {
     await inFolder(async dir => {

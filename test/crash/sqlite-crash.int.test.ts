@@ -72,7 +72,7 @@ const disks: Record<string, readonly Fault[]> = {
   ],
 }
 
-/** What a disk gives back only in part looks damaged to whoever reads it. */
+/** A file of which the disk returns only a part looks damaged to its reader. */
 const CLEAR = ['LAZARET_STORE_FAILED', 'LAZARET_STORE_DAMAGED']
 
 const fiu = await findFiu()

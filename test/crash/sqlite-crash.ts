@@ -26,7 +26,7 @@ export interface CrashReport {
   readonly violations: readonly string[]
 }
 
-/** Kills the writer on one file again and again, and looks after each time whether everything is there, and whole. */
+/** Kills the writer on one file repeatedly, and checks after each kill that all data is there and complete. */
 export async function crashWriting(times: number, random: Random): Promise<CrashReport> {
   return await inFolder(async dir => {
     const path = join(dir, 'test.db')

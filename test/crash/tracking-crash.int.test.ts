@@ -17,7 +17,7 @@ const KILLS = 2
 const TIMEOUT_MS = 60_000
 const MOST_LINES = 60
 
-/** A sink's far side that counts how often each event came; asked not to answer, it hears and says nothing. */
+/** A receiver that counts how often each event arrives. It can be told to accept events without an answer. */
 async function withReceiver(
   answers: boolean,
   use: (url: string, times: ReadonlyMap<string, number>) => Promise<void>,
@@ -42,7 +42,7 @@ async function withReceiver(
 const linesOf = (output: string) => output.split('\n').slice(0, -1)
 
 describe.each(['file', 'sqlite'])('a service with a %s journal', { timeout: TIMEOUT_MS }, kind => {
-  it('E21: killed while the sink hangs, has told nobody in vain: the next process sends what was tracked', async () => {
+  it('E21: after a kill while the sink hangs, the next process sends the tracked events', async () => {
     await inFolder(async folder => {
       const random = seededRandom(7)
       const tracked: string[] = []

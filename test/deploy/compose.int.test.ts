@@ -14,7 +14,7 @@ import { inFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
 import { ALERTS } from './rules.ts'
 
-// Tests have no container engine: no image was built or pulled here. What can be wrong without one is looked for.
+// Tests have no container engine: no image was built or pulled here. The test checks what it can check without one.
 const FOLDER = join(ROOT, 'deploy')
 const read = (path: string) => readFileSync(join(FOLDER, path), 'utf8')
 

@@ -100,7 +100,7 @@ class Shop {
   /** What somebody would find who comes to a page; a day lies behind the shop. */
   readonly ids: Readonly<Record<string, () => Promise<string>>> = {
     LETTER: async () => (await this.letter('channel=emails&state=dead')).id,
-    // Its cause is mended: the warehouse answers again.
+    // The cause is fixed: the warehouse answers again.
     GROUP: async () => (await this.letter('channel=warehouse&search=ETIMEDOUT')).group,
     POISON: async () => (await this.letter('state=quarantined')).id,
     PARKED: async () => (await this.letter('state=parked')).id,
@@ -166,7 +166,7 @@ const typed = new Set<string>()
 
 /**
  * Whether a line of this form was typed before, to spare processes: silences differ in what they match, queries in their
- * expression, which Prometheus is asked for all the same.
+ * expression, and the test sends that expression to Prometheus in any case.
  */
 function wasTyped(line: string): boolean {
   const form = /^(promtool query instant \$PROMETHEUS|amtool silence add .* alertname=)/.exec(line)?.[0]

@@ -71,7 +71,7 @@ const processed = async (service: ProfileProcess, outcome: string) =>
 describe.runIf(isThere)(
   `examples/profile-service${isThere ? '' : ` (skipped: ${missing.join('; ')})`}`,
   () => {
-    it('F1: registered, updated and deleted become rows, whoever sends them; then it ends with 0', {
+    it('F1: registered, updated and deleted become rows for every sender; then the service exits with 0', {
       timeout: TIMEOUT_MS,
     }, async () => {
       const { service, channel } = await start()

@@ -83,7 +83,7 @@ class Store {
     }
   }
 
-  /** What is right is stored even when the answer is a refusal of the rest. */
+  /** Loki stores the valid entries even when it answers with a refusal of the others. */
   #push(request: unknown, tenant: string): Reply {
     const { streams } = asObject(request, ['streams'])
     if (!Array.isArray(streams)) throw new Error('streams is no array')

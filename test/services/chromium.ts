@@ -4,7 +4,7 @@ import { type Found, findPackage } from './debian.ts'
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** As root there is no sandbox to be had, and a machine without a network must not be asked for one at every start. */
+/** Chromium has no sandbox for root, and a machine without a network must not wait for one at every start. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',

@@ -14,13 +14,13 @@ it('E21: without a server its tests are skipped with the reason', async () => {
   expect(found).toEqual({ found: false, why: 'no package of that name' })
 })
 
-it('E21: in CI a server that cannot be had is a failure', async () => {
+it('E21: in CI a server that is not available is a failure', async () => {
   vi.stubEnv('CI', 'true')
   const finding = findPackage('some-server', absent, failToInstall)
   await expect(finding).rejects.toThrow('some-server is needed in CI: no package of that name')
 })
 
-it('E21: what is installed on the way is used', async () => {
+it('E21: a server that the setup installs is used', async () => {
   let isInstalled = false
   const install = async () => {
     isInstalled = true

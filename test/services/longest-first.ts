@@ -2,8 +2,8 @@ import { relative } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * The files that take longest, the longest first, by what the whole run takes on two cores. Whoever starts with them has
- * all workers busy to the end; a clean clone knows no times of its own. A file that is not here is short, or new.
+ * The files that take longest, the longest first, by what the whole run takes on two cores. A run that starts with them
+ * keeps all workers busy to the end. A clean clone has no recorded times. A file that is not listed is short or new.
  */
 export const LONGEST = [
   'test/console/barriers.e2e.test.ts',

@@ -15,7 +15,9 @@ export interface ServerParts {
   answers(): Promise<boolean>
   /** What it wrote. */
   readonly log: string
-  /** When it ends before it answers, it is started again: what its last life left behind may be in its way. */
+  /**
+   * If the server exits before it answers, it is started again: files of its previous run can block the first start.
+   */
   readonly isTriedAgain: boolean
   /** It leads a group of processes, and signals are for all of them. */
   readonly isGroup: boolean

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 
-// The far side of a storm, as a process with a clock of its own: it goes down and comes back when it is told, and
-// notes when each order came.
+// The receiver of a storm, as a process with its own clock. It goes down and comes back on command, and records when
+// each order arrives.
 
 export type Command = 'down' | 'up' | 'report'
 
@@ -45,7 +45,7 @@ async function up(): Promise<void> {
   port = (server.address() as AddressInfo).port
 }
 
-/** Nobody listens there any more, and whoever was connected is cut off. */
+/** Stops listening and closes all open connections. */
 async function down(): Promise<void> {
   const closed = server && once(server, 'close')
   server?.close()

@@ -38,7 +38,9 @@ function baselineName(subpath: string): string {
   return `${subpath === '.' ? 'lazaret' : subpath.slice(2).replaceAll('/', '-')}.api.txt`
 }
 
-/** The declarations behind one door, each in full, sorted by name, so that a change of signature shows in review. */
+/**
+ * The declarations behind one entry point, each in full, sorted by name, so that a change of signature shows in review.
+ */
 function describeDoor(folder: string, door: string): string {
   const text = readFileSync(join(folder, door), 'utf8')
   const lines: [name: string, declaration: string][] = []

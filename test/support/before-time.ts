@@ -1,8 +1,8 @@
 import { systemClock } from '../../src/ports/clock.ts'
 
 /**
- * Prepares something before a time that it must not reach, and answers with it and that time. Where the machine was too
- * slow, it prepares anew with more time ahead.
+ * Prepares something before a time that it must not reach, and answers with it and that time. If the machine was too
+ * slow, it prepares again with more time ahead.
  */
 export async function beforeTime<T>(
   firstMs: number,

@@ -16,7 +16,7 @@ interface Meanwhile {
   readonly meanwhile?: () => unknown
 }
 
-/** A channel whose consumer gave up on some events, and may be mended. */
+/** A channel whose consumer gave up on some events. The handler can be fixed. */
 export async function afterAnOutage(letters: number) {
   const folder = await mkdtemp(join(tmpdir(), 'lazaret-replay-'))
   folders.push(folder)

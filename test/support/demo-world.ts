@@ -9,7 +9,7 @@ export interface DemoWorld {
   readonly clock: FakeClock
   readonly store: ShopStore
   readonly story: Story
-  /** Everything that was published and is no replay, in order. */
+  /** Every published event that is not a replay, in order. */
   readonly published: readonly LazaretEvent[]
   readonly troubles: readonly unknown[]
   letters(): Promise<readonly DeadLetter[]>

@@ -1,9 +1,9 @@
 import { type Files, realFiles } from '../../src/adapters/file/journal/files.ts'
 
-/** What a call shall end with: an error's system code, or undefined to do what was asked. */
+/** The system code of the error that a call ends with, or undefined to run the call. */
 export type Fate = (call: keyof Files, path: string) => string | undefined
 
-/** The real file system, but for the calls whose fate is an error. Paths of open files are remembered. */
+/** The real file system, except for the calls that end with an error. It remembers the paths of open files. */
 export function failingFiles(fate: Fate): Files {
   const paths = new Map<number, string>()
   const failing = Object.fromEntries(

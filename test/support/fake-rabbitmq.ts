@@ -39,7 +39,7 @@ export class FakeRabbitmq {
   } as unknown as AmqpConnection
 
   publish(queue: string, id: string, { key, headers }: { key?: string; headers?: AmqpHeaders } = {}): void {
-    // Another program has the token: ours waits in vain, and nobody sees one that is ready.
+    // Another program has the token: our consumer waits without success, and no ready token is visible.
     if (queue.endsWith('.owner') && this.#isTokenTaken) return
     const properties = {
       appId: APP_ID,

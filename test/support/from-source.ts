@@ -2,8 +2,8 @@ import { registerHooks } from 'node:module'
 
 const INTEGRATIONS = ['jobs', 'requests', 'pino']
 
-// Examples import the package by its name, as whoever uses it does. Run by a test, they get its source instead of what
-// was built last: node --import test/support/from-source.ts examples/…
+// Examples import the package by its name, as users do. In a test they get its source instead of the last build: node
+// --import test/support/from-source.ts examples/…
 registerHooks({
   resolve(specifier, context, resolveNext) {
     const [whole, subpath] = /^lazaret(?:\/(\w+))?$/.exec(specifier) ?? []

@@ -32,7 +32,7 @@ const ORDINARY = new Set([
   ...`entry item packet body content topic queue transport bus worker subscriber listener callback processor visit try go end
   confirm stock shard place bookmark bridge class sort final rules pause noise gate slot ticket cluster healthy shut testing
   throttle why hash signature bucket issue done isolation past lifetime overflow sweep redrive draft wave round destination
-  home book memory hold picture spy tap telling driver plug socket tell report drain output hub pipe bundle allowance brake
+  home book memory hold life picture spy tap telling driver plug socket tell report drain output hub pipe bundle allowance brake
   tripped`.split(/\s+/),
 ])
 
@@ -89,6 +89,7 @@ export const RULES: readonly Rule[] = [
     'sick|sicken|sickens|heals|healed',
     'a service is not ill; "failing", "unhealthy", "recovers"',
   ),
+  phrase('first life', '(?:first|second|next|earlier|latest|last) life', 'the glossary says "cycle"'),
   phrase('be had', 'be had|to be had', '"is available"'),
 ]
 

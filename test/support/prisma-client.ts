@@ -15,8 +15,9 @@ export interface PrismaTransaction {
 const COMPILER = '@prisma/client/runtime/query_compiler_fast_bg.postgresql'
 
 /**
- * The client that `prisma generate` writes for a schema without models. The command itself cannot be had everywhere: it
- * loads a program that is not in the registry. What it writes needs none, with a driver adapter.
+ * The client that `prisma generate` writes for a schema without models. The command itself is not available everywhere:
+ * it loads a program that is not in the registry. With a driver adapter, the generated client does not need that
+ * program.
  */
 const CONFIG = {
   previewFeatures: [],

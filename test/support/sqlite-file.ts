@@ -42,7 +42,7 @@ export class KeptSqliteFile extends SqliteFile {
     this.#keeper = sqliteLedger({ path: this.path, clock })
   }
 
-  /** What was opened is closed by now: this is the end of the process. */
+  /** All stores are closed by now: this is the end of the process. */
   async restart(): Promise<void> {
     await this.#keeper.close()
     this.#keeper = sqliteLedger({ path: this.path, clock: this.clock })

@@ -5,7 +5,7 @@ import { serverWorld } from './server-world.ts'
 
 export const MINUTE_MS = 60_000
 
-/** A server that watches, and whoever it tells. */
+/** A server with alerts, and the receivers of its notifications. */
 export function watchingWorld(options: Partial<ServerOptions> = {}) {
   const notices: ChannelNotice[] = []
   const notifier = { notify: async (notice: Notice) => void notices.push(notice as ChannelNotice) }

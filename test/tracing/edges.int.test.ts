@@ -65,7 +65,7 @@ async function handled(
 }
 
 describe('tracing at its edges', () => {
-  it('E20: what nobody keeps stays so, and its handler is in the trace all the same', async () => {
+  it('E20: an unsampled trace stays unsampled, and its handler still belongs to the trace', async () => {
     expect(await handled([order({ traceparent: UNSAMPLED })])).toEqual([TRACE])
     expect(await world.spans()).toEqual([])
   })
@@ -84,7 +84,7 @@ describe('tracing at its edges', () => {
     `00-${'0'.repeat(32)}-${SENDER}-00`,
     `00-${TRACE}-${'0'.repeat(16)}-00`,
     `${SAMPLED}x`,
-  ])('E21: ignores a traceparent of a stranger that is none: %j', async traceparent => {
+  ])('E21: ignores a foreign traceparent that is not valid: %j', async traceparent => {
     for (const sender of [world.tracing, stranger]) {
       const [traceId] = await handled([order({ traceparent })], world.tracing, sender)
       expect(traceId).toMatch(/^(?!4bf92f)[\da-f]{32}$/)

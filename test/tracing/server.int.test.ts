@@ -8,7 +8,7 @@ const FIRST_LIFE = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f06
 let tracing: TracingWorld
 afterEach(() => tracing.close())
 
-it('E20, B12: a replay that the server runs is a trace of its own, which links to the first life of the event', async () => {
+it('E20, B12: a replay that the server runs is a new trace, which links to the first cycle of the event', async () => {
   tracing = await tracingWorld()
   const shop = serverWorld({ tracing: tracing.tracing })
   const { store, clock, make } = shop

@@ -30,7 +30,7 @@ afterEach(async () => {
   file.remove()
 })
 
-/** A shop whose billing may be out of order. Every call opens the file anew, as another process would. */
+/** A shop whose billing may be out of order. Every call opens the file again, as another process would. */
 function shop() {
   const billing = { isDown: true, billed: 0 }
   return {

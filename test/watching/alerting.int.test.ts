@@ -53,7 +53,7 @@ describe.skipIf(!isThere)(`a Prometheus and an Alertmanager${why}`, () => {
   }, 120_000)
 })
 
-/** The demo, a Prometheus that scrapes it each second, an Alertmanager, and whoever is told. */
+/** The demo, a Prometheus that scrapes it each second, an Alertmanager, and its receivers. */
 async function startWorld() {
   const closing = new AsyncDisposableStack()
   const folder = Promise.withResolvers<string>()

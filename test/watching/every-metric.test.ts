@@ -45,7 +45,7 @@ const log = new EventLog(WATCHED)
 const clock = new FakeClock()
 const store = memoryStore({ clock }) as ShopStore
 let demo: Demo
-/** While analytics is sick, and when the whole story is over. */
+/** While analytics fails, and when the whole story is over. */
 let midway: Look
 let atTheEnd: Look
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 export const CHANNEL = 'campaign'
 
-/** Troubles are noticed within seconds, so that a campaign has time for many. */
+/** Short timeouts: a fault is noticed within seconds, so that a campaign has time for many. */
 export const QUICK = {
   reconnectBaseMs: 20,
   reconnectMaxMs: 500,

@@ -34,7 +34,7 @@ export interface CampaignResult {
   readonly options: CampaignOptions
   readonly findings: Findings
   readonly tookMs: number
-  /** Handlings of what the far side had, turned away by the ledger. */
+  /** Attempts at events that the receiver already had, which the ledger refused. */
   readonly turnedAway: number
   readonly enqueuedAgain: number
   readonly foundCommitted: number
@@ -128,7 +128,10 @@ class Campaign {
     await this.#outbox.close()
   }
 
-  /** The far side; and the relays are known before there are events, as they are in a service that has run before. */
+  /**
+   * Creates the receiver's table, and registers the relays before there are events, as in a service that has run
+   * before.
+   */
   async #prepare(): Promise<void> {
     await this.#pool.query(
       'create table effects (seq bigserial, event uuid, channel text, key text, n integer, relay integer)',
@@ -190,7 +193,7 @@ class Campaign {
     relay.goOn()
   }
 
-  /** Whoever cuts may be cut off too. */
+  /** The connection that terminates the others may be terminated too. */
   async #cut(): Promise<void> {
     const others = `select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`

@@ -8,15 +8,15 @@ export interface Findings {
   readonly failed: number
   /** Neither delivered nor failed, or no row at all. */
   readonly lost: number
-  /** Delivered, and the far side has never had it. */
+  /** Delivered, but the receiver has never had it. */
   readonly withoutEffect: number
-  /** The far side has it more than once. */
+  /** The receiver has it more than once. */
   readonly twice: number
   /** Failed, though they could have been delivered. */
   readonly wronged: number
-  /** The far side has it, and it is failed, or fails always. */
+  /** The receiver has it, but its row is failed, or its handler always fails. */
   readonly impossible: number
-  /** Events after which the far side got an earlier one of their key, where order was asked for. */
+  /** Events after which the receiver got an earlier event of the same key, although the relay keeps the order. */
   readonly outOfOrder: number
   /** Of transactions that were rolled back. */
   readonly phantoms: number

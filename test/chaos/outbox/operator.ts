@@ -5,7 +5,8 @@ import { ORDERED } from './plan.ts'
 const ROUND_MS = 300
 
 /**
- * A person with psql: replays what is mended meanwhile, and discards what fails for good where it holds up its key.
+ * A person with psql: replays events whose cause is fixed, and discards permanently failing events that block their
+ * key.
  */
 export class Operator {
   readonly #pool: Pool

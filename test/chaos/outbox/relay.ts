@@ -8,13 +8,14 @@ import { createRelay } from '../../../src/runtime/relay/relay.ts'
 import { sayLine } from '../../support/say.ts'
 import { FREE, type Kind, LEASE_MS, ORDERED, RELAY } from './plan.ts'
 
-// One of the relays of a campaign, in a process of its own. The far side is a table; that it has an event is written with
-// the ledger's entry, in one transaction. It tells on stdout what the ledger has turned away.
+// One of the relays of a campaign, in a process of its own. The receiver is a table, written in one transaction with
+// the ledger's entry. The relay prints the events that the ledger refuses to stdout.
 const [url = '', number = ''] = process.argv.slice(2)
 const TRANSIENT_FAILURES = 2
 const pool = new Pool({ connectionString: url, max: 8, connectionTimeoutMillis: 5_000 })
 pool.on('error', () => {})
-// One that breaks while it is used tells whoever uses it; unheard, the event would end the process all the same.
+// A client that breaks while it is in use rejects the query of its user. Without this listener, the error event would
+// still end the process.
 pool.on('connect', client => client.on('error', () => {}))
 const { broker, ledger } = openPostgres({ pool, leaseMs: LEASE_MS, maxPollMs: 200 })
 
@@ -60,7 +61,7 @@ const relays = [ORDERED, FREE].map(channel =>
     concurrency: 4,
     prefetch: 50,
     retry: { attempts: 20, backoff: fixed({ delayMs: 200 }) },
-    // One event in ten fails, whatever happens to the others: that says nothing of the far side.
+    // One event in ten fails, whatever happens to the others: that says nothing about the receiver.
     breaker: 'off',
   }),
 )

@@ -128,7 +128,7 @@ class Campaign {
       findings = await countUp(this.#node.url, this.#events, this.#effects)
       return findings.lost === 0 && findings.left === 0
     }
-    // What is lost by then is lost for good: the report says so.
+    // Events that are missing by then are lost for good: the report counts them.
     await until(isOver, () => 'every event at its end', STALL_MS).catch(() => {})
     return findings!
   }

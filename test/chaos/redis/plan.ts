@@ -25,5 +25,5 @@ export const CHANNEL = 'campaign'
 export const LEASE_MS = 2_000
 export const LONGER_THAN_A_LEASE_MS = 5_000
 
-/** Troubles are noticed within seconds, so that a campaign has time for many. */
+/** Short timeouts: a fault is noticed within seconds, so that a campaign has time for many. */
 export const QUICK = { leaseMs: LEASE_MS, maxPollMs: 200, timeoutMs: 2_000, reconnectMaxMs: 500 } as const

@@ -135,11 +135,14 @@ class Campaign {
     }
   }
 
-  /** Every event is at its end, and nothing but letters is left. What is lost by then is lost for good: the report says so. */
+  /**
+   * Waits until every event is settled and only letters are left. Events that are missing by then are lost for good:
+   * the report counts them.
+   */
   #drained(): Promise<boolean> {
     const isOver = async () => {
       const { lost, left } = await countUp(this.#place, this.#events, this.#runs)
-      // An event whose effect outlived the grace time runs again, in the hands of a consumer, and shall end.
+      // An event whose effect outlived the grace time runs again in another consumer, which must settle it.
       return lost === 0 && left === 0 && systemClock.now() - this.#runs.changedAt > QUIET_MS
     }
     return until(isOver, () => 'every event at its end', STALL_MS).then(

@@ -27,7 +27,7 @@ const consumer = createConsumer<{ kind: Kind }>({
   concurrency: 5,
   prefetch: 20,
   breaker: 'off',
-  // Events that fail in the same way each time shall use up their attempts, so that these can be counted.
+  // Events that fail in the same way each time use up all their attempts, so that the attempts can be counted.
   poison: 'off',
   // Some retries wait in process, others in the broker.
   retry: { attempts: ATTEMPTS, backoff: exponential({ baseMs: 60, maxMs: 300, jitter: 'none' }) },
