@@ -152,16 +152,6 @@ describe('the house is tidy', () => {
     expect(words.filter((word, index) => words.indexOf(word) !== index)).toEqual([])
   })
 
-  it('every relative link in the docs leads somewhere', () => {
-    const pages = ['README.md', 'CONTRIBUTING.md', ...markdownBelow('docs'), ...markdownBelow('examples')]
-    const broken = pages.flatMap(page =>
-      [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
-        .filter(match => !existsSync(join(ROOT, posix.dirname(page), match[1]!)))
-        .map(match => `${page} → ${match[1]}`),
-    )
-    expect(broken).toEqual([])
-  })
-
   it('every npm script that the code or a page names exists', () => {
     const scripts = Object.keys(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).scripts)
     const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...markdownBelow('docs')]

@@ -40,3 +40,46 @@ export function codeBlocks({ path, text }: Page): CodeBlock[] {
     text: match[3]!,
   }))
 }
+
+export interface Link {
+  readonly page: string
+  /** The file or folder that the link names, from the repository's root. */
+  readonly path: string
+  /** The part after `#`, or the empty string. */
+  readonly anchor: string
+}
+
+/** The relative links of a page, those to its own headings included. Code is not searched. */
+export function relativeLinks(page: Page): Link[] {
+  const prose = withoutBlocks(page.text).replaceAll(/`[^`\n]*`/g, '')
+  return [...prose.matchAll(/\]\((?![a-z]+:)([^)\s]+)\)/g)].map(([, target]) => {
+    const [file = '', anchor = ''] = target!.split('#')
+    const path = file === '' ? page.path : posix.join(posix.dirname(page.path), file)
+    return { page: page.path, path: path.replace(/\/$/, ''), anchor }
+  })
+}
+
+/** The anchors of a page's headings, made as GitHub makes them. */
+export function anchorsOf({ text }: Page): Set<string> {
+  const anchors = new Set<string>()
+  for (const [, heading] of withoutBlocks(text).matchAll(/^#{1,6} +(.+)$/gm)) {
+    const slug = slugOf(heading!)
+    let anchor = slug
+    for (let count = 1; anchors.has(anchor); count += 1) anchor = `${slug}-${count}`
+    anchors.add(anchor)
+  }
+  return anchors
+}
+
+function slugOf(heading: string): string {
+  return heading
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\p{M}_\- ]/gu, '')
+    .trim()
+    .replaceAll(' ', '-')
+}
+
+function withoutBlocks(text: string): string {
+  return text.replaceAll(FENCED, '')
+}
