@@ -57,7 +57,7 @@ function toLine(letter: DeadLetter): Buffer {
   return Buffer.from(`{"crc":"00000000","put":${encodeLetter(letter)}}\n`)
 }
 
-/** What the disk gives whoever does nothing but write these bytes, one after the other, and blocks for it. */
+/** The speed of the disk for a program that only writes these bytes, one after the other, and blocks meanwhile. */
 function rawThroughput(lines: readonly Buffer[]): Promise<number> {
   return inFolder(async dir => {
     const fd = openSync(join(dir, 'raw'), 'a')

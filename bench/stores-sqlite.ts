@@ -61,7 +61,7 @@ function throughput(warmUp: readonly DeadLetter[], letters: readonly DeadLetter[
   })
 }
 
-/** What SQLite gives whoever does nothing but insert these bytes, on the thread that has them. */
+/** The speed of SQLite for a program that only inserts these bytes, on its own thread. */
 function rawThroughput<T>(letters: readonly T[], toText: (letter: T) => string): Promise<number> {
   return inFolder(async dir => {
     const db = new DatabaseSync(join(dir, 'raw.db'))

@@ -1,4 +1,4 @@
-// The public door. Every name is exported one by one, so that a change of the surface is seen.
+// The public entry point. Every name is exported one by one, so that a change of the public API shows in review.
 
 export { BreakerOpenError } from './core/breaker/errors.ts'
 export {

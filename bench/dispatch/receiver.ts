@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { MARKER } from './payload.ts'
 
-/** What the process is told: how many events to wait for, from now on, at each of so many doors. */
+/** A message to the process: how many events to wait for, from now on, at each of how many ports. */
 export interface Ask {
   readonly expect: number
   readonly doors: number
 }
-/** What it tells: where its doors are, and that all it was to wait for have come. */
+/** A message from the process: its ports, and that all expected events have arrived. */
 export type Told = { readonly urls: readonly string[] } | 'all'
 
 const DOORS = 2

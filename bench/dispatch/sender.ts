@@ -45,7 +45,7 @@ class Receivers {
     return told.urls
   }
 
-  /** Resolves when so many events have come through so many doors. */
+  /** Resolves when this number of events has arrived at this number of ports. */
   async received(expect: number, doors: number): Promise<void> {
     const all = once(this.#child, 'message')
     this.#child.send({ expect, doors })
@@ -57,7 +57,7 @@ class Receivers {
   }
 }
 
-/** A port that was free a moment ago: whoever connects is refused. */
+/** A port that was free a moment ago: connections to it are refused. */
 async function deadUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

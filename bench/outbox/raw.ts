@@ -5,7 +5,7 @@ import { systemClock } from '../../src/ports/clock.ts'
 import { perSecond } from '../harness/load.ts'
 import { BATCH, type Candidate, INSERT_ORDER, PAYLOAD, type Place, repeat } from './candidate.ts'
 
-// What Postgres gives whoever does nothing but the statements, by hand, in batches. No lease, no crash counted, no order,
+// The speed of Postgres for the bare statements, by hand, in batches. No lease, no crash counted, no order,
 // no letter, one handler.
 
 const CLAIMED_AT_ONCE = 500
@@ -171,7 +171,7 @@ export const rawKeepingErrors: Candidate = {
 const INSERT_INTO_OUTBOX = `insert into lazaret.outbox (idempotency_key, channel, type, target, payload)
   select 'k', 'orders', 'order.placed', 'orders', e from json_array_elements($1::json) as e`
 
-/** What a table with the outbox's columns and indexes takes, from whoever checks nothing and makes no ids. */
+/** The insert speed of a table with the outbox's columns and indexes, without checks and without creating ids. */
 export const rawIntoOutbox: Candidate = {
   async prepare({ pool }) {
     await migratePostgres(pool)

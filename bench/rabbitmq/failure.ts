@@ -8,8 +8,8 @@ import { Meter } from '../harness/meter.ts'
 import { type Candidate, type ConsumeRound, counting } from './consume.ts'
 import { openRascal } from './rascal.ts'
 
-// Every message fails, waits on the broker, fails again and is dead-lettered. What is told is messages a second from the
-// first failure to the last dead letter.
+// Every message fails, waits on the broker, fails again and is dead-lettered. The result is messages per second from
+// the first failure to the last dead letter.
 
 const WAIT_MS = 100
 

@@ -12,7 +12,7 @@ export const BODY = Buffer.from(
   }),
 )
 
-/** The server, as whoever prepares and checks a round sees it. */
+/** The server, as the code that prepares and checks a round uses it. */
 export class Bench {
   readonly url: string
   readonly #connection: ChannelModel

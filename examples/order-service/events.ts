@@ -29,7 +29,7 @@ export function createEvents(config: Config, lokiUrl: string, dsn: string): Orde
       // Logs can wait in memory for a while. What Sentry does not take becomes a dead letter at once.
       loki: { whenOpen: 'wait', retry: { attempts: 100 } },
     },
-    // A flood of orders is cut off at the door; money and failures come through whatever happens.
+    // The rate limit refuses a flood of orders. Events about money and failures always pass.
     rateLimit: {
       perSecond: config.eventsPerSecond,
       bypass: { severities: ['error', 'fatal'], types: ['order.paid'] },

@@ -27,7 +27,7 @@ try {
   const { port } = server.address() as AddressInfo
   log('started', { url: `http://localhost:${port}`, controlPort: farSide?.address.controlPort })
 
-  /** No new orders; what was tracked goes its way or is saved; only then whoever takes it may go. */
+  /** Accepts no new orders, sends or saves all tracked events, and only then closes the receivers. */
   const stop = async (signal: string) => {
     log('stopping', { signal })
     watch.close()

@@ -36,7 +36,7 @@ export class Orders {
       // In the buffers is enough: a sink that is slow or away must not make the customer wait.
       { wait: 'accepted' },
     )
-    // Critical, so this waits until the journal has it: whoever hears that they have paid, has.
+    // Critical, so this waits until the journal has the event: a customer who sees "paid" has paid.
     const settled = this.#events.track(
       isPaid
         ? { type: 'order.paid', key, payload: { orderId, total } }

@@ -18,7 +18,7 @@ export interface Sample {
   readonly health: DispatcherHealth
 }
 
-/** Looks at the dispatcher and at the far side a few times a second, and tells whoever watches. */
+/** Reads the state of the dispatcher and of the receivers a few times a second, and sends it to all open pages. */
 export class Watch {
   readonly samples: Sample[] = []
   readonly #events: OrderEvents

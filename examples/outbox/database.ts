@@ -5,11 +5,11 @@ import { Pool, type PoolClient } from 'pg'
 /** The service's own pool and tables, and the schema `lazaret` beside them. */
 export async function openDatabase(): Promise<Pool> {
   const pool = new Pool({ connectionString: process.env['DATABASE_URL'], max: 10 })
-  // A connection that breaks is replaced, and whoever was using it is told by what was asked. Unheard, these events would
-  // end the process.
+  // The pool replaces a broken connection, and the query that used it rejects. Without this listener, the error event
+  // would end the process.
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
-  // Starting it is often the first thing that happens to a database: all of that here, whoever comes first.
+  // The example often runs on an empty database, so that each program creates the schema if it is missing.
   await migratePostgres(pool)
   await inTransaction(pool, async tx => {
     await tx.query(`select pg_advisory_xact_lock(hashtext('examples/outbox'))`)

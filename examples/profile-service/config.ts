@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
-/** What comes out of the environment is text. */
+/** Environment variables are text. */
 const whole = (min: number) => z.coerce.number().int().min(min)
 const url = (schemes: RegExp, example: string) => z.string().regex(schemes, `give a URL such as ${example}`)
 

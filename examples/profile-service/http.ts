@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ProfileService } from './service.ts'
 
-/** Answers whoever watches the service: `/healthz/consumer` and `/metrics`. */
+/** Answers the monitoring of the service: `/healthz/consumer` and `/metrics`. */
 export async function listen(service: ProfileService, host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     const answer = (status: number, type: string, body: string) =>

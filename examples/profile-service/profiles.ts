@@ -19,7 +19,8 @@ export class Profiles {
       connectionTimeoutMillis: 2_000,
       query_timeout: 5_000,
     })
-    // A connection that is lost is replaced, and whoever was using it is told. Unheard, it would end the process as well.
+    // The pool replaces a lost connection, and the query that used it rejects. Without this listener, the error event
+    // would end the process.
     this.#pool.on('error', () => {})
     this.#pool.on('connect', client => client.on('error', () => {}))
   }

@@ -78,7 +78,7 @@ export class ProfileService {
     return depths === undefined && report.status === 'UP' ? { ...report, status: 'DEGRADED' } : report
   }
 
-  /** Stops pulling, lets attempts finish, gives the rest back to RabbitMQ; only then the database is let go. */
+  /** Stops consuming, lets attempts finish, returns the rest to RabbitMQ, and only then closes the database. */
   async close(): Promise<void> {
     await this.#consumer.close()
     await this.#broker.close()

@@ -54,7 +54,7 @@ describe('Reconnecting (S4)', () => {
     expect(await waiting).toMatchObject({ id: 2 })
   })
 
-  it('tells a hasty waiter of the first failure, and the others of a hopeless one', async () => {
+  it('rejects a caller that does not wait at the first failure, and the other callers at a permanent one', async () => {
     const { link, refuse, next } = server()
     refuse(new Error('connection refused'))
     const patient = next()

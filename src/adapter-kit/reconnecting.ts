@@ -26,7 +26,7 @@ interface ReconnectingOptions<C> {
 }
 
 /**
- * - `idle`: nobody has asked for a connection yet, or the last try was hopeless.
+ * - `idle`: nobody has asked for a connection yet, or the last attempt failed permanently.
  * - `connecting`: a try runs, or the next one waits for its time.
  * - `up`: there is a connection.
  * - `closed`: there will be no connection any more.

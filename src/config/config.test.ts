@@ -154,7 +154,7 @@ server:
     expect(faultsOf('store: sqllite://user:pass@host/x').join()).not.toContain('pass')
   })
 
-  it('F7: what is wrong with the server is told by its line, and a token is never shown', () => {
+  it('F7: an error names the line of a wrong server option and never shows a token', () => {
     const text = [
       'server:',
       '  port: 70000',
@@ -252,9 +252,9 @@ server:
     ])
   })
 
-  it('F7: what is no YAML is told by its line', () => {
-    expect(faultsOf('store: a\nreplay: [1, 2')[0]).toMatch(/^lazaret\.yaml:2: yaml: got what is no YAML; /)
-    expect(faultsOf('store: file:a\nstore: file:b')[0]).toContain('lazaret.yaml:2: yaml: got what is no YAML')
+  it('F7: an error names the line of invalid YAML', () => {
+    expect(faultsOf('store: a\nreplay: [1, 2')[0]).toMatch(/^lazaret\.yaml:2: yaml: got invalid YAML; /)
+    expect(faultsOf('store: file:a\nstore: file:b')[0]).toContain('lazaret.yaml:2: yaml: got invalid YAML')
     expect(faultsOf('- just\n- a list')[0]).toContain('lazaret.yaml:1: the file: got an array of 2')
   })
 

@@ -29,7 +29,7 @@ function locate(faults: Faults, source: YamlSource): readonly LocatedFault[] {
     const origin = source.originOf(steps)
     // The variable that is not set is reported already.
     if (origin === 'missing') return []
-    // What came out of the environment may be a secret that landed in the wrong place.
+    // A value from the environment may be a secret that landed in the wrong place.
     const isHidden = origin === 'environment' || SECRET_PATHS.test(place)
     return {
       line: source.lineOf(steps),

@@ -9,7 +9,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/
 const PART = /(\d+(?:\.\d+)?)(ms|[smhdw])/g
 
-/** Milliseconds of `90s`, `1h30m`, `3d`; undefined when the text is no duration. */
+/** Milliseconds of `90s`, `1h30m`, `3d`; undefined when the text is not a duration. */
 export function durationMs(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined
   let ms = 0

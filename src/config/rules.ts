@@ -4,7 +4,7 @@ import { durationMs } from './duration.ts'
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/
 
-/** Numbers, and texts of numbers: what comes out of the environment is text. */
+/** Numbers, and texts of numbers: environment variables are text. */
 export function numeric<T>(rule: Rule<T>): Rule<T> {
   return {
     read(value, path, faults) {
@@ -59,7 +59,7 @@ export const durationOrNever: Rule<number | 'never'> = derived(
   text => positiveDuration(text) ?? 'never',
 )
 
-/** No time at all is no duration: what shall not be is left out. */
+/** A duration is above zero: leave the option out to turn the feature off. */
 function positiveDuration(text: string): number | undefined {
   const ms = durationMs(text.trim())
   return ms === 0 ? undefined : ms

@@ -63,7 +63,7 @@ const masks = derived(
   (options: MaskOptions) => createMasks(options),
 )
 
-/** What is shown of a key is nothing, whatever is wrong with it. */
+/** Errors never show any part of a key. */
 const key: Rule<string> = {
   read(value, path, faults) {
     const isKey = typeof value === 'string' && Buffer.from(value, 'base64').length === KEY_BYTES
@@ -124,7 +124,7 @@ const rules = {
   masks,
   sealing: optional(sealing),
   caps: coerced(letterCapsRule),
-  // Without a word each store keeps decided letters for its own time, and undecided ones for ever.
+  // Without this option, each store keeps decided letters for its own default time, and undecided ones without limit.
   retention: optional(durationOrNever),
   expireUndecidedAfter: optional(durationOrNever),
   replay,

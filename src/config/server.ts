@@ -4,7 +4,7 @@ import { group } from '../core/options/resolve.ts'
 import { flag, integer, list, number, oneOf, optional, text, that } from '../core/options/rules.ts'
 import { boolean, entries, numeric, storeUrl } from './rules.ts'
 
-/** Told without being shown: whoever has it could try tokens against it. */
+/** Errors do not show the hash: a reader could test tokens against it. */
 const tokenHash = that(
   (value): value is string => typeof value === 'string' && /^[\da-f]{64}$/i.test(value),
   'give the SHA-256 of the token in hex, such as `printf %s TOKEN | sha256sum` makes',

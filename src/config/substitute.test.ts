@@ -24,7 +24,7 @@ describe('the environment is put into texts', () => {
     expect(substitute('${ONE}-${TWO}', env).missing).toEqual(['ONE', 'TWO'])
   })
 
-  it('F7: what is put in is not looked at again', () => {
+  it('F7: a substituted value is not substituted again', () => {
     expect(substitute('${NESTED}', env).text).toBe('${HOST}')
   })
 
@@ -33,7 +33,7 @@ describe('the environment is put into texts', () => {
     expect(substitute('${OPEN', env).isMalformed).toBe(true)
   })
 
-  it('F7: names of the prototype are no variables', () => {
+  it('F7: names of the prototype are not variables', () => {
     expect(substitute('${constructor}', {}).missing).toEqual(['constructor'])
   })
 

@@ -15,7 +15,7 @@ const VARIABLE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?-)([^}]*))?\}|\$\{/g
 
 /**
  * Puts the environment into a text: `${NAME}`, or `${NAME:-default}` for when it is not set or empty, or
- * `${NAME-default}` for when it is not set. What is put in is not looked at again.
+ * `${NAME-default}` for when it is not set. A substituted value is not substituted again.
  */
 export function substitute(text: string, env: Env): Substituted {
   const missing: string[] = []

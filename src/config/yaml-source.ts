@@ -9,7 +9,7 @@ export interface LocatedFault extends Fault {
 
 /** A YAML text with the environment put in: its value, and where in the text a part of it stands. */
 export interface YamlSource {
-  /** Undefined when the text is no YAML at all. */
+  /** Undefined when the text is not valid YAML. */
   readonly value: unknown
   readonly faults: readonly LocatedFault[]
   /** The line of the place a path names, or of the nearest place around it that there is. */
@@ -30,7 +30,7 @@ export function readYaml(text: string, env: Env): YamlSource {
   const faults: LocatedFault[] = document.errors.map(({ pos, message }) => ({
     line: lineAt(pos[0]),
     path: 'yaml',
-    received: 'what is no YAML',
+    received: 'invalid YAML',
     remedy: message.split('\n')[0]!,
   }))
   const origins = new Map<Node, 'environment' | 'missing'>()

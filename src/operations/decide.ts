@@ -30,7 +30,7 @@ export async function discardLetter(
   const { at, by } = decision
   const letter = await store.deadLetters.get(id)
   if (letter === undefined) return undefined
-  // What is refused anyway is no change, and is not told as one.
+  // A refused decision changes nothing, so it is not reported as a change.
   transition(letter, 'discarded', at)
   return await audited(store.audit, entryOf('letter.discard', id, decision), async () => {
     const discarded = await store.deadLetters.change(id, { to: 'discarded', at, by })

@@ -83,7 +83,10 @@ export async function deleteFrozen(
   }
 }
 
-/** As it was frozen: one that has failed anew since is no longer meant, and may be all there is of its event. */
+/**
+ * Deletes the letter if it is unchanged since the freeze: a letter that has failed again was not selected, and may be
+ * the only record of its event.
+ */
 async function deleteOne(store: Store, letter: DeadLetter, seen: LetterSeen): Promise<boolean> {
   const { id, channel, handler, event } = letter
   const isGone = await store.deadLetters.delete(id, seen)

@@ -8,15 +8,15 @@ import type { Group } from '../ports/groups.ts'
 export type GroupTexts = Pick<Group, 'title' | 'basis'>
 
 /**
- * The texts of a group as they may be shown. They quote an error, and which of its words are masked only a letter
- * tells: so they are made anew of the newest letter of the group. Without any letter nothing of them is shown.
+ * The texts of a group as they may be shown. The texts quote an error, and only a letter knows which words of it are
+ * masked. So the texts are built from the newest letter of the group. Without a letter they are not shown.
  */
 export async function maskGroupTexts(
   letters: Pick<DeadLetterStore, 'list'>,
   { id, title, basis, rule }: Pick<Group, 'id' | 'title' | 'basis' | 'rule'>,
   masks: Masks,
 ): Promise<GroupTexts> {
-  // A reason and a handler are no text of an error.
+  // A reason and a handler name do not quote an error.
   if (masks.hidesNothing === true || rule === 'reason')
     return { title: masks.maskText(title), basis: masks.maskText(basis) }
   const [newest] = (await letters.list({ group: id, limit: 1 })).letters

@@ -48,7 +48,7 @@ describe('purging letters', () => {
     expect((await left()).sort()).toEqual(sent.sort())
   })
 
-  it('F8: one that has failed anew or changed its state since it was counted stays, and the audit says so', async () => {
+  it('F8: a letter that has failed again or changed its state since the count stays, and the audit log says so', async () => {
     const { clock, store, send, left, audited, make } = world()
     const [parked, again, ...gone] = await send(5)
     const purge = await freezePurge(store, { filter: {}, isExpiredOnly: false, at: clock.now() })

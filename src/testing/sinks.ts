@@ -32,7 +32,7 @@ export interface HangingSinkOptions {
   readonly abortable?: boolean | undefined
 }
 
-/** A sink whose far side never answers. */
+/** A sink whose receiver never answers. */
 export function hangingSink({ abortable = true }: HangingSinkOptions = {}): Sink & { readonly open: number } {
   let open = 0
   const hang = ({ signal }: { readonly signal: AbortSignal }) =>

@@ -86,7 +86,7 @@ export const RULES: readonly Rule[] = [
   phrase('in vain', 'in vain', '"without success", "without effect"'),
   phrase(
     'sick',
-    'sick|sicken|sickens|heals|healed',
+    "(?<!ship's )sick|sicken|sickens|heals|healed",
     'a service is not ill; "failing", "unhealthy", "recovers"',
   ),
   phrase('first life', '(?:first|second|next|earlier|latest|last) life', 'the glossary says "cycle"'),

@@ -1,6 +1,6 @@
 // The one form of a cursor, whichever listing and store it is from: the place where the page ended, and a mark of the
 // listing, its filter and that place. A cursor that was cut, changed, or handed out by another listing or filter has
-// another mark. The mark is no secret, so every reader of a place still checks that it can be one.
+// another mark. The mark is not secret, so every reader of a position still checks that it is valid.
 import { hash128 } from '../../core/hash.ts'
 import { OptionsError } from '../../core/options/faults.ts'
 

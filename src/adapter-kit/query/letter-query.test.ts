@@ -91,7 +91,7 @@ describe('cursor', () => {
     )
   })
 
-  it('E9: is refused with another filter, and when it is none', () => {
+  it('E9: is refused with another filter, and when it is not a cursor', () => {
     const cursor = writeCursor(placeOf(letter), resolveLetterFilter({ channel: 'orders' }))
     expect(() => resolveLetterQuery({ cursor })).toThrow('query.cursor')
     expect(() => resolveLetterQuery({ cursor: '1_2' })).toThrow('with the same filter')

@@ -14,7 +14,7 @@ const filterRules = {
   channel: optional(text()),
   handler: optional(text()),
   type: optional(text()),
-  // Letters of a newer writer carry reasons that this version does not know; they can be asked for all the same.
+  // Letters of a newer writer carry reasons that this version does not know; a query can still ask for them.
   reason: optional(text() as Rule<Reason>),
   category: optional(oneOf(...CATEGORIES)),
   state: optional(oneOf(...LETTER_STATES)),

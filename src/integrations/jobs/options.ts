@@ -24,7 +24,7 @@ const rules = { onFailure: optional(onFailureRule) }
 /** As long as a job's name may be on letters and metrics. */
 const LONGEST_NAME = 200
 
-/** Runs a job by its name, as the options say. What is wrong with the options is found before the first job. */
+/** Runs a job by its name, as the options say. Wrong options are found before the first job. */
 export type RunJob = <R>(name: string, work: () => R) => R
 
 export function jobRunner(subject: string, options: JobsOptions): RunJob {

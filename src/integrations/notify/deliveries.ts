@@ -14,7 +14,10 @@ import { SEVERITY_OF } from './occurrences.ts'
 import type { NotifierPolicy, RouteOptions } from './options.ts'
 import { targetSink } from './target.ts'
 
-/** Patient: a chat or a mail server that is away for some minutes is to be told all the same, and nothing waits for it. */
+/**
+ * A long retry time: a chat or mail server that is down for some minutes still gets the notice, and no event waits for
+ * it.
+ */
 export const DEFAULT_DELIVERY = Object.freeze({
   retry: {
     attempts: 8,
@@ -107,7 +110,9 @@ function dispatcherFor(name: string, policy: NotifierPolicy, events: DeliveryEve
   })
 }
 
-/** That bad news about a target, or about the letters of alerts, does not arrive either is no news: it would never end. */
+/**
+ * A failed notice about a target, or about the letters of alerts, causes no further notice: the chain would never end.
+ */
 function isAboutAlerts({ event }: DeadLetter): boolean {
   const alert = alertOf(event)
   return alert?.kind === 'alert_undelivered' || alert?.channel === ALERT_CHANNEL

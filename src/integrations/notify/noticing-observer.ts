@@ -2,7 +2,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Notice } from '../../ports/notifier.ts'
 import type { Observer } from '../../ports/observer.ts'
 
-/** What a runtime does not tell its notifier but its observers: that a dependency is sick, or a store. */
+/** Turns observations that the runtime does not send to its notifier into notices: a failing dependency or store. */
 export function noticingObserver(notify: (notice: Notice) => void, clock: Clock): Observer {
   // Told just before a letter is spilled, and the only one who knows why.
   let error = 'it does not say why'

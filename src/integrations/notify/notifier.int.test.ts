@@ -62,7 +62,7 @@ describe('five targets', () => {
       ['update', 2],
       ['resolved', 2],
     ])
-    // Sentry knows no end: what is over is information, and shown with the next event.
+    // Sentry has no end of an alert: the end is an event of level info, and shown with the next event.
     expect(errors.arrivals).toMatchObject([
       { level: 'error', fingerprint: [documents[0]!.key] },
       { level: 'error', fingerprint: [documents[0]!.key] },

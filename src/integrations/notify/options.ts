@@ -77,7 +77,7 @@ const severity = oneOf(...ALERT_SEVERITIES)
 const kind = oneOf(...ALERT_KINDS)
 const routeRule = group({ atLeast: optional(severity), kinds: optional(list(kind, { minItems: 1 })) })
 
-/** Anything by name. What is wrong with a name is said where names mean something. */
+/** Any object with named fields. The code that uses a name checks the name. */
 function byName<T>(rule: Rule<T>, remedy: string): Rule<Readonly<Record<string, T>>> {
   return {
     read(value, path, faults) {

@@ -8,8 +8,8 @@ import { release, retain } from '../../runtime/share.ts'
 const MOST_KEYS = 1_000
 
 /**
- * The sink of a target. What was held up and would turn around how its alert stands is not sent any more: a firing after
- * its own end would open an incident that nobody ever closes. `taken` is called when the far side has taken something.
+ * The sink of a target. A delayed notice that would reverse the state of its alert is not sent: a firing after its own
+ * end would open an incident that nobody closes. `taken` is called when the receiver has accepted a notice.
  */
 export function targetSink(sink: Sink, taken: () => void): Sink {
   // Through the wrapping it is still the caller's sink, and may have other users.

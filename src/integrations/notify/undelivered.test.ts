@@ -107,7 +107,7 @@ describe('a target that does not take alerts', () => {
     await notifier.close()
   })
 
-  it('S7: after the clock was set back, what begins anew is told at once', async () => {
+  it('S7: after the clock was set back, an alert that begins again is sent immediately', async () => {
     const { notifier, clock, alerts } = notifierWorld()
     for (const kind of ['breaker_opened', 'breaker_closed', 'breaker_opened'] as const) {
       await notifier.notify({ kind, at: 0, name: 'payments' })

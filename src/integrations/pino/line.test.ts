@@ -35,7 +35,7 @@ describe('a line of pino as an event', () => {
     expect(read({ level })).toMatchObject({ severity, type: `log.${severity}` })
   })
 
-  it('E17: times may be ISO texts; a time that is none is left out', () => {
+  it('E17: times may be ISO texts; an invalid time is left out', () => {
     expect(read({ level: 30, time: '2026-01-02T03:04:05.006Z' }).occurredAt).toBe(
       Date.UTC(2026, 0, 2, 3, 4, 5, 6),
     )

@@ -8,7 +8,10 @@ export interface LineOptions {
   readonly typeField: string | undefined
 }
 
-/** What a line that is no JSON object, or no event, is kept as. The severity is not known, and it should be seen. */
+/**
+ * The event type for a line that is not a JSON object or cannot become an event. Its severity is unknown, and people
+ * should see it.
+ */
 const UNPARSED = 'unparsed'
 const UNPARSED_SEVERITY = 'warn'
 /** A line that makes no event may be of any size; this much of it tells what it was. */
@@ -39,7 +42,7 @@ export function trackInputOf(text: string, options: LineOptions): TrackInput {
   }
 }
 
-/** For what is no JSON object, and for what no event can be made of: nothing that was logged is lost without a trace. */
+/** For lines that are not JSON objects or cannot become events: no logged line is lost. */
 export function unparsed(text: string, { type }: LineOptions): TrackInput {
   const line = text.slice(0, MOST_KEPT_CHARS)
   const payload = line.length === text.length ? { line } : { line, cutFrom: text.length }

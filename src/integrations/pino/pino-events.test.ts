@@ -87,7 +87,7 @@ describe('pino in this process', () => {
     expect(deadLetters.count).toBe(MANY)
   })
 
-  it('E21: a sink that logs its failures with the same logger does not log for ever', async () => {
+  it('E21: a sink that logs its failures with the same logger does not cause an endless loop', async () => {
     let writes = 0
     const { logger, events, bridge } = setUp(
       log => ({
@@ -129,7 +129,7 @@ describe('pino in this process', () => {
     await events.close()
   })
 
-  it('E21: nor do lines about tracking that are written later and together, whoever tracked', async () => {
+  it('E21: nor do lines about tracking that are written later in a batch', async () => {
     const clock = new FakeClock()
     const sink = memorySink()
     const { logger, events, bridge } = setUp(() => sink, {
@@ -151,7 +151,7 @@ describe('pino in this process', () => {
     await events.close()
   })
 
-  it('E17: whoever awaits an event logs as before', async () => {
+  it('E17: code that awaits an event logs as before', async () => {
     const sink = memorySink()
     const { logger, events } = setUp(() => sink)
     await events.track({ type: 'order.paid' })

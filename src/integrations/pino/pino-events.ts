@@ -12,7 +12,7 @@ const TRACK = { wait: 'accepted', onFailure: 'swallow' } as const
 
 /**
  * A destination for pino in this process: `pino(pinoEvents(events))`, or one of several in `pino.multistream`. It only
- * hands lines to the dispatcher, whose buffers are bounded; whoever closes the dispatcher flushes it.
+ * passes lines to the dispatcher, whose buffers are bounded. Closing the dispatcher flushes them.
  */
 export function pinoEvents(tracker: Tracker, options: PinoEventsOptions = {}): PinoEvents {
   return new PinoEvents(tracker, resolveLine('pinoEvents', options))
@@ -30,7 +30,7 @@ export class PinoEvents {
     this.#options = options
   }
 
-  /** Lines that a dispatcher has logged about its own doings. They are no events: that would never end. */
+  /** Lines that a dispatcher has logged about its own work. They do not become events: that would never end. */
   get skipped(): number {
     return this.#skipped
   }

@@ -42,7 +42,7 @@ export async function pinoTransport(options: PinoTransportOptions): Promise<Writ
   const stream = new Writable({
     decodeStrings: false,
     write(piece: string | Buffer, _encoding, done) {
-      // Whoever blocks for want of room holds up pino's thread here, and not the service.
+      // With `block` as overflow, a full buffer blocks pino's thread here, and not the service.
       events.take(piece.toString()).then(() => done(), done)
     },
     final(done) {

@@ -60,7 +60,7 @@ async function served(server: Server): Promise<Served> {
 async function order(serve: Serve, withScope: boolean, inJob: boolean) {
   const world = new JobWorld()
   const start = () => serve(world, withScope)
-  // What a job starts runs in the job's context, whoever asks it for something later.
+  // Work that a job starts runs in the job's context, also when a request uses it later.
   const { url, close } = await (inJob ? asJob('Boot', start) : start())
   try {
     const response = await fetch(`${url}/orders`, {

@@ -46,7 +46,7 @@ export class TestTiming {
     return (this.#driven ?? systemClock).now()
   }
 
-  /** A time that is long for the adapter and bearable for whoever waits. */
+  /** A time that is long for the adapter and bearable for a person who waits for the tests. */
   get delayMs(): number {
     return this.#driven === undefined ? 300 : 60_000
   }

@@ -60,7 +60,7 @@ export function journalConformance({ test, setup, declares }: JournalConformance
     assert.deepEqual(await journal.pending(), { entries: [], unreadable: [] })
   })
 
-  it('E21: what is appended is there, whole and in order; what is removed is not', async world => {
+  it('E21: appended events are there, whole and in order; removed events are not', async world => {
     const events = world.make.events(5, { payload: new Uint8Array([0, 255]), headers: { trace: 'ü' } })
     for (const event of events) await world.journal.append({ event })
     await world.journal.remove(events[1]!.id)
@@ -121,7 +121,7 @@ export function journalConformance({ test, setup, declares }: JournalConformance
     assert.equal((await entriesOf(journal)).length, CAPACITY)
   })
 
-  itDurable('E21: what was appended and not removed is there after a restart', async world => {
+  itDurable('E21: events that were appended and not removed are there after a restart', async world => {
     const events = world.make.events(4)
     for (const event of events) await world.journal.append({ event, job: 'SendEmailJob' })
     await world.journal.append({ event: events[3]!, sinks: ['loki'] })

@@ -137,7 +137,7 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
     await world.claimed('charge-1')
   })
 
-  it('S8: an expired lease can be claimed anew, and then the old token has no power left', async world => {
+  it('S8: an expired lease can be claimed again, and then the old token is not valid any more', async world => {
     const old = await world.claimedTooShort('charge-1')
     const token = await world.claimed('charge-1')
     assert.notEqual(token, old)
@@ -177,7 +177,7 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
     await ledger.close()
   })
 
-  itDurable('S8: what is done is done after a restart, and a lease is still held', async world => {
+  itDurable('S8: a completed key stays completed after a restart, and a lease is still held', async world => {
     const { fixture, handler } = world
     await world.ledger.complete(handler, 'charge-1', await world.claimed('charge-1'))
     const token = await world.claimed('charge-2')

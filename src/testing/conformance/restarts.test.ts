@@ -19,7 +19,7 @@ import { sinkConformance } from './sink.ts'
 import { spillConformance } from './spill.ts'
 
 // The memory adapters skip what they cannot do. Here the same tests run on stand-ins that can: a process that ends
-// while the memory behind it stays, real time, and a far side that misbehaves.
+// while the memory behind it stays, real time, and a receiver that misbehaves.
 
 describe('a broker whose memory outlives it', () => {
   brokerConformance({
@@ -75,7 +75,7 @@ describe('a spill whose memory outlives it', () => {
   })
 })
 
-describe('a sink whose far side misbehaves', () => {
+describe('a sink whose receiver misbehaves', () => {
   sinkConformance({
     test: it,
     declares: { setFailing: true, hang: true, refuse: true },
@@ -148,7 +148,7 @@ function connected(memory: Broker): Broker {
   }
 }
 
-/** The same store, closed for whoever closed it. */
+/** The same store with its own closed state: closing it leaves the shared store open. */
 function closable<T extends DeadLetterQueue>(memory: T): T {
   let isClosed = false
   return new Proxy(memory, {

@@ -4,16 +4,19 @@ import type { RejectedItem, Sink } from '../../ports/sink.ts'
 import { rejectedItems } from '../../runtime/dispatcher/write/sink-answer.ts'
 import { freshFactory, type TestFunction, TestTiming, type Timing, testUnless } from './harness.ts'
 
-/** What an adapter gives the suite for each test: a sink, and its far side to look at and to make sick. */
+/**
+ * The objects that an adapter gives the suite for each test: a sink, and control over its receiver, to read it and to
+ * make it fail.
+ */
 export interface SinkFixture extends Timing {
   readonly sink: Sink
-  /** The ids of the events that the far side has taken, in order, repeated ones included. */
+  /** The ids of the events that the receiver has accepted, in order, repeated ones included. */
   received(): Promise<readonly string[]>
-  /** From now on the far side fails every request, until it is told to be well. */
+  /** From now on the receiver fails every request, until it is told to recover. */
   setFailing?(isFailing: boolean): void
-  /** From now on the far side takes requests and never answers. */
+  /** From now on the receiver accepts requests and never answers. */
   hang?(): void
-  /** From now on the far side refuses these events and takes the others. */
+  /** From now on the receiver refuses these events and accepts the others. */
   refuse?(ids: readonly string[]): void
   cleanup?(): Promise<void>
 }
@@ -22,9 +25,9 @@ export interface SinkFixture extends Timing {
 export interface SinkConformance {
   readonly test: TestFunction
   readonly setup: () => Promise<SinkFixture>
-  /** Which of the fixture's ways to make the far side misbehave there are. */
+  /** The ways in which the fixture can make the receiver misbehave. */
   readonly declares: { readonly setFailing: boolean; readonly hang: boolean; readonly refuse: boolean }
-  /** Events in the largest batch; fewer where every event costs the far side much [500]. */
+  /** Events in the largest batch; fewer where every event is expensive for the receiver [500]. */
   readonly many?: number | undefined
 }
 
@@ -60,7 +63,7 @@ export function sinkConformance({ test, setup, declares, many = MANY }: SinkConf
   const itHanging = unless(declares.hang, 'hang')
   const itRefusing = unless(declares.refuse, 'refuse')
 
-  it('E17: when a write resolves, the far side has the batch, in order', async ({
+  it('E17: when a write resolves, the receiver has the batch, in order', async ({
     sink,
     received,
   }, events) => {
@@ -102,7 +105,7 @@ export function sinkConformance({ test, setup, declares, many = MANY }: SinkConf
   })
 
   itFailing(
-    'E17: a batch that failed as a whole throws, and can be written when the far side is well',
+    'E17: a batch that failed as a whole throws, and can be written when the receiver has recovered',
     async (fixture, events) => {
       const { sink, received } = fixture
       const batch = events(2)
@@ -114,14 +117,17 @@ export function sinkConformance({ test, setup, declares, many = MANY }: SinkConf
     },
   )
 
-  itFailing('E18: a probe throws while the far side is sick, and resolves when it is well', async fixture => {
-    const { sink } = fixture
-    if (sink.probe === undefined) return
-    fixture.setFailing!(true)
-    await assert.rejects(async () => sink.probe?.({ signal: never() }))
-    fixture.setFailing!(false)
-    await sink.probe({ signal: never() })
-  })
+  itFailing(
+    'E18: a probe throws while the receiver fails, and resolves when it has recovered',
+    async fixture => {
+      const { sink } = fixture
+      if (sink.probe === undefined) return
+      fixture.setFailing!(true)
+      await assert.rejects(async () => sink.probe?.({ signal: never() }))
+      fixture.setFailing!(false)
+      await sink.probe({ signal: never() })
+    },
+  )
 
   itHanging('E17: a write under way stops when its signal aborts', async (fixture, events, timing) => {
     fixture.hang!()
@@ -141,7 +147,7 @@ export function sinkConformance({ test, setup, declares, many = MANY }: SinkConf
   })
 
   itRefusing(
-    'E17: items that the far side refuses are named, and the others are written',
+    'E17: events that the receiver refuses are named, and the others are written',
     async (fixture, events) => {
       const batch = events(4)
       fixture.refuse!([batch[1]!.id, batch[3]!.id])

@@ -159,7 +159,7 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
   })
 
   itDurable(
-    'B7: what was sent is there after a restart, in order, and what was drained is not',
+    'B7: sent letters are there after a restart, in order, and drained letters are not',
     async world => {
       const [first, ...others] = await fill(world.spill, world.make, 3)
       await world.spill.drain(refusingAfter(world.target, 1))

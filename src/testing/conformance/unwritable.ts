@@ -1,4 +1,4 @@
-/** Payloads that JSON cannot write, or that no store could read back. Made anew for each test. */
+/** Payloads that JSON cannot write, or that no store could read back. New for each test. */
 export function unwritablePayloads(): Readonly<Record<string, unknown>> {
   const cyclic: Record<string, unknown> = { name: 'cyclic' }
   cyclic['self'] = { parent: cyclic }

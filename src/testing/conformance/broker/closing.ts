@@ -8,7 +8,7 @@ import { idOf, idsOf } from './world.ts'
 export function closingTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
 
-  it('close: a subscription gives back what is open, to whoever subscribes then', async world => {
+  it('close: a subscription returns its open deliveries, and the next subscription gets them', async world => {
     const inbox = await world.subscribe({ prefetch: 2 })
     const events = await world.publish(3)
     await inbox.take(2)
@@ -17,7 +17,7 @@ export function closingTests(suite: BrokerConformance): void {
     assert.deepEqual(idsOf(await next.take(3)).sort(), events.map(event => event.id).sort())
   })
 
-  it('close: what is open goes to the other subscriptions of the handler', async world => {
+  it('close: open deliveries go to the other subscriptions of the handler', async world => {
     const first = await world.subscribe({ prefetch: 1 })
     const [event] = await world.publish(1)
     await first.next()
@@ -127,7 +127,7 @@ export function durabilityTests(suite: BrokerConformance): void {
     suite,
     durable ? (keyOrder ? undefined : 'declares keyOrder: false') : 'declares durable: false',
   )
-  itOrdered('B9: a dead event still holds its key', async world => {
+  itOrdered('B9: a dead-lettered event still blocks its key', async world => {
     const options = { ordering: 'by-key' } as const
     const inbox = await world.subscribe(options)
     const [dead, second] = await world.publish(2, { key: 'a' })
@@ -135,7 +135,7 @@ export function durabilityTests(suite: BrokerConformance): void {
     await world.die(inbox, delivery)
     await world.reopen()
     const next = await world.subscribe(options)
-    await next.assertEmpty('the key went on over its dead event')
+    await next.assertEmpty('the key was delivered past its dead-lettered event')
     await world.broker.letGo(world.channel, dead!.id)
     assert.equal(idOf(await next.next()), second?.id)
   })

@@ -8,7 +8,7 @@ const MANY_ATTEMPTS = 40
 export function countingTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
 
-  it('B8: handing over alone is no attempt', async world => {
+  it('B8: a delivery alone is not an attempt', async world => {
     const inbox = await world.subscribe()
     await world.publish(1)
     await inbox.next()
@@ -118,7 +118,7 @@ export function countingTests(suite: BrokerConformance): void {
   })
 }
 
-/** How much of a channel is left, for whoever looks at it from outside. */
+/** How much of a channel is left, as seen by metrics. */
 export function depthTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
   const { deadLetters } = suite.declares

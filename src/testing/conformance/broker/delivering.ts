@@ -167,7 +167,7 @@ export function deliveringTests(suite: BrokerConformance): void {
   })
 }
 
-/** What other programs send and is no event. */
+/** Messages of other programs that are not events. */
 export function undecodableTests(suite: BrokerConformance): void {
   const it = inWorld(suite, suite.canPublishRaw ? undefined : 'the fixture has no publishRaw')
 

@@ -34,7 +34,7 @@ export function faultTests(suite: BrokerConformance): void {
 function sentence({ recovery, reports, refusesPublishing }: BrokerFault): string {
   const told = reports === undefined ? '' : `the subscriber is told of its ${reports}, and `
   const refused = refusesPublishing ? 'publishing is refused with a remedy, and ' : ''
-  return `${told}${refused}${recovery === 'automatic' ? 'it heals by itself' : 'it goes on when that is undone'}`
+  return `${told}${refused}${recovery === 'automatic' ? 'it recovers automatically' : 'it continues when that is undone'}`
 }
 
 /** Events that are published, and a subscriber that settles them in every way. */

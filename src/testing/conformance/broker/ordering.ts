@@ -69,12 +69,12 @@ export function orderingTests(suite: BrokerConformance): void {
     await next.assertEmpty('a later one of the key came as well')
   })
 
-  it('B9: dead: the later ones of its key wait, until it is let go', async world => {
+  it('B9: dead: the later events of its key wait until the key is unblocked', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const [dead, second, third] = await world.publish(3, { key: 'a' })
     await world.die(inbox, await inbox.next())
     await world.publish(1, { key: 'a' })
-    await inbox.assertEmpty('a dead event did not hold its key')
+    await inbox.assertEmpty('a dead-lettered event did not block its key')
     await world.broker.letGo(world.channel, dead!.id)
     for (const event of [second, third]) {
       const delivery = await inbox.next()
@@ -106,7 +106,7 @@ export function orderingTests(suite: BrokerConformance): void {
     await world.broker.publish([dead!])
     const replayed = await inbox.next()
     await world.broker.letGo(world.channel, dead!.id)
-    await inbox.assertEmpty('it was let go while its replay is open')
+    await inbox.assertEmpty('the key was unblocked while its replay is open')
     await inbox.done(replayed)
     assert.equal(idOf(await inbox.next()), second?.id)
     await world.broker.publish([dead!])
@@ -134,7 +134,7 @@ export function orderingTests(suite: BrokerConformance): void {
     for (const each of [inbox, other]) await world.die(each, await each.next())
     await world.broker.letGo(world.channel, dead!.id, 'bill')
     assert.equal(idOf(await inbox.next()), second?.id)
-    await other.assertEmpty('it was let go for another handler')
+    await other.assertEmpty('the key was unblocked for another handler')
     await world.broker.letGo(world.channel, dead!.id, 'ship')
     assert.equal(idOf(await other.next()), second?.id)
   })
@@ -146,7 +146,7 @@ export function orderingTests(suite: BrokerConformance): void {
     await world.broker.letGo(world.channel, 'no-such-id')
     await world.broker.letGo(`${world.channel}-other`, first!.id)
     await world.broker.letGo(world.channel, first!.id)
-    await inbox.assertEmpty('an open event was let go')
+    await inbox.assertEmpty('the key of an open event was unblocked')
     await world.die(inbox, delivery)
     await world.broker.letGo(`${world.channel}-other`, first!.id)
     await inbox.assertEmpty('another channel let it go')

@@ -95,7 +95,7 @@ export function replayingTests(suite: BrokerConformance): void {
     }
   })
 
-  it('B14: an event that is forwarded to another channel with the headers of its replay is no replay there', async world => {
+  it('B14: an event that is forwarded to another channel with the headers of its replay is not a replay there', async world => {
     const { bill, mail } = await twoHandlers(world)
     const elsewhere = world.make.event({ channel: `${world.channel}-before` })
     await world.broker.publish([{ ...replayed(elsewhere, 'nobody'), channel: world.channel }])
@@ -131,7 +131,7 @@ export function replayingTests(suite: BrokerConformance): void {
     await world.broker.publish([replayed(dead!, 'bill')])
     await bill.done(await bill.next())
     assert.equal(idOf(await bill.next()), second!.id)
-    await mail.assertEmpty('the key went on for mail over its dead event')
+    await mail.assertEmpty('the key was delivered to mail past its dead-lettered event')
   })
 }
 

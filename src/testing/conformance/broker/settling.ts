@@ -42,7 +42,7 @@ export function settlingTests(suite: BrokerConformance): void {
     await world.die(inbox, delivery)
     await inbox.subscription.close()
     const next = await world.subscribe()
-    await next.assertEmpty('a dead event came again')
+    await next.assertEmpty('a dead-lettered event was delivered again')
     if (suite.canReadLetters) assert.deepEqual(await world.fixture.keptLetters!(world.channel), [])
   })
 
@@ -165,7 +165,7 @@ export function keptLetterTests(suite: BrokerConformance): void {
     const letter = world.letterOf(delivery)
     await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: false })
     assert.deepEqual(await world.fixture.keptLetters!(world.channel), [letter])
-    await inbox.assertEmpty('a dead event came again')
+    await inbox.assertEmpty('a dead-lettered event was delivered again')
   })
 
   it('E10: an event that dies again after a replay comes back to the same letter', async world => {

@@ -9,7 +9,7 @@ export interface BrokerFixture extends Timing {
   readonly broker: Broker
   /** Opens another broker on the same data, after the first was closed. For durable ones. */
   reopen?(): Promise<Broker>
-  /** Sends bytes to a channel that are no event. */
+  /** Sends bytes to a channel that are not an event. */
   publishRaw?(channel: string, raw: Uint8Array): Promise<void>
   /** The letters that the broker itself keeps for a channel. */
   keptLetters?(channel: string): Promise<readonly DeadLetter[]>

@@ -15,7 +15,7 @@ export function auditTests(suite: StoreConformance): void {
   const it = inStoreWorld(suite)
   const itDurable = inDurableStoreWorld(suite)
 
-  it('B13: what was done is listed newest first, by target and action, page by page', async world => {
+  it('B13: audit entries are listed newest first, by target and action, page by page', async world => {
     const { audit } = world.store
     await appendFive(audit)
     const first = await audit.list({ limit: 3 })
@@ -32,7 +32,7 @@ export function auditTests(suite: StoreConformance): void {
     await assert.rejects(audit.list({ cursor: 'x' }), /query\.cursor/)
   })
 
-  itDurable('B13: what was done is never forgotten', async world => {
+  itDurable('B13: audit entries are never deleted', async world => {
     await appendFive(world.store.audit)
     const before = await world.store.audit.list()
     const { audit } = await world.restart()

@@ -84,7 +84,7 @@ export function groupTests(suite: StoreConformance): void {
     assert.equal((await groups.get(id))?.triage.owner, 'ada')
   })
 
-  it('B4: what is resolved and fails again is open and has regressed', async world => {
+  it('B4: a resolved group that fails again is open and has regressed', async world => {
     const { groups } = world.store
     const at = world.timing.now()
     const letter = world.letterAt(at, new TypeError('no id'))

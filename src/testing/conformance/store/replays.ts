@@ -10,7 +10,7 @@ export function replayOf(id: string, change: Partial<Replay> = {}): Replay {
     v: 1,
     id,
     state: 'planned',
-    reason: 'the cause is mended',
+    reason: 'the cause is fixed',
     createdAt: 1_700_000_000_000,
     createdBy: 'ada',
     selectedBy: { filter: { channel: 'orders' } },

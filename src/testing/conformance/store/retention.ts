@@ -142,7 +142,7 @@ export function retentionTests(suite: StoreConformance): void {
     await of.inTime(async () => {
       await letters.change(id, { to: 'discarded', at: world.timing.now() })
       await of.apply()
-      assert.equal((await letters.get(id))?.state, 'discarded', 'its time begins anew')
+      assert.equal((await letters.get(id))?.state, 'discarded', 'its time begins again')
     })
     await of.outlive()
     assert.equal(await letters.get(id), undefined)

@@ -189,9 +189,7 @@ export function snapshotTests(suite: StoreConformance): void {
     for (const part of parts) assert.equal((await part.list()).length, 50)
   })
 
-  it('K7: a query that means nothing is refused, and so is what is no snapshot', async ({
-    store: { snapshots },
-  }) => {
+  it('K7: an invalid query is refused, and so is an invalid snapshot', async ({ store: { snapshots } }) => {
     const code = 'LAZARET_OPTIONS_INVALID'
     for (const [query, message] of BAD_QUERIES)
       await assert.rejects(snapshots.list(query as SnapshotQuery), { code, message })
