@@ -1,3 +1,4 @@
+import { Serial } from '../../../adapter-kit/serial.ts'
 import type { PostgresSettings } from '../options.ts'
 import { NOTIFY_CHANNEL } from '../schema/functions.ts'
 import type { PgClient, PgNotification, PgQueryable, PgResult } from './client.ts'
@@ -13,6 +14,8 @@ export class ListenConnection implements PgQueryable {
   readonly #onNotify: (channel: string) => void
   #opening: Promise<PgClient> | undefined
   #client: PgClient | undefined
+  /** The queries of the client. node-postgres deprecates a query on a client that has not answered the one before. */
+  #queries = new Serial()
   #isBusy = false
 
   /** `onNotify` is called with the channel of events that another process enqueued. */
@@ -27,7 +30,7 @@ export class ListenConnection implements PgQueryable {
     const client = await this.#opening
     if (!this.#settings.listen) return
     try {
-      await client.query(`listen ${NOTIFY_CHANNEL}`)
+      await this.#run(client, `listen ${NOTIFY_CHANNEL}`)
     } catch (error) {
       if (this.#client === client) this.#drop()
       throw error
@@ -37,6 +40,8 @@ export class ListenConnection implements PgQueryable {
   async stop(): Promise<void> {
     const client = await this.#opening?.catch(() => undefined)
     if (client === undefined || this.#client !== client) return
+    await this.#queries.settled()
+    if (this.#client !== client) return
     this.#forget(client)
     const isWell = await client.query(`unlisten ${NOTIFY_CHANNEL}`).then(
       () => true,
@@ -52,10 +57,17 @@ export class ListenConnection implements PgQueryable {
     if (client === undefined) return this.#settings.pool.query(text, values)
     this.#isBusy = true
     try {
-      return await client.query(text, values)
+      return await this.#run(client, text, values)
     } finally {
       if (this.#client === client) this.#isBusy = false
     }
+  }
+
+  #run(client: PgClient, text: string, values?: unknown[]): Promise<PgResult> {
+    return this.#queries.run(() => {
+      if (this.#client !== client) throw new Error('the connection was closed')
+      return client.query(text, values)
+    })
   }
 
   async #open(): Promise<PgClient> {
@@ -64,6 +76,7 @@ export class ListenConnection implements PgQueryable {
       client.on('notification', this.#hear)
       client.on('error', this.#drop)
       this.#client = client
+      this.#queries = new Serial()
       this.#isBusy = false
       return client
     } catch (error) {
