@@ -11,6 +11,8 @@ const server = found.found ? await found.start() : undefined
 afterAll(async () => await server?.close())
 const why = found.found ? '' : ` (skipped: ${found.why})`
 const TIMEOUT_MS = 90_000
+/** The server starts three times. Each start takes eight seconds, and several times as long on a busy machine. */
+const RESTARTS_TIMEOUT_MS = 180_000
 
 /** Nothing was given up on, and what is still there are second copies of what was handled. */
 async function expectNothingLost({ channel, handled, missing }: Traffic): Promise<void> {
@@ -30,7 +32,7 @@ describe.runIf(found.found)(`RabbitMQ over a net that fails${why}`, () => {
     const proxy = await ChaosProxy.to(server!.url)
     const traffic = new Traffic(uniqueName('cut'), proxy.through(server!.url))
     await traffic.start()
-    const publishing = traffic.publish(3_000)
+    const publishing = traffic.publish(1_500)
     for (let cuts = 1; cuts <= 6; cuts++) {
       await traffic.until(() => traffic.handled.size > cuts * 350, 'traffic')
       proxy.cut()
@@ -77,7 +79,7 @@ const whyNot = isOurs ? '' : ' (skipped: the server is not ours to stop)'
 
 describe.runIf(isOurs)(`RabbitMQ that goes away${why || whyNot}`, () => {
   it('E21: a server that is killed and one that is stopped lose nothing', {
-    timeout: TIMEOUT_MS,
+    timeout: RESTARTS_TIMEOUT_MS,
   }, async () => {
     const node = server!.node!
     const channel = uniqueName('restart')
@@ -88,10 +90,10 @@ describe.runIf(isOurs)(`RabbitMQ that goes away${why || whyNot}`, () => {
     const traffic = new Traffic(channel, server!.url)
     await traffic.start()
     const publishing = traffic.publish(3_000)
-    await traffic.until(() => traffic.handled.size > 600, 'traffic')
+    await traffic.until(() => traffic.handled.size > 300, 'traffic')
     await node.kill()
     await node.start()
-    await traffic.until(() => traffic.handled.size > 1_500, 'traffic after the first restart')
+    await traffic.until(() => traffic.handled.size > 750, 'traffic after the first restart')
     await node.stop()
     await node.start()
     await publishing
