@@ -6,7 +6,7 @@ import type { Notifier } from '../src/ports/notifier.ts'
 import type { Observer } from '../src/ports/observer.ts'
 import type { StandardSchema } from '../src/ports/schema.ts'
 import type { UserFunction } from './extras.ts'
-import type { Misdeed } from './faults.ts'
+import type { HandlerFault } from './faults.ts'
 import { never, type Process } from './process.ts'
 
 const OBSERVED = [
@@ -34,29 +34,29 @@ export class BrokenFunctions {
   }
 
   has(name: UserFunction): boolean {
-    return this.#process.scene.plan.extras.broken?.functions.includes(name) ?? false
+    return this.#process.world.plan.extras.broken?.functions.includes(name) ?? false
   }
 
   /** Whether it breaks this time. */
   breaks(name: UserFunction): boolean {
-    const { plan, faults, extraChance, journal } = this.#process.scene
+    const { plan, faults, extraChance, history } = this.#process.world
     const { broken } = plan.extras
-    if (broken === undefined || faults.isCalm || !this.has(name) || !extraChance.maybe(broken.rate))
+    if (broken === undefined || faults.areStopped || !this.has(name) || !extraChance.maybe(broken.rate))
       return false
     faults.count++
-    if (this.#process.isAlive) journal.note({ what: 'broke', ...this.#who, function: name })
+    if (this.#process.isAlive) history.record({ what: 'broke', ...this.#who, function: name })
     return true
   }
 
   /** What a handler does only in worlds with extras. */
-  misdeed(): Misdeed | undefined {
-    const { plan, faults, extraChance } = this.#process.scene
+  handlerFault(): HandlerFault | undefined {
+    const { plan, faults, extraChance } = this.#process.world
     const { lateShare } = plan.extras
-    if (lateShare > 0 && !faults.isCalm && extraChance.maybe(lateShare)) {
+    if (lateShare > 0 && !faults.areStopped && extraChance.maybe(lateShare)) {
       faults.count++
       return extraChance.maybe(0.5) ? 'late-success' : 'late-failure'
     }
-    return this.breaks('thrown') ? 'hostile' : undefined
+    return this.breaks('thrown') ? 'throws-unreadable' : undefined
   }
 
   backoff(given: Backoff): Backoff {
@@ -134,14 +134,14 @@ export class BrokenFunctions {
 
   /** It throws, rejects, or never answers. */
   #end<T>(message: string, _type: T): Promise<T> {
-    const way = this.#process.scene.extraChance.int(1, 3)
+    const way = this.#process.world.extraChance.int(1, 3)
     if (way === 1) throw new Error(message)
     return way === 2 ? Promise.reject(new Error(message)) : never()
   }
 }
 
 /** A thrown value that cannot be looked at. */
-export function hostileValue(): unknown {
+export function unreadableValue(): unknown {
   const refuse = () => {
     throw new Error('this value cannot be looked at')
   }

@@ -5,24 +5,24 @@ import type { ReplayEnvironment } from '../src/replay/target.ts'
 import type { Federation } from '../src/server/stores/federation.ts'
 import { startSchedules } from '../src/server/work/schedules.ts'
 import { nameOf } from './names.ts'
-import type { Scene } from './scene.ts'
+import type { World } from './world.ts'
 
 /** Every 15 seconds. */
 const CRON = '*/15 * * * * *'
 
 /** The cleanup that the server runs by itself where letters are kept for so long and no longer. The function returned ends it. */
-export function startCleanup(scene: Scene): () => Promise<void> {
-  const { retentionMs } = scene.plan.extras
+export function startCleanup(world: World): () => Promise<void> {
+  const { retentionMs } = world.plan.extras
   if (retentionMs === undefined) return async () => {}
-  const store = { deadLetters: watched(scene), audit: new MemoryAudit() } as Partial<Store> as Store
+  const store = { deadLetters: watched(world), audit: new MemoryAudit() } as Partial<Store> as Store
   const error = (reason: unknown) =>
-    scene.journal.note({ what: 'mistake', consumer: 'cleanup', handler: '', error: String(reason) })
+    world.history.record({ what: 'unexpectedError', consumer: 'cleanup', handler: '', error: String(reason) })
   return startSchedules(
     { cleanup: { cron: CRON }, retentionMs, expireUndecidedAfterMs: 'never' },
     {
       // Of what is around it, the cleanup uses the clock and the stores.
       stores: { all: [{ name: 'world', store }] } as Partial<Federation> as Federation,
-      environment: { clock: scene.clock } as Partial<ReplayEnvironment> as ReplayEnvironment,
+      environment: { clock: world.clock } as Partial<ReplayEnvironment> as ReplayEnvironment,
       owner: 'server',
       targetOf: () => undefined,
       observer: {},
@@ -33,7 +33,7 @@ export function startCleanup(scene: Scene): () => Promise<void> {
 }
 
 /** The store of the world, with a note of every letter that is deleted. */
-function watched({ store, journal }: Scene): DeadLetterStore {
+function watched({ store, history }: World): DeadLetterStore {
   return {
     send: letter => store.send(letter),
     list: query => store.list(query),
@@ -47,7 +47,7 @@ function watched({ store, journal }: Scene): DeadLetterStore {
       const [letter, isGone] = await Promise.all([store.get(id), store.delete(id, seen)])
       if (isGone && letter !== undefined) {
         const { event, handler, state } = letter
-        journal.note({ what: 'deleted', letter: id, event: nameOf(event), handler, state })
+        history.record({ what: 'deleted', letter: id, event: nameOf(event), handler, state })
       }
       return isGone
     },

@@ -10,48 +10,48 @@ import {
   type Subscription,
 } from '../src/ports/broker.ts'
 import { type EventName, nameOf, replayIdOf, replayOf } from './names.ts'
-import { FateError, type Process } from './process.ts'
+import { InjectedError, type Process } from './process.ts'
 
 /** A process's connection to the broker of the world. */
 export class Connection implements Broker {
   readonly name = 'world'
   readonly capabilities: BrokerCapabilities
-  readonly lines: Line[] = []
+  readonly subscriptions: ClientSubscription[] = []
   readonly #process: Process
 
   constructor(process: Process) {
     this.#process = process
-    const { broker, plan } = process.scene
+    const { broker, plan } = process.world
     this.capabilities = { ...broker.capabilities, delay: plan.brokerDelays }
   }
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
-    await this.#process.cross('broker', 'publish', () => this.#process.scene.broker.publish(events))
+    await this.#process.callPort('broker', 'publish', () => this.#process.world.broker.publish(events))
   }
 
   async subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription> {
-    const line = new Line(this.#process, options, deliver)
-    this.lines.push(line)
+    const subscription = new ClientSubscription(this.#process, options, deliver)
+    this.subscriptions.push(subscription)
     try {
-      await this.#process.cross('subscribe', 'subscribe', () => line.open())
-      line.answered()
+      await this.#process.callPort('subscribe', 'subscribe', () => subscription.open())
+      subscription.confirmSubscribed()
     } catch (error) {
-      line.hangUp()
+      subscription.disconnect()
       throw error
     }
-    return line
+    return subscription
   }
 
   async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
-    const { broker, journal } = this.#process.scene
-    await this.#process.cross('broker', 'letGo', () => {
-      journal.note({ what: 'letGo', event: eventId, channel, handler })
+    const { broker, history } = this.#process.world
+    await this.#process.callPort('broker', 'letGo', () => {
+      history.record({ what: 'letGo', event: eventId, channel, handler })
       return broker.letGo(channel, eventId, handler)
     })
   }
 
   async close(): Promise<void> {
-    for (const line of this.lines) line.hangUp()
+    for (const subscription of this.subscriptions) subscription.disconnect()
   }
 }
 
@@ -60,14 +60,14 @@ export class Connection implements Broker {
  * soon found to be broken, the broker takes back what was open, and a new one is made. What was handed over before is
  * then lost to this process, though it may be in the middle of it.
  */
-export class Line implements Subscription {
+export class ClientSubscription implements Subscription {
   readonly #process: Process
   readonly #options: SubscribeOptions
   readonly #deliver: (delivery: Delivery) => void
   readonly #numbers = new WeakMap<Delivery, number>()
   #inner: Subscription | undefined
   readonly #early: { readonly inner: Subscription; readonly delivery: Delivery }[] = []
-  #isAnswered = false
+  #isConfirmed = false
   #isPaused = false
   #isClosed = false
 
@@ -75,12 +75,12 @@ export class Line implements Subscription {
     this.#process = process
     this.#options = options
     this.#deliver = deliver
-    process.atEnd(() => this.#notice())
+    process.atEnd(() => this.#detectEnd())
   }
 
   async open(): Promise<void> {
-    const { broker } = this.#process.scene
-    const inner = await broker.subscribe(this.#options, delivery => this.#arrive(inner, delivery))
+    const { broker } = this.#process.world
+    const inner = await broker.subscribe(this.#options, delivery => this.#receive(inner, delivery))
     if (this.#isClosed || !this.#process.isAlive) await inner.close()
     else {
       this.#inner = inner
@@ -89,33 +89,33 @@ export class Line implements Subscription {
   }
 
   /** The subscriber knows of its subscription; what was handed over on the way follows. */
-  answered(): void {
-    this.#process.scene.clock.schedule(0, () => {
-      this.#isAnswered = true
-      for (const { inner, delivery } of this.#early.splice(0)) this.#handOver(inner, delivery)
+  confirmSubscribed(): void {
+    this.#process.world.clock.schedule(0, () => {
+      this.#isConfirmed = true
+      for (const { inner, delivery } of this.#early.splice(0)) this.#deliverNow(inner, delivery)
     })
   }
 
   begin(delivery: Delivery, ended: readonly AttemptRecord[]): void | Promise<void> {
-    const askedAt = this.#process.takeAsked(this.#options.handler, delivery)
+    const askedAt = this.#process.takeClaimTime(this.#options.handler, delivery)
     return this.#call(
       'begin',
       delivery,
       inner => inner.begin(delivery, ended),
-      () => this.#process.scene.journal.note({ what: 'begun', ...this.#about(delivery), askedAt }),
+      () => this.#process.world.history.record({ what: 'begun', ...this.#about(delivery), askedAt }),
     )
   }
 
   settle(delivery: Delivery, settlement: Settlement): void | Promise<void> {
-    const { journal } = this.#process.scene
+    const { history } = this.#process.world
     const { outcome } = settlement
-    if (this.#process.isAlive) journal.note({ what: 'settling', ...this.#about(delivery), outcome })
+    if (this.#process.isAlive) history.record({ what: 'settling', ...this.#about(delivery), outcome })
     const saved = settlement.outcome === 'dead' && settlement.saved
     return this.#call(
       `settle ${outcome}`,
       delivery,
       inner => inner.settle(delivery, settlement),
-      () => journal.note({ what: 'settled', ...this.#about(delivery), outcome, saved }),
+      () => history.record({ what: 'settled', ...this.#about(delivery), outcome, saved }),
     )
   }
 
@@ -130,32 +130,32 @@ export class Line implements Subscription {
   }
 
   async close(): Promise<void> {
-    await this.#process.cross('broker', 'close', () => this.hangUp())
+    await this.#process.callPort('broker', 'close', () => this.disconnect())
   }
 
-  hangUp(): void {
+  disconnect(): void {
     this.#isClosed = true
     void this.#inner?.close()
     this.#inner = undefined
   }
 
   /** The connection breaks. The broker hands over again what was open on it. */
-  lose(): void {
+  breakConnection(): void {
     if (this.#inner === undefined) return
-    const { scene, name } = this.#process
+    const { world, name } = this.#process
     const { handler } = this.#options
-    scene.journal.note({ what: 'lost', consumer: `${name}/${handler}`, handler })
+    world.history.record({ what: 'connectionLost', consumer: `${name}/${handler}`, handler })
     void this.#inner.close()
     this.#inner = undefined
-    scene.clock.schedule(scene.faults.delayMs(1_000), () => {
+    world.clock.schedule(world.faults.delayMs(1_000), () => {
       if (this.#process.isAlive && !this.#isClosed && this.#inner === undefined) void this.open()
     })
   }
 
   /** It takes a broker a while to find out that a process is gone. */
-  #notice(): void {
-    const { clock, faults } = this.#process.scene
-    clock.schedule(faults.delayMs(faults.isCalm ? 100 : 3_000), () => this.hangUp())
+  #detectEnd(): void {
+    const { clock, faults } = this.#process.world
+    clock.schedule(faults.delayMs(faults.areStopped ? 100 : 3_000), () => this.disconnect())
   }
 
   #call(
@@ -164,14 +164,15 @@ export class Line implements Subscription {
     act: (inner: Subscription) => void | Promise<void>,
     took: () => void,
   ): void | Promise<void> {
-    const { scene } = this.#process
-    const result = this.#process.cross('broker', call, () => {
+    const { world } = this.#process
+    const result = this.#process.callPort('broker', call, () => {
       const acted = this.#inner === undefined ? this.#refuse(delivery) : act(this.#inner)
       return acted === undefined ? took() : acted.then(took)
     })
     if (result === undefined) return
     return result.catch((error: unknown) => {
-      if (error instanceof FateError) scene.clock.schedule(scene.faults.delayMs(2_000), () => this.lose())
+      if (error instanceof InjectedError)
+        world.clock.schedule(world.faults.delayMs(2_000), () => this.breakConnection())
       throw error
     })
   }
@@ -180,25 +181,25 @@ export class Line implements Subscription {
     return Promise.reject(new DeliveryLostError('world', delivery.channel))
   }
 
-  #arrive(inner: Subscription, delivery: Delivery): void {
-    const { scene } = this.#process
-    const fate = scene.faults.fate('delivery')
-    if (fate.kind === 'late') scene.clock.schedule(fate.ms, () => this.#handOver(inner, delivery))
-    else this.#handOver(inner, delivery)
+  #receive(inner: Subscription, delivery: Delivery): void {
+    const { world } = this.#process
+    const fault = world.faults.inject('delivery')
+    if (fault.kind === 'late') world.clock.schedule(fault.ms, () => this.#deliverNow(inner, delivery))
+    else this.#deliverNow(inner, delivery)
   }
 
-  #handOver(inner: Subscription, delivery: Delivery): void {
-    if (!this.#isAnswered) {
+  #deliverNow(inner: Subscription, delivery: Delivery): void {
+    if (!this.#isConfirmed) {
       this.#early.push({ inner, delivery })
       return
     }
     if (!this.#process.isAlive || inner !== this.#inner) return
-    const { journal } = this.#process.scene
-    this.#numbers.set(delivery, this.#process.scene.nextNumber())
+    const { history } = this.#process.world
+    this.#numbers.set(delivery, this.#process.world.nextNumber())
     const { started, ended, content } = delivery
     const replayId = replayIdOf(content)
-    journal.note({ what: 'handedOver', ...this.#about(delivery), started, ended, replayId })
-    this.#process.guard(() => this.#deliver(delivery))
+    history.record({ what: 'delivered', ...this.#about(delivery), started, ended, replayId })
+    this.#process.runInside(() => this.#deliver(delivery))
   }
 
   #about(delivery: Delivery) {

@@ -7,9 +7,9 @@ import { BrokenFunctions } from './broken-functions.ts'
 import type { Connection } from './connection.ts'
 import { handlerOf } from './handler.ts'
 import type { HandlerPlan } from './plan.ts'
-import { FateError, type Process } from './process.ts'
+import { InjectedError, type Process } from './process.ts'
+import { RecordingBreaker } from './recording-breaker.ts'
 import { LedgerClient, type Letters } from './stores.ts'
-import { WatchedBreaker } from './watched-breaker.ts'
 
 /** The consumers of one incarnation. They share its connection and its clients, as they would. */
 export function createConsumers(
@@ -21,7 +21,7 @@ export function createConsumers(
     letters,
   }: { readonly broker: Connection; readonly random: Random; readonly letters: Letters },
 ): readonly Consumer[] {
-  const { plan } = process.scene
+  const { plan } = process.world
   const ledger = new LedgerClient(process)
   return plans.map(handler => {
     const { name, hasSchema, hasFilter, breaker, retry, ...policies } = handler
@@ -42,7 +42,7 @@ export function createConsumers(
       clock: process,
       random: functions.random(random),
       host: process.name,
-      breaker: breaker === 'off' ? 'off' : new WatchedBreaker(process, name, breaker),
+      breaker: breaker === 'off' ? 'off' : new RecordingBreaker(process, name, breaker),
       handle: handlerOf(process, handler, functions),
       observer: functions.observer(observerOf(process, name)),
       classify,
@@ -55,25 +55,26 @@ export function createConsumers(
 }
 
 function observerOf(process: Process, handler: string): Observer {
-  const { journal } = process.scene
+  const { history } = process.world
   const who = { consumer: `${process.name}/${handler}`, handler }
   return {
     eventDropped: ({ type }) => {
-      if (process.isAlive) journal.note({ what: 'dropped', ...who, event: type, by: 'retry-limit' })
+      if (process.isAlive) history.record({ what: 'dropped', ...who, event: type, by: 'retry-limit' })
     },
     settlementFailed: ({ error }) => {
-      const isExpected = error instanceof FateError || error instanceof DeliveryLostError
-      if (!isExpected && process.isAlive) journal.note({ what: 'mistake', ...who, error: String(error) })
+      const isExpected = error instanceof InjectedError || error instanceof DeliveryLostError
+      if (!isExpected && process.isAlive)
+        history.record({ what: 'unexpectedError', ...who, error: String(error) })
     },
   }
 }
 
 /** An event can be worth a letter in one of its lives and not in another. */
 function keeps(process: Process, handler: string, event: string, retryCount: number): boolean {
-  const isKept = process.scene.plan.events.get(event)?.unworthy !== true || retryCount === 0
+  const isKept = process.world.plan.events.get(event)?.isFiltered !== true || retryCount === 0
   const consumer = `${process.name}/${handler}`
   if (!isKept && process.isAlive)
-    process.scene.journal.note({ what: 'dropped', consumer, handler, event, by: 'filter' })
+    process.world.history.record({ what: 'dropped', consumer, handler, event, by: 'filter' })
   return isKept
 }
 

@@ -1,5 +1,5 @@
 import type { Chance } from './chance.ts'
-import { drawBackoff, drawBreaker, drawRetryLimit } from './draw-world.ts'
+import { drawBackoff, drawBreaker, drawRetryLimit } from './draw-handlers.ts'
 import type { EmitterPlan, MachinePlan, SinkPlan, TrackPlan } from './plan.ts'
 
 export function drawEmitter(chance: Chance): EmitterPlan {
@@ -36,20 +36,20 @@ function drawSink(chance: Chance, name: string): SinkPlan {
 export function drawTracks(
   chance: Chance,
   machines: readonly MachinePlan[],
-  stormMs: number,
+  faultPhaseMs: number,
 ): readonly TrackPlan[] {
   const emitters = machines.filter(({ emitter }) => emitter !== undefined)
   if (emitters.length === 0) return []
-  const spanMs = chance.pick([10, stormMs / 4, stormMs * 0.8])
+  const spanMs = chance.pick([10, faultPhaseMs / 4, faultPhaseMs * 0.8])
   const badShare = chance.pick([0, 0, 0.3])
   return Array.from({ length: chance.pick([1, 4, 8, 16]) }, (_, index) => ({
     name: `t${index + 1}`,
     machine: chance.pick(emitters).name,
     atMs: 100 + chance.int(0, spanMs),
-    nature: chance.maybe(badShare) ? chance.pick(['hopeless', 'stale'] as const) : 'fine',
+    eventKind: chance.maybe(badShare) ? chance.pick(['fails-permanently', 'expires-soon'] as const) : 'valid',
     isCritical: chance.maybe(0.4),
     wait: chance.pick(['outcome', 'accepted'] as const),
     onFailure: chance.pick(['throw', 'swallow'] as const),
-    unworthy: chance.maybe(0.3),
+    isFiltered: chance.maybe(0.3),
   }))
 }

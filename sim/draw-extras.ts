@@ -1,5 +1,5 @@
 import type { Chance } from './chance.ts'
-import { drawHandler } from './draw-world.ts'
+import { drawHandler } from './draw-handlers.ts'
 import {
   type Extras,
   type FollowUpPlan,
@@ -8,7 +8,7 @@ import {
   NO_EXTRAS,
   type UserFunction,
 } from './extras.ts'
-import type { EventPlan, HandlerPlan, Nature } from './plan.ts'
+import type { EventKind, EventPlan, HandlerPlan } from './plan.ts'
 
 /** The share of worlds that have any extras, and of those the share that has each of them. */
 const HAS_EXTRAS = 0.4
@@ -29,17 +29,23 @@ const FUNCTIONS: readonly UserFunction[] = [
   'thrown',
 ]
 /** Natures that concern the handler alone: the same event can have another one at another handler. */
-const FATES: readonly Nature[] = ['fine', 'fine', 'hopeless', 'stubborn', 'sickly']
+const HANDLER_KINDS: readonly EventKind[] = [
+  'valid',
+  'valid',
+  'fails-permanently',
+  'fails-alike',
+  'fails-transiently',
+]
 
-export function drawExtras(chance: Chance, base: readonly HandlerPlan[], stormMs: number): Extras {
+export function drawExtras(chance: Chance, base: readonly HandlerPlan[], faultPhaseMs: number): Extras {
   if (!chance.maybe(HAS_EXTRAS)) return NO_EXTRAS
   const handlers = chance.maybe(HAS_EACH) ? drawMoreHandlers(chance, base) : []
   return {
     handlers,
     followUps: chance.maybe(HAS_EACH) ? drawFollowUps(chance, base) : undefined,
     lateShare: chance.maybe(HAS_EACH) ? chance.pick([0.1, 0.3, 0.6]) : 0,
-    forgeries: chance.maybe(HAS_EACH) ? drawForgeries(chance, stormMs) : [],
-    replaysAtMs: Array.from({ length: chance.int(0, 3) }, () => chance.int(stormMs / 4, stormMs)),
+    forgeries: chance.maybe(HAS_EACH) ? drawForgeries(chance, faultPhaseMs) : [],
+    replaysAtMs: Array.from({ length: chance.int(0, 3) }, () => chance.int(faultPhaseMs / 4, faultPhaseMs)),
     retentionMs: chance.maybe(HAS_EACH) ? chance.pick([1_000, 20_000]) : undefined,
     broken: chance.maybe(HAS_EACH)
       ? {
@@ -62,20 +68,20 @@ function drawFollowUps(chance: Chance, base: readonly HandlerPlan[]): FollowUpPl
   return {
     to: chance.pick(base).channel,
     share: chance.pick([0.3, 1]),
-    natures: chance.maybe(0.5) ? ['fine'] : FATES,
+    eventKinds: chance.maybe(0.5) ? ['valid'] : HANDLER_KINDS,
   }
 }
 
 /** Most of them in the second half, when there are letters to forge replays of. */
-function drawForgeries(chance: Chance, stormMs: number): readonly ForgeryPlan[] {
+function drawForgeries(chance: Chance, faultPhaseMs: number): readonly ForgeryPlan[] {
   return Array.from({ length: chance.int(1, 4) }, () => ({
     kind: chance.pick(FORGERIES),
-    atMs: chance.maybe(0.7) ? chance.int(stormMs / 2, stormMs) : chance.int(0, stormMs),
+    atMs: chance.maybe(0.7) ? chance.int(faultPhaseMs / 2, faultPhaseMs) : chance.int(0, faultPhaseMs),
   }))
 }
 
 /** An extra handler can fail on an event that the others can handle, and the other way round. */
-export function withFates(
+export function withKindByHandler(
   chance: Chance,
   events: readonly EventPlan[],
   extra: readonly HandlerPlan[],
@@ -83,6 +89,9 @@ export function withFates(
   if (extra.length === 0) return events
   return events.map(event => {
     const own = extra.filter(({ channel }) => channel === event.channel)
-    return { ...event, fates: Object.fromEntries(own.map(({ name }) => [name, chance.pick(FATES)])) }
+    return {
+      ...event,
+      kindByHandler: Object.fromEntries(own.map(({ name }) => [name, chance.pick(HANDLER_KINDS)])),
+    }
   })
 }

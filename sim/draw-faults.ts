@@ -1,9 +1,9 @@
 import type { Chance } from './chance.ts'
-import type { FaultKind, Misdeed, Port, Spell, SpellKind, Weather } from './faults.ts'
+import type { FaultKind, FaultPlan, HandlerFault, Outage, OutageKind, Port } from './faults.ts'
 import type { HandlerPlan, MachinePlan } from './plan.ts'
 
 /** Something that is done at a certain time, by people, by the network, by time itself. */
-export type Deed = { readonly atMs: number } & (
+export type PlannedAction = { readonly atMs: number } & (
   | { readonly kind: 'crash' | 'disconnect' | 'pause' | 'resume'; readonly machine: string }
   | { readonly kind: 'restart'; readonly machine: string }
   | { readonly kind: 'force'; readonly machine: string; readonly to: 'open' | 'closed' | 'auto' }
@@ -16,17 +16,17 @@ export type Deed = { readonly atMs: number } & (
   | { readonly kind: 'letGo' }
 )
 
-const SPELLS: readonly SpellKind[] = [
+const OUTAGES: readonly OutageKind[] = [
   'store-down',
   'store-down',
   'store-hangs',
   'ledger-down',
   'disk-full',
-  'dependency-sick',
-  'dependency-sick',
+  'dependency-down',
+  'dependency-down',
   'sink-down',
 ]
-const MISDEEDS: readonly Misdeed[] = [
+const HANDLER_FAULTS: readonly HandlerFault[] = [
   'transient',
   'transient',
   'retry-after',
@@ -34,9 +34,9 @@ const MISDEEDS: readonly Misdeed[] = [
   'permanent',
   'schema',
   'unknown',
-  'odd',
+  'throws-undefined',
   'hang',
-  'ignore',
+  'ignores-signal',
   'slow',
   'crash',
   'crash-after',
@@ -56,7 +56,11 @@ const POSSIBLE: { readonly [P in Port]: readonly FaultKind[] } = {
 }
 
 /** A few kinds of trouble at a time, each strong enough to be felt: a little of everything would find little. */
-export function drawWeather(chance: Chance, stormMs: number, handlers: readonly HandlerPlan[]): Weather {
+export function drawFaultPlan(
+  chance: Chance,
+  faultPhaseMs: number,
+  handlers: readonly HandlerPlan[],
+): FaultPlan {
   const rates = {} as Record<Port, Record<string, number>>
   for (const [port, kinds] of Object.entries(POSSIBLE) as [Port, readonly FaultKind[]][]) {
     rates[port] = {}
@@ -64,47 +68,48 @@ export function drawWeather(chance: Chance, stormMs: number, handlers: readonly 
   }
   // Starts are promised to the millisecond under a retry limit, so there no timer is late.
   if (handlers.some(({ retryLimit }) => retryLimit !== undefined)) rates.timer = {}
-  const misdeeds: { [M in Misdeed]?: number } = {}
-  for (const misdeed of MISDEEDS) if (chance.maybe(0.25)) misdeeds[misdeed] = chance.pick([0.03, 0.1, 0.25])
+  const handlerFaults: { [M in HandlerFault]?: number } = {}
+  for (const handlerFault of HANDLER_FAULTS)
+    if (chance.maybe(0.25)) handlerFaults[handlerFault] = chance.pick([0.03, 0.1, 0.25])
   return {
     rates,
-    misdeeds,
-    spells: drawSpells(chance, stormMs),
+    handlerFaults,
+    outages: drawOutages(chance, faultPhaseMs),
     latencyMs: chance.pick([0, 0, 0, 5, 50]),
     maxCrashes: chance.pick([0, 2, 8]),
     workMs: chance.pick([60, 60, 60, 1_500]),
   }
 }
 
-function drawSpells(chance: Chance, stormMs: number): readonly Spell[] {
-  return SPELLS.filter(() => chance.maybe(0.15)).map(kind => {
-    const fromMs = chance.int(0, stormMs)
-    return { kind, fromMs, untilMs: fromMs + chance.int(10, stormMs / 2) }
+function drawOutages(chance: Chance, faultPhaseMs: number): readonly Outage[] {
+  return OUTAGES.filter(() => chance.maybe(0.15)).map(kind => {
+    const fromMs = chance.int(0, faultPhaseMs)
+    return { kind, fromMs, untilMs: fromMs + chance.int(10, faultPhaseMs / 2) }
   })
 }
 
-export function drawDeeds(
+export function drawActions(
   chance: Chance,
-  stormMs: number,
+  faultPhaseMs: number,
   machines: readonly MachinePlan[],
-): readonly Deed[] {
+): readonly PlannedAction[] {
   const kinds = (
     ['crash', 'disconnect', 'pause', 'restart', 'force', 'jump', 'repeat', 'replay', 'letGo'] as const
   ).filter(() => chance.maybe(0.3))
   return kinds
     .flatMap(kind =>
-      Array.from({ length: chance.int(1, 3) }, () => drawDeed(chance, kind, stormMs, machines)).flat(),
+      Array.from({ length: chance.int(1, 3) }, () => drawAction(chance, kind, faultPhaseMs, machines)).flat(),
     )
     .sort((a, b) => a.atMs - b.atMs)
 }
 
-function drawDeed(
+function drawAction(
   chance: Chance,
-  kind: Exclude<Deed['kind'], 'resume'>,
-  stormMs: number,
+  kind: Exclude<PlannedAction['kind'], 'resume'>,
+  faultPhaseMs: number,
   machines: readonly MachinePlan[],
-): Deed[] {
-  const atMs = chance.maybe(0.2) ? 0 : chance.int(0, stormMs)
+): PlannedAction[] {
+  const atMs = chance.maybe(0.2) ? 0 : chance.int(0, faultPhaseMs)
   const machine = chance.pick(machines).name
   switch (kind) {
     case 'jump':

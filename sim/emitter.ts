@@ -5,11 +5,11 @@ import type { Random } from '../src/core/random.ts'
 import type { Journal } from '../src/ports/journal.ts'
 import { createDispatcher, type Dispatcher } from '../src/runtime/dispatcher/dispatcher.ts'
 import { TrackingError, type TrackResult } from '../src/runtime/dispatcher/track/track-result.ts'
-import { FarSink } from './far-sink.ts'
 import type { EmitterPlan, TrackPlan } from './plan.ts'
 import type { Process } from './process.ts'
+import { RecordingBreaker } from './recording-breaker.ts'
+import { SimulatedSink } from './simulated-sink.ts'
 import type { Letters } from './stores.ts'
-import { WatchedBreaker } from './watched-breaker.ts'
 
 /** The part of a process that emits: a dispatcher, and the code that tracks and is told what became of it. */
 export class Emitter {
@@ -23,16 +23,16 @@ export class Emitter {
     means: { readonly letters: Letters; readonly random: Random; readonly journal: MemoryJournal },
   ) {
     this.#process = process
-    const { tracks } = process.scene.plan
+    const { tracks } = process.world.plan
     const buffered = (sink: string) => this.#dispatcher.health().sinks[sink]?.buffered ?? 0
     const sinks = plan.sinks.map(
-      sink => [sink.name, new FarSink(process, sink, () => buffered(sink.name))] as const,
+      sink => [sink.name, new SimulatedSink(process, sink, () => buffered(sink.name))] as const,
     )
     const overrides = plan.sinks.map(({ name, hasProbe: _, breaker, ...lane }) => [
       name,
-      { ...lane, breaker: breaker === 'off' ? 'off' : new WatchedBreaker(process, name, breaker) },
+      { ...lane, breaker: breaker === 'off' ? 'off' : new RecordingBreaker(process, name, breaker) },
     ])
-    const isUnworthy = (event: LazaretEvent) => tracks.get(event.id)?.unworthy === true
+    const shouldFilter = (event: LazaretEvent) => tracks.get(event.id)?.isFiltered === true
     this.#dispatcher = createDispatcher({
       ...means.letters,
       sinks: Object.fromEntries(sinks),
@@ -45,11 +45,11 @@ export class Emitter {
       healthCheck: plan.checkEveryMs === 'off' ? 'off' : { everyMs: plan.checkEveryMs },
       observer: {
         // An event that is neither delivered nor kept says so here, whatever it was dropped by.
-        eventDropped: ({ name: sink, type: event, reason }) => this.#forgo(event, sink, reason),
+        eventDropped: ({ name: sink, type: event, reason }) => this.#recordDrop(event, sink, reason),
         letterFiltered: () => {},
       },
       ...(plan.hasFilter
-        ? { filter: { saveIf: ({ event, handler }) => this.#keeps(isUnworthy, event, handler) } }
+        ? { filter: { saveIf: ({ event, handler }) => this.#keeps(shouldFilter, event, handler) } }
         : {}),
       ...(plan.rateLimit === undefined ? {} : { rateLimit: plan.rateLimit }),
       ...(plan.hasJournal ? { journal: journalClient(process, means.journal) } : {}),
@@ -65,18 +65,18 @@ export class Emitter {
     return this.#open + active + waiting === 0 && this.#dispatcher.health().unsavedLetters === 0
   }
 
-  track({ name, wait, onFailure, nature }: TrackPlan): void {
-    const { journal, clock } = this.#process.scene
+  track({ name, wait, onFailure, eventKind }: TrackPlan): void {
+    const { history, clock } = this.#process.world
     const by = this.#process.name
-    journal.note({ what: 'tracked', event: name, by })
+    history.record({ what: 'tracked', event: name, by })
     this.#open++
-    const expiresAt = nature === 'stale' ? clock.now() + 300 : undefined
+    const expiresAt = eventKind === 'expires-soon' ? clock.now() + 300 : undefined
     this.#dispatcher
-      .track({ id: name, type: name, payload: { nature }, expiresAt }, { wait, onFailure })
+      .track({ id: name, type: name, payload: { eventKind }, expiresAt }, { wait, onFailure })
       .then(
-        result => this.#tell(name, result),
+        result => this.#report(name, result),
         (error: unknown) =>
-          this.#tell(name, error instanceof TrackingError ? error.result : undefined, error),
+          this.#report(name, error instanceof TrackingError ? error.result : undefined, error),
       )
   }
 
@@ -101,46 +101,46 @@ export class Emitter {
     }
   }
 
-  #tell(event: string, result: TrackResult | undefined, error?: unknown): void {
+  #report(event: string, result: TrackResult | undefined, error?: unknown): void {
     if (!this.#process.isAlive) return
     this.#open--
-    const { journal } = this.#process.scene
+    const { history } = this.#process.world
     const by = this.#process.name
     if (result === undefined)
-      journal.note({ what: 'told', event, by, sink: '*', outcome: `refused: ${error}` })
+      history.record({ what: 'reported', event, by, sink: '*', outcome: `refused: ${error}` })
     else
       for (const [sink, { outcome }] of Object.entries(result.sinks))
-        journal.note({ what: 'told', event, by, sink, outcome })
+        history.record({ what: 'reported', event, by, sink, outcome })
   }
 
-  #forgo(event: string, sink: string, reason: string): void {
-    const { isAlive, name: by, scene } = this.#process
-    if (isAlive) scene.journal.note({ what: 'forgone', event, by, sink, reason })
+  #recordDrop(event: string, sink: string, reason: string): void {
+    const { isAlive, name: by, world } = this.#process
+    if (isAlive) world.history.record({ what: 'droppedBySink', event, by, sink, reason })
   }
 
-  #keeps(isUnworthy: (event: LazaretEvent) => boolean, event: LazaretEvent, sink: string): boolean {
-    if (!isUnworthy(event)) return true
-    this.#forgo(event.id, sink, 'filter')
+  #keeps(shouldFilter: (event: LazaretEvent) => boolean, event: LazaretEvent, sink: string): boolean {
+    if (!shouldFilter(event)) return true
+    this.#recordDrop(event.id, sink, 'filter')
     return false
   }
 }
 
 /** The journal lies on the machine's disk. */
 function journalClient(process: Process, disk: MemoryJournal): Journal {
-  const { journal } = process.scene
+  const { history } = process.world
   const by = process.name
   return {
     append: async entry =>
-      process.cross('journal', 'append', async () => {
+      process.callPort('journal', 'append', async () => {
         await disk.append(entry)
-        journal.note({ what: 'journaled', event: entry.event.id, by })
+        history.record({ what: 'journaled', event: entry.event.id, by })
       }),
     remove: async event =>
-      process.cross('journal', 'remove', async () => {
+      process.callPort('journal', 'remove', async () => {
         await disk.remove(event)
-        journal.note({ what: 'unjournaled', event, by })
+        history.record({ what: 'unjournaled', event, by })
       }),
-    pending: async () => process.cross('journal', 'pending', () => disk.pending()),
+    pending: async () => process.callPort('journal', 'pending', () => disk.pending()),
     close: async () => {},
   }
 }

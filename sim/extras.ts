@@ -1,4 +1,4 @@
-import type { HandlerPlan, Nature } from './plan.ts'
+import type { EventKind, HandlerPlan } from './plan.ts'
 
 /** A function that a user hands in and that may break. `thrown` is the value that the handler throws. */
 export type UserFunction =
@@ -31,7 +31,7 @@ export interface FollowUpPlan {
   readonly to: string
   /** The share of successful runs that publish one. */
   readonly share: number
-  readonly natures: readonly Nature[]
+  readonly eventKinds: readonly EventKind[]
 }
 
 /**

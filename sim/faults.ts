@@ -1,7 +1,7 @@
 import type { Chance } from './chance.ts'
 
 /**
- * The fault model. Everything a process does to the world goes through a port, and at each crossing fate may strike:
+ * The fault model. Everything a process does to the world goes through a port, and at each crossing fault may strike:
  *
  * - `refuse`: the call fails and nothing came of it.
  * - `lose`: it took effect, but the answer is lost: the caller hears of a failure.
@@ -12,8 +12,8 @@ import type { Chance } from './chance.ts'
  *   on: its calls never return, its timers never fire, its handlers stop where they are.
  * - `late`: a timer fires after its time, a delivery arrives after its time.
  *
- * Over these lie spells, in which one thing is wrong for everybody for a while, and deeds: what people and networks do
- * at a certain time. All of it stops when the world calms down. From then on only what an event is by nature still fails.
+ * Over these lie outages, in which one thing is wrong for everybody for a while, and actions: what people and networks do
+ * at a certain time. All of it stops when the world calms down. From then on only what an event is by eventKind still fails.
  */
 export type FaultKind = 'refuse' | 'lose' | 'hang' | 'crash-before' | 'crash-after' | 'late'
 export type Port =
@@ -28,31 +28,31 @@ export type Port =
   | 'journal'
   | 'timer'
 
-export type SpellKind =
+export type OutageKind =
   | 'store-down'
   | 'store-hangs'
   | 'ledger-down'
   | 'disk-full'
-  | 'dependency-sick'
+  | 'dependency-down'
   | 'sink-down'
 
-export interface Spell {
-  readonly kind: SpellKind
+export interface Outage {
+  readonly kind: OutageKind
   readonly fromMs: number
   readonly untilMs: number
 }
 
 /** What a handler does when it does not do what it should. */
-export type Misdeed =
+export type HandlerFault =
   | 'transient'
   | 'retry-after'
   | 'integration'
   | 'permanent'
   | 'schema'
   | 'unknown'
-  | 'odd'
+  | 'throws-undefined'
   | 'hang'
-  | 'ignore'
+  | 'ignores-signal'
   | 'slow'
   | 'crash'
   | 'crash-after'
@@ -60,12 +60,12 @@ export type Misdeed =
   | 'late-success'
   | 'late-failure'
   /** It throws a value that cannot be looked at. Only in worlds with extras. */
-  | 'hostile'
+  | 'throws-unreadable'
 
-export interface Weather {
+export interface FaultPlan {
   readonly rates: { readonly [P in Port]: { readonly [K in FaultKind]?: number } }
-  readonly misdeeds: { readonly [M in Misdeed]?: number }
-  readonly spells: readonly Spell[]
+  readonly handlerFaults: { readonly [M in HandlerFault]?: number }
+  readonly outages: readonly Outage[]
   /** Of a crossing that works, each way. */
   readonly latencyMs: number
   readonly maxCrashes: number
@@ -73,8 +73,8 @@ export interface Weather {
   readonly workMs: number
 }
 
-export interface Fate {
-  readonly kind: FaultKind | 'pass'
+export interface InjectedFault {
+  readonly kind: FaultKind | 'none'
   readonly beforeMs: number
   readonly afterMs: number
   /** Of a hang, and of what is late. */
@@ -83,8 +83,8 @@ export interface Fate {
   readonly endsIn: 'refuse' | 'lose'
 }
 
-const PASS: Fate = { kind: 'pass', beforeMs: 0, afterMs: 0, ms: 0, endsIn: 'refuse' }
-const CALM_WORK_MS = 60
+const NO_FAULT: InjectedFault = { kind: 'none', beforeMs: 0, afterMs: 0, ms: 0, endsIn: 'refuse' }
+const FAULT_FREE_WORK_MS = 60
 const FAULT_KINDS = ['refuse', 'lose', 'hang', 'crash-before', 'crash-after', 'late'] as const
 const LONGEST_HANG_MS: { readonly [P in Port]?: number } = {
   subscribe: 60_000,
@@ -95,50 +95,50 @@ const LONGEST_HANG_MS: { readonly [P in Port]?: number } = {
 export class Faults {
   /** How many have struck. */
   count = 0
-  isCalm = false
+  areStopped = false
   #crashes = 0
-  readonly #weather: Weather
+  readonly #plan: FaultPlan
   readonly #chance: Chance
   readonly #elapsed: () => number
 
-  constructor(weather: Weather, chance: Chance, elapsed: () => number) {
-    this.#weather = weather
+  constructor(faultPlan: FaultPlan, chance: Chance, elapsed: () => number) {
+    this.#plan = faultPlan
     this.#chance = chance
     this.#elapsed = elapsed
   }
 
-  fate(port: Port): Fate {
-    if (this.isCalm) return this.#passing()
-    const kind = this.#spellOver(port) ?? this.#drawKind(port)
-    if (kind === undefined) return this.#passing()
+  inject(port: Port): InjectedFault {
+    if (this.areStopped) return this.#noFault()
+    const kind = this.#outageFault(port) ?? this.#drawKind(port)
+    if (kind === undefined) return this.#noFault()
     this.count++
     const endsIn = this.#chance.maybe(0.5) ? 'refuse' : 'lose'
     return {
-      ...this.#passing(),
+      ...this.#noFault(),
       kind,
       ms: kind === 'hang' ? this.#hangMs(port) : this.#chance.int(1, 400),
       endsIn,
     }
   }
 
-  isSpell(kind: SpellKind): boolean {
+  isInOutage(kind: OutageKind): boolean {
     const now = this.#elapsed()
     return (
-      !this.isCalm &&
-      this.#weather.spells.some(spell => spell.kind === kind && now >= spell.fromMs && now < spell.untilMs)
+      !this.areStopped &&
+      this.#plan.outages.some(outage => outage.kind === kind && now >= outage.fromMs && now < outage.untilMs)
     )
   }
 
   /** What a handler will do instead of its work, if anything. */
-  misdeed(): Misdeed | undefined {
-    if (this.isCalm) return undefined
-    if (this.isSpell('dependency-sick')) return this.#struck('transient')
+  handlerFault(): HandlerFault | undefined {
+    if (this.areStopped) return undefined
+    if (this.isInOutage('dependency-down')) return this.#struck('transient')
     let dice = this.#chance.random()
-    for (const [misdeed, rate] of Object.entries(this.#weather.misdeeds)) {
+    for (const [handlerFault, rate] of Object.entries(this.#plan.handlerFaults)) {
       dice -= rate
       if (dice >= 0) continue
-      const isCrash = misdeed === 'crash' || misdeed === 'crash-after'
-      return isCrash && !this.#mayCrash() ? undefined : this.#struck(misdeed as Misdeed)
+      const isCrash = handlerFault === 'crash' || handlerFault === 'crash-after'
+      return isCrash && !this.#mayCrash() ? undefined : this.#struck(handlerFault as HandlerFault)
     }
     return undefined
   }
@@ -146,7 +146,7 @@ export class Faults {
   /** How long a handler or a sink is at work: most do it at once, and all are quick in the calm. */
   workMs(): number {
     if (this.#chance.maybe(0.6)) return 0
-    return this.#chance.int(0, this.isCalm ? CALM_WORK_MS : this.#weather.workMs)
+    return this.#chance.int(0, this.areStopped ? FAULT_FREE_WORK_MS : this.#plan.workMs)
   }
 
   delayMs(mostMs: number): number {
@@ -157,40 +157,40 @@ export class Faults {
     return this.#chance.maybe(probability)
   }
 
-  #struck(misdeed: Misdeed): Misdeed {
+  #struck(handlerFault: HandlerFault): HandlerFault {
     this.count++
-    return misdeed
+    return handlerFault
   }
 
-  #passing(): Fate {
-    const { latencyMs } = this.#weather
-    if (latencyMs === 0 || this.#chance.maybe(0.5)) return PASS
-    return { ...PASS, beforeMs: this.#chance.int(0, latencyMs), afterMs: this.#chance.int(0, latencyMs) }
+  #noFault(): InjectedFault {
+    const { latencyMs } = this.#plan
+    if (latencyMs === 0 || this.#chance.maybe(0.5)) return NO_FAULT
+    return { ...NO_FAULT, beforeMs: this.#chance.int(0, latencyMs), afterMs: this.#chance.int(0, latencyMs) }
   }
 
-  #spellOver(port: Port): FaultKind | undefined {
-    if (this.#weather.spells.length === 0) return undefined
+  #outageFault(port: Port): FaultKind | undefined {
+    if (this.#plan.outages.length === 0) return undefined
     switch (port) {
       case 'store':
-        return this.isSpell('store-down') || this.isSpell('disk-full')
+        return this.isInOutage('store-down') || this.isInOutage('disk-full')
           ? 'refuse'
-          : this.isSpell('store-hangs')
+          : this.isInOutage('store-hangs')
             ? 'hang'
             : undefined
       case 'spill':
       case 'journal':
-        return this.isSpell('disk-full') ? 'refuse' : undefined
+        return this.isInOutage('disk-full') ? 'refuse' : undefined
       case 'ledger':
-        return this.isSpell('ledger-down') ? 'refuse' : undefined
+        return this.isInOutage('ledger-down') ? 'refuse' : undefined
       case 'sink':
-        return this.isSpell('sink-down') ? 'refuse' : undefined
+        return this.isInOutage('sink-down') ? 'refuse' : undefined
       default:
         return undefined
     }
   }
 
   #drawKind(port: Port): FaultKind | undefined {
-    const rates = this.#weather.rates[port]
+    const rates = this.#plan.rates[port]
     let dice = this.#chance.random()
     for (const kind of FAULT_KINDS) {
       dice -= rates[kind] ?? 0
@@ -202,7 +202,7 @@ export class Faults {
   }
 
   #mayCrash(): boolean {
-    return this.#crashes++ < this.#weather.maxCrashes
+    return this.#crashes++ < this.#plan.maxCrashes
   }
 
   #hangMs(port: Port): number {

@@ -11,15 +11,15 @@ export function followUpOf(
   event: LazaretEvent,
   run: number,
 ): (() => void | Promise<void>) | undefined {
-  const { plan, extraChance, clock } = process.scene
+  const { plan, extraChance, clock } = process.world
   const { followUps } = plan.extras
   if (followUps === undefined || plan.events.get(event.id)?.isPlanned !== true) return undefined
   if (!extraChance.maybe(followUps.share)) return undefined
   const name = `${event.id}+${run}`
-  const nature = extraChance.pick(followUps.natures)
+  const eventKind = extraChance.pick(followUps.eventKinds)
   return () =>
-    process.cross('broker', 'publish', () => {
-      const { scene } = process
+    process.callPort('broker', 'publish', () => {
+      const { world } = process
       const next = createEvent(
         {
           id: name,
@@ -31,14 +31,14 @@ export function followUpOf(
         },
         { now: clock.now(), newId: createIdSource(extraChance.random) },
       )
-      scene.addEvent(next, nature)
-      scene.journal.note({
+      world.addEvent(next, eventKind)
+      world.history.record({
         what: 'published',
         event: name,
         channel: followUps.to,
         replay: 0,
         follows: event.id,
       })
-      return scene.broker.publish([next])
+      return world.broker.publish([next])
     })
 }

@@ -1,19 +1,19 @@
 import type { LazaretEvent } from '../src/core/event/event.ts'
 import { PermanentError, RetryAfterError, TransientError } from '../src/core/failure/signals.ts'
 import type { HandlerContext } from '../src/runtime/consumer/handler-context.ts'
-import { type BrokenFunctions, hostileValue } from './broken-functions.ts'
-import type { Misdeed } from './faults.ts'
+import { type BrokenFunctions, unreadableValue } from './broken-functions.ts'
+import type { HandlerFault } from './faults.ts'
 import { followUpOf } from './follow-ups.ts'
-import type { Note } from './journal.ts'
-import type { HandlerPlan, Nature } from './plan.ts'
+import type { NewFact } from './history.ts'
+import type { EventKind, HandlerPlan } from './plan.ts'
 import { never, type Process } from './process.ts'
 
-/** What events do by nature, in good weather too. */
-const BY_NATURE: { readonly [N in Nature]?: Misdeed } = {
-  hopeless: 'permanent',
-  stubborn: 'unknown',
-  sickly: 'transient',
-  killer: 'crash',
+/** What events do by eventKind, in good weather too. */
+const FAULT_OF_KIND: { readonly [N in EventKind]?: HandlerFault } = {
+  'fails-permanently': 'permanent',
+  'fails-alike': 'unknown',
+  'fails-transiently': 'transient',
+  'crashes-process': 'crash',
 }
 
 /** The kinds that say themselves that trying again cannot help. */
@@ -26,13 +26,13 @@ export function handlerOf(process: Process, plan: HandlerPlan, functions: Broken
   let running = 0
   return (event, context) => {
     if (!process.isAlive) return never()
-    const { journal, faults } = process.scene
+    const { history, faults } = process.world
     const { name: handler } = plan
     const about = {
       consumer: `${process.name}/${handler}`,
       handler,
       event: event.id,
-      run: process.scene.nextNumber(),
+      run: process.world.nextNumber(),
     }
     const { attempt, replay } = context
     running++
@@ -41,47 +41,47 @@ export function handlerOf(process: Process, plan: HandlerPlan, functions: Broken
       if (isRunning) running--
       isRunning = false
     }
-    journal.note({ what: 'started', ...about, attempt, replay, running })
+    history.record({ what: 'started', ...about, attempt, replay, running })
     context.signal.addEventListener('abort', () => {
       stop()
-      note({ what: 'aborted', ...about, why: nameOfReason(context.signal.reason) })
+      record({ what: 'aborted', ...about, why: nameOfReason(context.signal.reason) })
     })
     // Its process may have died in this very moment: then it does nothing any more.
-    const note = (what: Note) => {
-      if (process.isAlive) journal.note(what)
+    const record = (what: NewFact) => {
+      if (process.isAlive) history.record(what)
     }
     const run: Run = {
       process,
       signal: context.signal,
       timeoutMs: plan.timeoutMs,
-      lateMs: process.scene.plan.extras.lateShare === 0 ? 0 : lateMs(process, plan),
-      effect: () => note({ what: 'effect', ...about, key: event.idempotencyKey }),
+      lateMs: process.world.plan.extras.lateShare === 0 ? 0 : lateMs(process, plan),
+      effect: () => record({ what: 'effect', ...about, key: event.idempotencyKey }),
       followUp: followUpOf(process, event, about.run),
       returned: () => {
         stop()
-        note({ what: 'returned', ...about })
+        record({ what: 'returned', ...about })
       },
       fail: kind => {
         stop()
-        note({ what: 'threw', ...about, kind })
+        record({ what: 'threw', ...about, kind })
         throw errorOf(kind, about.run, faults.delayMs(4_000))
       },
       kill: () => {
-        note({ what: 'killed', ...about })
+        record({ what: 'killed', ...about })
         process.crash()
       },
     }
-    const eventPlan = process.scene.plan.events.get(event.id)
-    const nature = eventPlan?.fates?.[handler] ?? eventPlan?.nature ?? 'fine'
-    const misdeed = BY_NATURE[nature] ?? faults.misdeed() ?? functions.misdeed()
+    const eventPlan = process.world.plan.events.get(event.id)
+    const eventKind = eventPlan?.kindByHandler?.[handler] ?? eventPlan?.eventKind ?? 'valid'
+    const handlerFault = FAULT_OF_KIND[eventKind] ?? faults.handlerFault() ?? functions.handlerFault()
     const workMs = faults.workMs()
-    if (workMs === 0 && misdeed === undefined && run.followUp === undefined) {
+    if (workMs === 0 && handlerFault === undefined && run.followUp === undefined) {
       // Not every handler is async.
       run.effect()
       run.returned()
       return undefined
     }
-    return work(run, misdeed, workMs)
+    return work(run, handlerFault, workMs)
   }
 }
 
@@ -93,14 +93,14 @@ interface Run {
   effect(): void
   readonly followUp: (() => void | Promise<void>) | undefined
   returned(): void
-  fail(kind: Misdeed): never
+  fail(kind: HandlerFault): never
   kill(): void
 }
 
-async function work(run: Run, misdeed: Misdeed | undefined, workMs: number): Promise<void> {
+async function work(run: Run, handlerFault: HandlerFault | undefined, workMs: number): Promise<void> {
   const { process, signal, timeoutMs } = run
-  await process.breathe(workMs)
-  switch (misdeed) {
+  await process.wait(workMs)
+  switch (handlerFault) {
     case undefined:
       run.effect()
       try {
@@ -112,20 +112,20 @@ async function work(run: Run, misdeed: Misdeed | undefined, workMs: number): Pro
     case 'hang':
       await aborted(signal)
       return run.fail('hang')
-    case 'ignore':
-      await process.breathe(2 * timeoutMs + 100)
+    case 'ignores-signal':
+      await process.wait(2 * timeoutMs + 100)
       run.effect()
       return run.returned()
     case 'late-success':
-      await process.breathe(run.lateMs)
+      await process.wait(run.lateMs)
       run.effect()
       return run.returned()
     case 'late-failure':
-      await process.breathe(run.lateMs)
+      await process.wait(run.lateMs)
       return run.fail('late-failure')
     case 'slow':
       run.effect()
-      await process.breathe(timeoutMs + 200)
+      await process.wait(timeoutMs + 200)
       return run.returned()
     case 'crash-after':
       run.effect()
@@ -135,13 +135,13 @@ async function work(run: Run, misdeed: Misdeed | undefined, workMs: number): Pro
       run.kill()
       return never()
     default:
-      return run.fail(misdeed)
+      return run.fail(handlerFault)
   }
 }
 
 /** From just after its deadline to long after its lease. */
-function lateMs({ scene }: Process, { timeoutMs }: HandlerPlan): number {
-  return timeoutMs + scene.extraChance.pick([1, timeoutMs, 4 * timeoutMs, 15_000])
+function lateMs({ world }: Process, { timeoutMs }: HandlerPlan): number {
+  return timeoutMs + world.extraChance.pick([1, timeoutMs, 4 * timeoutMs, 15_000])
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -151,7 +151,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-function errorOf(kind: Misdeed, run: number, delayMs: number): unknown {
+function errorOf(kind: HandlerFault, run: number, delayMs: number): unknown {
   const message = `${kind} in run ${run}`
   switch (kind) {
     case 'transient':
@@ -164,10 +164,10 @@ function errorOf(kind: Misdeed, run: number, delayMs: number): unknown {
       return new PermanentError(message)
     case 'schema':
       return Object.assign(new Error(message), { issues: [{ message }] })
-    case 'odd':
+    case 'throws-undefined':
       return undefined
-    case 'hostile':
-      return hostileValue()
+    case 'throws-unreadable':
+      return unreadableValue()
     default:
       return new TypeError(message)
   }

@@ -8,8 +8,8 @@ import { createConsumers } from './consumers.ts'
 import { Emitter } from './emitter.ts'
 import type { MachinePlan, TrackPlan } from './plan.ts'
 import { Process } from './process.ts'
-import type { Scene } from './scene.ts'
 import { letterClients } from './stores.ts'
+import type { World } from './world.ts'
 
 /** After its grace time a consumer allows so many things so long each; late timers may add a little to each. */
 const CLOSE_ALLOWED_MS = 5 * (5_000 + 500)
@@ -28,15 +28,15 @@ interface Running {
 export class Machine {
   readonly disk = { spill: memorySpill(), journal: memoryJournal() }
   readonly #plan: MachinePlan
-  readonly #scene: Scene
+  readonly #world: World
   #incarnation = 0
   #running: Running | undefined
   #isClosing = false
   readonly #toTrack: TrackPlan[] = []
 
-  constructor(plan: MachinePlan, scene: Scene) {
+  constructor(plan: MachinePlan, world: World) {
     this.#plan = plan
-    this.#scene = scene
+    this.#world = world
   }
 
   get name(): string {
@@ -54,10 +54,10 @@ export class Machine {
 
   boot(): void {
     if (this.#running !== undefined) return
-    const { plan, journal } = this.#scene
+    const { plan, history } = this.#world
     const name = `${this.name}.${++this.#incarnation}`
-    journal.note({ what: 'machineStarted', machine: name })
-    const process = new Process(name, this.#scene, () => this.#crashed(name))
+    history.record({ what: 'machineStarted', machine: name })
+    const process = new Process(name, this.#world, () => this.#crashed(name))
     const connection = new Connection(process)
     const letters = letterClients(process, this.disk.spill)
     const random = new Chance(plan.seed, 1_000 + this.#incarnation * 10 + name.charCodeAt(1)).random
@@ -84,7 +84,7 @@ export class Machine {
   }
 
   disconnect(): void {
-    for (const line of this.#running?.connection.lines ?? []) line.lose()
+    for (const subscription of this.#running?.connection.subscriptions ?? []) subscription.breakConnection()
   }
 
   pause(): void {
@@ -104,9 +104,9 @@ export class Machine {
   async close({ thenBoot }: { readonly thenBoot: boolean }): Promise<void> {
     if (this.#running === undefined || this.#isClosing) return
     const { process, consumers, emitter } = this.#running
-    const { journal, clock, faults } = this.#scene
+    const { history, clock, faults } = this.#world
     this.#isClosing = true
-    journal.note({ what: 'machineClosing', machine: process.name })
+    history.record({ what: 'machineClosing', machine: process.name })
     const since = clock.elapsedMs
     const closings = consumers.map(consumer => consumer.close())
     if (emitter !== undefined) closings.push(emitter.close())
@@ -114,15 +114,15 @@ export class Machine {
     if (faults.maybe(0.3)) closings.push(...consumers.map(consumer => consumer.close({ graceMs: 0 })))
     await Promise.all(closings)
     const tookMs = clock.elapsedMs - since
-    await process.breathe(LAST_LOOK_MS)
-    journal.note({
+    await process.wait(LAST_LOOK_MS)
+    history.record({
       what: 'machineClosed',
       machine: process.name,
       tookMs,
       graceMs: this.#graceMs(),
       allowedMs: this.#graceMs() + CLOSE_ALLOWED_MS,
       timers: process.timers,
-      ...leftIn(this.#running),
+      ...unfinishedWork(this.#running),
     })
     process.end()
     this.#down(thenBoot)
@@ -137,23 +137,26 @@ export class Machine {
     consumer.start().catch(() => {
       // Whoever runs it tries again.
       if (process.isAlive && !this.#isClosing)
-        this.#scene.clock.schedule(500, () => this.#start(process, consumer))
+        this.#world.clock.schedule(500, () => this.#start(process, consumer))
     })
   }
 
   #crashed(name: string): void {
-    this.#scene.journal.note({ what: 'machineCrashed', machine: name })
+    this.#world.history.record({ what: 'machineCrashed', machine: name })
     this.#down(true)
   }
 
   #down(thenBoot: boolean): void {
     this.#running = undefined
     this.#isClosing = false
-    if (thenBoot) this.#scene.clock.schedule(this.#scene.faults.delayMs(1_500), () => this.boot())
+    if (thenBoot) this.#world.clock.schedule(this.#world.faults.delayMs(1_500), () => this.boot())
   }
 }
 
-function leftIn({ consumers, emitter }: Running): { readonly active: number; readonly waiting: number } {
+function unfinishedWork({ consumers, emitter }: Running): {
+  readonly active: number
+  readonly waiting: number
+} {
   const health = consumers.map(consumer => consumer.health())
   const left = emitter?.left ?? { active: 0, waiting: 0 }
   return {

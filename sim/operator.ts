@@ -2,26 +2,26 @@ import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
 import type { Replay } from '../src/ports/replays.ts'
 import { replayEvent } from '../src/replay/resend.ts'
 import { Chance } from './chance.ts'
-import { noteChange } from './journal.ts'
+import { recordStateChange } from './history.ts'
 import type { Machine } from './machine.ts'
-import type { Scene } from './scene.ts'
+import type { World } from './world.ts'
 
 /** The person on call: sends dead letters again, and lets keys go on without their dead events. */
 export class Operator {
   /** Letters that were kept by the broker alone, and are gone from it because their key went on. */
   readonly discarded: DeadLetter[] = []
-  readonly #scene: Scene
+  readonly #world: World
   readonly #chance: Chance
   #replays = 0
 
-  constructor(scene: Scene) {
-    this.#scene = scene
-    this.#chance = new Chance(scene.plan.seed, 5)
+  constructor(world: World) {
+    this.#world = world
+    this.#chance = new Chance(world.plan.seed, 5)
   }
 
   /** A replay is for the handler that gave up, and for no other of its channel. */
   async replay(): Promise<void> {
-    const { plan, store, broker, clock, journal } = this.#scene
+    const { plan, store, broker, clock, history } = this.#world
     if (plan.letters !== 'store') return
     const { letters } = await store.list()
     for (const letter of letters) {
@@ -38,8 +38,8 @@ export class Operator {
       })
       if (replaying === undefined) continue
       const { event, replays } = replaying
-      noteChange(journal, 'operator', letter, replaying)
-      journal.note({ what: 'published', event: event.id, channel, replay: replays, replayId, to: handler })
+      recordStateChange(history, 'operator', letter, replaying)
+      history.record({ what: 'published', event: event.id, channel, replay: replays, replayId, to: handler })
       // Of a replay no more is looked at than how it sends.
       await broker.publish([replayEvent(replaying, { id: replayId } as Replay, replays)])
     }
@@ -47,7 +47,7 @@ export class Operator {
 
   /** Sends what sinks, or the door for all of them, gave up on, once more. */
   async resend(machineOf: (event: string) => Machine | undefined): Promise<void> {
-    const { plan, store, clock, journal } = this.#scene
+    const { plan, store, clock, history } = this.#world
     if (plan.letters !== 'store') return
     const { letters } = await store.list({ channel: 'events', state: 'dead' })
     for (const dead of letters) {
@@ -56,31 +56,31 @@ export class Operator {
       if (machine?.isUp !== true || this.#chance.maybe(0.5)) continue
       const letter = await store.change(id, { from: 'dead', to: 'replaying', at: clock.now() })
       if (letter === undefined) continue
-      noteChange(journal, 'operator', dead, letter)
-      journal.note({ what: 'resent', event: event.id, sink: letter.handler })
+      recordStateChange(history, 'operator', dead, letter)
+      history.record({ what: 'resent', event: event.id, sink: letter.handler })
       void machine.resend(letter)
     }
   }
 
   /** For every event that died in an ordered queue: a lane that nobody lets go waits for ever, and shall. */
   async letGo(): Promise<void> {
-    const { plan, broker, journal } = this.#scene
+    const { plan, broker, history } = this.#world
     const ordered = new Set(
       plan.handlers.filter(({ ordering }) => ordering === 'by-key').map(({ name }) => name),
     )
     const dead = new Map<string, string>()
-    for (const fact of journal.of('settled', 'letGo')) {
+    for (const fact of history.of('settled', 'letGo')) {
       if (fact.what === 'letGo') {
         // What a consumer let go of may be dead for another handler.
         if (fact.handler === undefined) dead.delete(fact.event)
       } else if (fact.outcome === 'dead' && ordered.has(fact.handler)) {
         const event = plan.events.get(fact.event)
-        if (event !== undefined && event.nature !== 'garbled') dead.set(fact.event, event.channel)
+        if (event !== undefined && event.eventKind !== 'undecodable') dead.set(fact.event, event.channel)
       }
     }
     for (const [event, channel] of dead) {
       this.discarded.push(...broker.deadLetters.filter(letter => letter.event.id === event))
-      journal.note({ what: 'letGo', event, channel })
+      history.record({ what: 'letGo', event, channel })
       await broker.letGo(channel, event)
     }
   }

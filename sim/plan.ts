@@ -4,36 +4,36 @@ import type { Backoff } from '../src/core/retry/backoff.ts'
 import type { BudgetOptions } from '../src/core/retry/budget.ts'
 
 /**
- * What an event is by nature, whatever the weather.
+ * What an event is by eventKind, whatever the weather.
  * - `fine`: its handler can handle it.
  * - `hopeless`: fails for good, at once. `stubborn`: fails the same way every time. `sickly`: as if its dependency were
  *   down, for it alone, every time. `killer`: takes its process down.
  * - `misshapen`: does not fit its schema. `stale`: expires soon. `garbled`: is no event at all.
  */
-export type Nature =
-  | 'fine'
-  | 'hopeless'
-  | 'stubborn'
-  | 'sickly'
-  | 'killer'
-  | 'misshapen'
-  | 'stale'
-  | 'garbled'
+export type EventKind =
+  | 'valid'
+  | 'fails-permanently'
+  | 'fails-alike'
+  | 'fails-transiently'
+  | 'crashes-process'
+  | 'schema-mismatch'
+  | 'expires-soon'
+  | 'undecodable'
 
 export interface EventPlan {
   readonly name: string
   readonly channel: string
-  readonly nature: Nature
+  readonly eventKind: EventKind
   readonly key: string | undefined
   readonly idempotencyKey: string
   readonly publishMs: number
-  readonly lifeMs: number | undefined
+  readonly expiresInMs: number | undefined
   /** The filter of handlers that have one does not keep its letter. */
-  readonly unworthy: boolean
+  readonly isFiltered: boolean
   /** Published by the producer, and not by a handler or a stranger. */
   readonly isPlanned: boolean
-  /** What it is by nature to a certain handler, where that differs. */
-  readonly fates?: { readonly [handler: string]: Nature }
+  /** What it is by eventKind to a certain handler, where that differs. */
+  readonly kindByHandler?: { readonly [handler: string]: EventKind }
 }
 
 /** A handler: consumers in several processes share its queue. */
@@ -84,11 +84,11 @@ export interface TrackPlan {
   readonly name: string
   readonly machine: string
   readonly atMs: number
-  readonly nature: 'fine' | 'hopeless' | 'stale'
+  readonly eventKind: 'valid' | 'fails-permanently' | 'expires-soon'
   readonly isCritical: boolean
   readonly wait: 'outcome' | 'accepted'
   readonly onFailure: 'throw' | 'swallow'
-  readonly unworthy: boolean
+  readonly isFiltered: boolean
 }
 
 export interface MachinePlan {

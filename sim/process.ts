@@ -1,45 +1,45 @@
 import type { Delivery } from '../src/ports/broker.ts'
 import type { Cancel, Clock } from '../src/ports/clock.ts'
-import type { Fate, Port } from './faults.ts'
-import type { Scene } from './scene.ts'
+import type { InjectedFault, Port } from './faults.ts'
+import type { World } from './world.ts'
 
 /** What the far side or the network failed with: to the code under test a reset connection. */
-export class FateError extends Error {
-  override readonly name = 'FateError'
+export class InjectedError extends Error {
+  override readonly name = 'InjectedError'
   readonly code = 'ECONNRESET'
 }
 
 /**
  * One incarnation of a process, as a membrane: the code inside reaches the world only through `clock`, `cross` and
- * `breathe`. Once it has ended, none of them ever answers again, and that is all it takes to be dead.
+ * `wait`. Once it has ended, none of them ever answers again, and that is all it takes to be dead.
  */
 export class Process implements Clock {
   readonly name: string
-  readonly scene: Scene
+  readonly world: World
   isAlive = true
   /** Timers of the code under test that have not fired: what a process that closed must not have. */
   timers = 0
   /** When the ledger was asked for the claim that was given: there an attempt is made up the mind to. */
-  readonly #asked = new Map<string, number>()
+  readonly #claimAskedAt = new Map<string, number>()
   readonly #cancels = new Set<Cancel>()
   readonly #atEnd: (() => void)[] = []
   readonly #onCrash: () => void
 
-  constructor(name: string, scene: Scene, onCrash: () => void) {
+  constructor(name: string, world: World, onCrash: () => void) {
     this.name = name
-    this.scene = scene
+    this.world = world
     this.#onCrash = onCrash
   }
 
   now(): number {
-    return this.scene.clock.now()
+    return this.world.clock.now()
   }
 
   schedule(delayMs: number, task: () => void): Cancel {
     if (!this.isAlive) return () => {}
-    const fate = this.scene.faults.fate('timer')
-    const lateMs = fate.kind === 'late' ? fate.ms : 0
-    if (lateMs > 0) this.#tell('timer', 'fire', fate)
+    const fault = this.world.faults.inject('timer')
+    const lateMs = fault.kind === 'late' ? fault.ms : 0
+    if (lateMs > 0) this.#recordFault('timer', 'fire', fault)
     this.timers++
     let isOpen = true
     const close = () => {
@@ -49,7 +49,7 @@ export class Process implements Clock {
     }
     const cancel = this.#later(delayMs + lateMs, () => {
       close()
-      this.guard(() => task())
+      this.runInside(() => task())
     })
     return () => {
       close()
@@ -58,7 +58,7 @@ export class Process implements Clock {
   }
 
   /** A wait of the world inside this process: of a handler at work, of a call on its way. Never ends for the dead. */
-  breathe(ms: number): Promise<void> {
+  wait(ms: number): Promise<void> {
     return new Promise(resolve => {
       if (ms === 0 && this.isAlive) resolve()
       else if (Number.isFinite(ms)) this.#later(ms, resolve)
@@ -66,47 +66,52 @@ export class Process implements Clock {
   }
 
   /** The code under test is called from outside. What it throws there nobody catches: it would take the process down. */
-  guard(call: () => void): void {
+  runInside(call: () => void): void {
     try {
       call()
     } catch (error) {
-      const told = `nobody caught: ${String(error)}`
-      this.scene.journal.note({ what: 'mistake', consumer: this.name, handler: '', error: told })
+      const description = `nobody caught: ${String(error)}`
+      this.world.history.record({
+        what: 'unexpectedError',
+        consumer: this.name,
+        handler: '',
+        error: description,
+      })
       this.crash()
     }
   }
 
-  /** A call to the outside. Where fate lets it pass at once it is as synchronous as the effect itself. */
-  cross<T>(port: Port, call: string, effect: () => T | Promise<T>): T | Promise<T> {
+  /** A call to the outside. Where fault lets it pass at once it is as synchronous as the effect itself. */
+  callPort<T>(port: Port, call: string, effect: () => T | Promise<T>): T | Promise<T> {
     if (!this.isAlive) return never()
-    const fate = this.scene.faults.fate(port)
-    if (fate.kind !== 'pass') this.#tell(port, call, fate)
-    else if (fate.beforeMs === 0 && fate.afterMs === 0) return effect()
-    return this.#suffer(fate, effect)
+    const fault = this.world.faults.inject(port)
+    if (fault.kind !== 'none') this.#recordFault(port, call, fault)
+    else if (fault.beforeMs === 0 && fault.afterMs === 0) return effect()
+    return this.#callWithFault(fault, effect)
   }
 
-  async #suffer<T>(fate: Fate, effect: () => T | Promise<T>): Promise<T> {
-    await this.breathe(fate.beforeMs)
-    if (fate.kind === 'crash-before') this.crash()
-    if (fate.kind === 'hang') await this.breathe(fate.ms)
-    const isRefused = fate.kind === 'refuse' || (fate.kind === 'hang' && fate.endsIn === 'refuse')
-    if (isRefused) throw new FateError('refused')
+  async #callWithFault<T>(fault: InjectedFault, effect: () => T | Promise<T>): Promise<T> {
+    await this.wait(fault.beforeMs)
+    if (fault.kind === 'crash-before') this.crash()
+    if (fault.kind === 'hang') await this.wait(fault.ms)
+    const isRefused = fault.kind === 'refuse' || (fault.kind === 'hang' && fault.endsIn === 'refuse')
+    if (isRefused) throw new InjectedError('refused')
     if (!this.isAlive) return never()
     const result = await effect()
-    if (fate.kind === 'crash-after') this.crash()
-    await this.breathe(fate.afterMs)
-    if (fate.kind === 'lose' || fate.kind === 'hang') throw new FateError('the answer is lost')
+    if (fault.kind === 'crash-after') this.crash()
+    await this.wait(fault.afterMs)
+    if (fault.kind === 'lose' || fault.kind === 'hang') throw new InjectedError('the answer is lost')
     return this.isAlive ? result : never()
   }
 
-  claimed(handler: string, key: string, askedAt: number): void {
-    this.#asked.set(`${handler} ${key}`, askedAt)
+  recordClaim(handler: string, key: string, askedAt: number): void {
+    this.#claimAskedAt.set(`${handler} ${key}`, askedAt)
   }
 
-  takeAsked(handler: string, { content }: Delivery): number {
+  takeClaimTime(handler: string, { content }: Delivery): number {
     const key = 'id' in content ? `${handler} ${content.idempotencyKey}` : ''
-    const askedAt = this.#asked.get(key) ?? this.scene.clock.elapsedMs
-    this.#asked.delete(key)
+    const askedAt = this.#claimAskedAt.get(key) ?? this.world.clock.elapsedMs
+    this.#claimAskedAt.delete(key)
     return askedAt
   }
 
@@ -131,7 +136,7 @@ export class Process implements Clock {
 
   #later(ms: number, task: () => void): Cancel {
     if (!this.isAlive) return () => {}
-    const cancelTimer = this.scene.clock.schedule(ms, () => {
+    const cancelTimer = this.world.clock.schedule(ms, () => {
       this.#cancels.delete(cancel)
       task()
     })
@@ -143,8 +148,8 @@ export class Process implements Clock {
     return cancel
   }
 
-  #tell(port: Port, call: string, { kind }: Fate): void {
-    if (kind !== 'pass') this.scene.journal.note({ what: 'fault', where: this.name, port, call, kind })
+  #recordFault(port: Port, call: string, { kind }: InjectedFault): void {
+    if (kind !== 'none') this.world.history.record({ what: 'fault', where: this.name, port, call, kind })
   }
 }
 

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { runWorlds } from './crew.ts'
+import { describeFact, describePlan } from './describe.ts'
+import { drawPlan } from './draw-plan.ts'
 import { simulate } from './simulate.ts'
-import { tellFact, tellWorld } from './story.ts'
-import { drawPlan } from './world.ts'
+import { runWorlds } from './worker-pool.ts'
 
 const USAGE =
   'usage: npm run sim -- --seeds N [--start S], or npm run sim -- --seed X to repeat one world and read its story'
@@ -32,10 +32,10 @@ function whole(text: string): number {
 
 /** One world, told from its first moment to its last. */
 async function tell(seed: number): Promise<void> {
-  const { violations, journal, events, faults } = await simulate(seed)
-  for (const line of tellWorld(drawPlan(seed))) print(line)
-  for (const fact of journal.facts) print(tellFact(fact))
-  for (const { checker, told } of violations) print(`VIOLATION of ${checker}: ${told}`)
+  const { violations, history, events, faults } = await simulate(seed)
+  for (const line of describePlan(drawPlan(seed))) print(line)
+  for (const fact of history.facts) print(describeFact(fact))
+  for (const { checker, message } of violations) print(`VIOLATION of ${checker}: ${message}`)
   print(`1 worlds, ${violations.length} violations, ${events} events, ${faults} faults`)
   if (violations.length > 0) process.exitCode = 1
 }
@@ -44,7 +44,7 @@ async function runMany(count: number, start: number): Promise<void> {
   let printed = 0
   const total = await runWorlds({ count, start, workers: availableParallelism() }, ({ seed, violations }) => {
     if (printed++ >= PRINTED) return
-    for (const { checker, told } of violations) print(`seed ${seed} violates ${checker}: ${told}`)
+    for (const { checker, message } of violations) print(`seed ${seed} violates ${checker}: ${message}`)
     print(`  npm run sim -- --seed ${seed}`)
   })
   if (printed > PRINTED) print(`and ${printed - PRINTED} more worlds`)

@@ -13,8 +13,8 @@ import {
   type TimelineSpan,
 } from '../src/ports/dead-letters.ts'
 import type { Claim, Ledger } from '../src/ports/ledger.ts'
-import { noteChange, stateChange } from './journal.ts'
-import { FateError, type Process } from './process.ts'
+import { recordStateChange, stateChangeOf } from './history.ts'
+import { InjectedError, type Process } from './process.ts'
 
 /** A process's client of the dead-letter store of the world: the writing side only. */
 export class LetterQueueClient implements DeadLetterQueue {
@@ -27,16 +27,16 @@ export class LetterQueueClient implements DeadLetterQueue {
 
   async send(letter: DeadLetter): Promise<void> {
     if (this.#isClosed) throw new DeadLettersClosedError('world')
-    await this.process.cross('store', 'send', async () => {
-      const { store, journal } = this.process.scene
+    await this.process.callPort('store', 'send', async () => {
+      const { store, history } = this.process.world
       // All three look at the store at once: nothing comes between them.
       const [before, , after] = await Promise.all([
         store.get(letter.id),
         store.send(letter),
         store.get(letter.id),
       ])
-      const became = stateChange(before, after)
-      journal.note({ what: 'saved', by: this.process.name, where: 'store', letter, ...became })
+      const became = stateChangeOf(before, after)
+      history.record({ what: 'saved', by: this.process.name, where: 'store', letter, ...became })
     })
   }
 
@@ -48,36 +48,37 @@ export class LetterQueueClient implements DeadLetterQueue {
 /** The same with the operating side, of which a consumer needs `change`. */
 export class LetterStoreClient extends LetterQueueClient implements DeadLetterStore {
   async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
-    return this.process.cross('store', 'change', async () => {
-      const { store, journal } = this.process.scene
+    return this.process.callPort('store', 'change', async () => {
+      const { store, history } = this.process.world
       // Both look at the store at once: nothing comes between them.
       const [before, after] = await Promise.all([store.get(id), store.change(id, change)])
-      if (before !== undefined && after !== undefined) noteChange(journal, this.process.name, before, after)
+      if (before !== undefined && after !== undefined)
+        recordStateChange(history, this.process.name, before, after)
       return after
     })
   }
 
   list(query?: LetterQuery): Promise<LetterPage> {
-    return this.process.scene.store.list(query)
+    return this.process.world.store.list(query)
   }
 
   /** A store that is down cannot be read either. No chance is drawn for it, so worlds stay as they were. */
   async get(id: string): Promise<DeadLetter | undefined> {
-    const { store, faults } = this.process.scene
-    if (faults.isSpell('store-down')) throw new FateError('refused')
+    const { store, faults } = this.process.world
+    if (faults.isInOutage('store-down')) throw new InjectedError('refused')
     return store.get(id)
   }
 
   delete(id: string): Promise<boolean> {
-    return this.process.scene.store.delete(id)
+    return this.process.world.store.delete(id)
   }
 
   stats(filter?: LetterFilter): Promise<LetterStats> {
-    return this.process.scene.store.stats(filter)
+    return this.process.world.store.stats(filter)
   }
 
   timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
-    return this.process.scene.store.timeline(filter, span)
+    return this.process.world.store.timeline(filter, span)
   }
 }
 
@@ -97,9 +98,9 @@ export class SpillClient implements Spill {
   }
 
   async send(letter: DeadLetter): Promise<void> {
-    await this.#process.cross('spill', 'send', async () => {
+    await this.#process.callPort('spill', 'send', async () => {
       await this.#disk.send(letter)
-      this.#process.scene.journal.note({ what: 'saved', by: this.#process.name, where: 'spill', letter })
+      this.#process.world.history.record({ what: 'saved', by: this.#process.name, where: 'spill', letter })
     })
   }
 
@@ -109,11 +110,11 @@ export class SpillClient implements Spill {
       send: (letter: DeadLetter) => Promise.race([target.send(letter), this.#ended]),
       close: async () => {},
     }
-    return this.#process.cross('spill', 'drain', () => this.#disk.drain(until))
+    return this.#process.callPort('spill', 'drain', () => this.#disk.drain(until))
   }
 
   async size(): Promise<number> {
-    return this.#process.cross('spill', 'size', () => this.#disk.size())
+    return this.#process.callPort('spill', 'size', () => this.#disk.size())
   }
 
   async close(): Promise<void> {}
@@ -126,7 +127,7 @@ export interface Letters {
 }
 
 export function letterClients(process: Process, disk: MemorySpill): Letters {
-  const { plan } = process.scene
+  const { plan } = process.world
   const deadLetters =
     plan.letters === 'queue' ? new LetterQueueClient(process) : new LetterStoreClient(process)
   return { deadLetters, ...(plan.hasSpill ? { spill: new SpillClient(process, disk) } : {}) }
@@ -140,34 +141,34 @@ export class LedgerClient implements Ledger {
   }
 
   async claim(name: string, key: string, leaseMs: number): Promise<Claim> {
-    const askedAt = this.#process.scene.clock.elapsedMs
-    return this.#process.cross('ledger', 'claim', async () => {
-      const claim = await this.#process.scene.ledger.claim(name, key, leaseMs)
+    const askedAt = this.#process.world.clock.elapsedMs
+    return this.#process.callPort('ledger', 'claim', async () => {
+      const claim = await this.#process.world.ledger.claim(name, key, leaseMs)
       const { handler, consumer } = this.#owner(name)
-      this.#process.scene.journal.note({ what: 'claimed', consumer, handler, key, answer: claim.kind })
-      if (claim.kind === 'claimed') this.#process.claimed(handler, key, askedAt)
+      this.#process.world.history.record({ what: 'claimed', consumer, handler, key, answer: claim.kind })
+      if (claim.kind === 'claimed') this.#process.recordClaim(handler, key, askedAt)
       return claim
     })
   }
 
   async renew(name: string, key: string, token: string, leaseMs: number): Promise<boolean> {
-    return this.#process.cross('ledger', 'renew', () =>
-      this.#process.scene.ledger.renew(name, key, token, leaseMs),
+    return this.#process.callPort('ledger', 'renew', () =>
+      this.#process.world.ledger.renew(name, key, token, leaseMs),
     )
   }
 
   async complete(name: string, key: string, token: string): Promise<boolean> {
-    return this.#process.cross('ledger', 'complete', async () => {
-      const took = await this.#process.scene.ledger.complete(name, key, token)
-      this.#process.scene.journal.note({ what: 'completed', ...this.#owner(name), key, took })
+    return this.#process.callPort('ledger', 'complete', async () => {
+      const took = await this.#process.world.ledger.complete(name, key, token)
+      this.#process.world.history.record({ what: 'completed', ...this.#owner(name), key, took })
       return took
     })
   }
 
   async release(name: string, key: string, token: string): Promise<boolean> {
-    return this.#process.cross('ledger', 'release', async () => {
-      const took = await this.#process.scene.ledger.release(name, key, token)
-      if (took) this.#process.scene.journal.note({ what: 'released', ...this.#owner(name), key })
+    return this.#process.callPort('ledger', 'release', async () => {
+      const took = await this.#process.world.ledger.release(name, key, token)
+      if (took) this.#process.world.history.record({ what: 'released', ...this.#owner(name), key })
       return took
     })
   }
@@ -179,7 +180,7 @@ export class LedgerClient implements Ledger {
   }
 
   async forget(handler: string, key: string): Promise<void> {
-    await this.#process.scene.ledger.forget(handler, key)
+    await this.#process.world.ledger.forget(handler, key)
   }
 
   async close(): Promise<void> {}

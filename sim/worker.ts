@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
-import type { Chunk, ChunkReport } from './crew.ts'
 import { simulate } from './simulate.ts'
+import type { Chunk, ChunkReport } from './worker-pool.ts'
 
 /** Rejections that nobody heard: a process of a user would end with them. */
 const stray: unknown[] = []
@@ -23,7 +23,7 @@ async function run(start: number, count: number): Promise<ChunkReport> {
     await nextTurn()
     const unheard = stray
       .splice(0)
-      .map(reason => ({ checker: 'rest', told: `nobody heard a rejection: ${reason}` }))
+      .map(reason => ({ checker: 'completion', message: `nobody heard a rejection: ${reason}` }))
     const violations = [...outcome.violations, ...unheard]
     if (violations.length > 0) failed.push({ seed, violations })
   }

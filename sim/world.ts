@@ -1,69 +1,28 @@
-import { Chance } from './chance.ts'
-import { drawEmitter, drawTracks } from './draw-emitters.ts'
-import { drawExtras, withFates } from './draw-extras.ts'
-import { type Deed, drawDeeds, drawWeather } from './draw-faults.ts'
-import { drawEvents, drawHandlers } from './draw-world.ts'
-import type { Extras } from './extras.ts'
-import type { Weather } from './faults.ts'
-import type { EventPlan, HandlerPlan, MachinePlan, TrackPlan } from './plan.ts'
+import type { MemoryBroker } from '../src/adapters/memory/broker/broker.ts'
+import type { MemoryLedger } from '../src/adapters/memory/ledger/ledger.ts'
+import type { MemoryDeadLetters } from '../src/adapters/memory/letters/dead-letters.ts'
+import type { LazaretEvent } from '../src/core/event/event.ts'
+import type { Chance } from './chance.ts'
+import type { WorldClock } from './clock.ts'
+import type { Plan } from './draw-plan.ts'
+import type { Faults } from './faults.ts'
+import type { History } from './history.ts'
+import type { EventKind } from './plan.ts'
 
-/** A small world, drawn whole from its seed. */
-export interface Plan {
-  readonly seed: number
-  /** How long faults last. */
-  readonly stormMs: number
-  readonly handlers: readonly HandlerPlan[]
-  readonly machines: readonly MachinePlan[]
-  readonly events: ReadonlyMap<string, EventPlan>
-  readonly tracks: ReadonlyMap<string, TrackPlan>
-  readonly hasLedger: boolean
-  /** A store with its operating side, one to which can only be written, or the broker's own dead-letter place. */
-  readonly letters: 'store' | 'queue' | 'broker'
-  readonly hasSpill: boolean
-  /** Whether retries can wait in the broker. */
-  readonly brokerDelays: boolean
-  readonly weather: Weather
-  readonly deeds: readonly Deed[]
-  readonly extras: Extras
-}
-
-export function drawPlan(seed: number): Plan {
-  const chance = new Chance(seed, 1)
-  const stormMs = chance.pick([5_000, 20_000, 60_000])
-  const base = drawHandlers(chance)
-  const extraChance = new Chance(seed, 9)
-  const extras = drawExtras(extraChance, base, stormMs)
-  const handlers = [...base, ...extras.handlers]
-  const machineCount = chance.int(1, 3)
-  const emitting = new Chance(seed, 8)
-  const machines = Array.from({ length: machineCount }, (_, index) => ({
-    name: `m${index + 1}`,
-    // The first runs them all, so that no handler is without a consumer.
-    handlers:
-      index === 0
-        ? handlers
-        : [...base.filter(() => chance.maybe(0.7)), ...extras.handlers.filter(() => extraChance.maybe(0.7))],
-    emitter: emitting.maybe(0.25) ? drawEmitter(emitting) : undefined,
-  })).filter(machine => machine.handlers.length > 0)
-  const letters = chance.pick(['store', 'store', 'store', 'queue', 'broker'] as const)
-  return {
-    seed,
-    stormMs,
-    handlers,
-    machines,
-    events: new Map(
-      withFates(extraChance, drawEvents(chance, base, stormMs), extras.handlers).map(event => [
-        event.name,
-        event,
-      ]),
-    ),
-    tracks: new Map(drawTracks(emitting, machines, stormMs).map(track => [track.name, track])),
-    hasLedger: chance.maybe(0.5),
-    letters,
-    hasSpill: letters !== 'broker' && chance.maybe(0.6),
-    brokerDelays: chance.maybe(0.85),
-    weather: drawWeather(new Chance(seed, 2), stormMs, handlers),
-    deeds: drawDeeds(new Chance(seed, 3), stormMs, machines),
-    extras,
-  }
+/** What all processes of a world have in common: its time, its servers, its faults, and the journal of it all. */
+export interface World {
+  /** Its events grow: `addEvent`. */
+  readonly plan: Plan
+  readonly clock: WorldClock
+  readonly history: History
+  readonly faults: Faults
+  readonly broker: MemoryBroker
+  readonly store: MemoryDeadLetters
+  readonly ledger: MemoryLedger
+  /** For what only some worlds have; see `Extras`. */
+  readonly extraChance: Chance
+  /** An event that somebody other than the producer sends for the first time. */
+  addEvent(event: LazaretEvent, eventKind: EventKind): void
+  /** Numbers for handings-over and runs. */
+  nextNumber(): number
 }

@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Note } from '../sim/journal.ts'
-import { type Outcome, simulate } from '../sim/simulate.ts'
-import { tellFact, tellWorld } from '../sim/story.ts'
-import { drawPlan } from '../sim/world.ts'
+import { describeFact, describePlan } from '../sim/describe.ts'
+import { drawPlan } from '../sim/draw-plan.ts'
+import type { NewFact } from '../sim/history.ts'
+import { simulate, type WorldResult } from '../sim/simulate.ts'
 
 const FIRST_SEED = 1
 const WORLDS = 300
 
 /** A short form of `npm run sim`: the same worlds every time. What each line below guards is told in docs/testing.md. */
 describe(`${WORLDS} simulated worlds`, () => {
-  const outcomes: Outcome[] = []
+  const outcomes: WorldResult[] = []
 
   beforeAll(async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + WORLDS; seed++) outcomes.push(await simulate(seed))
@@ -19,51 +19,51 @@ describe(`${WORLDS} simulated worlds`, () => {
     outcomes.flatMap(({ seed, violations }) =>
       violations
         .filter(({ checker }) => checkers.includes(checker))
-        .map(({ told }) => `${told}; repeat it with: npm run sim -- --seed ${seed}`),
+        .map(({ message }) => `${message}; repeat it with: npm run sim -- --seed ${seed}`),
     )
-  const count = (what: Note['what']) =>
-    outcomes.reduce((sum, { journal }) => sum + journal.of(what).length, 0)
+  const count = (what: NewFact['what']) =>
+    outcomes.reduce((sum, { history }) => sum + history.of(what).length, 0)
 
   it('are stormy: processes crash, calls fail, clocks are set, letters are spilled', () => {
     for (const what of [
       'fault',
       'machineCrashed',
-      'lost',
+      'connectionLost',
       'jumped',
       'killed',
       'claimed',
       'letGo',
-      'told',
+      'reported',
       'broke',
     ] as const)
       expect(count(what), what).toBeGreaterThan(50)
-    const published = outcomes.flatMap(({ journal }) => journal.of('published'))
+    const published = outcomes.flatMap(({ history }) => history.of('published'))
     expect(published.filter(({ follows }) => follows !== undefined).length).toBeGreaterThan(50)
     expect(published.filter(({ isForged }) => isForged === true).length).toBeGreaterThan(20)
-    const spilled = outcomes.flatMap(({ journal }) =>
-      journal.of('saved').filter(({ where }) => where === 'spill'),
+    const spilled = outcomes.flatMap(({ history }) =>
+      history.of('saved').filter(({ where }) => where === 'spill'),
     )
     expect(spilled.length).toBeGreaterThan(10)
   })
 
   it('E21: come to rest when faults stop, with nothing stuck', () => {
-    expect(against('rest')).toEqual([])
+    expect(against('completion')).toEqual([])
   })
 
   it('E21, K10, B7: lose no event: each is done, or a letter in the store', () => {
-    expect(against('places')).toEqual([])
+    expect(against('noLoss')).toEqual([])
   })
 
   it('E21: settle nothing as done that its handler has not handled', () => {
-    expect(against('success')).toEqual([])
+    expect(against('settlements')).toEqual([])
   })
 
   it('S8: do once what a ledger watches over', () => {
-    expect(against('once')).toEqual([])
+    expect(against('singleEffect')).toEqual([])
   })
 
   it('F1, B8: make no more attempts than the policy says, those of crashed processes included', () => {
-    expect(against('attempts', 'books')).toEqual([])
+    expect(against('attempts', 'attemptCounts')).toEqual([])
   })
 
   it('B9: keep the order of a key', () => {
@@ -75,7 +75,7 @@ describe(`${WORLDS} simulated worlds`, () => {
   })
 
   it('E4: start retries no faster than the retry limit', () => {
-    expect(against('pace')).toEqual([])
+    expect(against('retryRate')).toEqual([])
   })
 
   it('E16, K4: let nothing through an open breaker', () => {
@@ -91,11 +91,11 @@ describe(`${WORLDS} simulated worlds`, () => {
   })
 
   it('E21: lose no event that a handler publishes, whatever headers it copies', () => {
-    expect(against('follow-ups')).toEqual([])
+    expect(against('followUps')).toEqual([])
   })
 
   it('change no letter except by its own event, its replay or a person', () => {
-    expect(against('authority')).toEqual([])
+    expect(against('letterChanges')).toEqual([])
   })
 
   it('S8: never run two attempts of one event and handler at once', () => {
@@ -103,16 +103,16 @@ describe(`${WORLDS} simulated worlds`, () => {
   })
 
   it('leave nothing behind when they are closed', () => {
-    expect(against('leftovers')).toEqual([])
+    expect(against('shutdown')).toEqual([])
   })
 })
 
 describe('the simulator', () => {
   it('tells the same story for the same seed, and another for another', async () => {
     const story = async (seed: number) =>
-      [...tellWorld(drawPlan(seed)), ...(await simulate(seed)).journal.facts.map(tellFact)].join('\n')
-    const told = await story(42)
-    expect(await story(42)).toBe(told)
-    expect(await story(43)).not.toBe(told)
+      [...describePlan(drawPlan(seed)), ...(await simulate(seed)).history.facts.map(describeFact)].join('\n')
+    const first = await story(42)
+    expect(await story(42)).toBe(first)
+    expect(await story(43)).not.toBe(first)
   })
 })

@@ -1,44 +1,44 @@
+import { attemptCounts } from './attempt-counts.ts'
 import { attempts } from './attempts.ts'
-import { authority } from './authority.ts'
-import { books } from './books.ts'
 import { breaker } from './breaker.ts'
-import type { Checker, Ended, Violation } from './checker.ts'
+import type { Checker, EndedWorld, Violation } from './checker.ts'
+import { completion } from './completion.ts'
 import { followUps } from './follow-ups.ts'
 import { lanes } from './lanes.ts'
-import { leftovers } from './leftovers.ts'
+import { letterChanges } from './letter-changes.ts'
 import { letters } from './letters.ts'
-import { once } from './once.ts'
+import { noLoss } from './no-loss.ts'
 import { order } from './order.ts'
 import { overlap } from './overlap.ts'
-import { pace } from './pace.ts'
-import { places } from './places.ts'
 import { poison } from './poison.ts'
-import { rest } from './rest.ts'
+import { retryRate } from './retry-rate.ts'
+import { settlements } from './settlements.ts'
+import { shutdown } from './shutdown.ts'
+import { singleEffect } from './single-effect.ts'
 import { sinks } from './sinks.ts'
-import { success } from './success.ts'
 
 const CHECKERS: { readonly [name: string]: Checker } = {
-  rest,
-  places,
-  success,
-  once,
+  completion,
+  noLoss,
+  settlements,
+  singleEffect,
   attempts,
-  books,
+  attemptCounts,
   order,
   poison,
-  pace,
+  retryRate,
   breaker,
   letters,
   sinks,
   lanes,
-  leftovers,
-  'follow-ups': followUps,
-  authority,
+  shutdown,
+  followUps,
+  letterChanges,
   overlap,
 }
 
-export function checkAll(ended: Ended): readonly Violation[] {
+export function checkAll(ended: EndedWorld): readonly Violation[] {
   return Object.entries(CHECKERS).flatMap(([checker, check]) =>
-    [...check(ended)].map(told => ({ checker, told })),
+    [...check(ended)].map(message => ({ checker, message })),
   )
 }

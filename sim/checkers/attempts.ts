@@ -1,4 +1,4 @@
-import { type Ended, groupBy } from './checker.ts'
+import { type EndedWorld, groupBy } from './checker.ts'
 
 /**
  * Attempts never exceed the policy, those that ended with their process included: each copy of an event has so many in
@@ -6,11 +6,11 @@ import { type Ended, groupBy } from './checker.ts'
  * does a replayed one that succeeded, whose letter could not be resolved before closing: it is given back to be run
  * again. No run starts before the broker has it on record, and never more at once than the consumer may.
  */
-export function* attempts({ plan, journal }: Ended): Iterable<string> {
-  const published = groupBy(journal.of('published'), 'event', 'replay')
-  const interrupted = journal.of('aborted').filter(({ why }) => why === 'ShuttingDown')
+export function* attempts({ plan, history }: EndedWorld): Iterable<string> {
+  const published = groupBy(history.of('published'), 'event', 'replay')
+  const interrupted = history.of('aborted').filter(({ why }) => why === 'ShuttingDown')
   const takenBack = new Set(interrupted.map(({ run }) => run))
-  const returned = new Set(journal.of('returned').map(({ run }) => run))
+  const returned = new Set(history.of('returned').map(({ run }) => run))
   const begun = new Map<string, number>()
   const count = (consumer: string, event: string, by: number): number => {
     const id = `${consumer} ${event}`
@@ -18,7 +18,7 @@ export function* attempts({ plan, journal }: Ended): Iterable<string> {
     begun.set(id, total)
     return total
   }
-  for (const fact of journal.of('begun', 'started')) {
+  for (const fact of history.of('begun', 'started')) {
     if (fact.what === 'begun') count(fact.consumer, fact.event, 1)
     else {
       if (count(fact.consumer, fact.event, -1) < 0)
@@ -30,7 +30,7 @@ export function* attempts({ plan, journal }: Ended): Iterable<string> {
         yield `${fact.consumer} made attempt ${fact.attempt} of ${fact.event}; ${handler.retry.attempts} are allowed`
     }
   }
-  for (const [id, runs] of groupBy(journal.of('started'), 'handler', 'event', 'replay')) {
+  for (const [id, runs] of groupBy(history.of('started'), 'handler', 'event', 'replay')) {
     const [{ handler, event, replay }] = runs as [(typeof runs)[0]]
     const isFree = (run: number) => takenBack.has(run) || (replay > 0 && returned.has(run))
     const counted = runs.filter(({ run }) => !isFree(run)).length

@@ -1,10 +1,10 @@
-import type { Ended } from './checker.ts'
+import type { EndedWorld } from './checker.ts'
 
 /**
  * An open breaker admits nothing, a half-open one its probes, and nothing starts without having been admitted. Whoever
  * was admitted says how it went: one who does not would hold the place of a probe.
  */
-export function* breaker({ plan, journal }: Ended): Iterable<string> {
+export function* breaker({ plan, history }: EndedWorld): Iterable<string> {
   const sinks = plan.machines.flatMap(({ name: machine, emitter }) =>
     (emitter?.sinks ?? []).map(({ name, breaker }) => ({ name, breaker, machine })),
   )
@@ -22,9 +22,10 @@ export function* breaker({ plan, journal }: Ended): Iterable<string> {
     counts.set(consumer, total)
     return total
   }
-  for (const fact of journal.facts) {
+  for (const fact of history.facts) {
     if (fact.what === 'admitted') {
-      if (!fact.rightly) yield `${fact.consumer} let an attempt through while its breaker was ${fact.before}`
+      if (!fact.isAllowed)
+        yield `${fact.consumer} let an attempt through while its breaker was ${fact.before}`
       count(unused, fact.consumer, 1)
       count(inside, fact.consumer, 1)
     } else if ((fact.what === 'started' || fact.what === 'writing') && isGuarded(fact)) {

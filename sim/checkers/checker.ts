@@ -1,19 +1,19 @@
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../src/core/event/event.ts'
-import type { Journal } from '../journal.ts'
-import type { Plan } from '../world.ts'
+import type { Plan } from '../draw-plan.ts'
+import type { History } from '../history.ts'
 
 /** How a world ended, for the checkers. */
-export interface Ended {
+export interface EndedWorld {
   readonly plan: Plan
-  readonly journal: Journal
+  readonly history: History
   readonly sent: ReadonlyMap<string, LazaretEvent>
   /** All letters there are, wherever they are kept. */
   readonly letters: readonly DeadLetter[]
   readonly spilled: number
   /** Critical events that were left in the journal, by machine. */
   readonly journals: { readonly [machine: string]: number }
-  readonly isAtRest: boolean
+  readonly isIdle: boolean
   /** What was still scheduled when everything was closed. */
   readonly timers: number
   readonly depths: { readonly [handler: string]: number }
@@ -21,11 +21,11 @@ export interface Ended {
 
 export interface Violation {
   readonly checker: string
-  readonly told: string
+  readonly message: string
 }
 
 /** Looks at a world that has ended and tells what must not have happened in it. */
-export type Checker = (ended: Ended) => Iterable<string>
+export type Checker = (ended: EndedWorld) => Iterable<string>
 
 /** Groups as `Map.groupBy` does, with a key of several parts. */
 export function groupBy<T>(items: readonly T[], ...parts: readonly (keyof T)[]): Map<string, T[]> {

@@ -1,15 +1,15 @@
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
-import type { FactOf } from '../journal.ts'
+import type { FactOf } from '../history.ts'
 import type { SinkPlan } from '../plan.ts'
-import { type Ended, groupBy } from './checker.ts'
+import { type EndedWorld, groupBy } from './checker.ts'
 import { sinksOf } from './sinks.ts'
 
 /**
  * Each lane keeps to its bounds: events in the buffer, writes at once, events in a batch, attempts for an event, retries
  * within a window of time. And its letters give reasons that its options bear out.
  */
-export function* lanes(ended: Ended): Iterable<string> {
-  for (const [consumer, writes] of groupBy(ended.journal.of('writing'), 'consumer')) {
+export function* lanes(ended: EndedWorld): Iterable<string> {
+  for (const [consumer, writes] of groupBy(ended.history.of('writing'), 'consumer')) {
     const [process, name] = consumer.split('/') as [string, string]
     const sink = sinksOf(ended, process).find(each => each.name === name)!
     for (const { events, inFlight, buffered } of writes) {
@@ -18,14 +18,14 @@ export function* lanes(ended: Ended): Iterable<string> {
       if (buffered > sink.buffer.maxEvents) yield `${consumer} has ${buffered} events in its buffer`
     }
     yield* attemptsOf(ended, consumer, sink, writes)
-    if (ended.journal.of('jumped').length === 0)
-      yield* paceOf(consumer, sink, ended.journal.of('writing', 'resent'))
+    if (ended.history.of('jumped').length === 0)
+      yield* paceOf(consumer, sink, ended.history.of('writing', 'resent'))
   }
   for (const letter of ended.letters) if (letter.channel === 'events') yield* reasonOf(ended, letter)
 }
 
 function* attemptsOf(
-  ended: Ended,
+  ended: EndedWorld,
   consumer: string,
   sink: SinkPlan,
   writes: readonly FactOf<'writing'>[],
@@ -34,12 +34,12 @@ function* attemptsOf(
   for (const { events } of writes) for (const event of events) counts.set(event, (counts.get(event) ?? 0) + 1)
   for (const [event, count] of counts) {
     // A resolved letter may be gone by now.
-    const resent = ended.journal
+    const resent = ended.history
       .of('resent')
       .filter(fact => fact.event === event && fact.sink === sink.name).length
     const letter = ended.letters.find(each => each.event.id === event && each.handler === sink.name)
-    const lives = 1 + Math.max(letter?.replays ?? 0, resent)
-    if (count > sink.retry.attempts * lives) yield `${consumer} wrote ${event} ${count} times`
+    const cycles = 1 + Math.max(letter?.replays ?? 0, resent)
+    if (count > sink.retry.attempts * cycles) yield `${consumer} wrote ${event} ${count} times`
   }
 }
 
@@ -74,22 +74,22 @@ function* paceOf(
   }
 }
 
-function* reasonOf({ plan, journal }: Ended, letter: DeadLetter): Iterable<string> {
+function* reasonOf({ plan, history }: EndedWorld, letter: DeadLetter): Iterable<string> {
   const { event, handler, cycle } = letter
   const machine = plan.machines.find(({ name }) => name === plan.tracks.get(event.id)?.machine)
   const sink = machine?.emitter?.sinks.find(({ name }) => name === handler)
-  const isBorneOut = {
+  const isConsistent = {
     attempts_exhausted: cycle.attemptCount === sink?.retry.attempts,
-    permanent: plan.tracks.get(event.id)?.nature === 'hopeless',
-    expired: plan.tracks.get(event.id)?.nature === 'stale',
+    permanent: plan.tracks.get(event.id)?.eventKind === 'fails-permanently',
+    expired: plan.tracks.get(event.id)?.eventKind === 'expires-soon',
     breaker_open: sink?.whenOpen === 'dead-letter',
     // What is sent again is never dropped.
     buffer_full: sink !== undefined && (sink.buffer.overflow !== 'drop-newest' || cycle.number > 0),
     rate_limited: machine?.emitter?.rateLimit !== undefined,
     retry_limited: sink !== undefined && sink.retryLimit !== 'off',
-    shutdown: journal.of('machineClosing').some(closing => closing.machine.startsWith(`${machine?.name}.`)),
+    shutdown: history.of('machineClosing').some(closing => closing.machine.startsWith(`${machine?.name}.`)),
   }[cycle.reason as string]
-  if (isBorneOut !== true) yield `letter of ${event.id} at ${handler}: nothing bears out ${cycle.reason}`
+  if (isConsistent !== true) yield `letter of ${event.id} at ${handler}: nothing bears out ${cycle.reason}`
   if (cycle.attempts.length > cycle.attemptCount)
     yield `letter of ${event.id} at ${handler}: more attempts than were made`
 }

@@ -4,16 +4,16 @@ import type { LazaretEvent } from '../../src/core/event/event.ts'
 import { withoutReplayHeaders } from '../../src/core/event/replay-headers.ts'
 import type { UserFunction } from '../extras.ts'
 import { PERMANENT_KINDS } from '../handler.ts'
-import type { Journal } from '../journal.ts'
+import type { History } from '../history.ts'
 import { nameOf } from '../names.ts'
 import type { HandlerPlan } from '../plan.ts'
-import { type Ended, groupBy } from './checker.ts'
+import { type EndedWorld, groupBy } from './checker.ts'
 
 /**
  * A letter carries the full story: the event as it was sent, its cycles without a gap, no more attempts than were made,
  * and a reason that what really happened bears out. Where nothing came between, it tells every failure in its order.
  */
-export function* letters(ended: Ended): Iterable<string> {
+export function* letters(ended: EndedWorld): Iterable<string> {
   for (const letter of ended.letters) {
     const handler = ended.plan.handlers.find(({ name }) => name === letter.handler)
     if (handler === undefined) continue
@@ -28,7 +28,7 @@ export function* letters(ended: Ended): Iterable<string> {
   }
 }
 
-function* ofEvent({ sent }: Ended, { event }: DeadLetter): Iterable<string> {
+function* ofEvent({ sent }: EndedWorld, { event }: DeadLetter): Iterable<string> {
   const original = sent.get(nameOf(event))
   if (event.type === 'undecodable') return
   // What marks a replay belongs to the sending and not to the event.
@@ -39,55 +39,60 @@ function* ofEvent({ sent }: Ended, { event }: DeadLetter): Iterable<string> {
 }
 
 function* ofCycles(
-  { journal, plan }: Ended,
+  { history, plan }: EndedWorld,
   { id, event, endedCycles, cycle }: DeadLetter,
 ): Iterable<string> {
   const cycles = [...endedCycles, cycle]
-  const told = cycles.map(({ number }) => number)
+  const numbers = cycles.map(({ number }) => number)
   // What failed before it was deleted is not in it any more.
-  if (journal.of('deleted').some(({ letter }) => letter === id)) return
+  if (history.of('deleted').some(({ letter }) => letter === id)) return
   // A life in which the event was handled is not in the letter; all that ended badly are, in their order.
   // A spill keeps what an event claims to be; what it is, the store is told when it gets the letter.
-  const saved = journal.of('saved').filter(({ letter }) => letter.id === id && isVerified(letter))
+  const saved = history.of('saved').filter(({ letter }) => letter.id === id && isVerified(letter))
   const ended = new Set(saved.map(({ letter }) => letter.cycle.number))
   // A letter of the broker is never replayed; only a stranger can number its cycle.
-  const ofBroker = isForged(journal, event) ? told : [0]
+  const ofBroker = isForged(history, event) ? numbers : [0]
   const expected = plan.letters === 'broker' ? ofBroker : [...ended].sort((a, b) => a - b)
-  if (told.join() !== expected.join()) yield `its cycles are ${told}; ${expected} ended badly`
+  if (numbers.join() !== expected.join()) yield `its cycles are ${numbers}; ${expected} ended badly`
   for (const { attempts, attemptCount, firstFailedAt, lastFailedAt } of cycles) {
     if (attempts.length > attemptCount) yield `${attempts.length} attempts are told of ${attemptCount}`
     if (attempts.some(({ number }) => number > attemptCount))
       yield 'an attempt has a number beyond their count'
-    if (firstFailedAt > lastFailedAt && journal.of('jumped').length === 0)
+    if (firstFailedAt > lastFailedAt && history.of('jumped').length === 0)
       yield 'it failed last before it failed first'
   }
 }
 
-function isForged(journal: Journal, event: LazaretEvent): boolean {
-  return journal.of('published').some(fact => fact.isForged === true && fact.event === nameOf(event))
+function isForged(history: History, event: LazaretEvent): boolean {
+  return history.of('published').some(fact => fact.isForged === true && fact.event === nameOf(event))
 }
 
-function* ofReason(ended: Ended, handler: HandlerPlan, letter: DeadLetter): Iterable<string> {
+function* ofReason(ended: EndedWorld, handler: HandlerPlan, letter: DeadLetter): Iterable<string> {
   const { cycle, state, event } = letter
   const isQuarantined = cycle.reason === 'poison' || cycle.reason === 'crash_loop'
   if (isQuarantined && state === 'dead' && !isOpenedByACopy(ended, letter))
     yield `${cycle.reason} is not quarantined`
-  const problem = unborne(ended, handler, letter, cycle)
+  const problem = contradiction(ended, handler, letter, cycle)
   if (problem !== undefined) yield `reason ${cycle.reason}, but ${problem}`
   if (event.key === undefined && letter.origin.queue !== handler.channel)
     yield 'it does not tell where it came from'
 }
 
 /** After it was handled, a copy of an earlier life failed: that is why it is open again, and not its latest life. */
-function isOpenedByACopy({ journal }: Ended, { id, cycle }: DeadLetter): boolean {
-  const last = journal.of('saved').findLast(({ letter }) => letter.id === id)
+function isOpenedByACopy({ history }: EndedWorld, { id, cycle }: DeadLetter): boolean {
+  const last = history.of('saved').findLast(({ letter }) => letter.id === id)
   return last !== undefined && last.letter.cycle.number < cycle.number
 }
 
 /** Why the reason cannot be right. */
-function unborne(ended: Ended, handler: HandlerPlan, letter: DeadLetter, cycle: Cycle): string | undefined {
+function contradiction(
+  ended: EndedWorld,
+  handler: HandlerPlan,
+  letter: DeadLetter,
+  cycle: Cycle,
+): string | undefined {
   const { poison, retry, whenOpen, retryLimit, budget } = handler
-  const nature = ended.plan.events.get(nameOf(letter.event))?.nature
+  const eventKind = ended.plan.events.get(nameOf(letter.event))?.eventKind
   switch (cycle.reason) {
     case 'attempts_exhausted':
       return cycle.attemptCount < retry.attempts
@@ -109,7 +114,8 @@ function unborne(ended: Ended, handler: HandlerPlan, letter: DeadLetter, cycle: 
     case 'breaker_open':
       return whenOpen === 'dead-letter' ? undefined : 'an open breaker makes no letters here'
     case 'retry_limited':
-      return mayBury(retryLimit, isReplayed(ended, letter, cycle)) || isForged(ended.journal, letter.event)
+      return mayDeadLetter(retryLimit, isReplayed(ended, letter, cycle)) ||
+        isForged(ended.history, letter.event)
         ? undefined
         : 'no limit does that'
     case 'still_running':
@@ -117,11 +123,13 @@ function unborne(ended: Ended, handler: HandlerPlan, letter: DeadLetter, cycle: 
     case 'retry_budget':
       return budget === undefined ? 'there is no budget' : undefined
     case 'expired':
-      return nature === 'stale' && letter.updatedAt >= letter.event.expiresAt! ? undefined : 'it was in time'
+      return eventKind === 'expires-soon' && letter.updatedAt >= letter.event.expiresAt!
+        ? undefined
+        : 'it was in time'
     case 'schema':
-      return nature === 'misshapen' || breaks(ended, 'schema') ? undefined : 'it fits its schema'
+      return eventKind === 'schema-mismatch' || breaks(ended, 'schema') ? undefined : 'it fits its schema'
     case 'undecodable':
-      return nature === 'garbled' ? undefined : 'it can be read'
+      return eventKind === 'undecodable' ? undefined : 'it can be read'
     default:
       return 'nothing here has that reason'
   }
@@ -131,17 +139,17 @@ function unborne(ended: Ended, handler: HandlerPlan, letter: DeadLetter, cycle: 
  * Replays are never dropped. Retention may have deleted the letter that was replayed; if the replay fails after that, its
  * letter is a new one, in its first cycle.
  */
-function isReplayed({ journal }: Ended, { event }: DeadLetter, { number }: Cycle): boolean {
-  return number > 0 || journal.of('published').some(fact => fact.replay > 0 && fact.event === nameOf(event))
+function isReplayed({ history }: EndedWorld, { event }: DeadLetter, { number }: Cycle): boolean {
+  return number > 0 || history.of('published').some(fact => fact.replay > 0 && fact.event === nameOf(event))
 }
 
-function breaks({ plan }: Ended, name: UserFunction): boolean {
+function breaks({ plan }: EndedWorld, name: UserFunction): boolean {
   return plan.extras.broken?.functions.includes(name) ?? false
 }
 
 /** Two copies count their attempts each for itself, and in one letter they cover each other. */
-function copies({ journal }: Ended, { event }: DeadLetter, { number }: Cycle): number {
-  const ofCycle = journal.of('published').filter(({ event: name, replay, isForged }) => {
+function copies({ history }: EndedWorld, { event }: DeadLetter, { number }: Cycle): number {
+  const ofCycle = history.of('published').filter(({ event: name, replay, isForged }) => {
     // What only says that it is a replay has failed as the plain event.
     return name === event.id && (replay === number || (isForged === true && number === 0))
   })
@@ -149,7 +157,7 @@ function copies({ journal }: Ended, { event }: DeadLetter, { number }: Cycle): n
 }
 
 /** Where the limit drops retries, those of a replay are buried again. */
-function mayBury(limit: HandlerPlan['retryLimit'], isReplayed: boolean): boolean {
+function mayDeadLetter(limit: HandlerPlan['retryLimit'], isReplayed: boolean): boolean {
   if (limit === undefined) return false
   return (
     limit.onLimit === 'dead-letter' ||
@@ -164,41 +172,44 @@ function mostAlike({ attempts }: Cycle): number {
 }
 
 /** Handings-over in which an attempt was begun and of which the broker never heard an end. */
-function unended({ journal }: Ended, { id, handler, event }: DeadLetter, { number }: Cycle): number {
+function unended({ history }: EndedWorld, { id, handler, event }: DeadLetter, { number }: Cycle): number {
   const name = nameOf(event)
-  const mine = journal.of('begun', 'settled').filter(fact => fact.handler === handler && fact.event === name)
+  const mine = history.of('begun', 'settled').filter(fact => fact.handler === handler && fact.event === name)
   const settled = new Set(mine.filter(({ what }) => what === 'settled').map(({ delivery }) => delivery))
   const open = mine.filter(({ delivery }) => !settled.has(delivery))
   const deliveries = (facts: typeof open) => new Set(facts.map(({ delivery }) => delivery)).size
   // Which life of its event a stranger's copy counts as is for nobody to say.
-  if (isForged(journal, event)) return deliveries(open)
+  if (isForged(history, event)) return deliveries(open)
   // A replay that comes back after its letter was deleted begins a new letter: the store knows of no life before.
-  if (number === 0 && journal.of('deleted').some(({ letter }) => letter === id))
+  if (number === 0 && history.of('deleted').some(({ letter }) => letter === id))
     return Math.max(0, ...[...groupBy(open, 'replay').values()].map(deliveries))
   return deliveries(open.filter(({ replay }) => replay === number))
 }
 
 /** Published once, handed over only where it was settled too: then every failure must be told, in its order. */
-function* ofStory(ended: Ended, { handler, event, cycle }: DeadLetter, who: string): Iterable<string> {
-  const { journal } = ended
+function* ofStory(ended: EndedWorld, { handler, event, cycle }: DeadLetter, who: string): Iterable<string> {
+  const { history } = ended
   const name = nameOf(event)
-  if (journal.of('published').filter(fact => fact.event === name).length !== 1) return
+  if (history.of('published').filter(fact => fact.event === name).length !== 1) return
   // An async schema is part of the attempt, which can end before the handler begins.
   const { hasSchema } = ended.plan.handlers.find(each => each.name === handler)!
-  const isMisshapen = ended.plan.events.get(name)?.nature === 'misshapen'
-  if (breaks(ended, 'schema') || (hasSchema === 'async' && isMisshapen)) return
+  const isMismatch = ended.plan.events.get(name)?.eventKind === 'schema-mismatch'
+  if (breaks(ended, 'schema') || (hasSchema === 'async' && isMismatch)) return
   const isMine = (fact: { readonly event: string; readonly handler: string }) =>
     fact.event === name && fact.handler === handler
-  const given = groupBy(journal.of('handedOver', 'settled').filter(isMine), 'delivery')
+  const given = groupBy(history.of('delivered', 'settled').filter(isMine), 'delivery')
   if ([...given.values()].some(({ length }) => length !== 2)) return
-  if (journal.of('aborted').some(isMine)) return
+  if (history.of('aborted').some(isMine)) return
   // An async schema refuses inside an attempt, before the handler could throw anything.
   if (cycle.reason === 'schema') return
-  const failures = journal.of('threw').filter(isMine)
-  const told = cycle.attempts.map(({ failure }) => failure?.message ?? '')
-  const isTold = failures.every(
-    ({ kind, run }, index) => kind === 'odd' || kind === 'hostile' || told[index] === `${kind} in run ${run}`,
+  const failures = history.of('threw').filter(isMine)
+  const recorded = cycle.attempts.map(({ failure }) => failure?.message ?? '')
+  const areEqual = failures.every(
+    ({ kind, run }, index) =>
+      kind === 'throws-undefined' ||
+      kind === 'throws-unreadable' ||
+      recorded[index] === `${kind} in run ${run}`,
   )
-  if (told.length !== failures.length || !isTold)
-    yield `${who}: it tells of [${told.join(', ')}], but it failed with [${failures.map(({ kind, run }) => `${kind} in run ${run}`).join(', ')}]`
+  if (recorded.length !== failures.length || !areEqual)
+    yield `${who}: it tells of [${recorded.join(', ')}], but it failed with [${failures.map(({ kind, run }) => `${kind} in run ${run}`).join(', ')}]`
 }

@@ -1,11 +1,11 @@
-import type { Ended } from './checker.ts'
+import type { EndedWorld } from './checker.ts'
 
 /**
  * Where order is kept, no later event of a key is begun before the earlier ones are resolved: done, or dead and let go.
  * What counts is the beginning that the broker recorded. A process that lost its connection meanwhile may still start
  * the run itself after that, and nobody could stop it.
  */
-export function* order({ plan, journal }: Ended): Iterable<string> {
+export function* order({ plan, history }: EndedWorld): Iterable<string> {
   for (const { name, channel, ordering } of plan.handlers) {
     if (ordering !== 'by-key') continue
     /** By key: what was published and is not resolved, the first first. */
@@ -14,13 +14,13 @@ export function* order({ plan, journal }: Ended): Iterable<string> {
     const seen = new Set<string>()
     const keyOf = (event: string) => {
       const found = plan.events.get(event)
-      return found?.nature === 'garbled' ? undefined : found?.key
+      return found?.eventKind === 'undecodable' ? undefined : found?.key
     }
     const resolve = (event: string) => {
       const lane = unresolved.get(keyOf(event) ?? '')
       if (lane?.includes(event)) lane.splice(lane.indexOf(event), 1)
     }
-    for (const fact of journal.facts) {
+    for (const fact of history.facts) {
       if (fact.what === 'published' && fact.channel === channel && !seen.has(fact.event)) {
         seen.add(fact.event)
         const key = keyOf(fact.event)

@@ -1,32 +1,32 @@
-import type { Fact, FactOf } from '../journal.ts'
-import type { Ended } from './checker.ts'
+import type { Fact, FactOf } from '../history.ts'
+import type { EndedWorld } from './checker.ts'
 
 /**
  * No two attempts of one event and handler run at once in a process, not even where the first has outlived its deadline.
  * With a ledger that holds for the whole fleet, as long as claims can be kept: not where the clock was set, and not for a
  * process whose ledger did not answer, nor for one that closes: it leaves the claims of handlers that run on to their leases.
  */
-export function* overlap({ plan, journal }: Ended): Iterable<string> {
-  const isFleetWide = plan.hasLedger && journal.of('jumped').length === 0
-  const troubled = new Set(
-    journal
+export function* overlap({ plan, history }: EndedWorld): Iterable<string> {
+  const isFleetWide = plan.hasLedger && history.of('jumped').length === 0
+  const withLedgerFault = new Set(
+    history
       .of('fault')
       .filter(({ port }) => port === 'ledger')
       .map(({ where }) => where),
   )
   /** By handler and event: runs that have begun and have not ended. */
   const running = new Map<string, Map<number, FactOf<'started'>>>()
-  for (const fact of journal.facts) {
+  for (const fact of history.facts) {
     if (fact.what === 'started') {
       const id = `${fact.handler} ${fact.event}`
       const others = running.get(id) ?? new Map<number, FactOf<'started'>>()
       for (const other of others.values()) {
         const isHere = other.consumer === fact.consumer
-        if (isHere || (isFleetWide && !troubled.has(machineOf(other.consumer))))
+        if (isHere || (isFleetWide && !withLedgerFault.has(machineOf(other.consumer))))
           yield `${fact.consumer} began run ${fact.run} of ${fact.event} while run ${other.run} of it was still going on in ${other.consumer}`
       }
       running.set(id, others.set(fact.run, fact))
-    } else if (fact.what === 'machineClosing') troubled.add(fact.machine)
+    } else if (fact.what === 'machineClosing') withLedgerFault.add(fact.machine)
     else if (isEndOfRun(fact)) running.get(`${fact.handler} ${fact.event}`)?.delete(fact.run)
     else if (fact.what === 'machineCrashed' || fact.what === 'machineClosed') {
       for (const runs of running.values())

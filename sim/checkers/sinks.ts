@@ -1,16 +1,16 @@
 import { isHeld } from '../../src/core/dead-letter/state.ts'
-import type { FactOf } from '../journal.ts'
+import type { FactOf } from '../history.ts'
 import type { SinkPlan } from '../plan.ts'
-import type { Ended } from './checker.ts'
+import type { EndedWorld } from './checker.ts'
 
 /**
  * Every tracked event has an outcome for every sink, and it is true: written at least once, or a letter, or dropped by a
  * rule and counted. What `track` told its caller holds, and so does the promise to a critical event that is in the
  * journal. What an ordinary event was on its way to when its process died, nobody was told and nobody knows.
  */
-export function* sinks(ended: Ended): Iterable<string> {
-  const crashed = new Set(ended.journal.of('machineCrashed').map(({ machine }) => machine))
-  for (const tracked of ended.journal.of('tracked')) {
+export function* sinks(ended: EndedWorld): Iterable<string> {
+  const crashed = new Set(ended.history.of('machineCrashed').map(({ machine }) => machine))
+  for (const tracked of ended.history.of('tracked')) {
     for (const sink of sinksOf(ended, tracked.by))
       yield* outcomeOf(ended, tracked, sink, crashed.has(tracked.by))
   }
@@ -19,47 +19,48 @@ export function* sinks(ended: Ended): Iterable<string> {
 }
 
 function* outcomeOf(
-  ended: Ended,
+  ended: EndedWorld,
   tracked: FactOf<'tracked'>,
   sink: SinkPlan,
   hasCrashed: boolean,
 ): Iterable<string> {
-  const { journal, letters } = ended
+  const { history, letters } = ended
   const { event, by } = tracked
   const who = `${event} in ${sink.name}`
   const isMine = (fact: { readonly event: string; readonly sink: string }) =>
     fact.event === event && (fact.sink === sink.name || fact.sink === '*')
   const holds = (fact: { readonly handler: string; readonly events: readonly string[] }) =>
     fact.handler === sink.name && fact.events.includes(event)
-  const written = journal.of('written').filter(holds)
-  const acknowledged = journal.of('acknowledged').filter(holds)
+  const written = history.of('written').filter(holds)
+  const acknowledged = history.of('acknowledged').filter(holds)
   const isOfSink = (each: { readonly handler: string }) => each.handler === sink.name || each.handler === '*'
   const letter = letters.find(each => each.event.id === event && isOfSink(each))
   // The authority checker sees to it that no undecided letter is deleted.
   const wasLetter =
-    letter !== undefined || journal.of('deleted').some(fact => fact.event === event && isOfSink(fact))
-  const isForgone = journal.of('forgone').some(isMine)
-  const told = journal.of('told').find(isMine)?.outcome
+    letter !== undefined || history.of('deleted').some(fact => fact.event === event && isOfSink(fact))
+  const isDropped = history.of('droppedBySink').some(isMine)
+  const reported = history.of('reported').find(isMine)?.outcome
 
-  if (told === 'delivered' && written.length === 0) yield `${who} was told to be delivered and was not`
-  if (told === 'dead_lettered' && !wasLetter) yield `${who} was told to be a letter and is none`
-  if (told === 'dropped' && !isForgone) yield `${who} was told to be dropped, and nobody counted it`
-  if (told === undefined && !hasCrashed) yield `${who}: nobody was ever told what became of it`
-  const isPromised = !hasCrashed || journal.of('journaled').some(fact => fact.event === event)
-  if (isPromised && written.length === 0 && !wasLetter && !isForgone) yield `${who} is lost (told: ${told})`
+  if (reported === 'delivered' && written.length === 0) yield `${who} was told to be delivered and was not`
+  if (reported === 'dead_lettered' && !wasLetter) yield `${who} was told to be a letter and is none`
+  if (reported === 'dropped' && !isDropped) yield `${who} was told to be dropped, and nobody counted it`
+  if (reported === undefined && !hasCrashed) yield `${who}: nobody was ever told what became of it`
+  const isPromised = !hasCrashed || history.of('journaled').some(fact => fact.event === event)
+  if (isPromised && written.length === 0 && !wasLetter && !isDropped)
+    yield `${who} is lost (told: ${reported})`
 
   // Both only if the sink took it and that was not heard, or if a later process found it in the journal.
   const isUnheard = written.some(({ write }) => !acknowledged.some(heard => heard.write === write))
   const isRecovered =
     written.some(({ consumer }) => consumer !== `${by}/${sink.name}`) ||
-    journal.of('saved').some(fact => fact.letter.id === letter?.id && fact.by !== by)
+    history.of('saved').some(fact => fact.letter.id === letter?.id && fact.by !== by)
   if (letter !== undefined && isHeld(letter.state) && written.length > 0 && !isUnheard && !isRecovered)
     yield `${who} was written, its process knew it, and yet it is a letter that is ${letter.state}`
   const heardHere = acknowledged.filter(({ consumer }) => consumer === `${by}/${sink.name}`).length
   if (heardHere > 1 && !wasLetter) yield `${who} was written ${heardHere} times by ${by}, which had known it`
 }
 
-export function sinksOf({ plan }: Ended, process: string): readonly SinkPlan[] {
+export function sinksOf({ plan }: EndedWorld, process: string): readonly SinkPlan[] {
   const machine = plan.machines.find(({ name }) => process.startsWith(`${name}.`))
   return machine?.emitter?.sinks ?? []
 }

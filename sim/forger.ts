@@ -4,7 +4,7 @@ import { REPLAY_HEADERS } from '../src/core/event/replay-headers.ts'
 import { createIdSource } from '../src/core/event/uuid.ts'
 import type { ForgeryPlan } from './extras.ts'
 import { replayOf } from './names.ts'
-import type { Scene } from './scene.ts'
+import type { World } from './world.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -14,20 +14,20 @@ const NOBODY = 'nobody'
  * Publishes with headers that only a replay should set. The event itself is as good as any other and has to be handled; no
  * letter may change because of it.
  */
-export class Stranger {
-  readonly #scene: Scene
+export class Forger {
+  readonly #world: World
   #count = 0
 
-  constructor(scene: Scene) {
-    this.#scene = scene
-    for (const forgery of scene.plan.extras.forgeries)
-      scene.clock.schedule(forgery.atMs, () => void this.#forge(forgery))
+  constructor(world: World) {
+    this.#world = world
+    for (const forgery of world.plan.extras.forgeries)
+      world.clock.schedule(forgery.atMs, () => void this.#forge(forgery))
   }
 
   async #forge({ kind }: ForgeryPlan): Promise<void> {
-    const { plan, store, faults, extraChance: chance, journal } = this.#scene
+    const { plan, store, faults, extraChance: chance, history } = this.#world
     faults.count++
-    journal.note({ what: 'deed', told: `a stranger forges: ${kind}` })
+    history.record({ what: 'action', description: `a stranger forges: ${kind}` })
     const { letters } = await store.list()
     const ours = letters.filter(({ event }) => plan.events.has(event.id))
     const letter = ours.length === 0 ? undefined : chance.pick(ours)
@@ -45,7 +45,7 @@ export class Stranger {
   }
 
   #copyOf({ event, handler, replays, id }: DeadLetter): LazaretEvent {
-    const { extraChance: chance } = this.#scene
+    const { extraChance: chance } = this.#world
     const attempt = chance.pick([1, replays, replays + 1, 99].filter(number => number > 0))
     const headers = {
       ...event.headers,
@@ -57,7 +57,7 @@ export class Stranger {
   }
 
   #claiming({ id, handler, event }: DeadLetter): Headers {
-    const { extraChance: chance } = this.#scene
+    const { extraChance: chance } = this.#world
     return {
       ...(chance.maybe(0.5) ? replayHeaders(1, handler) : { [REPLAY_HEADERS.replayAttempt]: '1' }),
       ...(chance.maybe(0.5) ? { [REPLAY_HEADERS.originalId]: event.id } : {}),
@@ -66,7 +66,7 @@ export class Stranger {
   }
 
   #halfFilled(): Headers {
-    const { extraChance: chance, plan } = this.#scene
+    const { extraChance: chance, plan } = this.#world
     const all = {
       ...replayHeaders(
         chance.pick([1, 3, 99]),
@@ -79,7 +79,7 @@ export class Stranger {
   }
 
   #newEvent(channel: string, headers: Headers, name = this.#nextName()): LazaretEvent {
-    const { clock, extraChance: chance } = this.#scene
+    const { clock, extraChance: chance } = this.#world
     return createEvent(
       { id: name, type: name, channel, headers, payload: { order: name } },
       { now: clock.now(), newId: createIdSource(chance.random) },
@@ -92,9 +92,9 @@ export class Stranger {
 
   /** `to`: the one handler that gets it, because its headers are a replay's in every respect but the replay's id. */
   #publish(event: LazaretEvent, to?: string): void {
-    const { broker, journal, plan } = this.#scene
-    if (!plan.events.has(event.id)) this.#scene.addEvent(event, 'fine')
-    journal.note({
+    const { broker, history, plan } = this.#world
+    if (!plan.events.has(event.id)) this.#world.addEvent(event, 'valid')
+    history.record({
       what: 'published',
       event: event.id,
       channel: event.channel,

@@ -1,9 +1,9 @@
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import { isHeld } from '../../src/core/dead-letter/state.ts'
-import type { FactOf } from '../journal.ts'
+import type { FactOf } from '../history.ts'
 import { nameOf } from '../names.ts'
 import type { HandlerPlan } from '../plan.ts'
-import { type Ended, groupBy } from './checker.ts'
+import { type EndedWorld, groupBy } from './checker.ts'
 
 /**
  * Every published event ends in exactly one place: done, or a letter. None is lost and none is in two places, unless
@@ -13,12 +13,12 @@ import { type Ended, groupBy } from './checker.ts'
  * - Its letter was saved and the process heard no more, or died, before the broker knew: the event came again, and
  *   may have been handled then. The letter stays, because nobody can tell.
  */
-export function* places(ended: Ended): Iterable<string> {
+export function* noLoss(ended: EndedWorld): Iterable<string> {
   if (ended.spilled > 0) yield `${ended.spilled} letters are still in spills`
-  const published = groupBy(ended.journal.of('published'), 'event')
+  const published = groupBy(ended.history.of('published'), 'event')
   for (const handler of ended.plan.handlers) {
     const settled = groupBy(
-      ended.journal.of('settled').filter(fact => fact.handler === handler.name),
+      ended.history.of('settled').filter(fact => fact.handler === handler.name),
       'event',
     )
     for (const { name, channel } of ended.plan.events.values()) {
@@ -30,7 +30,7 @@ export function* places(ended: Ended): Iterable<string> {
       const all = published.get(name) ?? []
       const copies = all.filter(({ to = handler.name }) => to === handler.name)
       const isForOthers = copies.length === 0 && all.length > 0
-      yield* placesOf(ended, handler, { name, copies, ends, letter, isForOthers })
+      yield* checkEvent(ended, handler, { name, copies, ends, letter, isForOthers })
     }
   }
 }
@@ -44,7 +44,7 @@ interface Subject {
   readonly isForOthers: boolean
 }
 
-function* placesOf(ended: Ended, handler: HandlerPlan, subject: Subject): Iterable<string> {
+function* checkEvent(ended: EndedWorld, handler: HandlerPlan, subject: Subject): Iterable<string> {
   const { name, copies, ends, letter, isForOthers } = subject
   const who = `${name} at ${handler.name}`
   // What a stranger sends as a replay is for one handler only.
@@ -55,7 +55,7 @@ function* placesOf(ended: Ended, handler: HandlerPlan, subject: Subject): Iterab
   const dead = ends.filter(({ outcome }) => outcome === 'dead')
   // A letter that only the broker keeps goes when another copy of its event is handled after all.
   const isSuperseded = dead.every(({ saved }) => !saved) && ends.at(-1)?.outcome === 'done'
-  const isOver = ended.journal
+  const isOver = ended.history
     .of('deleted')
     .some(fact => fact.event === name && fact.handler === handler.name && !isHeld(fact.state))
   if (dead.length > 0 && letter === undefined && !isSuperseded && !isOver)
@@ -64,7 +64,7 @@ function* placesOf(ended: Ended, handler: HandlerPlan, subject: Subject): Iterab
   if (letter.state === 'resolved' && done.length === 0 && !wasHandled(ended, handler, name))
     yield `${who} was never handled, but its letter is resolved`
   if (!isHeld(letter.state) || done.length === 0) return
-  const wasInterrupted = hadInterruptedBurial(ended, handler, name)
+  const wasInterrupted = hadInterruptedSave(ended, handler, name)
   const isRepeated = new Set(copies.map(({ replay }) => replay)).size < copies.length
   const isNewer = done.every(({ replay }) => replay < letter.cycle.number)
   // A stranger's copy may be handled while the letter is dead: the letter then stays for a person to decide.
@@ -78,14 +78,14 @@ function isEnd({ outcome }: FactOf<'settled'>): boolean {
 }
 
 /** A handler may have succeeded in a process that had lost its delivery: the letter is resolved, the broker not told. */
-function wasHandled({ journal }: Ended, handler: HandlerPlan, name: string): boolean {
-  return journal.of('returned').some(fact => fact.handler === handler.name && fact.event === name)
+function wasHandled({ history }: EndedWorld, handler: HandlerPlan, name: string): boolean {
+  return history.of('returned').some(fact => fact.handler === handler.name && fact.event === name)
 }
 
 /** Letters that were saved, less the deaths that the broker heard of. */
-function hadInterruptedBurial({ journal }: Ended, handler: HandlerPlan, name: string): boolean {
+function hadInterruptedSave({ history }: EndedWorld, handler: HandlerPlan, name: string): boolean {
   let open = 0
-  for (const fact of journal.of('saved', 'settled')) {
+  for (const fact of history.of('saved', 'settled')) {
     if (fact.what === 'saved') {
       if (fact.letter.handler === handler.name && nameOf(fact.letter.event) === name) open++
     } else if (fact.event === name && fact.handler === handler.name && fact.outcome === 'dead' && fact.saved)

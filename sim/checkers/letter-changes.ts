@@ -1,6 +1,6 @@
-import type { FactOf } from '../journal.ts'
+import type { FactOf } from '../history.ts'
 import { nameOf } from '../names.ts'
-import type { Ended } from './checker.ts'
+import type { EndedWorld } from './checker.ts'
 
 /**
  * A letter comes into another state only by a person, or by its own event: an event with its id, handled by its handler in
@@ -9,7 +9,7 @@ import type { Ended } from './checker.ts'
  * nothing, also when it fails: what is saved of it takes no letter back from a replay and parks none. Nor does age: the cleanup
  * deletes what is resolved or discarded, and nothing else.
  */
-export function* authority({ plan, journal }: Ended): Iterable<string> {
+export function* letterChanges({ plan, history }: EndedWorld): Iterable<string> {
   const keys = new Map([...plan.events].map(([name, { idempotencyKey }]) => [name, idempotencyKey]))
   const resent = new Set<string>()
   /** By handler, event and replay: what the operator sent, and what some consumer of the handler was given. */
@@ -22,12 +22,12 @@ export function* authority({ plan, journal }: Ended): Iterable<string> {
   /** Runs whose time was over, and by consumer and event those of them that succeeded in the end. */
   const aborted = new Set<number>()
   const handledLate = new Set<string>()
-  for (const fact of journal.facts) {
+  for (const fact of history.facts) {
     switch (fact.what) {
       case 'resent':
         resent.add(`${fact.sink} ${fact.event}`)
         break
-      case 'handedOver': {
+      case 'delivered': {
         const id = `${fact.consumer} ${fact.event}`
         given.add(`${fact.handler} ${fact.event} ${fact.replayId}`)
         if (fact.replayId !== undefined) replays.set(id, (replays.get(id) ?? new Set()).add(fact.replayId))
@@ -75,16 +75,16 @@ export function* authority({ plan, journal }: Ended): Iterable<string> {
         const wasHandled = handled.has(id) || handled.has(key)
         if (fact.to === 'resolved' && (handledLate.has(id) || (isItsReplay && wasHandled && isReplaying)))
           break
-        if (!isReplaying) yield `${told(fact)}, though no replay of it was under way`
+        if (!isReplaying) yield `${describe(fact)}, though no replay of it was under way`
         else if (!isOfSink && !isItsReplay)
-          yield `${told(fact)}, and was not given its event under that replay`
+          yield `${describe(fact)}, and was not given its event under that replay`
         else if (!isOfSink && fact.to === 'resolved')
-          yield `${told(fact)}, and nobody there handled its event`
+          yield `${describe(fact)}, and nobody there handled its event`
       }
     }
   }
 }
 
-function told({ by, event, handler, from, to }: FactOf<'changed'>): string {
+function describe({ by, event, handler, from, to }: FactOf<'changed'>): string {
   return `${by} changed the letter of ${event} at ${handler} from ${from} to ${to}`
 }

@@ -1,24 +1,24 @@
-import type { FactOf } from '../journal.ts'
-import { type Ended, groupBy } from './checker.ts'
+import type { FactOf } from '../history.ts'
+import { type EndedWorld, groupBy } from './checker.ts'
 
 /**
  * The broker's books are right: each handing-over tells how many attempts were begun before it. Those of a process that
  * died or lost its connection count, one that was taken back when its consumer closed does not. Two copies of an event
  * cannot be told apart from outside, so only events with one copy are looked at.
  */
-export function* books({ journal }: Ended): Iterable<string> {
-  const published = groupBy(journal.of('published'), 'event', 'replay')
-  const facts = journal.of('handedOver', 'begun', 'settled')
+export function* attemptCounts({ history }: EndedWorld): Iterable<string> {
+  const published = groupBy(history.of('published'), 'event', 'replay')
+  const facts = history.of('delivered', 'begun', 'settled')
   for (const [id, own] of groupBy(facts, 'handler', 'event', 'replay')) {
     const [{ event, replay }] = own as [(typeof own)[0]]
     const copies = published.get(`${event} ${replay}`) ?? []
-    if (copies.length === 1) yield* booksOf(id, own)
+    if (copies.length === 1) yield* countsOf(id, own)
   }
 }
 
-function* booksOf(
+function* countsOf(
   id: string,
-  facts: readonly FactOf<'handedOver' | 'begun' | 'settled'>[],
+  facts: readonly FactOf<'delivered' | 'begun' | 'settled'>[],
 ): Iterable<string> {
   let expected = 0
   let begunHere = 0

@@ -14,7 +14,7 @@ import { nameOf } from './names.ts'
  * - `delivery` numbers the handings-over, `run` the runs of handlers, `copy` the copies of an event in a queue.
  * - What servers did is noted when it took effect, whether the process ever heard of it or not.
  */
-export type Note =
+export type NewFact =
   /** `to`: the one handler that a replay is for. */
   | {
       readonly what: 'published'
@@ -29,7 +29,7 @@ export type Note =
       readonly isForged?: boolean
     }
   | (OfDelivery & {
-      readonly what: 'handedOver'
+      readonly what: 'delivered'
       readonly started: number
       readonly ended: number
       readonly replayId: string | undefined
@@ -62,14 +62,14 @@ export type Note =
   | (OfConsumer & { readonly what: 'completed'; readonly key: string; readonly took: boolean })
   | (OfConsumer & { readonly what: 'released'; readonly key: string })
   | (OfConsumer & { readonly what: 'dropped'; readonly event: string; readonly by: 'filter' | 'retry-limit' })
-  | (OfConsumer & { readonly what: 'admitted'; readonly before: BreakerMode; readonly rightly: boolean })
+  | (OfConsumer & { readonly what: 'admitted'; readonly before: BreakerMode; readonly isAllowed: boolean })
   | (OfConsumer & { readonly what: 'admissionEnded' })
-  | (OfConsumer & { readonly what: 'mistake'; readonly error: string })
-  | (OfConsumer & { readonly what: 'lost' })
+  | (OfConsumer & { readonly what: 'unexpectedError'; readonly error: string })
+  | (OfConsumer & { readonly what: 'connectionLost' })
   | { readonly what: 'tracked'; readonly event: string; readonly by: string }
   /** What `track` said in the end became of an event in a sink. */
   | {
-      readonly what: 'told'
+      readonly what: 'reported'
       readonly event: string
       readonly by: string
       readonly sink: string
@@ -82,7 +82,7 @@ export type Note =
   | (OfWrite & { readonly what: 'acknowledged' })
   | { readonly what: 'journaled' | 'unjournaled'; readonly event: string; readonly by: string }
   | {
-      readonly what: 'forgone'
+      readonly what: 'droppedBySink'
       readonly event: string
       readonly by: string
       readonly sink: string
@@ -124,7 +124,7 @@ export type Note =
       readonly handler?: string | undefined
     }
   | { readonly what: 'machineStarted' | 'machineCrashed' | 'machineClosing'; readonly machine: string }
-  | ({ readonly what: 'machineClosed'; readonly machine: string } & Leftovers)
+  | ({ readonly what: 'machineClosed'; readonly machine: string } & CloseReport)
   | {
       readonly what: 'fault'
       readonly where: string
@@ -132,9 +132,9 @@ export type Note =
       readonly call: string
       readonly kind: FaultKind
     }
-  | { readonly what: 'deed'; readonly told: string }
+  | { readonly what: 'action'; readonly description: string }
   | { readonly what: 'jumped'; readonly ms: number }
-  | { readonly what: 'calm' }
+  | { readonly what: 'faultsStopped' }
 
 interface StateChange {
   /** Undefined: the store did not have the letter. */
@@ -167,7 +167,7 @@ interface OfWrite extends OfConsumer {
 }
 
 /** What a process that closed in peace left behind, and how long it took it. */
-export interface Leftovers {
+export interface CloseReport {
   readonly tookMs: number
   readonly graceMs: number
   /** With all that may go wrong. */
@@ -177,12 +177,12 @@ export interface Leftovers {
   readonly waiting: number
 }
 
-export type Fact = Note & { readonly at: number }
-export type FactOf<W extends Note['what']> = Of<Note, W> & { readonly at: number }
+export type Fact = NewFact & { readonly at: number }
+export type FactOf<W extends NewFact['what']> = Of<NewFact, W> & { readonly at: number }
 /** Also where several facts share a shape and differ in name alone. */
 type Of<N, W> = N extends { readonly what: infer X } ? (W & X extends never ? never : N) : never
 
-export class Journal {
+export class History {
   readonly facts: Fact[] = []
   readonly #elapsed: () => number
   readonly #byName = new Map<string, Fact[]>()
@@ -191,7 +191,7 @@ export class Journal {
     this.#elapsed = elapsed
   }
 
-  note(note: Note): void {
+  record(note: NewFact): void {
     const fact: Fact = Object.assign(note, { at: this.#elapsed() })
     this.facts.push(fact)
     const alike = this.#byName.get(fact.what)
@@ -200,7 +200,7 @@ export class Journal {
   }
 
   /** In the order in which they happened. */
-  of<W extends Note['what']>(...what: readonly W[]): readonly FactOf<W>[] {
+  of<W extends NewFact['what']>(...what: readonly W[]): readonly FactOf<W>[] {
     const names: readonly string[] = what
     const [only, ...others] = names
     if (only !== undefined && others.length === 0) return (this.#byName.get(only) ?? []) as FactOf<W>[]
@@ -209,14 +209,14 @@ export class Journal {
 }
 
 /** That a letter came into another state, and by whom. */
-export function noteChange(journal: Journal, by: string, before: DeadLetter, after: DeadLetter): void {
+export function recordStateChange(history: History, by: string, before: DeadLetter, after: DeadLetter): void {
   if (before.state === after.state) return
   const { event, handler, state: from, replayId } = before
-  journal.note({ what: 'changed', by, event: nameOf(event), handler, from, to: after.state, replayId })
+  history.record({ what: 'changed', by, event: nameOf(event), handler, from, to: after.state, replayId })
 }
 
 /** The same for a letter that was saved. */
-export function stateChange(
+export function stateChangeOf(
   before: DeadLetter | undefined,
   after: DeadLetter | undefined,
 ): { readonly became?: StateChange } {

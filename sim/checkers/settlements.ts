@@ -1,4 +1,4 @@
-import type { Ended } from './checker.ts'
+import type { EndedWorld } from './checker.ts'
 
 /**
  * No event is settled as done unless, in that very process, its handler succeeded, the ledger said that it is done, or
@@ -6,7 +6,7 @@ import type { Ended } from './checker.ts'
  * settles every copy of the event that comes before its own delivery is settled: that one may still be on its way to a
  * letter, whose store does not answer.
  */
-export function* success({ journal, plan }: Ended): Iterable<string> {
+export function* settlements({ history, plan }: EndedWorld): Iterable<string> {
   /** By consumer and event: how often there was a reason to settle as done. */
   const reasons = new Map<string, number>()
   const succeeded = new Set<string>()
@@ -20,9 +20,9 @@ export function* success({ journal, plan }: Ended): Iterable<string> {
   }
   const add = (consumer: string, event: string, by: number) => count(reasons, consumer, event, by)
   const keyOf = (event: string) => plan.events.get(event)?.idempotencyKey ?? event
-  for (const fact of journal.facts) {
+  for (const fact of history.facts) {
     switch (fact.what) {
-      case 'handedOver':
+      case 'delivered':
         count(open, fact.consumer, fact.event, 1)
         if (lateSuccesses.has(`${fact.consumer} ${fact.event}`)) add(fact.consumer, fact.event, 1)
         break

@@ -6,10 +6,10 @@ import { Breaker } from '../src/runtime/breaker.ts'
 import type { Process } from './process.ts'
 
 /** The breaker of a consumer or a sink, with a guard beside it who writes down whom it lets in and who has come out again. */
-export class WatchedBreaker extends Breaker {
+export class RecordingBreaker extends Breaker {
   readonly #process: Process
   readonly #policy: BreakerPolicy
-  #isToldOf = false
+  #isSettling = false
   readonly #who: { readonly consumer: string; readonly handler: string }
 
   constructor(process: Process, name: string, options: BreakerOptions) {
@@ -23,10 +23,10 @@ export class WatchedBreaker extends Breaker {
   override admit(now: number): number | BreakerOpenError {
     const before = this.state
     const admission = super.admit(now)
-    const { journal } = this.#process.scene
+    const { history } = this.#process.world
     if (typeof admission === 'number' && this.#process.isAlive) {
-      const rightly = mayAdmit(before, this.#policy, now)
-      journal.note({ what: 'admitted', ...this.#who, before: before.mode, rightly })
+      const isAllowed = mayAdmit(before, this.#policy, now)
+      history.record({ what: 'admitted', ...this.#who, before: before.mode, isAllowed })
     }
     return admission
   }
@@ -34,18 +34,18 @@ export class WatchedBreaker extends Breaker {
   /** Settles too, if there is something to note. */
   override succeeded(epoch: number): void {
     this.#end()
-    this.#isToldOf = true
+    this.#isSettling = true
     super.succeeded(epoch)
-    this.#isToldOf = false
+    this.#isSettling = false
   }
 
   override settle(epoch: number, outcome: BreakerOutcome, now: number): void {
-    if (!this.#isToldOf) this.#end()
+    if (!this.#isSettling) this.#end()
     super.settle(epoch, outcome, now)
   }
 
   #end(): void {
-    if (this.#process.isAlive) this.#process.scene.journal.note({ what: 'admissionEnded', ...this.#who })
+    if (this.#process.isAlive) this.#process.world.history.record({ what: 'admissionEnded', ...this.#who })
   }
 }
 

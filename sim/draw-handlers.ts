@@ -1,16 +1,16 @@
 import { exponential } from '../src/core/retry/exponential.ts'
 import { fixed } from '../src/core/retry/fixed.ts'
 import type { Chance } from './chance.ts'
-import type { EventPlan, HandlerPlan, Nature } from './plan.ts'
+import type { EventKind, EventPlan, HandlerPlan } from './plan.ts'
 
-const NATURES: readonly Nature[] = [
-  'hopeless',
-  'stubborn',
-  'sickly',
-  'killer',
-  'misshapen',
-  'stale',
-  'garbled',
+const BAD_KINDS: readonly EventKind[] = [
+  'fails-permanently',
+  'fails-alike',
+  'fails-transiently',
+  'crashes-process',
+  'schema-mismatch',
+  'expires-soon',
+  'undecodable',
 ]
 
 /** One or two channels; a channel may have two handlers, each of which gets every event of it. */
@@ -81,27 +81,31 @@ export function drawRetryLimit(chance: Chance) {
 }
 
 /** Mostly fine events, published in bursts, with a few keys between them. */
-export function drawEvents(chance: Chance, handlers: readonly HandlerPlan[], stormMs: number): EventPlan[] {
+export function drawEvents(
+  chance: Chance,
+  handlers: readonly HandlerPlan[],
+  faultPhaseMs: number,
+): EventPlan[] {
   const channels = [...new Set(handlers.map(({ channel }) => channel))]
   const count = chance.pick([1, 3, 6, 10, 10, 15, 25])
   const badShare = chance.pick([0, 0.1, 0.25, 0.5])
-  const natures = NATURES.filter(() => chance.maybe(0.4))
+  const eventKinds = BAD_KINDS.filter(() => chance.maybe(0.4))
   const keys = ['k1', 'k2', 'k3'].slice(0, chance.int(1, 3))
-  const spanMs = chance.pick([0, stormMs / 4, stormMs * 0.8])
+  const spanMs = chance.pick([0, faultPhaseMs / 4, faultPhaseMs * 0.8])
   const events: EventPlan[] = []
   for (let index = 1; index <= count; index++) {
-    const nature = natures.length > 0 && chance.maybe(badShare) ? chance.pick(natures) : 'fine'
+    const eventKind = eventKinds.length > 0 && chance.maybe(badShare) ? chance.pick(eventKinds) : 'valid'
     // Two events may ask for the same thing to be done: the ledger sees to it that it is done once.
     const twin = chance.maybe(0.05) ? events.at(-1)?.idempotencyKey : undefined
     events.push({
       name: `e${index}`,
       channel: chance.pick(channels),
-      nature,
+      eventKind,
       key: chance.maybe(0.7) ? chance.pick(keys) : undefined,
       idempotencyKey: twin ?? `i${index}`,
       publishMs: chance.int(0, spanMs),
-      lifeMs: nature === 'stale' ? chance.pick([1, 500, 5_000]) : undefined,
-      unworthy: chance.maybe(0.3),
+      expiresInMs: eventKind === 'expires-soon' ? chance.pick([1, 500, 5_000]) : undefined,
+      isFiltered: chance.maybe(0.3),
       isPlanned: true,
     })
   }

@@ -1,15 +1,15 @@
 import type { RetryLimitOptions } from '../../src/core/limit/options.ts'
-import { type Ended, groupBy } from './checker.ts'
+import { type EndedWorld, groupBy } from './checker.ts'
 
 /**
  * Retries start no faster than the retry limit of their consumer allows. What counts is the moment in which the
  * consumer set about it: what ledger and broker take after that is theirs. Where the clock was set, turns given before
  * and after it may meet, so those worlds say nothing.
  */
-export function* pace({ plan, journal }: Ended): Iterable<string> {
-  if (journal.of('jumped').length > 0) return
-  const isRetry = retriesOf(journal.of('handedOver', 'begun'))
-  const retries = journal.of('begun').filter(fact => isRetry.has(fact))
+export function* retryRate({ plan, history }: EndedWorld): Iterable<string> {
+  if (history.of('jumped').length > 0) return
+  const isRetry = retriesOf(history.of('delivered', 'begun'))
+  const retries = history.of('begun').filter(fact => isRetry.has(fact))
   for (const [consumer, begun] of groupBy(retries, 'consumer')) {
     const { retryLimit } = plan.handlers.find(({ name }) => name === begun[0]?.handler)!
     if (retryLimit === undefined) continue
@@ -26,7 +26,7 @@ export function* pace({ plan, journal }: Ended): Iterable<string> {
 }
 
 type Step =
-  | { readonly what: 'handedOver'; readonly delivery: number; readonly started: number }
+  | { readonly what: 'delivered'; readonly delivery: number; readonly started: number }
   | { readonly what: 'begun'; readonly delivery: number }
 
 /** What was begun before, in this handing-over or an earlier one. */
@@ -35,7 +35,7 @@ function retriesOf(steps: readonly Step[]): ReadonlySet<unknown> {
   const retries = new Set<unknown>()
   for (const step of steps) {
     const before = startedBefore.get(step.delivery) ?? 0
-    if (step.what === 'handedOver') startedBefore.set(step.delivery, step.started)
+    if (step.what === 'delivered') startedBefore.set(step.delivery, step.started)
     else {
       if (before > 0) retries.add(step)
       startedBefore.set(step.delivery, before + 1)

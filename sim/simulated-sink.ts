@@ -6,7 +6,7 @@ import type { SinkPlan } from './plan.ts'
 import type { Process } from './process.ts'
 
 /** A sink of the world, as one process writes to it. It may take a batch in part, slowly, or without saying so. */
-export class FarSink implements Sink {
+export class SimulatedSink implements Sink {
   readonly probe?: () => Promise<void>
   readonly #process: Process
   readonly #plan: SinkPlan
@@ -19,16 +19,16 @@ export class FarSink implements Sink {
     this.#plan = plan
     this.#functions = new BrokenFunctions(process, plan.name)
     this.#buffered = buffered
-    if (plan.hasProbe) this.probe = async () => process.cross('sink', 'probe', () => {})
+    if (plan.hasProbe) this.probe = async () => process.callPort('sink', 'probe', () => {})
   }
 
   async write(
     batch: readonly LazaretEvent[],
     { signal }: { readonly signal: AbortSignal },
   ): Promise<WriteResult> {
-    const { scene, name } = this.#process
+    const { world, name } = this.#process
     const handler = this.#plan.name
-    const write = scene.nextNumber()
+    const write = world.nextNumber()
     const about = { consumer: `${name}/${handler}`, handler, write }
     this.#inFlight++
     let isOpen = true
@@ -39,7 +39,7 @@ export class FarSink implements Sink {
     signal.addEventListener('abort', end)
     const events = batch.map(({ id }) => id)
     if (this.#process.isAlive)
-      scene.journal.note({
+      world.history.record({
         what: 'writing',
         ...about,
         events,
@@ -47,16 +47,16 @@ export class FarSink implements Sink {
         buffered: this.#buffered(),
       })
     try {
-      await this.#process.breathe(scene.faults.workMs())
+      await this.#process.wait(world.faults.workMs())
       const rejected = this.#rejected(batch)
-      const isGarbled = rejected.length > 0 && this.#functions.breaks('sink-answer')
+      const isMalformed = rejected.length > 0 && this.#functions.breaks('sink-answer')
       const taken = events.filter((_, index) => !rejected.some(item => item.index === index))
-      await this.#process.cross('sink', 'write', () => {
-        scene.journal.note({ what: 'written', ...about, events: taken })
+      await this.#process.callPort('sink', 'write', () => {
+        world.history.record({ what: 'written', ...about, events: taken })
       })
-      if (isGarbled) return this.#garbled(events, rejected)
+      if (isMalformed) return this.#malformedAnswer(events, rejected)
       if (this.#process.isAlive && !signal.aborted)
-        scene.journal.note({ what: 'acknowledged', ...about, events: taken })
+        world.history.record({ what: 'acknowledged', ...about, events: taken })
       return { rejected }
     } finally {
       end()
@@ -64,20 +64,20 @@ export class FarSink implements Sink {
   }
 
   /** An answer that says which items were rejected, in a shape that no contract knows. */
-  #garbled(events: readonly string[], rejected: readonly RejectedItem[]): WriteResult {
+  #malformedAnswer(events: readonly string[], rejected: readonly RejectedItem[]): WriteResult {
     const items = rejected.map(({ index, error }) => ({ id: events[index], error }))
     const outside = rejected.map(({ error }) => ({ index: events.length, error }))
-    return { rejected: this.#process.scene.extraChance.pick<unknown>([items, outside, null]) } as WriteResult
+    return { rejected: this.#process.world.extraChance.pick<unknown>([items, outside, null]) } as WriteResult
   }
 
   async close(): Promise<void> {}
 
   #rejected(batch: readonly LazaretEvent[]): readonly RejectedItem[] {
-    const { plan, faults } = this.#process.scene
+    const { plan, faults } = this.#process.world
     return batch.flatMap(({ id }, index) => {
-      if (plan.tracks.get(id)?.nature === 'hopeless')
+      if (plan.tracks.get(id)?.eventKind === 'fails-permanently')
         return [{ index, error: new PermanentError('permanent: no room for it') }]
-      if (faults.isCalm || !faults.maybe(0.03)) return []
+      if (faults.areStopped || !faults.maybe(0.03)) return []
       faults.count++
       return [{ index, error: new TransientError('transient: not now') }]
     })

@@ -1,6 +1,6 @@
-import type { Fact, FactOf } from '../journal.ts'
-import type { Plan } from '../world.ts'
-import { type Ended, groupBy } from './checker.ts'
+import type { Plan } from '../draw-plan.ts'
+import type { Fact, FactOf } from '../history.ts'
+import { type EndedWorld, groupBy } from './checker.ts'
 
 /** Longer than the longest way to the ledger and back. */
 const RELEASED_WITHIN_MS = 200
@@ -10,17 +10,17 @@ const RELEASED_WITHIN_MS = 200
  * writing that down, and for each time there must be the interruption that explains it: its process died, its time
  * was over or the consumer closed, the ledger did not take it, its claim had run out.
  */
-export function* once({ plan, journal }: Ended): Iterable<string> {
+export function* singleEffect({ plan, history }: EndedWorld): Iterable<string> {
   if (!plan.hasLedger) return
-  yield* unclaimed(journal.facts)
-  yield* unreleased(plan, journal.facts)
-  for (const [pair, effects] of groupBy(journal.of('effect'), 'handler', 'key')) {
+  yield* unclaimed(history.facts)
+  yield* unreleased(plan, history.facts)
+  for (const [pair, effects] of groupBy(history.of('effect'), 'handler', 'key')) {
     if (effects.length === 1) continue
-    const written = effects.filter(effect => isWritten(effect, journal.facts))
+    const written = effects.filter(effect => isWritten(effect, history.facts))
     if (written.length > 1)
       yield `${pair}: the effect of ${written.length} runs was written down as the first`
     for (const effect of effects) {
-      if (!written.includes(effect) && !isInterrupted(effect, journal.facts))
+      if (!written.includes(effect) && !isInterrupted(effect, history.facts))
         yield `${pair}: run ${effect.run} had its effect, was not interrupted, and it happened again`
     }
   }
@@ -43,11 +43,11 @@ function* unclaimed(facts: readonly Fact[]): Iterable<string> {
 
 /** What failed gives its claim back: the next attempt is not kept waiting until the lease has run out. */
 function* unreleased(plan: Plan, facts: readonly Fact[]): Iterable<string> {
-  const troubled = new Set<string>()
+  const withLedgerFault = new Set<string>()
   const aborted = new Set<number>()
   const failed = new Map<string, FactOf<'threw'>>()
   for (const fact of facts) {
-    if (fact.what === 'fault' && fact.port === 'ledger') troubled.add(fact.where)
+    if (fact.what === 'fault' && fact.port === 'ledger') withLedgerFault.add(fact.where)
     else if (fact.what === 'aborted') aborted.add(fact.run)
     else if (fact.what === 'threw' && !aborted.has(fact.run))
       failed.set(`${fact.handler} ${keyOf(plan, fact.event)}`, fact)
@@ -58,7 +58,7 @@ function* unreleased(plan: Plan, facts: readonly Fact[]): Iterable<string> {
       else if (
         holder !== undefined &&
         fact.at - holder.at > RELEASED_WITHIN_MS &&
-        !troubled.has(machineOf(holder.consumer))
+        !withLedgerFault.has(machineOf(holder.consumer))
       )
         yield `${holder.consumer} failed with ${holder.event} and kept its claim`
     } else if (fact.what === 'machineCrashed')

@@ -1,10 +1,10 @@
-import type { Fact } from './journal.ts'
+import type { Plan } from './draw-plan.ts'
+import type { Fact } from './history.ts'
 import { nameOf } from './names.ts'
-import type { Plan } from './world.ts'
 
 /** A world in words: what it was made of, then what happened in it, one line each. */
-export function tellWorld(plan: Plan): string[] {
-  const { handlers, machines, events, weather, deeds, ...rest } = plan
+export function describePlan(plan: Plan): string[] {
+  const { handlers, machines, events, faultPlan, actions, ...rest } = plan
   return [
     `world ${JSON.stringify(rest)}`,
     ...handlers.map(handler => `handler ${JSON.stringify(handler)}`),
@@ -12,12 +12,12 @@ export function tellWorld(plan: Plan): string[] {
       ({ name, handlers: own }) => `machine ${name}: ${own.map(handler => handler.name).join(', ')}`,
     ),
     ...[...events.values()].map(event => `event ${JSON.stringify(event)}`),
-    `weather ${JSON.stringify(weather)}`,
-    ...deeds.map(deed => `deed ${JSON.stringify(deed)}`),
+    `faults ${JSON.stringify(faultPlan)}`,
+    ...actions.map(action => `action ${JSON.stringify(action)}`),
   ]
 }
 
-export function tellFact(fact: Fact): string {
+export function describeFact(fact: Fact): string {
   return `${String(fact.at).padStart(9)}  ${words(fact)}`
 }
 
@@ -31,11 +31,11 @@ function words(fact: Fact): string {
     }
     case 'fault':
       return `${fact.where}: FAULT ${fact.kind} in ${fact.port} ${fact.call}`
-    case 'deed':
-      return `DEED ${fact.told}`
+    case 'action':
+      return `ACTION ${fact.description}`
     case 'jumped':
-      return `DEED the clock is set by ${fact.ms} ms`
-    case 'calm':
+      return `ACTION the clock is set by ${fact.ms} ms`
+    case 'faultsStopped':
       return '──────── faults stop ────────'
     default:
       return details(fact)
@@ -45,8 +45,8 @@ function words(fact: Fact): string {
 function details(fact: Fact): string {
   const { what, at: _, ...rest } = fact
   const consumer = 'consumer' in rest ? `${rest.consumer}: ` : ''
-  const told = Object.entries(rest)
+  const details = Object.entries(rest)
     .filter(([name]) => name !== 'consumer' && name !== 'handler')
     .map(([name, value]) => `${name} ${value}`)
-  return `${consumer}${what} ${told.join(', ')}`
+  return `${consumer}${what} ${details.join(', ')}`
 }
