@@ -8,7 +8,7 @@ let world: DemoWorld
 let control: DemoControl
 beforeEach(async () => {
   world = await demoWorld()
-  control = demoControl(world.story, 1)
+  control = demoControl(world.scenario, 1)
 })
 afterEach(() => world.close())
 
@@ -25,14 +25,14 @@ describe("the demo's buttons", () => {
 
   it('refuse what there is no button for, and name those that there are', async () => {
     await expect(control.act('constructor', 'ann')).rejects.toThrow(
-      "there is no action 'constructor'; it is one of fix, break, sicken-warehouse, heal-warehouse, sicken-analytics, heal-analytics, rush, send-poison, send-wrong-shape, send-bad-address, replay-payments",
+      "there is no action 'constructor'; it is one of fix, break, break-warehouse, fix-warehouse, break-analytics, fix-analytics, burst, send-poison, send-wrong-shape, send-bad-address, replay-payments",
     )
   })
 
   it('lead to the group of the broken release once it is there', async () => {
     expect(step('broken-release').href).toBe('/groups')
     await world.clock.advance(15_000)
-    expect(step('broken-release').href).toBe(`/groups/${world.story.milestones.brokenGroup}`)
+    expect(step('broken-release').href).toBe(`/groups/${world.scenario.milestones.brokenGroup}`)
   })
 
   it('B12: a person who ships the fix and replays gets every payment back', async () => {
@@ -59,13 +59,13 @@ describe("the demo's buttons", () => {
   })
 
   it('leave the warehouse to the person who made it sick', async () => {
-    await control.act('sicken-warehouse', 'ann')
+    await control.act('break-warehouse', 'ann')
     await world.clock.advance(30_000)
     expect(step('breaker-opens').done).toBe(true)
-    expect(step('breaker-heals')).toMatchObject({ done: false, action: { enabled: true } })
-    await control.act('heal-warehouse', 'ann')
+    expect(step('breaker-closes')).toMatchObject({ done: false, action: { enabled: true } })
+    await control.act('fix-warehouse', 'ann')
     await world.clock.advance(10_000)
-    expect(step('breaker-heals').done).toBe(true)
+    expect(step('breaker-closes').done).toBe(true)
   })
 
   it.each([

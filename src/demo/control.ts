@@ -1,7 +1,7 @@
 import { type DemoControl, UnknownActionError } from '../server/demo-control.ts'
 import type { DemoState, DemoStep } from '../server/schema/demo.ts'
+import type { Scenario } from './scenario.ts'
 import { type Action, STEPS, type Step } from './steps.ts'
-import type { Story } from './story.ts'
 
 const TITLE = 'A shop on a bad day'
 
@@ -9,37 +9,41 @@ const TITLE = 'A shop on a bad day'
 type Button = readonly [label: string, press: (by: string) => Promise<void> | void, isEnabled?: () => boolean]
 
 /** The demo's own buttons: what the story has shown so far, and what a person can make happen in it. */
-export function demoControl(story: Story, seed: number): DemoControl {
-  const { payments, services, emitting } = story.shop
+export function demoControl(scenario: Scenario, seed: number): DemoControl {
+  const { payments, services, tracking } = scenario.shop
   const { warehouse } = services
-  const { analytics } = emitting
-  const canReplay = () => story.milestones.brokenGroup !== undefined && !story.isReplaying
+  const { analytics } = tracking
+  const canReplay = () => scenario.milestones.brokenGroup !== undefined && !scenario.isReplaying
   const buttons: Readonly<Record<Action, Button>> = {
-    fix: ['Ship the fix', () => story.ship('2.4.1'), () => payments.release === '2.4.0'],
-    break: ['Ship the broken release', () => story.ship('2.4.0'), () => payments.release !== '2.4.0'],
-    'sicken-warehouse': [
+    fix: ['Ship the fix', () => scenario.ship('2.4.1'), () => payments.release === '2.4.0'],
+    break: ['Ship the broken release', () => scenario.ship('2.4.0'), () => payments.release !== '2.4.0'],
+    'break-warehouse': [
       'Make the warehouse sick',
-      () => story.setHealth('warehouse', 'sick'),
-      () => !warehouse.isSick,
+      () => scenario.setHealth('warehouse', 'failing'),
+      () => !warehouse.isFailing,
     ],
-    'heal-warehouse': [
+    'fix-warehouse': [
       'Heal the warehouse',
-      () => story.setHealth('warehouse', 'well'),
-      () => warehouse.isSick,
+      () => scenario.setHealth('warehouse', 'healthy'),
+      () => warehouse.isFailing,
     ],
-    'sicken-analytics': [
+    'break-analytics': [
       'Make analytics sick',
-      () => story.setHealth('analytics', 'sick'),
-      () => !analytics.isSick,
+      () => scenario.setHealth('analytics', 'failing'),
+      () => !analytics.isFailing,
     ],
-    'heal-analytics': ['Heal analytics', () => story.setHealth('analytics', 'well'), () => analytics.isSick],
-    rush: ['Let everyone in at once', () => story.rush()],
-    'send-poison': ['Send a poison order', () => story.place('impossible-date')],
-    'send-wrong-shape': ['Send an order of the wrong shape', () => story.place('wrong-shape')],
-    'send-bad-address': ['Send to a bad address', () => story.place('bad-address')],
+    'fix-analytics': [
+      'Heal analytics',
+      () => scenario.setHealth('analytics', 'healthy'),
+      () => analytics.isFailing,
+    ],
+    burst: ['Let everyone in at once', () => scenario.burst()],
+    'send-poison': ['Send a poison order', () => scenario.place('impossible-date')],
+    'send-wrong-shape': ['Send an order of the wrong shape', () => scenario.place('wrong-shape')],
+    'send-bad-address': ['Send to a bad address', () => scenario.place('bad-address')],
     'replay-payments': [
       'Replay the failed payments',
-      by => story.startReplay(by, 'asked for in the demo'),
+      by => scenario.startReplay(by, 'asked for in the demo'),
       canReplay,
     ],
   }
@@ -50,12 +54,12 @@ export function demoControl(story: Story, seed: number): DemoControl {
   }
 
   function stepOf({ id, title, text, action, href }: Step): DemoStep {
-    const { brokenGroup } = story.milestones
+    const { brokenGroup } = scenario.milestones
     return {
       id,
       title,
       text,
-      done: story.milestones.has(id),
+      done: scenario.milestones.has(id),
       href: brokenGroup === undefined ? href.replace('/{group}', '') : href.replace('{group}', brokenGroup),
       ...(action && { action: actionOf(action) }),
     }
@@ -68,16 +72,16 @@ export function demoControl(story: Story, seed: number): DemoControl {
       facts: {
         seed,
         release: payments.release,
-        warehouse: warehouse.isSick ? 'sick' : 'well',
-        analytics: analytics.isSick ? 'sick' : 'well',
-        startedAt: new Date(story.startedAt).toISOString(),
+        warehouse: warehouse.isFailing ? 'failing' : 'healthy',
+        analytics: analytics.isFailing ? 'failing' : 'healthy',
+        startedAt: new Date(scenario.startedAt).toISOString(),
       },
     }),
     async act(action, by) {
       if (!Object.hasOwn(buttons, action)) throw new UnknownActionError(action, Object.keys(buttons))
       const [, press] = buttons[action as Action]
       await press(by)
-      await story.writeDown(`demo.${action}`, by)
+      await scenario.recordAction(`demo.${action}`, by)
       return control.state()
     },
   }

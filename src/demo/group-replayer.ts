@@ -34,10 +34,10 @@ export function groupReplayer(options: ReplayerOptions): GroupReplayer {
     newId,
     schemaOf: channel => (channel in SCHEMAS ? SCHEMAS[channel as keyof typeof SCHEMAS] : undefined),
     downstreamFault(channel) {
-      const isSick = shop.consumers.some(
+      const isFailing = shop.consumers.some(
         consumer => consumer.health().channel === channel && !consumer.breaker?.wouldAdmit(clock.now()),
       )
-      return isSick ? `the breaker of ${channel} is open` : undefined
+      return isFailing ? `the breaker of ${channel} is open` : undefined
     },
   }
   return async (group, by, reason) => {
@@ -46,7 +46,7 @@ export function groupReplayer(options: ReplayerOptions): GroupReplayer {
     if (findings.replay === undefined) return
     await startReplay(store, id, { by, clock })
     try {
-      await runReplay(store, id, { target: shop.wayBack, environment, owner: OWNER, observer, signal })
+      await runReplay(store, id, { target: shop.replayTarget, environment, owner: OWNER, observer, signal })
     } catch (error) {
       // The server runs what was started as well; whoever comes first has it.
       if (!(error instanceof ReplayRefusedError)) throw error

@@ -11,10 +11,10 @@ export const MILESTONES = [
   'poison',
   'retry',
   'breaker-opens',
-  'breaker-heals',
-  'sink-sick',
-  'sink-well',
-  'rush',
+  'breaker-closes',
+  'sink-fails',
+  'sink-recovers',
+  'burst',
   'replay-halts',
   'fix',
   'replay-recovers',
@@ -74,20 +74,20 @@ export class Milestones {
     poisonQuarantined: () => this.reach('poison'),
     breakerChanged: ({ to }) => {
       if (to === 'open') this.reach('breaker-opens')
-      if (to === 'closed' && this.has('breaker-opens')) this.reach('breaker-heals')
+      if (to === 'closed' && this.has('breaker-opens')) this.reach('breaker-closes')
     },
     replayOutcome: () => this.#replayEnded(),
   }
 
   /** Hand this to the dispatcher. */
-  readonly emittingObserver: Observer = {
+  readonly trackingObserver: Observer = {
     breakerChanged: ({ name, to }) => {
       if (name !== 'analytics') return
-      if (to === 'open') this.reach('sink-sick')
-      if (to === 'closed' && this.has('sink-sick')) this.reach('sink-well')
+      if (to === 'open') this.reach('sink-fails')
+      if (to === 'closed' && this.has('sink-fails')) this.reach('sink-recovers')
     },
     eventLimited: ({ became }) => {
-      if (became === 'saved') this.reach('rush')
+      if (became === 'saved') this.reach('burst')
     },
     replayOutcome: () => this.#replayEnded(),
   }
@@ -102,7 +102,7 @@ export class Milestones {
   }
 
   /** Replays are run elsewhere too, so they are looked at where they are kept. */
-  lookAt({ state }: Replay, recovered: number): void {
+  checkReplay({ state }: Replay, recovered: number): void {
     if (state === 'halted') this.reach('replay-halts')
     if (state === 'finished' && recovered > 0) this.reach('replay-recovers')
     if (this.isReplayOver || !OVER.includes(state)) return

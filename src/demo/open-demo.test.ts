@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { memoryStore } from '../adapters/memory/store.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import { FakeClock } from '../testing/fake-clock.ts'
-import { yesterday } from './history/yesterday.ts'
+import { simulateHistory } from './history/simulate-history.ts'
 import { openDemo } from './open-demo.ts'
 import type { ShopStore } from './shop.ts'
 
 async function opened() {
   const clock = new FakeClock()
   const store = memoryStore({ clock }) as ShopStore
-  const demo = await openDemo({ store, clock, seed: 1, past: await yesterday(clock.now(), 1) })
+  const demo = await openDemo({ store, clock, seed: 1, history: await simulateHistory(clock.now(), 1) })
   return { clock, store, demo }
 }
 

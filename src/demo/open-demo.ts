@@ -9,11 +9,11 @@ import { combineObservers } from '../runtime/observe.ts'
 import type { DemoControl } from '../server/demo-control.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
 import { demoControl } from './control.ts'
-import { plant } from './history/plant.ts'
-import type { Past } from './history/yesterday.ts'
+import type { History } from './history/simulate-history.ts'
+import { writeHistory } from './history/write-history.ts'
+import { Scenario } from './scenario.ts'
 import { SCHEMAS } from './shop/contracts.ts'
 import type { ShopStore } from './shop.ts'
-import { Story } from './story.ts'
 
 /** What may take how long when the demo ends: it shall be gone within two seconds. */
 const GRACE_MS = 300
@@ -23,10 +23,10 @@ interface DemoOptions {
   readonly clock: Clock
   readonly seed: number
   /** What lies behind the shop. */
-  readonly past: Past
+  readonly history: History
   /** Watches everything that happens in the shop, beside its metrics. */
   readonly observer?: Observer | undefined
-  readonly trouble?: ((error: unknown) => void) | undefined
+  readonly onError?: ((error: unknown) => void) | undefined
 }
 
 export interface Demo {
@@ -39,7 +39,7 @@ export interface Demo {
   readonly replayTarget: ReplayTarget
   /** Of the payloads, by channel. */
   readonly schemas: typeof SCHEMAS
-  /** Chance that repeats with the seed, for what is made beside the story. */
+  /** Chance that repeats with the seed, for what is made beside the scenario. */
   readonly random: Random
   /** From here on orders come in. */
   start(): Promise<void>
@@ -48,22 +48,22 @@ export interface Demo {
 }
 
 /** A shop with a day behind it and a minute before it. */
-export async function openDemo({ past, observer = {}, ...options }: DemoOptions): Promise<Demo> {
+export async function openDemo({ history, observer = {}, ...options }: DemoOptions): Promise<Demo> {
   const { store, clock, seed } = options
-  await plant(store, past)
+  await writeHistory(store, history)
   const metrics = createMetrics({ clock })
-  const story = new Story({ ...options, observer: combineObservers(metrics.observer, observer) })
+  const scenario = new Scenario({ ...options, observer: combineObservers(metrics.observer, observer) })
   return {
-    consumers: story.shop.consumers,
-    dispatchers: [story.shop.emitting.dispatcher],
+    consumers: scenario.shop.consumers,
+    dispatchers: [scenario.shop.tracking.dispatcher],
     metrics,
-    control: demoControl(story, seed),
-    replayTarget: story.shop.emitting.wayBack,
+    control: demoControl(scenario, seed),
+    replayTarget: scenario.shop.tracking.replayTarget,
     schemas: SCHEMAS,
     random: seededRandom(seed + 99),
-    start: () => story.start(),
+    start: () => scenario.start(),
     async close() {
-      await story.close({ graceMs: GRACE_MS })
+      await scenario.close({ graceMs: GRACE_MS })
       await store.close()
     },
   }

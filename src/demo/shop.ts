@@ -9,15 +9,15 @@ import { toBroker } from '../replay/ways-back.ts'
 import { createBreaker } from '../runtime/breaker.ts'
 import { type Consumer, createConsumer } from '../runtime/consumer/consumer.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
-import { deployed, type ShopHandler } from './deployed.ts'
-import { Deployment } from './deployment.ts'
-import { type Emitting, openEmitting } from './emitting.ts'
+import { relocateStacks, type ShopHandler } from './relocate-stacks.ts'
+import { RollingDeployment } from './rolling-deployment.ts'
 import { emails } from './shop/emails.ts'
 import type { Release } from './shop/fees.ts'
 import { orders } from './shop/orders.ts'
 import { payments } from './shop/payments.ts'
 import { createServices, type Services } from './shop/services/services.ts'
 import { warehouse } from './shop/warehouse.ts'
+import { openTracking, type ShopTracking } from './shop-tracking.ts'
 
 const HOST = 'shop-5c9f7'
 
@@ -31,16 +31,16 @@ interface ShopOptions {
   /** Watches the consumers. */
   readonly observer: Observer
   /** Watches what is tracked [the same]. */
-  readonly emittingObserver?: Observer | undefined
+  readonly trackingObserver?: Observer | undefined
 }
 
 export interface Shop {
   readonly consumers: readonly Consumer[]
-  readonly payments: Deployment<Release>
+  readonly payments: RollingDeployment<Release>
   readonly services: Services
-  readonly emitting: Emitting
+  readonly tracking: ShopTracking
   /** Where replays go: back to the broker, or to the sink that has missed the event. */
-  readonly wayBack: ReplayTarget
+  readonly replayTarget: ReplayTarget
   /** Takes an order in. */
   publish(order: LazaretEvent): Promise<void>
   start(): Promise<void>
@@ -53,20 +53,20 @@ export function openShop(options: ShopOptions): Shop {
   const { broker, ledger, deadLetters } = store
   const services = createServices(clock)
   const shared = { broker, ledger, deadLetters, clock, observer, host: HOST, caps: { keepStack: true } }
-  const emitting = openEmitting({
+  const tracking = openTracking({
     ...{ deadLetters, clock, seed, host: HOST },
-    observer: options.emittingObserver ?? observer,
+    observer: options.trackingObserver ?? observer,
   })
-  const { track } = emitting
+  const { track } = tracking
   let consumerNumber = 0
 
   function consumer<P>(handler: ShopHandler<P>): Consumer {
     const random = seededRandom(seed + 1_000 * ++consumerNumber)
-    return createConsumer<P>({ ...shared, random, ...handler, handle: deployed(handler.handle) })
+    return createConsumer<P>({ ...shared, random, ...handler, handle: relocateStacks(handler.handle) })
   }
 
   const breaker = createBreaker({}, { name: 'take-payment', preset: 'consumer', clock, observer })
-  const paymentsInUse = new Deployment<Release>('2.3.9', breaker, (release, kept) =>
+  const paymentsInUse = new RollingDeployment<Release>('2.3.9', breaker, (release, kept) =>
     consumer({ ...payments(services.processor, release, track), breaker: kept }),
   )
   const consumers = [
@@ -79,8 +79,8 @@ export function openShop(options: ShopOptions): Shop {
     consumers,
     payments: paymentsInUse,
     services,
-    emitting,
-    wayBack: toBroker(broker, emitting.wayBack),
+    tracking,
+    replayTarget: toBroker(broker, tracking.replayTarget),
     publish: order => broker.publish([order]),
     async start() {
       await Promise.all(consumers.map(each => each.start()))
@@ -88,7 +88,7 @@ export function openShop(options: ShopOptions): Shop {
     async close(options) {
       await Promise.all(consumers.map(each => each.close(options)))
       // After those that track.
-      await emitting.dispatcher.close(options)
+      await tracking.dispatcher.close(options)
     },
   }
 }

@@ -3,8 +3,8 @@ import type { Milestone } from './milestones.ts'
 export type Action =
   | 'fix'
   | 'break'
-  | `${'sicken' | 'heal'}-${'warehouse' | 'analytics'}`
-  | 'rush'
+  | `${'break' | 'fix'}-${'warehouse' | 'analytics'}`
+  | 'burst'
   | `send-${'poison' | 'wrong-shape' | 'bad-address'}`
   | 'replay-payments'
 
@@ -63,35 +63,35 @@ export const STEPS: readonly Step[] = [
     id: 'breaker-opens',
     title: 'The warehouse falls sick, its breaker opens',
     text: 'Five failures in a row. The consumer pauses: parcels wait in the channel instead of dying.',
-    action: 'sicken-warehouse',
+    action: 'break-warehouse',
     href: '/channels',
   },
   {
-    id: 'sink-sick',
+    id: 'sink-fails',
     title: 'Analytics falls sick, the wallboard does not',
     text: 'What happens is tracked for two sinks. Only the copy of the sick one becomes a letter, and no customer waits.',
-    action: 'sicken-analytics',
+    action: 'break-analytics',
     href: '/letters?channel=tracking',
   },
   {
-    id: 'breaker-heals',
+    id: 'breaker-closes',
     title: 'The warehouse is well, the breaker closes',
     text: 'Two probes went through. What had waited goes on.',
-    action: 'heal-warehouse',
+    action: 'fix-warehouse',
     href: '/channels',
   },
   {
-    id: 'sink-well',
+    id: 'sink-recovers',
     title: 'Health checks find analytics well again',
     text: 'Nobody had to try it with an event. A replay of its letters now goes to analytics alone.',
-    action: 'heal-analytics',
+    action: 'fix-analytics',
     href: '/letters?channel=tracking&reason=breaker_open',
   },
   {
-    id: 'rush',
+    id: 'burst',
     title: 'Everyone comes at once, the door stays narrow',
     text: 'More than it lets in. Page views beyond that are dropped, carts are letters, payments pass by.',
-    action: 'rush',
+    action: 'burst',
     href: '/letters?reason=rate_limited',
   },
   {

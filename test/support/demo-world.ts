@@ -1,22 +1,22 @@
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../src/core/event/event.ts'
+import { Scenario } from '../../src/demo/scenario.ts'
 import type { ShopStore } from '../../src/demo/shop.ts'
-import { Story } from '../../src/demo/story.ts'
 import { FakeClock } from '../../src/testing/fake-clock.ts'
 
 export interface DemoWorld {
   readonly clock: FakeClock
   readonly store: ShopStore
-  readonly story: Story
+  readonly scenario: Scenario
   /** Every published event that is not a replay, in order. */
   readonly published: readonly LazaretEvent[]
-  readonly troubles: readonly unknown[]
+  readonly errors: readonly unknown[]
   letters(): Promise<readonly DeadLetter[]>
   close(): Promise<void>
 }
 
-/** The demo's story in memory, on a clock that the test drives. Letters of payments may be saved only from a time on. */
+/** The demo's scenario in memory, on a clock that the test drives. Letters of payments may be saved only from a time on. */
 export async function demoWorld(
   seed = 1,
   { paymentLettersAt = 0 }: { readonly paymentLettersAt?: number } = {},
@@ -36,18 +36,18 @@ export async function demoWorld(
     published.push(...events.filter(({ headers }) => headers['x-replayed'] === undefined))
     await publish(events)
   }
-  const troubles: unknown[] = []
-  const story = new Story({ store, clock, seed, trouble: error => troubles.push(error) })
-  await story.start()
+  const errors: unknown[] = []
+  const scenario = new Scenario({ store, clock, seed, onError: error => errors.push(error) })
+  await scenario.start()
   return {
     clock,
     store,
-    story,
+    scenario,
     published,
-    troubles,
+    errors,
     letters: async () => (await store.deadLetters.list({ limit: 1_000 })).letters,
     async close() {
-      const closed = story.close()
+      const closed = scenario.close()
       await clock.advance(60_000)
       await closed
     },

@@ -31,7 +31,7 @@ describe.skipIf(!isThere)(`a Prometheus and an Alertmanager${why}`, () => {
     const of = (status: Notified['status']) =>
       told().filter(each => each.labels['alertname'] === 'LazaretBreakerOpen' && each.status === status)
 
-    await press('sicken-warehouse')
+    await press('break-warehouse')
     await timing.eventually(() => of('firing').length > 0, 'the alert is delivered')
     expect(of('firing')[0]).toMatchObject({
       labels: {
@@ -47,7 +47,7 @@ describe.skipIf(!isThere)(`a Prometheus and an Alertmanager${why}`, () => {
     })
     expect(of('resolved')).toEqual([])
 
-    await press('heal-warehouse')
+    await press('fix-warehouse')
     await timing.eventually(() => of('resolved').length > 0, 'it is told that it has closed')
     expect(of('resolved')[0]).toMatchObject({ labels: { name: 'ship-order' } })
   }, 120_000)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { createDemoServer } from '../../src/cli/demo/demo-server.ts'
-import { yesterday } from '../../src/demo/history/yesterday.ts'
+import { simulateHistory } from '../../src/demo/history/simulate-history.ts'
 import { type Demo, openDemo } from '../../src/demo/open-demo.ts'
 import type { ShopStore } from '../../src/demo/shop.ts'
 import { FakeClock } from '../../src/testing/fake-clock.ts'
@@ -30,7 +30,7 @@ const SURFACE = `
     return { name, labels: labels.split(',').filter(label => label !== '') }
   })
 
-/** What was to be seen at one moment of the story: the scrape, and beside it what it has to say. */
+/** What was to be seen at one moment of the scenario: the scrape, and beside it what it has to say. */
 interface Look {
   readonly scrape: ReadonlyMap<string, Scraped>
   readonly counters: ReadonlyMap<string, ReadonlyMap<string, number>>
@@ -49,8 +49,8 @@ let demo: Demo
 let midway: Look
 let atTheEnd: Look
 beforeAll(async () => {
-  const past = await yesterday(clock.now(), 1)
-  demo = await openDemo({ store, clock, seed: 1, past, observer: log.observer })
+  const history = await simulateHistory(clock.now(), 1)
+  demo = await openDemo({ store, clock, seed: 1, history, observer: log.observer })
   await demo.start()
   await clock.advance(17_000)
   midway = await look()

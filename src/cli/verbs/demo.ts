@@ -1,4 +1,4 @@
-import { type Past, yesterday } from '../../demo/history/yesterday.ts'
+import { type History, simulateHistory } from '../../demo/history/simulate-history.ts'
 import { openDemo } from '../../demo/open-demo.ts'
 import { pacedClock } from '../../demo/paced-clock.ts'
 import { type Clock, within } from '../../ports/clock.ts'
@@ -30,10 +30,10 @@ export async function demo({ io, flags }: DemoContext): Promise<ExitCode> {
   const clock = pacedClock(io.clock, speedOf(io))
   const { seed = DEFAULT_SEED } = flags
   // The store opens on a thread of its own meanwhile.
-  const past = yesterday(clock.now(), seed)
+  const history = simulateHistory(clock.now(), seed)
   const demoStore = await openDemoStore(io, flags.store, clock)
   try {
-    await runDemo(io, { ...flags, seed }, demoStore, clock, await past)
+    await runDemo(io, { ...flags, seed }, demoStore, clock, await history)
     return 0
   } finally {
     await within(io.clock, CLOSE_LIMIT_MS, demoStore.store.close())
@@ -41,16 +41,22 @@ export async function demo({ io, flags }: DemoContext): Promise<ExitCode> {
   }
 }
 
-async function runDemo(io: Io, flags: Flags, demoStore: DemoStore, clock: Clock, past: Past): Promise<void> {
+async function runDemo(
+  io: Io,
+  flags: Flags,
+  demoStore: DemoStore,
+  clock: Clock,
+  history: History,
+): Promise<void> {
   const { seed, port, host } = flags
   const { store } = demoStore
-  const trouble = (error: unknown) =>
+  const onError = (error: unknown) =>
     void io.stderr.write(`lazaret demo: ${firstLine(error)}\n`).catch(() => {})
-  const shop = await openDemo({ store, clock, seed, past, trouble })
+  const shop = await openDemo({ store, clock, seed, history, onError })
   let serving: DemoServer | undefined
   try {
     const token = io.env[TOKEN]
-    serving = await startDemoServer({ store, demo: shop, clock, port, host, token, onError: trouble })
+    serving = await startDemoServer({ store, demo: shop, clock, port, host, token, onError })
     await shop.start()
     await printWelcome(io, flags, serving, demoStore)
     await untilAborted(io.interrupted)

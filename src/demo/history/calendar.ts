@@ -15,7 +15,7 @@ interface Batch {
 export const OUTAGE = { from: 9.4, to: 9.07 } as const
 
 /** The evening of a bargain, at whose end analytics was away. */
-export const BARGAIN = { from: 20.5, to: 20.48 } as const
+export const SALE = { from: 20.5, to: 20.48 } as const
 
 /** What came in since the day before yesterday and did not go well, beside the many orders that did. */
 const BATCHES: readonly Batch[] = [

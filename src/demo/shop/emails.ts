@@ -1,5 +1,5 @@
 import { exponential } from '../../core/retry/exponential.ts'
-import type { ShopHandler } from '../deployed.ts'
+import type { ShopHandler } from '../relocate-stacks.ts'
 import { EmailRequested } from './contracts.ts'
 import type { MailService } from './services/mail-service.ts'
 

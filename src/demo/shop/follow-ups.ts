@@ -18,7 +18,7 @@ export function followUps(order: Order): readonly LazaretEvent[] {
 function paymentOf(order: Order): LazaretEvent<PaymentRequested> {
   const { order: number, total, currency, customer, paidWith } = order.payload
   const payload = { order: number, amount: total, currency, customer, paidWith }
-  return follow(order, 'payments', 'payment.requested', payload)
+  return derive(order, 'payments', 'payment.requested', payload)
 }
 
 function emailOf(order: Order): LazaretEvent<EmailRequested> {
@@ -31,26 +31,26 @@ function emailOf(order: Order): LazaretEvent<EmailRequested> {
     name: customer.name,
     subject,
   }
-  return follow(order, 'emails', 'email.requested', payload)
+  return derive(order, 'emails', 'email.requested', payload)
 }
 
 function shipmentOf(order: Order): LazaretEvent<ShipmentRequested> {
   const { order: number, items, address, deliverBy } = order.payload
-  return follow(order, 'warehouse', 'shipment.requested', { order: number, items, address, deliverBy })
+  return derive(order, 'warehouse', 'shipment.requested', { order: number, items, address, deliverBy })
 }
 
 /**
  * An id that follows from another event's, the time first: a handler that runs twice publishes the same event twice, not
  * two events.
  */
-export function followingId(id: string, what: string): string {
+export function derivedId(id: string, what: string): string {
   const hash = hash128(`${id.slice(14)} ${what}`)
   return `${id.slice(0, 14)}7${hash.slice(0, 3)}-a${hash.slice(3, 6)}-${hash.slice(6, 18)}`
 }
 
-function follow<P>(order: Order, channel: Channel, type: string, payload: P): LazaretEvent<P> {
+function derive<P>(order: Order, channel: Channel, type: string, payload: P): LazaretEvent<P> {
   const { id, key, occurredAt, headers } = order
-  const own = followingId(id, channel)
+  const own = derivedId(id, channel)
   return createEvent(
     { type, channel, payload, id: own, key, occurredAt, headers, source: '/shop/orders' },
     { now: occurredAt, newId: () => own },

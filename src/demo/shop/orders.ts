@@ -1,8 +1,8 @@
 import { exponential } from '../../core/retry/exponential.ts'
 import type { Broker } from '../../ports/broker.ts'
-import type { ShopHandler } from '../deployed.ts'
+import type { ShopHandler } from '../relocate-stacks.ts'
 import { OrderPlaced } from './contracts.ts'
-import { followingId, followUps } from './follow-ups.ts'
+import { derivedId, followUps } from './follow-ups.ts'
 import type { Track } from './tracking/track.ts'
 
 /** Takes an order apart: the money, the e-mail and the parcel go their own ways from here. */
@@ -21,7 +21,7 @@ export function orders(broker: Pick<Broker, 'publish'>, track: Track): ShopHandl
       await broker.publish(followUps(order))
       const { order: number, total, currency } = order.payload
       const payload = { order: number, total, currency }
-      track({ type: 'order.placed', id: followingId(order.id, 'placed'), payload })
+      track({ type: 'order.placed', id: derivedId(order.id, 'placed'), payload })
     },
   }
 }

@@ -1,9 +1,9 @@
 import { PermanentError } from '../../core/failure/signals.ts'
 import { exponential } from '../../core/retry/exponential.ts'
-import type { ShopHandler } from '../deployed.ts'
+import type { ShopHandler } from '../relocate-stacks.ts'
 import { PaymentRequested } from './contracts.ts'
 import { FEES, type Release } from './fees.ts'
-import { followingId } from './follow-ups.ts'
+import { derivedId } from './follow-ups.ts'
 import type { CardProcessor } from './services/card-processor.ts'
 import type { Track } from './tracking/track.ts'
 
@@ -29,7 +29,7 @@ export function payments(
       if (answer === 'insufficient_funds')
         throw new PermanentError('the card was declined: insufficient funds')
       const { order, amount, currency } = payload
-      track({ type: 'payment.taken', id: followingId(id, 'taken'), payload: { order, amount, currency } })
+      track({ type: 'payment.taken', id: derivedId(id, 'taken'), payload: { order, amount, currency } })
     },
   }
 }

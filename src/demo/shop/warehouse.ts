@@ -1,5 +1,5 @@
 import { exponential } from '../../core/retry/exponential.ts'
-import type { ShopHandler } from '../deployed.ts'
+import type { ShopHandler } from '../relocate-stacks.ts'
 import { ShipmentRequested } from './contracts.ts'
 import type { WarehouseService } from './services/warehouse-service.ts'
 

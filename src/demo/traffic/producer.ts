@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts'
 import { type Flaw, orderEvent } from './order.ts'
-import { SteadyTraffic } from './steady.ts'
+import { SteadyTraffic } from './steady-traffic.ts'
 
 /** Between two orders; each comes up to a third of it late. */
 const EVERY_MS = 550

@@ -4,14 +4,14 @@ import type { TrackInput } from '../../runtime/dispatcher/track/track-input.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import type { Track } from '../shop/tracking/track.ts'
 import { ARTICLES } from './people.ts'
-import { SteadyTraffic } from './steady.ts'
+import { SteadyTraffic } from './steady-traffic.ts'
 
 /** Between two who look at something. */
 const EVERY_MS = 400
 /** Every so many of them put it into their cart. */
 const CARTS = 3
 /** When everyone comes at once. */
-const RUSH = 60
+const BURST = 60
 /** Those of a rush are numbered from here, so that the others keep their numbers. */
 const EXTRA_FROM = 1_000_000
 
@@ -37,12 +37,12 @@ export class Visitors extends SteadyTraffic {
   }
 
   /** Everyone has heard of a bargain, and comes in the same moment. */
-  rush(at: number = this.#options.clock.now()): void {
-    for (let visitor = 0; visitor < RUSH; visitor++) this.come(at)
+  burst(at: number = this.#options.clock.now()): void {
+    for (let visitor = 0; visitor < BURST; visitor++) this.visit(at)
   }
 
   /** One beside the others. */
-  come(at: number = this.#options.clock.now()): void {
+  visit(at: number = this.#options.clock.now()): void {
     const { track, seed } = this.#options
     track(visit(seed, EXTRA_FROM + this.#extras++, at))
   }

@@ -9,7 +9,7 @@ const FLAKY_SHARE = 0.12
 /** Stands in for the warehouse's HTTP interface, which is flaky on good days and away on bad ones. */
 export class WarehouseService {
   /** On a bad day every call is answered with 503. */
-  isSick = false
+  isFailing = false
   readonly #clock: Clock
   /** Calls that got no answer and will the next time: it holds only what is being retried. */
   readonly #dropped = new Set<string>()
@@ -20,7 +20,7 @@ export class WarehouseService {
 
   async ship({ order, items, address }: ShipmentRequested, signal: AbortSignal): Promise<void> {
     await latency(this.#clock, order, signal)
-    if (this.isSick) throw new HttpError(503, 'the warehouse is not available')
+    if (this.isFailing) throw new HttpError(503, 'the warehouse is not available')
     if (this.#drops(order)) throw noAnswer()
     const missing = items.find(({ sku }) => sku.startsWith('OLD-'))
     if (missing !== undefined) throw new HttpError(404, `no article ${missing.sku} in any aisle`)

@@ -7,7 +7,7 @@ import { latency } from '../services/latency.ts'
 /** Stands in for an analytics service behind HTTP. It takes everything, and is sometimes away. */
 export class Analytics implements Sink {
   /** On a bad day every call is answered with 503. */
-  isSick = false
+  isFailing = false
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -26,6 +26,6 @@ export class Analytics implements Sink {
   }
 
   #answer(): void {
-    if (this.isSick) throw new HttpError(503, 'analytics is overloaded')
+    if (this.isFailing) throw new HttpError(503, 'analytics is overloaded')
   }
 }

@@ -29,18 +29,18 @@ describe('what the shop has tracked after a minute', () => {
       ['analytics', 'StockReport', 'tracking_failed_in_job'],
       ['wallboard', 'StockReport', 'tracking_failed_in_job'],
     ])
-    expect(world.troubles).toEqual([])
+    expect(world.errors).toEqual([])
   })
 
   it('B12, E17: a replay of its letters goes to the sink that missed them, and recovers all that it takes', async () => {
-    const { clock, story, store } = world
-    story.stopTraffic()
+    const { clock, scenario, store } = world
+    scenario.stopTraffic()
     await clock.advance(1_000)
-    const { dispatcher, wayBack } = story.shop.emitting
+    const { dispatcher, replayTarget } = scenario.shop.tracking
     const { server, tell, ask } = serverWorld({
       stores: store,
-      consumers: story.shop.consumers,
-      replayTarget: wayBack,
+      consumers: scenario.shop.consumers,
+      replayTarget,
       schemas: SCHEMAS,
       clock,
     })
@@ -71,11 +71,11 @@ describe('while the shop tracks', () => {
   afterEach(() => world.close())
 
   it('E17: a sick sink leaves letters of its own, and the other one does not feel it', async () => {
-    const { clock, story } = world
+    const { clock, scenario } = world
     await clock.advance(15_000)
-    const before = story.shop.emitting.dispatcher.health().sinks.wallboard.delivered
+    const before = scenario.shop.tracking.dispatcher.health().sinks.wallboard.delivered
     await clock.advance(6_000)
-    const { sinks, status } = story.shop.emitting.dispatcher.health()
+    const { sinks, status } = scenario.shop.tracking.dispatcher.health()
     expect([status, sinks.analytics.breakerState]).toEqual(['DEGRADED', 'open'])
     expect(sinks.wallboard.delivered - before).toBeGreaterThan(20)
     const letters = (await sinkLetters()).filter(({ event }) => event.type !== 'report.made')
@@ -85,7 +85,7 @@ describe('while the shop tracks', () => {
 
   it('E18: health checks bring the sink back', async () => {
     await world.clock.advance(21_000)
-    const { dispatcher } = world.story.shop.emitting
+    const { dispatcher } = world.scenario.shop.tracking
     expect(dispatcher.health().sinks.analytics.breakerState).toBe('open')
     await world.clock.advance(6_000)
     expect(dispatcher.health()).toMatchObject({ status: 'UP', sinks: { analytics: { retrying: 0 } } })
@@ -93,7 +93,7 @@ describe('while the shop tracks', () => {
 
   it('E14: of a rush beyond the limit carts are kept for every sink', async () => {
     await world.clock.advance(27_000)
-    world.story.stopTraffic()
+    world.scenario.stopTraffic()
     await world.clock.advance(MINUTE_MS)
     const limited = (await sinkLetters()).filter(({ handler }) => handler === '*')
     expect(limited.map(({ event, cycle }) => [event.type, cycle.reason])).toEqual(
@@ -102,9 +102,9 @@ describe('while the shop tracks', () => {
   })
 
   it('K10: the letter that its store refuses once is there in the end', async () => {
-    const { clock, story } = world
+    const { clock, scenario } = world
     await clock.advance(19_000)
-    const { dispatcher } = story.shop.emitting
+    const { dispatcher } = scenario.shop.tracking
     await clock.advance(480)
     expect(dispatcher.health().unsavedLetters).toBe(1)
     await clock.advance(1_000)
@@ -113,25 +113,25 @@ describe('while the shop tracks', () => {
   })
 
   it('leaves analytics to the person who made it sick', async () => {
-    const { clock, story } = world
-    const control = demoControl(story, 1)
-    await control.act('sicken-analytics', 'ann')
+    const { clock, scenario } = world
+    const control = demoControl(scenario, 1)
+    await control.act('break-analytics', 'ann')
     await clock.advance(30_000)
-    const { dispatcher } = story.shop.emitting
+    const { dispatcher } = scenario.shop.tracking
     expect(dispatcher.health().sinks.analytics.breakerState).toBe('open')
-    expect(control.state()).toMatchObject({ facts: { analytics: 'sick' } })
-    await control.act('heal-analytics', 'ann')
+    expect(control.state()).toMatchObject({ facts: { analytics: 'failing' } })
+    await control.act('fix-analytics', 'ann')
     await clock.advance(10_000)
     expect(dispatcher.health().sinks.analytics.breakerState).toBe('closed')
-    expect(control.state().steps.find(({ id }) => id === 'sink-well')).toMatchObject({ done: true })
+    expect(control.state().steps.find(({ id }) => id === 'sink-recovers')).toMatchObject({ done: true })
   })
 
   it('E14: everyone comes when a person says so', async () => {
-    const control = demoControl(world.story, 1)
-    world.story.stopTraffic()
-    await control.act('rush', 'ann')
+    const control = demoControl(world.scenario, 1)
+    world.scenario.stopTraffic()
+    await control.act('burst', 'ann')
     await world.clock.advance(1_000)
     expect((await sinkLetters()).filter(({ handler }) => handler === '*')).toHaveLength(10)
-    expect(control.state().steps.find(({ id }) => id === 'rush')).toMatchObject({ done: true })
+    expect(control.state().steps.find(({ id }) => id === 'burst')).toMatchObject({ done: true })
   })
 })

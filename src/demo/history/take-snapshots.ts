@@ -8,7 +8,7 @@ import { SnapshotTaker } from '../../server/watch/snapshot-taker.ts'
 const EVERY_MS = 15 * 60_000
 
 /** Takes snapshots of a day that passes in a moment, the way a server does, into the list returned. */
-export function watchDay(store: Store, clock: Clock): readonly ChannelSnapshot[] {
+export function takeSnapshots(store: Store, clock: Clock): readonly ChannelSnapshot[] {
   const taken: ChannelSnapshot[] = []
   const taker = new SnapshotTaker()
   const { signal } = new AbortController()

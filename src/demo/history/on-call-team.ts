@@ -14,16 +14,16 @@ import type { ShopStore } from '../shop.ts'
 
 const OWNER = 'lazaret demo'
 
-type Said = Parameters<typeof triageGroup>[2]
+type GroupTriage = Parameters<typeof triageGroup>[2]
 
 /** What the people on call did during the last day, through the same doors as command line and console. */
-export class PeopleOnCall {
+export class OnCallTeam {
   readonly #store: ShopStore
   readonly #target: ReplayTarget
   readonly #clock: Clock
   readonly #newId: IdSource
-  /** What they said of groups, to be said again where the history is planted. */
-  readonly triage: { readonly group: string; readonly change: TriageChange }[] = []
+  /** What they change of groups, to be change again where the history is planted. */
+  readonly triageChanges: { readonly group: string; readonly change: TriageChange }[] = []
 
   constructor(store: ShopStore, target: ReplayTarget, clock: Clock, newId: IdSource) {
     this.#store = store
@@ -38,13 +38,13 @@ export class PeopleOnCall {
   }
 
   /** Says something of the group that the letters found belong to. */
-  async say(which: LetterFilter, said: Omit<Said, 'at'>): Promise<void> {
+  async triage(which: LetterFilter, change: Omit<GroupTriage, 'at'>): Promise<void> {
     const [sample] = await this.#letters(which)
     if (sample === undefined) return
     const { id: group } = groupingOf(sample)
-    const change = { ...said, at: this.#clock.now() }
-    this.triage.push({ group, change })
-    await triageGroup(this.#store, group, change)
+    const timed = { ...change, at: this.#clock.now() }
+    this.triageChanges.push({ group, change: timed })
+    await triageGroup(this.#store, group, timed)
   }
 
   /** Sends the letters found again; with a number, that many of the oldest. What does not help is called off. */

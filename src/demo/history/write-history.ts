@@ -2,15 +2,15 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { TRACKING_CHANNEL } from '../shop/tracking/tracking.ts'
 import type { ShopStore } from '../shop.ts'
 import { HOUR_MS } from './calendar.ts'
-import type { Past } from './yesterday.ts'
+import type { History } from './simulate-history.ts'
 
 /** E-mails that nobody sent for so long need not be sent any more. */
 const EMAILS_KEPT_MS = 60 * HOUR_MS
 
 /** Writes a day's history into the store, through the doors that everyone uses. */
-export async function plant(
+export async function writeHistory(
   store: ShopStore,
-  { letters, replays, triage, audit, snapshots }: Past,
+  { letters, replays, triage, audit, snapshots }: History,
 ): Promise<void> {
   await Promise.all(letters.map(letter => store.deadLetters.send(asOf(store, letter))))
   // Asked for in their order and not one after the other: a store writes down together what it is asked together.

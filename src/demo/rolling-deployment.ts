@@ -6,7 +6,7 @@ import type { ConsumerHealth } from '../runtime/consumer/health.ts'
  * A consumer whose code can be changed while it runs, as a rolling release does it: the old one pulls no more, the new
  * one starts, the old one finishes what it has in hand. To whoever looks it is one and the same consumer.
  */
-export class Deployment<R extends string> implements Consumer {
+export class RollingDeployment<R extends string> implements Consumer {
   readonly breaker: Breaker | undefined
   readonly brokerName: string
   readonly #make: (release: R) => Consumer

@@ -14,21 +14,21 @@ describe('the first minute of the demo', () => {
     async seed => {
       world = await demoWorld(seed)
       await world.clock.advance(MINUTE_MS)
-      const { milestones } = world.story
+      const { milestones } = world.scenario
       expect(MILESTONES.filter(milestone => !milestones.has(milestone))).toEqual([])
-      expect(world.troubles).toEqual([])
+      expect(world.errors).toEqual([])
     },
   )
 
   it('B11: a scene waits for what it needs: a replay for letters that are saved late', async () => {
     world = await demoWorld(3, { paymentLettersAt: 45_000 })
-    const { clock, story } = world
+    const { clock, scenario } = world
     await clock.advance(44_000)
-    expect(story.shop.payments.release).toBe('2.4.0')
-    expect(story.milestones.has('fix')).toBe(false)
+    expect(scenario.shop.payments.release).toBe('2.4.0')
+    expect(scenario.milestones.has('fix')).toBe(false)
     await clock.advance(2 * MINUTE_MS)
-    expect(MILESTONES.filter(milestone => !story.milestones.has(milestone))).toEqual([])
-    expect(world.troubles).toEqual([])
+    expect(MILESTONES.filter(milestone => !scenario.milestones.has(milestone))).toEqual([])
+    expect(world.errors).toEqual([])
   })
 
   it('B4: every cause is one group, told by its place in the code', async () => {
@@ -72,9 +72,9 @@ describe('the first minute of the demo', () => {
 
   it('B6: while the warehouse is sick parcels wait, and none of them dies of it', async () => {
     world = await demoWorld()
-    const { clock, story, store } = world
+    const { clock, scenario, store } = world
     await clock.advance(20_000)
-    const warehouse = story.shop.consumers[3]!
+    const warehouse = scenario.shop.consumers[3]!
     expect(warehouse.health()).toMatchObject({ breakerState: 'open', paused: ['breaker'] })
     await clock.advance(10_000)
     expect(warehouse.health()).toMatchObject({ breakerState: 'closed', paused: [] })
@@ -97,23 +97,23 @@ describe('the first minute of the demo', () => {
 
   it('B12: the one after the fix recovers every payment of the group', async () => {
     world = await demoWorld()
-    const { clock, store, story } = world
+    const { clock, store, scenario } = world
     await clock.advance(MINUTE_MS)
     const [replay] = await store.replays.list()
     expect(replay!.state).toBe('finished')
     expect(await store.replays.counts(replay!.id)).toMatchObject({ recovered: replay!.count, skipped: 0 })
-    const group = await store.groups.get(story.milestones.brokenGroup!)
+    const group = await store.groups.get(scenario.milestones.brokenGroup!)
     expect(group).toMatchObject({ count: replay!.count, waiting: 0, recovered: replay!.count })
   })
 
   it('E21: nothing is lost: every event was handled or has a letter that waits, never both', async () => {
     world = await demoWorld(5)
-    const { clock, store, story, published } = world
+    const { clock, store, scenario, published } = world
     await clock.advance(MINUTE_MS)
-    story.stopTraffic()
+    scenario.stopTraffic()
     await clock.advance(MINUTE_MS)
     const handlers = new Map(
-      story.shop.consumers.map(consumer => [consumer.health().channel, consumer.health().handler]),
+      scenario.shop.consumers.map(consumer => [consumer.health().channel, consumer.health().handler]),
     )
     const waiting = new Set(
       (await world.letters()).filter(({ state }) => state !== 'resolved').map(({ event }) => event.id),

@@ -3,19 +3,19 @@ import { memoryStore } from '../../adapters/memory/store.ts'
 import type { Group } from '../../ports/groups.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import type { ShopStore } from '../shop.ts'
-import { plant } from './plant.ts'
-import { HISTORY_MS, type Past, yesterday } from './yesterday.ts'
+import { HISTORY_MS, type History, simulateHistory } from './simulate-history.ts'
+import { writeHistory } from './write-history.ts'
 
 const NOW = 1_767_225_600_000
 const DAY_MS = 86_400_000
 
-let past: Past
+let past: History
 let store: ShopStore
 let groups: readonly Group[]
 beforeAll(async () => {
-  past = await yesterday(NOW, 1)
+  past = await simulateHistory(NOW, 1)
   store = memoryStore({ clock: new FakeClock(NOW) }) as ShopStore
-  await plant(store, past)
+  await writeHistory(store, past)
   groups = (await store.groups.list()).groups
 })
 
@@ -36,13 +36,13 @@ describe('the day before the demo', () => {
   })
 
   it('repeats with its seed', async () => {
-    expect(await yesterday(NOW, 1)).toEqual(past)
+    expect(await simulateHistory(NOW, 1)).toEqual(past)
   })
 
   it.each([1, 2, 3, 4, 5, 6])(
     'B12: tells of an outage whose letters were replayed, all but one of them well again, with seed %i',
     async seed => {
-      const { replays } = await yesterday(NOW, seed)
+      const { replays } = await simulateHistory(NOW, seed)
       const { replay, items } = replays.at(-1)!
       const outcomes = items.map(({ status }) => status)
       expect([replay.reason, replay.state]).toEqual(['the warehouse is back', 'finished'])

@@ -13,43 +13,43 @@ import { Producer } from './traffic/producer.ts'
 import { Visitors } from './traffic/visitors.ts'
 
 /** Who does what nobody else did. */
-const DIRECTOR = 'demo'
+const DEMO_USER = 'demo'
 /** After a replay's outcome, its own end follows within so long. */
-const LOOK_AFTER_MS = 600
+const CHECK_AFTER_MS = 600
 
-interface StoryOptions {
+interface ScenarioOptions {
   readonly store: ShopStore
   readonly clock: Clock
   readonly seed: number
   /** Watches beside the story itself. */
   readonly observer?: Observer | undefined
   /** Told of what went wrong behind the scenes. */
-  readonly trouble?: ((error: unknown) => void) | undefined
+  readonly onError?: ((error: unknown) => void) | undefined
 }
 
 /**
  * The first minute, in milliseconds from its start. What a person did before its time is left as it is. Releases go
  * out just before an order is due: the one before has long been paid by then, on a slow machine too.
  */
-const SCENES = {
+const SCHEDULE = {
   breakPayments: 3_250,
   wrongShape: 6_000,
   badAddress: 8_000,
   unknownArticle: 9_000,
   impossibleDate: 10_000,
-  warehouseFallsSick: 13_000,
-  analyticsFallsSick: 15_000,
+  warehouseFails: 13_000,
+  analyticsFails: 15_000,
   stockReport: 18_000,
-  storeStumbles: 19_000,
-  analyticsIsWell: 21_000,
-  warehouseIsWell: 23_000,
-  rush: 27_500,
+  storeFailsOnce: 19_000,
+  analyticsRecovers: 21_000,
+  warehouseRecovers: 23_000,
+  burst: 27_500,
   replayTooSoon: 30_000,
   fixPayments: 40_100,
   replayAfterFix: 43_000,
 } as const
 
-type Scene = keyof typeof SCENES
+type ScheduledStep = keyof typeof SCHEDULE
 
 /** What can be sick or well. */
 type Service = 'warehouse' | 'analytics'
@@ -58,9 +58,9 @@ type Service = 'warehouse' | 'analytics'
  * What a scene needs to have been seen before. On a slow machine it is not there at the set time, and the scene waits for
  * it. A scene whose need never comes, because a person did something else, is not played.
  */
-const NEEDS: { readonly [S in Scene]?: (seen: Milestones) => boolean } = {
-  analyticsIsWell: seen => seen.has('sink-sick'),
-  warehouseIsWell: seen => seen.has('breaker-opens'),
+const PRECONDITIONS: { readonly [S in ScheduledStep]?: (seen: Milestones) => boolean } = {
+  analyticsRecovers: seen => seen.has('sink-fails'),
+  warehouseRecovers: seen => seen.has('breaker-opens'),
   replayTooSoon: seen => seen.has('broken-release'),
   fixPayments: seen => seen.isReplayOver,
   replayAfterFix: seen => seen.has('fix'),
@@ -74,58 +74,58 @@ const PAUSE_MS = 2_000
  * clock and a seed, so a story repeats. Once a person has laid hands on the releases or on the warehouse, the
  * director leaves that to them.
  */
-export class Story {
+export class Scenario {
   readonly shop: Shop
   readonly milestones: Milestones
   readonly startedAt: number
-  readonly #options: StoryOptions
+  readonly #options: ScenarioOptions
   readonly #producer: Producer
   readonly #visitors: Visitors
   readonly #newId: IdSource
   readonly #replayGroup: GroupReplayer
-  readonly #ending = new AbortController()
+  readonly #closing = new AbortController()
   readonly #timers = new Set<Cancel>()
   readonly #running = new Set<Promise<void>>()
   /** Scenes whose time has come, but not what they need; with their set time. */
-  readonly #waiting = new Map<Scene, number>()
-  readonly #inOtherHands = new Set<'release' | Service>()
-  readonly #scenes: Readonly<Record<Scene, (at: number) => Promise<void> | void>> = {
+  readonly #waiting = new Map<ScheduledStep, number>()
+  readonly #controlledByUser = new Set<'release' | Service>()
+  readonly #actions: Readonly<Record<ScheduledStep, (at: number) => Promise<void> | void>> = {
     breakPayments: () => this.#release('2.4.0'),
     wrongShape: at => this.place('wrong-shape', at),
     badAddress: at => this.place('bad-address', at),
     unknownArticle: at => this.place('unknown-article', at),
     impossibleDate: at => this.place('impossible-date', at),
-    warehouseFallsSick: () => this.#let('warehouse', 'sick'),
-    analyticsFallsSick: () => this.#let('analytics', 'sick'),
-    stockReport: at => stockReport(this.shop.emitting.track, this.#newId(at), at),
-    storeStumbles: () => this.shop.emitting.stumble(),
-    analyticsIsWell: () => this.#let('analytics', 'well'),
-    rush: at => this.rush(at),
-    warehouseIsWell: () => this.#let('warehouse', 'well'),
+    warehouseFails: () => this.#setFailingUnlessUser('warehouse', 'failing'),
+    analyticsFails: () => this.#setFailingUnlessUser('analytics', 'failing'),
+    stockReport: at => stockReport(this.shop.tracking.track, this.#newId(at), at),
+    storeFailsOnce: () => this.shop.tracking.failNextSave(),
+    analyticsRecovers: () => this.#setFailingUnlessUser('analytics', 'healthy'),
+    burst: at => this.burst(at),
+    warehouseRecovers: () => this.#setFailingUnlessUser('warehouse', 'healthy'),
     replayTooSoon: () => this.#replay('replay-halts', 'payments look fine again'),
     fixPayments: () => this.#release('2.4.1'),
     replayAfterFix: () => this.#replay('replay-recovers', 'wallets are mended in 2.4.1'),
   }
-  #willLook = false
+  #willCheck = false
   #isReplaying = false
 
-  constructor(options: StoryOptions) {
+  constructor(options: ScenarioOptions) {
     const { store, clock, seed, observer: watching = {} } = options
     this.#options = options
     this.startedAt = clock.now()
     this.milestones = new Milestones({
-      replayEnded: () => this.#lookAtReplaysSoon(),
+      replayEnded: () => this.#checkReplaysSoon(),
       changed: () => this.#playWaiting(),
     })
     const observer = combineObservers(this.milestones.observer, watching)
-    const emittingObserver = combineObservers(this.milestones.emittingObserver, watching)
-    this.shop = openShop({ store, clock, seed, observer, emittingObserver })
-    const { track } = this.shop.emitting
+    const trackingObserver = combineObservers(this.milestones.trackingObserver, watching)
+    this.shop = openShop({ store, clock, seed, observer, trackingObserver })
+    const { track } = this.shop.tracking
     this.#producer = new Producer({ clock, seed, publish: this.shop.publish }, this.startedAt)
     this.#visitors = new Visitors({ clock, seed, track }, this.startedAt)
     const newId = createIdSource(seededRandom(seed + 77))
     this.#newId = createIdSource(seededRandom(seed + 78))
-    const { signal } = this.#ending
+    const { signal } = this.#closing
     this.#replayGroup = groupReplayer({ store, shop: this.shop, clock, newId, observer: watching, signal })
   }
 
@@ -133,9 +133,9 @@ export class Story {
     await this.shop.start()
     this.#producer.start()
     this.#visitors.start()
-    for (const [scene, afterMs] of Object.entries(SCENES)) {
+    for (const [step, afterMs] of Object.entries(SCHEDULE)) {
       const at = this.startedAt + afterMs
-      this.#later(at - this.#options.clock.now(), () => this.#playOrWait(scene as Scene, at))
+      this.#later(at - this.#options.clock.now(), () => this.#playOrWait(step as ScheduledStep, at))
     }
   }
 
@@ -146,7 +146,7 @@ export class Story {
   }
 
   async close(options?: { readonly graceMs?: number | undefined }): Promise<void> {
-    this.#ending.abort()
+    this.#closing.abort()
     this.stopTraffic()
     for (const cancel of this.#timers) cancel()
     await Promise.all(this.#running)
@@ -159,19 +159,19 @@ export class Story {
 
   /** A person ships a release: from now on that is theirs to do. */
   ship(release: Release): Promise<void> {
-    this.#inOtherHands.add('release')
+    this.#controlledByUser.add('release')
     return this.#deploy(release)
   }
 
   /** A person makes a service sick or well: from now on that is theirs to do. */
-  setHealth(service: Service, health: 'sick' | 'well'): void {
-    this.#inOtherHands.add(service)
-    this.#serviceOf(service).isSick = health === 'sick'
+  setHealth(service: Service, health: 'failing' | 'healthy'): void {
+    this.#controlledByUser.add(service)
+    this.#serviceOf(service).isFailing = health === 'failing'
   }
 
   /** Everyone comes at once. */
-  rush(at?: number): void {
-    this.#visitors.rush(at)
+  burst(at?: number): void {
+    this.#visitors.burst(at)
   }
 
   get isReplaying(): boolean {
@@ -184,31 +184,31 @@ export class Story {
   }
 
   /** That someone pressed a button. */
-  async writeDown(action: string, by: string): Promise<void> {
+  async recordAction(action: string, by: string): Promise<void> {
     const { store, clock } = this.#options
     await store.audit.append({ at: clock.now(), by, action, target: 'shop' })
   }
 
-  async #playOrWait(scene: Scene, at: number): Promise<void> {
-    if (NEEDS[scene]?.(this.milestones) ?? true) await this.#play(scene, at)
-    else this.#waiting.set(scene, at)
+  async #playOrWait(step: ScheduledStep, at: number): Promise<void> {
+    if (PRECONDITIONS[step]?.(this.milestones) ?? true) await this.#play(step, at)
+    else this.#waiting.set(step, at)
   }
 
   #playWaiting(): void {
-    if (this.#ending.signal.aborted) return
-    for (const [scene, at] of this.#waiting) {
-      if (!NEEDS[scene]?.(this.milestones)) continue
-      this.#waiting.delete(scene)
-      this.#later(PAUSE_MS, () => this.#play(scene, at))
+    if (this.#closing.signal.aborted) return
+    for (const [step, at] of this.#waiting) {
+      if (!PRECONDITIONS[step]?.(this.milestones)) continue
+      this.#waiting.delete(step)
+      this.#later(PAUSE_MS, () => this.#play(step, at))
     }
   }
 
-  async #play(scene: Scene, at: number): Promise<void> {
-    await this.#scenes[scene](at)
+  async #play(step: ScheduledStep, at: number): Promise<void> {
+    await this.#actions[step](at)
   }
 
   async #release(release: Release): Promise<void> {
-    if (!this.#inOtherHands.has('release')) await this.#deploy(release)
+    if (!this.#controlledByUser.has('release')) await this.#deploy(release)
   }
 
   async #deploy(release: Release): Promise<void> {
@@ -216,19 +216,19 @@ export class Story {
     if (release === '2.4.1') this.milestones.reach('fix')
   }
 
-  #let(service: Service, health: 'sick' | 'well'): void {
-    if (!this.#inOtherHands.has(service)) this.#serviceOf(service).isSick = health === 'sick'
+  #setFailingUnlessUser(service: Service, health: 'failing' | 'healthy'): void {
+    if (!this.#controlledByUser.has(service)) this.#serviceOf(service).isFailing = health === 'failing'
   }
 
-  #serviceOf(service: Service): { isSick: boolean } {
-    return service === 'warehouse' ? this.shop.services.warehouse : this.shop.emitting.analytics
+  #serviceOf(service: Service): { isFailing: boolean } {
+    return service === 'warehouse' ? this.shop.services.warehouse : this.shop.tracking.analytics
   }
 
   /** One that is to halt needs the broken release, one that is to recover any other. */
   async #replay(milestone: 'replay-halts' | 'replay-recovers', reason: string): Promise<void> {
     const isBroken = this.shop.payments.release === '2.4.0'
     if (this.milestones.has(milestone) || isBroken !== (milestone === 'replay-halts')) return
-    await this.#replayPayments(DIRECTOR, reason)
+    await this.#replayPayments(DEMO_USER, reason)
   }
 
   async #replayPayments(by: string, reason: string): Promise<void> {
@@ -240,7 +240,7 @@ export class Story {
     } finally {
       this.#isReplaying = false
     }
-    await this.#lookAtReplays()
+    await this.#checkReplays()
   }
 
   /** Unless the story ends before. */
@@ -252,28 +252,28 @@ export class Story {
     this.#timers.add(cancel)
   }
 
-  /** The story does not end before it, and its mishaps do not end the story. */
+  /** The story does not end before it, and its mishaps do not end the scenario. */
   #run(work: () => Promise<void> | void): void {
     const running = Promise.resolve()
       .then(work)
-      .catch(error => this.#options.trouble?.(error))
+      .catch(error => this.#options.onError?.(error))
       .finally(() => this.#running.delete(running))
     this.#running.add(running)
   }
 
-  #lookAtReplaysSoon(): void {
-    if (this.#willLook || this.#ending.signal.aborted) return
-    this.#willLook = true
-    this.#later(LOOK_AFTER_MS, () => {
-      this.#willLook = false
-      return this.#lookAtReplays()
+  #checkReplaysSoon(): void {
+    if (this.#willCheck || this.#closing.signal.aborted) return
+    this.#willCheck = true
+    this.#later(CHECK_AFTER_MS, () => {
+      this.#willCheck = false
+      return this.#checkReplays()
     })
   }
 
-  async #lookAtReplays(): Promise<void> {
+  async #checkReplays(): Promise<void> {
     const { replays } = this.#options.store
     const recent = await replays.list({ limit: 20 })
     for (const replay of recent.filter(({ createdAt }) => createdAt >= this.startedAt))
-      this.milestones.lookAt(replay, (await replays.counts(replay.id)).recovered)
+      this.milestones.checkReplay(replay, (await replays.counts(replay.id)).recovered)
   }
 }

@@ -9,10 +9,10 @@ import { FakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { openShop, type Shop, type ShopStore } from '../shop.ts'
 import { orderEvent } from '../traffic/order.ts'
-import { bargainEvening } from './bargain-evening.ts'
 import { HOUR_MS, MINUTE_MS, OUTAGE, pastOrders } from './calendar.ts'
-import { PeopleOnCall } from './people-on-call.ts'
-import { watchDay } from './watching.ts'
+import { OnCallTeam } from './on-call-team.ts'
+import { scheduleSale } from './sale.ts'
+import { takeSnapshots } from './take-snapshots.ts'
 
 /** Longer than a day, so that not every cause is new and not every letter can be replayed any more. */
 export const HISTORY_MS = 40 * HOUR_MS
@@ -31,7 +31,7 @@ const NOTES = {
 } as const
 
 /** What a day leaves behind. */
-export interface Past {
+export interface History {
   readonly letters: readonly DeadLetter[]
   readonly replays: readonly { readonly replay: Replay; readonly items: readonly ReplayItem[] }[]
   readonly triage: readonly { readonly group: string; readonly change: TriageChange }[]
@@ -44,12 +44,12 @@ export interface Past {
  * Yesterday, in a moment: the same shop with the same handlers, in memory, on a clock that is set back and runs
  * as fast as it can. So its letters are no inventions, and those of today fall into the same groups.
  */
-export async function yesterday(now: number, seed: number): Promise<Past> {
+export async function simulateHistory(now: number, seed: number): Promise<History> {
   const clock = new FakeClock(now - HISTORY_MS)
   const store = memoryStore({ clock }) as ShopStore
   const random = seededRandom(seed + 1)
   const shop = openShop({ store, clock, seed, observer: {} })
-  const people = new PeopleOnCall(store, shop.wayBack, clock, createIdSource(random))
+  const team = new OnCallTeam(store, shop.replayTarget, clock, createIdSource(random))
   const at = (hoursAgo: number, act: () => unknown) =>
     clock.schedule(now - Math.round(hoursAgo * HOUR_MS) - clock.now(), () => void act())
 
@@ -59,11 +59,11 @@ export async function yesterday(now: number, seed: number): Promise<Past> {
     const order = orderEvent({ seed, number: index - orders.length, at: placedAt, flaw })
     clock.schedule(placedAt - clock.now(), () => void shop.publish(order))
   })
-  bargainEvening(clock, shop, seed, now)
-  letItHappen(at, shop, people, now)
-  const snapshots = watchDay(store, clock)
+  scheduleSale(clock, shop, seed, now)
+  scheduleHistory(at, shop, team, now)
+  const snapshots = takeSnapshots(store, clock)
   await clock.advance(HISTORY_MS)
-  const past = { ...(await takeDown(store, people)), snapshots: [...snapshots] }
+  const past = { ...(await readHistory(store, team)), snapshots: [...snapshots] }
   const closed = shop.close()
   await clock.advance(MINUTE_MS)
   await closed
@@ -71,43 +71,46 @@ export async function yesterday(now: number, seed: number): Promise<Past> {
 }
 
 /** Who did what, in hours before now. */
-function letItHappen(
+function scheduleHistory(
   at: (hoursAgo: number, act: () => unknown) => unknown,
   { services: { warehouse } }: Shop,
-  people: PeopleOnCall,
+  team: OnCallTeam,
   now: number,
 ): void {
   const outage = { search: 'not available' }
   const missing = { search: 'no article' }
   const planner = { search: 'route planner' }
-  at(19.8, () => people.replay('jonas', 'analytics is back', { channel: 'tracking', handler: 'analytics' }))
-  at(19.5, () => people.discard('jonas', 'carts of yesterday', { channel: 'tracking', type: 'cart.filled' }))
+  at(19.8, () => team.replay('jonas', 'analytics is back', { channel: 'tracking', handler: 'analytics' }))
+  at(19.5, () => team.discard('jonas', 'carts of yesterday', { channel: 'tracking', type: 'cart.filled' }))
   at(OUTAGE.from, () => {
-    warehouse.isSick = true
+    warehouse.isFailing = true
   })
   at(OUTAGE.to, () => {
-    warehouse.isSick = false
+    warehouse.isFailing = false
   })
-  at(8.8, () => people.say(outage, { by: 'jonas', state: 'acknowledged', ...NOTES.outage }))
-  at(8.5, () => people.replay('jonas', 'the warehouse is back', outage))
-  at(8.2, () => people.say(outage, { by: 'jonas', state: 'resolved', ...NOTES.outageOver }))
+  at(8.8, () => team.triage(outage, { by: 'jonas', state: 'acknowledged', ...NOTES.outage }))
+  at(8.5, () => team.replay('jonas', 'the warehouse is back', outage))
+  at(8.2, () => team.triage(outage, { by: 'jonas', state: 'resolved', ...NOTES.outageOver }))
   at(19, () =>
-    people.say(
+    team.triage(
       { channel: 'emails' },
       { by: 'mira', state: 'muted', mutedUntil: now + MUTED_MS, ...NOTES.emails },
     ),
   )
-  at(11.5, () => people.discard('mira', 'customers were called', { channel: 'emails' }))
-  at(7, () => people.say({ reason: 'schema' }, { by: 'ada', state: 'acknowledged', ...NOTES.partner }))
-  at(5, () => people.say(missing, { by: 'ada', state: 'resolved', ...NOTES.catalogue }))
-  at(4.8, () => people.discard('ada', 'refunded by hand', missing))
-  at(4, () => people.discard('mira', 'the customer pays another way', { search: 'declined' }))
+  at(11.5, () => team.discard('mira', 'customers were called', { channel: 'emails' }))
+  at(7, () => team.triage({ reason: 'schema' }, { by: 'ada', state: 'acknowledged', ...NOTES.partner }))
+  at(5, () => team.triage(missing, { by: 'ada', state: 'resolved', ...NOTES.catalogue }))
+  at(4.8, () => team.discard('ada', 'refunded by hand', missing))
+  at(4, () => team.discard('mira', 'the customer pays another way', { search: 'declined' }))
   // Three times is as often as a letter may be replayed: after that it is parked.
   for (const hoursAgo of [16, 15.5, 15])
-    at(hoursAgo, () => people.replay('mira', 'is the route planner back?', planner, 1))
+    at(hoursAgo, () => team.replay('mira', 'is the route planner back?', planner, 1))
 }
 
-async function takeDown(store: ShopStore, { triage }: PeopleOnCall): Promise<Omit<Past, 'snapshots'>> {
+async function readHistory(
+  store: ShopStore,
+  { triageChanges: triage }: OnCallTeam,
+): Promise<Omit<History, 'snapshots'>> {
   const { letters } = await store.deadLetters.list({ limit: 1_000 })
   const replays = (await store.replays.list({ limit: 100 })).toReversed()
   const { entries } = await store.audit.list({ limit: 1_000 })

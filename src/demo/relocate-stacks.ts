@@ -5,7 +5,7 @@ import type { ConsumerOptions } from '../runtime/consumer/consumer-options.ts'
 const SHOP_HOME = '/srv/shop'
 
 /** This package's own folder, as stacks name it: by path or by URL. */
-const OWN = import.meta.url.replace(/demo\/deployed\.[jt]s.*$/, '')
+const OWN = import.meta.url.replace(/demo\/relocate-stacks\.[jt]s.*$/, '')
 const OWN_FORMS = [OWN, OWN.replace(/^file:\/\//, '')]
 
 /**
@@ -13,7 +13,7 @@ const OWN_FORMS = [OWN, OWN.replace(/^file:\/\//, '')]
  * and the shop lies inside it: without this its failures could be told apart by their messages alone, and the stacks
  * would name folders of your machine.
  */
-export function deployed<P>(handle: ShopHandler<P>['handle']): ShopHandler<P>['handle'] {
+export function relocateStacks<P>(handle: ShopHandler<P>['handle']): ShopHandler<P>['handle'] {
   return async (event, context) => {
     try {
       return await handle(event, context)
@@ -24,7 +24,7 @@ export function deployed<P>(handle: ShopHandler<P>['handle']): ShopHandler<P>['h
 }
 
 /** The same for a sink, also for what it throws at single events. */
-export function deployedSink(sink: Sink): Sink {
+export function relocateSinkStacks(sink: Sink): Sink {
   const { probe } = sink
   return {
     async write(batch, context) {
@@ -47,7 +47,7 @@ function relocated(error: unknown): unknown {
 
 /** Sources and build name their files alike, so that both fall into the same groups. */
 function relocatedStack(stack: string): string {
-  const frames = stack.split('\n').filter(line => !line.includes('demo/deployed.'))
+  const frames = stack.split('\n').filter(line => !line.includes('demo/relocate-stacks.'))
   const moved = OWN_FORMS.reduce(
     (text, own) =>
       text

@@ -10,13 +10,13 @@ afterEach(() => world.close())
 
 describe('a release that goes out while events come in', () => {
   it('E21: loses nothing of what the old one had in hand, and charges nobody twice', async () => {
-    const { clock, store, story, published } = world
-    story.stopTraffic()
-    const charge = vi.spyOn(story.shop.services.processor, 'charge')
-    await Promise.all(Array.from({ length: 40 }, () => story.place('none')))
+    const { clock, store, scenario, published } = world
+    scenario.stopTraffic()
+    const charge = vi.spyOn(scenario.shop.services.processor, 'charge')
+    await Promise.all(Array.from({ length: 40 }, () => scenario.place('none')))
     for (const release of ['2.4.1', '2.3.9', '2.4.1'] as const) {
       await clock.advance(60)
-      const shipped = story.ship(release)
+      const shipped = scenario.ship(release)
       await clock.advance(60)
       await shipped
     }
@@ -32,18 +32,18 @@ describe('a release that goes out while events come in', () => {
   })
 
   it('stays paused when a person has paused it', async () => {
-    const { payments } = world.story.shop
+    const { payments } = world.scenario.shop
     payments.pause()
-    await world.story.ship('2.4.1')
+    await world.scenario.ship('2.4.1')
     expect(payments.health().paused).toEqual(['manual'])
     payments.resume()
     expect(payments.health().paused).toEqual([])
   })
 
   it('keeps its breaker, so that what a person forced stays forced', async () => {
-    const { payments } = world.story.shop
+    const { payments } = world.scenario.shop
     payments.breaker?.force('open', 'ann')
-    await world.story.ship('2.4.1')
+    await world.scenario.ship('2.4.1')
     expect(payments.health().breakerState).toBe('forced-open')
   })
 })

@@ -5,14 +5,14 @@ import { sinkReplays } from '../replay/sink-replays.ts'
 import type { ReplayTarget } from '../replay/target.ts'
 import { createDispatcher, type Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
-import { deployedSink } from './deployed.ts'
+import { FailOnceLetters } from './fail-once-letters.ts'
+import { relocateSinkStacks } from './relocate-stacks.ts'
 import { Analytics } from './shop/tracking/analytics.ts'
 import { type Track, tracking } from './shop/tracking/track.ts'
 import { type SinkName, TRACKING } from './shop/tracking/tracking.ts'
 import { Wallboard } from './shop/tracking/wallboard.ts'
-import { StumblingLetters } from './stumbling-letters.ts'
 
-interface EmittingOptions {
+interface TrackingOptions {
   readonly deadLetters: DeadLetterStore
   readonly clock: Clock
   readonly seed: number
@@ -21,23 +21,23 @@ interface EmittingOptions {
 }
 
 /** The side of the shop that emits: what happens is tracked, and two sinks are told of it. */
-export interface Emitting {
+export interface ShopTracking {
   readonly dispatcher: Dispatcher<SinkName>
   readonly analytics: Analytics
   readonly track: Track
   /** Where replays of its letters go. */
-  readonly wayBack: ReplayTarget
+  readonly replayTarget: ReplayTarget
   /** The store refuses the next letter of a sink, once. */
-  stumble(): void
+  failNextSave(): void
 }
 
-export function openEmitting(options: EmittingOptions): Emitting {
+export function openTracking(options: TrackingOptions): ShopTracking {
   const { clock, seed, observer, host } = options
-  const deadLetters = new StumblingLetters(options.deadLetters)
+  const deadLetters = new FailOnceLetters(options.deadLetters)
   const analytics = new Analytics(clock)
   const dispatcher = createDispatcher<SinkName>({
     ...TRACKING,
-    sinks: { analytics: deployedSink(analytics), wallboard: deployedSink(new Wallboard(clock)) },
+    sinks: { analytics: relocateSinkStacks(analytics), wallboard: relocateSinkStacks(new Wallboard(clock)) },
     deadLetters,
     clock,
     observer,
@@ -49,7 +49,7 @@ export function openEmitting(options: EmittingOptions): Emitting {
     dispatcher,
     analytics,
     track: tracking(dispatcher),
-    wayBack: sinkReplays(dispatcher, options.deadLetters),
-    stumble: () => deadLetters.stumble(),
+    replayTarget: sinkReplays(dispatcher, options.deadLetters),
+    failNextSave: () => deadLetters.failNextSave(),
   }
 }

@@ -3,9 +3,9 @@ import type { DeadLetterStore, LetterChange } from '../ports/dead-letters.ts'
 import { release, retain } from '../runtime/share.ts'
 
 /** The way of the shop's tracking to the letters. Once it is told to, it loses the store for one letter. */
-export class StumblingLetters implements Pick<DeadLetterStore, 'send' | 'change' | 'close'> {
+export class FailOnceLetters implements Pick<DeadLetterStore, 'send' | 'change' | 'close'> {
   readonly #store: DeadLetterStore
-  #willStumble = false
+  #willFail = false
 
   constructor(store: DeadLetterStore) {
     this.#store = store
@@ -13,13 +13,13 @@ export class StumblingLetters implements Pick<DeadLetterStore, 'send' | 'change'
     retain(store)
   }
 
-  stumble(): void {
-    this.#willStumble = true
+  failNextSave(): void {
+    this.#willFail = true
   }
 
   async send(letter: DeadLetter): Promise<void> {
-    if (this.#willStumble) {
-      this.#willStumble = false
+    if (this.#willFail) {
+      this.#willFail = false
       throw Object.assign(new Error('the disk is busy'), { code: 'EBUSY' })
     }
     await this.#store.send(letter)
