@@ -3,15 +3,15 @@ import { useLocation } from 'wouter'
 import { ApiProblem } from './api/client.ts'
 import { useMe } from './api/queries.ts'
 import { Screens } from './screens/screens.tsx'
-import { Door } from './shell/door.tsx'
+import { ErrorBoundary } from './shell/error-boundary.tsx'
 import { KeyHelp } from './shell/key-help.tsx'
-import { Mishap } from './shell/mishap.tsx'
-import { Rail } from './shell/rail.tsx'
+import { Sidebar } from './shell/sidebar.tsx'
+import { SignIn } from './shell/sign-in.tsx'
 import { Tour } from './shell/tour.tsx'
 import { useKeys } from './shell/use-keys.ts'
 import { useLive } from './shell/use-live.ts'
 import { OutcomePatterns } from './ui/charts.tsx'
-import { Trouble, Waiting } from './ui/notes.tsx'
+import { ErrorNote, Loading } from './ui/notes.tsx'
 
 export function App() {
   const me = useMe()
@@ -20,22 +20,22 @@ export function App() {
   const [isHelp, setHelp] = useKeys()
   const [path] = useLocation()
   const main = useFocusOnArrival(path)
-  if (isRefused) return <Door />
+  if (isRefused) return <SignIn />
   return (
     <div className="shell">
       <a className="skip" href="#main">
         Skip to content
       </a>
-      <Rail me={me.data} stream={stream} />
+      <Sidebar me={me.data} stream={stream} />
       <main id="main" className="content" ref={main} tabIndex={-1}>
         {me.error && me.data === undefined ? (
-          <Trouble error={me.error} onRetry={me.refetch} />
+          <ErrorNote error={me.error} onRetry={me.refetch} />
         ) : (
-          <Mishap key={path}>
-            <Suspense fallback={<Waiting rows={8} />}>
+          <ErrorBoundary key={path}>
+            <Suspense fallback={<Loading rows={8} />}>
               <Screens />
             </Suspense>
-          </Mishap>
+          </ErrorBoundary>
         )}
       </main>
       {me.data?.demo && <Tour />}

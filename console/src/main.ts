@@ -1,12 +1,12 @@
 // The first to run, and small: what the screen needs is on its way before the console itself is read and drawn.
-import { askEarly } from './api/client.ts'
+import { prefetch } from './api/client.ts'
 import { queriesOf } from './api/screen-queries.ts'
 import { now } from './lib/browser-clock.ts'
 import { applyTheme } from './lib/preferences.ts'
-import { fetchScreen } from './screens/files.ts'
+import { preloadScreen } from './screens/files.ts'
 
 const { pathname, search } = location
 applyTheme()
-for (const { path, query } of queriesOf(pathname, search, now())) askEarly(path, query)
+for (const { path, query } of queriesOf(pathname, search, now())) prefetch(path, query)
 void import('./console.tsx').then(({ drawConsole }) => drawConsole())
-fetchScreen(pathname)
+preloadScreen(pathname)

@@ -37,7 +37,7 @@ export const triage = (id: string, patch: GroupPatch) =>
   send<GroupDetail>('PATCH', pathOf('groups', id), patch)
 
 export const plan = (body: PlanBody) => send<Replay>('POST', '/replays', body)
-export const steer = (id: string, verb: ReplayVerb, why: string) =>
+export const changeReplay = (id: string, verb: ReplayVerb, why: string) =>
   send<Replay>('POST', pathOf('replays', id, verb), why === '' ? {} : { why })
 
 export const forceBreaker = (channel: string, body: BreakerBody) =>
@@ -45,4 +45,4 @@ export const forceBreaker = (channel: string, body: BreakerBody) =>
 export const pauseConsumer = (channel: string, to: 'pause' | 'resume', body: PauseBody) =>
   send<unknown>('POST', pathOf('channels', channel, to), body)
 
-export const actInDemo = (action: string) => send<DemoState>('POST', pathOf('demo', action), {})
+export const runDemoAction = (action: string) => send<DemoState>('POST', pathOf('demo', action), {})

@@ -35,7 +35,7 @@ const asked = new Map<string, Promise<unknown>>()
 const EARLY_FOR_MS = 5_000
 
 /** Asks before the screen that needs the answer is drawn. Whoever gets it first takes it, and the next asks anew. */
-export function askEarly(path: string, query: Query = {}): void {
+export function prefetch(path: string, query: Query = {}): void {
   const url = path + searchOf(query)
   const answer = call('GET', url)
   asked.set(url, answer)

@@ -14,11 +14,11 @@ export const FILES = {
 } as const
 
 /** Fetches what is shown at this path, before it is drawn. Failing is no matter: whoever draws it tries again. */
-export function fetchScreen(path: string): void {
+export function preloadScreen(path: string): void {
   const load: (() => Promise<unknown>) | undefined = findByPath(FILES, path)?.value
   void load?.().catch(() => {})
 }
 
-export function fetchEveryScreen(): void {
+export function preloadScreens(): void {
   void Promise.allSettled(Object.values(FILES).map(load => load()))
 }

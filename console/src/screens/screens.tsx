@@ -2,11 +2,11 @@ import { type ComponentType, lazy, useEffect } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { after } from '../lib/browser-clock.ts'
 import { Empty } from '../ui/notes.tsx'
-import { FILES, fetchEveryScreen } from './files.ts'
+import { FILES, preloadScreens } from './files.ts'
 import { GroupsScreen } from './groups/groups-screen.tsx'
 import { OverviewScreen } from './overview/overview-screen.tsx'
 
-const CALM_MS = 1_500
+const IDLE_MS = 1_500
 
 const GroupScreen = later(FILES['/groups/:id'], 'GroupScreen')
 const LettersScreen = later(FILES['/letters'], 'LettersScreen')
@@ -39,7 +39,7 @@ async function patiently<T>(load: () => Promise<T>): Promise<T> {
 }
 
 export function Screens() {
-  useEffect(() => after(CALM_MS, fetchEveryScreen), [])
+  useEffect(() => after(IDLE_MS, preloadScreens), [])
   return (
     <Switch>
       <Route path="/">

@@ -1,11 +1,11 @@
 import { type Theme, theme, usePreference, zone } from '../lib/preferences.ts'
-import { Glyph } from '../ui/glyphs.tsx'
+import { Icon } from '../ui/icons.tsx'
 
 const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' }
 const GLYPHS = { system: 'screen', light: 'sun', dark: 'moon' } as const
 
 /** The two choices that are wanted in the middle of something else. Settings has them in words. */
-export function Switches() {
+export function DisplaySwitches() {
   const chosenTheme = usePreference(theme)
   const chosenZone = usePreference(zone)
   return (
@@ -23,7 +23,7 @@ export function Switches() {
         title={`Theme: ${chosenTheme}`}
         onClick={() => theme.set(NEXT[chosenTheme])}
       >
-        <Glyph name={GLYPHS[chosenTheme]} />
+        <Icon name={GLYPHS[chosenTheme]} />
       </button>
     </div>
   )

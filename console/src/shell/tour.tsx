@@ -1,12 +1,12 @@
 import { Link } from 'wouter'
-import { actInDemo, useChange } from '../api/actions.ts'
+import { runDemoAction, useChange } from '../api/actions.ts'
 import { useDemo } from '../api/queries.ts'
 import type { DemoStep } from '../api/types.ts'
 import { tour, usePreference } from '../lib/preferences.ts'
 import { useCan } from '../lib/use-can.ts'
 import { Button } from '../ui/buttons.tsx'
-import { Glyph } from '../ui/glyphs.tsx'
-import { Trouble } from '../ui/notes.tsx'
+import { Icon } from '../ui/icons.tsx'
+import { ErrorNote } from '../ui/notes.tsx'
 import './tour.css'
 
 /** The story that the demo tells, beside the screens where it happens. */
@@ -43,11 +43,11 @@ export function Tour() {
 
 function Step({ step, isNext }: { step: DemoStep; isNext: boolean }) {
   const can = useCan('demo.act')
-  const act = useChange((action: string) => actInDemo(action))
+  const act = useChange((action: string) => runDemoAction(action))
   const { action } = step
   return (
     <li className={step.done ? 'done' : isNext ? 'next' : ''} aria-current={isNext ? 'step' : undefined}>
-      <span className="mark">{step.done && <Glyph name="check" size={12} />}</span>
+      <span className="mark">{step.done && <Icon name="check" size={12} />}</span>
       <div>
         <h3>
           {step.href ? <Link href={step.href}>{step.title}</Link> : step.title}
@@ -64,7 +64,7 @@ function Step({ step, isNext }: { step: DemoStep; isNext: boolean }) {
             {action.label}
           </Button>
         )}
-        {act.error && <Trouble error={act.error} />}
+        {act.error && <ErrorNote error={act.error} />}
       </div>
     </li>
   )

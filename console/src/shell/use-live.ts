@@ -4,7 +4,7 @@ import type { ServerEvent } from '../api/sse.ts'
 import { followStream, type StreamState } from '../api/stream.ts'
 import type { ChangeEvent, Overview, OverviewNumbers } from '../api/types.ts'
 import { every } from '../lib/browser-clock.ts'
-import { Rounds } from './rounds.ts'
+import { RefreshQueue } from './refresh-queue.ts'
 
 /** Without a stream the screen is asked for again at this pace. */
 const POLL_MS = 15_000
@@ -12,13 +12,13 @@ const POLL_MS = 15_000
 /** Lists of letters ('pages') stay as they are under the reader's eyes; they say that there is more instead. */
 const NOT_LIVE = new Set(['pages', 'preview', 'me'])
 
-/** Keeps what is on the screen true: what the stream says has changed is asked for again, in gathered rounds. */
+/** Keeps what is on the screen true: what the stream says has changed is asked for again, in batches. */
 export function useLive(isOn: boolean): StreamState {
   const client = useQueryClient()
   const [state, setState] = useState<StreamState>('connecting')
   useEffect(() => {
     if (!isOn) return
-    const rounds = new Rounds(topics => refresh(client, topics))
+    const queue = new RefreshQueue(topics => refresh(client, topics))
     let wasLost = false
     const stop = followStream({
       onState(next) {
@@ -29,12 +29,12 @@ export function useLive(isOn: boolean): StreamState {
       },
       onEvent(event) {
         if (event.event === 'overview') keepNumbers(client, event)
-        if (event.event === 'change') rounds.add((JSON.parse(event.data) as ChangeEvent).topics)
+        if (event.event === 'change') queue.add((JSON.parse(event.data) as ChangeEvent).topics)
       },
     })
     return () => {
       stop()
-      rounds.stop()
+      queue.stop()
     }
   }, [client, isOn])
   useEffect(() => {

@@ -1,7 +1,7 @@
 import type { Trend } from '../api/types.ts'
 import { type AreaPoint, areaOf } from '../lib/area.ts'
 import { whole } from '../lib/numbers.ts'
-import type { GlyphName } from './glyphs.tsx'
+import type { IconName } from './icons.tsx'
 import { Tag, type Tone } from './tags.tsx'
 import './area.css'
 
@@ -33,7 +33,7 @@ export function DepthArea({ points, over }: { points: readonly AreaPoint[]; over
   )
 }
 
-const TRENDS: Readonly<Record<Trend, readonly [Tone, GlyphName, string]>> = {
+const TRENDS: Readonly<Record<Trend, readonly [Tone, IconName, string]>> = {
   rising: ['signal', 'up', 'rising'],
   falling: ['good', 'down', 'falling'],
   stable: ['plain', 'dash', 'stable'],

@@ -3,7 +3,7 @@ import type { AuditEntry } from '../api/types.ts'
 import { plainText } from '../lib/plain-text.ts'
 import { useIsFederated } from '../lib/use-can.ts'
 import { Empty } from './notes.tsx'
-import { Stamp } from './time.tsx'
+import { LogTime } from './time.tsx'
 import './table.css'
 import './audit-table.css'
 
@@ -39,13 +39,13 @@ export function AuditTable({
           // biome-ignore lint/suspicious/noArrayIndexKey: two entries can be alike in everything
           <tr key={`${entry.at} ${index}`}>
             <td>
-              <Stamp at={entry.at} />
+              <LogTime at={entry.at} />
             </td>
-            <td className="foreign">{plainText(entry.by)}</td>
+            <td className="external-text">{plainText(entry.by)}</td>
             <td>
               <code>{entry.action}</code>
             </td>
-            <td className="foreign">
+            <td className="external-text">
               {withTarget && (
                 <>
                   <Target entry={entry} />

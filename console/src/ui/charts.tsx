@@ -68,7 +68,7 @@ export function OutcomeBar({
       role="img"
       aria-label={told.length === 0 ? 'no letters' : told.join(', ')}
     >
-      <rect className="trough" width="100%" height={height} />
+      <rect className="bar-track" width="100%" height={height} />
       {OUTCOMES.map(({ status }, index) => (
         <rect
           key={status}

@@ -1,7 +1,7 @@
 import { type FormEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { Button } from './buttons.tsx'
 import { Field } from './fields.tsx'
-import { Trouble } from './notes.tsx'
+import { ErrorNote } from './notes.tsx'
 import './dialog.css'
 
 /** The browser's own dialog: it keeps the focus, closes by Escape, and gives the focus back. */
@@ -90,7 +90,7 @@ export function AskReason({
           maxLength={1_000}
           autoFocus
         />
-        {error !== undefined && <Trouble error={error} />}
+        {error !== undefined && <ErrorNote error={error} />}
         <div className="row end">
           <Button onPress={onClose}>{keep}</Button>
           <Button

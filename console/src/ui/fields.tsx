@@ -60,7 +60,7 @@ export function Field(props: FieldProps) {
   )
 }
 
-export function Choice<T extends string>({
+export function Select<T extends string>({
   label,
   value,
   of,
@@ -122,7 +122,7 @@ export function Segments<T extends string>({
   )
 }
 
-export function Tick({
+export function Checkbox({
   label,
   hint,
   checked,

@@ -6,7 +6,7 @@ import { letterPath } from '../lib/paths.ts'
 import { plainText } from '../lib/plain-text.ts'
 import { useIsFederated } from '../lib/use-can.ts'
 import { LetterTag } from './tags.tsx'
-import { Ago } from './time.tsx'
+import { RelativeTime } from './time.tsx'
 
 export interface Selection {
   readonly ids: ReadonlySet<string>
@@ -26,7 +26,7 @@ const state: Column = { id: 'state', name: 'State', cell: letter => <LetterTag s
 const failed: Column = {
   id: 'failed',
   name: 'Last failed',
-  cell: letter => <Two first={<Ago at={letter.lastFailedAt} />} second={letter.release ?? ''} />,
+  cell: letter => <Two first={<RelativeTime at={letter.lastFailedAt} />} second={letter.release ?? ''} />,
 }
 
 export const MANY_CAUSES: LetterColumns = [
@@ -100,10 +100,10 @@ export function LetterRow({
 function Main({ letter, title, below }: { letter: LetterSummary; title: string; below: string }) {
   return (
     <>
-      <Link href={letterPath(letter.id)} className="row-link clip foreign">
+      <Link href={letterPath(letter.id)} className="row-link clip external-text">
         {plainText(title)}
       </Link>
-      <div className="small quiet clip foreign">{plainText(below)}</div>
+      <div className="small quiet clip external-text">{plainText(below)}</div>
     </>
   )
 }
@@ -121,8 +121,8 @@ function Where({ letter }: { letter: LetterSummary }) {
 function Two({ first, second }: { first: ReactNode; second: ReactNode }) {
   return (
     <>
-      <span className="clip foreign">{first}</span>
-      <div className="small quiet clip foreign">{second}</div>
+      <span className="clip external-text">{first}</span>
+      <div className="small quiet clip external-text">{second}</div>
     </>
   )
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { ApiProblem } from '../api/client.ts'
 import type { StoreFault } from '../api/types.ts'
-import { Glyph } from './glyphs.tsx'
+import { Icon } from './icons.tsx'
 import './notes.css'
 
 /** Nothing to show, which is news too: what it means and where to go from here. */
@@ -19,18 +19,18 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 }
 
 /** What went wrong, in the server's own words, with what to do. */
-export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => unknown }) {
+export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => unknown }) {
   const problem = error instanceof ApiProblem ? error : undefined
   return (
     <div className="note bad" role="alert">
-      <Glyph name="cross" />
+      <Icon name="cross" />
       <div>
         <strong>{problem?.title ?? 'Unexpected error in the console'}</strong>
-        <p className="foreign">{error instanceof Error ? error.message : String(error)}</p>
+        <p className="external-text">{error instanceof Error ? error.message : String(error)}</p>
         {problem && problem.faults.length > 0 && (
           <ul className="faults">
             {problem.faults.map(fault => (
-              <li key={fault.path + fault.remedy} className="foreign">
+              <li key={fault.path + fault.remedy} className="external-text">
                 <code>{fault.path}</code>: {fault.remedy}
               </li>
             ))}
@@ -49,7 +49,7 @@ export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => un
 export function Note({ tone, children }: { tone: 'signal' | 'sea' | 'good' | 'bad'; children: ReactNode }) {
   return (
     <div className={`note ${tone}`}>
-      <Glyph
+      <Icon
         name={tone === 'good' ? 'check' : tone === 'bad' ? 'cross' : tone === 'signal' ? 'flag' : 'dots'}
       />
       <div>{children}</div>
@@ -58,13 +58,13 @@ export function Note({ tone, children }: { tone: 'signal' | 'sea' | 'good' | 'ba
 }
 
 /** Part of what is shown is missing, because a store did not answer. */
-export function Missing({ faults }: { faults: readonly StoreFault[] | undefined }) {
+export function MissingData({ faults }: { faults: readonly StoreFault[] | undefined }) {
   if (faults === undefined || faults.length === 0) return null
   return (
     <Note tone="signal">
       <strong>Some data is missing.</strong>{' '}
       {faults.map(fault => (
-        <span key={fault.store} className="foreign">
+        <span key={fault.store} className="external-text">
           Store {fault.store} did not respond: {fault.problem}.{' '}
         </span>
       ))}
@@ -73,7 +73,7 @@ export function Missing({ faults }: { faults: readonly StoreFault[] | undefined 
 }
 
 /** Holds the room of what is on its way, so that nothing jumps when it comes. */
-export function Waiting({ rows = 6 }: { rows?: number }) {
+export function Loading({ rows = 6 }: { rows?: number }) {
   return (
     <div className="waiting" role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, index) => (

@@ -21,7 +21,7 @@ export function Page({ name, title = name, above, lead, actions, children }: Pag
       <header className="page-head">
         <div className="page-title">
           {above && <div className="above">{above}</div>}
-          <h1 className="foreign">{title}</h1>
+          <h1 className="external-text">{title}</h1>
           {lead && <div className="lead">{lead}</div>}
         </div>
         {actions && <div className="row page-actions">{actions}</div>}
@@ -64,7 +64,7 @@ export function Facts({ of }: { of: readonly (readonly [string, ReactNode])[] })
         .map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd className="foreign">{value}</dd>
+            <dd className="external-text">{value}</dd>
           </div>
         ))}
     </dl>

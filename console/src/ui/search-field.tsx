@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { after } from '../lib/browser-clock.ts'
-import { Glyph } from './glyphs.tsx'
+import { Icon } from './icons.tsx'
 import './search-field.css'
 
 const SETTLE_MS = 250
@@ -21,7 +21,7 @@ export function SearchField({
   useEffect(() => setText(value), [value])
   return (
     <div className="search">
-      <Glyph name="search" />
+      <Icon name="search" />
       <input
         type="search"
         className="input"

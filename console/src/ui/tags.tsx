@@ -1,21 +1,21 @@
 import type { BreakerState, Group, LetterState, ReplayState } from '../api/types.ts'
-import { Glyph, type GlyphName } from './glyphs.tsx'
-import { Ago } from './time.tsx'
+import { Icon, type IconName } from './icons.tsx'
+import { RelativeTime } from './time.tsx'
 import './tags.css'
 
 export type Tone = 'signal' | 'waits' | 'good' | 'bad' | 'odd' | 'sea' | 'idle' | 'plain'
 
 /** A state: a shape, a word and a colour, in that order of importance. */
-export function Tag({ tone, glyph, children }: { tone: Tone; glyph?: GlyphName; children: React.ReactNode }) {
+export function Tag({ tone, glyph, children }: { tone: Tone; glyph?: IconName; children: React.ReactNode }) {
   return (
     <span className={`tag ${tone}`}>
-      {glyph && <Glyph name={glyph} size={12} />}
+      {glyph && <Icon name={glyph} size={12} />}
       {children}
     </span>
   )
 }
 
-const LETTERS: Readonly<Record<LetterState, readonly [Tone, GlyphName]>> = {
+const LETTERS: Readonly<Record<LetterState, readonly [Tone, IconName]>> = {
   dead: ['waits', 'flag'],
   quarantined: ['odd', 'lock'],
   replaying: ['sea', 'play'],
@@ -56,7 +56,7 @@ export function GroupTag({ group }: { group: Pick<Group, 'state' | 'regressed' |
     case 'muted':
       return (
         <Tag tone="idle" glyph="bell">
-          <span>muted{group.mutedUntil && <Ago at={group.mutedUntil} prefix=", ends " />}</span>
+          <span>muted{group.mutedUntil && <RelativeTime at={group.mutedUntil} prefix=", ends " />}</span>
         </Tag>
       )
     default:
@@ -68,7 +68,7 @@ export function GroupTag({ group }: { group: Pick<Group, 'state' | 'regressed' |
   }
 }
 
-const REPLAYS: Readonly<Record<ReplayState, readonly [Tone, GlyphName]>> = {
+const REPLAYS: Readonly<Record<ReplayState, readonly [Tone, IconName]>> = {
   planned: ['plain', 'dots'],
   approved: ['sea', 'check'],
   running: ['sea', 'play'],
@@ -87,7 +87,7 @@ export function ReplayTag({ state }: { state: ReplayState }) {
   )
 }
 
-const BREAKERS: Readonly<Record<BreakerState, readonly [Tone, GlyphName, string]>> = {
+const BREAKERS: Readonly<Record<BreakerState, readonly [Tone, IconName, string]>> = {
   closed: ['good', 'check', 'closed'],
   open: ['signal', 'flag', 'open'],
   'half-open': ['sea', 'dots', 'half-open'],

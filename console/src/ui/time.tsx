@@ -3,7 +3,7 @@ import { absolute, relative, timeOfDay } from '../lib/times.ts'
 import { useNow } from '../lib/use-now.ts'
 
 /** How long ago; the moment itself is one hover or one screen reader away. */
-export function Ago({ at, prefix = '' }: { at: string; prefix?: string }) {
+export function RelativeTime({ at, prefix = '' }: { at: string; prefix?: string }) {
   const now = useNow()
   const chosen = usePreference(zone)
   return (
@@ -15,7 +15,7 @@ export function Ago({ at, prefix = '' }: { at: string; prefix?: string }) {
 }
 
 /** The moment, and how long ago that is. */
-export function Moment({ at, precise = false }: { at: string; precise?: boolean }) {
+export function Timestamp({ at, precise = false }: { at: string; precise?: boolean }) {
   const now = useNow()
   const chosen = usePreference(zone)
   const ms = Date.parse(at)
@@ -28,7 +28,7 @@ export function Moment({ at, precise = false }: { at: string; precise?: boolean 
 }
 
 /** A row of a log: the moment alone. */
-export function Stamp({ at }: { at: string }) {
+export function LogTime({ at }: { at: string }) {
   const now = useNow()
   const chosen = usePreference(zone)
   const ms = Date.parse(at)

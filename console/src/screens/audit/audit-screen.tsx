@@ -4,8 +4,8 @@ import { auditQuery } from '../../api/screen-queries.ts'
 import { urlWith, useParams } from '../../lib/use-search-params.ts'
 import { AuditTable } from '../../ui/audit-table.tsx'
 import { LinkButton } from '../../ui/buttons.tsx'
-import { Choice } from '../../ui/fields.tsx'
-import { Missing, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Select } from '../../ui/fields.tsx'
+import { ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { SearchField } from '../../ui/search-field.tsx'
 
@@ -46,7 +46,7 @@ export function AuditScreen() {
           value={target}
           onSearch={text => set({ target: text })}
         />
-        <Choice
+        <Select
           label="Action"
           hideLabel
           value={action}
@@ -54,10 +54,10 @@ export function AuditScreen() {
           onChange={chosen => set({ action: chosen })}
         />
       </div>
-      {error && <Trouble error={error} onRetry={refetch} />}
-      <Missing faults={data?.faults} />
+      {error && <ErrorNote error={error} onRetry={refetch} />}
+      <MissingData faults={data?.faults} />
       {data === undefined ? (
-        !error && <Waiting rows={10} />
+        !error && <Loading rows={10} />
       ) : (
         <Panel bare>
           <AuditTable entries={data.entries} />

@@ -4,7 +4,7 @@ import { percent, whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { Sparkline } from '../../ui/charts.tsx'
 import { BreakerTag, Tag } from '../../ui/tags.tsx'
-import { Ago } from '../../ui/time.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 import { ConsumerActions } from './consumer-actions.tsx'
 
 /** A channel: what arrives of it, and a line for each of its consumers. */
@@ -14,7 +14,7 @@ export function ChannelRows({ channel }: { channel: Channel }) {
     <tbody>
       <tr>
         <td>
-          <strong className="foreign">{plainText(channel.channel)}</strong>
+          <strong className="external-text">{plainText(channel.channel)}</strong>
           <Handler consumer={first} />
         </td>
         <td>
@@ -52,7 +52,7 @@ function Handler({ consumer }: { consumer: ChannelConsumer | undefined }) {
   if (consumer === undefined) return null
   const { handler, paused } = consumer
   return (
-    <div className="small quiet foreign">
+    <div className="small quiet external-text">
       {plainText(handler)}
       {paused.length > 0 && (
         <div className="halted">Not consuming: {paused.map(why => PAUSES[why]).join(', ')}</div>
@@ -81,7 +81,7 @@ function Cells({ channel, consumer }: { channel: string; consumer: ChannelConsum
         <BreakerTag state={breaker} />
         {retryAt && (
           <div className="small quiet">
-            <Ago at={retryAt} prefix="next probe " />
+            <RelativeTime at={retryAt} prefix="next probe " />
           </div>
         )}
         {paused.includes('manual') && (
@@ -92,13 +92,13 @@ function Cells({ channel, consumer }: { channel: string; consumer: ChannelConsum
           </div>
         )}
       </td>
-      <td className={failureRate > 0.2 ? 'number strong sick' : 'number'}>{percent(failureRate)}</td>
+      <td className={failureRate > 0.2 ? 'number strong failing' : 'number'}>{percent(failureRate)}</td>
       <td className="number">
         {whole(active)}
         {waiting > 0 && <div className="small quiet">{whole(waiting)} waiting</div>}
       </td>
       <td className="number">{depth === undefined ? <span className="quiet">–</span> : whole(depth)}</td>
-      <td className="quiet">{lastProcessedAt ? <Ago at={lastProcessedAt} /> : 'Never'}</td>
+      <td className="quiet">{lastProcessedAt ? <RelativeTime at={lastProcessedAt} /> : 'Never'}</td>
       <td>
         <ConsumerActions channel={channel} consumer={consumer} />
       </td>

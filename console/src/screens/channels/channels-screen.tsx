@@ -1,5 +1,5 @@
 import { useChannels } from '../../api/queries.ts'
-import { Empty, Missing, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Empty, ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { ChannelRows } from './channel-rows.tsx'
 import { WaitingOverTime } from './waiting-over-time.tsx'
@@ -13,10 +13,10 @@ export function ChannelsScreen() {
       name="Channels"
       lead="Consumers of this process, their circuit breakers, and new and waiting dead letters by channel."
     >
-      {error && <Trouble error={error} onRetry={refetch} />}
-      <Missing faults={data?.faults} />
+      {error && <ErrorNote error={error} onRetry={refetch} />}
+      <MissingData faults={data?.faults} />
       {data === undefined ? (
-        !error && <Waiting rows={8} />
+        !error && <Loading rows={8} />
       ) : data.channels.length === 0 ? (
         <Panel>
           <Empty title="No channels">

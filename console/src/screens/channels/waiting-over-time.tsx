@@ -8,7 +8,7 @@ import { plainText } from '../../lib/plain-text.ts'
 import { DepthArea, TrendTag } from '../../ui/area.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Tag } from '../../ui/tags.tsx'
-import { Ago } from '../../ui/time.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 import './waiting-over-time.css'
 
 /** Each is asked for by itself, so only those with the most letters are drawn. */
@@ -41,7 +41,7 @@ function ChannelCard({ channel: { channel, watch } }: { channel: Watched }) {
   return (
     <li className="watch">
       <div className="row">
-        <h3 className="foreign clip">{plainText(channel)}</h3>
+        <h3 className="external-text clip">{plainText(channel)}</h3>
         <span className="push">
           <TrendTag trend={watch.trend} />
         </span>
@@ -49,7 +49,7 @@ function ChannelCard({ channel: { channel, watch } }: { channel: Watched }) {
       <DepthArea points={points} over="over 24 hours" />
       <dl className="watch-facts">
         <Fact name="Waiting">{whole(watch.depth)}</Fact>
-        <Fact name="Oldest">{watch.oldestAt ? <Ago at={watch.oldestAt} /> : 'None'}</Fact>
+        <Fact name="Oldest">{watch.oldestAt ? <RelativeTime at={watch.oldestAt} /> : 'None'}</Fact>
         <Fact name="Over age limit">{whole(watch.overAge)}</Fact>
         <Fact name="Retries">{watch.sampled === 0 ? '–' : `${watch.averageRetries} on average`}</Fact>
       </dl>
@@ -63,7 +63,7 @@ function ChannelCard({ channel: { channel, watch } }: { channel: Watched }) {
           <Tag tone="signal" glyph="flag">
             {ALERT_NAMES[alert.rule]}
           </Tag>{' '}
-          <span className="small foreign">{plainText(alertWords(alert))}</span>
+          <span className="small external-text">{plainText(alertWords(alert))}</span>
         </Link>
       ))}
     </li>
@@ -85,7 +85,7 @@ function Errors({ watch: { errors, sampled, depth } }: { watch: ChannelWatch }) 
     <ul className="watch-errors small">
       {errors.map(({ fingerprint, name, share }) => (
         <li key={fingerprint}>
-          <Link href={groupPath(fingerprint)} className="foreign clip">
+          <Link href={groupPath(fingerprint)} className="external-text clip">
             {plainText(name)}
           </Link>
           <span className="number">{percent(share)}</span>

@@ -18,7 +18,7 @@ export function CommonValues({ group }: { group: GroupDetail }) {
             <dt>{field}</dt>
             {values.slice(0, 3).map(({ value, share }) => (
               <dd key={value}>
-                <span className="clip foreign" title={value}>
+                <span className="clip external-text" title={value}>
                   {FILTERS.has(field) ? (
                     <Link href={`/letters?${new URLSearchParams({ group: group.id, [field]: value })}`}>
                       {plainText(value)}
@@ -28,7 +28,7 @@ export function CommonValues({ group }: { group: GroupDetail }) {
                   )}
                 </span>
                 <svg width="64" height="6" aria-hidden="true" focusable="false">
-                  <rect className="trough" width="64" height="6" rx="3" />
+                  <rect className="bar-track" width="64" height="6" rx="3" />
                   <rect className="share" width={Math.max(2, share * 64)} height="6" rx="3" />
                 </svg>
                 <span className="number">{percent(share)}</span>

@@ -4,7 +4,7 @@ import type { GroupDetail } from '../../api/types.ts'
 import { planUrl } from '../../lib/letter-filters.ts'
 import { both, useCan } from '../../lib/use-can.ts'
 import { Button, LinkButton } from '../../ui/buttons.tsx'
-import { Trouble } from '../../ui/notes.tsx'
+import { ErrorNote } from '../../ui/notes.tsx'
 import { MuteDialog } from './mute-dialog.tsx'
 
 export function GroupActions({ group }: { group: GroupDetail }) {
@@ -41,7 +41,7 @@ export function GroupActions({ group }: { group: GroupDetail }) {
       >
         Plan replay
       </LinkButton>
-      {change.error && <Trouble error={change.error} />}
+      {change.error && <ErrorNote error={change.error} />}
       {isMuting && <MuteDialog group={group} onClose={() => setMuting(false)} />}
     </>
   )

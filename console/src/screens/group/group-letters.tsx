@@ -4,13 +4,13 @@ import type { GroupDetail } from '../../api/types.ts'
 import { counted } from '../../lib/numbers.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
 import { LetterTable } from '../../ui/letter-table.tsx'
-import { Empty, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx'
 import { Panel } from '../../ui/page.tsx'
 
 export function GroupLetters({ group }: { group: GroupDetail }) {
   const { data, error, refetch } = useLetterPage(groupLettersQuery(group.id))
-  if (error) return <Trouble error={error} onRetry={refetch} />
-  if (data === undefined) return <Waiting rows={8} />
+  if (error) return <ErrorNote error={error} onRetry={refetch} />
+  if (data === undefined) return <Loading rows={8} />
   if (data.letters.length === 0)
     return (
       <Panel>

@@ -7,10 +7,10 @@ import { plainText } from '../../lib/plain-text.ts'
 import { useParams } from '../../lib/use-search-params.ts'
 import { AuditTable } from '../../ui/audit-table.tsx'
 import { ReplayedText, Sparkline } from '../../ui/charts.tsx'
-import { Trouble, Waiting } from '../../ui/notes.tsx'
+import { ErrorNote, Loading } from '../../ui/notes.tsx'
 import { Page, Panel, Tabs } from '../../ui/page.tsx'
 import { GroupTag } from '../../ui/tags.tsx'
-import { Ago } from '../../ui/time.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 import { ReplayTable } from '../replays/replay-table.tsx'
 import { CommonValues } from './common-values.tsx'
 import { GroupActions } from './group-actions.tsx'
@@ -25,7 +25,7 @@ export function GroupScreen({ id }: { id: string }) {
   if (data === undefined)
     return (
       <Page name="Group" above={above}>
-        {error ? <Trouble error={error} onRetry={refetch} /> : <Waiting rows={9} />}
+        {error ? <ErrorNote error={error} onRetry={refetch} /> : <Loading rows={9} />}
       </Page>
     )
   const title = plainText(data.title)
@@ -77,7 +77,8 @@ function Lead({ group }: { group: GroupDetail }) {
       </span>
       <ReplayedText replayed={group.replayed} recovered={group.recovered} />
       <span className="quiet">
-        <Ago at={group.firstSeenAt} prefix="first seen " />, <Ago at={group.lastSeenAt} prefix="last " />
+        <RelativeTime at={group.firstSeenAt} prefix="first seen " />,{' '}
+        <RelativeTime at={group.lastSeenAt} prefix="last " />
       </span>
     </>
   )

@@ -5,8 +5,8 @@ import { now } from '../../lib/browser-clock.ts'
 import { readSpan } from '../../lib/times.ts'
 import { Button } from '../../ui/buttons.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { Choice } from '../../ui/fields.tsx'
-import { Trouble } from '../../ui/notes.tsx'
+import { Select } from '../../ui/fields.tsx'
+import { ErrorNote } from '../../ui/notes.tsx'
 
 const SPANS = [
   ['1h', '1 hour'],
@@ -33,8 +33,8 @@ export function MuteDialog({ group, onClose }: { group: GroupDetail; onClose: ()
           A muted group no longer asks for attention. Its letters are kept, and it reopens automatically when
           the time is up.
         </p>
-        <Choice label="Duration" value={span} of={SPANS} onChange={setSpan} />
-        {mute.error && <Trouble error={mute.error} />}
+        <Select label="Duration" value={span} of={SPANS} onChange={setSpan} />
+        {mute.error && <ErrorNote error={mute.error} />}
         <div className="row end">
           <Button onPress={onClose}>Keep unmuted</Button>
           <Button type="submit" look="main" busy={mute.isPending}>

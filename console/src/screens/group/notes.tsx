@@ -5,9 +5,9 @@ import { plainText } from '../../lib/plain-text.ts'
 import { useCan } from '../../lib/use-can.ts'
 import { Button } from '../../ui/buttons.tsx'
 import { Field } from '../../ui/fields.tsx'
-import { Trouble } from '../../ui/notes.tsx'
+import { ErrorNote } from '../../ui/notes.tsx'
 import { Panel } from '../../ui/page.tsx'
-import { Moment } from '../../ui/time.tsx'
+import { Timestamp } from '../../ui/time.tsx'
 
 export function Notes({ group }: { group: GroupDetail }) {
   const can = useCan('group.triage')
@@ -27,15 +27,15 @@ export function Notes({ group }: { group: GroupDetail }) {
           {group.notes.toReversed().map(note => (
             <li key={`${note.at} ${note.by}`}>
               <div className="small">
-                <strong className="foreign">{plainText(note.by)}</strong> <Moment at={note.at} />
+                <strong className="external-text">{plainText(note.by)}</strong> <Timestamp at={note.at} />
               </div>
-              <p className="foreign">{plainText(note.text)}</p>
+              <p className="external-text">{plainText(note.text)}</p>
             </li>
           ))}
         </ul>
         <form className="stack" onSubmit={submit}>
           <Field label="Note" rows={3} value={text} onChange={setText} maxLength={4_000} />
-          {add.error && <Trouble error={add.error} />}
+          {add.error && <ErrorNote error={add.error} />}
           <div className="row">
             <Button type="submit" busy={add.isPending} may={can}>
               Add note

@@ -5,9 +5,9 @@ import { plainText } from '../../lib/plain-text.ts'
 import { useCan } from '../../lib/use-can.ts'
 import { Button } from '../../ui/buttons.tsx'
 import { Field } from '../../ui/fields.tsx'
-import { Trouble } from '../../ui/notes.tsx'
+import { ErrorNote } from '../../ui/notes.tsx'
 import { Facts } from '../../ui/page.tsx'
-import { Moment } from '../../ui/time.tsx'
+import { Timestamp } from '../../ui/time.tsx'
 
 /** Owner and ticket. The state is changed by the buttons at the top. */
 export function TriageForm({ group }: { group: GroupDetail }) {
@@ -33,7 +33,7 @@ export function TriageForm({ group }: { group: GroupDetail }) {
             ],
             ['ticket', group.link && <OutLink href={group.link} />],
             ['changed by', group.setBy && plainText(group.setBy)],
-            ['changed', group.setAt && <Moment at={group.setAt} />],
+            ['changed', group.setAt && <Timestamp at={group.setAt} />],
           ]}
         />
         <div className="row">
@@ -51,7 +51,7 @@ export function TriageForm({ group }: { group: GroupDetail }) {
     <form className="stack" onSubmit={submit}>
       <Field label="Owner" value={owner} onChange={setOwner} maxLength={200} autoFocus />
       <Field label="Ticket" value={link} onChange={setLink} placeholder="https://…" maxLength={2_000} />
-      {change.error && <Trouble error={change.error} />}
+      {change.error && <ErrorNote error={change.error} />}
       <div className="row">
         <Button type="submit" look="main" busy={change.isPending}>
           Save

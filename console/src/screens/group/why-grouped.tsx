@@ -14,7 +14,7 @@ export function WhyGrouped({ group }: { group: GroupDetail }) {
     <div className="stack">
       <p className="small">{RULES[group.rule]}</p>
       <CodeBox label="Compared text">{plainText(group.basis)}</CodeBox>
-      <p className="quiet small foreign">
+      <p className="quiet small external-text">
         Fingerprint <code>{group.id}</code>
       </p>
     </div>

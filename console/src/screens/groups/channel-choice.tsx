@@ -1,6 +1,6 @@
 import { useChannels } from '../../api/queries.ts'
 import { plainText } from '../../lib/plain-text.ts'
-import { Choice } from '../../ui/fields.tsx'
+import { Select } from '../../ui/fields.tsx'
 
 export function ChannelChoice({ value, onChange }: { value: string; onChange: (channel: string) => void }) {
   const { data } = useChannels()
@@ -8,7 +8,7 @@ export function ChannelChoice({ value, onChange }: { value: string; onChange: (c
   // A channel that the URL names stays chosen, even if nothing of it is there any more.
   if (value !== '') names.add(value)
   return (
-    <Choice
+    <Select
       label="Channel"
       hideLabel
       value={value}

@@ -6,7 +6,7 @@ import { plainText } from '../../lib/plain-text.ts'
 import { useIsFederated } from '../../lib/use-can.ts'
 import { ReplayedText, Sparkline } from '../../ui/charts.tsx'
 import { GroupTag } from '../../ui/tags.tsx'
-import { Ago } from '../../ui/time.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 import '../../ui/table.css'
 import './group-table.css'
 
@@ -45,11 +45,11 @@ export function GroupTable({ groups }: { groups: readonly Group[] }) {
         {groups.map(group => (
           <tr key={`${group.store} ${group.id}`} className="linked">
             <td>
-              <Link href={groupPath(group.id)} className="row-link two-lines foreign">
+              <Link href={groupPath(group.id)} className="row-link two-lines external-text">
                 {plainText(group.title)}
               </Link>
               <div
-                className="small quiet clip foreign"
+                className="small quiet clip external-text"
                 title={`Grouping rule: ${RULES[group.rule]}: ${group.basis}`}
               >
                 {isFederated && `${group.store} · `}
@@ -58,7 +58,7 @@ export function GroupTable({ groups }: { groups: readonly Group[] }) {
             </td>
             <td>
               <GroupTag group={group} />
-              <div className="small quiet clip foreign">{group.owner ?? ''}</div>
+              <div className="small quiet clip external-text">{group.owner ?? ''}</div>
             </td>
             <td>
               <Sparkline counts={group.sparkline} unit="hour" tone={group.regressed ? 'signal' : 'sea'} />
@@ -68,9 +68,9 @@ export function GroupTable({ groups }: { groups: readonly Group[] }) {
               <div className="small quiet">{whole(group.waiting)} waiting</div>
             </td>
             <td className="seen">
-              <Ago at={group.lastSeenAt} />
+              <RelativeTime at={group.lastSeenAt} />
               <div className="small quiet">
-                <Ago at={group.firstSeenAt} prefix="first " />
+                <RelativeTime at={group.firstSeenAt} prefix="first " />
               </div>
             </td>
             <td className="small">

@@ -4,8 +4,8 @@ import { groupsQuery } from '../../api/screen-queries.ts'
 import type { GroupSort } from '../../api/types.ts'
 import { urlWith, useParams } from '../../lib/use-search-params.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
-import { Choice } from '../../ui/fields.tsx'
-import { Empty, Missing, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Select } from '../../ui/fields.tsx'
+import { Empty, ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { SearchField } from '../../ui/search-field.tsx'
 import { ChannelChoice } from './channel-choice.tsx'
@@ -40,7 +40,7 @@ export function GroupsScreen() {
     >
       <div className="filters">
         <SearchField label="Search groups" value={query.search ?? ''} onSearch={search => set({ search })} />
-        <Choice
+        <Select
           label="State"
           hideLabel
           value={(query.state ?? '') as ''}
@@ -48,7 +48,7 @@ export function GroupsScreen() {
           onChange={state => set({ state })}
         />
         <ChannelChoice value={query.channel ?? ''} onChange={channel => set({ channel })} />
-        <Choice
+        <Select
           label="Order"
           hideLabel
           value={(query.sort ?? 'regressed') as GroupSort}
@@ -56,10 +56,10 @@ export function GroupsScreen() {
           onChange={sort => set({ sort: sort === 'regressed' ? '' : sort })}
         />
       </div>
-      {error && <Trouble error={error} onRetry={refetch} />}
-      <Missing faults={data?.faults} />
+      {error && <ErrorNote error={error} onRetry={refetch} />}
+      <MissingData faults={data?.faults} />
       {data === undefined ? (
-        !error && <Waiting rows={8} />
+        !error && <Loading rows={8} />
       ) : data.groups.length === 0 ? (
         <Panel>
           {isFiltered ? (

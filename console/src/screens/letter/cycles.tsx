@@ -4,7 +4,7 @@ import { counted } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { DiffView } from '../../ui/diff-view.tsx'
 import { Panel } from '../../ui/page.tsx'
-import { Moment } from '../../ui/time.tsx'
+import { Timestamp } from '../../ui/time.tsx'
 import { ReplayLink } from './replay-link.tsx'
 import { Timeline } from './timeline.tsx'
 
@@ -28,19 +28,19 @@ function OneCycle({ cycle, before }: { cycle: Cycle; before: Cycle | undefined }
     <Panel
       title={cycle.number === 0 ? 'First delivery' : `Replay ${cycle.number}`}
       aside={
-        <span className="small quiet foreign">
+        <span className="small quiet external-text">
           {cycle.replayId && (
             <>
               <ReplayLink id={cycle.replayId}>View replay</ReplayLink>
               {cycle.replayedBy && ` by ${plainText(cycle.replayedBy)}`} ·{' '}
             </>
           )}
-          <Moment at={cycle.lastFailedAt} />
+          <Timestamp at={cycle.lastFailedAt} />
         </span>
       }
     >
       {before === undefined ? (
-        <p className="foreign">{headline(cycle)}</p>
+        <p className="external-text">{headline(cycle)}</p>
       ) : (
         <Differences before={before} after={cycle} />
       )}
@@ -76,8 +76,8 @@ function Differences({ before, after }: { before: Cycle; after: Cycle }) {
           {fields.map(field => (
             <tr key={field.name} className={field.isChanged ? 'changed' : ''}>
               <th scope="row">{field.name}</th>
-              <td className="foreign">{plainText(field.before)}</td>
-              <td className="foreign">
+              <td className="external-text">{plainText(field.before)}</td>
+              <td className="external-text">
                 {field.isChanged ? plainText(field.after) : <span className="quiet">unchanged</span>}
               </td>
             </tr>

@@ -1,5 +1,5 @@
 import type { LetterDetail } from '../../api/types.ts'
-import { Glyph } from '../../ui/glyphs.tsx'
+import { Icon } from '../../ui/icons.tsx'
 import { Note } from '../../ui/notes.tsx'
 import { Panel } from '../../ui/page.tsx'
 
@@ -10,24 +10,24 @@ export function DestinationPanel({ letter: { destination, state } }: { letter: L
   return (
     <Panel title="Replay destination">
       <div className="stack">
-        <p className="destination foreign">
+        <p className="destination external-text">
           {broker !== undefined && (
             <>
               <span className="quiet">{broker}</span>
-              <Glyph name="arrow" />
+              <Icon name="arrow" />
             </>
           )}
           <strong>{channel}</strong>
-          <Glyph name="arrow" />
+          <Icon name="arrow" />
           <span>{handler}</span>
         </p>
         {obstacle === undefined ? (
           <p className="small quiet">Ready to replay.</p>
         ) : isOver ? (
-          <p className="small quiet foreign">Cannot be replayed: {obstacle}.</p>
+          <p className="small quiet external-text">Cannot be replayed: {obstacle}.</p>
         ) : (
           <Note tone="signal">
-            <span className="foreign">Blocked: {obstacle}</span>
+            <span className="external-text">Blocked: {obstacle}</span>
           </Note>
         )}
       </div>

@@ -6,9 +6,9 @@ import { plainText } from '../../lib/plain-text.ts'
 import { traceAddress, usePreference } from '../../lib/preferences.ts'
 import { traceUrl } from '../../lib/trace-url.ts'
 import { useIsFederated } from '../../lib/use-can.ts'
-import { Copy } from '../../ui/copy.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
 import { Facts, Panel } from '../../ui/page.tsx'
-import { Moment } from '../../ui/time.tsx'
+import { Timestamp } from '../../ui/time.tsx'
 import { ReplayLink } from './replay-link.tsx'
 
 export function EventFacts({ letter }: { letter: LetterDetail }) {
@@ -26,8 +26,8 @@ export function EventFacts({ letter }: { letter: LetterDetail }) {
               'idempotency key',
               event.idempotencyKey === event.id ? 'event id' : plainText(event.idempotencyKey),
             ],
-            ['occurred', <Moment key="occurred" at={event.occurredAt} />],
-            ['expires', event.expiresAt && <Moment at={event.expiresAt} />],
+            ['occurred', <Timestamp key="occurred" at={event.occurredAt} />],
+            ['expires', event.expiresAt && <Timestamp at={event.expiresAt} />],
             ['source', event.source && plainText(event.source)],
             ['trace', letter.traceId && <Trace id={letter.traceId} />],
           ]}
@@ -45,9 +45,9 @@ export function EventFacts({ letter }: { letter: LetterDetail }) {
                 {plainText(letter.grouping.title)}
               </Link>,
             ],
-            ['first failed', <Moment key="first" at={letter.firstFailedAt} />],
-            ['last failed', <Moment key="last" at={letter.lastFailedAt} />],
-            ['kept until', letter.expiresAt && <Moment at={letter.expiresAt} />],
+            ['first failed', <Timestamp key="first" at={letter.firstFailedAt} />],
+            ['last failed', <Timestamp key="last" at={letter.lastFailedAt} />],
+            ['kept until', letter.expiresAt && <Timestamp at={letter.expiresAt} />],
             ['release', letter.release && plainText(letter.release)],
             ['host', letter.host && plainText(letter.host)],
             ['job', letter.job && plainText(letter.job)],
@@ -73,8 +73,8 @@ function Filter({ name, value }: { name: string; value: string }) {
 function Id({ id }: { id: string }) {
   return (
     <span className="with-copy">
-      <code className="foreign">{plainText(id)}</code>
-      <Copy text={id} what="id" />
+      <code className="external-text">{plainText(id)}</code>
+      <CopyButton text={id} what="id" />
     </span>
   )
 }
@@ -86,17 +86,17 @@ function Trace({ id }: { id: string }) {
     <span className="with-copy">
       {url === undefined ? (
         <span>
-          <code className="foreign">{plainText(id)}</code>{' '}
+          <code className="external-text">{plainText(id)}</code>{' '}
           <Link href="/settings" className="small">
             Set trace URL
           </Link>
         </span>
       ) : (
-        <a href={url} target="_blank" rel="noreferrer noopener" className="mono foreign">
+        <a href={url} target="_blank" rel="noreferrer noopener" className="mono external-text">
           {plainText(id)}
         </a>
       )}
-      <Copy text={id} what="trace id" />
+      <CopyButton text={id} what="trace id" />
     </span>
   )
 }

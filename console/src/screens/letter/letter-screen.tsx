@@ -7,15 +7,15 @@ import { groupPath, letterPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { useParams } from '../../lib/use-search-params.ts'
 import { AuditTable } from '../../ui/audit-table.tsx'
-import { Trouble, Waiting } from '../../ui/notes.tsx'
+import { ErrorNote, Loading } from '../../ui/notes.tsx'
 import { Page, Panel, Tabs } from '../../ui/page.tsx'
 import { LetterTag } from '../../ui/tags.tsx'
-import { Ago } from '../../ui/time.tsx'
-import { Body } from './body.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 import { Cycles } from './cycles.tsx'
 import { DestinationPanel } from './destination-panel.tsx'
 import { EventFacts } from './event-facts.tsx'
 import { LetterActions } from './letter-actions.tsx'
+import { Body } from './payload.tsx'
 import { Timeline } from './timeline.tsx'
 import './letter.css'
 
@@ -25,7 +25,7 @@ export function LetterScreen({ id }: { id: string }) {
   if (data === undefined)
     return (
       <Page name="Letter" above={<Link href="/letters">Letters</Link>}>
-        {error ? <Trouble error={error} onRetry={refetch} /> : <Waiting rows={9} />}
+        {error ? <ErrorNote error={error} onRetry={refetch} /> : <Loading rows={9} />}
       </Page>
     )
   const { failure, reasonText } = data
@@ -62,7 +62,7 @@ function Lead({ letter }: { letter: LetterDetail }) {
       <LetterTag state={letter.state} />
       <span>{letter.reasonText}</span>
       <span className="quiet">
-        {counted(letter.attempts, 'attempt')}, <Ago at={letter.lastFailedAt} prefix="last failed " />
+        {counted(letter.attempts, 'attempt')}, <RelativeTime at={letter.lastFailedAt} prefix="last failed " />
         {letter.replays > 0 && `, replayed ${counted(letter.replays, 'time')}`}
       </span>
     </>

@@ -59,7 +59,7 @@ function AttemptRow({ attempt, previous }: { attempt: Attempt; previous: Attempt
         {isSame && <span className="quiet small">same failure</span>}
       </div>
       {failure && !isSame && (
-        <p className="foreign message">
+        <p className="external-text message">
           {plainText(`${failure.name}: ${failure.message}`)}
           {failure.code && <code> {plainText(failure.code)}</code>}
         </p>

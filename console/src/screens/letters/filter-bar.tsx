@@ -3,7 +3,7 @@ import type { LetterStats } from '../../api/types.ts'
 import { FILTER_NAMES, type FilterName, type FilterTexts, lettersUrl } from '../../lib/letter-filters.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { useParams } from '../../lib/use-search-params.ts'
-import { Choice } from '../../ui/fields.tsx'
+import { Select } from '../../ui/fields.tsx'
 import { SearchField } from '../../ui/search-field.tsx'
 import { ChannelChoice } from '../groups/channel-choice.tsx'
 import './letters.css'
@@ -41,28 +41,28 @@ export function FilterBar({ texts, stats }: { texts: FilterTexts; stats: LetterS
           onSearch={search => set({ search })}
         />
         <ChannelChoice value={texts.channel ?? ''} onChange={channel => set({ channel })} />
-        <Choice
+        <Select
           label="State"
           hideLabel
           value={texts.state ?? ''}
           of={options('All states', STATES)}
           onChange={state => set({ state })}
         />
-        <Choice
+        <Select
           label="Reason"
           hideLabel
           value={texts.reason ?? ''}
           of={options('All reasons', [...reasons])}
           onChange={reason => set({ reason })}
         />
-        <Choice
+        <Select
           label="Category"
           hideLabel
           value={texts.category ?? ''}
           of={options('All categories', CATEGORIES)}
           onChange={category => set({ category })}
         />
-        <Choice
+        <Select
           label="Failed within"
           hideLabel
           value={texts.after ?? ''}
@@ -81,7 +81,7 @@ function Chips({ texts }: { texts: FilterTexts }) {
   return (
     <ul className="row">
       {chips.map(name => (
-        <li key={name} className="chip foreign">
+        <li key={name} className="chip external-text">
           {name} <strong>{plainText(texts[name] ?? '')}</strong>
           <Link href={lettersUrl({ ...texts, [name]: undefined })} aria-label={`Remove filter ${name}`}>
             ✕

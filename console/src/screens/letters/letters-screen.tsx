@@ -8,12 +8,12 @@ import { type FilterTexts, lettersUrl, readFilter } from '../../lib/letter-filte
 import { counted } from '../../lib/numbers.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
 import { LetterTable } from '../../ui/letter-table.tsx'
-import { Empty, Missing, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Empty, ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
-import { Ago } from '../../ui/time.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { Newer } from './newer.tsx'
 import { SelectionBar } from './selection-bar.tsx'
+import { ShowNewLetters } from './show-new-letters.tsx'
 import { useSelection } from './use-selection.ts'
 
 export function LettersScreen() {
@@ -26,13 +26,13 @@ export function LettersScreen() {
   return (
     <Page name="Letters" lead={<Lead stats={stats.data} />}>
       <FilterBar texts={texts} stats={stats.data} />
-      {page.error && <Trouble error={page.error} onRetry={page.refetch} />}
-      <Missing faults={page.data?.faults} />
+      {page.error && <ErrorNote error={page.error} onRetry={page.refetch} />}
+      <MissingData faults={page.data?.faults} />
       {page.data === undefined ? (
-        !page.error && <Waiting rows={10} />
+        !page.error && <Loading rows={10} />
       ) : (
         <>
-          <Newer
+          <ShowNewLetters
             page={page.data}
             stats={stats.data}
             isFirst={query.cursor === undefined}
@@ -51,8 +51,8 @@ function Lead({ stats }: { stats: LetterStats | undefined }) {
   return (
     <>
       <span>{counted(stats.count, 'letter matches', 'letters match')}</span>
-      {stats.oldestAt && <Ago at={stats.oldestAt} prefix="oldest failed " />}
-      {stats.newestAt && <Ago at={stats.newestAt} prefix="newest failed " />}
+      {stats.oldestAt && <RelativeTime at={stats.oldestAt} prefix="oldest failed " />}
+      {stats.newestAt && <RelativeTime at={stats.newestAt} prefix="newest failed " />}
     </>
   )
 }

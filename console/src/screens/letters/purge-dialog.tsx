@@ -7,7 +7,7 @@ import { type FilterTexts, filterForServer, filterInWords } from '../../lib/lett
 import { counted } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { AskReason, Dialog } from '../../ui/dialog.tsx'
-import { Trouble } from '../../ui/notes.tsx'
+import { ErrorNote } from '../../ui/notes.tsx'
 
 /** Shows how many letters would go, and deletes these or none: the server compares them with the preview shown here. */
 export function PurgeDialog({ texts, onClose }: { texts: FilterTexts; onClose: () => void }) {
@@ -19,7 +19,7 @@ export function PurgeDialog({ texts, onClose }: { texts: FilterTexts; onClose: (
     return (
       <Dialog title="Delete letters permanently" onClose={onClose}>
         {preview.isError ? (
-          <Trouble error={preview.error} onRetry={preview.refetch} />
+          <ErrorNote error={preview.error} onRetry={preview.refetch} />
         ) : (
           <p className="quiet">Counting the letters…</p>
         )}

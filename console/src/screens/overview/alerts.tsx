@@ -5,7 +5,7 @@ import { whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { useIsFederated } from '../../lib/use-can.ts'
 import { Tag } from '../../ui/tags.tsx'
-import { Ago } from '../../ui/time.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 
 /** More are a sign of something larger, and stand with their channels. */
 const MOST_SHOWN = 8
@@ -20,7 +20,7 @@ export function Alerts({ alerts }: { alerts: readonly ChannelAlert[] }) {
       {alerts.slice(0, MOST_SHOWN).map(alert => (
         <li key={`${alert.store} ${alert.channel} ${alert.rule} ${alert.error?.fingerprint}`}>
           <div className="row">
-            <Link href={alertPath(alert)} className="row-link clip foreign">
+            <Link href={alertPath(alert)} className="row-link clip external-text">
               {plainText(alert.channel)}
             </Link>
             <span className="push">
@@ -29,8 +29,8 @@ export function Alerts({ alerts }: { alerts: readonly ChannelAlert[] }) {
               </Tag>
             </span>
           </div>
-          <div className="quiet small foreign">
-            {plainText(alertWords(alert))} · <Ago at={alert.since} prefix="since " />
+          <div className="quiet small external-text">
+            {plainText(alertWords(alert))} · <RelativeTime at={alert.since} prefix="since " />
             {isFederated && ` · ${alert.store}`}
           </div>
         </li>

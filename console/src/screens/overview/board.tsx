@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import type { Overview } from '../../api/types.ts'
 import { change, percent, short, whole } from '../../lib/numbers.ts'
 import { Sparkline } from '../../ui/charts.tsx'
-import { Ago } from '../../ui/time.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 import './board.css'
 
 /** The harbour board: eight readings, each leading to where it can be dealt with. */
@@ -22,7 +22,7 @@ export function Board({ overview }: { overview: Overview }) {
         {whole(groups.new24h)} new in 24 h · {whole(groups.regressed)} regressed
       </Reading>
       <Reading name="Letters waiting" value={short(letters.waiting)} href="/letters?state=dead">
-        {letters.oldestAt ? <Ago at={letters.oldestAt} prefix="Oldest failed " /> : 'None waiting'}
+        {letters.oldestAt ? <RelativeTime at={letters.oldestAt} prefix="Oldest failed " /> : 'None waiting'}
       </Reading>
       <Reading
         name="Inflow, last hour"

@@ -2,7 +2,7 @@ import { useOverview } from '../../api/queries.ts'
 import type { Overview } from '../../api/types.ts'
 import { counted } from '../../lib/numbers.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
-import { Missing, Trouble, Waiting } from '../../ui/notes.tsx'
+import { ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { Alerts } from './alerts.tsx'
 import { Board } from './board.tsx'
@@ -15,10 +15,10 @@ export function OverviewScreen() {
   const { data, error, refetch } = useOverview()
   return (
     <Page name="Overview" lead={data ? <Verdict overview={data} /> : ' '}>
-      {error && <Trouble error={error} onRetry={refetch} />}
-      <Missing faults={data?.faults} />
+      {error && <ErrorNote error={error} onRetry={refetch} />}
+      <MissingData faults={data?.faults} />
       {data === undefined ? (
-        !error && <Waiting rows={9} />
+        !error && <Loading rows={9} />
       ) : (
         <>
           <Board overview={data} />

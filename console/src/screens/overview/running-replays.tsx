@@ -19,7 +19,7 @@ export function RunningReplays({ replays }: { replays: readonly ReplaySummary[] 
       {replays.map(replay => (
         <li key={replay.id} className="running">
           <div className="row">
-            <Link href={replayPath(replay.id)} className="row-link clip foreign">
+            <Link href={replayPath(replay.id)} className="row-link clip external-text">
               {plainText(replay.reason)}
             </Link>
             <span className="push">

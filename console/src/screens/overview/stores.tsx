@@ -8,7 +8,7 @@ export function Stores({ stores }: { stores: readonly StoreHealth[] }) {
       {stores.map(store => (
         <li key={store.name}>
           <div className="row">
-            <strong className="foreign">{store.name}</strong>
+            <strong className="external-text">{store.name}</strong>
             <span className="push">
               {store.up ? (
                 <Tag tone="good" glyph="check">
@@ -21,12 +21,12 @@ export function Stores({ stores }: { stores: readonly StoreHealth[] }) {
               )}
             </span>
           </div>
-          <div className="quiet small foreign">
+          <div className="quiet small external-text">
             {store.url}
             {store.letters !== undefined && ` · ${counted(store.letters, 'letter')}`}
             {!store.sends && ' · cannot send replays'}
           </div>
-          {store.problem && <div className="small foreign">{store.problem}</div>}
+          {store.problem && <div className="small external-text">{store.problem}</div>}
         </li>
       ))}
     </ul>

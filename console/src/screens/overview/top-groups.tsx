@@ -6,7 +6,7 @@ import { plainText } from '../../lib/plain-text.ts'
 import { Sparkline } from '../../ui/charts.tsx'
 import { Empty } from '../../ui/notes.tsx'
 import { GroupTag } from '../../ui/tags.tsx'
-import { Ago } from '../../ui/time.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 import '../../ui/table.css'
 
 export function TopGroups({ groups }: { groups: readonly Group[] }) {
@@ -32,12 +32,12 @@ export function TopGroups({ groups }: { groups: readonly Group[] }) {
         {groups.map(group => (
           <tr key={`${group.store} ${group.id}`} className="linked">
             <td>
-              <Link href={groupPath(group.id)} className="row-link clip foreign">
+              <Link href={groupPath(group.id)} className="row-link clip external-text">
                 {plainText(group.title)}
               </Link>
               <div className="row small quiet">
                 <GroupTag group={group} />
-                <span className="foreign">{group.channels.join(', ')}</span>
+                <span className="external-text">{group.channels.join(', ')}</span>
               </div>
             </td>
             <td>
@@ -45,7 +45,7 @@ export function TopGroups({ groups }: { groups: readonly Group[] }) {
             </td>
             <td className="number strong">{short(group.waiting)}</td>
             <td className="quiet">
-              <Ago at={group.lastSeenAt} />
+              <RelativeTime at={group.lastSeenAt} />
             </td>
           </tr>
         ))}

@@ -1,7 +1,7 @@
 import type { PlanBody } from '../../api/types.ts'
 import { counted, percent } from '../../lib/numbers.ts'
 import { span } from '../../lib/times.ts'
-import { Field, Tick } from '../../ui/fields.tsx'
+import { Checkbox, Field } from '../../ui/fields.tsx'
 import { Facts } from '../../ui/page.tsx'
 import type { StepProps } from './letters-step.tsx'
 
@@ -44,7 +44,7 @@ export function CheckStep({
           This server requires a second person to approve the replay before it can start.
         </p>
       ) : (
-        <Tick
+        <Checkbox
           label="Require approval by a second person"
           checked={form.needsApproval}
           onChange={checked => set({ needsApproval: checked })}

@@ -1,6 +1,6 @@
 import { useChannels } from '../../api/queries.ts'
 import { plainText } from '../../lib/plain-text.ts'
-import { Choice, Field, Segments } from '../../ui/fields.tsx'
+import { Field, Segments, Select } from '../../ui/fields.tsx'
 import { EditOne } from './edit-one.tsx'
 import type { StepProps } from './letters-step.tsx'
 import { PatchPreview } from './patch-preview.tsx'
@@ -11,7 +11,7 @@ export function DestinationStep({ form, faults, selection, set }: StepProps) {
   const single = 'ids' in selection && selection.ids.length === 1 ? selection.ids[0] : undefined
   return (
     <>
-      <Choice
+      <Select
         label="Destination channel"
         value={form.to}
         of={[

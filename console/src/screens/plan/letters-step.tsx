@@ -6,7 +6,7 @@ import { counted } from '../../lib/numbers.ts'
 import { letterPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import type { PlanFaults, PlanForm, PlanSelection } from '../../lib/plan-form.ts'
-import { Choice } from '../../ui/fields.tsx'
+import { Select } from '../../ui/fields.tsx'
 import { LetterTable } from '../../ui/letter-table.tsx'
 import { Note } from '../../ui/notes.tsx'
 
@@ -38,7 +38,7 @@ export function LettersStep({ form, selection, count, set, stores }: StepProps &
       )}
       {'filter' in selection && <FilterWords filter={selection.filter} />}
       {'filter' in selection && stores.length > 1 && (
-        <Choice
+        <Select
           label="Store"
           value={form.store}
           of={[['', 'Choose a store'] as const, ...stores.map(({ name }) => [name, name] as const)]}
@@ -59,7 +59,7 @@ function FilterWords({ filter }: { filter: LetterFilter }) {
     <div className="row">
       {words.length === 0 && <Note tone="signal">No filter is set: this selects all letters.</Note>}
       {words.map(([name, value]) => (
-        <span key={name} className="chip foreign">
+        <span key={name} className="chip external-text">
           {name} <strong>{plainText(String(value))}</strong>&nbsp;
         </span>
       ))}
@@ -85,7 +85,7 @@ function Ids({ ids }: { ids: readonly string[] }) {
     <ul className="id-list">
       {ids.slice(0, 12).map(id => (
         <li key={id}>
-          <Link href={letterPath(id)} className="mono small foreign">
+          <Link href={letterPath(id)} className="mono small external-text">
             {plainText(id)}
           </Link>
         </li>

@@ -1,7 +1,7 @@
 import { whole } from '../../lib/numbers.ts'
 import { readStages, stageSizes } from '../../lib/plan-form.ts'
 import { span } from '../../lib/times.ts'
-import { Field, Tick } from '../../ui/fields.tsx'
+import { Checkbox, Field } from '../../ui/fields.tsx'
 import type { StepProps } from './letters-step.tsx'
 
 export function PaceStep({ form, faults, count, set }: StepProps) {
@@ -52,13 +52,13 @@ export function PaceStep({ form, faults, count, set }: StepProps) {
           onChange={value => set({ maxAge: value })}
         />
       </div>
-      <Tick
+      <Checkbox
         label="Halt immediately if the first letters fail with the same cause"
         hint="The cause is then not fixed, and the other letters would fail too."
         checked={form.haltOnSame}
         onChange={haltOnSame => set({ haltOnSame })}
       />
-      <Tick
+      <Checkbox
         label="Include quarantined letters"
         hint="Quarantined letters are poison. Send them unchanged only if the cause is fixed."
         checked={form.allowQuarantined}

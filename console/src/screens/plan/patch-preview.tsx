@@ -6,8 +6,8 @@ import { letterPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { type PlanForm, type PlanSelection, readPatch } from '../../lib/plan-form.ts'
 import { DiffView } from '../../ui/diff-view.tsx'
-import { Note, Trouble, Waiting } from '../../ui/notes.tsx'
-import { useSettled } from './use-settled.ts'
+import { ErrorNote, Loading, Note } from '../../ui/notes.tsx'
+import { useDebounced } from './use-debounced.ts'
 
 const SETTLE_MS = 400
 
@@ -21,7 +21,7 @@ export function PatchPreview({
   selection: PlanSelection
   hasFault: boolean
 }) {
-  const text = useSettled(form.patch, SETTLE_MS)
+  const text = useDebounced(form.patch, SETTLE_MS)
   const { patch } = readPatch(text)
   const body: PreviewBody = {
     ...('ids' in selection ? { ids: [...selection.ids] } : { filter: selection.filter }),
@@ -35,8 +35,8 @@ export function PatchPreview({
   return (
     <div className="stack" aria-busy={isFetching}>
       <h3>Preview</h3>
-      {error && <Trouble error={error} />}
-      {data === undefined && !error && <Waiting rows={3} />}
+      {error && <ErrorNote error={error} />}
+      {data === undefined && !error && <Loading rows={3} />}
       {data?.samples.length === 0 && <p className="quiet small">No letter to preview.</p>}
       {data?.samples.map(sample => (
         <Sample key={sample.letterId} sample={sample} />
@@ -48,12 +48,12 @@ export function PatchPreview({
 function Sample({ sample }: { sample: Preview['samples'][number] }) {
   return (
     <div className="stack tight">
-      <Link href={letterPath(sample.letterId)} className="mono small foreign">
+      <Link href={letterPath(sample.letterId)} className="mono small external-text">
         {plainText(sample.letterId)}
       </Link>
       {sample.fault && (
         <Note tone="bad">
-          <span className="foreign">{plainText(sample.fault)}</span>
+          <span className="external-text">{plainText(sample.fault)}</span>
         </Note>
       )}
       {sample.after !== undefined && (

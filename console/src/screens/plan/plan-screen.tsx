@@ -7,7 +7,7 @@ import { filterForServer, readFilter } from '../../lib/letter-filters.ts'
 import { EMPTY_PLAN, type PlanForm, type PlanSelection, readPlan } from '../../lib/plan-form.ts'
 import { both, useCan } from '../../lib/use-can.ts'
 import { Button } from '../../ui/buttons.tsx'
-import { Trouble } from '../../ui/notes.tsx'
+import { ErrorNote } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { CheckStep } from './check-step.tsx'
 import { DestinationStep } from './destination-step.tsx'
@@ -48,7 +48,7 @@ export function PlanScreen() {
             {step === 'check' && (
               <CheckStep {...shared} body={body} needsApproval={me?.needsApproval ?? false} />
             )}
-            {freeze.error && <Trouble error={freeze.error} />}
+            {freeze.error && <ErrorNote error={freeze.error} />}
             <div className="row end">
               {place > 0 && <Button onPress={() => setStep(STEPS[place - 1]!.id)}>Back</Button>}
               {isLast ? (

@@ -1,6 +1,6 @@
 import { whole } from '../../lib/numbers.ts'
 import type { PlanFaults, PlanForm } from '../../lib/plan-form.ts'
-import { Glyph } from '../../ui/glyphs.tsx'
+import { Icon } from '../../ui/icons.tsx'
 
 export const STEPS = [
   { id: 'letters', title: 'Letters' },
@@ -29,7 +29,7 @@ export function Steps({ current, form, faults = {}, count, onGo }: StepsProps) {
         const isDone = index < place
         const inner = (
           <>
-            <span className="step-mark">{isDone ? <Glyph name="check" size={12} /> : index + 1}</span>
+            <span className="step-mark">{isDone ? <Icon name="check" size={12} /> : index + 1}</span>
             <span>
               {title}
               <span className="small quiet">{form && summary(id, form, count)}</span>

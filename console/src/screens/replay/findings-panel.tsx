@@ -4,11 +4,11 @@ import type { Findings, Replay, ReplayDecision } from '../../api/types.ts'
 import { counted, whole } from '../../lib/numbers.ts'
 import { letterPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
-import { Glyph, type GlyphName } from '../../ui/glyphs.tsx'
-import { Note, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Icon, type IconName } from '../../ui/icons.tsx'
+import { ErrorNote, Loading, Note } from '../../ui/notes.tsx'
 import { Panel } from '../../ui/page.tsx'
 
-const GATES: readonly { decision: ReplayDecision; gate: string; says: string; glyph: GlyphName }[] = [
+const GATES: readonly { decision: ReplayDecision; gate: string; says: string; glyph: IconName }[] = [
   {
     decision: 'skip_state',
     gate: 'State',
@@ -44,8 +44,8 @@ export function FindingsPanel({ replay }: { replay: Replay }) {
   return (
     <Panel title="Check results">
       <div className="stack">
-        {error && <Trouble error={error} onRetry={refetch} />}
-        {data === undefined && !error && <Waiting rows={4} />}
+        {error && <ErrorNote error={error} onRetry={refetch} />}
+        {data === undefined && !error && <Loading rows={4} />}
         {data && (
           <ol className="gates">
             {GATES.map(gate => (
@@ -61,7 +61,7 @@ export function FindingsPanel({ replay }: { replay: Replay }) {
           <Note tone="signal">No letter can be sent.</Note>
         ) : (
           <p className="gate-sum">
-            <Glyph name="arrow" /> <strong>{counted(goes, 'letter')}</strong> of {whole(replay.count)} will be
+            <Icon name="arrow" /> <strong>{counted(goes, 'letter')}</strong> of {whole(replay.count)} will be
             sent
           </p>
         )}
@@ -78,13 +78,13 @@ function Gate({
 }: {
   gate: string
   says: string
-  glyph: GlyphName
+  glyph: IconName
   finding: Findings['findings'][number] | undefined
 }) {
   const count = finding?.count ?? 0
   return (
     <li className={count > 0 ? 'stops' : 'passes'}>
-      <Glyph name={count > 0 ? glyph : 'check'} />
+      <Icon name={count > 0 ? glyph : 'check'} />
       <div>
         <strong>{gate}:</strong>{' '}
         {count === 0 ? (
@@ -95,7 +95,7 @@ function Gate({
           </span>
         )}
         {finding?.reasons.map(({ why, count: times }) => (
-          <div key={why} className="small quiet foreign">
+          <div key={why} className="small quiet external-text">
             {whole(times)} × {plainText(why)}
           </div>
         ))}

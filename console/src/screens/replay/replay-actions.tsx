@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { steer, useChange } from '../../api/actions.ts'
+import { changeReplay, useChange } from '../../api/actions.ts'
 import type { Replay, ReplayState, ReplayVerb } from '../../api/types.ts'
 import { counted } from '../../lib/numbers.ts'
 import { Button } from '../../ui/buttons.tsx'
@@ -18,7 +18,9 @@ const VERBS: Readonly<Record<ReplayState, readonly ReplayVerb[]>> = {
 
 export function ReplayActions({ replay }: { replay: Replay }) {
   const [asking, setAsking] = useState<ReplayVerb>()
-  const change = useChange(({ verb, why }: { verb: ReplayVerb; why: string }) => steer(replay.id, verb, why))
+  const change = useChange(({ verb, why }: { verb: ReplayVerb; why: string }) =>
+    changeReplay(replay.id, verb, why),
+  )
   const verbs = VERBS[replay.state].filter(verb => verb !== 'approve' || replay.needsApproval)
   return (
     <>

@@ -7,7 +7,7 @@ import { span } from '../../lib/times.ts'
 import { useIsFederated } from '../../lib/use-can.ts'
 import { CodeBox } from '../../ui/code-box.tsx'
 import { Facts } from '../../ui/page.tsx'
-import { Moment } from '../../ui/time.tsx'
+import { Timestamp } from '../../ui/time.tsx'
 
 export function ReplayFacts({ replay }: { replay: Replay }) {
   const isFederated = useIsFederated()
@@ -27,8 +27,8 @@ export function ReplayFacts({ replay }: { replay: Replay }) {
           ['age limit', span(replay.maxAgeMs)],
           ['quarantined', replay.allowQuarantined ? 'included' : 'excluded unless edited'],
           ['approval', approvalOf(replay)],
-          ['started', replay.startedAt && <Moment at={replay.startedAt} />],
-          ['ended', replay.endedAt && <Moment at={replay.endedAt} />],
+          ['started', replay.startedAt && <Timestamp at={replay.startedAt} />],
+          ['ended', replay.endedAt && <Timestamp at={replay.endedAt} />],
           ['hash', <code key="hash">{replay.hash}</code>],
         ]}
       />

@@ -3,17 +3,17 @@ import { useReplay } from '../../api/queries.ts'
 import type { Replay } from '../../api/types.ts'
 import { counted } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
-import { Note, Trouble, Waiting } from '../../ui/notes.tsx'
+import { ErrorNote, Loading, Note } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { ReplayTag } from '../../ui/tags.tsx'
-import { Ago } from '../../ui/time.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 import { Steps } from '../plan/steps.tsx'
-import { Command } from './command.tsx'
+import { CliCommand } from './cli-command.tsx'
 import { FindingsPanel } from './findings-panel.tsx'
-import { Items } from './items.tsx'
 import { ReplayActions } from './replay-actions.tsx'
 import { ReplayFacts } from './replay-facts.tsx'
-import { Running } from './running.tsx'
+import { ReplayItems } from './replay-items.tsx'
+import { ReplayProgress } from './replay-progress.tsx'
 import '../plan/plan.css'
 import './replay.css'
 
@@ -23,7 +23,7 @@ export function ReplayScreen({ id }: { id: string }) {
   if (data === undefined)
     return (
       <Page name="Replay" above={above}>
-        {error ? <Trouble error={error} onRetry={refetch} /> : <Waiting rows={8} />}
+        {error ? <ErrorNote error={error} onRetry={refetch} /> : <Loading rows={8} />}
       </Page>
     )
   const reason = plainText(data.reason)
@@ -47,8 +47,8 @@ function Lead({ replay }: { replay: Replay }) {
     <>
       <ReplayTag state={replay.state} />
       <span>{counted(replay.count, 'letter')}, frozen</span>
-      <span className="quiet foreign">
-        <Ago at={replay.createdAt} prefix="planned " /> by {plainText(replay.createdBy)}
+      <span className="quiet external-text">
+        <RelativeTime at={replay.createdAt} prefix="planned " /> by {plainText(replay.createdBy)}
         {replay.approvedBy && `, approved by ${plainText(replay.approvedBy)}`}
       </span>
     </>
@@ -62,7 +62,7 @@ function Why({ replay }: { replay: Replay }) {
   return (
     <Note tone={replay.state === 'halted' ? 'signal' : 'sea'}>
       <strong>{replay.state === 'halted' ? 'Halted automatically.' : `Replay ${replay.state}.`}</strong>
-      <span className="foreign">
+      <span className="external-text">
         {plainText(replay.why)}
         {by}
       </span>
@@ -79,7 +79,7 @@ function Plan({ replay }: { replay: Replay }) {
         <Panel title="Replay details">
           <div className="stack">
             <ReplayFacts replay={replay} />
-            <Command command={replay.command} />
+            <CliCommand command={replay.command} />
           </div>
         </Panel>
       </div>
@@ -90,16 +90,16 @@ function Plan({ replay }: { replay: Replay }) {
 function Course({ replay }: { replay: Replay }) {
   return (
     <>
-      <Running replay={replay} />
+      <ReplayProgress replay={replay} />
       <div className="columns">
-        <Items replay={replay} />
+        <ReplayItems replay={replay} />
         <div className="stack">
           <Panel title="Replay details">
             <ReplayFacts replay={replay} />
           </Panel>
           <FindingsPanel replay={replay} />
           <Panel title="Command line equivalent">
-            <Command command={replay.command} isTitled={false} />
+            <CliCommand command={replay.command} isTitled={false} />
           </Panel>
         </div>
       </div>

@@ -6,7 +6,7 @@ import { plainText } from '../../lib/plain-text.ts'
 import { OutcomeBar } from '../../ui/charts.tsx'
 import { Empty } from '../../ui/notes.tsx'
 import { ReplayTag } from '../../ui/tags.tsx'
-import { Ago } from '../../ui/time.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 import '../../ui/table.css'
 import './replay-table.css'
 
@@ -35,10 +35,10 @@ export function ReplayTable({ replays, empty }: { replays: readonly ReplaySummar
         {replays.map(replay => (
           <tr key={replay.id} className="linked">
             <td>
-              <Link href={replayPath(replay.id)} className="row-link two-lines foreign">
+              <Link href={replayPath(replay.id)} className="row-link two-lines external-text">
                 {plainText(replay.reason)}
               </Link>
-              {replay.why && <div className="small quiet clip foreign">{plainText(replay.why)}</div>}
+              {replay.why && <div className="small quiet clip external-text">{plainText(replay.why)}</div>}
             </td>
             <td>
               <ReplayTag state={replay.state} />
@@ -49,8 +49,8 @@ export function ReplayTable({ replays, empty }: { replays: readonly ReplaySummar
               <div className="small quiet outcome-words">{outcomeOf(replay)}</div>
             </td>
             <td className="quiet">
-              <Ago at={replay.createdAt} />
-              <div className="small clip foreign">by {plainText(replay.createdBy)}</div>
+              <RelativeTime at={replay.createdAt} />
+              <div className="small clip external-text">by {plainText(replay.createdBy)}</div>
             </td>
           </tr>
         ))}

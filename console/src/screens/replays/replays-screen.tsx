@@ -1,8 +1,8 @@
 import { useReplays } from '../../api/queries.ts'
 import { LATEST_REPLAYS, replaysQuery } from '../../api/screen-queries.ts'
 import { useParams } from '../../lib/use-search-params.ts'
-import { Choice } from '../../ui/fields.tsx'
-import { Missing, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Select } from '../../ui/fields.tsx'
+import { ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import '../../ui/search-field.css'
 import { ReplayTable } from './replay-table.tsx'
@@ -28,7 +28,7 @@ export function ReplaysScreen() {
       lead="Frozen selections of letters, sent again in stages. A replay halts automatically if too many letters fail again."
     >
       <div className="filters">
-        <Choice
+        <Select
           label="State"
           hideLabel
           value={state as ''}
@@ -36,10 +36,10 @@ export function ReplaysScreen() {
           onChange={chosen => setParams({ state: chosen }, { replace: true })}
         />
       </div>
-      {error && <Trouble error={error} onRetry={refetch} />}
-      <Missing faults={data?.faults} />
+      {error && <ErrorNote error={error} onRetry={refetch} />}
+      <MissingData faults={data?.faults} />
       {data === undefined ? (
-        !error && <Waiting />
+        !error && <Loading />
       ) : (
         <Panel bare>
           <ReplayTable

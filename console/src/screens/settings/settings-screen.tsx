@@ -4,10 +4,10 @@ import { keepToken, readToken } from '../../api/token.ts'
 import type { Me } from '../../api/types.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { theme, usePreference, zone } from '../../lib/preferences.ts'
-import { TokenForm } from '../../shell/door.tsx'
+import { TokenForm } from '../../shell/sign-in.tsx'
 import { Button } from '../../ui/buttons.tsx'
 import { Segments } from '../../ui/fields.tsx'
-import { Trouble, Waiting } from '../../ui/notes.tsx'
+import { ErrorNote, Loading } from '../../ui/notes.tsx'
 import { Facts, Page, Panel } from '../../ui/page.tsx'
 import { Permissions } from './permissions.tsx'
 import { TraceAddress } from './trace-address.tsx'
@@ -16,9 +16,9 @@ export function SettingsScreen() {
   const { data, error, refetch } = useMe()
   return (
     <Page name="Settings" lead="Your identity and permissions, and the display options of this browser.">
-      {error && <Trouble error={error} onRetry={refetch} />}
+      {error && <ErrorNote error={error} onRetry={refetch} />}
       {data === undefined ? (
-        !error && <Waiting rows={8} />
+        !error && <Loading rows={8} />
       ) : (
         <div className="halves">
           <div className="stack">

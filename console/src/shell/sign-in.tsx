@@ -6,10 +6,10 @@ import { Field } from '../ui/fields.tsx'
 import { Note } from '../ui/notes.tsx'
 
 /** A server that asks for a token: nothing can be seen without it. */
-export function Door() {
+export function SignIn() {
   const wasRefused = readToken() !== undefined
   return (
-    <div className="door">
+    <div className="sign-in">
       <h1>Sign in</h1>
       <p className="quiet">
         This server requires a token. Its administrator can give you one; the server configuration lists

@@ -6,13 +6,13 @@ import { plainText } from '../../lib/plain-text.ts'
 import { useCan } from '../../lib/use-can.ts'
 import { Button } from '../../ui/buttons.tsx'
 import { CodeBox } from '../../ui/code-box.tsx'
-import { Copy } from '../../ui/copy.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
 import { AskReason } from '../../ui/dialog.tsx'
-import { Glyph } from '../../ui/glyphs.tsx'
+import { Icon } from '../../ui/icons.tsx'
 import { JsonView } from '../../ui/json-view.tsx'
 import { Note } from '../../ui/notes.tsx'
 import { Panel } from '../../ui/page.tsx'
-import { Moment } from '../../ui/time.tsx'
+import { Timestamp } from '../../ui/time.tsx'
 
 interface BodyProps {
   readonly letter: LetterDetail
@@ -32,12 +32,12 @@ export function Body({ letter, revealed, onReveal }: BodyProps) {
       title="Body"
       aside={
         <>
-          <Copy text={JSON.stringify(payload, null, 2)} what={revealed ? 'body' : 'masked body'} />
+          <CopyButton text={JSON.stringify(payload, null, 2)} what={revealed ? 'body' : 'masked body'} />
           {revealed ? (
             <Button onPress={() => onReveal(undefined)}>Mask payload</Button>
           ) : (
             <Button may={can} onPress={() => setAsking(true)}>
-              <Glyph name="eye" /> Reveal payload…
+              <Icon name="eye" /> Reveal payload…
             </Button>
           )}
         </>
@@ -47,7 +47,7 @@ export function Body({ letter, revealed, onReveal }: BodyProps) {
         {revealed && (
           <Note tone="signal">
             <span>
-              Revealed to you and recorded in the audit log. <Moment at={revealed.revealedAt} />
+              Revealed to you and recorded in the audit log. <Timestamp at={revealed.revealedAt} />
             </span>
           </Note>
         )}
@@ -93,8 +93,8 @@ function Headers({ headers }: { headers: Readonly<Record<string, string>> }) {
       <dl className="headers">
         {entries.map(([name, value]) => (
           <div key={name}>
-            <dt className="mono foreign">{plainText(name)}</dt>
-            <dd className="mono foreign">{plainText(value)}</dd>
+            <dt className="mono external-text">{plainText(name)}</dt>
+            <dd className="mono external-text">{plainText(value)}</dd>
           </div>
         ))}
       </dl>

@@ -4,8 +4,8 @@ import type { StreamState } from '../api/stream.ts'
 import type { Me } from '../api/types.ts'
 import { PLACES } from '../lib/keys.ts'
 import { short } from '../lib/numbers.ts'
-import { Switches } from './switches.tsx'
-import './rail.css'
+import { DisplaySwitches } from './switches.tsx'
+import './sidebar.css'
 
 const STREAM: Readonly<Record<StreamState, string>> = {
   live: 'Live',
@@ -13,7 +13,7 @@ const STREAM: Readonly<Record<StreamState, string>> = {
   lost: 'Server unreachable, retrying',
 }
 
-export function Rail({ me, stream }: { me: Me | undefined; stream: StreamState }) {
+export function Sidebar({ me, stream }: { me: Me | undefined; stream: StreamState }) {
   const [location] = useLocation()
   const { data } = useOverview()
   const badges: Readonly<Record<string, { count: number; what: string; loud: boolean } | undefined>> = data
@@ -29,7 +29,7 @@ export function Rail({ me, stream }: { me: Me | undefined; stream: StreamState }
       }
     : {}
   return (
-    <aside className="rail">
+    <aside className="sidebar">
       <Link href="/groups" className="brand" aria-label="Lazaret: go to groups">
         <svg width="26" height="26" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
           <path d="M9 5v21" className="mast" />
@@ -61,14 +61,14 @@ export function Rail({ me, stream }: { me: Me | undefined; stream: StreamState }
         <path d={wave(18)} />
         <path d={wave(26)} />
       </svg>
-      <div className="rail-foot">
+      <div className="sidebar-foot">
         <p className={`stream ${stream}`} role="status">
           <span className="dot" aria-hidden="true" />
           {STREAM[stream]}
         </p>
-        <Switches />
+        <DisplaySwitches />
         {me && (
-          <p className="who foreign">
+          <p className="who external-text">
             {me.name} · {me.role}
             {me.readOnly && ' · read-only'}
           </p>

@@ -8,7 +8,7 @@ const SHORTEST_MS = 1_500
 const REST_PER_WORK = 2
 
 /** Gathers what has changed and hands it over round by round; a round begins only when the one before is over. */
-export class Rounds {
+export class RefreshQueue {
   readonly #run: (topics: ReadonlySet<string>) => Promise<void>
   #topics = new Set<string>()
   #isBusy = false

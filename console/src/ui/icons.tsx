@@ -24,10 +24,10 @@ const PATHS = {
   down: 'M8 3v10M4 9l4 4l4-4',
 } as const
 
-export type GlyphName = keyof typeof PATHS
-const FILLED: ReadonlySet<GlyphName> = new Set(['open', 'diamond', 'play'])
+export type IconName = keyof typeof PATHS
+const FILLED: ReadonlySet<IconName> = new Set(['open', 'diamond', 'play'])
 
-export function Glyph({ name, size = 14 }: { name: GlyphName; size?: number }) {
+export function Icon({ name, size = 14 }: { name: IconName; size?: number }) {
   return (
     <svg
       className={FILLED.has(name) ? 'glyph filled' : 'glyph'}

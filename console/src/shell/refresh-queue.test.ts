@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../../../src/testing/index.ts'
-import { Rounds } from './rounds.ts'
+import { RefreshQueue } from './refresh-queue.ts'
 
 function world() {
   const clock = new FakeClock()
   const rounds: string[][] = []
   let finish = () => {}
-  const gathered = new Rounds(
+  const gathered = new RefreshQueue(
     topics => {
       rounds.push([...topics])
       return new Promise(resolve => {
@@ -18,7 +18,7 @@ function world() {
   return { clock, rounds, gathered, finish: () => finish() }
 }
 
-describe('Rounds', () => {
+describe('RefreshQueue', () => {
   it('F8: gathers what changes fast into one round', async () => {
     const { clock, rounds, gathered } = world()
     for (const topic of ['letters', 'groups', 'letters']) gathered.add([topic])

@@ -2,7 +2,7 @@ import type { LetterPage, LetterStats } from '../../api/types.ts'
 import { Button } from '../../ui/buttons.tsx'
 
 /** The list does not move under the reader; it says that there is more and lets them ask. */
-export function Newer({
+export function ShowNewLetters({
   page,
   stats,
   isFirst,
@@ -16,7 +16,7 @@ export function Newer({
   const newest = page.letters[0]?.lastFailedAt ?? ''
   const isBehind = isFirst && stats?.newestAt !== undefined && stats.newestAt > newest
   return (
-    <div className="newer" role="status">
+    <div className="new-letters" role="status">
       {isBehind && <Button onPress={() => void onShow()}>Show new letters</Button>}
     </div>
   )

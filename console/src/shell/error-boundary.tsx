@@ -3,7 +3,7 @@ import { Button } from '../ui/buttons.tsx'
 import { Note } from '../ui/notes.tsx'
 
 /** A screen that breaks takes neither the others nor the way out of it along. */
-export class Mishap extends Component<{ readonly children: ReactNode }, { readonly error: unknown }> {
+export class ErrorBoundary extends Component<{ readonly children: ReactNode }, { readonly error: unknown }> {
   override state: { readonly error: unknown } = { error: undefined }
 
   static getDerivedStateFromError(error: unknown) {
@@ -16,7 +16,7 @@ export class Mishap extends Component<{ readonly children: ReactNode }, { readon
     return (
       <Note tone="bad">
         <strong>This page stopped working</strong>
-        <span className="foreign">{error instanceof Error ? error.message : String(error)}</span>
+        <span className="external-text">{error instanceof Error ? error.message : String(error)}</span>
         <span>The console may have been updated while it was open. Reload it; no data is lost.</span>
         <Button onPress={() => location.reload()}>Reload page</Button>
       </Note>

@@ -7,8 +7,8 @@ import { span } from '../../lib/times.ts'
 import { useParams } from '../../lib/use-search-params.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
 import { OUTCOMES } from '../../ui/charts.tsx'
-import { Choice } from '../../ui/fields.tsx'
-import { Empty, Trouble, Waiting } from '../../ui/notes.tsx'
+import { Select } from '../../ui/fields.tsx'
+import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { ClockTime } from '../../ui/time.tsx'
 import '../../ui/table.css'
@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<string, string>> = Object.fromEntries(
 )
 
 /** Letter by letter, in the order of sending. */
-export function Items({ replay }: { replay: Replay }) {
+export function ReplayItems({ replay }: { replay: Replay }) {
   const [params, setParams] = useParams()
   const status = (params.get('status') ?? '') as ItemStatus | ''
   const after = params.get('after') ?? undefined
@@ -36,7 +36,7 @@ export function Items({ replay }: { replay: Replay }) {
       title="Letters"
       bare
       aside={
-        <Choice
+        <Select
           label="Outcome"
           hideLabel
           value={status}
@@ -45,9 +45,9 @@ export function Items({ replay }: { replay: Replay }) {
         />
       }
     >
-      {error && <Trouble error={error} onRetry={refetch} />}
+      {error && <ErrorNote error={error} onRetry={refetch} />}
       {data === undefined ? (
-        !error && <Waiting />
+        !error && <Loading />
       ) : data.items.length === 0 ? (
         <Empty title="No matching letters">Choose another outcome.</Empty>
       ) : (
@@ -87,10 +87,10 @@ function Rows({ items }: { items: readonly ReplayItem[] }) {
           <tr key={item.position} className="linked">
             <td className="number quiet">{item.position + 1}</td>
             <td>
-              <Link href={letterPath(item.letterId)} className="row-link mono small clip foreign">
+              <Link href={letterPath(item.letterId)} className="row-link mono small clip external-text">
                 {plainText(item.letterId)}
               </Link>
-              {item.why && <div className="small quiet foreign">{plainText(item.why)}</div>}
+              {item.why && <div className="small quiet external-text">{plainText(item.why)}</div>}
             </td>
             <td>
               <span className="outcome">

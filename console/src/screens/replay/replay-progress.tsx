@@ -7,7 +7,7 @@ import { OutcomeBar, OutcomeLegend } from '../../ui/charts.tsx'
 import { Panel } from '../../ui/page.tsx'
 
 /** Outcomes, not dispatches: what became of the letters, and what that says. */
-export function Running({ replay }: { replay: Replay }) {
+export function ReplayProgress({ replay }: { replay: Replay }) {
   return (
     <Panel>
       <div className="stack">

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { after } from '../lib/browser-clock.ts'
-import { Glyph } from './glyphs.tsx'
+import { Icon } from './icons.tsx'
 
 const SAID_MS = 1_600
 
-export function Copy({ text, what }: { text: string; what: string }) {
+export function CopyButton({ text, what }: { text: string; what: string }) {
   const [isDone, setDone] = useState(false)
   return (
     <button
@@ -19,7 +19,7 @@ export function Copy({ text, what }: { text: string; what: string }) {
         })
       }}
     >
-      <Glyph name={isDone ? 'check' : 'copy'} />
+      <Icon name={isDone ? 'check' : 'copy'} />
     </button>
   )
 }
