@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { openBrowser } from '../test/services/chromium.ts'
-import { inFolder } from './harness/load.ts'
+import { withTempFolder } from './harness/load.ts'
 import { atMost, type BenchResult, machine, median, row } from './harness/result.ts'
 
 const execute = promisify(execFile)
@@ -29,7 +29,7 @@ interface Visit {
 /** The console over a million letters: from the address to a screen that can be worked with, in a browser that has never seen it. */
 export async function run(): Promise<BenchResult> {
   await execute('npm', ['run', 'build'])
-  return await inFolder(async dir => {
+  return await withTempFolder(async dir => {
     const path = join(dir, 'million.db')
     await execute(process.execPath, [FILL, path, String(EVERY_MS)])
     const server = await serve(path)

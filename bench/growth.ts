@@ -1,8 +1,8 @@
 import { findPostgres } from '../test/services/postgres.ts'
 import { percentile } from './harness/percentile.ts'
 import { atLeast, atMost, type BenchResult, machine, row } from './harness/result.ts'
-import { inPlace } from './outbox/candidate.ts'
-import { type Drained, drain, fillWithPast, prepare } from './outbox/growth.ts'
+import { withBenchDatabase } from './outbox/candidate.ts'
+import { type Drained, drain, fillWithHistory, prepare } from './outbox/growth.ts'
 
 /** For a quick look: LAZARET_BENCH_ROWS=20000 npm run bench growth. */
 const ROWS = Number(process.env['LAZARET_BENCH_ROWS'] ?? 1_000_000)
@@ -11,10 +11,10 @@ const ROUNDS = 9
 
 /** The same work on a table without a past and on one with, in turn, so that a busy moment falls on both. */
 async function compare(server: string): Promise<{ empty: Drained[]; full: Drained[] }> {
-  return inPlace(server, bare =>
-    inPlace(server, async past => {
-      for (const place of [bare, past]) await prepare(place)
-      await fillWithPast(past.pool, ROWS, ROWS)
+  return withBenchDatabase(server, bare =>
+    withBenchDatabase(server, async past => {
+      for (const database of [bare, past]) await prepare(database)
+      await fillWithHistory(past.pool, ROWS, ROWS)
       await bare.pool.query('checkpoint')
       const found: { empty: Drained[]; full: Drained[] } = { empty: [], full: [] }
       for (let round = 0; round <= ROUNDS; round++) {

@@ -1,7 +1,7 @@
 import { findPostgres } from '../test/services/postgres.ts'
 import { percentile } from './harness/percentile.ts'
 import { atLeast, atMost, type Bar, type BenchResult, machine, type Row, row } from './harness/result.ts'
-import { type Candidate, inPlace, type Place, settleDown } from './outbox/candidate.ts'
+import { type BenchDatabase, type Candidate, vacuumAnalyze, withBenchDatabase } from './outbox/candidate.ts'
 import { graphileWorker } from './outbox/graphile-worker.ts'
 import { lazaret, lazaretDeleting } from './outbox/lazaret.ts'
 import { pgBoss } from './outbox/pg-boss.ts'
@@ -35,19 +35,19 @@ const ONLY_IN: ReadonlyMap<Candidate, string> = new Map([
 
 type Measure = (
   candidate: Candidate,
-  place: Place,
+  database: BenchDatabase,
   share: number,
 ) => Promise<number | readonly number[]> | undefined
 
 /** Fills the table before it is measured what becomes of the events. */
 function filled(
-  measure: (candidate: Candidate, place: Place, count: number) => Promise<number> | undefined,
+  measure: (candidate: Candidate, database: BenchDatabase, count: number) => Promise<number> | undefined,
 ): Measure {
-  return async (candidate, place, share) => {
+  return async (candidate, database, share) => {
     const count = Math.ceil((EVENTS * share) / 1_000) * 1_000
-    await candidate.enqueueBatches(place, count)
-    await settleDown(place)
-    return (await measure(candidate, place, count))!
+    await candidate.enqueueBatches(database, count)
+    await vacuumAnalyze(database)
+    return (await measure(candidate, database, count))!
   }
 }
 
@@ -57,32 +57,33 @@ const MEASURES: Readonly<
   'enqueue, in batches of 1000': {
     has: of => of.enqueueBatches,
     unit: 'events/s',
-    measure: (of, place, share) => of.enqueueBatches(place, Math.ceil((EVENTS * share) / 1_000) * 1_000),
+    measure: (of, database, share) =>
+      of.enqueueBatches(database, Math.ceil((EVENTS * share) / 1_000) * 1_000),
   },
   'enqueue, one at a time': {
     has: of => of.enqueueSingle,
     unit: 'events/s',
-    measure: (of, place, share) => of.enqueueSingle?.(place, Math.ceil(SINGLE * share)),
+    measure: (of, database, share) => of.enqueueSingle?.(database, Math.ceil(SINGLE * share)),
   },
   'enqueue, in a transaction': {
     has: of => of.enqueueInTransaction,
     unit: 'events/s',
-    measure: (of, place, share) => of.enqueueInTransaction?.(place, Math.ceil(SINGLE * share)),
+    measure: (of, database, share) => of.enqueueInTransaction?.(database, Math.ceil(SINGLE * share)),
   },
   process: {
     has: of => of.process,
     unit: 'events/s',
-    measure: filled((of, place, count) => of.process?.(place, count)),
+    measure: filled((of, database, count) => of.process?.(database, count)),
   },
   'all fail once': {
     has: of => of.failOnce,
     unit: 'events/s',
-    measure: filled((of, place, count) => of.failOnce?.(place, count)),
+    measure: filled((of, database, count) => of.failOnce?.(database, count)),
   },
   'commit to handler': {
     has: of => of.latencies,
     unit: 'ms',
-    measure: (of, place, share) => of.latencies?.(place, Math.ceil(LATENCIES * share)),
+    measure: (of, database, share) => of.latencies?.(database, Math.ceil(LATENCIES * share)),
   },
 }
 
@@ -100,9 +101,9 @@ async function take(server: string, title: string): Promise<Samples> {
   )
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [name, candidate] of candidates) {
-      const found = await inPlace(server, async place => {
-        await candidate.prepare(place)
-        return (await measure(candidate, place, round === 0 ? 0.1 : 1))!
+      const found = await withBenchDatabase(server, async database => {
+        await candidate.prepare(database)
+        return (await measure(candidate, database, round === 0 ? 0.1 : 1))!
       })
       const told = typeof found === 'number' ? found : percentile(found, 0.5)
       process.stderr.write(

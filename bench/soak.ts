@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { findPostgres } from '../test/services/postgres.ts'
 import { atMost, type BenchResult, machine, row } from './harness/result.ts'
-import { inPlace } from './outbox/candidate.ts'
+import { withBenchDatabase } from './outbox/candidate.ts'
 import { prepare } from './outbox/growth.ts'
 import { type Sample, soak } from './outbox/soak.ts'
 
@@ -29,9 +29,9 @@ export async function run(): Promise<BenchResult> {
   const server = await found.start()
   try {
     await hurryVacuum(server.url)
-    const { samples, left } = await inPlace(server.url, async place => {
-      await prepare(place)
-      return soak(place, { seconds: SECONDS, perSecond: PER_SECOND })
+    const { samples, left } = await withBenchDatabase(server.url, async database => {
+      await prepare(database)
+      return soak(database, { seconds: SECONDS, perSecond: PER_SECOND })
     })
     if (left > 0) throw new Error(`bench: ${left} events are left`)
     const settled = samples.slice(Math.floor(samples.length * SETTLED_AFTER))

@@ -10,7 +10,6 @@ import { makeLetters } from './harness/letters.ts'
 import {
   fillAndMeasure,
   IN_FLIGHT,
-  inFolder,
   LETTERS,
   PACED,
   PER_SECOND,
@@ -19,6 +18,7 @@ import {
   ROUNDS,
   sendAll,
   WARM_UP,
+  withTempFolder,
 } from './harness/load.ts'
 import { percentile } from './harness/percentile.ts'
 import { atLeast, atMost, type Bar, median, type Row, row } from './harness/result.ts'
@@ -36,7 +36,7 @@ const P99 = `file store, ${PER_SECOND} writes/s, p99`
 const RAW_P99 = `raw: append and sync, ${PER_SECOND} writes/s, p99`
 
 async function withStore<T>(work: (store: FileDeadLetters) => Promise<T>): Promise<T> {
-  return await inFolder(async dir => {
+  return await withTempFolder(async dir => {
     const store = fileDeadLetters({ dir })
     await store.stats()
     const result = await work(store)
@@ -59,7 +59,7 @@ function toLine(letter: DeadLetter): Buffer {
 
 /** The speed of the disk for a program that only writes these bytes, one after the other, and blocks meanwhile. */
 function rawThroughput(lines: readonly Buffer[]): Promise<number> {
-  return inFolder(async dir => {
+  return withTempFolder(async dir => {
     const fd = openSync(join(dir, 'raw'), 'a')
     const rate = await perSecond(lines.length, () => {
       for (const [index, line] of lines.entries()) {
@@ -78,7 +78,7 @@ function pooledThroughput<T>(
   toBytes: (letter: T) => Buffer,
   isOneWrite = false,
 ): Promise<number> {
-  return inFolder(async dir => {
+  return withTempFolder(async dir => {
     const file = await open(join(dir, 'raw'), 'a')
     const rate = await perSecond(letters.length, async () => {
       for (let start = 0; start < letters.length; start += IN_FLIGHT) {
@@ -100,7 +100,7 @@ async function pacedP99(letters: readonly DeadLetter[]): Promise<number> {
 
 /** The same for a bare append with a sync of its own, one after the other. */
 async function rawPacedP99(lines: readonly Buffer[]): Promise<number> {
-  const latencies = await inFolder(async dir => {
+  const latencies = await withTempFolder(async dir => {
     const file = await open(join(dir, 'raw'), 'a')
     let last: Promise<unknown> = Promise.resolve()
     const append = (index: number) => {

@@ -9,7 +9,6 @@ import { makeLetters } from './harness/letters.ts'
 import {
   fillAndMeasure,
   IN_FLIGHT,
-  inFolder,
   LETTERS,
   PACED,
   PER_SECOND,
@@ -18,6 +17,7 @@ import {
   ROUNDS,
   sendAll,
   WARM_UP,
+  withTempFolder,
 } from './harness/load.ts'
 import { COUNT, type MillionReport, RARE } from './harness/million.ts'
 import { percentile } from './harness/percentile.ts'
@@ -33,7 +33,7 @@ const LOOP = `SQLite store, ${IN_FLIGHT} writers in flight: delay of the event l
 const P99 = `SQLite store, ${PER_SECOND} writes/s, p99`
 
 async function withStore<T>(work: (store: SqliteStore) => Promise<T>): Promise<T> {
-  return await inFolder(async dir => {
+  return await withTempFolder(async dir => {
     const store = openSqlite({ path: join(dir, 'bench.db') })
     await store.ready()
     const result = await work(store)
@@ -63,7 +63,7 @@ function throughput(warmUp: readonly DeadLetter[], letters: readonly DeadLetter[
 
 /** The speed of SQLite for a program that only inserts these bytes, on its own thread. */
 function rawThroughput<T>(letters: readonly T[], toText: (letter: T) => string): Promise<number> {
-  return inFolder(async dir => {
+  return withTempFolder(async dir => {
     const db = new DatabaseSync(join(dir, 'raw.db'))
     db.exec('pragma journal_mode = wal; pragma synchronous = full')
     db.exec('create table letters(seq integer primary key, body text not null)')

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { DemoState } from '../src/server/schema/demo.ts'
 import { type DemoProcess, startDemo } from './support/demo-process.ts'
-import { inFolder } from './support/folder.ts'
+import { withTempFolder } from './support/folder.ts'
 
 const PATIENCE_MS = 90_000
 
@@ -62,7 +62,7 @@ describe('lazaret demo', () => {
   it(
     'shows everything by itself, and leaves nothing behind when it is interrupted',
     async () => {
-      await inFolder(async folder => {
+      await withTempFolder(async folder => {
         // A pace that a busy machine can follow. Scenes that need others wait for them.
         demo = startDemo(folder, { args: ['--seed', '3'], pace: 4 })
         const { url, seed, store } = await demo.told
@@ -102,7 +102,7 @@ describe('lazaret demo', () => {
   it(
     'B12: one click ships the fix, another brings the payments back',
     async () => {
-      await inFolder(async folder => {
+      await withTempFolder(async folder => {
         demo = startDemo(folder, { pace: 5 })
         const { url } = await demo.told
         await storyOf(url, state => isDone(state, 'broken-release'))
@@ -121,7 +121,7 @@ describe('lazaret demo', () => {
   it(
     'leaves nothing behind when it is interrupted in the midst of starting',
     async () => {
-      await inFolder(async folder => {
+      await withTempFolder(async folder => {
         const watching = new AbortController()
         const changes = watch(folder, { signal: watching.signal })
         const interrupted = startDemo(folder)
@@ -139,7 +139,7 @@ describe('lazaret demo', () => {
   it(
     'takes the next free port and says so',
     async () => {
-      await inFolder(async folder => {
+      await withTempFolder(async folder => {
         await occupy(4_600)
         demo = startDemo(folder)
         const { url } = await demo.told
@@ -154,7 +154,7 @@ describe('lazaret demo', () => {
   it(
     'says in one line that the port asked for is taken, and leaves nothing behind',
     async () => {
-      await inFolder(async folder => {
+      await withTempFolder(async folder => {
         const port = await occupy(0)
         const { code, out, err } = await startDemo(folder, { args: ['--port', String(port)] }).ended
         expect([code, out]).toEqual([1, ''])
@@ -168,7 +168,7 @@ describe('lazaret demo', () => {
   it(
     'keeps a store that was named, and refuses it the next time because it holds letters',
     async () => {
-      await inFolder(async folder => {
+      await withTempFolder(async folder => {
         const args = ['--store', 'sqlite:./shop.db']
         demo = startDemo(folder, { args })
         await demo.told

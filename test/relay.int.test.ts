@@ -10,7 +10,7 @@ import { findPostgres } from './services/postgres.ts'
 import { findRabbitmq } from './services/rabbitmq.ts'
 import { make, OutboxWorld } from './support/outbox-world.ts'
 import { TestDatabase } from './support/postgres.ts'
-import { RabbitmqOutside } from './support/rabbitmq.ts'
+import { RabbitmqAdmin } from './support/rabbitmq.ts'
 
 const services = [await findPostgres(), await findRabbitmq()] as const
 const [foundPostgres, foundRabbitmq] = services
@@ -19,7 +19,7 @@ const isThere = missing.length === 0
 const postgres = isThere && foundPostgres.found ? await foundPostgres.start() : undefined
 const rabbit = isThere && foundRabbitmq.found ? await foundRabbitmq.start() : undefined
 const database = postgres && (await TestDatabase.migrated(postgres))
-const outside = rabbit && (await RabbitmqOutside.at(rabbit.url))
+const outside = rabbit && (await RabbitmqAdmin.at(rabbit.url))
 const proxy = rabbit && (await ChaosProxy.to(rabbit.url))
 const world = new OutboxWorld(database!)
 const timing = new TestTiming({ timeoutMs: 30_000 })

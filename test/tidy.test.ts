@@ -3,7 +3,7 @@ import { join, posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ERROR_CODES } from '../src/core/failure/catalogue.ts'
 import {
-  circlesOf,
+  importCycles,
   importsOf,
   needlessExports,
   ROOT,
@@ -78,11 +78,11 @@ describe('the house is tidy', () => {
   })
 
   it('no file imports itself by way of others, types included', () => {
-    expect(circlesOf(everything.filter(file => !isTest(file)))).toEqual([])
+    expect(importCycles(everything.filter(file => !isTest(file)))).toEqual([])
   })
 
   it('imports run one way between the folders of the server', () => {
-    expect(circlesOf(foldersOf('src/server'))).toEqual([])
+    expect(importCycles(foldersOf('src/server'))).toEqual([])
   })
 
   it('no value is passed off as another type by way of never', () => {

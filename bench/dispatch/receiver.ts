@@ -9,7 +9,7 @@ export interface Ask {
   readonly doors: number
 }
 /** A message from the process: its ports, and that all expected events have arrived. */
-export type Told = { readonly urls: readonly string[] } | 'all'
+export type ReceiverMessage = { readonly urls: readonly string[] } | 'all'
 
 const DOORS = 2
 const marker = Buffer.from(MARKER)
@@ -30,7 +30,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
 }
 
-const tell = (told: Told) => process.send!(told)
+const tell = (told: ReceiverMessage) => process.send!(told)
 
 /** As Loki's push API and OTLP/HTTP logs answer when all is well, and at once. */
 function answer(request: IncomingMessage, response: ServerResponse): void {

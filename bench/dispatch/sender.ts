@@ -8,7 +8,7 @@ import type { Candidate, Targets } from './candidate.ts'
 import { lazaretHttp, lazaretKeeping, lazaretLoki } from './lazaret.ts'
 import { otelJson, otelProtobuf } from './otel.ts'
 import { pinoLoki } from './pino.ts'
-import type { Told } from './receiver.ts'
+import type { ReceiverMessage } from './receiver.ts'
 
 export const CANDIDATES: Readonly<Record<string, (targets: Targets) => Candidate>> = {
   'lazaret, http': lazaretHttp,
@@ -41,7 +41,7 @@ class Receivers {
   readonly #child = fork(new URL('receiver.ts', import.meta.url))
 
   async urls(): Promise<readonly string[]> {
-    const [told] = (await once(this.#child, 'message')) as [Exclude<Told, 'all'>]
+    const [told] = (await once(this.#child, 'message')) as [Exclude<ReceiverMessage, 'all'>]
     return told.urls
   }
 

@@ -17,7 +17,7 @@ export const ROUNDS = 7
 /** Letters that a store takes before it is measured: it lives for days, and its thread's code is made fast in the first second. */
 export const WARM_UP = 20_000
 
-export async function inFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
+export async function withTempFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'lazaret-bench-'))
   try {
     return await work(dir)
@@ -71,7 +71,7 @@ export async function pacedLatencies(
 
 /** Filled by one process and measured in another, so that nothing of the filling is measured. */
 export async function fillAndMeasure<T>(fill: readonly string[], measure: readonly string[]): Promise<T> {
-  return await inFolder(async dir => {
+  return await withTempFolder(async dir => {
     const run = promisify(execFile)
     const place = join(dir, 'million')
     await run(process.execPath, [...fill, place])

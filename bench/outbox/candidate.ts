@@ -6,7 +6,7 @@ export const PAYLOAD = { order: 4_711, note: 'x'.repeat(232) }
 export const BATCH = 1_000
 
 /** An empty database of its own for one round of one candidate. */
-export interface Place {
+export interface BenchDatabase {
   readonly url: string
   readonly pool: Pool
 }
@@ -16,18 +16,18 @@ export interface Place {
  * events a second.
  */
 export interface Candidate {
-  prepare(place: Place): Promise<void>
+  prepare(database: BenchDatabase): Promise<void>
   /** One event after the other, each committed by itself. */
-  enqueueSingle?(place: Place, count: number): Promise<number>
+  enqueueSingle?(database: BenchDatabase, count: number): Promise<number>
   /** One event after the other, each in the transaction of a row of the caller's. */
-  enqueueInTransaction?(place: Place, count: number): Promise<number>
-  enqueueBatches(place: Place, count: number): Promise<number>
+  enqueueInTransaction?(database: BenchDatabase, count: number): Promise<number>
+  enqueueBatches(database: BenchDatabase, count: number): Promise<number>
   /** One call of a handler that does nothing for each event that is there. */
-  process?(place: Place, count: number): Promise<number>
+  process?(database: BenchDatabase, count: number): Promise<number>
   /** Every event fails at its first attempt, is put back, and succeeds at its second. */
-  failOnce?(place: Place, count: number): Promise<number>
+  failOnce?(database: BenchDatabase, count: number): Promise<number>
   /** Milliseconds from the commit of an event to the call of its handler, while nothing else goes on. */
-  latencies?(place: Place, count: number): Promise<number[]>
+  latencies?(database: BenchDatabase, count: number): Promise<number[]>
 }
 
 /** A row of the caller's own, for events that are written with it. */
@@ -35,7 +35,10 @@ export const ORDERS =
   'create table orders (id bigint generated always as identity primary key, total integer)'
 export const INSERT_ORDER = 'insert into orders (total) values (42)'
 
-export async function inPlace<T>(server: string, work: (place: Place) => Promise<T>): Promise<T> {
+export async function withBenchDatabase<T>(
+  server: string,
+  work: (database: BenchDatabase) => Promise<T>,
+): Promise<T> {
   const name = `bench_${process.hrtime.bigint()}`
   const url = new URL(server)
   url.pathname = `/${name}`
@@ -65,7 +68,7 @@ async function drop(admin: Pool, name: string): Promise<void> {
 }
 
 /** As a table is that has been there for a while: the planner knows it, and nothing of the filling is left to write. */
-export async function settleDown({ pool }: Place): Promise<void> {
+export async function vacuumAnalyze({ pool }: BenchDatabase): Promise<void> {
   await pool.query('vacuum analyze')
 }
 
@@ -92,12 +95,12 @@ export async function latenciesOf(
 }
 
 /** Tells when the handler is called next. */
-export class Bell {
-  #ring: () => void = () => {}
+export class HandlerSignal {
+  #notify: () => void = () => {}
 
-  readonly ring = (): void => this.#ring()
+  readonly notify = (): void => this.#notify()
 
   next(): Promise<void> {
-    return new Promise(resolve => (this.#ring = resolve))
+    return new Promise(resolve => (this.#notify = resolve))
   }
 }

@@ -3,12 +3,12 @@ import { perSecond } from '../harness/load.ts'
 import { Meter } from '../harness/meter.ts'
 import {
   BATCH,
-  Bell,
+  type BenchDatabase,
   type Candidate,
+  HandlerSignal,
   INSERT_ORDER,
   latenciesOf,
   PAYLOAD,
-  type Place,
   repeat,
 } from './candidate.ts'
 
@@ -25,7 +25,7 @@ const FAST = {
   failJobBatchDelay: 0,
 } as const
 
-async function withUtils<T>({ url }: Place, work: (utils: WorkerUtils) => Promise<T>): Promise<T> {
+async function withUtils<T>({ url }: BenchDatabase, work: (utils: WorkerUtils) => Promise<T>): Promise<T> {
   const utils = await makeWorkerUtils({ connectionString: url, logger })
   try {
     return await work(utils)
@@ -34,7 +34,7 @@ async function withUtils<T>({ url }: Place, work: (utils: WorkerUtils) => Promis
   }
 }
 
-async function withWorker<T>({ url }: Place, task: Task, work: () => Promise<T>): Promise<T> {
+async function withWorker<T>({ url }: BenchDatabase, task: Task, work: () => Promise<T>): Promise<T> {
   const preset = { worker: { connectionString: url, logger, pollInterval: 100, ...FAST } }
   const runner = await run({ preset, taskList: { [TASK]: task }, noHandleSignals: true })
   try {
@@ -45,14 +45,14 @@ async function withWorker<T>({ url }: Place, task: Task, work: () => Promise<T>)
 }
 
 export const graphileWorker: Candidate = {
-  prepare: place => withUtils(place, utils => utils.migrate()),
-  enqueueBatches: (place, count) =>
-    withUtils(place, utils => {
+  prepare: database => withUtils(database, utils => utils.migrate()),
+  enqueueBatches: (database, count) =>
+    withUtils(database, utils => {
       const jobs = () => Array.from({ length: BATCH }, () => ({ identifier: TASK, payload: PAYLOAD }))
       return perSecond(count, () => repeat(count / BATCH, () => utils.addJobs(jobs())))
     }),
-  enqueueSingle: (place, count) =>
-    withUtils(place, utils => perSecond(count, () => repeat(count, () => utils.addJob(TASK, PAYLOAD)))),
+  enqueueSingle: (database, count) =>
+    withUtils(database, utils => perSecond(count, () => repeat(count, () => utils.addJob(TASK, PAYLOAD)))),
   async enqueueInTransaction({ pool }, count) {
     const tx = await pool.connect()
     const rate = await perSecond(count, () =>
@@ -66,29 +66,30 @@ export const graphileWorker: Candidate = {
     tx.release()
     return rate
   },
-  process(place, count) {
+  process(database, count) {
     const meter = new Meter(count)
     return withWorker(
-      place,
+      database,
       async () => meter.tick(),
       () => meter.rate(),
     )
   },
   /** A job that failed comes again after 2.7 s at the earliest: until then the others are in their first attempt. */
-  failOnce(place, count) {
+  failOnce(database, count) {
     const meter = new Meter(count * 2)
     const task: Task = async (_payload, { job }) => {
       meter.tick()
       if (job.attempts === 1) throw new Error('the card was declined')
     }
-    return withWorker(place, task, async () => (await meter.rate()) / 2)
+    return withWorker(database, task, async () => (await meter.rate()) / 2)
   },
-  latencies(place, count) {
-    const bell = new Bell()
+  latencies(database, count) {
+    const handlerSignal = new HandlerSignal()
     return withWorker(
-      place,
-      async () => bell.ring(),
-      () => withUtils(place, utils => latenciesOf(count, () => utils.addJob(TASK, PAYLOAD), bell)),
+      database,
+      async () => handlerSignal.notify(),
+      () =>
+        withUtils(database, utils => latenciesOf(count, () => utils.addJob(TASK, PAYLOAD), handlerSignal)),
     )
   },
 }

@@ -2,13 +2,13 @@ import type { Pool } from 'pg'
 import { migratePostgres, postgresOutbox } from '../../src/adapters/postgres/index.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
 import { Meter } from '../harness/meter.ts'
-import { PAYLOAD, type Place } from './candidate.ts'
+import { type BenchDatabase, PAYLOAD } from './candidate.ts'
 
 const CHANNEL = 'orders'
 const EVENT = { channel: CHANNEL, type: 'order.placed', payload: PAYLOAD }
 
 /** Rows of the past, as they are in the table after their events were delivered, or failed. */
-export async function fillWithPast(pool: Pool, delivered: number, failed: number): Promise<void> {
+export async function fillWithHistory(pool: Pool, delivered: number, failed: number): Promise<void> {
   const columns = `idempotency_key, channel, type, target, payload, status, attempts, attempts_ended, owner`
   const common = `'key-' || n, '${CHANNEL}', 'order.placed', '${CHANNEL}', $1::json`
   await pool.query(
@@ -32,7 +32,7 @@ export interface Drained {
 }
 
 /** Enqueues so many events and has them handled; what the claims took is looked at on the way to the server. */
-export async function drain({ pool }: Place, count: number): Promise<Drained> {
+export async function drain({ pool }: BenchDatabase, count: number): Promise<Drained> {
   const filling = postgresOutbox({ pool })
   for (let done = 0; done < count; done += 1_000)
     await filling.enqueue(
@@ -66,7 +66,7 @@ export async function drain({ pool }: Place, count: number): Promise<Drained> {
   return { perSecond, claims }
 }
 
-export async function prepare({ pool }: Place): Promise<void> {
+export async function prepare({ pool }: BenchDatabase): Promise<void> {
   await migratePostgres(pool)
   const consumer = createConsumer({
     broker: postgresOutbox({ pool }),

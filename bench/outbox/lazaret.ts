@@ -5,12 +5,12 @@ import { perSecond } from '../harness/load.ts'
 import { Meter } from '../harness/meter.ts'
 import {
   BATCH,
-  Bell,
+  type BenchDatabase,
   type Candidate,
+  HandlerSignal,
   INSERT_ORDER,
   latenciesOf,
   PAYLOAD,
-  type Place,
   repeat,
 } from './candidate.ts'
 
@@ -21,7 +21,7 @@ const CONCURRENCY = 1_000
 type Delivered = 'keep' | 'delete'
 
 function consume(
-  { pool }: Place,
+  { pool }: BenchDatabase,
   delivered: Delivered,
   options: Pick<ConsumerOptions, 'handle'> & Partial<ConsumerOptions>,
 ) {
@@ -36,14 +36,14 @@ function consume(
 }
 
 /** The handler is known before the events are there, as it is in a service that has run before. */
-async function prepare(place: Place): Promise<void> {
-  await migratePostgres(place.pool)
-  const consumer = consume(place, 'keep', { handle: () => {} })
+async function prepare(database: BenchDatabase): Promise<void> {
+  await migratePostgres(database.pool)
+  const consumer = consume(database, 'keep', { handle: () => {} })
   await consumer.start()
   await consumer.close()
 }
 
-async function enqueueBatches({ pool }: Place, count: number): Promise<number> {
+async function enqueueBatches({ pool }: BenchDatabase, count: number): Promise<number> {
   const outbox = postgresOutbox({ pool })
   const batch = () =>
     outbox.enqueue(
@@ -57,17 +57,17 @@ async function enqueueBatches({ pool }: Place, count: number): Promise<number> {
 
 /** So many settlements a second, from the first to the last. */
 async function settled(
-  place: Place,
+  database: BenchDatabase,
   delivered: Delivered,
   count: number,
   options: Pick<ConsumerOptions, 'handle'> & Partial<ConsumerOptions>,
 ): Promise<number> {
   const meter = new Meter(count)
-  const consumer = consume(place, delivered, { ...options, observer: { eventProcessed: meter.tick } })
+  const consumer = consume(database, delivered, { ...options, observer: { eventProcessed: meter.tick } })
   await consumer.start()
   const rate = await meter.rate()
   await consumer.close()
-  const { rows } = await place.pool.query(
+  const { rows } = await database.pool.query(
     `select count(*)::int as left from lazaret.outbox where status <> 'delivered'`,
   )
   if (rows[0].left !== 0) throw new Error(`bench: ${rows[0].left} events are not delivered`)
@@ -98,8 +98,8 @@ const keeping: Candidate = {
     await outbox.close()
     return rate
   },
-  process: (place, count) => settled(place, 'keep', count, { handle: async () => {} }),
-  failOnce: async (place, count) => {
+  process: (database, count) => settled(database, 'keep', count, { handle: async () => {} }),
+  failOnce: async (database, count) => {
     const options: Pick<ConsumerOptions, 'handle'> & Partial<ConsumerOptions> = {
       breaker: 'off',
       retry: { attempts: 5, backoff: fixed({ delayMs: 1, jitter: 'none' }) },
@@ -109,14 +109,14 @@ const keeping: Candidate = {
         if (attempt === 1) throw new Error('the card was declined')
       },
     }
-    return (await settled(place, 'keep', count * 2, options)) / 2
+    return (await settled(database, 'keep', count * 2, options)) / 2
   },
-  async latencies(place, count) {
-    const bell = new Bell()
-    const consumer = consume(place, 'keep', { handle: async () => bell.ring() })
+  async latencies(database, count) {
+    const handlerSignal = new HandlerSignal()
+    const consumer = consume(database, 'keep', { handle: async () => handlerSignal.notify() })
     await consumer.start()
-    const outbox = postgresOutbox({ pool: place.pool })
-    const latencies = await latenciesOf(count, () => outbox.enqueue(place.pool, EVENT), bell)
+    const outbox = postgresOutbox({ pool: database.pool })
+    const latencies = await latenciesOf(count, () => outbox.enqueue(database.pool, EVENT), handlerSignal)
     await outbox.close()
     await consumer.close()
     return latencies
@@ -129,5 +129,5 @@ export { keeping as lazaret }
 export const lazaretDeleting: Candidate = {
   prepare,
   enqueueBatches,
-  process: (place, count) => settled(place, 'delete', count, { handle: async () => {} }),
+  process: (database, count) => settled(database, 'delete', count, { handle: async () => {} }),
 }

@@ -3,12 +3,12 @@ import { perSecond } from '../harness/load.ts'
 import { Meter } from '../harness/meter.ts'
 import {
   BATCH,
-  Bell,
+  type BenchDatabase,
   type Candidate,
+  HandlerSignal,
   INSERT_ORDER,
   latenciesOf,
   PAYLOAD,
-  type Place,
   repeat,
 } from './candidate.ts'
 
@@ -21,15 +21,15 @@ const FAST = {
   priority: false,
 } as const
 
-async function open({ url }: Place): Promise<PgBoss> {
+async function open({ url }: BenchDatabase): Promise<PgBoss> {
   const boss = new PgBoss({ connectionString: url, schedule: false, supervise: false, useListenNotify: true })
   boss.on('error', () => {})
   await boss.start()
   return boss
 }
 
-async function withBoss<T>(place: Place, work: (boss: PgBoss) => Promise<T>): Promise<T> {
-  const boss = await open(place)
+async function withBoss<T>(database: BenchDatabase, work: (boss: PgBoss) => Promise<T>): Promise<T> {
+  const boss = await open(database)
   try {
     return await work(boss)
   } finally {
@@ -38,12 +38,12 @@ async function withBoss<T>(place: Place, work: (boss: PgBoss) => Promise<T>): Pr
 }
 
 export const pgBoss: Candidate = {
-  prepare: place =>
-    withBoss(place, async boss => {
+  prepare: database =>
+    withBoss(database, async boss => {
       await boss.createQueue(QUEUE, { partition: true, notify: true, retryLimit: 2, retryDelay: 0 })
     }),
-  enqueueBatches: (place, count) =>
-    withBoss(place, boss => {
+  enqueueBatches: (database, count) =>
+    withBoss(database, boss => {
       const batch = () =>
         boss.insert(
           QUEUE,
@@ -51,11 +51,11 @@ export const pgBoss: Candidate = {
         )
       return perSecond(count, () => repeat(count / BATCH, batch))
     }),
-  enqueueSingle: (place, count) =>
-    withBoss(place, boss => perSecond(count, () => repeat(count, () => boss.send(QUEUE, PAYLOAD)))),
-  enqueueInTransaction: (place, count) =>
-    withBoss(place, async boss => {
-      const tx = await place.pool.connect()
+  enqueueSingle: (database, count) =>
+    withBoss(database, boss => perSecond(count, () => repeat(count, () => boss.send(QUEUE, PAYLOAD)))),
+  enqueueInTransaction: (database, count) =>
+    withBoss(database, async boss => {
+      const tx = await database.pool.connect()
       const db = { executeSql: (text: string, values?: unknown[]) => tx.query(text, values) }
       const rate = await perSecond(count, () =>
         repeat(count, async () => {
@@ -68,8 +68,8 @@ export const pgBoss: Candidate = {
       tx.release()
       return rate
     }),
-  process: (place, count) =>
-    withBoss(place, async boss => {
+  process: (database, count) =>
+    withBoss(database, async boss => {
       const meter = new Meter(count)
       const handle = async () => meter.tick()
       await boss.work(QUEUE, FAST, async jobs => {
@@ -78,8 +78,8 @@ export const pgBoss: Candidate = {
       return meter.rate()
     }),
   /** A handler that throws fails its whole batch: that is faster than telling of each job. */
-  failOnce: (place, count) =>
-    withBoss(place, async boss => {
+  failOnce: (database, count) =>
+    withBoss(database, async boss => {
       const meter = new Meter(count * 2)
       const failed = new Set<string>()
       await boss.work(QUEUE, FAST, async jobs => {
@@ -93,10 +93,10 @@ export const pgBoss: Candidate = {
       })
       return (await meter.rate()) / 2
     }),
-  latencies: (place, count) =>
-    withBoss(place, async boss => {
-      const bell = new Bell()
-      await boss.work(QUEUE, { pollingIntervalSeconds: 0.5 }, async () => bell.ring())
-      return latenciesOf(count, () => boss.send(QUEUE, PAYLOAD), bell)
+  latencies: (database, count) =>
+    withBoss(database, async boss => {
+      const handlerSignal = new HandlerSignal()
+      await boss.work(QUEUE, { pollingIntervalSeconds: 0.5 }, async () => handlerSignal.notify())
+      return latenciesOf(count, () => boss.send(QUEUE, PAYLOAD), handlerSignal)
     }),
 }

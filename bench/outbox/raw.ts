@@ -3,7 +3,7 @@ import { migratePostgres } from '../../src/adapters/postgres/index.ts'
 import { hash128 } from '../../src/core/hash.ts'
 import { systemClock } from '../../src/ports/clock.ts'
 import { perSecond } from '../harness/load.ts'
-import { BATCH, type Candidate, INSERT_ORDER, PAYLOAD, type Place, repeat } from './candidate.ts'
+import { BATCH, type BenchDatabase, type Candidate, INSERT_ORDER, PAYLOAD, repeat } from './candidate.ts'
 
 // The speed of Postgres for the bare statements, by hand, in batches. No lease, no crash counted, no order,
 // no letter, one handler.
@@ -35,7 +35,7 @@ interface Row {
   readonly payload: unknown
 }
 
-async function prepare({ pool }: Place): Promise<void> {
+async function prepare({ pool }: BenchDatabase): Promise<void> {
   await pool.query(TABLE)
 }
 
@@ -44,7 +44,7 @@ function insertBatches(pool: Pool, statement: string, count: number): Promise<nu
   return perSecond(count, () => repeat(count / BATCH, batch))
 }
 
-function enqueueBatches({ pool }: Place, count: number): Promise<number> {
+function enqueueBatches({ pool }: BenchDatabase, count: number): Promise<number> {
   return insertBatches(pool, INSERT_MANY, count)
 }
 

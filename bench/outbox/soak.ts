@@ -3,7 +3,7 @@ import { postgresOutbox } from '../../src/adapters/postgres/index.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import { systemClock } from '../../src/ports/clock.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
-import { PAYLOAD, type Place } from './candidate.ts'
+import { type BenchDatabase, PAYLOAD } from './candidate.ts'
 
 const CHANNEL = 'orders'
 const EVENT = { channel: CHANNEL, type: 'order.placed', payload: PAYLOAD }
@@ -19,7 +19,7 @@ export interface Sample {
 
 /** Events at an even rate, one in ten failing once, for so long; what lies dead in the tables every two seconds. */
 export async function soak(
-  { pool }: Place,
+  { pool }: BenchDatabase,
   { seconds, perSecond }: { readonly seconds: number; readonly perSecond: number },
 ): Promise<{ readonly samples: readonly Sample[]; readonly left: number }> {
   const broker = postgresOutbox({ pool, delivered: 'delete' })

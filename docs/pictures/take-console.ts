@@ -9,14 +9,14 @@ import type { ReplayList } from '../../src/server/schema/replays.ts'
 import { openBrowser } from '../../test/services/chromium.ts'
 import { expectFreshConsole, openPage } from '../../test/support/console-page.ts'
 import { startDemo } from '../../test/support/demo-process.ts'
-import { inFolder } from '../../test/support/folder.ts'
+import { withTempFolder } from '../../test/support/folder.ts'
 
 const SEED = 1
 const into = new URL('console/', import.meta.url)
 
 expectFreshConsole()
 mkdirSync(into, { recursive: true })
-await inFolder(async folder => {
+await withTempFolder(async folder => {
   const demo = startDemo(folder, { pace: 1, args: ['--seed', String(SEED)] })
   const browser = await openBrowser()
   try {

@@ -4,8 +4,8 @@ import { streamSSE } from 'hono/streaming'
 import { asRequest } from 'lazaret'
 import type { Config } from './config.ts'
 import type { OrderEvents } from './events.ts'
-import type { FarSide } from './far-side-process.ts'
 import { NewOrder, type Orders } from './orders.ts'
+import type { ReceiverProcess } from './receiver-process.ts'
 import type { Sample, Watch } from './watch.ts'
 
 interface Parts {
@@ -13,12 +13,12 @@ interface Parts {
   readonly orders: Orders
   readonly events: OrderEvents
   readonly watch: Watch
-  readonly farSide: FarSide | undefined
+  readonly receivers: ReceiverProcess | undefined
 }
 
 const page = readFileSync(new URL('page.html', import.meta.url), 'utf8')
 
-export function createApp({ config, orders, events, watch, farSide }: Parts): Hono {
+export function createApp({ config, orders, events, watch, receivers }: Parts): Hono {
   const app = new Hono()
   app.get('/', context => context.html(page.replace('{{limit}}', String(config.retriesPerSecond))))
 
@@ -36,8 +36,8 @@ export function createApp({ config, orders, events, watch, farSide }: Parts): Ho
 
   /** The button of the page; the same as `curl -X POST localhost:4701/fail?for=10s`. */
   app.post('/fail', context => {
-    if (farSide === undefined) return context.text('there is nothing to play with\n', 409)
-    farSide.fail({ fail: 'loki', forMs: 10_000 })
+    if (receivers === undefined) return context.text('there is nothing to play with\n', 409)
+    receivers.fail({ fail: 'loki', forMs: 10_000 })
     return context.text('loki answers 503 for 10 s\n')
   })
 

@@ -3,29 +3,29 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { readConfig } from './config.ts'
 import { createEvents } from './events.ts'
-import { FarSide } from './far-side-process.ts'
 import { createApp } from './http.ts'
 import { log } from './log.ts'
 import { Orders } from './orders.ts'
+import { ReceiverProcess } from './receiver-process.ts'
 import { Watch } from './watch.ts'
 
 try {
   const config = readConfig(process.env)
   const { lokiUrl, sentryDsn } = config
   const isOnItsOwn = lokiUrl === undefined || sentryDsn === undefined
-  const farSide = isOnItsOwn ? await FarSide.start(config.controlPort) : undefined
+  const receivers = isOnItsOwn ? await ReceiverProcess.start(config.controlPort) : undefined
   const events = createEvents(
     config,
-    lokiUrl ?? farSide!.address.lokiUrl,
-    sentryDsn ?? farSide!.address.sentryDsn,
+    lokiUrl ?? receivers!.address.lokiUrl,
+    sentryDsn ?? receivers!.address.sentryDsn,
   )
-  const watch = new Watch(events, farSide)
-  const app = createApp({ config, orders: new Orders(events), events, watch, farSide })
+  const watch = new Watch(events, receivers)
+  const app = createApp({ config, orders: new Orders(events), events, watch, receivers })
   const server = createAdaptorServer({ fetch: app.fetch })
   server.listen(config.httpPort, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  log('started', { url: `http://localhost:${port}`, controlPort: farSide?.address.controlPort })
+  log('started', { url: `http://localhost:${port}`, controlPort: receivers?.address.controlPort })
 
   /** Accepts no new orders, sends or saves all tracked events, and only then closes the receivers. */
   const stop = async (signal: string) => {
@@ -34,7 +34,7 @@ try {
     server.close()
     if ('closeAllConnections' in server) server.closeAllConnections()
     await events.close()
-    farSide?.close()
+    receivers?.close()
     log('stopped', {})
   }
   for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void stop(signal))

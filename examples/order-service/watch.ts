@@ -1,8 +1,8 @@
 import { clearInterval, setInterval } from 'node:timers'
 import type { DispatcherHealth } from 'lazaret'
 import type { OrderEvents } from './events.ts'
-import type { FarSide } from './far-side-process.ts'
 import { Rate } from './rate.ts'
+import type { ReceiverProcess } from './receiver-process.ts'
 
 const LOOK_EVERY_MS = 250
 const KEPT = 240
@@ -22,14 +22,14 @@ export interface Sample {
 export class Watch {
   readonly samples: Sample[] = []
   readonly #events: OrderEvents
-  readonly #farSide: FarSide | undefined
+  readonly #receivers: ReceiverProcess | undefined
   readonly #watchers = new Set<(sample: Sample) => void>()
   readonly #delivered = new Rate()
   readonly #timer: NodeJS.Timeout
 
-  constructor(events: OrderEvents, farSide: FarSide | undefined) {
+  constructor(events: OrderEvents, receivers: ReceiverProcess | undefined) {
     this.#events = events
-    this.#farSide = farSide
+    this.#receivers = receivers
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS)
   }
 
@@ -48,9 +48,9 @@ export class Watch {
     const rate = this.#delivered.look(delivered)
     const sample = {
       atMs: process.uptime() * 1_000,
-      perSecond: this.#farSide?.lokiPerSecond ?? rate,
+      perSecond: this.#receivers?.lokiPerSecond ?? rate,
       waiting: buffered,
-      isFailing: this.#farSide?.failing.includes('loki') ?? false,
+      isFailing: this.#receivers?.failing.includes('loki') ?? false,
       health,
     }
     this.samples.push(sample)

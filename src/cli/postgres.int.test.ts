@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../test/services/postgres.ts'
 import { cliWorld } from '../../test/support/cli.ts'
-import { everyVerbWorks, LINES, OpenStores, sortedLines } from '../../test/support/cli-stores.ts'
-import { die, make, OutboxWorld } from '../../test/support/outbox-world.ts'
+import { checkEveryVerb, LINES, OpenStores, sortedLines } from '../../test/support/cli-stores.ts'
+import { make, OutboxWorld, settleAsDead } from '../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../test/support/postgres.ts'
 import { systemClock } from '../ports/clock.ts'
 
@@ -61,7 +61,7 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
     await outbox.publish(make.events(1, { channel: 'nobodys' }))
     const [dead, later] = await inbox.take(2)
     inbox.subscription.pause()
-    await die(inbox, dead!)
+    await settleAsDead(inbox, dead!)
     const notBefore = systemClock.now() + 3_600_000
     await inbox.subscription.settle(later!, { outcome: 'retry', notBefore, ended: [] })
     const on = { env: { LAZARET_STORE: database!.url } }
@@ -103,7 +103,7 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
 
 describe.runIf(found.found)(`a Postgres store on the command line${why}`, () => {
   it('F8: every verb that needs no consumer does its work', () =>
-    everyVerbWorks(stores.on(database!.url, folder)))
+    checkEveryVerb(stores.on(database!.url, folder)))
 
   it.each(['sqlite:./there.db', 'file:./there'])('F8: letters move to %s and back unchanged', async url => {
     const [source, target] = [stores.on(database!.url, folder), stores.on(url, folder)]

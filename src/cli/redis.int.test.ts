@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { findRedis } from '../../test/services/redis.ts'
 import { cliWorld } from '../../test/support/cli.ts'
-import { everyVerbWorks, LINES, OpenStores, sortedLines } from '../../test/support/cli-stores.ts'
+import { checkEveryVerb, LINES, OpenStores, sortedLines } from '../../test/support/cli-stores.ts'
 import { uniqueName } from '../testing/conformance/harness.ts'
 
 const found = await findRedis()
@@ -22,7 +22,7 @@ const anew = () => `${server!.url}/0?prefix=${uniqueName('cli')}`
 const config = (...words: string[]) => server!.node!.command('CONFIG', 'SET', ...words)
 
 describe.runIf(found.found)(`the command line on Redis${why}`, () => {
-  it('F8: every verb that needs no consumer does its work', () => everyVerbWorks(stores.on(anew(), folder)))
+  it('F8: every verb that needs no consumer does its work', () => checkEveryVerb(stores.on(anew(), folder)))
 
   it('F8: letters move there and back unchanged', async () => {
     const [there, back] = [stores.on(anew(), folder), stores.on('sqlite:./back.db', folder)]

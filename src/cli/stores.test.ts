@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { everyVerbWorks, LINES, OpenStores, sortedLines } from '../../test/support/cli-stores.ts'
+import { checkEveryVerb, LINES, OpenStores, sortedLines } from '../../test/support/cli-stores.ts'
 import { encodeLetter } from '../core/dead-letter/json.ts'
 import { createFactory } from '../testing/factories.ts'
 
@@ -32,7 +32,7 @@ describe('letters move between stores', () => {
 })
 
 describe.each(STORES)('on %s', url => {
-  it('F8: every verb that needs no consumer does its work', () => everyVerbWorks(on(url)))
+  it('F8: every verb that needs no consumer does its work', () => checkEveryVerb(on(url)))
 })
 
 describe('replay start', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { afterAnOutage } from '../../test/support/outage.ts'
+import { createWorldAfterOutage } from '../../test/support/outage.ts'
 import { memoryStore } from '../adapters/memory/index.ts'
 import { createLetter } from '../core/dead-letter/create.ts'
 import type { Origin } from '../core/dead-letter/letter.ts'
@@ -56,7 +56,7 @@ it('E19: replays on its schedule, so many at a time and none that is too old', a
 const EVERY_MINUTE = { cron: '* * * * *', batchSize: 5, maxAgeMs: 86_400_000, owner: 'server' }
 
 it('E19: runs what it plans, whether or not someone wants to hear of it', async () => {
-  const it = await afterAnOutage(5)
+  const it = await createWorldAfterOutage(5)
   it.world.broken = () => false
   const stop = replayAutomatically({ ...EVERY_MINUTE, ...it })
   await it.clock.advance(70_000)
@@ -66,7 +66,7 @@ it('E19: runs what it plans, whether or not someone wants to hear of it', async 
 })
 
 it("E19: letters that no gate lets through take nobody else's place, and alone they make no replay", async () => {
-  const it = await afterAnOutage(30)
+  const it = await createWorldAfterOutage(30)
   it.world.broken = () => false
   const newest = (await it.store.deadLetters.list({ limit: 5 })).letters.map(({ event }) => event.payload)
   const never = new Set(newest.map(payload => (payload as { n: number }).n))
@@ -87,7 +87,7 @@ it("E19: letters that no gate lets through take nobody else's place, and alone t
 })
 
 it('R3: where a second person approves, it plans and waits, and starts what was approved', async () => {
-  const it = await afterAnOutage(5)
+  const it = await createWorldAfterOutage(5)
   it.world.broken = () => false
   const stop = replayAutomatically({ ...EVERY_MINUTE, ...it, needsApproval: true })
   await it.clock.advance(200_000)
@@ -102,7 +102,7 @@ it('R3: where a second person approves, it plans and waits, and starts what was 
 })
 
 it('B18: letters that nothing here can send take no place in a batch', async () => {
-  const it = await afterAnOutage(5)
+  const it = await createWorldAfterOutage(5)
   it.world.broken = () => false
   const target = {
     ...it.target,

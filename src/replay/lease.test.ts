@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { afterAnOutage } from '../../test/support/outage.ts'
+import { createWorldAfterOutage } from '../../test/support/outage.ts'
 
 const REFUSED = 'is being run by another process'
 
 it('K8: a run that is slower than its lease keeps it, between letters and while it waits for a turn', async () => {
   for (const perSecond of [1, 0.01]) {
-    const it = await afterAnOutage(60)
+    const it = await createWorldAfterOutage(60)
     it.world.broken = () => false
     const replay = await it.plan({ perSecond, stages: ['rest'] })
     await it.start(replay)
@@ -22,7 +22,7 @@ it('K8: a run that is slower than its lease keeps it, between letters and while 
 })
 
 it('K8: a run that was away for too long ends without a word, and leaves the rest to the one that has it now', async () => {
-  const it = await afterAnOutage(3)
+  const it = await createWorldAfterOutage(3)
   it.world.broken = () => false
   const replay = await it.plan({ stages: ['rest'] })
   await it.start(replay)
@@ -49,7 +49,7 @@ it('K8: a run that was away for too long ends without a word, and leaves the res
 })
 
 it('K8: two runs are two, also when they go by one name', async () => {
-  const it = await afterAnOutage(5)
+  const it = await createWorldAfterOutage(5)
   const replay = await it.plan()
   await it.start(replay)
   const stop = new AbortController()
@@ -61,7 +61,7 @@ it('K8: two runs are two, also when they go by one name', async () => {
 })
 
 it('B11: what may be lost is sent again at the pace of the replay, and not after it was stopped', async () => {
-  const it = await afterAnOutage(20)
+  const it = await createWorldAfterOutage(20)
   it.world.handlerMs = 3_600_000
   const replay = await it.plan({ perSecond: 10, stages: ['rest'] })
   await it.start(replay)

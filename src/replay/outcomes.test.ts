@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { afterAnOutage } from '../../test/support/outage.ts'
+import { createWorldAfterOutage } from '../../test/support/outage.ts'
 import { Recorder } from '../testing/recorder.ts'
 import { cancelReplay, resumeReplay } from './control.ts'
 import { gatherLateOutcomes } from './outcomes.ts'
@@ -8,7 +8,7 @@ import type { ReplayTarget } from './target.ts'
 
 /** A replay that was halted while most of what it sent was on its way. */
 async function haltedInFlight() {
-  const it = await afterAnOutage(40)
+  const it = await createWorldAfterOutage(40)
   it.world.handlerMs = 300
   const replay = await it.plan({ stages: ['rest'] })
   await it.start(replay)
@@ -28,7 +28,7 @@ it('B11: what was on its way at a halt is not held against the replay after it, 
 })
 
 it('B11: what is sent after that is, also by a runner that begins anew', async () => {
-  const it = await afterAnOutage(200)
+  const it = await createWorldAfterOutage(200)
   const replay = await it.plan({ stages: [30, 'rest'], perSecond: 50 })
   it.world.handlerMs = 300
   await it.start(replay)
@@ -49,7 +49,7 @@ it('B12: the outcomes of a replay that was stopped are gathered when someone loo
 })
 
 it('E20, B12: what is sent is told when it is handed on, and what became of it when that is known, each once', async () => {
-  const it = await afterAnOutage(5)
+  const it = await createWorldAfterOutage(5)
   const [stillBroken] = it.events
   it.world.broken = id => id === stillBroken?.id
   const recorder = new Recorder()
@@ -81,7 +81,7 @@ it('E20, B12: what is sent is told when it is handed on, and what became of it w
 })
 
 it('E20, K8: what a gate keeps back is told of as skipped, and not as sent', async () => {
-  const it = await afterAnOutage(2)
+  const it = await createWorldAfterOutage(2)
   const recorder = new Recorder()
   const replay = await it.plan({ stages: ['rest'], maxAgeMs: 60_000 })
   await it.start(replay)

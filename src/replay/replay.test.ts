@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { afterAnOutage } from '../../test/support/outage.ts'
+import { createWorldAfterOutage } from '../../test/support/outage.ts'
 import { letterId } from '../core/dead-letter/identity.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 import { approveReplay, cancelReplay, pauseReplay, resumeReplay } from './control.ts'
@@ -8,7 +8,7 @@ import { runReplay } from './runner.ts'
 
 describe('a replay is planned', () => {
   it('B10: the selection is frozen, counted and hashed, and nothing is sent', async () => {
-    const it = await afterAnOutage(5)
+    const it = await createWorldAfterOutage(5)
     const replay = await it.plan()
     expect(replay).toMatchObject({ state: 'approved', count: 5, findings: { replay: 5 }, createdBy: 'ann' })
     expect((await it.plan()).hash).toBe(replay.hash)
@@ -22,7 +22,7 @@ describe('a replay is planned', () => {
   })
 
   it('K8: each letter gets its decision with the reason', async () => {
-    const it = await afterAnOutage(4)
+    const it = await createWorldAfterOutage(4)
     const { letters } = await it.store.deadLetters.list()
     await it.store.deadLetters.change(letters[0]!.id, { to: 'quarantined', at: it.clock.now() })
     await it.store.deadLetters.change(letters[1]!.id, { to: 'parked', at: it.clock.now() })
@@ -36,7 +36,7 @@ describe('a replay is planned', () => {
   })
 
   it('K8: what does not fit the schema, or has a sick consumer, is not sent', async () => {
-    const it = await afterAnOutage(2)
+    const it = await createWorldAfterOutage(2)
     const schema = {
       '~standard': {
         version: 1 as const,
@@ -57,7 +57,7 @@ describe('a replay is planned', () => {
   })
 
   it('B10: a reason is required, and a second person can be', async () => {
-    const it = await afterAnOutage(1)
+    const it = await createWorldAfterOutage(1)
     await expect(it.plan({ reason: '' })).rejects.toMatchObject({ code: 'LAZARET_OPTIONS_INVALID' })
     const replay = await it.plan({ needsApproval: true })
     await expect(it.start(replay)).rejects.toThrow('is planned; start is possible when it is approved')
@@ -70,7 +70,7 @@ describe('a replay is planned', () => {
 
 describe('a replay runs', () => {
   it('B12: recovers what the handler can handle now, and says so', async () => {
-    const it = await afterAnOutage(120)
+    const it = await createWorldAfterOutage(120)
     it.world.broken = () => false
     const replay = await it.plan()
     await it.start(replay)
@@ -81,7 +81,7 @@ describe('a replay runs', () => {
   })
 
   it('B11: a handler that is still broken halts it in its first stage: 1 letter was sent, not 120', async () => {
-    const it = await afterAnOutage(120)
+    const it = await createWorldAfterOutage(120)
     const replay = await it.plan()
     await it.start(replay)
     expect(await it.run(replay)).toMatchObject({
@@ -94,7 +94,7 @@ describe('a replay runs', () => {
   })
 
   it('B11: resumed after the mend it goes on, and halts anew if the cause is still there', async () => {
-    const it = await afterAnOutage(120)
+    const it = await createWorldAfterOutage(120)
     const replay = await it.plan()
     await it.start(replay)
     const ann = { by: 'ann', clock: it.clock }
@@ -110,7 +110,7 @@ describe('a replay runs', () => {
   })
 
   it('B11: halts when more than the allowed share fails again, and can be resumed', async () => {
-    const it = await afterAnOutage(60)
+    const it = await createWorldAfterOutage(60)
     const replay = await it.plan({ stages: [1, 10, 'rest'], haltRefailRatio: 0.3 })
     const late = new Set((await it.store.replays.items(replay.id, { after: 5 })).map(item => item.letterId))
     it.world.broken = id => late.has(letterId('orders', 'orders', { id }))
@@ -128,7 +128,7 @@ describe('a replay runs', () => {
   })
 
   it('B11: keeps to its rate', async () => {
-    const it = await afterAnOutage(30)
+    const it = await createWorldAfterOutage(30)
     it.world.broken = () => false
     const replay = await it.plan({ stages: ['rest'], perSecond: 10 })
     await it.start(replay)
@@ -139,7 +139,7 @@ describe('a replay runs', () => {
   })
 
   it('B11: pause, resume and cancel take hold between two letters', async () => {
-    const it = await afterAnOutage(50)
+    const it = await createWorldAfterOutage(50)
     it.world.broken = () => false
     const replay = await it.plan({ stages: ['rest'], perSecond: 10 })
     await it.start(replay)
@@ -156,7 +156,7 @@ describe('a replay runs', () => {
   })
 
   it('B11: a runner that dies is followed by another: the outcomes add up and nothing is handled twice', async () => {
-    const it = await afterAnOutage(100, { ledger: undefined })
+    const it = await createWorldAfterOutage(100, { ledger: undefined })
     it.world.broken = () => false
     const replay = await it.plan({ stages: ['rest'], perSecond: 1_000 })
     await it.start(replay)
@@ -180,7 +180,7 @@ describe('a replay runs', () => {
   })
 
   it('K8: one runner has a replay at a time', async () => {
-    const it = await afterAnOutage(5)
+    const it = await createWorldAfterOutage(5)
     const replay = await it.plan()
     await it.start(replay)
     await it.store.replays.lease(replay.id, 'someone else', 30_000)
@@ -190,7 +190,7 @@ describe('a replay runs', () => {
   })
 
   it('K8: after three replays a letter is parked', async () => {
-    const it = await afterAnOutage(1)
+    const it = await createWorldAfterOutage(1)
     for (let round = 0; round < 3; round++) {
       const replay = await it.plan()
       await it.start(replay)
@@ -203,7 +203,7 @@ describe('a replay runs', () => {
   })
 
   it('E17: only the handler that failed gets the replay, whatever else listens to the channel', async () => {
-    const it = await afterAnOutage(3)
+    const it = await createWorldAfterOutage(3)
     const seen: string[] = []
     const other = createConsumer({
       broker: it.store.broker!,
@@ -223,7 +223,7 @@ describe('a replay runs', () => {
   })
 
   it('B13: an edited payload is sent, the letter keeps the original; a redirect goes to another channel', async () => {
-    const it = await afterAnOutage(1)
+    const it = await createWorldAfterOutage(1)
     const seen: unknown[] = []
     const other = createConsumer({
       broker: it.store.broker!,
@@ -243,7 +243,7 @@ describe('a replay runs', () => {
   })
 
   it('B12: a redirected event that fails comes back to its letter as a new cause', async () => {
-    const it = await afterAnOutage(1)
+    const it = await createWorldAfterOutage(1)
     const other = createConsumer({
       broker: it.store.broker!,
       channel: 'orders-v2',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { afterAnOutage } from '../../test/support/outage.ts'
+import { createWorldAfterOutage } from '../../test/support/outage.ts'
 import type { Store } from '../ports/store.ts'
 import { runReplay } from './runner.ts'
 
@@ -9,7 +9,7 @@ const BATCH = 50
 
 /** A replay of so many letters whose handler takes a while, so that sent events are on their way when it stops. */
 async function underWay(letters: number, handlerMs: number) {
-  const it = await afterAnOutage(letters, { concurrency: 200, timeoutMs: 600_000 })
+  const it = await createWorldAfterOutage(letters, { concurrency: 200, timeoutMs: 600_000 })
   it.world.broken = () => false
   it.world.handlerMs = handlerMs
   const replay = await it.plan({ perSecond: 20, stages: ['rest'] })

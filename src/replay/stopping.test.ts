@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { afterAnOutage } from '../../test/support/outage.ts'
+import { createWorldAfterOutage } from '../../test/support/outage.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { reopenLetter } from '../operations/decide.ts'
 import { cancelReplay, pauseReplay } from './control.ts'
@@ -10,7 +10,7 @@ const SLOW = { perSecond: 0.1, stages: ['rest'] } as const
 
 /** A replay of one letter every ten seconds that has sent its first. */
 async function waitingForItsTurn() {
-  const it = await afterAnOutage(5)
+  const it = await createWorldAfterOutage(5)
   it.world.broken = () => false
   const replay = await it.plan(SLOW)
   await it.start(replay)
@@ -56,7 +56,7 @@ describe('a replay is stopped', () => {
   })
 
   it('B11: cancelled just before the last step, the letter is given back and not sent', async () => {
-    const it = await afterAnOutage(1)
+    const it = await createWorldAfterOutage(1)
     const replay = await it.plan()
     await it.start(replay)
     const { replays } = it.store
@@ -72,7 +72,7 @@ describe('a replay is stopped', () => {
   })
 
   it('B11: a stop that comes before the end is what the audit tells of, and nothing else', async () => {
-    const it = await afterAnOutage(1)
+    const it = await createWorldAfterOutage(1)
     it.world.broken = () => false
     const replay = await it.plan()
     await it.start(replay)
@@ -91,7 +91,7 @@ describe('a replay is stopped', () => {
 
 describe('a letter of a cancelled replay', () => {
   it('E9: that a runner took and died before writing it down is dead again, or quarantined if it is poison', async () => {
-    const it = await afterAnOutage(2)
+    const it = await createWorldAfterOutage(2)
     const [first] = (await it.store.deadLetters.list()).letters
     await it.store.deadLetters.send({ ...first!, cycle: { ...first!.cycle, reason: 'poison' } })
     const replay = await it.plan({ allowQuarantined: true })
@@ -108,7 +108,7 @@ describe('a letter of a cancelled replay', () => {
   })
 
   it('E9: whose send was rejected is dead again, and can be planned anew', async () => {
-    const it = await afterAnOutage(1)
+    const it = await createWorldAfterOutage(1)
     const replay = await it.plan()
     await it.start(replay)
     const target = { send: () => Promise.reject(new Error('broker down')) }
@@ -127,7 +127,7 @@ describe('a letter of a cancelled replay', () => {
   })
 
   it('E9: that has left stays replaying until its outcome is known', async () => {
-    const it = await afterAnOutage(1)
+    const it = await createWorldAfterOutage(1)
     it.world.broken = () => false
     it.world.handlerMs = 10_000
     const replay = await it.plan()
@@ -141,7 +141,7 @@ describe('a letter of a cancelled replay', () => {
   })
 
   it('E9: that a living runner is sending is left to it', async () => {
-    const it = await afterAnOutage(1)
+    const it = await createWorldAfterOutage(1)
     it.world.broken = () => false
     const replay = await it.plan()
     await it.start(replay)
@@ -163,7 +163,7 @@ describe('a letter of a cancelled replay', () => {
   })
 
   it('E9: whose runner crashed while it was being cancelled is dead again once somebody looks', async () => {
-    const it = await afterAnOutage(1)
+    const it = await createWorldAfterOutage(1)
     const replay = await it.plan()
     await it.start(replay)
     const target = { send: () => new Promise<never>(() => {}) }
@@ -179,7 +179,7 @@ describe('a letter of a cancelled replay', () => {
   })
 
   it('E9: one that was handled is refused in words that hold', async () => {
-    const it = await afterAnOutage(1)
+    const it = await createWorldAfterOutage(1)
     const [letter] = (await it.store.deadLetters.list()).letters
     const resolved = await it.store.deadLetters.change(letter!.id, { to: 'resolved', at: it.clock.now() })
     await expect(reopenLetter(it.store, resolved!, { by: 'ann', at: it.clock.now() })).rejects.toThrow(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { changed } from '../../test/support/conformance.ts'
-import { everythingIn, serverWorld } from '../../test/support/server-world.ts'
+import { dumpStore, serverWorld } from '../../test/support/server-world.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 
@@ -301,7 +301,7 @@ describe('the demo', () => {
 it('F8: a change that fails changes nothing', async () => {
   const { tell, bury, make, store } = serverWorld()
   const [letter] = await bury(make.letter())
-  const before = await everythingIn(store)
+  const before = await dumpStore(store)
   for (const body of ['{', '', '[]', 'null', '{"reason":5}', '{"reason":"  "}', '{"reason":"x","more":1}'])
     expect(
       (
@@ -312,5 +312,5 @@ it('F8: a change that fails changes nothing', async () => {
       ).status,
       body,
     ).toBe(400)
-  expect(await everythingIn(store)).toEqual(before)
+  expect(await dumpStore(store)).toEqual(before)
 })

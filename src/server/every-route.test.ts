@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { everythingIn, PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
+import { dumpStore, PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 import { ROUTES } from './routes/index.ts'
 import { action } from './schema/me.ts'
@@ -91,7 +91,7 @@ describe('every route of the OpenAPI document', () => {
     ['an admin of a read-only server', true, 'ada'],
   ])('F8: %s changes nothing through any of them', async (_, readOnly, name) => {
     const { ask, routes, pathOf, bodyOf, store, consumer, pressed } = await world(readOnly)
-    const before = { store: await everythingIn(store), health: consumer.health() }
+    const before = { store: await dumpStore(store), health: consumer.health() }
     for (const { path, method } of routes) {
       const isChange = method !== 'GET'
       const { status, text } = await ask(pathOf(path), {
@@ -102,7 +102,7 @@ describe('every route of the OpenAPI document', () => {
       if (isChange) expect(status, `${method} ${path}: ${text}`).toBe(403)
       else expect(status, `${method} ${path}: ${text}`).toBe(200)
     }
-    expect({ store: await everythingIn(store), health: consumer.health() }).toEqual(before)
+    expect({ store: await dumpStore(store), health: consumer.health() }).toEqual(before)
     expect(pressed).toEqual([])
   })
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { everythingIn, type ServerWorld, serverWorld } from '../../test/support/server-world.ts'
+import { dumpStore, type ServerWorld, serverWorld } from '../../test/support/server-world.ts'
 import type { Route } from './http/route.ts'
 import { ROUTES } from './routes/index.ts'
 
@@ -94,7 +94,7 @@ async function filled(): Promise<ServerWorld> {
 
 /** A search with the right to see payloads is written to the audit, and that is all a question may write. */
 async function withoutSearches({ store }: ServerWorld): Promise<unknown> {
-  const { entries, ...rest } = await everythingIn(store)
+  const { entries, ...rest } = await dumpStore(store)
   return { ...rest, entries: entries.filter(({ action }) => !action.endsWith('.search')) }
 }
 
@@ -105,7 +105,7 @@ describe('whatever is asked', () => {
     ),
   )('F8: %s answers below 500, and a senseless change changes nothing', async (_, route) => {
     const world = await filled()
-    const before = await everythingIn(world.store)
+    const before = await dumpStore(world.store)
     await fc.assert(
       fc.asyncProperty(asked(route), async ({ params, query, body: sent, type }) => {
         const search = new URLSearchParams(
@@ -127,7 +127,7 @@ describe('whatever is asked', () => {
 
   it('F8: any path and method is answered too', async () => {
     const world = await filled()
-    const before = await everythingIn(world.store)
+    const before = await dumpStore(world.store)
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'),
@@ -142,6 +142,6 @@ describe('whatever is asked', () => {
       ),
       { numRuns: 300 },
     )
-    expect(await everythingIn(world.store)).toEqual(before)
+    expect(await dumpStore(world.store)).toEqual(before)
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { afterAnOutage } from '../../test/support/outage.ts'
+import { createWorldAfterOutage } from '../../test/support/outage.ts'
 import { PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
 import { memoryBroker } from '../adapters/memory/broker/broker.ts'
 import { memorySink } from '../adapters/memory/index.ts'
@@ -140,7 +140,7 @@ describe('GET /metrics', () => {
   })
 
   it('E20, B12: a server that counts for itself counts the replays it runs, and what became of them', async () => {
-    const shop = await afterAnOutage(5)
+    const shop = await createWorldAfterOutage(5)
     const { store, clock } = shop
     const [stillBroken] = (await store.deadLetters.list()).letters
     shop.world.broken = id => id === stillBroken?.event.id
@@ -162,7 +162,7 @@ describe('GET /metrics', () => {
   })
 
   it('E20, B12: what a stopped replay had sent is counted once, however many look at it', async () => {
-    const shop = await afterAnOutage(40)
+    const shop = await createWorldAfterOutage(40)
     const { store, clock } = shop
     shop.world.handlerMs = 300
     const replay = await shop.plan({ stages: ['rest'] })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { everythingIn, HOME, PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
+import { dumpStore, HOME, PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
 
 const DISCARD = { reason: 'x' }
 
@@ -45,7 +45,7 @@ describe('the door', () => {
   it('F8: a change from another site is refused, whatever it claims', async () => {
     const { ask, bury, make, store } = serverWorld()
     const [letter] = await bury(make.letter())
-    const before = await everythingIn(store)
+    const before = await dumpStore(store)
     const post = (headers: Record<string, string>) =>
       ask(`/api/v1/dead-letters/${letter!.id}/discard`, {
         method: 'POST',
@@ -69,7 +69,7 @@ describe('the door', () => {
       body: JSON.stringify(DISCARD),
     })
     expect(bare.status).toBe(403)
-    expect(await everythingIn(store)).toEqual(before)
+    expect(await dumpStore(store)).toEqual(before)
     expect((await post({ origin: HOME, 'sec-fetch-site': 'same-origin' })).status).toBe(200)
   })
 

@@ -2,9 +2,9 @@ import { appendFileSync } from 'node:fs'
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
-import { sayLine } from '../support/say.ts'
-import { pause } from './campaign/pause.ts'
-import { QUICK } from './campaign/settings.ts'
+import { writeLine } from '../support/write-line.ts'
+import { FAST_DETECTION } from './campaign/settings.ts'
+import { pause } from './campaign/wait.ts'
 
 // A process that consumes in the order of keys and appends what it has handled to a file that it shares with others.
 const [url = '', channel = '', queueType = 'quorum', file = ''] = process.argv.slice(2)
@@ -12,14 +12,14 @@ const [url = '', channel = '', queueType = 'quorum', file = ''] = process.argv.s
 const HANDLER_MS = 15
 
 const consumer = createConsumer<{ n: number; kind: string }>({
-  broker: rabbitmq({ url, queueType: queueType as 'quorum' | 'classic', ...QUICK }),
+  broker: rabbitmq({ url, queueType: queueType as 'quorum' | 'classic', ...FAST_DETECTION }),
   channel,
   ordering: 'by-key',
   concurrency: 5,
   prefetch: 10,
   breaker: 'off',
   retry: { attempts: 10, backoff: fixed({ delayMs: 150 }) },
-  observer: { eventProcessed: ({ outcome }) => sayLine(outcome) },
+  observer: { eventProcessed: ({ outcome }) => writeLine(outcome) },
   async handle({ key, payload: { n, kind } }, { attempt }) {
     await pause(HANDLER_MS)
     if (kind === 'deadly') process.kill(process.pid, 'SIGKILL')
@@ -28,5 +28,5 @@ const consumer = createConsumer<{ n: number; kind: string }>({
   },
 })
 await consumer.start()
-sayLine('started')
+writeLine('started')
 process.on('SIGTERM', () => void consumer.close())

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { findPostgres } from '../services/postgres.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
-import { takeDatabaseAway } from './outage.ts'
+import { runDatabaseOutage } from './outage.ts'
 import { ProfileWorld } from './profile-world.ts'
 
 // npm run chaos:outage [-- --seconds 60 --rate 50 --at-once 0 --before 1000]: the example as it is configured, its database away for
@@ -26,7 +26,7 @@ const [rabbit, postgres] = await Promise.all([foundRabbitmq.start(), foundPostgr
 const world = new ProfileWorld(rabbit.url, postgres.node!)
 try {
   await world.start()
-  const report = await takeDatabaseAway(world, {
+  const report = await runDatabaseOutage(world, {
     outageMs: Number(values.seconds) * 1_000,
     before: Number(values.before),
     atOnce: Number(values['at-once']),

@@ -2,7 +2,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { findPostgres } from '../services/postgres.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
-import { takeDatabaseAway } from './outage.ts'
+import { runDatabaseOutage } from './outage.ts'
 import { ProfileWorld } from './profile-world.ts'
 
 const foundRabbitmq = await findRabbitmq()
@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 /** The full minute, as the example is configured, is `npm run chaos:outage`. */
-const QUICK = { outageMs: 4_000, recoveryMs: 20_000 }
+const FAST_DETECTION = { outageMs: 4_000, recoveryMs: 20_000 }
 const TIMEOUT_MS = 60_000
 const worlds = new Set<ProfileWorld>()
 afterEach(async () => {
@@ -42,8 +42,8 @@ describe.runIf(isThere)(
     it('B6, E18: the consumer pauses, nothing is dead-lettered, and all is handled soon after its return', {
       timeout: TIMEOUT_MS,
     }, async () => {
-      const report = await takeDatabaseAway(await newWorld(), {
-        ...QUICK,
+      const report = await runDatabaseOutage(await newWorld(), {
+        ...FAST_DETECTION,
         before: 500,
         atOnce: 0,
         perSecond: 50,
@@ -61,8 +61,8 @@ describe.runIf(isThere)(
     it('B6: neither is an event that is alone, although every failure and every probe is its own', {
       timeout: TIMEOUT_MS,
     }, async () => {
-      const report = await takeDatabaseAway(await newWorld(), {
-        ...QUICK,
+      const report = await runDatabaseOutage(await newWorld(), {
+        ...FAST_DETECTION,
         before: 1,
         atOnce: 1,
         perSecond: 0,

@@ -40,7 +40,7 @@ export interface OutageReport {
 const LOOK_MS = 200
 
 /** Takes the database away from the running example, and gives it back. */
-export async function takeDatabaseAway(world: ProfileWorld, options: OutageOptions): Promise<OutageReport> {
+export async function runDatabaseOutage(world: ProfileWorld, options: OutageOptions): Promise<OutageReport> {
   const { postgres, service } = world
   await world.register(options.before)
   await world.hasRows(options.before / 2)

@@ -8,7 +8,7 @@ import { systemRandom } from '../../src/ports/clock.ts'
 import { uniqueName } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
-import { RabbitmqOutside } from '../support/rabbitmq.ts'
+import { RabbitmqAdmin } from '../support/rabbitmq.ts'
 
 const found = await findRabbitmq()
 const server = found.found ? await found.start() : undefined
@@ -29,13 +29,13 @@ afterEach(() => {
  */
 const threeOrMore = expect.toSatisfy((attempts: number) => attempts >= 3)
 
-class Told {
+class CampaignOutput {
   readonly handled = new Set<string>()
   letters = 0
 }
 
 /** Runs a consumer until it dies, or is done, or is told to. True when it died. */
-async function dies(args: readonly string[], told: Told, kill: () => NodeJS.Signals | undefined) {
+async function dies(args: readonly string[], told: CampaignOutput, kill: () => NodeJS.Signals | undefined) {
   const child = spawn(process.execPath, [SCRIPT, server!.url, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -63,7 +63,7 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
       const [a, b, c] = deadly
       await broker.publish([...events.slice(0, 10), a!, b!, ...events.slice(10, 40), c!, ...events.slice(40)])
 
-      const told = new Told()
+      const told = new CampaignOutput()
       const isDone = () => told.letters >= deadly.length && told.handled.size >= events.length
       let deaths = 0
       while (await dies([channel, queueType], told, () => (isDone() ? 'SIGTERM' : undefined))) {
@@ -73,7 +73,7 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
       // One death made suspects of the first two together; each of the others was somebody's own.
       expect(deaths).toBeLessThanOrEqual(3 * deadly.length)
       expect([...told.handled].sort()).toEqual(events.map(({ id }) => id).sort())
-      const outside = await RabbitmqOutside.at(server!.url)
+      const outside = await RabbitmqAdmin.at(server!.url)
       const letters = await outside.letters(`${channel}.dlq.quarantine.unknown`)
       expect(letters.map(({ event }) => event.id).sort()).toEqual(deadly.map(({ id }) => id).sort())
       for (const { state, cycle } of letters)
@@ -103,7 +103,7 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
       const broker = rabbitmq({ url: server!.url, queueType })
       const events = make.events(60, { channel })
       await broker.publish(events)
-      const told = new Told()
+      const told = new CampaignOutput()
       const kill = () => (told.handled.size >= 5 ? 'SIGKILL' : undefined)
       expect(await dies([channel, queueType, '1'], told, kill)).toBe(true)
       const isDone = () => (told.handled.size === events.length ? 'SIGTERM' : undefined)

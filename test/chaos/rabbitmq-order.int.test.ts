@@ -9,8 +9,8 @@ import { systemRandom } from '../../src/ports/clock.ts'
 import { TestTiming, uniqueName } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
-import { inFolder } from '../support/folder.ts'
-import { RabbitmqOutside } from '../support/rabbitmq.ts'
+import { withTempFolder } from '../support/folder.ts'
+import { RabbitmqAdmin } from '../support/rabbitmq.ts'
 import { ChaosProxy } from './proxy.ts'
 
 const found = await findRabbitmq()
@@ -71,7 +71,7 @@ describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
     'B9: on %s queues, it is kept through all of %j',
     { timeout: TIMEOUT_MS },
     (queueType, faults) =>
-      inFolder(async folder => {
+      withTempFolder(async folder => {
         const file = join(folder, 'handled')
         const channel = uniqueName('order')
         const isRestarted = faults.some(fault => fault === 'restart')
@@ -87,7 +87,7 @@ describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
         let published = 0
         const publish = async () => {
           for (const end = published + PER_ROUND; published < end; published++) {
-            const payload = { n: published, kind: published % 10 === 3 ? 'fails once' : 'fine' }
+            const payload = { n: published, kind: published % 10 === 3 ? 'fails once' : 'valid' }
             await broker.publish(KEYS.map(key => make.event({ channel, key, payload })))
           }
         }
@@ -120,11 +120,11 @@ describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
     'B8: on %s queues, an event that kills its process is in quarantine after 3 attempts and blocks its key until it is discarded',
     { timeout: TIMEOUT_MS },
     queueType =>
-      inFolder(async folder => {
+      withTempFolder(async folder => {
         const file = join(folder, 'handled')
         const channel = uniqueName('order')
         const broker = rabbitmq({ url: server!.url, queueType })
-        const event = (key: string, n: number, kind = 'fine') =>
+        const event = (key: string, n: number, kind = 'valid') =>
           make.event({ channel, key, payload: { n, kind } })
         const deadly = event('a', 1, 'deadly')
         await broker.publish([event('a', 0), deadly, event('a', 2), event('b', 0), event('b', 1)])
@@ -158,7 +158,7 @@ describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
 })
 
 async function isQuarantined(channel: string): Promise<boolean> {
-  const outside = await RabbitmqOutside.at(server!.url)
+  const outside = await RabbitmqAdmin.at(server!.url)
   try {
     return (await outside.depth(`${channel}.dlq.quarantine.unknown`)) > 0
   } catch {

@@ -5,7 +5,12 @@ import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { type Consumer, createConsumer } from '../../src/runtime/consumer/consumer.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 
-const QUICK = { reconnectBaseMs: 20, reconnectMaxMs: 500, heartbeatSeconds: 1, confirmTimeoutMs: 2_000 }
+const FAST_DETECTION = {
+  reconnectBaseMs: 20,
+  reconnectMaxMs: 500,
+  heartbeatSeconds: 1,
+  confirmTimeoutMs: 2_000,
+}
 const PER_BATCH = 20
 
 /** Publishes and handles events on a server that misbehaves, and keeps count of what became of each. */
@@ -21,8 +26,8 @@ export class Traffic {
 
   constructor(channel: string, url: string) {
     this.channel = channel
-    this.#publisher = rabbitmq({ url, ...QUICK })
-    this.#consuming = rabbitmq({ url, ...QUICK })
+    this.#publisher = rabbitmq({ url, ...FAST_DETECTION })
+    this.#consuming = rabbitmq({ url, ...FAST_DETECTION })
     this.#consumer = createConsumer({
       broker: this.#consuming,
       channel,

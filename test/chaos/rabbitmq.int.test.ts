@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { withAdmin } from '../../src/adapters/rabbitmq/admin.ts'
 import { uniqueName } from '../../src/testing/conformance/harness.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
-import { RabbitmqOutside } from '../support/rabbitmq.ts'
+import { RabbitmqAdmin } from '../support/rabbitmq.ts'
 import { ChaosProxy } from './proxy.ts'
 import { Traffic } from './rabbitmq-traffic.ts'
 
@@ -16,7 +16,7 @@ const RESTARTS_TIMEOUT_MS = 180_000
 
 /** Nothing was given up on, and what is still there are second copies of what was handled. */
 async function expectNothingLost({ channel, handled, missing }: Traffic): Promise<void> {
-  const outside = await RabbitmqOutside.at(server!.url)
+  const outside = await RabbitmqAdmin.at(server!.url)
   const copies = [...(await outside.peek(channel)), ...(await outside.peek(`${channel}.suspects`))]
   const letters = await outside.depth(`${channel}.dlq`)
   await outside.close()

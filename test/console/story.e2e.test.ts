@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { startDemo } from '../support/demo-process.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
 const PATIENCE_MS = 120_000
@@ -20,7 +20,7 @@ inBrowser('the console on the demo', () => {
   it(
     'F8/B10/B11/B12: from a broken release to its letters recovered, by hand, as a person on call does it',
     async () => {
-      await inFolder(async folder => {
+      await withTempFolder(async folder => {
         const demo = startDemo(folder, { pace: 1 })
         try {
           const { url } = await demo.told

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { pagerdutyReceiver } from '../receivers/pagerduty.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { killAfter, outputOf, start } from './child.ts'
 
 const PROCESS = fileURLToPath(new URL('./alerting-process.ts', import.meta.url))
@@ -12,7 +12,7 @@ describe('a process that tells people', () => {
     timeout: 60_000,
   }, async () => {
     const receiver = await pagerdutyReceiver()
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const run = (life: string) => start(PROCESS, receiver.enqueue, receiver.routingKey, dir, life)
       for (let life = 1; life <= KILLS; life++) await killAfter(run('open'), 3 * life)
       expect(receiver.alerts.map(({ key, isOpen }) => [key, isOpen])).toEqual(

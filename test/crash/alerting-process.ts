@@ -16,7 +16,7 @@ const notifier = createNotifier({
 for (;;) {
   for (const name of BREAKERS) await notifier.notify({ kind: 'breaker_opened', at: 0, name })
   await notifier.flush()
-  process.stdout.write('told\n')
+  process.stdout.write('report\n')
   if (life !== 'open') break
 }
 for (const name of BREAKERS) await notifier.notify({ kind: 'breaker_closed', at: 0, name })

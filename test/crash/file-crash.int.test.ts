@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { fileDeadLetters } from '../../src/adapters/file/index.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { EIO, ENOSPC, type Fault, findFiu, withFaults } from '../services/fiu.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { outputToEnd } from './child.ts'
 import { crashFileStore } from './file-crash.ts'
-import { readTold, violations } from './told.ts'
+import { readProcessReport, violations } from './process-report.ts'
 
 const WRITER = fileURLToPath(new URL('./file-writer.ts', import.meta.url))
 const KILLS = 10
@@ -60,22 +60,22 @@ describe.skipIf(!fiu.found)(`a disk that fails${fiu.found ? '' : ` (skipped: ${f
     it(`E21: on a disk ${name}, nothing acknowledged is lost and the error is clear`, {
       timeout,
     }, async () => {
-      await inFolder(async dir => {
+      await withTempFolder(async dir => {
         const { command, args, env } = withFaults(faults, [process.execPath, WRITER, dir, String(LETTERS)])
         const output = await outputToEnd(command, args, env)
-        const told = readTold(output)
+        const report = readProcessReport(output)
         expect(output).toMatch(/closed\n$/)
-        expect(told.failures.length).toBeGreaterThan(0)
+        expect(report.failures.length).toBeGreaterThan(0)
         expect(
-          [...new Set(told.failures.map(({ code }) => code))].filter(code => !codes.includes(code)),
+          [...new Set(report.failures.map(({ code }) => code))].filter(code => !codes.includes(code)),
         ).toEqual([])
-        for (const { message } of told.failures) {
+        for (const { message } of report.failures) {
           expect(message).toContain(dir)
           expect(message).toMatch(/look after the disk|make room/)
         }
-        expect(told.sent.size).toBeGreaterThan(LETTERS / 4)
+        expect(report.sent.size).toBeGreaterThan(LETTERS / 4)
         const store = fileDeadLetters({ dir })
-        expect(await violations(told, id => store.get(id))).toEqual([])
+        expect(await violations(report, id => store.get(id))).toEqual([])
         await store.close()
       })
     })

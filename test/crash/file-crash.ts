@@ -4,9 +4,9 @@ import { type Damage, fileDeadLetters } from '../../src/adapters/file/index.ts'
 import type { Random } from '../../src/core/random.ts'
 import { systemClock } from '../../src/ports/clock.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { killAfter, start } from './child.ts'
-import { readTold, type Told, violations } from './told.ts'
+import { type ProcessReport, readProcessReport, violations } from './process-report.ts'
 
 const WRITER = fileURLToPath(new URL('./file-writer.ts', import.meta.url))
 const MOST_LINES = 400
@@ -21,14 +21,14 @@ export interface CrashReport {
 
 /** Kills the writer on one folder repeatedly, and checks after each kill that no data is missing. */
 export async function crashFileStore(times: number, random: Random): Promise<CrashReport> {
-  return await inFolder(async dir => {
+  return await withTempFolder(async dir => {
     const found: string[] = []
     const unexplained: Damage[] = []
-    const all: Told[] = []
+    const all: ProcessReport[] = []
     for (let kill = 0; kill < times; kill++) {
-      const told = readTold(await killAfter(start(WRITER, dir), Math.floor(random() * MOST_LINES)))
-      all.push(told)
-      found.push(...(await check(dir, [told], unexplained)))
+      const report = readProcessReport(await killAfter(start(WRITER, dir), Math.floor(random() * MOST_LINES)))
+      all.push(report)
+      found.push(...(await check(dir, [report], unexplained)))
     }
     found.push(...(await check(dir, all, unexplained)))
     const acknowledged = all.reduce((sum, { sent }) => sum + sent.size, 0)
@@ -36,7 +36,11 @@ export async function crashFileStore(times: number, random: Random): Promise<Cra
   })
 }
 
-async function check(dir: string, tellings: readonly Told[], unexplained: Damage[]): Promise<string[]> {
+async function check(
+  dir: string,
+  tellings: readonly ProcessReport[],
+  unexplained: Damage[],
+): Promise<string[]> {
   const store = fileDeadLetters({
     dir,
     // A line that a kill has cut short was never acknowledged.
@@ -44,7 +48,7 @@ async function check(dir: string, tellings: readonly Told[], unexplained: Damage
   })
   try {
     const found: string[] = []
-    for (const told of tellings) found.push(...(await violations(told, id => store.get(id))))
+    for (const report of tellings) found.push(...(await violations(report, id => store.get(id))))
     return found
   } finally {
     await store.close()

@@ -6,7 +6,7 @@ import { connectPostgres } from '../../src/adapters/postgres/index.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import { systemRandom } from '../../src/ports/clock.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
-import { sayLine } from '../support/say.ts'
+import { writeLine } from '../support/write-line.ts'
 
 const [url = ''] = process.argv.slice(2)
 const store = await connectPostgres(url, { leaseMs: 300, maxPollMs: 50 })
@@ -35,7 +35,7 @@ const consumer = createConsumer({
       tx.release(true)
       throw error
     }
-    sayLine(`effect ${id}`)
+    writeLine(`effect ${id}`)
   },
 })
 await consumer.start()

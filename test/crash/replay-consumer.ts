@@ -1,8 +1,8 @@
-// A process that consumes a channel until it is told to stop, and says which events it has handled. Told that it is
+// A process that consumes a channel until it is told to stop, and says which events it has handled. ProcessReport that it is
 // `broken`, it fails on every one.
 import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
-import { sayLine } from '../support/say.ts'
+import { writeLine } from '../support/write-line.ts'
 
 const [path = '', mode = 'mended'] = process.argv.slice(2)
 const store = openSqlite({ path, maxPollMs: 10 })
@@ -17,11 +17,11 @@ const consumer = createConsumer({
   retry: { attempts: 1 },
   async handle(event) {
     if (mode === 'broken') throw new Error('the release is broken')
-    sayLine(`handled ${event.id}`)
+    writeLine(`handled ${event.id}`)
   },
 })
 process.on('SIGTERM', () => {
   consumer.close().then(() => store.close(), process.exit)
 })
 await consumer.start()
-sayLine('started')
+writeLine('started')

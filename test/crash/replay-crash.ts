@@ -8,7 +8,7 @@ import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import type { Replay, ReplayCounts } from '../../src/ports/replays.ts'
 import { startReplay } from '../../src/replay/control.ts'
 import { planReplay } from '../../src/replay/plan.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { idsAfter, outputOf, start } from './child.ts'
 import { publish } from './sqlite-crash.ts'
 
@@ -28,7 +28,7 @@ export interface ReplayReport {
 
 /** Every event becomes a dead letter; then the handler is fixed and the letters are replayed. */
 export function crashReplaying(count: number): Promise<ReplayReport> {
-  return inFolder(async dir => {
+  return withTempFolder(async dir => {
     const path = join(dir, 'test.db')
     const published = await dieAll(path, count)
     const id = await planAndStart(path, ['rest'])
@@ -51,7 +51,7 @@ export function crashReplaying(count: number): Promise<ReplayReport> {
 
 /** The handler is as broken as before. */
 export function replayOnBroken(count: number): Promise<ReplayReport> {
-  return inFolder(async dir => {
+  return withTempFolder(async dir => {
     const path = join(dir, 'test.db')
     const published = await dieAll(path, count)
     const id = await planAndStart(path, [1, 10, 100, 'rest'])

@@ -4,7 +4,7 @@ import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import { createIdSource } from '../../src/core/event/uuid.ts'
 import { type Clock, systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { runReplay } from '../../src/replay/runner.ts'
-import { sayLine } from '../support/say.ts'
+import { writeLine } from '../support/write-line.ts'
 
 const [path = '', id = '', aheadMs = '0'] = process.argv.slice(2)
 const clock: Clock = {
@@ -17,5 +17,5 @@ const replay = await runReplay(store, id, {
   environment: { clock, newId: createIdSource(systemRandom) },
   owner: `runner ${process.pid}`,
 })
-sayLine(`ended ${replay.state}`)
+writeLine(`ended ${replay.state}`)
 await store.close()

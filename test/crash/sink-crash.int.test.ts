@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest'
 import { file } from '../../src/adapters/sinks/index.ts'
 import { decodeEvent } from '../../src/core/event/json.ts'
 import { createFactory } from '../../src/testing/factories.ts'
-import { inFolder, linesOf } from '../support/folder.ts'
-import { unstopped } from '../support/sink-writes.ts'
+import { linesOf, withTempFolder } from '../support/folder.ts'
+import { neverAborted } from '../support/sink-writes.ts'
 import { idsAfter, killAfter, start } from './child.ts'
 
 const WRITER = fileURLToPath(new URL('./sink-writer.ts', import.meta.url))
@@ -19,7 +19,7 @@ describe('a process that writes to a sink', () => {
   it(`E21: killed ${KILLS} times while it writes a file: every written event is there, in whole lines`, {
     timeout,
   }, async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const path = join(dir, 'events.jsonl')
       const written: string[] = []
       for (let life = 1; life <= KILLS; life++) {
@@ -28,7 +28,7 @@ describe('a process that writes to a sink', () => {
       }
       const last = createFactory().event({ id: 'after-all-of-them' })
       const sink = file({ path })
-      await sink.write([last], unstopped())
+      await sink.write([last], neverAborted())
       await sink.close()
       const lines = (await Promise.all((await readdir(dir)).map(name => linesOf(join(dir, name))))).flat()
       const ids = new Set(lines.map(line => decodeEvent(line).id))
@@ -38,20 +38,22 @@ describe('a process that writes to a sink', () => {
     })
   })
 
-  it('E2: a pipe whose reader has gone is told as an error and does not end the process', {
+  it('E2: a pipe whose reader has gone is report as an error and does not end the process', {
     timeout,
   }, async () => {
     const child = spawn(process.execPath, ['--no-warnings', WRITER, 'stdout'], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let told = ''
+    let report = ''
     child.stderr.setEncoding('utf8').on('data', text => {
-      told += text
+      report += text
     })
     await once(child.stdout, 'data')
     child.stdout.destroy()
     const [code] = await once(child, 'close')
-    expect(told).toBe('PermanentError: standard output: nobody reads it any more; see why the reader ended\n')
+    expect(report).toBe(
+      'PermanentError: standard output: nobody reads it any more; see why the reader ended\n',
+    )
     expect(code).toBe(0)
   })
 })

@@ -3,18 +3,18 @@
 import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import type { Observer } from '../../src/ports/observer.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
-import { sayLine } from '../support/say.ts'
+import { writeLine } from '../support/write-line.ts'
 
 const [path = '', leaseMs = '200'] = process.argv.slice(2)
 
 const store = openSqlite({ path, leaseMs: Number(leaseMs), maxPollMs: 10 })
 
-function say(...words: string[]): void {
-  sayLine(words.join(' '))
+function print(...words: string[]): void {
+  writeLine(words.join(' '))
 }
 
 const observer: Observer = {
-  settlementFailed: ({ error }) => say('unsettled', JSON.stringify(String(error))),
+  settlementFailed: ({ error }) => print('unsettled', JSON.stringify(String(error))),
 }
 
 const consumer = createConsumer({
@@ -31,7 +31,7 @@ const consumer = createConsumer({
   leaseMs: 500,
   observer,
   async handle(event) {
-    say('handled', event.id)
+    print('handled', event.id)
   },
 })
 
@@ -43,7 +43,7 @@ function settledAloud(broker: typeof store.broker): typeof store.broker {
     const settle = subscription.settle.bind(subscription)
     subscription.settle = async (delivery, settlement) => {
       await settle(delivery, settlement)
-      if (settlement.outcome === 'done' && 'id' in delivery.content) say('settled', delivery.content.id)
+      if (settlement.outcome === 'done' && 'id' in delivery.content) print('settled', delivery.content.id)
     }
     return subscription
   }
@@ -54,4 +54,4 @@ process.on('SIGTERM', () => {
   consumer.close().then(() => store.close(), process.exit)
 })
 await consumer.start()
-say('started')
+print('started')

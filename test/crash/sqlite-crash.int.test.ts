@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { EIO, ENOSPC, type Fault, findFiu, withFaults } from '../services/fiu.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { idsAfter, outputOf, outputToEnd } from './child.ts'
+import { readProcessReport, violations } from './process-report.ts'
 import { crashConsuming, crashWriting, lostOrRepeated, publish, startConsumer } from './sqlite-crash.ts'
-import { readTold, violations } from './told.ts'
 
 const WRITER = fileURLToPath(new URL('./sqlite-writer.ts', import.meta.url))
 const KILLS = 8
@@ -35,7 +35,7 @@ describe('a process on a sqlite file that is killed', () => {
 
 describe('two processes on one sqlite file', () => {
   it('S8: share the work: no event is done twice, and none is lost', { timeout }, async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const path = join(dir, 'test.db')
       const consumers = [startConsumer(path), startConsumer(path)]
       const saidBy = ['', '']
@@ -82,23 +82,23 @@ describe.skipIf(!fiu.found)(`a disk that fails${fiu.found ? '' : ` (skipped: ${f
     it(`E21: a sqlite file on a disk ${name}: nothing acknowledged is lost, and the error is clear`, {
       timeout,
     }, async () => {
-      await inFolder(async dir => {
+      await withTempFolder(async dir => {
         const path = join(dir, 'test.db')
         const before = openSqlite({ path })
         await before.ready()
         await before.close()
         const { command, args, env } = withFaults(faults, [process.execPath, WRITER, path, String(LETTERS)])
         const output = await outputToEnd(command, args, env)
-        const told = readTold(output)
+        const report = readProcessReport(output)
         expect(output).toMatch(/closed\n$/)
-        expect(told.failures.length).toBeGreaterThan(0)
-        for (const { code } of told.failures) expect(CLEAR).toContain(code)
-        for (const { message } of told.failures) {
+        expect(report.failures.length).toBeGreaterThan(0)
+        for (const { code } of report.failures) expect(CLEAR).toContain(code)
+        for (const { message } of report.failures) {
           expect(message).toContain(path)
           expect(message).toMatch(/look after the disk|make room|see that its folder/)
         }
         const store = openSqlite({ path })
-        expect(await violations(told, id => store.deadLetters.get(id))).toEqual([])
+        expect(await violations(report, id => store.deadLetters.get(id))).toEqual([])
         await store.close()
       })
     })

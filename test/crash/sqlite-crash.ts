@@ -8,9 +8,9 @@ import type { Random } from '../../src/core/random.ts'
 import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { type Child, idsAfter, killAfter, outputOf, start } from './child.ts'
-import { readTold, type Told, violations } from './told.ts'
+import { type ProcessReport, readProcessReport, violations } from './process-report.ts'
 
 const WRITER = fileURLToPath(new URL('./sqlite-writer.ts', import.meta.url))
 const CONSUMER = fileURLToPath(new URL('./sqlite-consumer.ts', import.meta.url))
@@ -28,15 +28,15 @@ export interface CrashReport {
 
 /** Kills the writer on one file repeatedly, and checks after each kill that all data is there and complete. */
 export async function crashWriting(times: number, random: Random): Promise<CrashReport> {
-  return await inFolder(async dir => {
+  return await withTempFolder(async dir => {
     const path = join(dir, 'test.db')
     const found: string[] = []
-    const all: Told[] = []
+    const all: ProcessReport[] = []
     for (let kill = 0; kill < times; kill++) {
       const child = start(WRITER, path)
-      const told = readTold(await killAfter(child, Math.floor(random() * MOST_LINES)))
-      all.push(told)
-      found.push(...(await checkLetters(path, [told])))
+      const report = readProcessReport(await killAfter(child, Math.floor(random() * MOST_LINES)))
+      all.push(report)
+      found.push(...(await checkLetters(path, [report])))
     }
     found.push(...(await checkLetters(path, all)))
     const acknowledged = all.reduce((sum, { sent }) => sum + sent.size, 0)
@@ -46,7 +46,7 @@ export async function crashWriting(times: number, random: Random): Promise<Crash
 
 /** Kills the consumer again and again while events come in; every event is handled, and none after its end. */
 export async function crashConsuming(times: number, random: Random): Promise<CrashReport> {
-  return await inFolder(async dir => {
+  return await withTempFolder(async dir => {
     const path = join(dir, 'test.db')
     const found: string[] = []
     const published = new Set<string>()
@@ -103,11 +103,11 @@ export async function publish(path: string, count: number): Promise<string[]> {
   return events.map(({ id }) => id)
 }
 
-async function checkLetters(path: string, tellings: readonly Told[]): Promise<string[]> {
+async function checkLetters(path: string, tellings: readonly ProcessReport[]): Promise<string[]> {
   const store = openSqlite({ path })
   try {
     const found = damage(path)
-    for (const told of tellings) found.push(...(await violations(told, id => store.deadLetters.get(id))))
+    for (const report of tellings) found.push(...(await violations(report, id => store.deadLetters.get(id))))
     return found
   } finally {
     await store.close()

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { idsAfter, killAfter, outputOf, start } from './child.ts'
 
 const SERVICE = fileURLToPath(new URL('./tracking-process.ts', import.meta.url))
@@ -43,7 +43,7 @@ const linesOf = (output: string) => output.split('\n').slice(0, -1)
 
 describe.each(['file', 'sqlite'])('a service with a %s journal', { timeout: TIMEOUT_MS }, kind => {
   it('E21: after a kill while the sink hangs, the next process sends the tracked events', async () => {
-    await inFolder(async folder => {
+    await withTempFolder(async folder => {
       const random = seededRandom(7)
       const tracked: string[] = []
       await withReceiver(false, async url => {
@@ -62,7 +62,7 @@ describe.each(['file', 'sqlite'])('a service with a %s journal', { timeout: TIME
   })
 
   it('E21: closed while the sink is dead, leaves ordinary events too, and the next process sends each once', async () => {
-    await inFolder(async folder => {
+    await withTempFolder(async folder => {
       const said = linesOf(await outputOf(start(SERVICE, kind, folder, DEAD, 'thenClose')))
       expect(said.at(-1)).toBe('closed')
       const tracked = idsAfter('tracked', said)

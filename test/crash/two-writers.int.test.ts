@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { fileDeadLetters } from '../../src/adapters/file/index.ts'
 import { createFactory } from '../../src/testing/factories.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { outputOf } from './child.ts'
-import { readTold, violations } from './told.ts'
+import { readProcessReport, violations } from './process-report.ts'
 
 const WRITER = fileURLToPath(new URL('./file-writer.ts', import.meta.url))
 const REPLAYER = fileURLToPath(new URL('./file-replayer.ts', import.meta.url))
@@ -17,17 +17,17 @@ function run(script: string, ...args: string[]): Promise<string> {
 
 describe('several processes on one folder', () => {
   it('E10: take turns at writing, and lose nothing of each other', { timeout: 120_000 }, async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const outputs = await Promise.all([1, 2, 3].map(() => run(WRITER, dir, String(LETTERS))))
-      const tellings = outputs.map(readTold)
+      const tellings = outputs.map(readProcessReport)
       const damage: unknown[] = []
       const store = fileDeadLetters({ dir, onDamage: found => damage.push(found) })
-      for (const told of tellings) {
-        expect(told.failures).toEqual([])
-        expect(told.sent.size).toBe(LETTERS)
-        expect(await violations(told, id => store.get(id))).toEqual([])
+      for (const report of tellings) {
+        expect(report.failures).toEqual([])
+        expect(report.sent.size).toBe(LETTERS)
+        expect(await violations(report, id => store.get(id))).toEqual([])
       }
-      const deleted = tellings.reduce((sum, told) => sum + told.deleted.size, 0)
+      const deleted = tellings.reduce((sum, report) => sum + report.deleted.size, 0)
       expect((await store.stats()).count).toBe(3 * LETTERS - deleted)
       expect(damage).toEqual([])
       await store.close()
@@ -35,7 +35,7 @@ describe('several processes on one folder', () => {
   })
 
   it('K8: of several who want to replay the same letters, one does', { timeout: 120_000 }, async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const make = createFactory()
       const store = fileDeadLetters({ dir })
       const letters = Array.from({ length: 40 }, () => make.letter())

@@ -10,7 +10,7 @@ import { parseConfig } from '../../src/config/config.ts'
 import { amtool, findAlertmanager } from '../services/alertmanager.ts'
 import { findPrometheus, promtool } from '../services/prometheus.ts'
 import { startDemo } from '../support/demo-process.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
 import { ALERTS } from './rules.ts'
 
@@ -38,7 +38,7 @@ const isOurs = ([, { image }]: readonly [string, Service]) => image === 'lazaret
 
 /** What make-env.sh writes, in a folder that is gone afterwards. */
 async function environment(): Promise<Record<string, string>> {
-  return inFolder(async dir => {
+  return withTempFolder(async dir => {
     copyFileSync(join(FOLDER, 'make-env.sh'), join(dir, 'make-env.sh'))
     execFileSync(join(dir, 'make-env.sh'), { cwd: dir })
     expect(() => execFileSync(join(dir, 'make-env.sh'), { cwd: dir, stdio: 'pipe' })).toThrow(
@@ -197,7 +197,7 @@ describe('the demo where others can reach it', () => {
 
   it('F8: asks for the token that it was given', async () => {
     vi.stubEnv('LAZARET_DEMO_TOKEN', 'known-before')
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const demo = startDemo(dir, { args: ['--host', '0.0.0.0', '--port', '0'] })
       const { port } = new URL((await demo.told).url)
       const ask = async (headers: Record<string, string>) =>

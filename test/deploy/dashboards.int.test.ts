@@ -6,7 +6,7 @@ import { stringify } from 'yaml'
 import { DATASOURCE } from '../../deploy/grafana/source/panel.ts'
 import { DASHBOARDS, fileOf, textOf } from '../../deploy/grafana/source/write.ts'
 import { findPrometheus, promtool } from '../services/prometheus.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
 import { asked, METRICS } from './metrics.ts'
 import { ALERTS, RECORDED } from './rules.ts'
@@ -130,7 +130,7 @@ describe('several servers and jobs', () => {
 
 describe.skipIf(!found.found)(`promtool${why}`, () => {
   it('E20: takes every query', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const file = join(dir, 'queries.yaml')
       const rules = exprs.map(({ expr }, i) => ({ record: `query${i}`, expr: withoutVariables(expr) }))
       await writeFile(file, stringify({ groups: [{ name: 'queries', rules }] }))

@@ -8,8 +8,8 @@ import { parseConfig } from '../../src/config/config.ts'
 import { DEFAULT_GRACE_MS } from '../../src/runtime/option-rules.ts'
 import { amtool, findAlertmanager } from '../services/alertmanager.ts'
 import { type Found, missing } from '../services/debian.ts'
-import { findPrometheus, promtool, tell } from '../services/prometheus.ts'
-import { inFolder } from '../support/folder.ts'
+import { findPrometheus, promtool, runTool } from '../services/prometheus.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
 import { RULES } from './rules.ts'
 
@@ -76,7 +76,7 @@ describe('the pages on running it', () => {
   })
 
   it('E20: the rules become a PrometheusRule', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const [script = ''] = blocks('kubernetes.md', 'sh rule')
       execFileSync('bash', ['-ec', script.replaceAll(' deploy/', ` ${ROOT}deploy/`)], { cwd: dir })
       const made = parse(readFileSync(join(dir, 'lazaret-rules.yaml'), 'utf8'))
@@ -91,7 +91,7 @@ const why = tools.every(tool => tool.found) ? '' : ' (skipped: it needs Promethe
 
 describe.skipIf(why !== '')(`the configs of what watches${why}`, () => {
   it('E20: are taken by promtool and amtool', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const [scraping = '', rules = '', routing = ''] = blocks('prometheus.md', 'yaml')
       const prometheus = join(dir, 'prometheus.yaml')
       await writeFile(prometheus, stringify({ ...parse(scraping), ...parse(rules) }))
@@ -121,13 +121,13 @@ describe('the unit file', () => {
   })
 
   it.skipIf(!systemd.found)('F7: systemd finds nothing wrong with it', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const file = join(dir, 'lazaret.service')
       await writeFile(
         file,
         unit.replace('/usr/local/bin/lazaret', '/bin/true').replace(/(?<=^(User|Group)=).*$/gm, 'root'),
       )
-      expect(await tell('systemd-analyze', ['verify', '--man=no', file])).toEqual({ code: 0, text: '' })
+      expect(await runTool('systemd-analyze', ['verify', '--man=no', file])).toEqual({ code: 0, text: '' })
     })
   })
 })

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ALERT_KINDS } from '../../src/core/alert/alert.ts'
 import { findPrometheus, promtool } from '../services/prometheus.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
 import { asked, METRICS } from './metrics.ts'
 import { ALERTS, faster, LOOKS, RECORDED, RULE_TESTS, RULES, seconds } from './rules.ts'
@@ -118,7 +118,7 @@ describe('the pages of the runbooks', () => {
 
 describe.skipIf(!found.found)(`the lines that fit the rules to another place${why}`, () => {
   it('E20: change the prefix and the address of the runbooks, and nothing else', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const page = readFileSync(join(ROOT, 'docs/deploy/prometheus.md'), 'utf8')
       const [, script = ''] = /```sh fit\n([\s\S]*?)```/.exec(page) ?? []
       execFileSync('bash', ['-ec', script.replaceAll(' deploy/', ` ${ROOT}deploy/`)], { cwd: dir })

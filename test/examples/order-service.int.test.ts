@@ -8,7 +8,7 @@ import { fileDeadLetters } from '../../src/adapters/file/index.ts'
 import type { DispatcherHealth } from '../../src/index.ts'
 import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { COMPILE_CACHE_ENV } from '../services/compile-cache.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
 
 const TIMEOUT_MS = 60_000
@@ -133,7 +133,7 @@ describe('examples/order-service', () => {
   it('E17: what is paid and what is declined reach Loki and Sentry, and the answer names each sink', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const service = await OrderProcess.start(dir)
       expect(await service.order()).toMatchObject({
         state: 'paid',
@@ -154,7 +154,7 @@ describe('examples/order-service', () => {
   it('E5: while Loki fails orders are taken; when it is back all events come, none is lost, and the page shows it', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const service = await OrderProcess.start(dir)
       await service.fail('loki', '60s')
       const shown = service.watch(({ isFailing }) => isFailing)
@@ -180,7 +180,7 @@ describe('examples/order-service', () => {
   it('E14: over the limit orders are dead letters for every sink, and money comes through', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const service = await OrderProcess.start(dir, { EVENTS_PER_SECOND: '1' })
       for (let orders = 0; orders < 5; orders++) await service.order()
       await delivered(service, 'loki', 'order.paid', 5)
@@ -193,7 +193,7 @@ describe('examples/order-service', () => {
   it('K10: told to stop while Loki fails, the next one sends what waited; killed, the payments', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const first = await OrderProcess.start(dir, { GRACE_MS: '500' })
       await first.fail('loki', '60s')
       await first.order()

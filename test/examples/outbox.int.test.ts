@@ -9,7 +9,7 @@ import { COMPILE_CACHE_ENV } from '../services/compile-cache.ts'
 import { findPostgres } from '../services/postgres.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { TestDatabase } from '../support/postgres.ts'
-import { RabbitmqOutside } from '../support/rabbitmq.ts'
+import { RabbitmqAdmin } from '../support/rabbitmq.ts'
 import { ROOT } from '../support/source.ts'
 
 const ORDERS = 60
@@ -22,7 +22,7 @@ const isThere = missing.length === 0
 const postgres = isThere && foundPostgres.found ? await foundPostgres.start() : undefined
 const rabbit = isThere && foundRabbitmq.found ? await foundRabbitmq.start() : undefined
 const database = postgres && (await TestDatabase.empty(postgres))
-const outside = rabbit && (await RabbitmqOutside.at(rabbit.url))
+const outside = rabbit && (await RabbitmqAdmin.at(rabbit.url))
 const timing = new TestTiming({ timeoutMs: 20_000 })
 
 type Child = ChildProcessByStdio<null, Readable, null>

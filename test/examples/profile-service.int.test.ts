@@ -6,7 +6,7 @@ import { createEvent } from '../../src/index.ts'
 import { TestTiming, uniqueName } from '../../src/testing/conformance/harness.ts'
 import { findPostgres } from '../services/postgres.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
-import { RabbitmqOutside } from '../support/rabbitmq.ts'
+import { RabbitmqAdmin } from '../support/rabbitmq.ts'
 import { CONFIG, envOf, ProfileProcess, runExample } from './profile-service.ts'
 
 const foundRabbitmq = await findRabbitmq()
@@ -15,7 +15,7 @@ const missing = [foundRabbitmq, foundPostgres].flatMap(found => (found.found ? [
 const isThere = missing.length === 0
 const rabbit = isThere && foundRabbitmq.found ? await foundRabbitmq.start() : undefined
 const postgres = isThere && foundPostgres.found ? await foundPostgres.start() : undefined
-const outside = rabbit && (await RabbitmqOutside.at(rabbit.url))
+const outside = rabbit && (await RabbitmqAdmin.at(rabbit.url))
 const pool = new Pool({ connectionString: postgres?.url })
 const timing = new TestTiming({ timeoutMs: 20_000 })
 const TIMEOUT_MS = 60_000

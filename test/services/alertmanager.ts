@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { type Found, findPackage } from './debian.ts'
-import { runs, type Told, tell } from './prometheus.ts'
+import { runs, runTool, type ToolOutput } from './prometheus.ts'
 import { WatcherNode } from './watcher-node.ts'
 
 /** Debian's Alertmanager, and amtool with it. */
@@ -11,8 +11,8 @@ export function findAlertmanager(): Promise<Found> {
 }
 
 /** What amtool says to these words. */
-export function amtool(words: readonly string[], cwd?: string): Promise<Told> {
-  return tell('amtool', words, cwd)
+export function amtool(words: readonly string[], cwd?: string): Promise<ToolOutput> {
+  return runTool('amtool', words, cwd)
 }
 
 /** A server that is given its whole configuration, and looks for no others. */

@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * keeps all workers busy to the end. A clean clone has no recorded times. A file that is not listed is short or new.
  */
 export const LONGEST = [
-  'test/console/barriers.e2e.test.ts',
+  'test/console/accessibility.e2e.test.ts',
   'test/chaos/rabbitmq-order.int.test.ts',
   'src/adapters/rabbitmq/conformance.int.test.ts',
   'test/chaos/rabbitmq-campaign.int.test.ts',

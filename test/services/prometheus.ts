@@ -13,15 +13,15 @@ export function findPrometheus(): Promise<Found> {
   return findPackage('prometheus', () => runs('promtool'))
 }
 
-export interface Told {
+export interface ToolOutput {
   readonly code: number
   /** Of both streams. */
   readonly text: string
 }
 
 /** What promtool says to these words. */
-export function promtool(words: readonly string[], cwd?: string): Promise<Told> {
-  return tell('promtool', words, cwd)
+export function promtool(words: readonly string[], cwd?: string): Promise<ToolOutput> {
+  return runTool('promtool', words, cwd)
 }
 
 /** A server that is given its whole configuration. */
@@ -49,7 +49,7 @@ export async function runs(command: string): Promise<boolean> {
 }
 
 /** Also when it fails: what it says then is what a test looks at. */
-export async function tell(command: string, words: readonly string[], cwd?: string): Promise<Told> {
+export async function runTool(command: string, words: readonly string[], cwd?: string): Promise<ToolOutput> {
   return run(command, words, { cwd }).then(
     ({ stdout, stderr }) => ({ code: 0, text: stdout + stderr }),
     (error: { code: number; stdout: string; stderr: string }) => ({

@@ -15,7 +15,7 @@ export interface Arrival {
 }
 
 /** Where it listens; that it went down or came back, and when; everything that came. */
-export type Told =
+export type ReceiverMessage =
   | { readonly url: string }
   | { readonly done: 'down' | 'up'; readonly atMs: number }
   | { readonly arrivals: readonly Arrival[] }
@@ -26,7 +26,7 @@ let server: Server | undefined
 let port = 0
 
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6
-const tell = (told: Told) => process.send!(told)
+const tell = (told: ReceiverMessage) => process.send!(told)
 
 async function up(): Promise<void> {
   server = createServer((request, response) => {

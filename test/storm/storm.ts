@@ -4,7 +4,7 @@ import { memoryDeadLetters } from '../../src/adapters/memory/index.ts'
 import { loki } from '../../src/adapters/sinks/index.ts'
 import { createDispatcher, type DispatcherHealth, fixed } from '../../src/index.ts'
 import { systemClock } from '../../src/ports/clock.ts'
-import type { Arrival, Command, Told } from './receiver.ts'
+import type { Arrival, Command, ReceiverMessage } from './receiver.ts'
 
 export interface StormPlan {
   /** How many events wait while the sink is down. They come evenly over the first half of that time. */
@@ -12,7 +12,7 @@ export interface StormPlan {
   readonly downMs: number
   /** Retries a second, or no limit. */
   readonly limit: number | 'off'
-  /** Told of the dispatcher's health from time to time, with the time since the start. */
+  /** ReceiverMessage of the dispatcher's health from time to time, with the time since the start. */
   readonly watch?: ((health: DispatcherHealth, elapsedMs: number) => void) | undefined
 }
 
@@ -60,8 +60,8 @@ class Receiver {
     return ((await this.#ask('report')) as { arrivals: readonly Arrival[] }).arrivals
   }
 
-  async #ask(command: Command): Promise<Told> {
-    const answered = once(this.#child, 'message') as Promise<[Told]>
+  async #ask(command: Command): Promise<ReceiverMessage> {
+    const answered = once(this.#child, 'message') as Promise<[ReceiverMessage]>
     this.#child.send(command)
     return (await answered)[0]
   }

@@ -17,7 +17,7 @@ interface Meanwhile {
 }
 
 /** A channel whose consumer gave up on some events. The handler can be fixed. */
-export async function afterAnOutage(letters: number) {
+export async function createWorldAfterOutage(letters: number) {
   const folder = await mkdtemp(join(tmpdir(), 'lazaret-replay-'))
   folders.push(folder)
   const world = cliWorld(folder)

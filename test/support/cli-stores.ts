@@ -87,7 +87,7 @@ export class OpenStores {
 }
 
 /** Every verb that needs no consumer does its work on an empty store. */
-export async function everyVerbWorks(lazaret: OnStore): Promise<void> {
+export async function checkEveryVerb(lazaret: OnStore): Promise<void> {
   await lazaret(LINES.join('\n'), 'dlq', 'import')
   const { json: listed } = await lazaret('', 'dlq', 'list', '--json')
   expect(listed.map(({ id }) => id).sort()).toEqual(LINES.map(line => JSON.parse(line).id).sort())

@@ -66,7 +66,7 @@ export async function openPage(browser: Browser, options: OpenOptions = {}): Pro
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** What axe finds serious or critical on the page as it is, one line each. */
-export async function barriersOn(page: Page): Promise<string[]> {
+export async function accessibilityViolations(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const found = await page.evaluate<
     { impact: string; id: string; nodes: { target: string[]; failureSummary: string }[] }[]

@@ -1,10 +1,10 @@
 import { type Files, realFiles } from '../../src/adapters/file/journal/files.ts'
 
 /** The system code of the error that a call ends with, or undefined to run the call. */
-export type Fate = (call: keyof Files, path: string) => string | undefined
+export type FileFault = (call: keyof Files, path: string) => string | undefined
 
 /** The real file system, except for the calls that end with an error. It remembers the paths of open files. */
-export function failingFiles(fate: Fate): Files {
+export function failingFiles(faultOf: FileFault): Files {
   const paths = new Map<number, string>()
   const failing = Object.fromEntries(
     Object.entries(realFiles).map(([name, work]) => [
@@ -12,7 +12,7 @@ export function failingFiles(fate: Fate): Files {
       async (...args: [number | string, ...unknown[]]) => {
         const call = name as keyof Files
         const path = typeof args[0] === 'string' ? args[0] : (paths.get(args[0]) ?? '')
-        const code = fate(call, path)
+        const code = faultOf(call, path)
         // A disk that is full takes a part of what it is given.
         if (code !== undefined && call === 'write') await writeHalf(args)
         if (code !== undefined) throw Object.assign(new Error(`${code}: ${call}`), { code })

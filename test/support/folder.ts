@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** Runs with a folder that is empty and gone afterwards. */
-export async function inFolder<T>(run: (dir: string) => Promise<T>): Promise<T> {
+export async function withTempFolder<T>(run: (dir: string) => Promise<T>): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'lazaret-'))
   try {
     return await run(dir)

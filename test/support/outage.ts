@@ -16,7 +16,7 @@ import { seededRandom } from '../../src/testing/seeded-random.ts'
 const down = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 
 /** A channel whose consumer has given up on so many events, on a driven clock. */
-export async function afterAnOutage(letters: number, more: Partial<ConsumerOptions> = {}) {
+export async function createWorldAfterOutage(letters: number, more: Partial<ConsumerOptions> = {}) {
   const clock = new FakeClock()
   const store = memoryStore({ clock })
   const newId = createIdSource(seededRandom(5))

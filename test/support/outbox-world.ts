@@ -15,7 +15,7 @@ export const timing = new TestTiming({})
 type Outbox = ReturnType<typeof postgresOutbox>
 
 /** What its status, counts and errors are, as a person with psql sees them. */
-export interface RowSeen {
+export interface OutboxRow {
   readonly status: string
   readonly attempts: number
   readonly last_error: string | null
@@ -56,7 +56,7 @@ export class OutboxWorld {
     return inbox
   }
 
-  rows(eventId: string): Promise<RowSeen[]> {
+  rows(eventId: string): Promise<OutboxRow[]> {
     return this.database.rows('select * from lazaret.outbox where event_id = $1 order by seq', [eventId])
   }
 
@@ -66,7 +66,7 @@ export class OutboxWorld {
 }
 
 /** Settles a delivery as dead, with the letter that a consumer would write: under the replay that the event is. */
-export async function die(inbox: Inbox, delivery: Delivery, saved = false): Promise<void> {
+export async function settleAsDead(inbox: Inbox, delivery: Delivery, saved = false): Promise<void> {
   const { content, channel } = delivery
   const replay = 'raw' in content ? undefined : replayOf(content)
   const letter = make.letter({

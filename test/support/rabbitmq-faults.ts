@@ -3,7 +3,7 @@ import { queueName } from '../../src/adapters/rabbitmq/broker/topology/names.ts'
 import type { AmqpChannel } from '../../src/adapters/rabbitmq/connection/amqp.ts'
 import type { BrokerFault, FaultTarget } from '../../src/testing/conformance/broker/suite.ts'
 import type { RabbitmqNode } from '../services/rabbitmq-node.ts'
-import type { RabbitmqOutside } from './rabbitmq.ts'
+import type { RabbitmqAdmin } from './rabbitmq.ts'
 
 /** What the client can do beside what the adapter uses. */
 type Deleting = AmqpChannel & {
@@ -15,7 +15,7 @@ export const USER = 'service'
 const POLICY = 'full'
 
 /** What operators and mistakes do to a server that services run on. */
-export function rabbitmqFaults(node: RabbitmqNode, outside: RabbitmqOutside): readonly BrokerFault[] {
+export function rabbitmqFaults(node: RabbitmqNode, outside: RabbitmqAdmin): readonly BrokerFault[] {
   const on = (work: (channel: Deleting) => Promise<unknown>) =>
     onChannel(outside.connection, async channel => {
       await work(channel as Deleting)

@@ -5,13 +5,13 @@ import { Inbox } from '../../src/testing/conformance/broker/world.ts'
 import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
-import { RabbitmqOutside } from './rabbitmq.ts'
+import { RabbitmqAdmin } from './rabbitmq.ts'
 
 /** A server for the tests of one file, what is seen of it from outside, and what they wait and make events with. */
 export async function rabbitmqWorld() {
   const found = await findRabbitmq()
   const server = found.found ? await found.start() : undefined
-  const outside = server && (await RabbitmqOutside.at(server.url))
+  const outside = server && (await RabbitmqAdmin.at(server.url))
   afterAll(async () => {
     await outside?.close()
     await server?.close()

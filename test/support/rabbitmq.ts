@@ -6,17 +6,17 @@ import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import { mergeLetter } from '../../src/core/dead-letter/merge.ts'
 
 /** What a test sees of a server without the adapter: as another program would. */
-export class RabbitmqOutside {
+export class RabbitmqAdmin {
   readonly connection: AmqpConnection
 
   private constructor(connection: AmqpConnection) {
     this.connection = connection
   }
 
-  static async at(url: string): Promise<RabbitmqOutside> {
+  static async at(url: string): Promise<RabbitmqAdmin> {
     const connection = (await connect(url)) as unknown as AmqpConnection
     connection.on('error', () => {})
-    return new RabbitmqOutside(connection)
+    return new RabbitmqAdmin(connection)
   }
 
   /** Everything in the queue; it stays there. */

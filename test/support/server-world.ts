@@ -144,7 +144,7 @@ export function secretOf(name: string): string {
 export const PEOPLE = [tokenOf('vic', 'viewer'), tokenOf('ola', 'operator'), tokenOf('ada', 'admin')]
 
 /** Everything a store holds, to see that nothing has changed. */
-export async function everythingIn(store: Store) {
+export async function dumpStore(store: Store) {
   const { letters } = await store.deadLetters.list({ limit: 1_000 })
   const { groups } = await store.groups.list({ limit: 1_000 })
   const replays = await store.replays.list({ limit: 1_000 })

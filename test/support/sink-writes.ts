@@ -1,5 +1,5 @@
 /** A context for writes that nobody stops. */
-export const unstopped = (): { readonly signal: AbortSignal } => ({ signal: new AbortController().signal })
+export const neverAborted = (): { readonly signal: AbortSignal } => ({ signal: new AbortController().signal })
 
 /** What a promise was rejected with; a promise that is kept is a fault of the test. */
 export async function rejection(work: Promise<unknown>): Promise<unknown> {

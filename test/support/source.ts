@@ -30,7 +30,7 @@ export function importsOf(file: SourceFile): string[] {
 }
 
 /** Ways along which a file imports itself, one for each file from which such a way is found first. */
-export function circlesOf(files: readonly SourceFile[]): string[] {
+export function importCycles(files: readonly SourceFile[]): string[] {
   const byPath = new Map(files.map(file => [file.path, file]))
   const circles: string[] = []
   const done = new Set<string>()

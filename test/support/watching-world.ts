@@ -14,7 +14,11 @@ export function watchingWorld(options: Partial<ServerOptions> = {}) {
   return { ...world, notices, notifier, told, minute: (count = 1) => world.clock.advance(count * MINUTE_MS) }
 }
 
-export async function buryMany(world: ReturnType<typeof watchingWorld>, count: number, channel = 'orders') {
+export async function saveManyLetters(
+  world: ReturnType<typeof watchingWorld>,
+  count: number,
+  channel = 'orders',
+) {
   const letters = Array.from({ length: count }, () => world.make.letter({ channel }))
   for (const letter of letters) await world.store.deadLetters.send(letter)
   return letters

@@ -8,7 +8,7 @@ import { startReceiver } from '../receivers/receiver.ts'
 import { findAlertmanager, startAlertmanager } from '../services/alertmanager.ts'
 import { findPrometheus, startPrometheus } from '../services/prometheus.ts'
 import { startDemo } from '../support/demo-process.ts'
-import { inFolder } from '../support/folder.ts'
+import { withTempFolder } from '../support/folder.ts'
 
 const found = [await findPrometheus(), await findAlertmanager()]
 const isThere = found.every(each => each.found)
@@ -58,7 +58,7 @@ async function startWorld() {
   const closing = new AsyncDisposableStack()
   const folder = Promise.withResolvers<string>()
   const over = Promise.withResolvers<void>()
-  const cleaned = inFolder(async dir => {
+  const cleaned = withTempFolder(async dir => {
     folder.resolve(dir)
     await over.promise
   })

@@ -2,17 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { looseIn } from '../../../test/support/modes.ts'
+import { filesOpenToOthers } from '../../../test/support/file-permissions.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { fileJournal, fileSpill, fileStore } from './index.ts'
 
 const make = createFactory()
 
-async function inFolder(run: (dir: string) => Promise<void>): Promise<void> {
+async function withTempFolder(run: (dir: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'lazaret-modes-'))
   try {
     await run(join(folder, 'made', 'by', 'us'))
-    expect(await looseIn(join(folder, 'made'))).toEqual([])
+    expect(await filesOpenToOthers(join(folder, 'made'))).toEqual([])
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -20,7 +20,7 @@ async function inFolder(run: (dir: string) => Promise<void>): Promise<void> {
 
 describe.skipIf(process.platform === 'win32')('files that hold events', () => {
   it('P2: nobody but their owner may read a store, whatever is written to it', () =>
-    inFolder(async dir => {
+    withTempFolder(async dir => {
       const store = fileStore({ dir, rotateBytes: 2_000 })
       const letters = Array.from({ length: 20 }, () => make.letter())
       for (const letter of letters) await store.deadLetters.send(letter)
@@ -37,14 +37,14 @@ describe.skipIf(process.platform === 'win32')('files that hold events', () => {
     }))
 
   it('B7: the same holds for the spill', () =>
-    inFolder(async dir => {
+    withTempFolder(async dir => {
       const spill = fileSpill({ dir })
       await spill.send(make.letter())
       await spill.close()
     }))
 
   it('B7: the same holds for a journal', () =>
-    inFolder(async dir => {
+    withTempFolder(async dir => {
       const journal = fileJournal({ dir })
       await journal.append({ event: make.event() })
       await journal.close()

@@ -1,13 +1,13 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { inFolder } from '../../../test/support/folder.ts'
+import { withTempFolder } from '../../../test/support/folder.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { fileDeadLetters, fileStore } from './index.ts'
 
 describe('a store in a folder', () => {
   it('F8: is named by its URL, and shows what fileDeadLetters has written there', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const letter = createFactory().letter()
       const service = fileDeadLetters({ dir })
       await service.send(letter)
@@ -23,7 +23,7 @@ describe('a store in a folder', () => {
   })
 
   it('E10: opens SQLite for replays and snapshots alone, and never for letters', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const store = fileStore({ dir })
       await store.deadLetters.send(createFactory().letter())
       await store.groups.list()
@@ -36,7 +36,7 @@ describe('a store in a folder', () => {
   })
 
   it('E10: keeps letters while the file of replays and snapshots is broken, and says what is wrong with it', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       await writeFile(join(dir, 'operations.db'), 'no database at all'.repeat(1_000))
       const store = fileStore({ dir })
       const letter = createFactory().letter()

@@ -1,12 +1,12 @@
 import { afterAll, describe, it } from 'vitest'
 import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
-import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
+import { RabbitmqAdmin } from '../../../test/support/rabbitmq.ts'
 import { brokerConformance } from '../../testing/conformance/broker.ts'
 import { rabbitmq } from './index.ts'
 
 const found = await findRabbitmq()
 const server = found.found ? await found.start() : undefined
-const outside = server && (await RabbitmqOutside.at(server.url))
+const outside = server && (await RabbitmqAdmin.at(server.url))
 afterAll(async () => {
   await outside?.close()
   await server?.close()

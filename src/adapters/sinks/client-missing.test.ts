@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { rejection, unstopped } from '../../../test/support/sink-writes.ts'
+import { neverAborted, rejection } from '../../../test/support/sink-writes.ts'
 import { classify } from '../../core/failure/classify.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { otlp } from './otlp/sink.ts'
@@ -21,7 +21,7 @@ describe('a client that is not installed', () => {
         throw Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
       })
       const sink = open()
-      const error = await rejection(sink.write(batch, unstopped()))
+      const error = await rejection(sink.write(batch, neverAborted()))
       expect(String(error)).toContain(`npm install ${client}`)
       expect(classify(error)).toMatchObject({ retryable: false, code: 'LAZARET_CLIENT_MISSING' })
       await sink.close?.()

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { looseIn } from '../../../test/support/modes.ts'
+import { filesOpenToOthers } from '../../../test/support/file-permissions.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { openSqlite } from './index.ts'
 
@@ -14,7 +14,7 @@ describe.skipIf(process.platform === 'win32')('a database file', () => {
     await store.deadLetters.send(createFactory().letter())
     for (const name of [path, `${path}-wal`, `${path}-shm`])
       expect((await stat(name)).mode & 0o777).toBe(0o600)
-    expect(await looseIn(folder)).toEqual([])
+    expect(await filesOpenToOthers(folder)).toEqual([])
     await store.close()
     await rm(folder, { recursive: true })
   })

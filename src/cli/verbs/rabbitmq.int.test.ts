@@ -1,14 +1,14 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
 import { cliWorld } from '../../../test/support/cli.ts'
-import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
+import { RabbitmqAdmin } from '../../../test/support/rabbitmq.ts'
 import { onChannel } from '../../adapters/rabbitmq/broker/topology/declare.ts'
 import { systemClock } from '../../ports/clock.ts'
 import { TestTiming, uniqueName } from '../../testing/conformance/harness.ts'
 
 const found = await findRabbitmq()
 const server = found.found ? await found.start() : undefined
-const outside = server && (await RabbitmqOutside.at(server.url))
+const outside = server && (await RabbitmqAdmin.at(server.url))
 afterAll(async () => {
   await outside?.close()
   await server?.close()

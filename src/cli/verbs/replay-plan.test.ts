@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { afterAnOutage, removeFolders } from '../../../test/support/cli-replay.ts'
+import { createWorldAfterOutage, removeFolders } from '../../../test/support/cli-replay.ts'
 
 afterEach(removeFolders)
 
 describe('replay plan', () => {
   it('B10: shows what would be sent, what the gates say, and its id; nothing is sent', async () => {
-    const { lazaret, store, clock, shop } = await afterAnOutage(3)
+    const { lazaret, store, clock, shop } = await createWorldAfterOutage(3)
     shop.isBroken = false
     const { letters } = await store.deadLetters.list()
     await store.deadLetters.change(letters[0]!.id, { to: 'parked', at: clock.now() })
@@ -40,7 +40,7 @@ Gates
   })
 
   it('B10: takes ids, parts of them too, but not ids and filters at once', async () => {
-    const { lazaret, store } = await afterAnOutage(2)
+    const { lazaret, store } = await createWorldAfterOutage(2)
     const [letter] = (await store.deadLetters.list()).letters
     const { json } = await lazaret(
       'replay',
@@ -65,7 +65,7 @@ Gates
   })
 
   it('B13: takes a patch from a file', async () => {
-    const { lazaret, folder } = await afterAnOutage(1)
+    const { lazaret, folder } = await createWorldAfterOutage(1)
     await writeFile(join(folder, 'fix.json'), JSON.stringify([{ op: 'replace', path: '/amount', value: 7 }]))
     const { out } = await lazaret('replay', 'plan', '--reason', 'r', '--patch', 'fix.json')
     expect(out).toContain('Patch\n  {"op":"replace","path":"/amount","value":7}\n')
@@ -78,7 +78,7 @@ Gates
   })
 
   it('F7: takes its defaults from the config, and flags before them', async () => {
-    const { lazaret, folder } = await afterAnOutage(1)
+    const { lazaret, folder } = await createWorldAfterOutage(1)
     await writeFile(
       join(folder, 'lazaret.yaml'),
       'replay: { perSecond: 5, maxAge: 2h, needsApproval: true, stages: [3, rest] }',

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { cliWorld } from '../../../test/support/cli.ts'
-import { afterAnOutage, removeFolders } from '../../../test/support/cli-replay.ts'
+import { createWorldAfterOutage, removeFolders } from '../../../test/support/cli-replay.ts'
 import { settle } from '../../testing/fake-clock.ts'
 
 afterEach(removeFolders)
 
 describe('replay start, pause, resume, cancel', () => {
   it('B12: runs in the foreground until every outcome is known', async () => {
-    const { running, plan, shop, lazaret } = await afterAnOutage(12)
+    const { running, plan, shop, lazaret } = await createWorldAfterOutage(12)
     shop.isBroken = false
     const id = await plan()
     const { code, json, err } = await running({}, 'replay', 'start', id, '--json')
@@ -23,7 +23,7 @@ describe('replay start, pause, resume, cancel', () => {
   })
 
   it('B11: a handler still broken halts it after one letter: failed', async () => {
-    const { running, plan, store } = await afterAnOutage(12)
+    const { running, plan, store } = await createWorldAfterOutage(12)
     const id = await plan()
     const { code, out } = await running({}, 'replay', 'start', id)
     expect(code).toBe(1)
@@ -33,7 +33,7 @@ describe('replay start, pause, resume, cancel', () => {
   })
 
   it('B11: on a terminal it shows how far it is, its rate and the time left', async () => {
-    const { running, plan, shop } = await afterAnOutage(60)
+    const { running, plan, shop } = await createWorldAfterOutage(60)
     shop.isBroken = false
     const id = await plan('--stages', '30,rest', '--per-second', '10')
     const { err } = await running({ columns: 100 }, 'replay', 'start', id)
@@ -41,7 +41,7 @@ describe('replay start, pause, resume, cancel', () => {
   })
 
   it('B11: Ctrl-C pauses it cleanly, resume takes it from there: each done in part, then done', async () => {
-    const { running, plan, shop, store } = await afterAnOutage(40)
+    const { running, plan, shop, store } = await createWorldAfterOutage(40)
     shop.isBroken = false
     const id = await plan('--stages', 'rest', '--per-second', '10')
     const stop = new AbortController()
@@ -59,7 +59,7 @@ describe('replay start, pause, resume, cancel', () => {
   })
 
   it('B11: resume also takes up what lost its runner', async () => {
-    const { running, plan, shop, store } = await afterAnOutage(3)
+    const { running, plan, shop, store } = await createWorldAfterOutage(3)
     shop.isBroken = false
     const id = await plan()
     const replay = (await store.replays.get(id))!
@@ -68,7 +68,7 @@ describe('replay start, pause, resume, cancel', () => {
   })
 
   it('B11: pause and cancel work from another terminal', async () => {
-    const { running, plan, shop, lazaret } = await afterAnOutage(40)
+    const { running, plan, shop, lazaret } = await createWorldAfterOutage(40)
     shop.isBroken = false
     const id = await plan('--stages', 'rest', '--per-second', '10')
     const pause = () => lazaret('replay', 'pause', id, '--note', 'lunch')
@@ -83,7 +83,7 @@ describe('replay start, pause, resume, cancel', () => {
   })
 
   it('B12: show tells what became of the letters of a replay that was stopped', async () => {
-    const { running, plan, shop, lazaret, clock, store } = await afterAnOutage(40)
+    const { running, plan, shop, lazaret, clock, store } = await createWorldAfterOutage(40)
     shop.isBroken = false
     const id = await plan('--stages', 'rest', '--per-second', '10')
     const cancel = () => lazaret('replay', 'cancel', id)
@@ -95,7 +95,7 @@ describe('replay start, pause, resume, cancel', () => {
   })
 
   it('B10: a plan that needs it is approved by a second person first', async () => {
-    const { plan, lazaret } = await afterAnOutage(1)
+    const { plan, lazaret } = await createWorldAfterOutage(1)
     const id = await plan('--needs-approval')
     expect((await lazaret('replay', 'start', id)).err).toContain(
       'is planned; start is possible when it is approved',
@@ -105,7 +105,7 @@ describe('replay start, pause, resume, cancel', () => {
   })
 
   it('F8: a large one is asked about, or needs --yes', async () => {
-    const { plan, lazaret, running, shop } = await afterAnOutage(101)
+    const { plan, lazaret, running, shop } = await createWorldAfterOutage(101)
     shop.isBroken = false
     const id = await plan()
     const refused = await lazaret('replay', 'start', id)

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { afterAnOutage, removeFolders } from '../../../test/support/cli-replay.ts'
+import { createWorldAfterOutage, removeFolders } from '../../../test/support/cli-replay.ts'
 
 afterEach(removeFolders)
 
 /** Two letters of the store's own broker, one of a sink, one of a wrapped function, and one of RabbitMQ. */
 async function mixed() {
-  const it = await afterAnOutage(2)
+  const it = await createWorldAfterOutage(2)
   it.shop.isBroken = false
   await it.bury(
     it.factory.letter({ handler: 'loki', origin: {} }),

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { slackReceiver } from '../../../test/receivers/slack.ts'
 import { cliWorld } from '../../../test/support/cli.ts'
-import { inFolder } from '../../../test/support/folder.ts'
+import { withTempFolder } from '../../../test/support/folder.ts'
 import { memoryStore } from '../../adapters/memory/index.ts'
 import { systemClock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
@@ -47,7 +47,7 @@ describe('lazaret serve with watch and notify', () => {
     const store = memoryStore()
     const make = createFactory({ clock: systemClock })
     const letters = Array.from({ length: 3 }, () => make.letter({ channel: 'orders' }))
-    await inFolder(async cwd => {
+    await withTempFolder(async cwd => {
       const config = [
         'store: "memory:"',
         'watch: { every: 1s, depth: 2, dominance: 1, calmAfter: 1 }',

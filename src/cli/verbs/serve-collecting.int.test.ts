@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
 import { cliWorld } from '../../../test/support/cli.ts'
-import { inFolder } from '../../../test/support/folder.ts'
-import { RabbitmqOutside } from '../../../test/support/rabbitmq.ts'
+import { withTempFolder } from '../../../test/support/folder.ts'
+import { RabbitmqAdmin } from '../../../test/support/rabbitmq.ts'
 import { onChannel } from '../../adapters/rabbitmq/broker/topology/declare.ts'
 import { systemClock } from '../../ports/clock.ts'
 import { TestTiming } from '../../testing/conformance/harness.ts'
@@ -40,7 +40,7 @@ async function withManagement(): Promise<string> {
 }
 
 /** A message that another program sent and that expires at once, as if nobody had wanted it. */
-async function bury(outside: RabbitmqOutside): Promise<void> {
+async function bury(outside: RabbitmqAdmin): Promise<void> {
   await onChannel(outside.connection, async channel => {
     await channel.assertExchange('shop', 'topic', { durable: true })
     await channel.assertQueue('bills.dlq', { durable: true, arguments: {} })
@@ -61,9 +61,9 @@ describe.runIf(isOurs)(`lazaret serve with a collector${why}`, () => {
     timeout: 60_000,
   }, async () => {
     const management = await withManagement()
-    const outside = await RabbitmqOutside.at(server!.url)
+    const outside = await RabbitmqAdmin.at(server!.url)
     await bury(outside)
-    await inFolder(async cwd => {
+    await withTempFolder(async cwd => {
       const config = [
         'store: sqlite:./lazaret.db',
         'replay: { maxAge: 24h }',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { buryMany, discard, MINUTE_MS, watchingWorld } from '../../../test/support/watching-world.ts'
+import { discard, MINUTE_MS, saveManyLetters, watchingWorld } from '../../../test/support/watching-world.ts'
 import { memoryStore } from '../../adapters/memory/index.ts'
 import type { Notice } from '../../ports/notifier.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
@@ -8,11 +8,11 @@ describe('alerts', () => {
   it('K7: crossing a limit is told once, and once again when it is over', async () => {
     const world = watchingWorld({ watch: { dominance: 1 } })
     const { store, told } = world
-    const letters = await buryMany(world, 100)
+    const letters = await saveManyLetters(world, 100)
     await world.ask('/healthz')
     await world.minute(3)
     expect(told()).toEqual([])
-    await buryMany(world, 1)
+    await saveManyLetters(world, 1)
     await world.minute(4)
     expect(told()).toEqual([['orders', 'depth', true, 101]])
     expect((await world.ask('/api/v1/overview')).body.alerts).toEqual([
@@ -36,7 +36,7 @@ describe('alerts', () => {
 
   it('K7: age and one error that dominates are told with what they are', async () => {
     const world = watchingWorld()
-    const letters = await buryMany(world, 11)
+    const letters = await saveManyLetters(world, 11)
     await world.ask('/healthz')
     await world.minute(40)
     expect(world.told()).toEqual([
@@ -55,7 +55,7 @@ describe('alerts', () => {
   it('K7: what was told is not told again after a restart, and its end is', async () => {
     const world = watchingWorld({ watch: { dominance: 1 } })
     const { clock, store } = world
-    const letters = await buryMany(world, 150)
+    const letters = await saveManyLetters(world, 150)
     await world.ask('/healthz')
     await world.minute(15)
     expect(world.told()).toEqual([['orders', 'depth', true, 150]])
@@ -78,7 +78,7 @@ describe('alerts', () => {
 
   it('K7: its end is told also when no letter of the channel is left at all', async () => {
     const world = watchingWorld({ watch: { dominance: 1 } })
-    const letters = await buryMany(world, 150)
+    const letters = await saveManyLetters(world, 150)
     await world.ask('/healthz')
     await world.minute(1)
     for (const { id } of letters) await world.store.deadLetters.delete(id)
@@ -99,7 +99,7 @@ describe('alerts', () => {
       },
     }
     const world = watchingWorld({ watch: { dominance: 1 }, notifier })
-    await buryMany(world, 150)
+    await saveManyLetters(world, 150)
     await world.ask('/healthz')
     await world.minute(4)
     expect(world.errors.map(String)).toEqual(['Error: no mail today'])
@@ -118,7 +118,7 @@ describe('alerts', () => {
       },
     }
     const world = watchingWorld({ watch: { dominance: 1 }, notifier })
-    await buryMany(world, 150)
+    await saveManyLetters(world, 150)
     await world.ask('/healthz')
     await world.minute(5)
     expect(asked).toBe(2)
@@ -130,7 +130,7 @@ describe('alerts', () => {
     const clock = new FakeClock()
     const [eu, us] = [memoryStore({ clock }), memoryStore({ clock })]
     const world = watchingWorld({ watch: { dominance: 1 }, stores: { eu, us }, clock })
-    for (const store of [eu, us]) await buryMany({ ...world, store }, 150)
+    for (const store of [eu, us]) await saveManyLetters({ ...world, store }, 150)
     await world.ask('/healthz')
     await world.minute(1)
     expect(world.notices.map(({ store, channel }) => `${store} ${channel}`).sort()).toEqual([

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { buryMany, discard, MINUTE_MS, watchingWorld, watchOf } from '../../../test/support/watching-world.ts'
+import {
+  discard,
+  MINUTE_MS,
+  saveManyLetters,
+  watchingWorld,
+  watchOf,
+} from '../../../test/support/watching-world.ts'
 import type { QueueDepth } from '../../ports/broker.ts'
 import type { Collector } from '../../ports/collector.ts'
 
@@ -41,7 +47,7 @@ describe('snapshots', () => {
     const world = watchingWorld({ watch })
     const { clock, store } = world
     const other = watchingWorld({ stores: store, clock, watch })
-    await buryMany(world, 1)
+    await saveManyLetters(world, 1)
     await world.ask('/healthz')
     await other.ask('/healthz')
     await world.minute(10)
@@ -60,7 +66,7 @@ describe('snapshots', () => {
 
   it('K7: a server that starts anew waits until the next one is due', async () => {
     const world = watchingWorld()
-    await buryMany(world, 1)
+    await saveManyLetters(world, 1)
     await world.ask('/healthz')
     await world.clock.advance(20_000)
     await world.server.close()
@@ -77,7 +83,7 @@ describe('snapshots', () => {
   it('K7: look at a thousand of very many, and at none again while nothing has changed', async () => {
     const world = watchingWorld()
     const { store } = world
-    await buryMany(world, 1_500)
+    await saveManyLetters(world, 1_500)
     const { list } = store.deadLetters
     let looks = 0
     store.deadLetters.list = query => {
@@ -89,7 +95,7 @@ describe('snapshots', () => {
     expect(looks).toBe(5)
     const [newest] = await store.snapshots.list()
     expect([newest!.depth, newest!.sampled]).toEqual([1_500, 1_000])
-    await buryMany(world, 1)
+    await saveManyLetters(world, 1)
     await world.minute()
     expect(looks).toBe(10)
     await world.server.close()
@@ -126,7 +132,7 @@ describe('snapshots', () => {
   it('K7: a store that is down skips its turn, and that is told once', async () => {
     const world = watchingWorld()
     const { store, errors } = world
-    await buryMany(world, 1)
+    await saveManyLetters(world, 1)
     await world.ask('/healthz')
     await world.minute()
     const { stats } = store.deadLetters
@@ -147,7 +153,7 @@ describe('snapshots', () => {
   it('K7: a store that hangs costs a round and no more', async () => {
     const world = watchingWorld()
     const { store } = world
-    await buryMany(world, 1)
+    await saveManyLetters(world, 1)
     const { stats } = store.deadLetters
     store.deadLetters.stats = () => new Promise(() => {})
     await world.ask('/healthz')
@@ -162,7 +168,7 @@ describe('snapshots', () => {
   it('K7: a server that only shows takes none, and shows those of others', async () => {
     const world = watchingWorld()
     const { clock, store } = world
-    await buryMany(world, 101)
+    await saveManyLetters(world, 101)
     const silent = watchingWorld({ stores: store, clock, readOnly: true })
     await silent.ask('/healthz')
     await clock.advance(5 * MINUTE_MS)

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { askServer } from '../../../test/support/server-world.ts'
-import { buryMany, MINUTE_MS, watchingWorld, watchOf } from '../../../test/support/watching-world.ts'
+import { MINUTE_MS, saveManyLetters, watchingWorld, watchOf } from '../../../test/support/watching-world.ts'
 import { memoryStore } from '../../adapters/memory/store.ts'
 import { createServer } from '../index.ts'
 
 describe('the trend', () => {
   it('K7: is shown with the channel, and its snapshots can be asked for', async () => {
     const world = watchingWorld()
-    await buryMany(world, 10)
+    await saveManyLetters(world, 10)
     await world.ask('/healthz')
     await world.minute(1)
     expect(await watchOf(world)).toMatchObject({ trend: 'unknown', depths: [10, 10] })
     await world.minute(4)
     expect(await watchOf(world)).toMatchObject({ trend: 'stable' })
-    await buryMany(world, 10)
+    await saveManyLetters(world, 10)
     await world.minute(5)
     expect(await watchOf(world)).toMatchObject({
       trend: 'rising',
@@ -80,11 +80,11 @@ describe('the trend', () => {
 
   it('K7: goes on when the clock was set back, without what lies in its future', async () => {
     const world = watchingWorld()
-    await buryMany(world, 10)
+    await saveManyLetters(world, 10)
     await world.ask('/healthz')
     await world.minute(30)
     world.clock.jump(-6 * 60 * MINUTE_MS)
-    await buryMany(world, 10)
+    await saveManyLetters(world, 10)
     await world.minute(12)
     expect(await watchOf(world)).toMatchObject({ depth: 20, depths: Array(10).fill(20), trend: 'stable' })
     const { body } = await world.ask('/api/v1/channels/orders/trend?hours=1')
@@ -94,7 +94,7 @@ describe('the trend', () => {
 
   it('K7: consoles are told that there is a new snapshot', async () => {
     const world = watchingWorld()
-    await buryMany(world, 1)
+    await saveManyLetters(world, 1)
     const response = await world.server.fetch(
       new Request('http://127.0.0.1:4600/api/v1/stream', { headers: { host: '127.0.0.1:4600' } }),
     )

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { RecordingLogger } from '../../../test/support/lines.ts'
-import { afterAnOutage } from '../../../test/support/outage.ts'
+import { createWorldAfterOutage } from '../../../test/support/outage.ts'
 import { serverWorld } from '../../../test/support/server-world.ts'
 import type { Collector } from '../../ports/collector.ts'
 
@@ -33,7 +33,7 @@ it.each<[string, () => boolean, string[]]>([
   ['finishes', () => false, ['info replay_running', 'info replay_finished']],
   ['halts by itself', () => true, ['info replay_running', 'warn replay_halted']],
 ])('B11: the log has a line when a replay is run and when it %s', async (_, broken, told) => {
-  const shop = await afterAnOutage(5)
+  const shop = await createWorldAfterOutage(5)
   shop.world.broken = broken
   const { clock, store } = shop
   const logger = new RecordingLogger()

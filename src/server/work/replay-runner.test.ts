@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { afterAnOutage } from '../../../test/support/outage.ts'
+import { createWorldAfterOutage } from '../../../test/support/outage.ts'
 import { serverWorld } from '../../../test/support/server-world.ts'
 import { cancelReplay } from '../../replay/control.ts'
 
 const EVERY_MINUTE = { cron: '* * * * *', batchSize: 60, maxAgeMs: 86_400_000 }
 
 it('K8: what the schedule runs is not run once more by whoever looks for replays without a runner', async () => {
-  const shop = await afterAnOutage(60)
+  const shop = await createWorldAfterOutage(60)
   shop.world.broken = () => false
   shop.world.handlerMs = 20_000
   const { clock, store } = shop
@@ -29,7 +29,7 @@ it('K8: what the schedule runs is not run once more by whoever looks for replays
 
 /** A replay that was cancelled with all it had sent on its way, and what came of it since. */
 async function stoppedInFlight() {
-  const shop = await afterAnOutage(5)
+  const shop = await createWorldAfterOutage(5)
   shop.world.broken = () => false
   shop.world.handlerMs = 2_000
   const replay = await shop.plan({ stages: ['rest'] })
@@ -66,7 +66,7 @@ it('B12, F8: who looks at such a replay sees them at once, and a server that cha
 
 it('F8: closing waits for a broker that does not answer no longer than seconds', async () => {
   for (const automaticReplay of [undefined, EVERY_MINUTE]) {
-    const { store, clock } = await afterAnOutage(1)
+    const { store, clock } = await createWorldAfterOutage(1)
     store.broker!.publish = () => new Promise(() => {})
     const { tell, ask, server } = serverWorld({ stores: store, clock, automaticReplay })
     await ask('/healthz')

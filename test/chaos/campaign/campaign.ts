@@ -8,15 +8,15 @@ import { createFactory } from '../../../src/testing/factories.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import type { RabbitmqNode } from '../../services/rabbitmq-node.ts'
 import { ChaosProxy } from '../proxy.ts'
-import { countUp, type Findings } from './count.ts'
-import { drawKinds, drawMoments, type Moment } from './draw.ts'
+import { collectFindings, type Findings } from './count.ts'
+import { drawFaultTimes, drawKinds, type FaultTime } from './draw.ts'
 import { Effects } from './effects.ts'
-import { inOwnFolder } from './folder.ts'
-import { Lives } from './lives.ts'
-import { pause, until } from './pause.ts'
+import { withTempFolder } from './folder.ts'
 import { type CampaignOptions, type Fault, SHARES } from './plan.ts'
 import { Publisher } from './publisher.ts'
-import { CHANNEL, QUICK, STILL_MS } from './settings.ts'
+import { RestartingProcess } from './restarting-process.ts'
+import { CHANNEL, FAST_DETECTION, STOPPED_MS } from './settings.ts'
+import { pause, until } from './wait.ts'
 
 const STALL_MS = 120_000
 const CONSUMER = fileURLToPath(new URL('consumer.ts', import.meta.url))
@@ -33,7 +33,7 @@ export async function runCampaign(
   node: RabbitmqNode,
   tell: (line: string) => void = () => {},
 ): Promise<CampaignResult> {
-  return await inOwnFolder(async folder => {
+  return await withTempFolder(async folder => {
     const campaign = await Campaign.prepare(options, node, folder)
     try {
       const startedAt = systemClock.now()
@@ -50,7 +50,7 @@ class Campaign {
   readonly #node: RabbitmqNode
   readonly #proxy: ChaosProxy
   readonly #effects: Effects
-  readonly #lives: Lives
+  readonly #lives: RestartingProcess
   readonly #publisher: Publisher
   readonly #events: readonly LazaretEvent[]
 
@@ -60,8 +60,8 @@ class Campaign {
     this.#proxy = proxy
     this.#effects = new Effects(join(folder, 'effects.db'))
     const url = proxy.through(node.url)
-    this.#lives = new Lives(CONSUMER, url, options.queueType, folder)
-    this.#publisher = new Publisher(rabbitmq({ url, queueType: options.queueType, ...QUICK }))
+    this.#lives = new RestartingProcess(CONSUMER, url, options.queueType, folder)
+    this.#publisher = new Publisher(rabbitmq({ url, queueType: options.queueType, ...FAST_DETECTION }))
     const make = createFactory({ clock: systemClock, random: seededRandom(options.seed + 2) })
     this.#events = drawKinds(options, SHARES).map(kind => make.event({ channel: CHANNEL, payload: { kind } }))
   }
@@ -78,7 +78,7 @@ class Campaign {
   async run(tell: (line: string) => void): Promise<Findings> {
     await this.#lives.begin()
     const publishing = this.#publisher.publish(this.#events, () => this.#effects.count)
-    for (const moment of drawMoments(this.#options, this.#options.faults)) {
+    for (const moment of drawFaultTimes(this.#options, this.#options.faults)) {
       await this.#reach(moment)
       tell(`${this.#effects.count} handled: ${moment.fault}`)
       await this.#inject(moment.fault)
@@ -97,7 +97,7 @@ class Campaign {
     this.#effects.close()
   }
 
-  async #reach({ at }: Moment<Fault>): Promise<void> {
+  async #reach({ at }: FaultTime<Fault>): Promise<void> {
     const wanted = Math.min(at, this.#effects.count + this.#options.messages)
     await until(
       () => this.#effects.count >= wanted,
@@ -114,11 +114,11 @@ class Campaign {
       await this.#node.start()
     } else if (fault === 'hang') {
       this.#lives.stop()
-      await pause(STILL_MS)
-      this.#lives.goOn()
+      await pause(STOPPED_MS)
+      this.#lives.resume()
     } else {
       this.#node.freeze()
-      await pause(STILL_MS)
+      await pause(STOPPED_MS)
       this.#node.thaw()
     }
   }
@@ -127,7 +127,7 @@ class Campaign {
   async #settle(): Promise<Findings> {
     let findings: Findings | undefined
     const isOver = async () => {
-      findings = await countUp(this.#node.url, this.#events, this.#effects, this.#lives.outcomes)
+      findings = await collectFindings(this.#node.url, this.#events, this.#effects, this.#lives.outcomes)
       return findings.lost === 0 && findings.left === 0
     }
     // Events that are missing by then are lost for good: the report counts them.

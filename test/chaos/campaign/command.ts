@@ -2,7 +2,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { whole } from './arguments.ts'
 
 /** What a campaign has to say: lines of its report, and what should never be. */
-export interface Told {
+export interface CampaignOutput {
   readonly report: readonly string[]
   readonly violations: readonly string[]
 }
@@ -16,7 +16,7 @@ export interface CampaignCommand<N extends string> {
   readonly numbers: Readonly<Record<N, number>>
   /** Options that are not. */
   readonly others?: ParseArgsOptionsConfig | undefined
-  readonly run: (flags: Flags<N>) => Promise<Told>
+  readonly run: (flags: Flags<N>) => Promise<CampaignOutput>
 }
 
 /** Where a campaign says how far it is: beside its report. */
@@ -38,7 +38,7 @@ export async function runAsCommand<N extends string>(command: CampaignCommand<N>
 }
 
 /** A server that the campaign may kill, for as long as it runs. */
-export async function onOwnServer<S extends { close(): Promise<unknown> }, T>(
+export async function withPrivateServer<S extends { close(): Promise<unknown> }, T>(
   kind: string,
   found:
     | { readonly found: false }

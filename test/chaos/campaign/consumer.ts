@@ -5,10 +5,10 @@ import { PermanentError } from '../../../src/core/failure/signals.ts'
 import { fixed } from '../../../src/core/retry/fixed.ts'
 import { systemClock } from '../../../src/ports/clock.ts'
 import { createConsumer } from '../../../src/runtime/consumer/consumer.ts'
-import { sayLine } from '../../support/say.ts'
+import { writeLine } from '../../support/write-line.ts'
 import { Effects } from './effects.ts'
 import type { Kind } from './plan.ts'
-import { CHANNEL, QUICK } from './settings.ts'
+import { CHANNEL, FAST_DETECTION } from './settings.ts'
 
 // The consumer of a campaign, in a process of its own. What it did is in its databases; what became of each delivery it
 // tells on stdout.
@@ -18,7 +18,7 @@ const HANDLER_MS = 2
 const TRANSIENT_FAILURES = 2
 
 const consumer = createConsumer<{ kind: Kind }>({
-  broker: rabbitmq({ url, queueType: queueType as 'quorum' | 'classic', ...QUICK }),
+  broker: rabbitmq({ url, queueType: queueType as 'quorum' | 'classic', ...FAST_DETECTION }),
   channel: CHANNEL,
   concurrency: 20,
   prefetch: 100,
@@ -27,7 +27,7 @@ const consumer = createConsumer<{ kind: Kind }>({
   ledger: sqliteLedger({ path: join(folder, 'ledger.db') }),
   timeoutMs: 3_000,
   leaseMs: 5_000,
-  observer: { eventProcessed: ({ outcome }) => sayLine(outcome) },
+  observer: { eventProcessed: ({ outcome }) => writeLine(outcome) },
   async handle({ id, payload: { kind } }, { attempt }) {
     await new Promise<void>(resolve => systemClock.schedule(HANDLER_MS, resolve))
     if (kind === 'transient' && attempt <= TRANSIENT_FAILURES)
@@ -38,5 +38,5 @@ const consumer = createConsumer<{ kind: Kind }>({
   },
 })
 await consumer.start()
-sayLine('started')
+writeLine('started')
 process.on('SIGTERM', () => void consumer.close().then(() => effects.close()))

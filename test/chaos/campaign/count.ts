@@ -1,13 +1,13 @@
 import { withAdmin } from '../../../src/adapters/rabbitmq/admin.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
 import type { Effects } from './effects.ts'
+import { countOutcomes, type EventCounts } from './event-counts.ts'
 import { lettersOnRabbitmq } from './letters.ts'
 import type { Kind } from './plan.ts'
 import { CHANNEL } from './settings.ts'
-import { type Verdict, verdictOn } from './verdict.ts'
 
 /** What became of all messages. */
-export interface Findings extends Verdict {
+export interface Findings extends EventCounts {
   /** Still waiting on the server. */
   readonly left: number
   /** Letters of one message beyond its first. */
@@ -21,7 +21,7 @@ export interface Findings extends Verdict {
   readonly publishedAgain: number
 }
 
-export async function countUp(
+export async function collectFindings(
   url: string,
   events: readonly LazaretEvent[],
   effects: Effects,
@@ -31,10 +31,10 @@ export async function countUp(
   const dead = new Set(letters)
   const { ready = 0, waiting, suspects } = await withAdmin({ url }, admin => admin.status(CHANNEL))
   const kindOf = (event: LazaretEvent) => (event.payload as { kind: Kind }).kind
-  const canBeHandled = (event: LazaretEvent) => kindOf(event) === 'fine' || kindOf(event) === 'transient'
+  const canBeHandled = (event: LazaretEvent) => kindOf(event) === 'valid' || kindOf(event) === 'transient'
   const { afterKill, unexplained } = effects.repeats()
   return {
-    ...verdictOn(events, effects.ids(), dead, canBeHandled),
+    ...countOutcomes(events, effects.ids(), dead, canBeHandled),
     left: ready + waiting + suspects,
     doubleLetters: letters.length - dead.size,
     skipped: outcomes.get('skipped') ?? 0,

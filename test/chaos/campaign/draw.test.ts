@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { drawKinds, drawMoments } from './draw.ts'
+import { drawFaultTimes, drawKinds } from './draw.ts'
 import { type CampaignOptions, SHARES } from './plan.ts'
 
 const options: CampaignOptions = {
@@ -18,14 +18,14 @@ describe('the plan of a campaign', () => {
   })
 
   it('E21: has every fault, in an order that the seed decides, and repeats', () => {
-    const moments = drawMoments(options, options.faults)
+    const moments = drawFaultTimes(options, options.faults)
     const times = moments.map(({ at }) => at)
     expect(times).toEqual([...times].sort((a, b) => a - b))
     expect(times.at(-1)).toBeLessThan(45_000)
     const order = moments.map(({ fault }) => fault)
     expect(order.filter(fault => fault === 'kill')).toHaveLength(10)
     expect(order).toHaveLength(33)
-    expect(drawMoments(options, options.faults)).toEqual(moments)
-    expect(drawMoments({ ...options, seed: 8 }, options.faults)).not.toEqual(moments)
+    expect(drawFaultTimes(options, options.faults)).toEqual(moments)
+    expect(drawFaultTimes({ ...options, seed: 8 }, options.faults)).not.toEqual(moments)
   })
 })

@@ -7,7 +7,7 @@ export interface Size {
   readonly messages: number
 }
 
-export interface Moment<T> {
+export interface FaultTime<T> {
   readonly fault: T
   /** When so many messages were handled. */
   readonly at: number
@@ -17,8 +17,8 @@ export interface Moment<T> {
 export function drawKinds<K extends string>(
   { seed, messages }: Size,
   shares: Readonly<Record<K, number>>,
-): readonly (K | 'fine')[] {
-  const kinds: (K | 'fine')[] = Array.from({ length: messages }, () => 'fine')
+): readonly (K | 'valid')[] {
+  const kinds: (K | 'valid')[] = Array.from({ length: messages }, () => 'valid')
   let next = 0
   for (const [kind, share] of Object.entries<number>(shares))
     for (let left = Math.ceil(messages * share); left > 0; left--) kinds[next++] = kind as K
@@ -26,10 +26,10 @@ export function drawKinds<K extends string>(
 }
 
 /** All faults in drawn order, spread over the first nine tenths: at the end nothing is left to be hit. */
-export function drawMoments<T extends string>(
+export function drawFaultTimes<T extends string>(
   { seed, messages }: Size,
   faults: Readonly<Record<T, number>>,
-): readonly Moment<T>[] {
+): readonly FaultTime<T>[] {
   const random = seededRandom(seed + 1)
   const all = Object.entries<number>(faults).flatMap(([fault, times]) =>
     Array.from({ length: times }, () => fault as T),

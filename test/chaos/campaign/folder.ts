@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** A folder for the databases of one campaign, for as long as it runs. */
-export async function inOwnFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+export async function withTempFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'lazaret-campaign-'))
   try {
     return await work(folder)

@@ -1,10 +1,10 @@
 import { CATEGORIES } from '../../../src/adapters/rabbitmq/broker/topology/plan.ts'
 import type { DeadLetterStore } from '../../../src/ports/dead-letters.ts'
-import { RabbitmqOutside } from '../../support/rabbitmq.ts'
+import { RabbitmqAdmin } from '../../support/rabbitmq.ts'
 
 /** The event id of every letter on the server, quarantined ones included. */
 export async function lettersOnRabbitmq(url: string, channel: string): Promise<string[]> {
-  const outside = await RabbitmqOutside.at(url)
+  const outside = await RabbitmqAdmin.at(url)
   const queues = [`${channel}.dlq`, ...CATEGORIES.map(category => `${channel}.dlq.quarantine.${category}`)]
   const ids: string[] = []
   for (const queue of queues)

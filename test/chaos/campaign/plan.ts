@@ -16,9 +16,9 @@ export interface CampaignOptions extends Size {
 export type Fault = 'kill' | 'cut' | 'restart' | 'hang' | 'freeze'
 
 /** What a handler makes of a message. */
-export type Kind = 'fine' | 'transient' | 'permanent' | 'poison'
+export type Kind = 'valid' | 'transient' | 'permanent' | 'poison'
 
-export const SHARES: Readonly<Record<Exclude<Kind, 'fine'>, number>> = {
+export const SHARES: Readonly<Record<Exclude<Kind, 'valid'>, number>> = {
   transient: 0.05,
   permanent: 0.01,
   poison: 0.001,

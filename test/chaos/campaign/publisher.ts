@@ -1,6 +1,6 @@
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
 import type { Broker } from '../../../src/ports/broker.ts'
-import { pause } from './pause.ts'
+import { pause } from './wait.ts'
 
 const PER_BATCH = 100
 /** So that every fault finds the publisher at work, not only the first. */

@@ -1,6 +1,6 @@
 import { findRabbitmq } from '../../services/rabbitmq.ts'
 import { runCampaign } from './campaign.ts'
-import { onOwnServer, progress, runAsCommand } from './command.ts'
+import { progress, runAsCommand, withPrivateServer } from './command.ts'
 import { reportOf, violationsOf } from './report.ts'
 
 await runAsCommand({
@@ -11,7 +11,7 @@ await runAsCommand({
     if (queues !== 'quorum' && queues !== 'classic') throw new Error(`'${queues}' is no type of queue`)
     const faults = { kill: kills, cut: cuts, restart: restarts, hang: hangs, freeze: freezes }
     const options = { seed, messages, queueType: queues, faults } as const
-    const result = await onOwnServer('RabbitMQ', await findRabbitmq(), ({ node }) =>
+    const result = await withPrivateServer('RabbitMQ', await findRabbitmq(), ({ node }) =>
       runCampaign(options, node!, progress),
     )
     return { report: reportOf(result), violations: violationsOf(result) }

@@ -8,7 +8,7 @@ const MEMBER = fileURLToPath(new URL('./member.ts', import.meta.url))
 const CALLS = 100
 
 /** What a member has said: the times of its retries, and when it went on alone or was together with the others again. */
-export interface Told {
+export interface MemberReport {
   readonly retries: readonly number[]
   readonly modes: readonly { readonly mode: string; readonly at: number; readonly members: number }[]
 }
@@ -35,11 +35,11 @@ export class Fleet {
     return this.#members.every(member => member.mode === 'alone')
   }
 
-  told(): readonly Told[] {
+  told(): readonly MemberReport[] {
     return this.#members.map(member => member.told())
   }
 
-  async end(): Promise<readonly Told[]> {
+  async end(): Promise<readonly MemberReport[]> {
     await Promise.all(this.#members.map(member => member.end()))
     return this.told()
   }
@@ -62,7 +62,7 @@ class Member {
     return this.#lines('alone', 'together').at(-1)?.[0] ?? 'together'
   }
 
-  told(): Told {
+  told(): MemberReport {
     return {
       retries: this.#lines('retry').map(([, at]) => Number(at)),
       modes: this.#lines('alone', 'together').map(([mode, at, members]) => ({
@@ -90,13 +90,13 @@ class Member {
 }
 
 /** How many a second in [from, to). */
-export function rateBetween(told: readonly Told[], from: number, to: number): number {
+export function rateBetween(told: readonly MemberReport[], from: number, to: number): number {
   const inside = told.flatMap(({ retries }) => retries).filter(at => at >= from && at < to)
   return (inside.length * 1_000) / (to - from)
 }
 
 /** The most in any half-open second of [from, to). */
-export function mostInASecond(told: readonly Told[], from: number, to: number): number {
+export function mostInASecond(told: readonly MemberReport[], from: number, to: number): number {
   const times = told.flatMap(({ retries }) => retries).filter(at => at >= from && at < to)
   times.sort((a, b) => a - b)
   let first = 0
@@ -108,6 +108,6 @@ export function mostInASecond(told: readonly Told[], from: number, to: number): 
   return most
 }
 
-export function shares(told: readonly Told[], from: number, to: number): readonly number[] {
+export function shares(told: readonly MemberReport[], from: number, to: number): readonly number[] {
   return told.map(({ retries }) => retries.filter(at => at >= from && at < to).length)
 }

@@ -9,10 +9,10 @@ import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import type { PostgresService } from '../../services/postgres.ts'
 import type { PostgresNode } from '../../services/postgres-node.ts'
 import { TestDatabase } from '../../support/postgres.ts'
-import { drawKinds, drawMoments } from '../campaign/draw.ts'
-import { Lives } from '../campaign/lives.ts'
-import { pause, until } from '../campaign/pause.ts'
-import { countLeft, countUp, type Findings } from './count.ts'
+import { drawFaultTimes, drawKinds } from '../campaign/draw.ts'
+import { RestartingProcess } from '../campaign/restarting-process.ts'
+import { pause, until } from '../campaign/wait.ts'
+import { collectFindings, countLeft, type Findings } from './count.ts'
 import { Enqueuer } from './enqueuer.ts'
 import { Operator } from './operator.ts'
 import {
@@ -63,7 +63,7 @@ class Campaign {
   readonly #outbox: PostgresOutbox
   readonly #enqueuer: Enqueuer
   readonly #operator: Operator
-  readonly #relays: readonly Lives[]
+  readonly #relays: readonly RestartingProcess[]
   readonly #events: readonly LazaretEvent[]
   readonly #phantoms: readonly LazaretEvent[]
   readonly #random: Random
@@ -76,7 +76,10 @@ class Campaign {
     this.#outbox = postgresOutbox({ pool })
     this.#enqueuer = new Enqueuer(pool, this.#outbox)
     this.#operator = new Operator(pool)
-    this.#relays = Array.from({ length: options.relays }, (_, index) => new Lives(SCRIPT, url, String(index)))
+    this.#relays = Array.from(
+      { length: options.relays },
+      (_, index) => new RestartingProcess(SCRIPT, url, String(index)),
+    )
     this.#random = seededRandom(options.seed + 3)
     const make = createFactory({ clock: systemClock, random: seededRandom(options.seed + 2) })
     const keys = Math.ceil(options.messages / PER_KEY)
@@ -87,7 +90,7 @@ class Campaign {
         payload: { kind, n },
       }),
     )
-    this.#phantoms = make.events(PHANTOMS, { channel: FREE, payload: { kind: 'fine', n: -1 } })
+    this.#phantoms = make.events(PHANTOMS, { channel: FREE, payload: { kind: 'valid', n: -1 } })
   }
 
   async run(tell: (line: string) => void): Promise<CampaignResult> {
@@ -96,7 +99,7 @@ class Campaign {
     const startedAt = systemClock.now()
     const enqueuing = this.#enqueuer.enqueue(this.#events, this.#phantoms, () => this.#handled)
     this.#operator.start()
-    for (const { fault, at } of drawMoments(this.#options, this.#options.faults)) {
+    for (const { fault, at } of drawFaultTimes(this.#options, this.#options.faults)) {
       await this.#reach(at)
       tell(`${this.#handled} handled: ${fault}`)
       await this.#inject(fault)
@@ -113,7 +116,7 @@ class Campaign {
     await Promise.all(this.#relays.map(relay => relay.end()))
     return {
       options: this.#options,
-      findings: await countUp(this.#pool, this.#events, this.#phantoms),
+      findings: await collectFindings(this.#pool, this.#events, this.#phantoms),
       tookMs,
       turnedAway: this.#relays.reduce((sum, { outcomes }) => sum + (outcomes.get('turned away') ?? 0), 0),
       enqueuedAgain: this.#enqueuer.again,
@@ -183,14 +186,14 @@ class Campaign {
     }
   }
 
-  #anyRelay(): Lives {
+  #anyRelay(): RestartingProcess {
     return this.#relays[Math.floor(this.#random() * this.#relays.length)]!
   }
 
-  async #freeze(relay: Lives): Promise<void> {
+  async #freeze(relay: RestartingProcess): Promise<void> {
     relay.stop()
     await pause(LONGER_THAN_A_LEASE_MS)
-    relay.goOn()
+    relay.resume()
   }
 
   /** The connection that terminates the others may be terminated too. */

@@ -40,7 +40,7 @@ export async function countLeft(pool: Pool): Promise<number> {
   return (await pool.query(left)).rows[0].count
 }
 
-export async function countUp(
+export async function collectFindings(
   pool: Pool,
   events: readonly LazaretEvent[],
   phantoms: readonly LazaretEvent[],

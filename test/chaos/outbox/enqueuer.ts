@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { PostgresOutbox } from '../../../src/adapters/postgres/index.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
-import { pause } from '../campaign/pause.ts'
+import { pause } from '../campaign/wait.ts'
 
 const PER_TRANSACTION = 100
 /** Of all events, so that every fault finds somebody enqueuing, not only the first. */

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { pause } from '../campaign/pause.ts'
+import { pause } from '../campaign/wait.ts'
 import { ORDERED } from './plan.ts'
 
 const ROUND_MS = 300

@@ -23,9 +23,9 @@ export const LONGER_THAN_A_LEASE_MS = 5_000
  * What a relay makes of an event. `transient` fails twice and then succeeds, `permanent` fails for good, `mended` fails
  * for good until a person replays it.
  */
-export type Kind = 'fine' | 'transient' | 'permanent' | 'mended'
+export type Kind = 'valid' | 'transient' | 'permanent' | 'mended'
 
-export const SHARES: Readonly<Record<Exclude<Kind, 'fine'>, number>> = {
+export const SHARES: Readonly<Record<Exclude<Kind, 'valid'>, number>> = {
   transient: 0.1,
   permanent: 0.01,
   mended: 0.005,

@@ -5,7 +5,7 @@ import { PermanentError } from '../../../src/core/failure/signals.ts'
 import { fixed } from '../../../src/core/retry/fixed.ts'
 import type { HandlerContext } from '../../../src/runtime/consumer/handler-context.ts'
 import { createRelay } from '../../../src/runtime/relay/relay.ts'
-import { sayLine } from '../../support/say.ts'
+import { writeLine } from '../../support/write-line.ts'
 import { FREE, type Kind, LEASE_MS, ORDERED, RELAY } from './plan.ts'
 
 // One of the relays of a campaign, in a process of its own. The receiver is a table, written in one transaction with
@@ -44,7 +44,7 @@ async function take(event: LazaretEvent, { attempt, replay }: HandlerContext): P
       ])
     await tx.query('commit')
     tx.release()
-    if (!isFirst) sayLine('turned away')
+    if (!isFirst) writeLine('turned away')
   } catch (error) {
     tx.release(true)
     throw error
@@ -66,5 +66,5 @@ const relays = [ORDERED, FREE].map(channel =>
   }),
 )
 for (const relay of relays) await relay.start()
-sayLine('started')
+writeLine('started')
 process.on('SIGTERM', () => void Promise.all(relays.map(relay => relay.close())).then(() => pool.end()))

@@ -1,5 +1,5 @@
 import { findNewestPostgres, findPostgres } from '../../services/postgres.ts'
-import { onOwnServer, progress, runAsCommand } from '../campaign/command.ts'
+import { progress, runAsCommand, withPrivateServer } from '../campaign/command.ts'
 import { runCampaign } from './campaign.ts'
 import { reportOf, violationsOf } from './report.ts'
 
@@ -20,7 +20,9 @@ await runAsCommand({
     const faults = { kill: kills, restart: restarts, outage: outages, freeze: freezes, cut: cuts }
     const options = { seed, messages: events, relays, faults }
     const found = newest ? await findNewestPostgres() : await findPostgres()
-    const result = await onOwnServer('Postgres', found, server => runCampaign(options, server, progress))
+    const result = await withPrivateServer('Postgres', found, server =>
+      runCampaign(options, server, progress),
+    )
     return { report: reportOf(result), violations: violationsOf(result) }
   },
 })

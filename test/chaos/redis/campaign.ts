@@ -7,14 +7,21 @@ import { systemClock } from '../../../src/ports/clock.ts'
 import { createFactory } from '../../../src/testing/factories.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import type { RedisNode } from '../../services/redis-node.ts'
-import { drawKinds, drawMoments } from '../campaign/draw.ts'
+import { drawFaultTimes, drawKinds } from '../campaign/draw.ts'
 import { Effects } from '../campaign/effects.ts'
-import { inOwnFolder } from '../campaign/folder.ts'
-import { Lives } from '../campaign/lives.ts'
-import { pause, until } from '../campaign/pause.ts'
+import { withTempFolder } from '../campaign/folder.ts'
 import { Publisher } from '../campaign/publisher.ts'
-import { countUp, type Findings } from './count.ts'
-import { type CampaignOptions, CHANNEL, type Fault, LONGER_THAN_A_LEASE_MS, QUICK, SHARES } from './plan.ts'
+import { RestartingProcess } from '../campaign/restarting-process.ts'
+import { pause, until } from '../campaign/wait.ts'
+import { collectFindings, type Findings } from './count.ts'
+import {
+  type CampaignOptions,
+  CHANNEL,
+  FAST_DETECTION,
+  type Fault,
+  LONGER_THAN_A_LEASE_MS,
+  SHARES,
+} from './plan.ts'
 
 const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
 const STALL_MS = 120_000
@@ -34,7 +41,7 @@ export async function runCampaign(
   node: RedisNode,
   tell: (line: string) => void = () => {},
 ): Promise<CampaignResult> {
-  return await inOwnFolder(async folder => {
+  return await withTempFolder(async folder => {
     const campaign = new Campaign(options, node, folder)
     try {
       return await campaign.run(tell)
@@ -48,7 +55,7 @@ class Campaign {
   readonly #options: CampaignOptions
   readonly #node: RedisNode
   readonly #effects: Effects
-  readonly #consumers: readonly Lives[]
+  readonly #consumers: readonly RestartingProcess[]
   readonly #publisher: Publisher
   readonly #events: readonly LazaretEvent[]
   readonly #random: Random
@@ -57,8 +64,11 @@ class Campaign {
     this.#options = options
     this.#node = node
     this.#effects = new Effects(join(folder, 'effects.db'))
-    this.#consumers = Array.from({ length: options.consumers }, () => new Lives(SCRIPT, node.url, folder))
-    this.#publisher = new Publisher(redisStreams({ url: node.url, ...QUICK }))
+    this.#consumers = Array.from(
+      { length: options.consumers },
+      () => new RestartingProcess(SCRIPT, node.url, folder),
+    )
+    this.#publisher = new Publisher(redisStreams({ url: node.url, ...FAST_DETECTION }))
     this.#random = seededRandom(options.seed + 3)
     const make = createFactory({ clock: systemClock, random: seededRandom(options.seed + 2) })
     this.#events = drawKinds(options, SHARES).map(kind => make.event({ channel: CHANNEL, payload: { kind } }))
@@ -68,7 +78,7 @@ class Campaign {
     await Promise.all(this.#consumers.map(consumer => consumer.begin()))
     const startedAt = systemClock.now()
     const publishing = this.#publisher.publish(this.#events, () => this.#effects.count)
-    for (const { fault, at } of drawMoments(this.#options, this.#options.faults)) {
+    for (const { fault, at } of drawFaultTimes(this.#options, this.#options.faults)) {
       await until(
         () => this.#effects.count >= at,
         () => `${at} events handled`,
@@ -111,13 +121,13 @@ class Campaign {
     }
   }
 
-  async #hang(consumer: Lives): Promise<void> {
+  async #hang(consumer: RestartingProcess): Promise<void> {
     consumer.stop()
     await pause(LONGER_THAN_A_LEASE_MS)
-    consumer.goOn()
+    consumer.resume()
   }
 
-  #anyConsumer(): Lives {
+  #anyConsumer(): RestartingProcess {
     return this.#consumers[Math.floor(this.#random() * this.#consumers.length)]!
   }
 
@@ -125,7 +135,7 @@ class Campaign {
   async #settle(): Promise<Findings> {
     let findings: Findings | undefined
     const isOver = async () => {
-      findings = await countUp(this.#node.url, this.#events, this.#effects)
+      findings = await collectFindings(this.#node.url, this.#events, this.#effects)
       return findings.lost === 0 && findings.left === 0
     }
     // Events that are missing by then are lost for good: the report counts them.

@@ -4,20 +4,20 @@ import { PermanentError } from '../../../src/core/failure/signals.ts'
 import { fixed } from '../../../src/core/retry/fixed.ts'
 import { systemClock } from '../../../src/ports/clock.ts'
 import { createConsumer } from '../../../src/runtime/consumer/consumer.ts'
-import { sayLine } from '../../support/say.ts'
+import { writeLine } from '../../support/write-line.ts'
 import { Effects } from '../campaign/effects.ts'
-import { CHANNEL, type Kind, QUICK } from './plan.ts'
+import { CHANNEL, FAST_DETECTION, type Kind } from './plan.ts'
 
 // One of the consumers of a campaign, in a process of its own. What it did is in its database; what became of each delivery
 // it tells on stdout.
 const [url = '', folder = '', life = '0'] = process.argv.slice(2)
 const effects = new Effects(join(folder, 'effects.db'))
-const { timeoutMs, reconnectMaxMs } = QUICK
+const { timeoutMs, reconnectMaxMs } = FAST_DETECTION
 const HANDLER_MS = 2
 const TRANSIENT_FAILURES = 2
 
 const consumer = createConsumer<{ kind: Kind }>({
-  broker: redisStreams({ url, ...QUICK }),
+  broker: redisStreams({ url, ...FAST_DETECTION }),
   channel: CHANNEL,
   concurrency: 20,
   prefetch: 100,
@@ -26,7 +26,7 @@ const consumer = createConsumer<{ kind: Kind }>({
   ledger: redisLedger({ url, timeoutMs, reconnectMaxMs }),
   timeoutMs: 3_000,
   leaseMs: 4_000,
-  observer: { eventProcessed: ({ outcome }) => sayLine(outcome) },
+  observer: { eventProcessed: ({ outcome }) => writeLine(outcome) },
   async handle({ id, payload: { kind } }, { attempt }) {
     await new Promise<void>(resolve => systemClock.schedule(HANDLER_MS, resolve))
     if (kind === 'transient' && attempt <= TRANSIENT_FAILURES)
@@ -36,5 +36,5 @@ const consumer = createConsumer<{ kind: Kind }>({
   },
 })
 await consumer.start()
-sayLine('started')
+writeLine('started')
 process.on('SIGTERM', () => void consumer.close().then(() => effects.close()))

@@ -1,19 +1,19 @@
 import { redisDeadLetters, redisStreams } from '../../../src/adapters/redis/index.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
 import type { Effects } from '../campaign/effects.ts'
+import { countOutcomes, type EventCounts } from '../campaign/event-counts.ts'
 import { lettersIn } from '../campaign/letters.ts'
-import { type Verdict, verdictOn } from '../campaign/verdict.ts'
 import { CHANNEL, type Kind } from './plan.ts'
 
 /** What became of all events. */
-export interface Findings extends Verdict {
+export interface Findings extends EventCounts {
   /** Still on the server. */
   readonly left: number
   /** Effects that were to happen a second time, and were turned away by the effect's own transaction. */
   readonly ranAgain: number
 }
 
-export async function countUp(
+export async function collectFindings(
   url: string,
   events: readonly LazaretEvent[],
   effects: Effects,
@@ -22,7 +22,7 @@ export async function countUp(
   const letters = await lettersIn(redisDeadLetters({ url }), CHANNEL)
   const { afterKill, unexplained } = effects.repeats()
   return {
-    ...verdictOn(events, effects.ids(), new Set(letters), canBeHandled),
+    ...countOutcomes(events, effects.ids(), new Set(letters), canBeHandled),
     left: await depthAt(url),
     ranAgain: afterKill + unexplained,
   }

@@ -16,9 +16,9 @@ export interface CampaignOptions extends Size {
 export type Fault = 'kill' | 'hang' | 'restart' | 'freeze' | 'cut'
 
 /** What a handler makes of an event: `transient` fails twice and then succeeds, `permanent` fails for good. */
-export type Kind = 'fine' | 'transient' | 'permanent'
+export type Kind = 'valid' | 'transient' | 'permanent'
 
-export const SHARES: Readonly<Record<Exclude<Kind, 'fine'>, number>> = { transient: 0.05, permanent: 0.01 }
+export const SHARES: Readonly<Record<Exclude<Kind, 'valid'>, number>> = { transient: 0.05, permanent: 0.01 }
 
 export const CHANNEL = 'campaign'
 /** Short, so that faults can outlast it. */
@@ -26,4 +26,9 @@ export const LEASE_MS = 2_000
 export const LONGER_THAN_A_LEASE_MS = 5_000
 
 /** Short timeouts: a fault is noticed within seconds, so that a campaign has time for many. */
-export const QUICK = { leaseMs: LEASE_MS, maxPollMs: 200, timeoutMs: 2_000, reconnectMaxMs: 500 } as const
+export const FAST_DETECTION = {
+  leaseMs: LEASE_MS,
+  maxPollMs: 200,
+  timeoutMs: 2_000,
+  reconnectMaxMs: 500,
+} as const

@@ -1,5 +1,5 @@
 import { findRedis } from '../../services/redis.ts'
-import { onOwnServer, progress, runAsCommand } from '../campaign/command.ts'
+import { progress, runAsCommand, withPrivateServer } from '../campaign/command.ts'
 import { runCampaign } from './campaign.ts'
 import { reportOf, violationsOf } from './report.ts'
 
@@ -18,7 +18,7 @@ await runAsCommand({
   async run({ seed, events, consumers, kills, hangs, restarts, freezes, cuts }) {
     const faults = { kill: kills, hang: hangs, restart: restarts, freeze: freezes, cut: cuts }
     const options = { seed, messages: events, consumers, faults }
-    const result = await onOwnServer('Redis', await findRedis(), ({ node }) =>
+    const result = await withPrivateServer('Redis', await findRedis(), ({ node }) =>
       runCampaign(options, node!, progress),
     )
     return { report: reportOf(result), violations: violationsOf(result) }

@@ -5,14 +5,14 @@ import type { Random } from '../../../src/core/random.ts'
 import { systemClock } from '../../../src/ports/clock.ts'
 import { createFactory } from '../../../src/testing/factories.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
-import { drawKinds, drawMoments } from '../campaign/draw.ts'
-import { inOwnFolder } from '../campaign/folder.ts'
-import { Lives } from '../campaign/lives.ts'
-import { until } from '../campaign/pause.ts'
+import { drawFaultTimes, drawKinds } from '../campaign/draw.ts'
+import { withTempFolder } from '../campaign/folder.ts'
 import { Publisher } from '../campaign/publisher.ts'
-import { countUp, type Findings } from './count.ts'
+import { RestartingProcess } from '../campaign/restarting-process.ts'
+import { until } from '../campaign/wait.ts'
+import { type BrokerPlace, placeAt } from './broker-under-test.ts'
+import { collectFindings, type Findings } from './count.ts'
 import { HandlerRuns } from './handler-runs.ts'
-import { type BrokerPlace, placeAt } from './place.ts'
 import { type CampaignOptions, CHANNEL, type Fault, LEASE_MS, SHARES } from './plan.ts'
 
 const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
@@ -42,7 +42,7 @@ export function runCampaign(
   url: string | undefined,
   tell: (line: string) => void = () => {},
 ): Promise<CampaignResult> {
-  return inOwnFolder(async folder => {
+  return withTempFolder(async folder => {
     const campaign = new Campaign(options, url ?? folder, folder)
     try {
       return await campaign.run(tell)
@@ -56,7 +56,7 @@ class Campaign {
   readonly #options: CampaignOptions
   readonly #place: BrokerPlace
   readonly #runs: HandlerRuns
-  readonly #consumers: readonly Lives[]
+  readonly #consumers: readonly RestartingProcess[]
   readonly #publisher: Publisher
   readonly #events: readonly LazaretEvent[]
   readonly #random: Random
@@ -67,7 +67,7 @@ class Campaign {
     this.#runs = new HandlerRuns(join(folder, 'runs.db'))
     this.#consumers = Array.from(
       { length: options.consumers },
-      (_, index) => new Lives(SCRIPT, where, folder, String(index)),
+      (_, index) => new RestartingProcess(SCRIPT, where, folder, String(index)),
     )
     this.#publisher = new Publisher(this.#place.open())
     this.#random = seededRandom(options.seed + 3)
@@ -80,7 +80,7 @@ class Campaign {
     await Promise.all(this.#consumers.map(consumer => consumer.begin()))
     const startedAt = systemClock.now()
     const publishing = this.#publisher.publish(this.#events, () => this.#runs.handled)
-    for (const { fault, at } of drawMoments(this.#options, this.#options.faults)) {
+    for (const { fault, at } of drawFaultTimes(this.#options, this.#options.faults)) {
       await until(
         () => this.#runs.handled >= at,
         () => `${at} events handled`,
@@ -128,7 +128,7 @@ class Campaign {
       const isDrained = await this.#drained()
       if (!isDrained) tell('the channel was not drained')
       await Promise.all(this.#consumers.map(consumer => consumer.end()))
-      const findings = await countUp(this.#place, this.#events, this.#runs)
+      const findings = await collectFindings(this.#place, this.#events, this.#runs)
       if (!isDrained || findings.left === 0 || round === LAST_ROUNDS) return findings
       tell(`${findings.left} given back by the last consumers: they begin again`)
       await Promise.all(this.#consumers.map(consumer => consumer.begin()))
@@ -141,7 +141,7 @@ class Campaign {
    */
   #drained(): Promise<boolean> {
     const isOver = async () => {
-      const { lost, left } = await countUp(this.#place, this.#events, this.#runs)
+      const { lost, left } = await collectFindings(this.#place, this.#events, this.#runs)
       // An event whose effect outlived the grace time runs again in another consumer, which must settle it.
       return lost === 0 && left === 0 && systemClock.now() - this.#runs.changedAt > QUIET_MS
     }
@@ -151,7 +151,7 @@ class Campaign {
     )
   }
 
-  #sum(of: (consumer: Lives) => number): number {
+  #sum(of: (consumer: RestartingProcess) => number): number {
     return this.#consumers.reduce((total, consumer) => total + of(consumer), 0)
   }
 }

@@ -5,9 +5,9 @@ import { exponential } from '../../../src/core/retry/exponential.ts'
 import { systemClock } from '../../../src/ports/clock.ts'
 import { createConsumer } from '../../../src/runtime/consumer/consumer.ts'
 import { sleep } from '../../../src/runtime/sleep.ts'
-import { sayLine } from '../../support/say.ts'
+import { writeLine } from '../../support/write-line.ts'
+import { placeAt } from './broker-under-test.ts'
 import { HandlerRuns } from './handler-runs.ts'
-import { placeAt } from './place.ts'
 import { ATTEMPTS, CHANNEL, GRACE_MS, type Kind, LATE_MS, LEASE_MS, TAKES_MS, TIMEOUT_MS } from './plan.ts'
 
 // One of the consumers of a campaign, in a process of its own. Its runs are in its database; it tells on stdout how far it is
@@ -36,7 +36,7 @@ const consumer = createConsumer<{ kind: Kind }>({
   timeoutMs: TIMEOUT_MS,
   lateMs: LATE_MS,
   leaseMs: LEASE_MS,
-  observer: { eventProcessed: ({ outcome }) => sayLine(outcome) },
+  observer: { eventProcessed: ({ outcome }) => writeLine(outcome) },
   async handle({ id, payload: { kind } }, { attempt, signal }) {
     const run = runs.begin(id, `${index}.${life}`)
     try {
@@ -54,14 +54,14 @@ const consumer = createConsumer<{ kind: Kind }>({
 })
 
 process.on('SIGTERM', () => {
-  sayLine('closing')
+  writeLine('closing')
   graceEndsAt = Math.min(graceEndsAt, systemClock.now() + GRACE_MS - EARLY_MS)
   // As services do it: what has outlived the grace time ends with the process.
   void consumer.close().then(() => process.exit())
 })
-sayLine('starting')
+writeLine('starting')
 await consumer.start()
-sayLine('started')
+writeLine('started')
 
 function isGraceOver(): boolean {
   return systemClock.now() >= graceEndsAt
@@ -70,5 +70,5 @@ function isGraceOver(): boolean {
 /** The same for an event each time. */
 function takesMs(id: string, kind: Kind): number {
   const most = TAKES_MS[kind]
-  return kind === 'fine' ? Math.ceil((Number.parseInt(id.slice(-4), 16) / 0xffff) * most) : most
+  return kind === 'valid' ? Math.ceil((Number.parseInt(id.slice(-4), 16) / 0xffff) * most) : most
 }

@@ -1,11 +1,11 @@
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
-import { type Verdict, verdictOn } from '../campaign/verdict.ts'
+import { countOutcomes, type EventCounts } from '../campaign/event-counts.ts'
+import type { BrokerPlace } from './broker-under-test.ts'
 import type { HandlerRuns } from './handler-runs.ts'
-import type { BrokerPlace } from './place.ts'
 import { ATTEMPTS, type Kind } from './plan.ts'
 
 /** What became of all events. */
-export interface Findings extends Verdict {
+export interface Findings extends EventCounts {
   /** Still to be handled. */
   readonly left: number
   /** Letters of one event beyond its first. */
@@ -22,7 +22,7 @@ export interface Findings extends Verdict {
   readonly outlived: number
 }
 
-export async function countUp(
+export async function collectFindings(
   place: BrokerPlace,
   events: readonly LazaretEvent[],
   runs: HandlerRuns,
@@ -36,7 +36,7 @@ export async function countUp(
     counts.reduce((total, count) => total + of(count), 0)
   const effectsAgain = sum(count => count.effectsAgain)
   return {
-    ...verdictOn(events, handled, dead, event => !isDoomed(kindOf(event))),
+    ...countOutcomes(events, handled, dead, event => !isDoomed(kindOf(event))),
     left: await place.left(),
     doubleLetters: letters.length - dead.size,
     effectsAgain,

@@ -26,7 +26,7 @@ export type Fault = 'one' | 'two' | 'starting' | 'all'
  * - `permanent`: fails with a permanent error.
  * - `hopeless`: fails at each attempt.
  */
-export type Kind = 'fine' | keyof typeof SHARES
+export type Kind = 'valid' | keyof typeof SHARES
 
 export const SHARES = {
   slow: 0.04,
@@ -49,7 +49,7 @@ export const LEASE_MS = 3_000
 
 /** How long the handler takes, the longest of the fine ones. */
 export const TAKES_MS: Readonly<Record<Kind, number>> = {
-  fine: 100,
+  valid: 100,
   slow: 800,
   deaf: 800,
   late: 1_300,

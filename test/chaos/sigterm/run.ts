@@ -1,5 +1,5 @@
 import { findRabbitmq } from '../../services/rabbitmq.ts'
-import { onOwnServer, progress, runAsCommand } from '../campaign/command.ts'
+import { progress, runAsCommand, withPrivateServer } from '../campaign/command.ts'
 import { runCampaign } from './campaign.ts'
 import { reportOf, violationsOf } from './report.ts'
 
@@ -15,7 +15,7 @@ await runAsCommand({
     const result =
       broker === 'sqlite'
         ? await runCampaign(options, undefined, progress)
-        : await onOwnServer('RabbitMQ', await findRabbitmq(), ({ url }) =>
+        : await withPrivateServer('RabbitMQ', await findRabbitmq(), ({ url }) =>
             runCampaign(options, url, progress),
           )
     return { report: reportOf(result), violations: violationsOf(result) }

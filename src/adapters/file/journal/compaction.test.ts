@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { filesBelow, inFolder } from '../../../../test/support/folder.ts'
+import { filesBelow, withTempFolder } from '../../../../test/support/folder.ts'
 import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { createFactory } from '../../../testing/factories.ts'
@@ -15,7 +15,7 @@ async function all(store: FileDeadLetters): Promise<string[]> {
 
 describe('rewriting files without what no longer counts', () => {
   it('E10: gives the space of deleted letters back, and keeps every other as it was', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const make = createFactory()
       const store = fileDeadLetters({ dir, rotateBytes: ROTATE_BYTES })
       const letters = Array.from({ length: 60 }, () => make.letter())
@@ -39,7 +39,7 @@ describe('rewriting files without what no longer counts', () => {
 
   for (const seed of [1, 2, 3, 4]) {
     it(`E10: whatever is sent, changed, deleted and cleaned up, nothing is lost and nothing comes back (seed ${seed})`, async () => {
-      await inFolder(async dir => {
+      await withTempFolder(async dir => {
         const random = seededRandom(seed)
         const make = createFactory({ random })
         const model = new Map<string, DeadLetter>()
@@ -78,7 +78,7 @@ describe('rewriting files without what no longer counts', () => {
   }
 
   it('E10: another who has the same folder open reads on, whatever is rewritten under it', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const make = createFactory()
       const [one, other] = [0, 1].map(() => fileDeadLetters({ dir, rotateBytes: ROTATE_BYTES })) as [
         FileDeadLetters,
@@ -100,7 +100,7 @@ describe('rewriting files without what no longer counts', () => {
   })
 
   it('B7: a spill that fills and drains for ever does not grow for ever', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const make = createFactory()
       const spill = fileSpill({ dir, rotateBytes: ROTATE_BYTES })
       for (let round = 0; round < 40; round++) {
@@ -113,7 +113,7 @@ describe('rewriting files without what no longer counts', () => {
   })
 
   it('B7: what a drain has sent is gone, also when its files are rewritten under it', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const make = createFactory()
       const spill = fileSpill({ dir, rotateBytes: 30_000 })
       for (let index = 0; index < 300; index++) await spill.send(make.letter())

@@ -1,7 +1,7 @@
 import { readFile, truncate, writeFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { filesBelow, inFolder } from '../../../../test/support/folder.ts'
+import { filesBelow, withTempFolder } from '../../../../test/support/folder.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { systemRandom } from '../../../ports/clock.ts'
 import { createFactory } from '../../../testing/factories.ts'
@@ -51,7 +51,7 @@ describe('damage to the files', () => {
     const flips = fc.array(fc.tuple(fc.nat(), fc.nat(7)), { minLength: 1, maxLength: 4 })
     await fc.assert(
       fc.asyncProperty(flips, flips =>
-        inFolder(async dir => {
+        withTempFolder(async dir => {
           const { letters, path, bytes, starts } = await written(dir, 8)
           const before = Buffer.from(bytes)
           for (const [where, bit] of flips) bytes[where % bytes.length]! ^= 1 << bit
@@ -73,7 +73,7 @@ describe('damage to the files', () => {
   it('E10: cut off anywhere, every whole line is read, and a torn last one is reported', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), cut =>
-        inFolder(async dir => {
+        withTempFolder(async dir => {
           const { letters, path, bytes, starts } = await written(dir, 6)
           const length = cut % (bytes.length + 1)
           await truncate(path, length)
@@ -89,7 +89,7 @@ describe('damage to the files', () => {
   })
 
   it('E10: what is written behind a torn line is read by everyone after', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const { letters, path, bytes } = await written(dir, 3)
       await truncate(path, bytes.length - 10)
       const make = createFactory({ random: systemRandom })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { failingFiles } from '../../../../test/support/failing-files.ts'
-import { filesBelow, inFolder, linesOf } from '../../../../test/support/folder.ts'
+import { filesBelow, linesOf, withTempFolder } from '../../../../test/support/folder.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { systemClock, systemRandom } from '../../../ports/clock.ts'
 import { plainCodec } from '../../../ports/codec.ts'
@@ -16,7 +16,7 @@ async function eventsOf(journal: FileJournal): Promise<LazaretEvent[]> {
 
 describe('the journal of critical events in files', () => {
   it('E21: what was appended and not removed is there after a restart, oldest first', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const make = createFactory()
       const events = make.events(5, { payload: new Uint8Array([0, 255]) })
       const first = fileJournal({ dir, rotateBytes: 1_000 })
@@ -36,7 +36,7 @@ describe('the journal of critical events in files', () => {
   })
 
   it('E21: as much as comes and goes, it does not grow for ever, and keeps the one that stays', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const make = createFactory()
       const journal = fileJournal({ dir, rotateBytes: 2_000 })
       const [staying, ...passing] = make.events(120)
@@ -56,7 +56,7 @@ describe('the journal of critical events in files', () => {
 
 describe('a journal in files that is in trouble', () => {
   it('E21: a full disk is told as that; nothing is lost, and it goes on when there is room', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       let isFull = false
       const files = failingFiles((call, path) =>
         isFull && call === 'write' && path.endsWith('.jsonl') ? 'ENOSPC' : undefined,
@@ -79,7 +79,7 @@ describe('a journal in files that is in trouble', () => {
   })
 
   it('E21: a damaged line is told, with its file, and the others are sent', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const events = createFactory().events(3)
       const first = fileJournal({ dir })
       for (const event of events) await first.append({ event })
@@ -97,7 +97,7 @@ describe('a journal in files that is in trouble', () => {
   })
 
   it('E21: what was sealed with another key stays, and is told', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const sealing = () => createSealing({ current: 'k', keys: { k: randomBytes(32) } })
       const event = createFactory().event()
       const first = fileJournal({ dir, codec: sealing() })
@@ -112,7 +112,7 @@ describe('a journal in files that is in trouble', () => {
   })
 
   it('E21: an event that comes again while its removal waits to be written is kept', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const event = createFactory().event()
       const first = fileJournal({ dir })
       await first.append({ event })
@@ -139,7 +139,7 @@ function settingsFor(dir: string) {
 
 describe('sealed files', () => {
   it('P2: with a key, no payload and no header stands in the files, and letters come back whole', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const codec = createSealing({ current: 'k1', keys: { k1: randomBytes(32) } })
       const make = createFactory()
       const event = make.event({ payload: { card: '4111-secret' }, headers: { cookie: 'hush-secret' } })
@@ -162,7 +162,7 @@ describe('sealed files', () => {
   })
 
   it('P2: letters that a codec writes as it likes are kept too', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const { letters, events } = createSealing({ current: 'k', keys: { k: randomBytes(32) } })
       const codec = {
         events,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Fate, failingFiles } from '../../../../test/support/failing-files.ts'
-import { inFolder } from '../../../../test/support/folder.ts'
+import { type FileFault, failingFiles } from '../../../../test/support/failing-files.ts'
+import { withTempFolder } from '../../../../test/support/folder.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
 import { createFactory } from '../../../testing/factories.ts'
@@ -8,9 +8,9 @@ import { seededRandom } from '../../../testing/seeded-random.ts'
 import { type Damage, fileDeadLetters } from '../index.ts'
 import { deadLetterRules, FileDeadLetters } from '../letters/dead-letters.ts'
 
-function storeWith(dir: string, fate: Fate, rotateBytes?: number): FileDeadLetters {
+function storeWith(dir: string, faultOf: FileFault, rotateBytes?: number): FileDeadLetters {
   const options = resolveOptions('test', deadLetterRules, { dir, rotateBytes })
-  return new FileDeadLetters(options, failingFiles(fate))
+  return new FileDeadLetters(options, failingFiles(faultOf))
 }
 
 async function storedIn(dir: string): Promise<{ readonly ids: string[]; readonly damage: Damage[] }> {
@@ -28,11 +28,11 @@ function idsOf(letters: readonly DeadLetter[]): string[] {
 const isLine = (path: string) => path.endsWith('.jsonl')
 
 /** Fails so many syncs and cuts; index files cannot be written, because nothing may depend on them. */
-function brokenDisk(): { syncs: number; cuts: number; readonly fate: Fate } {
+function brokenDisk(): { syncs: number; cuts: number; readonly faultOf: FileFault } {
   const left = {
     syncs: 0,
     cuts: 0,
-    fate(call: string, path: string) {
+    faultOf(call: string, path: string) {
       if (path.endsWith('index.tmp')) return 'EIO'
       if (!isLine(path)) return undefined
       if (call === 'datasync') return left.syncs-- > 0 ? 'EIO' : undefined
@@ -44,7 +44,7 @@ function brokenDisk(): { syncs: number; cuts: number; readonly fate: Fate } {
 
 describe('a disk that fails', () => {
   it('E10: after a failed sync the lines go to a new file, and whoever sent them notices nothing', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       let syncs = 0
       const store = storeWith(dir, call => (call === 'datasync' && ++syncs === 3 ? 'EIO' : undefined))
       const make = createFactory()
@@ -58,7 +58,7 @@ describe('a disk that fails', () => {
   })
 
   it('E10: while nothing can be synced, sending rejects and says why; then it goes on as if nothing had been', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       let isBroken = false
       const store = storeWith(dir, (call, path) => {
         return isBroken && call === 'datasync' && isLine(path) ? 'EIO' : undefined
@@ -80,7 +80,7 @@ describe('a disk that fails', () => {
   })
 
   it('P1: a full disk is told as full, and the half-written line corrupts nothing', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       let isFull = false
       const store = storeWith(dir, (call, path) =>
         isFull && call === 'write' && isLine(path) ? 'ENOSPC' : undefined,
@@ -105,7 +105,7 @@ describe('a disk that fails', () => {
   })
 
   it('E10: a change and a delete that were refused have not happened', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       let isBroken = false
       const store = storeWith(dir, call => (isBroken && call === 'datasync' ? 'EIO' : undefined))
       const letter = createFactory().letter()
@@ -124,9 +124,9 @@ describe('a disk that fails', () => {
   for (const isRetried of [true, false]) {
     const outcome = isRetried ? 'is stored by the second try' : 'is refused, and sent again'
     it(`E10: a deleted letter stays deleted when its first line could not be cut off and it ${outcome}`, async () => {
-      await inFolder(async dir => {
+      await withTempFolder(async dir => {
         const disk = brokenDisk()
-        const store = storeWith(dir, disk.fate, 2_000)
+        const store = storeWith(dir, disk.faultOf, 2_000)
         const make = createFactory()
         const [kept, deleted] = [make.letter(), make.letter()]
         await store.send(kept)
@@ -148,9 +148,9 @@ describe('a disk that fails', () => {
   }
 
   it('E10: a letter that another process found uncut and acknowledged outlives the rewriting of its file', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const disk = brokenDisk()
-      const store = storeWith(dir, disk.fate, 2_000)
+      const store = storeWith(dir, disk.faultOf, 2_000)
       const make = createFactory()
       const [first, uncut] = [make.letter(), make.letter()]
       await store.send(first)
@@ -171,7 +171,7 @@ describe('a disk that fails', () => {
   })
 
   it('E10: a folder that cannot be opened is tried again the next time', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       let isBroken = true
       const store = storeWith(dir, call => (isBroken && call === 'makeFolder' ? 'EACCES' : undefined))
       const letter = createFactory().letter()
@@ -189,15 +189,15 @@ describe('a disk that fails', () => {
   const refusedByAnySeed: unknown[] = []
   for (const seed of [1, 2, 3, 4, 5, 6]) {
     it(`E10: whatever call fails now and then, what was sent is there and what was deleted is gone (seed ${seed})`, async () => {
-      await inFolder(async dir => {
+      await withTempFolder(async dir => {
         const random = seededRandom(seed)
         const make = createFactory({ random })
         // A file that cannot be cut keeps lines that nobody acknowledged, so cuts fail more often.
-        const fate: Fate = call => {
+        const faultOf: FileFault = call => {
           const fails = random() < (call === 'truncate' ? 0.5 : 0.03)
           return fails ? (random() < 0.5 ? 'EIO' : 'ENOSPC') : undefined
         }
-        const store = storeWith(dir, fate, 4_000)
+        const store = storeWith(dir, faultOf, 4_000)
         const sent: string[] = []
         const deleting = new Set<string>()
         const deleted: string[] = []

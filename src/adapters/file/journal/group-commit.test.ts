@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { failingFiles } from '../../../../test/support/failing-files.ts'
-import { inFolder } from '../../../../test/support/folder.ts'
+import { withTempFolder } from '../../../../test/support/folder.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
 import { nextTurn } from '../../../ports/clock.ts'
 import { createFactory } from '../../../testing/factories.ts'
@@ -21,7 +21,7 @@ function watchedStore(dir: string, onCall: (call: keyof Files, path: string) => 
 
 describe('group commit', () => {
   it('E10: one sync serves all who send while another is under way', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       let syncs = 0
       const store = watchedStore(dir, (call, path) => {
         if (call === 'datasync' && path.endsWith('.jsonl')) syncs++
@@ -38,7 +38,7 @@ describe('group commit', () => {
   })
 
   it('K10: a letter is acknowledged after its sync, never before', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const calls: string[] = []
       const store = watchedStore(dir, (call, path) => {
         if (path.endsWith('.jsonl')) calls.push(call)
@@ -54,7 +54,7 @@ describe('group commit', () => {
   })
 
   it('K10: a new file outlives a power failure: its folders are synced before anything is acknowledged', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const calls: string[] = []
       const store = watchedStore(`${dir}/new/folder`, (call, path) => {
         if (call === 'syncFolder' || call === 'datasync') calls.push(`${call} ${path.slice(dir.length)}`)
@@ -71,7 +71,7 @@ describe('group commit', () => {
   })
 
   it('E10: closing writes what was sent, and leaves nothing of itself behind', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const make = createFactory()
       const store = watchedStore(dir, () => {})
       const sends = Array.from({ length: 500 }, () => store.send(make.letter()))

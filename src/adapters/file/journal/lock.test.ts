@@ -2,7 +2,7 @@ import { link, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { inFolder } from '../../../../test/support/folder.ts'
+import { withTempFolder } from '../../../../test/support/folder.ts'
 import { systemClock } from '../../../ports/clock.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import { realFiles } from './files.ts'
@@ -29,7 +29,7 @@ async function dieWithLock(
 
 describe('the lock of a folder', () => {
   it('E10: one holder at a time, and each who waits gets it', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       let holders = 0
       let turns = 0
       await Promise.all(
@@ -50,7 +50,7 @@ describe('the lock of a folder', () => {
   })
 
   it('E10: the lock of a holder that died is taken over, and the next is told', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       await dieWithLock(dir, 'dead')
       const lock = await newLock(dir, 'alive')
       expect(await lock.acquire()).toEqual({ mustRecheck: true })
@@ -62,7 +62,7 @@ describe('the lock of a folder', () => {
   it('E10: of many who find a dead holder, also one after the other, never two hold the lock', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 2, max: 6 }), fc.integer({ min: 1, max: 3 }), (contenders, deaths) =>
-        inFolder(async dir => {
+        withTempFolder(async dir => {
           await dieWithLock(dir, 'dead-0')
           // The heir of the first dies while it takes over, and so on.
           for (let death = 1; death < deaths; death++) {
@@ -90,7 +90,7 @@ describe('the lock of a folder', () => {
   })
 
   it('E10: a holder of which nothing can be known is believed gone when it stands still, not before', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const clock = new FakeClock()
       await dieWithLock(dir, 'elsewhere', { host: 'another-machine', boot: 'another-boot' })
       const lock = await newLock(dir, 'alive', {}, clock)
@@ -110,7 +110,7 @@ describe('the lock of a folder', () => {
   })
 
   it('E10: a holder that runs keeps it; whoever waits too long is told who it is', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const clock = new FakeClock()
       await (await newLock(dir, 'busy')).acquire()
       const lock = await newLock(dir, 'waiting', {}, clock)
@@ -126,7 +126,7 @@ describe('the lock of a folder', () => {
   })
 
   it('E10: a holder that stood still so long that it was replaced leaves the lock to its successor', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const clock = new FakeClock()
       const slow = await newLock(dir, 'slow', {}, clock)
       await newLock(dir, 'successor')
@@ -140,7 +140,7 @@ describe('the lock of a folder', () => {
   })
 
   it('E10: the folder of the lock may be tidied away under a process that uses it', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const lock = await newLock(dir, 'tidied')
       await rm(join(dir, 'owner.tidied'))
       expect(await lock.acquire()).toEqual({ mustRecheck: true })
@@ -150,7 +150,7 @@ describe('the lock of a folder', () => {
   })
 
   it('E10: what processes that died have left is swept away; a living one is let be', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       await newLock(dir, 'dead', { pid: DEAD_PID })
       await newLock(dir, 'alive')
       const self = await describeSelf(realFiles, 'self')

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { filesBelow, inFolder, linesOf } from '../../../../test/support/folder.ts'
+import { filesBelow, linesOf, withTempFolder } from '../../../../test/support/folder.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
@@ -16,7 +16,7 @@ function idsOf(letters: readonly DeadLetter[]): string[] {
 
 describe('dead letters in files', () => {
   it('E10: JSON lines in a folder per UTC day, in files that follow each other at a size', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const clock = new FakeClock(NOON)
       const make = createFactory({ clock })
       const store = fileDeadLetters({ dir, clock, rotateBytes: 1_500 })
@@ -37,7 +37,7 @@ describe('dead letters in files', () => {
   })
 
   it('E10: a clock that steps back over midnight mixes nothing up', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const clock = new FakeClock(NOON)
       const make = createFactory({ clock })
       const store = fileDeadLetters({ dir, clock })
@@ -53,7 +53,7 @@ describe('dead letters in files', () => {
   })
 
   it('E13: cleaning up removes decided letters past their retention, and what has expired', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const clock = new FakeClock(NOON)
       const make = createFactory({ clock })
       const store = fileDeadLetters({ dir, clock, retentionMs: 30 * DAY_MS })
@@ -91,7 +91,7 @@ describe('dead letters in files', () => {
   })
 
   it('K9: with a retention of never, only what has expired goes', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const make = createFactory()
       const store = fileDeadLetters({ dir, retentionMs: 'never' })
       const [kept, expiring] = [make.letter(), make.letter({ expiresAt: NOON })]
@@ -104,7 +104,7 @@ describe('dead letters in files', () => {
   })
 
   it('E10: tells where it is and what it takes up', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const store = fileDeadLetters({ dir })
       await store.send(createFactory().letter())
       const [path] = await filesBelow(dir, '.jsonl')
@@ -115,7 +115,7 @@ describe('dead letters in files', () => {
   })
 
   it('E10: a bit that flips while nobody looks is found when the letter is asked for, and costs only that one', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const make = createFactory()
       const letters = Array.from({ length: 6 }, () => make.letter())
       const writer = fileDeadLetters({ dir, rotateBytes: 3_000 })
@@ -140,7 +140,7 @@ describe('dead letters in files', () => {
   })
 
   it('E10: other files in the folder are let be', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       await mkdir(join(dir, '2026-11-15'))
       await writeFile(join(dir, '2026-11-15', 'notes.txt'), 'mine')
       await writeFile(join(dir, '2026-11-15', 'letters-1.jsonl'), 'mine')

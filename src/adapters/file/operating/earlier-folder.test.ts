@@ -2,7 +2,7 @@ import { cp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { inFolder } from '../../../../test/support/folder.ts'
+import { withTempFolder } from '../../../../test/support/folder.ts'
 import { createSealing } from '../../../runtime/sealing/sealing.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import { type FileStore, fileStore } from '../index.ts'
@@ -11,7 +11,7 @@ import { type FileStore, fileStore } from '../index.ts'
 const EARLIER = fileURLToPath(new URL('../../../../test/fixtures/earlier-file-store', import.meta.url))
 const NOON = Date.parse('2026-11-15T12:00:00Z')
 
-async function everythingIn({ deadLetters, groups, replays, audit, snapshots }: FileStore): Promise<unknown> {
+async function dumpStore({ deadLetters, groups, replays, audit, snapshots }: FileStore): Promise<unknown> {
   const found = await replays.list()
   const everything = {
     letters: (await deadLetters.list({ limit: 1_000 })).letters,
@@ -25,7 +25,7 @@ async function everythingIn({ deadLetters, groups, replays, audit, snapshots }: 
 }
 
 async function inEarlierFolder(run: (open: () => FileStore, expected: unknown) => Promise<void>) {
-  await inFolder(async dir => {
+  await withTempFolder(async dir => {
     await cp(join(EARLIER, 'folder'), dir, { recursive: true })
     const expected: unknown = JSON.parse(await readFile(join(EARLIER, 'expected.json'), 'utf8'))
     await run(() => fileStore({ dir, clock: new FakeClock(NOON) }), expected)
@@ -37,7 +37,7 @@ describe('a folder of an earlier version', () => {
     await inEarlierFolder(async (open, expected) => {
       for (let opening = 0; opening < 2; opening++) {
         const store = open()
-        expect(await everythingIn(store)).toEqual(expected)
+        expect(await dumpStore(store)).toEqual(expected)
         await store.close()
       }
     })
@@ -46,13 +46,13 @@ describe('a folder of an earlier version', () => {
   it('E10: has everything it had for two who open it at the same moment', async () => {
     await inEarlierFolder(async (open, expected) => {
       const stores = [open(), open()]
-      for (const found of await Promise.all(stores.map(everythingIn))) expect(found).toEqual(expected)
+      for (const found of await Promise.all(stores.map(dumpStore))) expect(found).toEqual(expected)
       for (const store of stores) await store.close()
     })
   })
 
   it('P2: what was sealed in it is read with the same key, and is sealed still', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       await cp(join(EARLIER, 'sealed'), dir, { recursive: true })
       const codec = createSealing({ current: 'k', keys: { k: Buffer.alloc(32, 1) } })
       const store = fileStore({ dir, codec })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { inFolder } from '../../../../test/support/folder.ts'
+import { withTempFolder } from '../../../../test/support/folder.ts'
 import { itemsOf, replayOf } from '../../../testing/conformance/store/replays.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import { type FileStore, fileStore } from '../index.ts'
 
 async function withStores(run: (open: () => FileStore, clock: FakeClock) => Promise<void>): Promise<void> {
-  await inFolder(async dir => {
+  await withTempFolder(async dir => {
     const clock = new FakeClock()
     const stores: FileStore[] = []
     await run(() => {

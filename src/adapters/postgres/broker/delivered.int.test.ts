@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { drain, fillWithPast, prepare } from '../../../../bench/outbox/growth.ts'
-import { die, make, postgresWorld, timing } from '../../../../test/support/outbox-world.ts'
+import { drain, fillWithHistory, prepare } from '../../../../bench/outbox/growth.ts'
+import { make, postgresWorld, settleAsDead, timing } from '../../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
 import { systemClock } from '../../../ports/clock.ts'
 import { idOf } from '../../../testing/conformance/broker/world.ts'
@@ -22,7 +22,7 @@ async function threeEvents(options: Partial<PostgresOptions>) {
   expect(idOf(first)).toBe(delivered!.id)
   await inbox.subscription.begin(first, [])
   await inbox.subscription.settle(first, { outcome: 'done' })
-  await die(inbox, await inbox.next())
+  await settleAsDead(inbox, await inbox.next())
   await inbox.next()
   return { outbox, delivered: delivered!.id, failed: failed!.id, waiting: waiting!.id }
 }
@@ -98,7 +98,7 @@ describe.runIf(found.found)(`a table with a past${why}`, () => {
     const past = await TestDatabase.migrated(server!)
     try {
       await prepare(past)
-      await fillWithPast(past.pool, 20_000, 20_000)
+      await fillWithHistory(past.pool, 20_000, 20_000)
       const statements: string[] = []
       const watched = { ...past, pool: watching(past.pool, statements) }
       await drain(watched as never, 1_000)

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { die, make, postgresWorld, timing } from '../../../../test/support/outbox-world.ts'
+import { make, postgresWorld, settleAsDead, timing } from '../../../../test/support/outbox-world.ts'
 import { REPLAY_HEADERS, replayHeaders } from '../../../core/event/replay-headers.ts'
 import { systemClock } from '../../../ports/clock.ts'
 import { createSealing } from '../../../runtime/sealing/sealing.ts'
@@ -87,7 +87,7 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     await outbox.publish([event])
     const delivery = await inbox.next()
     expect(delivery.content).toEqual(event)
-    await die(inbox, delivery)
+    await settleAsDead(inbox, delivery)
     await outbox.publish([event])
     await inbox.done(await inbox.next())
   })
@@ -101,7 +101,7 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     await outbox.publish([event])
     const delivery = await inbox.next()
     expect(delivery.content).toEqual(event)
-    await die(inbox, delivery)
+    await settleAsDead(inbox, delivery)
     const stored = await database!.rows(
       'select o.*, d.body from lazaret.outbox o join lazaret.dead_letters d on d.id = o.letter_id where o.channel = $1',
       [channel],
@@ -123,7 +123,7 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
       const first = make.event({ channel, headers: { 'x-trace': 'kept' } })
       const event = { ...first, headers: replayHeaders(first, { replayId: 'replay-1' }) }
       await outbox.publish([event])
-      await die(inbox, await inbox.next())
+      await settleAsDead(inbox, await inbox.next())
       await database!.pool.query(`select lazaret.outbox_replay($1, 0, 'ada')`, [event.id])
       const again = eventOf(await inbox.next())
       expect(again.headers).toMatchObject({ 'x-trace': 'kept', [REPLAY_HEADERS.replayed]: 'true' })
@@ -211,7 +211,7 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     const ship = await world.subscribe(outbox, channel, { handler: 'ship' })
     const [event] = make.events(1, { channel })
     await outbox.publish([event!])
-    await die(bill, await bill.next())
+    await settleAsDead(bill, await bill.next())
     await ship.done(await ship.next())
     const rows = await world.rows(event!.id)
     expect(rows.map(({ target, status, attempts }) => [target, status, attempts]).sort()).toEqual([
@@ -233,7 +233,7 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
       if (kind === 'failed here') {
         const inbox = await world.subscribe(outbox, channel, { handler: ship, ordering: 'by-key' })
         await outbox.publish([event!])
-        await die(inbox, await inbox.next())
+        await settleAsDead(inbox, await inbox.next())
         await bill.done(await bill.next())
         await inbox.subscription.close()
         await database!.pool.query('delete from lazaret.outbox_handlers where handler = $1', [ship])
@@ -281,7 +281,7 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
       const inbox = await world.subscribe(outbox, channel)
       const [event] = make.events(1, { channel })
       await outbox.publish([event!])
-      await die(inbox, await inbox.next())
+      await settleAsDead(inbox, await inbox.next())
       inbox.subscription.pause()
       const replay = {
         ...event!,

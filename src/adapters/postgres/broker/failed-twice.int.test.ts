@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { die, make, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { make, postgresWorld, settleAsDead } from '../../../../test/support/outbox-world.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayHeaders } from '../../../core/event/replay-headers.ts'
 import { eventOf, type Inbox, idOf } from '../../../testing/conformance/broker/world.ts'
@@ -18,7 +18,7 @@ async function failedTwice(): Promise<{ outbox: Outbox; inbox: Inbox; event: Laz
   const [event] = make.events(1, { channel })
   await outbox.publish([event!])
   await outbox.publish([event!])
-  for (const delivery of await inbox.take(2)) await die(inbox, delivery)
+  for (const delivery of await inbox.take(2)) await settleAsDead(inbox, delivery)
   return { outbox, inbox, event: event! }
 }
 
@@ -32,7 +32,7 @@ describe.runIf(found.found)(`an event that failed twice for a handler${why}`, ()
     const { outbox, inbox, event } = await failedTwice()
     const headers = replayHeaders(event, { handler: 'bill', replayId: 'replay-1' })
     await outbox.publish([{ ...event, headers }])
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     const rows = await world.rows(event.id)
     expect(rows).toMatchObject([
       {
@@ -66,7 +66,7 @@ describe.runIf(found.found)(`an event that failed twice for a handler${why}`, ()
   it('S5, K8: is replayed from psql once, and its history tells of both failures', async () => {
     const { inbox, event } = await failedTwice()
     expect(await replay(event.id)).toBe(1)
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     await inbox.assertEmpty('it came twice')
     expect(await world.rows(event.id)).toMatchObject([
       { status: 'failed', failure_history: [{ replayed_by: 'ada' }, { replayed_by: 'ada' }] },
@@ -85,9 +85,9 @@ describe.runIf(found.found)(`an event that failed twice for a handler${why}`, ()
     await outbox.publish([dead!])
     await outbox.publish([dead!])
     await outbox.publish([next!])
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     await outbox.letGo(channel, dead!.id)
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     await inbox.assertEmpty('its key went on')
     if (how === 'publish') await outbox.publish([dead!])
     else expect(await replay(dead!.id)).toBe(1)

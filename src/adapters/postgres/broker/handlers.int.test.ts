@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { die, make, postgresWorld, timing } from '../../../../test/support/outbox-world.ts'
+import { make, postgresWorld, settleAsDead, timing } from '../../../../test/support/outbox-world.ts'
 import { ROOT } from '../../../../test/support/source.ts'
 import { idOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
@@ -38,7 +38,7 @@ describe.runIf(found.found)(`handlers that change${why}`, () => {
       await world.subscribe(outbox, channel, { handler: 'ship' }),
     ]
     await outbox.publish(make.events(1, { channel }))
-    await die(bill, await bill.next())
+    await settleAsDead(bill, await bill.next())
     await bill.subscription.close()
     await runBehind(recipe('Retire a handler', channel), tx =>
       outbox.enqueue(tx, { channel, type: 'order.placed' }),
@@ -65,7 +65,7 @@ describe.runIf(found.found)(`handlers that change${why}`, () => {
       ...make.events(1, { channel, key: 'b' }),
     ]
     await outbox.publish([dead!])
-    await die(before, await before.next())
+    await settleAsDead(before, await before.next())
     await before.subscription.close()
     await expect(world.subscribe(outbox, channel, { ordering: 'by-key' })).rejects.toThrow('how to change it')
     await outbox.publish([behind!, first!])

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { die, make, postgresWorld, timing } from '../../../../test/support/outbox-world.ts'
+import { make, postgresWorld, settleAsDead, timing } from '../../../../test/support/outbox-world.ts'
 import { replayHeaders } from '../../../core/event/replay-headers.ts'
 import type { Delivery } from '../../../ports/broker.ts'
 import { systemClock } from '../../../ports/clock.ts'
@@ -18,7 +18,7 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
     const inbox = await world.subscribe(outbox, channel)
     const event = make.event({ channel, idempotencyKey: 'charge-1' })
     await outbox.publish([event])
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     const [failed] = await world.rows(event.id)
     expect(failed).toMatchObject({
       status: 'failed',
@@ -66,7 +66,7 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
     const inbox = await world.subscribe(outbox, channel)
     const [event] = make.events(1, { channel })
     await outbox.publish([event!])
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     await database!.pool.query(`select lazaret.outbox_replay($1, null, 'ada')`, [event!.id])
     const state = async () =>
       (
@@ -89,7 +89,7 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
     const inbox = await world.subscribe(outbox, channel)
     const [event] = make.events(1, { channel })
     await outbox.publish([event!])
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     const url = new URL(database!.url)
     url.username = role
     const client = new Client({ connectionString: url.href })
@@ -122,7 +122,7 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
     const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })
     const [dead, next] = make.events(2, { channel, key: 'a' })
     await outbox.publish([dead!, next!])
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     await inbox.assertEmpty('the key went on over its dead event')
     await database!.pool.query(statement, [channel])
     expect(idOf(await inbox.next())).toBe(next!.id)
@@ -144,7 +144,7 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
     const [event] = make.events(1, { channel })
     await outbox.publish([event!])
     await outbox.publish([event!])
-    for (const delivery of await inbox.take(2)) await die(inbox, delivery)
+    for (const delivery of await inbox.take(2)) await settleAsDead(inbox, delivery)
     await database!.pool.query(how, [channel])
     const failed = (await world.rows(event!.id)).map(row => [row.status, row.deleted_at !== null])
     expect(failed).toEqual([
@@ -162,14 +162,14 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
       const there = await world.subscribe(outbox, other, { handler: 'ship' })
       const [event, next] = make.events(2, { channel, key: 'a' })
       await outbox.publish([event!, next!])
-      await die(inbox, await inbox.next())
+      await settleAsDead(inbox, await inbox.next())
       const letters = postgresDeadLetters({ pool: database!.pool })
       const { id } = (await letters.list({ channel })).letters[0]!
       await letters.change(id, { to: 'replaying', at: systemClock.now(), replayId: 'replay-1' })
       const headers = replayHeaders(event!, { letterId: id, replayId: 'replay-1' })
       await outbox.publish([{ ...event!, channel: other, headers }])
       const delivery = await there.next()
-      if (end === 'dead') await die(there, delivery)
+      if (end === 'dead') await settleAsDead(there, delivery)
       else await there.done(delivery)
       expect(await letters.get(id)).toMatchObject({ channel, state: end })
       if (end === 'dead') await inbox.assertEmpty('the key went on over its dead event')
@@ -184,13 +184,13 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
     const there = await world.subscribe(outbox, other)
     const [event] = make.events(1, { channel })
     await outbox.publish([event!])
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     const letters = postgresDeadLetters({ pool: database!.pool })
     const { id } = (await letters.list({ channel })).letters[0]!
     await letters.change(id, { to: 'replaying', at: systemClock.now(), replayId: 'replay-1' })
     const headers = replayHeaders(event!, { letterId: id, replayId: 'replay-1' })
     await outbox.publish([{ ...event!, channel: other, headers }])
-    await die(there, await there.next())
+    await settleAsDead(there, await there.next())
     await database!.pool.query(`select lazaret.outbox_replay($1, null, 'ada')`, [event!.id])
     await there.done(await there.next())
     const [second] = (await letters.list({ channel: other })).letters
@@ -202,7 +202,7 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
     const outbox = world.process()
     const inbox = await world.subscribe(outbox, channel)
     await outbox.publish(make.events(1, { channel }))
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     const change = (table: string, what: string) =>
       database!.pool.query(`update lazaret.${table} set ${what} where channel = $1`, [channel])
     const states = () =>
@@ -256,7 +256,7 @@ describe.runIf(found.found)(`order by key${why}`, () => {
     const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })
     const [dead, next] = make.events(2, { channel, key: 'a' })
     await outbox.publish([dead!, next!])
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     await outbox.letGo(channel, dead!.id)
     const overtaking = await inbox.next()
     await database!.pool.query(`select lazaret.outbox_replay($1, 0, 'ada')`, [dead!.id])

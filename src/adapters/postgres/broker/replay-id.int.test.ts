@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { die, make, postgresWorld } from '../../../../test/support/outbox-world.ts'
+import { make, postgresWorld, settleAsDead } from '../../../../test/support/outbox-world.ts'
 import { replayHeaders } from '../../../core/event/replay-headers.ts'
 import { eventOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
@@ -14,7 +14,7 @@ describe.runIf(found.found)(`the id of a replay from psql${why}`, () => {
     const inbox = await world.subscribe(outbox, channel)
     const [event] = make.events(1, { channel })
     await outbox.publish([event!])
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     const letters = postgresDeadLetters({ pool: database!.pool })
     const letter = async () => (await letters.list({ channel })).letters[0]!
     const { id, handler } = await letter()
@@ -38,7 +38,7 @@ describe.runIf(found.found)(`the id of a replay from psql${why}`, () => {
     const inbox = await world.subscribe(outbox, channel)
     const [event] = make.events(1, { channel })
     await outbox.publish([event!])
-    await die(inbox, await inbox.next())
+    await settleAsDead(inbox, await inbox.next())
     const letters = postgresDeadLetters({ pool: database!.pool })
     const ids: string[] = []
     for (let round = 1; round <= 2; round++) {
@@ -48,7 +48,7 @@ describe.runIf(found.found)(`the id of a replay from psql${why}`, () => {
       ids.push(replayId!)
       const delivery = await inbox.next()
       expect(eventOf(delivery).headers['x-replay-id']).toBe(replayId)
-      await die(inbox, delivery)
+      await settleAsDead(inbox, delivery)
     }
     expect(new Set(ids).size).toBe(2)
   })

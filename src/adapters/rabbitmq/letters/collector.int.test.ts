@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { findRabbitmq } from '../../../../test/services/rabbitmq.ts'
-import { RabbitmqOutside } from '../../../../test/support/rabbitmq.ts'
+import { RabbitmqAdmin } from '../../../../test/support/rabbitmq.ts'
 import { replayHeaders } from '../../../core/event/replay-headers.ts'
 import { PermanentError } from '../../../core/failure/signals.ts'
 import { systemRandom } from '../../../ports/clock.ts'
@@ -16,7 +16,7 @@ import { rabbitmqCollector } from './collector.ts'
 
 const found = await findRabbitmq()
 const server = found.found ? await found.start() : undefined
-const outside = server && (await RabbitmqOutside.at(server.url))
+const outside = server && (await RabbitmqAdmin.at(server.url))
 afterAll(async () => {
   await outside?.close()
   await server?.close()

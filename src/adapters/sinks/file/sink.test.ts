@@ -11,8 +11,8 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { inFolder, linesOf } from '../../../../test/support/folder.ts'
-import { rejection, unstopped } from '../../../../test/support/sink-writes.ts'
+import { linesOf, withTempFolder } from '../../../../test/support/folder.ts'
+import { neverAborted, rejection } from '../../../../test/support/sink-writes.ts'
 import { decodeEvent } from '../../../core/event/json.ts'
 import { classify } from '../../../core/failure/classify.ts'
 import { sinkConformance } from '../../../testing/conformance/sink.ts'
@@ -62,26 +62,26 @@ describe('file sink', () => {
   })
 
   it('E17: an event comes back from its line as it was', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const path = join(dir, 'deep/er/events.jsonl')
       const sink = file({ path, durable: true })
       const events = [
         make.event({ payload: { text: 'a\nb\u2028' } }),
         make.event({ payload: new Uint8Array([1, 255]) }),
       ]
-      await sink.write(events, unstopped())
+      await sink.write(events, neverAborted())
       expect((await linesOf(path)).map(decodeEvent)).toEqual(events)
       await sink.close()
     })
   })
 
   it('E17: a file that would grow too large is followed by the next, and so many are kept', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const path = join(dir, 'events.jsonl')
       const clock = new FakeClock()
       const sink = file({ path, rotate: { bytes: 600, keep: 2 }, clock })
       const events = make.events(12)
-      for (const event of events) await sink.write([event], unstopped())
+      for (const event of events) await sink.write([event], neverAborted())
       await sink.close()
       const names = (await readdir(dir)).sort()
       expect(names).toHaveLength(3)
@@ -94,11 +94,11 @@ describe('file sink', () => {
   })
 
   it('E17: a batch larger than a file goes whole into one of its own', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const path = join(dir, 'events.jsonl')
       const sink = file({ path, rotate: { bytes: 10 } })
-      await sink.write(make.events(3), unstopped())
-      await sink.write(make.events(2), unstopped())
+      await sink.write(make.events(3), neverAborted())
+      await sink.write(make.events(2), neverAborted())
       await sink.close()
       const names = (await readdir(dir)).sort()
       expect(
@@ -108,10 +108,10 @@ describe('file sink', () => {
   })
 
   it('E17: each UTC day has its file, also after a restart', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const path = join(dir, 'events.jsonl')
       const clock = new FakeClock()
-      const write = async (sink: FileSink) => sink.write([make.event()], unstopped())
+      const write = async (sink: FileSink) => sink.write([make.event()], neverAborted())
       const first = file({ path, rotate: { daily: true }, clock })
       const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
       const start = clock.now()
@@ -135,46 +135,46 @@ describe('file sink', () => {
   })
 
   it('E17: files of others in the folder are left alone', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const path = join(dir, 'events.jsonl')
       const others = ['events-old.jsonl', 'events-2020-01-01-000001.txt', 'events2-2020-01-01-000001.jsonl']
       for (const name of others) await writeFile(join(dir, name), 'x')
       const sink = file({ path, rotate: { bytes: 1, keep: 0 } })
-      for (const event of make.events(3)) await sink.write([event], unstopped())
+      for (const event of make.events(3)) await sink.write([event], neverAborted())
       await sink.close()
       expect((await readdir(dir)).sort()).toEqual([...others, 'events.jsonl'].sort())
     })
   })
 
   it('E21: a line torn by an earlier crash does not spoil the next one', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const path = join(dir, 'events.jsonl')
       const [before, after] = [make.events(2), make.events(2)]
       const first = file({ path })
-      await first.write(before, unstopped())
+      await first.write(before, neverAborted())
       await first.close()
       await appendFile(path, `{"v":1,"id":"torn${'x'.repeat(200_000)}`)
       const second = file({ path })
-      await second.write(after, unstopped())
+      await second.write(after, neverAborted())
       await second.close()
       expect(await idsIn(path)).toEqual(idsOf([...before, ...after]))
     })
   })
 
   it('E21: a file that holds nothing but a torn line starts anew', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const path = join(dir, 'events.jsonl')
       await writeFile(path, '{"v":1')
       const sink = file({ path })
       const events = make.events(1)
-      await sink.write(events, unstopped())
+      await sink.write(events, neverAborted())
       await sink.close()
       expect(await idsIn(path)).toEqual(idsOf(events))
     })
   })
 
   it('E2: a full disk is worth another attempt, and leaves no half batch behind', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const path = join(dir, 'events.jsonl')
       let isFull = false
       const sink = broken(
@@ -189,16 +189,16 @@ describe('file sink', () => {
         },
       )
       const [before, during] = [make.events(2), make.events(3)]
-      await sink.write(before, unstopped())
+      await sink.write(before, neverAborted())
       isFull = true
-      const error = await rejection(sink.write(during, unstopped()))
+      const error = await rejection(sink.write(during, neverAborted()))
       expect(classify(error)).toMatchObject({ retryable: true, code: 'LAZARET_TRANSIENT' })
       expect(String(error)).toContain('make room')
       expect(String(await rejection(sink.probe()))).toContain('full')
       expect(await idsIn(path)).toEqual(idsOf(before))
       isFull = false
       await sink.probe()
-      await sink.write(during, unstopped())
+      await sink.write(during, neverAborted())
       expect(await idsIn(path)).toEqual(idsOf([...before, ...during]))
       await sink.close()
     })
@@ -206,44 +206,44 @@ describe('file sink', () => {
 
   it.runIf(process.platform === 'linux')('E2: a device without room is a full disk', async () => {
     const sink = file({ path: '/dev/full' })
-    const error = await rejection(sink.write(make.events(1), unstopped()))
+    const error = await rejection(sink.write(make.events(1), neverAborted()))
     expect(String(error)).toContain('ENOSPC')
     expect(classify(error).retryable).toBe(true)
     await sink.close()
   })
 
   it('E2: what this process may not do is permanent', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const refused = broken(
         { path: join(dir, 'a.jsonl') },
         { open: () => Promise.reject(failure('EACCES')) },
       )
-      const error = await rejection(refused.write(make.events(1), unstopped()))
+      const error = await rejection(refused.write(make.events(1), neverAborted()))
       expect(classify(error)).toMatchObject({ retryable: false, category: 'integration' })
       await mkdir(join(dir, 'folder.jsonl'))
       const folder = file({ path: join(dir, 'folder.jsonl') })
-      expect(classify(await rejection(folder.write(make.events(1), unstopped()))).retryable).toBe(false)
+      expect(classify(await rejection(folder.write(make.events(1), neverAborted()))).retryable).toBe(false)
       expect(classify(await rejection(folder.probe())).retryable).toBe(false)
       if (process.getuid?.() === 0) return
       await chmod(dir, 0o500)
       const locked = file({ path: join(dir, 'b.jsonl') })
-      expect(classify(await rejection(locked.write(make.events(1), unstopped()))).retryable).toBe(false)
+      expect(classify(await rejection(locked.write(make.events(1), neverAborted()))).retryable).toBe(false)
       await chmod(dir, 0o700)
     })
   })
 
   it('E17: a file that somebody moved is followed by a new one after reopen, by hand or by SIGHUP', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const path = join(dir, 'events.jsonl')
       const sink = file({ path, signals: true })
       const events = make.events(3)
-      await sink.write([events[0]!], unstopped())
+      await sink.write([events[0]!], neverAborted())
       await rename(path, join(dir, 'moved-1'))
       await sink.reopen()
-      await sink.write([events[1]!], unstopped())
+      await sink.write([events[1]!], neverAborted())
       await rename(path, join(dir, 'moved-2'))
       process.emit('SIGHUP')
-      await sink.write([events[2]!], unstopped())
+      await sink.write([events[2]!], neverAborted())
       await sink.close()
       expect(process.listenerCount('SIGHUP')).toBe(0)
       expect(
@@ -253,11 +253,11 @@ describe('file sink', () => {
   })
 
   it('E17: batches written at once stay whole and in order', async () => {
-    await inFolder(async dir => {
+    await withTempFolder(async dir => {
       const path = join(dir, 'events.jsonl')
       const sink = file({ path })
       const batches = Array.from({ length: 20 }, () => make.events(50))
-      await Promise.all(batches.map(batch => sink.write(batch, unstopped())))
+      await Promise.all(batches.map(batch => sink.write(batch, neverAborted())))
       await sink.close()
       expect(await idsIn(path)).toEqual(idsOf(batches.flat()))
       expect((await readFile(path, 'utf8')).endsWith('\n')).toBe(true)

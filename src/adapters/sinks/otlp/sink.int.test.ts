@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type OtlpReceiver, otlpReceiver } from '../../../../test/receivers/otlp.ts'
-import { rejection, unstopped } from '../../../../test/support/sink-writes.ts'
+import { neverAborted, rejection } from '../../../../test/support/sink-writes.ts'
 import { classify } from '../../../core/failure/classify.ts'
 import { fixed } from '../../../core/retry/fixed.ts'
 import { systemClock, systemRandom } from '../../../ports/clock.ts'
@@ -67,7 +67,7 @@ describe.each(FORMATS)('OTLP sink in %s', format => {
           },
           payload: { amount: 12.5, count: 3, big: 1e300, deep: [null, true, { ü: '\ud800x' }], none: {} },
         })
-        await sink.write([event, make.event({ payload: new Uint8Array([0, 255]) })], unstopped())
+        await sink.write([event, make.event({ payload: new Uint8Array([0, 255]) })], neverAborted())
         expect(collector.records[0]).toEqual({
           timeUnixNano: '1700000000123000000',
           observedTimeUnixNano: expect.stringMatching(/^\d{19}$/),
@@ -106,7 +106,7 @@ describe.each(FORMATS)('OTLP sink in %s', format => {
       async (collector, sink) => {
         const batch = make.events(3)
         collector.refuse([batch[1]!.id], 'a value is too long')
-        const result = await sink.write(batch, unstopped())
+        const result = await sink.write(batch, neverAborted())
         expect(result?.rejected.map(({ index }) => index)).toEqual([0, 1, 2])
         const { error } = result!.rejected[0]!
         expect(String(error)).toContain(
@@ -125,12 +125,12 @@ describe.each(FORMATS)('OTLP sink in %s', format => {
     await withCollector({ format, partialSuccess: 'accept', onPartialSuccess }, async (collector, sink) => {
       const batch = make.events(200)
       collector.refuse(batch.slice(0, 150).map(({ id }) => id))
-      expect(await sink.write(batch, unstopped())).toEqual({ rejected: [] })
+      expect(await sink.write(batch, neverAborted())).toEqual({ rejected: [] })
       expect(told).toEqual([{ rejected: 150, sent: 200, message: 'not these' }])
     })
     await withCollector({ format }, async (collector, sink) => {
       collector.warn('field deprecated')
-      expect(await sink.write(make.events(2), unstopped())).toEqual({ rejected: [] })
+      expect(await sink.write(make.events(2), neverAborted())).toEqual({ rejected: [] })
     })
   })
 
@@ -139,11 +139,11 @@ describe.each(FORMATS)('OTLP sink in %s', format => {
     async status => {
       await withCollector({ format }, async (collector, sink) => {
         collector.misbehave({ status, headers: { 'retry-after': '7' }, body: 'busy' })
-        const error = await rejection(sink.write(make.events(1), unstopped()))
+        const error = await rejection(sink.write(make.events(1), neverAborted()))
         expect(classify(error)).toMatchObject({ retryable: true, category: 'transient', retryAfterMs: 7_000 })
         // An exporter left to itself would try again at once.
         collector.misbehave({ status, headers: { 'retry-after': '0' } })
-        expect(classify(await rejection(sink.write(make.events(1), unstopped())))).toMatchObject({
+        expect(classify(await rejection(sink.write(make.events(1), neverAborted())))).toMatchObject({
           retryAfterMs: 0,
         })
         await timing.quiet()
@@ -162,21 +162,21 @@ describe.each(FORMATS)('OTLP sink in %s', format => {
   ])('E2: %i is %s, retryable %s', async (status, category, retryable) => {
     await withCollector({ format }, async (collector, sink) => {
       collector.misbehave({ status, body: 'why not' })
-      const error = await rejection(sink.write(make.events(1), unstopped()))
+      const error = await rejection(sink.write(make.events(1), neverAborted()))
       expect(classify(error)).toMatchObject({ retryable, category })
       expect(String(error)).toContain(`answered ${status}: why not`)
-      expect(classify(await rejection(sink.probe!(unstopped()))).retryable).toBe(retryable)
+      expect(classify(await rejection(sink.probe!(neverAborted()))).retryable).toBe(retryable)
     })
   })
 
   it('E2: a connection that breaks, or that nobody takes, is worth another attempt', async () => {
     await withCollector({ format }, async (collector, sink) => {
       collector.misbehaveNext('reset')
-      const error = await rejection(sink.write(make.events(1), unstopped()))
+      const error = await rejection(sink.write(make.events(1), neverAborted()))
       expect(classify(error)).toMatchObject({ retryable: true, code: 'LAZARET_SINK_UNREACHABLE' })
-      await sink.write(make.events(1), unstopped())
+      await sink.write(make.events(1), neverAborted())
       await collector.close()
-      const refused = await rejection(sink.write(make.events(1), unstopped()))
+      const refused = await rejection(sink.write(make.events(1), neverAborted()))
       expect(classify(refused)).toMatchObject({ retryable: true })
       expect(String(refused)).toContain('see that it runs')
     })
@@ -203,7 +203,9 @@ describe('OTLP sink', () => {
   it('E17: writes at once are told apart', async () => {
     await withCollector({}, async (collector, sink) => {
       collector.misbehaveNext({ status: 400 }, undefined, { status: 503 })
-      const ends = await Promise.allSettled([1, 2, 3, 4].map(() => sink.write(make.events(2), unstopped())))
+      const ends = await Promise.allSettled(
+        [1, 2, 3, 4].map(() => sink.write(make.events(2), neverAborted())),
+      )
       expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(2)
       expect(collector.records).toHaveLength(4)
     })
@@ -215,7 +217,7 @@ describe('OTLP sink', () => {
     })
     await withCollector({ attributes }, async (collector, sink) => {
       const batch = [make.event({ payload: { name: 'a' } }), make.event({ payload: null }), make.event()]
-      const result = await sink.write(batch, unstopped())
+      const result = await sink.write(batch, neverAborted())
       expect(result!.rejected.map(({ index }) => index)).toEqual([1])
       expect(classify(result!.rejected[0]!.error)).toMatchObject({ retryable: false, category: 'schema' })
       expect(idsIn(collector)).toEqual([batch[0]!.id, batch[2]!.id])
@@ -230,7 +232,7 @@ describe('OTLP sink', () => {
       await timing.eventually(() => collector.requests.length === 1, 'the request')
       stop.abort(new Error('time is over'))
       expect(String(await stopped)).toContain('time is over')
-      expect(await sink.write(make.events(2), unstopped())).toEqual({ rejected: [] })
+      expect(await sink.write(make.events(2), neverAborted())).toEqual({ rejected: [] })
     })
   })
 
@@ -239,7 +241,7 @@ describe('OTLP sink', () => {
     await withCollector({ headers }, async collector => {
       const sink = otlp({ url: `${collector.url}/receiver/hunter4/v1/logs`, headers })
       collector.misbehave({ status: 403, body: 'no: hunter2, hunter3 at /receiver/hunter4/v1/logs' })
-      const { message } = (await rejection(sink.write(make.events(1), unstopped()))) as Error
+      const { message } = (await rejection(sink.write(make.events(1), neverAborted()))) as Error
       expect(message).toContain(`OTLP ${collector.url}: answered 403: no: ***, *** at ***/v1/logs;`)
       await sink.close!()
     })
@@ -249,7 +251,7 @@ describe('OTLP sink', () => {
     const wrong = { url: 'ftp://x', format: 'xml', headers: { a: 1 } } as unknown as OtlpOptions
     expect(() => otlp(wrong)).toThrow(/otlp: 3 faults/)
     const sink = otlp({ url: 'http://user:hunter2@127.0.0.1:9/v1/logs?token=hunter2' })
-    expect(String(await rejection(sink.write(make.events(1), unstopped())))).not.toContain('hunter2')
+    expect(String(await rejection(sink.write(make.events(1), neverAborted())))).not.toContain('hunter2')
     await sink.close!()
   })
 })

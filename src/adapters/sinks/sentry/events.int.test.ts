@@ -9,7 +9,7 @@ import {
   make,
   withSentry,
 } from '../../../../test/support/sentry-world.ts'
-import { rejection, unstopped } from '../../../../test/support/sink-writes.ts'
+import { neverAborted, rejection } from '../../../../test/support/sink-writes.ts'
 import { classify } from '../../../core/failure/classify.ts'
 import { fixed } from '../../../core/retry/fixed.ts'
 import { createDispatcher } from '../../../runtime/dispatcher/dispatcher.ts'
@@ -41,7 +41,7 @@ describe('Sentry sink', () => {
           payload: { orderId: 7, error: { name: error.name, message: error.message, stack: error.stack! } },
         })
         const before = make.event({ headers: { severity: 'warn' }, payload: { message: 'slow' } })
-        await sink.write([before, event], unstopped())
+        await sink.write([before, event], neverAborted())
         const [sent] = receiver.arrivals
         expect(sent).toMatchObject({
           event_id: '01890a5dac96774bbcceb302099a8057',
@@ -76,7 +76,7 @@ describe('Sentry sink', () => {
     await withSentry(
       ({ dsn }) => ({ dsn, payload: false }),
       async (receiver, sink) => {
-        await sink.write([make.event({ payload: { secret: 1 } }), errorEvent({ secret: 2 })], unstopped())
+        await sink.write([make.event({ payload: { secret: 1 } }), errorEvent({ secret: 2 })], neverAborted())
         expect(receiver.arrivals[0]).toMatchObject({
           message: 'payment.failed',
           fingerprint: ['payment.failed'],
@@ -93,8 +93,8 @@ describe('Sentry sink', () => {
         const crumbs = make.events(3)
         const batch = [...crumbs, { ...errorEvent(), id: 'an id of their own' }]
         receiver.misbehaveNext('reset-after')
-        await rejection(sink.write(batch, unstopped()))
-        await sink.write(batch, unstopped())
+        await rejection(sink.write(batch, neverAborted()))
+        await sink.write(batch, neverAborted())
         expect(receiver.arrivals).toHaveLength(2)
         expect(receiver.events.size).toBe(1)
         const shown = receiver.arrivals[1]!['breadcrumbs'] as { data: { id: string } }[]
@@ -112,7 +112,7 @@ describe('Sentry sink', () => {
       async (receiver, sink) => {
         const result = await sink.write(
           [errorEvent({ name: 'a' }), errorEvent(null), errorEvent()],
-          unstopped(),
+          neverAborted(),
         )
         expect(result!.rejected.map(({ index }) => index)).toEqual([1])
         expect(classify(result!.rejected[0]!.error)).toMatchObject({ retryable: false, category: 'schema' })
@@ -126,7 +126,7 @@ describe('Sentry sink', () => {
       ({ dsn }) => ({ dsn, others: 'logs' }),
       async (receiver, sink) => {
         const batch = [...make.events(150), errorEvent()]
-        expect(await sink.write(batch, unstopped())).toEqual({ rejected: [] })
+        expect(await sink.write(batch, neverAborted())).toEqual({ rejected: [] })
         expect(receiver.requests).toHaveLength(3)
         expect(receiver.logs).toHaveLength(150)
         expect(receiver.logs[0]).toMatchObject({
@@ -135,7 +135,7 @@ describe('Sentry sink', () => {
           attributes: { 'event.id': { value: batch[0]!.id }, 'event.payload': { value: '{"amount":42}' } },
         })
         receiver.misbehaveNext({ status: 400 })
-        const result = await sink.write([...make.events(2), errorEvent()], unstopped())
+        const result = await sink.write([...make.events(2), errorEvent()], neverAborted())
         expect(result!.rejected.map(({ index }) => index)).toEqual([0, 1])
       },
     )
@@ -157,7 +157,7 @@ describe('Sentry sink', () => {
         Sentry.getCurrentScope().setTag('request', '17')
         Sentry.captureException(new Error('of the service'))
         const before = surroundings()
-        await sink.write([make.event(), errorEvent()], unstopped())
+        await sink.write([make.event(), errorEvent()], neverAborted())
         expect(surroundings()).toEqual(before)
         Sentry.captureException(new Error('of the service as well'))
         await Sentry.flush()
@@ -183,7 +183,7 @@ describe('Sentry sink', () => {
     await withSentry(
       receiver => ({ client: clientFor(receiver, options) }),
       async (receiver, sink) => {
-        expect(await sink.write(errorEvents(2), unstopped())).toEqual({ rejected: [] })
+        expect(await sink.write(errorEvents(2), neverAborted())).toEqual({ rejected: [] })
         expect(receiver.arrivals).toEqual([])
       },
     )
@@ -197,7 +197,7 @@ describe('Sentry sink', () => {
     await withSentry(
       receiver => ({ client: clientFor(receiver, { beforeSend }) }),
       async (receiver, sink) => {
-        expect(await sink.write(errorEvents(2), unstopped())).toEqual({ rejected: [] })
+        expect(await sink.write(errorEvents(2), neverAborted())).toEqual({ rejected: [] })
         expect(receiver.arrivals.map(event => event['extra'])).toEqual([
           { scrubbed: true },
           { scrubbed: true },
@@ -214,7 +214,7 @@ describe('Sentry sink', () => {
       receiver.misbehaveNext('hang')
       client.captureMessage('somebody else, who hangs')
       await timing.eventually(() => receiver.requests.length === 1, 'the other request')
-      expect(classify(await rejection(sink.write([errorEvent()], unstopped()))).retryable).toBe(true)
+      expect(classify(await rejection(sink.write([errorEvent()], neverAborted()))).retryable).toBe(true)
     } finally {
       await sink.close!()
       await receiver.close()
@@ -234,7 +234,7 @@ describe('Sentry sink', () => {
         return { client }
       },
       async (_, sink) => {
-        const error = await rejection(sink.write([errorEvent()], unstopped()))
+        const error = await rejection(sink.write([errorEvent()], neverAborted()))
         expect(String(error)).toContain('too many events under way')
         expect(classify(error).retryable).toBe(true)
       },
@@ -247,7 +247,7 @@ describe('Sentry sink', () => {
       stackParser: Sentry.defaultStackParser,
       transport: Sentry.makeNodeTransport,
     })
-    const error = await rejection(sentry({ client }).write([errorEvent()], unstopped()))
+    const error = await rejection(sentry({ client }).write([errorEvent()], neverAborted()))
     expect(String(error)).toContain('no DSN')
     expect(classify(error).retryable).toBe(false)
   })
@@ -269,7 +269,7 @@ describe('Sentry sink', () => {
           for (const error of await Promise.all(stopped)) expect(String(error)).toContain('time is over')
         }
         receiver.misbehave(undefined)
-        expect(await sink.write([...errorEvents(2), make.event()], unstopped())).toEqual({ rejected: [] })
+        expect(await sink.write([...errorEvents(2), make.event()], neverAborted())).toEqual({ rejected: [] })
       },
     )
   })
@@ -302,7 +302,7 @@ describe('Sentry sink', () => {
     expect(() => sentry({ client, release: 'x', environment: 'y' })).toThrow('2 faults')
     expect(() => sentry({ client, capture: ['loud'] } as never)).toThrow('got "loud"; give one of \'trace\'')
     const dead = sentry({ dsn: 'http://hunter2@127.0.0.1:9/1' })
-    expect(String(await rejection(dead.write([errorEvent()], unstopped())))).not.toContain('hunter2')
+    expect(String(await rejection(dead.write([errorEvent()], neverAborted())))).not.toContain('hunter2')
     await dead.close!()
   })
 })

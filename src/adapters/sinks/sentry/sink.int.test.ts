@@ -9,7 +9,7 @@ import {
   sentryIdsOf,
   withSentry,
 } from '../../../../test/support/sentry-world.ts'
-import { rejection, unstopped } from '../../../../test/support/sink-writes.ts'
+import { neverAborted, rejection } from '../../../../test/support/sink-writes.ts'
 import { classify } from '../../../core/failure/classify.ts'
 import { sinkConformance } from '../../../testing/conformance/sink.ts'
 import { SEVERITIES } from '../severity.ts'
@@ -45,12 +45,12 @@ describe.each(Object.entries(ways))('Sentry sink with %s', (way, options) => {
   it('E2: a rate limit is told with its time, and nothing is sent before it is over', async () => {
     await withSentry(options, async (receiver, sink) => {
       receiver.misbehaveNext({ status: 429, headers: { 'retry-after': '30' } })
-      const first = await rejection(sink.write([errorEvent()], unstopped()))
+      const first = await rejection(sink.write([errorEvent()], neverAborted()))
       expect(classify(first)).toMatchObject({ retryable: true, category: 'transient', retryAfterMs: 30_000 })
-      const second = classify(await rejection(sink.write(errorEvents(3), unstopped())))
+      const second = classify(await rejection(sink.write(errorEvents(3), neverAborted())))
       expect(second.retryAfterMs).toBeGreaterThan(29_000)
       expect(second.message).toContain('its rate limit still holds')
-      expect(classify(await rejection(sink.probe!(unstopped()))).retryAfterMs).toBeGreaterThan(29_000)
+      expect(classify(await rejection(sink.probe!(neverAborted()))).retryAfterMs).toBeGreaterThan(29_000)
       expect(receiver.requests).toHaveLength(1)
     })
   })
@@ -58,9 +58,9 @@ describe.each(Object.entries(ways))('Sentry sink with %s', (way, options) => {
   it('E2: a limit that comes with a success counts from the next event on, for its category alone', async () => {
     await withSentry(options, async (receiver, sink) => {
       receiver.announceLimits('120:transaction;log_item:key, 60:error;default:organization:quota')
-      const result = await sink.write([errorEvent()], unstopped())
+      const result = await sink.write([errorEvent()], neverAborted())
       expect(result).toEqual({ rejected: [] })
-      const failure = classify(await rejection(sink.write([errorEvent()], unstopped())))
+      const failure = classify(await rejection(sink.write([errorEvent()], neverAborted())))
       expect(failure.retryAfterMs).toBeGreaterThan(59_000)
       expect(failure.retryAfterMs).toBeLessThanOrEqual(60_000)
       expect(receiver.arrivals).toHaveLength(1)
@@ -78,24 +78,24 @@ describe.each(Object.entries(ways))('Sentry sink with %s', (way, options) => {
     await withSentry(options, async (receiver, sink) => {
       receiver.misbehave({ status })
       const batch = [errorEvent()]
-      const written = sink.write(batch, unstopped())
+      const written = sink.write(batch, neverAborted())
       const error = retryable ? await rejection(written) : (await written)!.rejected[0]!.error
       expect(classify(error)).toMatchObject({ retryable, category })
-      expect(classify(await rejection(sink.probe!(unstopped()))).retryable).toBe(retryable)
+      expect(classify(await rejection(sink.probe!(neverAborted()))).retryable).toBe(retryable)
     })
   })
 
   it('E2: a connection that breaks is worth another attempt', async () => {
     await withSentry(options, async (receiver, sink) => {
       receiver.misbehave('reset')
-      expect(classify(await rejection(sink.write(errorEvents(20), unstopped()))).retryable).toBe(true)
+      expect(classify(await rejection(sink.write(errorEvents(20), neverAborted()))).retryable).toBe(true)
       // After the first that nobody answered the others are not even tried.
       expect(receiver.requests.length).toBeLessThanOrEqual(10)
       receiver.misbehave(undefined)
       const batch = errorEvents(2)
-      expect(await sink.write(batch, unstopped())).toEqual({ rejected: [] })
+      expect(await sink.write(batch, neverAborted())).toEqual({ rejected: [] })
       await receiver.close()
-      const refused = classify(await rejection(sink.write([errorEvent()], unstopped())))
+      const refused = classify(await rejection(sink.write([errorEvent()], neverAborted())))
       expect(refused.retryable).toBe(true)
       if (way === 'a DSN') expect(refused.code).toBe('LAZARET_SINK_UNREACHABLE')
     })
@@ -105,18 +105,18 @@ describe.each(Object.entries(ways))('Sentry sink with %s', (way, options) => {
     await withSentry(options, async (receiver, sink) => {
       const batch = [make.event(), ...errorEvents(3), make.event()]
       receiver.refuse([sentryId(batch[2]!.id)])
-      const result = await sink.write(batch, unstopped())
+      const result = await sink.write(batch, neverAborted())
       expect(result!.rejected.map(({ index }) => index)).toEqual([2])
       expect([...receiver.events.keys()].sort()).toEqual(sentryIdsOf([batch[1]!, batch[3]!]).sort())
       receiver.misbehave({ status: 500 })
-      await rejection(sink.write([make.event(), errorEvent()], unstopped()))
+      await rejection(sink.write([make.event(), errorEvent()], neverAborted()))
     })
   })
 
   it('E17: more events than the SDK has room for at once all arrive', async () => {
     await withSentry(options, async (receiver, sink) => {
       const batch = errorEvents(200)
-      expect(await sink.write(batch, unstopped())).toEqual({ rejected: [] })
+      expect(await sink.write(batch, neverAborted())).toEqual({ rejected: [] })
       expect([...receiver.events.keys()].sort()).toEqual(sentryIdsOf(batch).sort())
     })
   })

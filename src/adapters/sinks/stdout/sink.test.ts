@@ -1,6 +1,6 @@
 import { PassThrough, Writable } from 'node:stream'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { rejection, unstopped } from '../../../../test/support/sink-writes.ts'
+import { neverAborted, rejection } from '../../../../test/support/sink-writes.ts'
 import { decodeEvent } from '../../../core/event/json.ts'
 import { classify } from '../../../core/failure/classify.ts'
 import { TestTiming } from '../../../testing/conformance/harness.ts'
@@ -47,7 +47,7 @@ async function shown(
 ) {
   const { isTTY = false, ...rest } = options
   const { stream, text } = collector({ isTTY })
-  await stdout({ ...rest, stream }).write(events, unstopped())
+  await stdout({ ...rest, stream }).write(events, neverAborted())
   return text()
 }
 
@@ -118,7 +118,7 @@ describe('stdout sink', () => {
     stopped.abort(new Error('time is over'))
     expect(String(await stuck)).toContain('time is over')
     const buffered = stream.writableLength
-    const again = sink.write([first, second], unstopped())
+    const again = sink.write([first, second], neverAborted())
     await timing.quiet()
     expect(stream.writableLength).toBe(buffered)
     goOn()
@@ -134,11 +134,11 @@ describe('stdout sink', () => {
   it('E2: a reader that has gone does not come back: permanent, and the probe says so', async () => {
     const stream = new PassThrough()
     const sink = stdout({ stream })
-    await sink.write([make.event()], unstopped())
+    await sink.write([make.event()], neverAborted())
     stream.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
-    const error = await rejection(sink.write([make.event()], unstopped()))
+    const error = await rejection(sink.write([make.event()], neverAborted()))
     expect(classify(error)).toMatchObject({ retryable: false, category: 'integration' })
-    expect(String(await rejection(sink.probe!(unstopped())))).toContain('nobody reads')
+    expect(String(await rejection(sink.probe!(neverAborted())))).toContain('nobody reads')
     await sink.close!()
   })
 

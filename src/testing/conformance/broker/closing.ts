@@ -59,7 +59,7 @@ export function closingTests(suite: BrokerConformance): void {
   })
 
   it('E21: at least once: with subscriptions coming and going, every event is done, and none after that', async world => {
-    await world.introduce()
+    await world.registerHandler()
     const events = await world.publish(60)
     const random = seededRandom(3)
     const done = new Set<string>()
@@ -132,7 +132,7 @@ export function durabilityTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe(options)
     const [dead, second] = await world.publish(2, { key: 'a' })
     const delivery = await inbox.next()
-    await world.die(inbox, delivery)
+    await world.settleAsDead(inbox, delivery)
     await world.reopen()
     const next = await world.subscribe(options)
     await next.assertEmpty('the key was delivered past its dead-lettered event')

@@ -56,7 +56,7 @@ export function countingTests(suite: BrokerConformance): void {
   })
 
   it('B8: counts go on over crashes, retries and releases', async world => {
-    await world.introduce()
+    await world.registerHandler()
     await world.publish(1)
     let inbox = await world.subscribe()
     await inbox.subscription.begin(await inbox.next(), [])
@@ -112,7 +112,7 @@ export function countingTests(suite: BrokerConformance): void {
     const [event] = await world.publish(1)
     const delivery = await inbox.next()
     await inbox.subscription.begin(delivery, [])
-    await world.die(inbox, delivery)
+    await world.settleAsDead(inbox, delivery)
     await world.broker.publish([event!])
     assert.deepEqual(counts(await inbox.next()), [0, 0, []])
   })

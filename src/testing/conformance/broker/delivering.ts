@@ -81,7 +81,7 @@ export function deliveringTests(suite: BrokerConformance): void {
   })
 
   it('publish: what no subscription is there for waits for the next one', async world => {
-    await world.introduce()
+    await world.registerHandler()
     const [event] = await world.publish(1)
     const inbox = await world.subscribe()
     assert.equal(idOf(await inbox.next()), event?.id)
@@ -96,7 +96,7 @@ export function deliveringTests(suite: BrokerConformance): void {
   })
 
   it('subscribe: no delivery arrives before it has resolved', async world => {
-    await world.introduce()
+    await world.registerHandler()
     await world.publish(3)
     const inbox = await world.subscribe()
     await inbox.take(3)

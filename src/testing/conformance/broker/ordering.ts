@@ -72,7 +72,7 @@ export function orderingTests(suite: BrokerConformance): void {
   it('B9: dead: the later events of its key wait until the key is unblocked', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const [dead, second, third] = await world.publish(3, { key: 'a' })
-    await world.die(inbox, await inbox.next())
+    await world.settleAsDead(inbox, await inbox.next())
     await world.publish(1, { key: 'a' })
     await inbox.assertEmpty('a dead-lettered event did not block its key')
     await world.broker.letGo(world.channel, dead!.id)
@@ -87,7 +87,7 @@ export function orderingTests(suite: BrokerConformance): void {
   it('B9: dead: published again, it goes first, and the later ones go on when it is done', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const [dead, second] = await world.publish(2, { key: 'a' })
-    await world.die(inbox, await inbox.next())
+    await world.settleAsDead(inbox, await inbox.next())
     await world.broker.publish([dead!])
     const replayed = await inbox.next()
     assert.equal(idOf(replayed), dead?.id)
@@ -102,7 +102,7 @@ export function orderingTests(suite: BrokerConformance): void {
   it('B9: dead: once it was published again, nothing of its death is left', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const [dead, second] = await world.publish(2, { key: 'a' })
-    await world.die(inbox, await inbox.next())
+    await world.settleAsDead(inbox, await inbox.next())
     await world.broker.publish([dead!])
     const replayed = await inbox.next()
     await world.broker.letGo(world.channel, dead!.id)
@@ -117,7 +117,7 @@ export function orderingTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe(BY_KEY)
     const other = await world.subscribe({ ...BY_KEY, handler: 'ship' })
     const events = await world.publish(2, { key: 'a' })
-    await world.die(inbox, await inbox.next())
+    await world.settleAsDead(inbox, await inbox.next())
     const [unrelated] = await world.publish(1, { key: 'b' })
     assert.equal(idOf(await inbox.next()), unrelated?.id)
     for (const event of events) {
@@ -131,7 +131,7 @@ export function orderingTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe(BY_KEY)
     const other = await world.subscribe({ ...BY_KEY, handler: 'ship' })
     const [dead, second] = await world.publish(2, { key: 'a' })
-    for (const each of [inbox, other]) await world.die(each, await each.next())
+    for (const each of [inbox, other]) await world.settleAsDead(each, await each.next())
     await world.broker.letGo(world.channel, dead!.id, 'bill')
     assert.equal(idOf(await inbox.next()), second?.id)
     await other.assertEmpty('the key was unblocked for another handler')
@@ -147,7 +147,7 @@ export function orderingTests(suite: BrokerConformance): void {
     await world.broker.letGo(`${world.channel}-other`, first!.id)
     await world.broker.letGo(world.channel, first!.id)
     await inbox.assertEmpty('the key of an open event was unblocked')
-    await world.die(inbox, delivery)
+    await world.settleAsDead(inbox, delivery)
     await world.broker.letGo(`${world.channel}-other`, first!.id)
     await inbox.assertEmpty('another channel let it go')
   })
@@ -187,13 +187,13 @@ async function assertOrder(world: World, inbox: Inbox, events: readonly LazaretE
     } else if (chance < 0.4) {
       await inbox.subscription.settle(delivery, { outcome: 'release', notBefore: 0 })
     } else if (chance < 0.6) {
-      await world.die(inbox, delivery)
+      await world.settleAsDead(inbox, delivery)
       await world.broker.publish([eventOf(delivery)])
     } else {
       left.get(key)?.shift()
       done++
       if (chance < 0.7) {
-        await world.die(inbox, delivery)
+        await world.settleAsDead(inbox, delivery)
         await world.broker.letGo(world.channel, id)
       } else await inbox.done(delivery)
     }

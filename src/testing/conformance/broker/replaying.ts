@@ -14,7 +14,7 @@ export function replayingTests(suite: BrokerConformance): void {
   it('B14: a replay for one handler reaches that handler alone', async world => {
     const { bill, mail } = await twoHandlers(world)
     const [event] = await world.publish(1)
-    for (const inbox of [bill, mail]) await world.die(inbox, await inbox.next())
+    for (const inbox of [bill, mail]) await world.settleAsDead(inbox, await inbox.next())
     const replay = replayed(event!, 'bill')
     await world.broker.publish([replay])
     const delivery = await bill.next()
@@ -27,7 +27,7 @@ export function replayingTests(suite: BrokerConformance): void {
   it('B14: one replay for two handlers reaches each of them once', async world => {
     const inboxes = await twoHandlers(world)
     const [event] = await world.publish(1)
-    for (const inbox of Object.values(inboxes)) await world.die(inbox, await inbox.next())
+    for (const inbox of Object.values(inboxes)) await world.settleAsDead(inbox, await inbox.next())
     await world.broker.publish([replayed(event!, 'bill')])
     await world.broker.publish([replayed(event!, 'mail')])
     for (const [handler, inbox] of Object.entries(inboxes)) {
@@ -42,7 +42,7 @@ export function replayingTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe()
     const [event] = await world.publish(1)
     await world.broker.publish([event!])
-    for (const delivery of await inbox.take(2)) await world.die(inbox, delivery)
+    for (const delivery of await inbox.take(2)) await world.settleAsDead(inbox, delivery)
     await world.broker.publish([replayed(event!, 'bill')])
     await inbox.done(await inbox.next())
     await inbox.assertEmpty('the replay came twice')
@@ -52,7 +52,7 @@ export function replayingTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe()
     const [event] = await world.publish(1)
     await world.broker.publish([event!])
-    for (const delivery of await inbox.take(2)) await world.die(inbox, delivery)
+    for (const delivery of await inbox.take(2)) await world.settleAsDead(inbox, delivery)
     await world.broker.publish([event!])
     await inbox.done(await inbox.next())
     await inbox.assertEmpty('the event came twice')
@@ -60,7 +60,7 @@ export function replayingTests(suite: BrokerConformance): void {
 
   it('B14: a replay for a handler that does not subscribe waits for it, and reaches nobody else', async world => {
     const mail = await world.subscribe({ handler: 'mail' })
-    await world.introduce({ handler: 'bill' })
+    await world.registerHandler({ handler: 'bill' })
     const event = world.events(1)[0]!
     await world.broker.publish([replayed(event, 'bill')])
     await mail.assertEmpty('a replay for bill reached mail')
@@ -127,7 +127,7 @@ export function replayingTests(suite: BrokerConformance): void {
   ordered('B14, B9: a replay for one handler does not free the key for another handler', async world => {
     const { bill, mail } = await twoHandlers(world, BY_KEY)
     const [dead, second] = await world.publish(2, { key: 'a' })
-    for (const inbox of [bill, mail]) await world.die(inbox, await inbox.next())
+    for (const inbox of [bill, mail]) await world.settleAsDead(inbox, await inbox.next())
     await world.broker.publish([replayed(dead!, 'bill')])
     await bill.done(await bill.next())
     assert.equal(idOf(await bill.next()), second!.id)

@@ -39,7 +39,7 @@ export function settlingTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe()
     await world.publish(1)
     const delivery = await inbox.next()
-    await world.die(inbox, delivery)
+    await world.settleAsDead(inbox, delivery)
     await inbox.subscription.close()
     const next = await world.subscribe()
     await next.assertEmpty('a dead-lettered event was delivered again')

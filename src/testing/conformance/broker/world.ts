@@ -56,7 +56,7 @@ export class World {
   }
 
   /** Lets a handler be known to the channel, so that it gets what is published from now on. */
-  async introduce(options: Partial<SubscribeOptions> = {}): Promise<void> {
+  async registerHandler(options: Partial<SubscribeOptions> = {}): Promise<void> {
     await (await this.subscribe(options)).subscription.close()
   }
 
@@ -71,7 +71,7 @@ export class World {
   }
 
   /** Settles it as dead, its letter saved elsewhere. */
-  async die({ subscription }: Inbox, delivery: Delivery): Promise<void> {
+  async settleAsDead({ subscription }: Inbox, delivery: Delivery): Promise<void> {
     await subscription.settle(delivery, { outcome: 'dead', letter: this.letterOf(delivery), saved: true })
   }
 }

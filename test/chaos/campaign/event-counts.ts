@@ -1,7 +1,7 @@
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
 
 /** What became of all events, handled by some and given up on by others. */
-export interface Verdict {
+export interface EventCounts {
   readonly handled: number
   readonly dead: number
   /** Neither handled nor dead. */
@@ -14,12 +14,12 @@ export interface Verdict {
   readonly impossible: number
 }
 
-export function verdictOn(
+export function countOutcomes(
   events: readonly LazaretEvent[],
   handled: ReadonlySet<string>,
   dead: ReadonlySet<string>,
   canBeHandled: (event: LazaretEvent) => boolean,
-): Verdict {
+): EventCounts {
   const count = (isSo: (event: LazaretEvent) => boolean) => events.filter(isSo).length
   return {
     handled: handled.size,

@@ -5,7 +5,7 @@ import { sqliteBroker, sqliteDeadLetters } from '../../../src/adapters/sqlite/in
 import type { Broker } from '../../../src/ports/broker.ts'
 import type { DeadLetterStore } from '../../../src/ports/dead-letters.ts'
 import { lettersIn, lettersOnRabbitmq } from '../campaign/letters.ts'
-import { QUICK } from '../campaign/settings.ts'
+import { FAST_DETECTION } from '../campaign/settings.ts'
 import { CHANNEL, LEASE_MS } from './plan.ts'
 
 /** The broker of a campaign, as its consumers and those who count see it. */
@@ -22,13 +22,13 @@ export interface BrokerPlace {
 
 /** An AMQP URL names a server; anything else is a folder for a SQLite file. */
 export function placeAt(where: string): BrokerPlace {
-  return where.startsWith('amqp:') ? onRabbitmq(where) : inFolder(where)
+  return where.startsWith('amqp:') ? onRabbitmq(where) : withTempFolder(where)
 }
 
 function onRabbitmq(url: string): BrokerPlace {
   const admin = { url, queueType: 'quorum' } as const
   return {
-    open: () => rabbitmq({ ...admin, ...QUICK }),
+    open: () => rabbitmq({ ...admin, ...FAST_DETECTION }),
     openLetters: () => undefined,
     prepare: async () => void (await withAdmin(admin, it => it.declare(CHANNEL, CHANNEL))),
     letters: () => lettersOnRabbitmq(url, CHANNEL),
@@ -39,7 +39,7 @@ function onRabbitmq(url: string): BrokerPlace {
   }
 }
 
-function inFolder(folder: string): BrokerPlace {
+function withTempFolder(folder: string): BrokerPlace {
   const path = join(folder, 'broker.db')
   const open = () => sqliteBroker({ path, leaseMs: LEASE_MS, maxPollMs: 50 })
   return {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openBrowser } from '../services/chromium.ts'
-import { barriersOn, expectFreshConsole, openPage } from '../support/console-page.ts'
+import { accessibilityViolations, expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type DemoProcess, startDemo } from '../support/demo-process.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
@@ -96,7 +96,7 @@ for (const theme of ['light', 'dark'] as const)
       async screen => {
         await page.goto(await addressOf(screen))
         await settled(page)
-        expect(await barriersOn(page)).toEqual([])
+        expect(await accessibilityViolations(page)).toEqual([])
       },
       PATIENCE_MS,
     )
@@ -108,15 +108,15 @@ for (const theme of ['light', 'dark'] as const)
         await page.goto(await addressOf('letter'))
         await page.getByRole('button', { name: 'Reveal payload…' }).click()
         await page.getByRole('dialog').waitFor()
-        expect(await barriersOn(page)).toEqual([])
+        expect(await accessibilityViolations(page)).toEqual([])
         await page.keyboard.press('Escape')
         await page.keyboard.press('?')
         await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
-        expect(await barriersOn(page)).toEqual([])
+        expect(await accessibilityViolations(page)).toEqual([])
         await page.goto(await addressOf('plan'))
         for (const next of ['destination and edits', 'pace and halt rules', 'reason and check']) {
           await page.getByRole('button', { name: `Next: ${next}` }).click()
-          expect(await barriersOn(page)).toEqual([])
+          expect(await accessibilityViolations(page)).toEqual([])
         }
       },
       PATIENCE_MS,

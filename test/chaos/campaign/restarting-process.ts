@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
 
 /** A process through all of its lives: when it is ended, the next one begins. Its last argument tells which it is. */
-export class Lives {
+export class RestartingProcess {
   /** How often it said each line: how a delivery ended, as far as the dead could tell. */
   readonly outcomes = new Map<string, number>()
-  /** Lives that a SIGTERM ended with anything but the exit code 0. */
+  /** RestartingProcess that a SIGTERM ended with anything but the exit code 0. */
   failedEnds = 0
   readonly #script: string
   readonly #args: readonly string[]
@@ -32,7 +32,7 @@ export class Lives {
     this.#child?.kill('SIGSTOP')
   }
 
-  goOn(): void {
+  resume(): void {
     this.#child?.kill('SIGCONT')
   }
 

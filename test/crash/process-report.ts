@@ -1,5 +1,5 @@
 /** What a process said about its letters, up to its end. */
-export interface Told {
+export interface ProcessReport {
   readonly sent: ReadonlySet<string>
   readonly discarding: ReadonlySet<string>
   readonly discarded: ReadonlySet<string>
@@ -9,7 +9,7 @@ export interface Told {
 }
 
 /** The last line may be torn by the end of the process: it says nothing then. */
-export function readTold(output: string): Told {
+export function readProcessReport(output: string): ProcessReport {
   const words = output
     .split('\n')
     .slice(0, -1)
@@ -34,18 +34,18 @@ interface Stored {
 
 /** What is wrong with what is stored, held against what was acknowledged; nothing when all is well. */
 export async function violations(
-  told: Told,
+  report: ProcessReport,
   get: (id: string) => Promise<Stored | undefined>,
 ): Promise<string[]> {
   const found: string[] = []
-  for (const id of told.sent) {
+  for (const id of report.sent) {
     const letter = await get(id)
-    if (letter === undefined && !told.deleting.has(id)) found.push(`${id} was acknowledged and is lost`)
-    if (letter !== undefined && told.deleted.has(id)) found.push(`${id} was deleted and is back`)
+    if (letter === undefined && !report.deleting.has(id)) found.push(`${id} was acknowledged and is lost`)
+    if (letter !== undefined && report.deleted.has(id)) found.push(`${id} was deleted and is back`)
     if (letter === undefined) continue
     const { state, event } = letter
-    if (state === 'dead' && told.discarded.has(id)) found.push(`${id} was discarded and is ${state}`)
-    if (state !== 'dead' && !told.discarding.has(id)) found.push(`${id} is ${state} by nobody`)
+    if (state === 'dead' && report.discarded.has(id)) found.push(`${id} was discarded and is ${state}`)
+    if (state !== 'dead' && !report.discarding.has(id)) found.push(`${id} is ${state} by nobody`)
     if ((event.payload as { id?: string }).id !== event.id) found.push(`${id} has another's payload`)
   }
   return found

@@ -8,7 +8,7 @@ import { sentryReceiver } from '../../test/receivers/sentry.ts'
 import { Rate } from './rate.ts'
 
 /** What this process tells the one that started it. */
-export type News =
+export type ReceiverUpdate =
   | { readonly lokiUrl: string; readonly sentryDsn: string; readonly controlPort: number }
   | { readonly lokiPerSecond: number; readonly failing: readonly SinkName[] }
 export type SinkName = 'loki' | 'sentry'
@@ -70,7 +70,7 @@ const control = createServer((request, response) => {
   else response.writeHead(400).end('there is POST /fail?for=10s&sink=loki (or sentry), and GET /received\n')
 })
 
-const tell = (news: News) => process.send?.(news)
+const tell = (news: ReceiverUpdate) => process.send?.(news)
 process.on('message', fail)
 process.on('disconnect', () => process.exit())
 control.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => {

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** What in a folder, itself included, others than its owner may read, write or enter: each with its mode. */
-export async function looseIn(folder: string): Promise<readonly string[]> {
+export async function filesOpenToOthers(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder, { recursive: true })
   const found: string[] = []
   for (const name of ['.', ...names]) {

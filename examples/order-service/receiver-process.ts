@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { News, Order, SinkName } from './far-side.ts'
+import type { Order, ReceiverUpdate, SinkName } from './receivers.ts'
 
-type Address = Extract<News, { readonly lokiUrl: string }>
-type Count = Extract<News, { readonly failing: unknown }>
+type Address = Extract<ReceiverUpdate, { readonly lokiUrl: string }>
+type Count = Extract<ReceiverUpdate, { readonly failing: unknown }>
 
 /** The process with the servers to play with, and what it last said. */
-export class FarSide {
+export class ReceiverProcess {
   readonly address: Address
   lokiPerSecond = 0
   failing: readonly SinkName[] = []
@@ -21,10 +21,10 @@ export class FarSide {
     })
   }
 
-  static async start(controlPort: number): Promise<FarSide> {
-    const child = fork(new URL('far-side.ts', import.meta.url), [String(controlPort)])
+  static async start(controlPort: number): Promise<ReceiverProcess> {
+    const child = fork(new URL('receivers.ts', import.meta.url), [String(controlPort)])
     const [first] = (await once(child, 'message')) as [Address]
-    return new FarSide(child, first)
+    return new ReceiverProcess(child, first)
   }
 
   fail(order: Order): void {
