@@ -64,7 +64,7 @@ describe('a store that is not there', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('F8: an empty file and a folder of something else are none, and stay as they are', async () => {
+  it('F8: an empty file and a foreign folder are not stores, and stay as they are', async () => {
     await mkdir(join(folder, 'src'))
     await writeFile(join(folder, 'empty.db'), '')
     const { lazaretWith } = cliWorld(folder)
@@ -81,7 +81,7 @@ describe('a store that is not there', () => {
     expect(err).toContain(`there is no store at ${join(folder, 'lazaret.db')}`)
   })
 
-  it('F8: a file is no folder, and a folder no file', async () => {
+  it('F8: a file in place of a folder is refused, and so is a folder in place of a file', async () => {
     await mkdir(join(folder, 'dir'))
     await writeFile(join(folder, 'x.db'), '')
     const { lazaretWith } = cliWorld(folder)
@@ -95,7 +95,7 @@ describe('a store that is not there', () => {
 })
 
 describe('which store', () => {
-  it('F7: what is typed counts before the environment, that before the config, whose paths start at its folder', async () => {
+  it('F7: the flag comes before the environment, and the environment before the config, whose paths start at its folder', async () => {
     await mkdir(join(folder, 'etc'))
     await writeFile(join(folder, 'etc/lazaret.yaml'), 'store: sqlite:./of-config.db')
     const { lazaretWith } = cliWorld(folder)

@@ -34,7 +34,7 @@ describe('times are typed as people say them', () => {
     'h',
     '1e3s',
     '2026',
-  ])('F8: %j is none', text => {
+  ])('F8: %j is not a time', text => {
     expect(readTime(text, NOW, 'past')).toBeUndefined()
   })
 

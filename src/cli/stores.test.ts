@@ -36,7 +36,7 @@ describe.each(STORES)('on %s', url => {
 })
 
 describe('replay start', () => {
-  it('F8: a store that is no broker says where to go', async () => {
+  it('F8: a store without a broker says where to send the letters', async () => {
     const lazaret = on('file:./letters')
     await lazaret(LINES.join('\n'), 'dlq', 'import')
     const { json } = await lazaret('', 'replay', 'plan', '--reason', 'r', '--json')
@@ -69,7 +69,7 @@ describe.each(['file:./letters', 'sqlite:./lazaret.db'])('with a key in the conf
       `sealing: { current: ${ids[0]}, keys: { ${ids.map(id => `${id}: "${key(id.charCodeAt(1))}"`).join(', ')} } }`,
     )
 
-  it('F7: what is stored is sealed, what is shown and exported is not, and a missing key is one line', async () => {
+  it('F7: stored letters are sealed, shown and exported letters are not, and a missing key is one line', async () => {
     await config('k1')
     const lazaret = on(url)
     const secret = encodeLetter(

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { rememberingRecent } from './recent.ts'
 
-it('B4: what is remembered is what the work says, in whatever order it is asked', () => {
+it('B4: remembered results equal the computed ones, in any order of calls', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.string({ maxLength: 3 }), fc.nat({ max: 3 }))), asked => {
       const work = (text: string, rest: number) => `${rest}: ${text}`

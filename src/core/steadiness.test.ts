@@ -17,7 +17,7 @@ it('B8: who has kept its lease for as long as one lasts can tell that others are
 it.each([
   ['after it could not renew for so long that others may have lost theirs', 1_800],
   ['after its clock was set back', 600],
-])('B8: %s it waits anew', (_, next) => {
+])('B8: %s it waits again', (_, next) => {
   const steadiness = new Steadiness(LEASE_MS)
   for (const now of [0, 300, 600, 900, 1_200]) steadiness.renewed(now)
   steadiness.renewed(next)

@@ -58,7 +58,7 @@ describe("the demo's buttons", () => {
     expect(step('replay-recovers').done).toBe(false)
   })
 
-  it('leave the warehouse to the person who made it sick', async () => {
+  it('leave the warehouse to the person who made it fail', async () => {
     await control.act('break-warehouse', 'ann')
     await world.clock.advance(30_000)
     expect(step('breaker-opens').done).toBe(true)

@@ -70,7 +70,7 @@ describe('the first minute of the demo', () => {
     for (const { cycle } of quarantined) expect([cycle.reason, cycle.attemptCount]).toEqual(['poison', 3])
   })
 
-  it('B6: while the warehouse is sick parcels wait, and none of them dies of it', async () => {
+  it('B6: while the warehouse fails, parcels wait, and none becomes a dead letter', async () => {
     world = await demoWorld()
     const { clock, scenario, store } = world
     await clock.advance(20_000)

@@ -70,7 +70,7 @@ describe('while the shop tracks', () => {
   })
   afterEach(() => world.close())
 
-  it('E17: a sick sink leaves letters of its own, and the other one does not feel it', async () => {
+  it('E17: a failing sink leaves its own letters and does not affect the other sink', async () => {
     const { clock, scenario } = world
     await clock.advance(15_000)
     const before = scenario.shop.tracking.dispatcher.health().sinks.wallboard.delivered
@@ -112,7 +112,7 @@ describe('while the shop tracks', () => {
     expect(dispatcher.health().sinks.analytics.buffered).toBe(0)
   })
 
-  it('leaves analytics to the person who made it sick', async () => {
+  it('leaves analytics to the person who made it fail', async () => {
     const { clock, scenario } = world
     const control = demoControl(scenario, 1)
     await control.act('break-analytics', 'ann')

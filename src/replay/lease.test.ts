@@ -60,7 +60,7 @@ it('K8: two runs are two, also when they go by one name', async () => {
   await first
 })
 
-it('B11: what may be lost is sent again at the pace of the replay, and not after it was stopped', async () => {
+it('B11: events that may be lost are sent again at the pace of the replay, and not after the replay was stopped', async () => {
   const it = await createWorldAfterOutage(20)
   it.world.handlerMs = 3_600_000
   const replay = await it.plan({ perSecond: 10, stages: ['rest'] })

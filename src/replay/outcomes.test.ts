@@ -17,7 +17,7 @@ async function haltedInFlight() {
   return { ...it, replay }
 }
 
-it('B11: what was on its way at a halt is not held against the replay after it, whether it ends before or later', async () => {
+it('B11: events in flight at a halt do not count against the replay after it resumes, no matter when they end', async () => {
   for (const waitMs of [600_000, 0]) {
     const it = await haltedInFlight()
     await it.clock.advance(waitMs)
@@ -27,7 +27,7 @@ it('B11: what was on its way at a halt is not held against the replay after it, 
   }
 })
 
-it('B11: what is sent after that is, also by a runner that begins anew', async () => {
+it('B11: events that are sent after that do count, also with a new runner', async () => {
   const it = await createWorldAfterOutage(200)
   const replay = await it.plan({ stages: [30, 'rest'], perSecond: 50 })
   it.world.handlerMs = 300
@@ -48,7 +48,7 @@ it('B12: the outcomes of a replay that was stopped are gathered when someone loo
   expect(await replays.counts(it.replay.id)).toMatchObject({ sent: 0, failed_same_cause: 40 })
 })
 
-it('E20, B12: what is sent is told when it is handed on, and what became of it when that is known, each once', async () => {
+it('E20, B12: each sent event is reported once when it is published, and once when its outcome is known', async () => {
   const it = await createWorldAfterOutage(5)
   const [stillBroken] = it.events
   it.world.broken = id => id === stillBroken?.id
@@ -69,7 +69,7 @@ it('E20, B12: what is sent is told when it is handed on, and what became of it w
     await it.clock.advance(60_000)
     return ended
   }
-  // What could not be handed on is not told of as sent; the next runner sends it.
+  // An event that could not be published is not reported as sent; the next runner sends it.
   expect([await run(), recorder.count('replaySent')]).toEqual(['the broker is away', 0])
   expect(await run()).toMatchObject({ state: 'finished' })
   const { letters } = await it.store.deadLetters.list()

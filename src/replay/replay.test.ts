@@ -35,7 +35,7 @@ describe('a replay is planned', () => {
     })
   })
 
-  it('K8: what does not fit the schema, or has a sick consumer, is not sent', async () => {
+  it('K8: an event that does not fit the schema, or whose consumer is unhealthy, is not sent', async () => {
     const it = await createWorldAfterOutage(2)
     const schema = {
       '~standard': {
@@ -93,7 +93,7 @@ describe('a replay runs', () => {
     expect((await it.store.deadLetters.stats()).byState).toEqual({ dead: 120 })
   })
 
-  it('B11: resumed after the mend it goes on, and halts anew if the cause is still there', async () => {
+  it('B11: resumed after the fix it continues, and halts again if the cause is still there', async () => {
     const it = await createWorldAfterOutage(120)
     const replay = await it.plan()
     await it.start(replay)

@@ -14,7 +14,7 @@ async function underWay(letters: number, handlerMs: number) {
   it.world.handlerMs = handlerMs
   const replay = await it.plan({ perSecond: 20, stages: ['rest'] })
   await it.start(replay)
-  /** What was sent a second time may still be handled. */
+  /** An event that was sent a second time may still be handled. */
   const closeConsumer = async () => {
     const closed = it.consumer.close()
     await it.clock.advance(2 * handlerMs)

@@ -55,7 +55,7 @@ describe('letters of sinks', () => {
     expect(sink.events.map(({ id }) => id)).toEqual([letter.event.id])
   })
 
-  it('E17: are refused when their sink is not here; those of the door are for every sink', async () => {
+  it('E17: are refused when their sink is not here; those of the entry limit are for every sink', async () => {
     const { sink, dispatcher, open, replay } = await setUp()
     open.resolve()
     for (const handler of ['old-loki', 'constructor'])

@@ -107,7 +107,7 @@ describe('a letter of a cancelled replay', () => {
     expect(await it.store.replays.counts(replay.id)).toMatchObject({ waiting: 2 })
   })
 
-  it('E9: whose send was rejected is dead again, and can be planned anew', async () => {
+  it('E9: whose send was rejected is dead again, and can be planned again', async () => {
     const it = await createWorldAfterOutage(1)
     const replay = await it.plan()
     await it.start(replay)

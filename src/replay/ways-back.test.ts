@@ -27,7 +27,7 @@ describe('the way back of letters from a store that is a broker', () => {
     expect(sent).toEqual(['sinks', 'broker'])
   })
 
-  it('B18: is none for what came from no broker, or from another one, where nobody else takes it', async () => {
+  it('B18: does not exist for an event without a broker, or of another broker, if no collector or sink takes it', async () => {
     const target = toBroker(broker, undefined)
     for (const origin of [{}, { broker: 'rabbitmq' }]) {
       expect(target.wayBack!({ ...letter, origin }, undefined)).toMatchObject({ kind: 'none' })
@@ -36,7 +36,7 @@ describe('the way back of letters from a store that is a broker', () => {
     expect(sent).toEqual([])
   })
 
-  it('B18: is none for the letter of a broker whose handler has the name of a sink', () => {
+  it('B18: does not exist for the letter of a broker whose handler has the name of a sink', () => {
     const dispatcher = { health: () => ({ sinks: { loki: {} } }) } as never
     const sinkTarget = sinkReplays(dispatcher, { get: async () => undefined })
     const target = toBroker(broker, sinkTarget)
@@ -65,7 +65,7 @@ describe('the way back of letters from a store that is a broker', () => {
     expect(wayBackOf({ broker: 'sqlite', queue: 'orders' })).toMatchObject({ via: 'sqlite' })
   })
 
-  it('B13: is the broker for what shall go to another channel', async () => {
+  it('B13: is the broker for an event that goes to another channel', async () => {
     const redirected = replayEvent(letter, { id: 'r', to: 'orders-2' } as never, 1)
     await toBroker(broker, sinks).send([redirected], {})
     expect(sent).toEqual(['broker'])

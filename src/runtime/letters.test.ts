@@ -11,7 +11,7 @@ const failing = {
   },
 }
 
-describe('letters are safe before an event is let go', () => {
+describe('letters are safe before an event is acknowledged', () => {
   it('B7: a store that is down: the letter is spilled, the event acknowledged, and the letter moved on later', async () => {
     const deadLetters = memoryDeadLetters()
     const send = deadLetters.send.bind(deadLetters)

@@ -150,7 +150,7 @@ describe('a server that collects', () => {
     await server.close()
   })
 
-  it('K8: what was collected is never sent to another broker', async () => {
+  it('K8: a collected letter is never sent to another broker', async () => {
     const elsewhere: LazaretEvent[] = []
     const target = waysBack([], { send: async events => void elsewhere.push(...events) })
     await expect(target!.send([], collected)).rejects.toThrow(

@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }))
 
 describe('the console', () => {
-  it('F8: its files are served, those with a hash for ever, the page never without asking', async () => {
+  it('F8: its files are served: those with a hash are cached permanently, the page is always revalidated', async () => {
     const page = await world.ask('/')
     expect([page.status, page.text]).toEqual([200, INDEX])
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')

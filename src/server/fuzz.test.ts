@@ -61,7 +61,7 @@ const name = fc.oneof(
   word,
 )
 const value = fc.oneof(fc.jsonValue(), word, fc.constantFrom(Number.MAX_VALUE, -0, [], {}, null, true))
-/** Never has all that a change needs: `reason` is no text, or something is in it that nobody knows. */
+/** Never a valid change: `reason` is not a text, or there is an unknown field. */
 const body = fc
   .dictionary(name, value, { maxKeys: 6 })
   .map(fields => JSON.stringify({ ...fields, 'no such field': 1 }))

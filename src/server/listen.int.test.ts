@@ -90,7 +90,7 @@ describe('a server on a real socket', () => {
     await expect(server.listen({ port: 0 })).rejects.toThrow('is closed')
   })
 
-  it('F8: what is no HTTP, or too much of it, does not bring it down', async () => {
+  it('F8: invalid or oversized HTTP does not bring it down', async () => {
     const { port, url } = await listening()
     expect(await raw(port, 'nonsense\r\n\r\n')).toMatch(/^HTTP\/1\.1 400/)
     expect(await raw(port, `GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(100_000)}\r\n\r\n`)).toMatch(

@@ -14,7 +14,7 @@ import { createMetrics } from '../runtime/metrics/create-metrics.ts'
 const linesOf = (text: string, start: string) => text.split('\n').filter(line => line.startsWith(start))
 
 describe('GET /metrics', () => {
-  it('E20: is text for Prometheus, for whoever may read', async () => {
+  it('E20: is text for Prometheus, for every role that may read', async () => {
     const { ask } = serverWorld({ tokens: PEOPLE })
     expect((await ask('/metrics')).status).toBe(401)
     const { status, headers, text } = await ask('/metrics', { token: secretOf('vic') })

@@ -63,7 +63,7 @@ describe('a replay over HTTP', () => {
     await server.close()
   })
 
-  it('B11: halts by itself when the cause is not mended, and goes on when told to', async () => {
+  it('B11: halts automatically when the cause is not fixed, and continues when resumed', async () => {
     const { bury, make, tell, ask, clock, shop: room, server } = await shop()
     await bury(...Array.from({ length: 5 }, () => make.letter()))
     room.isBroken = true
@@ -122,7 +122,7 @@ describe('a replay over HTTP', () => {
     ])
   })
 
-  it('B10: a plan of nothing, of what is not there or of both ways at once is none', async () => {
+  it('B10: a plan of nothing, of missing letters, or with filter and ids together is refused', async () => {
     const { tell, bury, make, store } = await shop()
     const [letter] = await bury(make.letter())
     const status = async (json: unknown) => (await tell('/api/v1/replays', json)).status
@@ -217,7 +217,7 @@ describe('a second person', () => {
     expect(() => serverWorld({ needsApproval: true })).toThrow('give tokens for two people at least')
   })
 
-  it('B10: what was planned elsewhere without approval is not started here', async () => {
+  it('B10: a replay that was planned elsewhere without approval is not started here', async () => {
     const plain = await shop()
     await plain.bury(plain.make.letter())
     const { id } = (await plain.tell('/api/v1/replays', PLAN)).body

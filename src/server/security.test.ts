@@ -4,7 +4,7 @@ import { dumpStore, HOME, PEOPLE, secretOf, serverWorld } from '../../test/suppo
 
 const DISCARD = { reason: 'x' }
 
-describe('the door', () => {
+describe('access to the server', () => {
   it('F8: a name that is not the server’s own is turned away: DNS rebinding', async () => {
     const { ask } = serverWorld({ allowedHosts: ['dlq.example.com'], tokens: PEOPLE })
     const status = async (host: string) =>
@@ -31,7 +31,7 @@ describe('the door', () => {
       expect(await status(host), host).toBe(421)
   })
 
-  it('F8: a name that others reach the server by needs tokens, or whoever uses it would be admin', () => {
+  it('F8: a public host name needs tokens, because without tokens every client is admin', () => {
     for (const allowedHosts of [['dlq.example.com'], ['localhost', '10.0.0.5'], ['0.0.0.0']])
       expect(() => serverWorld({ allowedHosts })).toThrow(
         'allowedHosts: got an array of ' +
@@ -73,7 +73,7 @@ describe('the door', () => {
     expect((await post({ origin: HOME, 'sec-fetch-site': 'same-origin' })).status).toBe(200)
   })
 
-  it('F8: what a form of another site can send is no JSON, and is refused for that too', async () => {
+  it('F8: a form of another site cannot send JSON, and is refused for that too', async () => {
     const { ask, bury, make } = serverWorld()
     const [letter] = await bury(make.letter())
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', ''])
@@ -158,7 +158,7 @@ describe('tokens', () => {
     expect((await ask('/api/v1/me', as('ada'))).body.can['letters.purge']).toEqual({ allowed: true })
   })
 
-  it('F8: what is done is audited by the name of the token, and needs no Origin', async () => {
+  it('F8: changes are audited by the name of the token, and need no Origin', async () => {
     const { ask, bury, make, audited } = serverWorld({ tokens: PEOPLE })
     const [letter] = await bury(make.letter())
     const { status } = await ask(`/api/v1/dead-letters/${letter!.id}/discard`, {

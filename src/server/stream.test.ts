@@ -68,7 +68,7 @@ describe('the stream', () => {
     await world.server.close()
   })
 
-  it('F8: what is changed here is told at once, and never more than twice a second', async () => {
+  it('F8: a change on this server is sent immediately, and never more than twice a second', async () => {
     const world = serverWorld()
     const letters = await world.bury(...Array.from({ length: 8 }, () => world.make.letter()))
     const stream = await open(world)
@@ -105,7 +105,7 @@ describe('the stream', () => {
     await world.server.close()
   })
 
-  it('F8: a reader that does not read is let go of, and the others notice nothing', async () => {
+  it('F8: a client that does not read is disconnected, and the others notice nothing', async () => {
     const world = serverWorld()
     const stuck = await open(world)
     const quick = await open(world)

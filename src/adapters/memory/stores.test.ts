@@ -25,7 +25,7 @@ describe('memory ledger', () => {
     expect(await ledger.complete('bill', 'charge-1', claim.kind === 'claimed' ? claim.token : '')).toBe(true)
   })
 
-  it('E21: its memory is bounded: what is old goes, done or abandoned', async () => {
+  it('E21: its memory is bounded: old records go, completed or abandoned', async () => {
     const clock = new FakeClock()
     const ledger = memoryLedger({ clock, retentionMs: 1_000 })
     for (let index = 0; index < 20_000; index++) {

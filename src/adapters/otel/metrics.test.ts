@@ -59,7 +59,7 @@ function shown(exporter: InMemoryMetricExporter): Record<string, (readonly [unkn
   )
 }
 
-it('E20: what is counted is read whenever a reader of OpenTelemetry collects, under the same names', async () => {
+it('E20: the metrics are read whenever a reader of OpenTelemetry collects, under the same names', async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: AN_HOUR_MS })
   const meterProvider = new MeterProvider({ readers: [reader] })

@@ -11,7 +11,7 @@ const seen = () => [trace.getActiveSpan()?.spanContext().traceId, context.active
 beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()))
 afterAll(() => context.disable())
 
-it('E20: is the context of its trace, and of all else that is in that of whoever runs it', () => {
+it('E20: is the context of its trace, with all other values of the context of its caller', () => {
   const told: unknown[] = []
   context.with(ROOT_CONTEXT.setValue(TENANT, 'acme'), () =>
     trail(1).run(() => {

@@ -75,7 +75,7 @@ describe('text for Prometheus', () => {
     expect(await registry.metrics()).toBe(text)
   })
 
-  it('E20: a scrape reads once for all families, and the next one reads anew', async () => {
+  it('E20: a scrape reads once for all families, and the next one reads again', async () => {
     const metrics = counted()
     let reads = 0
     const registry = new Registry()

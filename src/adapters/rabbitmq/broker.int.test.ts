@@ -133,7 +133,7 @@ describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
     await broker.close()
   })
 
-  it('F3: a queue that is deleted while it is consumed is declared anew', async () => {
+  it('F3: a queue that is deleted while it is consumed is declared again', async () => {
     const channel = uniqueName('orders')
     // A quorum queue of the same name takes the server several seconds.
     const broker = rabbitmq({ url, queueType: 'classic' })

@@ -173,7 +173,7 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
     expect(await faultsOf(server.url, PREFIX)).toEqual([])
   })
 
-  it('P1: filled to maxmemory it refuses letters as full, keeps those it has, and can be looked after', async () => {
+  it('P1: filled to maxmemory it refuses letters as full, keeps those it has, and can still be managed', async () => {
     const { server, node } = await start()
     const store = open(server)
     const { usedBytes } = await store.inspect()
@@ -225,7 +225,7 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
     expect([await spill.size(), (await deadLetters.stats()).count]).toEqual([0, 2])
   })
 
-  it('S8: what was completed stays done when the server is killed, and a lease is held over its restart', async () => {
+  it('S8: a completed key stays completed when the server is killed, and a lease is held over its restart', async () => {
     const { server, node } = await start()
     const { ledger } = open(server, { timeoutMs: 20_000 })
     const done = await ledger.claim('bill', 'charge-1', 60_000)

@@ -29,7 +29,7 @@ describe('opening a sqlite store', () => {
     expect(() => openSqlite(options)).toThrow(/3 faults/)
   })
 
-  it('K10: refuses a file that is no database, and leaves it as it is', async () => {
+  it('K10: refuses a file that is not a database, and leaves it as it is', async () => {
     const { path } = newFile()
     writeFileSync(path, 'this is no database, but long enough to look like one'.repeat(100))
     const store = openSqlite({ path })
@@ -130,7 +130,7 @@ describe('a sqlite store', () => {
     expect(isSent).toBe(false)
     // Reading goes on while nobody can write.
     expect((await store.deadLetters.list()).letters).toEqual([])
-    // Waiting here would last as long as the lock does, and the lock is let go only below.
+    // Waiting here would last as long as the lock does, and the lock is released only below.
     expect(longestMs).toBeLessThan(1_000)
     other.exec('rollback')
     other.close()
@@ -138,13 +138,13 @@ describe('a sqlite store', () => {
     await store.close()
   })
 
-  it('E21: a thread that cannot start says so, and what to look after', async () => {
+  it('E21: a thread that cannot start says so, and what to check', async () => {
     // Options refuse such a path; the thread fails of it before it is open.
     const thread = new Thread<WriteParts>({ path: 'a\0b', role: 'write', busyTimeoutMs: 0 }, systemClock)
     await expect(thread.call('broker', 'poll')).rejects.toThrow(/could not start: .*look after the disk/)
   })
 
-  it('E21: a lock that is not let go becomes an error that says so; then it can be tried again', async () => {
+  it('E21: a lock that is not released becomes an error that says so; then the call can be repeated', async () => {
     const file = newFile()
     const store = openSqlite({ path: file.path, busyTimeoutMs: 20 })
     await store.ready()
@@ -217,7 +217,7 @@ describe('a sqlite store', () => {
     await store.close()
   })
 
-  it('P2: letters and events are written as the codec says, and searched all the same', async () => {
+  it('P2: letters and events are written with the codec, and can still be searched', async () => {
     const file = newFile()
     const seal = (text: string) => Buffer.from(text).toString('base64')
     const open = (text: string) => Buffer.from(text, 'base64').toString()

@@ -70,7 +70,7 @@ describe('dlq discard and reopen', () => {
     expect(released).toEqual([`orders ${letter!.event.id}`])
   })
 
-  it('K8: a parked, quarantined or discarded letter can be made dead again, so that a replay may take it', async () => {
+  it('K8: a parked, quarantined or discarded letter can be made dead again, so that a replay can take it', async () => {
     const { lazaret, bury, factory, store, audited } = cliWorld()
     const [a, b, c] = await bury(
       factory.letter({ replay: 3 }),

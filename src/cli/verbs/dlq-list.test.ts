@@ -129,7 +129,7 @@ describe('dlq list', () => {
     expect(out).toContain('\\u001b[2J')
   })
 
-  it('F8: nothing found is said, and is no failure', async () => {
+  it('F8: an empty result is reported, and is not a failure', async () => {
     const { lazaret } = cliWorld()
     expect(await lazaret('dlq', 'list')).toMatchObject({ code: 0, out: '', err: 'no dead letters match\n' })
   })

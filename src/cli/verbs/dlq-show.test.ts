@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { cliWorld } from '../../../test/support/cli.ts'
 
-/** A letter with a crash in its first life, and a replay that failed too. */
+/** A letter with a crash in its first cycle, and a replay that failed too. */
 async function storied() {
   const world = cliWorld()
   const { factory, clock, store } = world

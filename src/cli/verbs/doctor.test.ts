@@ -34,7 +34,7 @@ ok    clock      2026-01-01T00:00:00.000Z
 `)
   })
 
-  it('F8: what fails has its remedy, the rest is looked at all the same, exit code 1', async () => {
+  it('F8: a failed check has its remedy, the other checks still run, exit code 1', async () => {
     await writeFile(join(folder, 'lazaret.yaml'), 'retention: soon\ncleanup: { cron: never }')
     const { lazaretWith } = cliWorld(folder)
     const { code, json } = await lazaretWith({}, 'doctor', '--json')
@@ -143,7 +143,7 @@ describe('doctor on a folder of letters', () => {
   })
 
   it.skipIf(process.platform === 'win32')(
-    'P2: warns of files that others may read, with the line that mends it',
+    'P2: warns of files that others may read, with the command that fixes it',
     async () => {
       const { lazaretWith } = cliWorld(folder)
       const found = async (...words: string[]) => {

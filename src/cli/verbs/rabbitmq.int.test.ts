@@ -44,7 +44,7 @@ describe.runIf(found.found)(`lazaret rabbitmq${why}`, () => {
         oldestLetterAt: '2026-01-31T12:00:00.000Z',
       },
     ])
-    // What was looked at goes back when its channel ends.
+    // Messages that were read go back to the queue when their channel ends.
     const isBack = async () => (await outside!.depth(`${queue}.dlq`)) === 1
     await new TestTiming({}).eventually(isBack, 'the letter is where it was')
   })

@@ -50,7 +50,7 @@ describe('lazaret serve', () => {
     })
   })
 
-  it('F8: a port that is none is wrong usage', async () => {
+  it('F8: an invalid port is wrong usage', async () => {
     const { lazaret } = cliWorld()
     const { code, err } = await lazaret('serve', '--port', '70000')
     expect([code, err]).toEqual([2, expect.stringContaining('serve: --port got "70000"; give a port from 0')])

@@ -75,7 +75,7 @@ describe('an alert', () => {
     expect(pass(5 * MINUTE)).toEqual([])
   })
 
-  it('S7: other alerts are none of its business', () => {
+  it('S7: ignores other alerts', () => {
     const { see, said } = world()
     see('a')
     see('b')

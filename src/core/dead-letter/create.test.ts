@@ -139,7 +139,7 @@ describe('caps', () => {
     )
   })
 
-  it('P2: what is kept are the first and the latest', () => {
+  it('P2: the first and the latest are kept', () => {
     expect(keepFirstAndLatest([1, 2, 3, 4, 5], 3)).toEqual([1, 4, 5])
     expect(keepFirstAndLatest([1, 2, 3], 3)).toEqual([1, 2, 3])
   })

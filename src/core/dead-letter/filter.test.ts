@@ -90,7 +90,7 @@ describe('the filter in front of the dead letters', () => {
     expect(saves('A.*', 'a.b')).toBe(false)
   })
 
-  it('E12: whoever watches is told of a broken function, and cannot lose the letter either', () => {
+  it('E12: an observer gets the error of a broken function, and cannot lose the letter either', () => {
     const told: unknown[] = []
     const filter = createSaveFilter({ never: [boom], saveIf: () => false }, (rule, error) => {
       told.push([rule, (error as Error).message])
@@ -100,7 +100,7 @@ describe('the filter in front of the dead letters', () => {
     expect(told).toEqual([['never', 'boom']])
   })
 
-  it('F7: what is no pattern is refused when the filter is made', () => {
+  it('F7: an invalid pattern is refused when the filter is created', () => {
     const wrong = { never: [1, ''], always: 'payment.*', saveif: boom } as never
     expect(() => createSaveFilter(wrong)).toThrow(/never\[0\][\s\S]*never\[1\][\s\S]*always/)
     expect(createSaveFilter()(subject)).toEqual({ save: true, rule: 'default' })

@@ -33,7 +33,7 @@ describe('masking by place', () => {
     expect(maskForDisplay({ a: 1, b: [{ a: 2 }] }, only('**.a'))).toEqual({ a: '***', b: [{ a: '***' }] })
   })
 
-  it('F7: what is no path, name or expression is refused, all at once', () => {
+  it('F7: invalid paths, names and expressions are refused, all in one error', () => {
     const wrong = {
       paths: ['', 'a..b', '.a', 'a.', 'a[b]', 'a[', 'a]b'],
       names: ['_'],

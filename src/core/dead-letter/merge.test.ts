@@ -95,7 +95,7 @@ describe('saving a letter again', () => {
     expect(mergeLetter(filled, letterOf({ at: 100, reason: 'schema' }))).toStrictEqual(filled)
   })
 
-  it('B13: the original event is that of the first life, in whatever order they arrive', () => {
+  it('B13: the original event is that of the first cycle, in any order of arrival', () => {
     const edited = letterOf({
       event: { ...event, payload: 'edited' },
       at: 300,

@@ -56,7 +56,7 @@ describe('the stored form of an event', () => {
     ])
   })
 
-  it('P2: what is wrong with a stored event is told at once', () => {
+  it('P2: all faults of a stored event are in one error', () => {
     const stored = { v: 1, id: 'a', headers: [], payloadBase64: '!' }
     expect(faultsOf(() => eventFromJson(stored)).map(fault => fault.split(':')[0])).toEqual([
       'event.payloadBase64',
@@ -83,7 +83,7 @@ describe('the stored form of an event', () => {
     expect(faultsOf(() => decodeEvent(deep))).toHaveLength(1)
   })
 
-  it('P2: what cannot be encoded is an EventError too', () => {
+  it('P2: an event that cannot be encoded is an EventError too', () => {
     expect(faultsOf(() => encodeEvent({ ...EVENT, payload: 1n }))).toHaveLength(1)
   })
 })

@@ -14,7 +14,7 @@ const pathsOf = (payload: unknown) => faultsOf(payload).map(fault => fault.path)
 const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown
 
 describe('what a payload may be', () => {
-  it('P2: what is accepted comes back from JSON as it was', () => {
+  it('P2: an accepted payload comes back from JSON as it was', () => {
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: true, withSparseArray: true, withDate: true }), value => {
         if (value === undefined || faultsOf(value).length > 0) return
@@ -97,7 +97,7 @@ describe('bounds of a payload', () => {
     expect(faultsOf({ ['k'.repeat(10_000)]: Number.NaN })[0]!.path.length).toBeLessThan(60)
   })
 
-  it('P2: getters and proxies that throw, lie or go on for ever are faults, not exceptions', () => {
+  it('P2: getters and proxies that throw, lie or never end are faults, not exceptions', () => {
     const throwing = Object.defineProperty({}, 'a', { enumerable: true, get: () => JSON.parse('') })
     expect(pathsOf({ deep: [throwing] })).toEqual(['payload.deep[0].a'])
     const endless: object = new Proxy(

@@ -29,7 +29,7 @@ describe('replay headers', () => {
     expect(replayOf(make.event({ headers: event.headers }))).toBeUndefined()
   })
 
-  it('B14: headers that are filled in by half are no replay', () => {
+  it('B14: incomplete headers are not a replay', () => {
     const event = make.event()
     for (const attempt of ['', '0', '-1', '1.5', 'two', '1e400'])
       expect(replayOf(replayed(event, { [REPLAY_HEADERS.replayAttempt]: attempt }))).toBeUndefined()

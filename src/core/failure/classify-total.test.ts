@@ -28,7 +28,7 @@ const revoked = () => {
   return proxy
 }
 
-/** Answers every question with another such thing, for ever. */
+/** Answers every property access with another such object, without end. */
 const bottomless = (): unknown =>
   new Proxy(() => {}, { get: (_, key) => (key === 'length' ? 2 ** 32 : bottomless()) })
 
@@ -75,7 +75,7 @@ const thrown = fc.oneof(
 )
 
 describe('classify is total', () => {
-  it('F2/S3: whatever is thrown gets a bounded, storable verdict and nothing is thrown back', () => {
+  it('F2/S3: every thrown value gets a bounded, storable classification, and the classifier never throws', () => {
     fc.assert(
       fc.property(thrown, fc.option(fc.integer(), { nil: undefined }), (make, now) => {
         const failure = classify(make(), { now, stack: true, rules: [{ when: boom, retryable: false }] })

@@ -8,7 +8,7 @@ const status = (status: number) => Object.assign(new Error('answer'), { status }
 const own = (code: string) => Object.assign(new Error(code), { code, retryable: true })
 
 describe('which failures count against a dependency', () => {
-  it('B5: trouble of the network, of the other system, and unknown trouble do', () => {
+  it('B5: failures of the network, of the dependency, and unknown failures do', () => {
     expect(sick(Object.assign(new Error('x'), { code: 'ECONNRESET' }))).toBe(true)
     expect(sick(status(503))).toBe(true)
     expect(sick(status(500))).toBe(true)

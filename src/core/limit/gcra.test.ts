@@ -3,7 +3,7 @@ import { advance, IDLE, moveClock, notBefore, type Rate, rate, withoutReservatio
 
 const NOON = Date.UTC(2026, 0, 1, 12)
 
-/** Takes without waiting, as a door does; returns how many were let in. */
+/** Takes turns without waiting, as an entry limit does; returns how many were admitted. */
 function rush(limit: Rate, tat: number, now: number, count: number): [admitted: number, tat: number] {
   let [admitted, next] = [0, tat]
   for (let i = 0; i < count; i++) {
@@ -52,7 +52,7 @@ describe('token bucket', () => {
     expect(rush(limit, tat, NOON + 10_000, 1)[0]).toBe(1)
   })
 
-  it('E14: a clock set back by an hour does not close the door for an hour', () => {
+  it('E14: a clock set back by an hour does not refuse events for an hour', () => {
     const limit = rate({ perSecond: 100, burst: 5 })
     const [, tat] = rush(limit, IDLE, NOON, 5)
     const earlier = NOON - 3_600_000

@@ -92,7 +92,7 @@ describe('retry limit', () => {
     },
   )
 
-  it('E5: a state of the other pace, from before the options were changed, starts anew', () => {
+  it('E5: a state with another rate, from before the options were changed, starts again', () => {
     const smooth = resolveRetryLimit({ perSecond: 1 })
     const batch = resolveRetryLimit({ batch: {} })
     expect(limitRetry(smooth, initialRetryLimit(batch), NOON, never).state).toMatchObject({ pace: 'smooth' })

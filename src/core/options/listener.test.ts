@@ -24,7 +24,7 @@ describe('a function that is told of something', () => {
     expect(heard).toEqual(['a', 'b'])
   })
 
-  it('B16: what is no function is a fault of the options', () => {
+  it('B16: a value that is not a function is a fault of the options', () => {
     expect(read('no').faults.list).toMatchObject([{ path: 'onError', remedy: 'give a function' }])
   })
 })

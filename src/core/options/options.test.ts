@@ -115,7 +115,7 @@ describe('reading options', () => {
     expect([input, input.tags, input.inner].some(Object.isFrozen)).toBe(false)
   })
 
-  it('F7: what is derived from options is only made of options without faults', () => {
+  it('F7: derived values are only computed from options without faults', () => {
     const doubled = derived(group({ count: integer({ min: 1 }) }), ({ count }) => count * 2)
     expect(resolveBy('it', doubled, { count: 4 })).toBe(8)
     expect(() => resolveBy('it', doubled, { count: 0 })).toThrow('it.count: got 0')

@@ -56,7 +56,7 @@ it('K5: one more failure never makes a poisoned event harmless', () => {
   )
 })
 
-it('K5: a failure with another fingerprint, or of a sick dependency, never convicts the first', () => {
+it('K5: a failure with another fingerprint, or of a failing dependency, never counts against the first', () => {
   fc.assert(
     fc.property(policies, failures, failure, (policy, attempts, another) => {
       const first = attempts.filter(attempt => attempt.fingerprint === 'a')

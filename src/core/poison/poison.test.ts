@@ -24,7 +24,7 @@ describe('repeats', () => {
     expect(isPoison(attempts, policy, T0 + 2)).toBe(false)
   })
 
-  it('K5: failures of a sick dependency do not count, or an outage would quarantine every event', () => {
+  it('K5: failures of a dependency do not count, or an outage would quarantine every event', () => {
     const outage = Array.from({ length: 20 }, (_, second) => failed(second * 1_000, 'ECONNREFUSED', true))
     expect(isPoison(outage, policy, T0 + 20_000)).toBe(false)
     const both = [...outage, failed(20_000), failed(20_001), failed(20_002)]
@@ -56,7 +56,7 @@ describe('crashes', () => {
     expect(isCrashLoop({ started: 9, ended: 6 }, policy)).toBe(true)
   })
 
-  it('B8: an end that was counted twice is no crash', () => {
+  it('B8: an end that was counted twice is not a crash', () => {
     expect(isCrashLoop({ started: 1, ended: 5 }, policy)).toBe(false)
   })
 })

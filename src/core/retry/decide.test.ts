@@ -62,7 +62,7 @@ describe('retry decision', () => {
     }
   })
 
-  it('B1: a Retry-After that is no time leaves the decision to the policy', () => {
+  it('B1: an invalid Retry-After leaves the decision to the policy', () => {
     for (const retryAfterMs of [Number.NaN, -1]) {
       expect(decideRetry(policy, failedAt(1, { retryAfterMs }), middle)).toMatchObject({
         delayFrom: 'policy',

@@ -35,7 +35,7 @@ describe('the trend of a depth', () => {
     )
   })
 
-  it('K7: a rise told backwards is no rise, and a fall is no fall', () => {
+  it('K7: a reversed rise is not a rise, and a reversed fall is not a fall', () => {
     fc.assert(
       fc.property(series, depths => {
         const trends = [trendOf(depths, WITHIN), trendOf(depths.toReversed(), WITHIN)]

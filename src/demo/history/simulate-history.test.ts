@@ -90,7 +90,7 @@ describe('the day before the demo', () => {
     expect(letters.map(({ replays, endedCycles }) => [replays, endedCycles.length])).toEqual([[3, 3]])
   })
 
-  it('B10: was written down by whoever did it, in the order it happened', async () => {
+  it('B10: has audit entries with the right actors, in the order of the actions', async () => {
     const { entries } = await store.audit.list({ limit: 1_000 })
     const times = entries.map(({ at }) => at)
     expect(times).toEqual(times.toSorted((a, b) => b - a))

@@ -39,7 +39,7 @@ describe('an order of the demo', () => {
     )
   })
 
-  it('shows no card, no token and no address to whoever looks with the default masks', () => {
+  it('shows no card, no token and no address with the default masks', () => {
     fc.assert(
       fc.property(anyOrder, asked => {
         const event = orderEvent({ ...asked, at: AT })

@@ -46,7 +46,7 @@ describe('an async schema is part of the attempt', () => {
     expect(recorder.of('eventProcessed')).toMatchObject([{ outcome: 'released' }])
   })
 
-  it('E17: a handler does not start when its schema answers after the timeout; the next attempt asks it anew', async () => {
+  it('E17: a handler does not start when its schema answers after the timeout; the next attempt asks the schema again', async () => {
     const answers = [Promise.withResolvers<Answer>(), Promise.withResolvers<Answer>()]
     let asked = 0
     const { consumer, publish, clock, handled } = world({

@@ -21,7 +21,7 @@ describe('a consumer handles', () => {
     await consumer.close()
   })
 
-  it('E7: outside of the scope of whoever published, or started it', async () => {
+  it('E7: outside the async scope of the publisher and of the code that started it', async () => {
     const jobs: (string | undefined)[] = []
     const { consumer, publish, clock } = world({
       handle: async () => void jobs.push(trackingScope().job),
@@ -215,7 +215,7 @@ describe('a consumer protects', () => {
     await consumer.close()
   })
 
-  it('E16: a breaker that is forced open pauses until it is let go', async () => {
+  it('E16: a breaker that is forced open pauses the consumer until the force ends', async () => {
     const { consumer, publish, clock, handled } = world()
     consumer.breaker?.force('open', 'ann')
     await consumer.start()

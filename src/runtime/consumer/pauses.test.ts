@@ -4,7 +4,7 @@ import { Recorder } from '../../testing/recorder.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import { Pauses } from './pauses.ts'
 
-it('B6: whoever watches hears last how it stands, also when what comes with resuming pauses it again', () => {
+it('B6: the last observation has the current state, also when resuming causes another pause', () => {
   const { observer, all } = new Recorder()
   const pauses = new Pauses({ channel: 'orders', name: 'bill', observer } as ConsumerPolicy)
   pauses.attach({

@@ -38,7 +38,7 @@ describe('withDeadLetters', () => {
     await safe.close()
   })
 
-  it('E7: the handler runs in the scope of whoever calls it, at every attempt', async () => {
+  it('E7: the handler runs in the async scope of its caller, at every attempt', async () => {
     const jobs: (string | undefined)[] = []
     const { safe, clock } = wrapped(async message => {
       jobs.push(trackingScope().job)
@@ -137,7 +137,7 @@ describe('withDeadLetters', () => {
     await safe.close()
   })
 
-  it('P1: with leaveOpen the store stays open, and calls under way end all the same', async () => {
+  it('P1: with leaveOpen the store stays open, and close still waits for running calls', async () => {
     const { safe, clock, deadLetters } = wrapped(() => new Promise<string>(() => {}), {
       leaveOpen: true,
       graceMs: 100,

@@ -96,7 +96,7 @@ describe('fan-out', () => {
     expect(await letters()).toMatchObject([{ event: { type: 'bad' }, cycle: { reason: 'permanent' } }])
   })
 
-  it('E17: what was rejected of one write is retried in one write, whatever the jitter', async () => {
+  it('E17: rejected events of one write are retried in one write, with any jitter', async () => {
     const batches: number[] = []
     const picky: Sink = {
       async write(batch) {
@@ -149,7 +149,7 @@ describe('fan-out', () => {
 })
 
 describe('batches', () => {
-  it('E17: what is tracked in one go is written in one go, within the count', async () => {
+  it('E17: events that are tracked together are written together, up to the batch size', async () => {
     const sink = memorySink()
     const { clock, events } = setUp({ sink }, { batch: { maxCount: 40 } })
     for (let n = 0; n < 100; n++) void events.track({ type: 'x' })

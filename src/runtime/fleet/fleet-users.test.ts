@@ -121,7 +121,7 @@ describe('who shares a limit', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('E14: at the doors of two dispatchers one limit holds, and what it refuses is saved', async () => {
+  it('E14: two dispatchers share one entry limit, and the events that it refuses are saved', async () => {
     const { clock, recorder, shared } = world()
     const sink = memorySink()
     const deadLetters = memoryDeadLetters()
@@ -151,7 +151,7 @@ describe('who shares a limit', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('E14: an event at the door is not lost when the dispatcher closes', async () => {
+  it('E14: an event that waits for the entry limit is not lost when the dispatcher closes', async () => {
     const { clock, shared } = world()
     const sink = memorySink()
     const events = createDispatcher({
@@ -167,7 +167,7 @@ describe('who shares a limit', () => {
     await closed
   })
 
-  it('E14: who waits at the door when the time is over is told so, and in a job the event is saved', async () => {
+  it('E14: an event that still waits for the entry limit at the end is rejected, and in a job it is saved', async () => {
     const { clock, shared } = world()
     Object.assign(shared, { reserve: () => new Promise(() => {}) })
     const saved: string[] = []

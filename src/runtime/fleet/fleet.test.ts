@@ -6,7 +6,7 @@ import { FakeClock } from '../../testing/fake-clock.ts'
 import { Recorder } from '../../testing/recorder.ts'
 import { createRateLimiter, createRetryLimiter, type RetryLimiter } from '../limiters.ts'
 
-/** A keeper that can be away: `gone` refuses at once, `silent` never answers. */
+/** A shared limit that can be unreachable: `gone` refuses immediately, `silent` never answers. */
 class Keeper extends MemoryLimit {
   is: 'there' | 'gone' | 'silent' = 'there'
   readonly asks: { readonly limit: string; readonly want: number }[] = []
@@ -82,7 +82,7 @@ describe('a retry limit that a fleet shares', () => {
   })
 
   it.each(['gone', 'silent'] as const)(
-    'E4: while the keeper is %s, each goes on with its share',
+    'E4: while the shared limit is %s, each member continues with its share',
     async away => {
       const { clock, keeper, owner, recorder, begin } = world()
       const limiters = [0, 1, 2, 3].map(() => createRetryLimiter({ perSecond: 100, shared: keeper }, owner))
@@ -112,7 +112,7 @@ describe('a retry limit that a fleet shares', () => {
     },
   )
 
-  it('E4: a keeper that was away until it knew nobody any more: who comes back first takes no more than its share', async () => {
+  it('E4: after an outage in which the shared limit forgot all members, the first to return takes no more than its share', async () => {
     const { clock, keeper, owner, begin } = world(4)
     const limiters = [0, 1, 2, 3].map(() => createRetryLimiter({ perSecond: 100, shared: keeper }, owner))
     const starts = limiters.map(limiter => retries(limiter, clock, 1_000))
@@ -137,7 +137,7 @@ describe('a retry limit that a fleet shares', () => {
     await limiter.close()
   })
 
-  it('E4: whoever would wait longer than maxWaitMs becomes a dead letter, and wastes no turn', async () => {
+  it('E4: an event that would wait longer than maxWaitMs becomes a dead letter, and uses no turn', async () => {
     const { clock, keeper, owner } = world(2)
     const options = { perSecond: 10, maxWaitMs: 1_000, shared: keeper }
     const limiters = [0, 1].map(() => createRetryLimiter(options, owner))
@@ -244,7 +244,7 @@ describe('a rate limit that a fleet shares', () => {
     for (const limiter of limiters) await limiter.close()
   }, 20_000)
 
-  it('E14: while the keeper is gone nobody waits longer than a moment, and the share is let in', async () => {
+  it('E14: while the shared limit is gone, no event waits long, and the share is admitted', async () => {
     const { clock, keeper, owner } = world(4)
     keeper.is = 'silent'
     const limiter = createRateLimiter({ perSecond: 100, burst: 4, shared: keeper }, owner)
@@ -263,7 +263,7 @@ describe('a rate limit that a fleet shares', () => {
 })
 
 describe('sharing', () => {
-  it('E4: a closed keeper ends the memberships; who still waits goes on alone', async () => {
+  it('E4: a closed shared limit ends the memberships; waiting members continue alone', async () => {
     const { clock, keeper, owner } = world(1)
     const limiter = createRetryLimiter({ perSecond: 10, shared: keeper }, owner)
     const starts = retries(limiter, clock, 30)

@@ -120,7 +120,7 @@ describe('one line for each change of state', () => {
     ])
   })
 
-  it('E20: errors have no payload and no password, whoever the logger is', () => {
+  it('E20: errors have no payload and no password, with any logger', () => {
     const [line] = written(['settlementFailed', { ...place, error: secretive }]).lines
     expect(line!.fields.err).toEqual({
       type: 'Error',

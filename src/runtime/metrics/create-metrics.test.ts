@@ -89,7 +89,7 @@ describe('what is counted', () => {
     expect(await of('retry_batches_total')).toEqual(['name=loki 1'])
   })
 
-  it('E14, E20: what the door refuses, by what became of it', async () => {
+  it('E14, E20: events that the entry limit refuses, by their outcome', async () => {
     const { observer, of } = world()
     for (const became of ['saved', 'saved', 'dropped', 'unsaved'] as const)
       observer.eventLimited?.({ type: 'order.paid', became })
@@ -141,7 +141,7 @@ describe('what is watched', () => {
     expect(await of('breaker_opened_total')).toEqual(['name=crm 1'])
     expect(await of('breaker_closed_total')).toEqual(['name=crm 1'])
     unwatch()
-    // What was heard of it stays.
+    // Values that were observed before stay.
     expect(await of('breaker_state')).toEqual(['name=crm 0'])
   })
 

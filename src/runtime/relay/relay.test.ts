@@ -62,7 +62,7 @@ describe('a relay', () => {
     await there.close()
   })
 
-  it('counts an event as delivered only when the far side has confirmed it', async () => {
+  it('counts an event as delivered only when the receiver has confirmed it', async () => {
     const { from, make, relay, clock } = relayWorld()
     const confirmations: (() => void)[] = []
     const here = relay({ to: () => new Promise<void>(resolve => confirmations.push(resolve)) })
@@ -76,7 +76,7 @@ describe('a relay', () => {
     await here.close()
   })
 
-  it('F1: retries, and gives up into a letter that a replay brings to the far side as new', async () => {
+  it('F1: retries, and gives up into a letter that a replay sends to the receiver as new', async () => {
     const { from, make, relay, clock, deadLetters, receive, arrived, there } = relayWorld()
     const far = await receive()
     const line = { isDown: true }
@@ -142,7 +142,7 @@ describe('a relay', () => {
     await here.close()
   })
 
-  it('B6: stops pulling while the far side is sick, and loses nothing', async () => {
+  it('B6: stops consuming while the receiver fails, and loses nothing', async () => {
     const { from, make, relay, clock, deadLetters } = relayWorld()
     const line = { isDown: true, calls: 0, taken: 0 }
     const here = relay({
@@ -198,7 +198,7 @@ describe('a relay', () => {
     await here.close()
   })
 
-  it('sends to a channel of another name, and closes the far side with its last user', async () => {
+  it('sends to a channel of another name, and closes the receiver with its last user', async () => {
     const { from, there, make, relay, receive, clock, arrived } = relayWorld()
     const far = await receive('shop.orders')
     const here = relay({ toChannel: 'shop.orders' })

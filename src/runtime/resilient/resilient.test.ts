@@ -40,7 +40,7 @@ async function outcome(clock: FakeClock, promise: Promise<unknown>, withinMs = 6
 }
 
 describe('resilient retries', () => {
-  it('E1: a flaky call heals, with the waits of its policy between the attempts', async () => {
+  it('E1: a flaky call succeeds, with the waits of its policy between the attempts', async () => {
     const { clock, call, startedAt, recorder } = protect(3, { retry: steady })
     expect(await outcome(clock, call('ok'))).toEqual({ value: 'ok' })
     expect(startedAt).toEqual([0, 100, 300, 700])

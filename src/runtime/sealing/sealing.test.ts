@@ -67,7 +67,7 @@ describe('sealing', () => {
     expect(sealing.letters.decode(text)).toEqual(original)
   })
 
-  it('K9: a letter of the earlier form, with its errors in the clear, is read', () => {
+  it('K9: a letter of the earlier form, with unencrypted errors, is read', () => {
     const original = sealedLetter()
     const event = JSON.parse(sealing.events.encode(original.event)) as unknown
     const earlier = JSON.stringify({ ...original, event })
@@ -82,7 +82,7 @@ describe('sealing', () => {
     )
   })
 
-  it('a text opens to what it was, and one in the clear is read', () => {
+  it('a sealed text opens to the original, and an unencrypted text is read', () => {
     const texts = sealing.letters.texts!
     for (const text of ['', 'hunter2', '…\n"x"', 'sealed:1.k1.'])
       expect(texts.decode(texts.encode(text))).toBe(text)
@@ -90,7 +90,7 @@ describe('sealing', () => {
     expect(texts.decode('plain: title')).toBe('plain: title')
   })
 
-  it('a rotated key still reads what the older one wrote, and what was in the clear', () => {
+  it('after a key rotation, texts of the older key and unencrypted texts are read', () => {
     const old = sealing.letters.encode(letter('old'))
     const clear = plainCodec.letters.encode(letter('clear'))
     const rotated = createSealing({ current: 'k2', keys: { k1, k2 } })

@@ -52,7 +52,7 @@ describe('alerts', () => {
     await world.server.close()
   })
 
-  it('K7: what was told is not told again after a restart, and its end is', async () => {
+  it('K7: an alert that was sent is not sent again after a restart, and its end is sent', async () => {
     const world = watchingWorld({ watch: { dominance: 1 } })
     const { clock, store } = world
     const letters = await saveManyLetters(world, 150)
@@ -71,7 +71,7 @@ describe('alerts', () => {
     await discard(store, letters)
     await world.minute(4)
     expect(next.told()).toEqual([['orders', 'depth', false, 0]])
-    // Whoever is told may be as new as this server, and know of no beginning.
+    // The receiver may be as new as this server, and not know that the alert began.
     expect(next.notices[0]!.toldSince).toBe(Date.parse(since))
     await next.server.close()
   })

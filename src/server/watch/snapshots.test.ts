@@ -64,7 +64,7 @@ describe('snapshots', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('K7: a server that starts anew waits until the next one is due', async () => {
+  it('K7: a restarted server waits until the next one is due', async () => {
     const world = watchingWorld()
     await saveManyLetters(world, 1)
     await world.ask('/healthz')

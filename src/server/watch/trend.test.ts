@@ -70,7 +70,7 @@ describe('the trend', () => {
     const watch = await watchOf(world)
     expect(watch).toMatchObject({ depth: 150, sampled: 150, trend: 'stable' })
     expect(watch.errors).toMatchObject([{ count: 150, share: 1 }])
-    // The limit is one of a channel in a store: a store is what one team looks after.
+    // The limit is one of a channel in a store: one team owns a store.
     expect(watch.alerts.map(({ store, rule }: { store: string; rule: string }) => [store, rule])).toEqual([
       ['shop', 'dominance'],
       ['mail', 'dominance'],

@@ -5,7 +5,7 @@ import { cancelReplay } from '../../replay/control.ts'
 
 const EVERY_MINUTE = { cron: '* * * * *', batchSize: 60, maxAgeMs: 86_400_000 }
 
-it('K8: what the schedule runs is not run once more by whoever looks for replays without a runner', async () => {
+it('K8: a replay that the schedule runs is not run again by the search for replays without a runner', async () => {
   const shop = await createWorldAfterOutage(60)
   shop.world.broken = () => false
   shop.world.handlerMs = 20_000

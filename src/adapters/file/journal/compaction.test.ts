@@ -99,7 +99,7 @@ describe('rewriting files without what no longer counts', () => {
     })
   })
 
-  it('B7: a spill that fills and drains for ever does not grow for ever', async () => {
+  it('B7: a spill that fills and drains again and again does not grow without limit', async () => {
     await withTempFolder(async dir => {
       const make = createFactory()
       const spill = fileSpill({ dir, rotateBytes: ROTATE_BYTES })

@@ -88,7 +88,7 @@ describe('damage to the files', () => {
     )
   })
 
-  it('E10: what is written behind a torn line is read by everyone after', async () => {
+  it('E10: lines after a torn line are read by every later reader', async () => {
     await withTempFolder(async dir => {
       const { letters, path, bytes } = await written(dir, 3)
       await truncate(path, bytes.length - 10)

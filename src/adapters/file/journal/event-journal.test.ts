@@ -15,7 +15,7 @@ async function eventsOf(journal: FileJournal): Promise<LazaretEvent[]> {
 }
 
 describe('the journal of critical events in files', () => {
-  it('E21: what was appended and not removed is there after a restart, oldest first', async () => {
+  it('E21: events that were appended and not removed are there after a restart, oldest first', async () => {
     await withTempFolder(async dir => {
       const make = createFactory()
       const events = make.events(5, { payload: new Uint8Array([0, 255]) })
@@ -35,7 +35,7 @@ describe('the journal of critical events in files', () => {
     })
   })
 
-  it('E21: as much as comes and goes, it does not grow for ever, and keeps the one that stays', async () => {
+  it('E21: while events come and go, it does not grow without limit, and keeps the one that stays', async () => {
     await withTempFolder(async dir => {
       const make = createFactory()
       const journal = fileJournal({ dir, rotateBytes: 2_000 })
@@ -54,7 +54,7 @@ describe('the journal of critical events in files', () => {
   })
 })
 
-describe('a journal in files that is in trouble', () => {
+describe('a file journal with failing or damaged files', () => {
   it('E21: a full disk is told as that; nothing is lost, and it goes on when there is room', async () => {
     await withTempFolder(async dir => {
       let isFull = false
@@ -96,7 +96,7 @@ describe('a journal in files that is in trouble', () => {
     })
   })
 
-  it('E21: what was sealed with another key stays, and is told', async () => {
+  it('E21: entries that were sealed with another key stay, and are reported', async () => {
     await withTempFolder(async dir => {
       const sealing = () => createSealing({ current: 'k', keys: { k: randomBytes(32) } })
       const event = createFactory().event()

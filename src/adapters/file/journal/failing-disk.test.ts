@@ -43,7 +43,7 @@ function brokenDisk(): { syncs: number; cuts: number; readonly faultOf: FileFaul
 }
 
 describe('a disk that fails', () => {
-  it('E10: after a failed sync the lines go to a new file, and whoever sent them notices nothing', async () => {
+  it('E10: after a failed sync the lines go to a new file, and their senders notice nothing', async () => {
     await withTempFolder(async dir => {
       let syncs = 0
       const store = storeWith(dir, call => (call === 'datasync' && ++syncs === 3 ? 'EIO' : undefined))

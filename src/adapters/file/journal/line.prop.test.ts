@@ -24,7 +24,7 @@ describe('a line of the journal', () => {
     )
   })
 
-  it('E10: with any bit flipped, or cut anywhere, it is no line', () => {
+  it('E10: with any bit flipped, or cut anywhere, it is not a valid line', () => {
     fc.assert(
       fc.property(record, fc.nat(), fc.nat(7), (written, where, bit) => {
         const line = lineOf(written).subarray(0, -1)

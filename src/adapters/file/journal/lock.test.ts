@@ -109,7 +109,7 @@ describe('the lock of a folder', () => {
     })
   })
 
-  it('E10: a holder that runs keeps it; whoever waits too long is told who it is', async () => {
+  it('E10: a running holder keeps it; a process that waits too long gets an error that names the holder', async () => {
     await withTempFolder(async dir => {
       const clock = new FakeClock()
       await (await newLock(dir, 'busy')).acquire()

@@ -51,7 +51,7 @@ describe('a folder of an earlier version', () => {
     })
   })
 
-  it('P2: what was sealed in it is read with the same key, and is sealed still', async () => {
+  it('P2: its sealed records are read with the same key, and stay sealed', async () => {
     await withTempFolder(async dir => {
       await cp(join(EARLIER, 'sealed'), dir, { recursive: true })
       const codec = createSealing({ current: 'k', keys: { k: Buffer.alloc(32, 1) } })

@@ -79,7 +79,7 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     )
   })
 
-  it('S1: an event whose id is no UUID keeps it', async () => {
+  it('S1: an event keeps an id that is not a UUID', async () => {
     const channel = uniqueName('orders')
     const outbox = world.process()
     const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })

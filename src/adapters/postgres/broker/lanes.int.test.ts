@@ -63,7 +63,7 @@ describe.runIf(found.found)(`claims in lanes${why}`, () => {
     claiming.release()
   })
 
-  it('B9: keys with nothing but dead events are not looked at', async () => {
+  it('B9: keys with only dead-lettered events are not read', async () => {
     const { claimFor } = await twoClaimants()
     await database!.pool.query(
       `insert into lazaret.outbox (channel, type, key, lane, target, payload, status, owner, failed_at)

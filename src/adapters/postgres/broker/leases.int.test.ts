@@ -49,7 +49,7 @@ describe.runIf(found.found)(`leases that are lost${why}`, () => {
     await outbox.publish([other!])
     await inbox.next()
     await endLeases()
-    // Whoever polls first gets both again; it may be the same process.
+    // The first process that polls gets both again; it may be the same process.
     const again = (await inbox.take(2)).find(delivery => idOf(delivery) === event!.id)
     expect(again?.started, 'it comes again, and both attempts count').toBe(2)
   })
@@ -71,7 +71,7 @@ describe.runIf(found.found)(`leases that are lost${why}`, () => {
     expect([await isThere(asker), await isThere(other)]).toEqual([false, false])
   })
 
-  it('E21: what is in flight for nobody comes back', async () => {
+  it('E21: an event in flight without an owner is delivered again', async () => {
     const channel = uniqueName('orders')
     const inbox = await world.subscribe(world.process({ leaseMs: 300, maxPollMs: 50 }), channel)
     const [event] = make.events(1, { channel })
@@ -105,7 +105,7 @@ async function untilRenewed(times: number): Promise<void> {
 }
 
 describe.runIf(found.found)(`leases that are kept${why}`, () => {
-  it('B8: whoever reads the past keeps up neither a lease nor a settlement nor a subscription', async () => {
+  it('B8: reading the retained events delays neither a lease nor a settlement nor a subscription', async () => {
     const channel = uniqueName('orders')
     await database!.pool.query(`create table lazaret.outbox_delivered_20200101 partition of lazaret.outbox_delivered
       for values from ('2020-01-01 00:00:00+00') to ('2020-01-02 00:00:00+00')`)

@@ -250,7 +250,7 @@ describe.runIf(found.found)(`order by key${why}`, () => {
     }
   })
 
-  it('B9: what was let go and is replayed from psql waits behind what has overtaken it', async () => {
+  it('B9: a discarded event that is replayed from psql waits behind the events that have overtaken it', async () => {
     const channel = uniqueName('orders')
     const outbox = world.process()
     const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })
@@ -303,7 +303,7 @@ describe.runIf(found.found)(`processes that die${why}`, () => {
     await here.done(...back)
   })
 
-  it('B8: whoever was taken for dead goes on with new deliveries', async () => {
+  it('B8: a consumer that was considered dead continues with new deliveries', async () => {
     const channel = uniqueName('orders')
     const slow = world.process({ leaseMs: 600_000, maxPollMs: 50 })
     const inbox = await world.subscribe(slow, channel, { prefetch: 1 })

@@ -25,7 +25,7 @@ afterAll(async () => {
   await server?.close()
 })
 
-/** The far side of a relay, that refuses everything until it is mended. */
+/** The receiver of a relay, which refuses everything until it is fixed. */
 async function relayToFarSide(channel: string, generation: number) {
   const farSide = { isBroken: true, taken: [] as LazaretEvent[] }
   const relay = createRelay({

@@ -31,7 +31,7 @@ describe.runIf(found.found)(`settlements that fail${why}`, () => {
       }),
     ],
   ])(
-    'B8: one that says %s is no crash, and the event comes again later every time',
+    'B8: one that says %s is not a crash, and the event is delivered again later every time',
     async (_, settlementOf) => {
       const channel = uniqueName('orders')
       const pool = failing(text => /status = '(delivered|failed)'/.test(text))
@@ -52,7 +52,7 @@ describe.runIf(found.found)(`settlements that fail${why}`, () => {
     },
   )
 
-  it('B8: one that cannot even be given back is no crash either', async () => {
+  it('B8: one that cannot even be returned is not a crash either', async () => {
     const channel = uniqueName('orders')
     let isDown = false
     const pool = failing(() => isDown)

@@ -12,7 +12,7 @@ const insert = (channel: string, key: string, at: string) =>
   )
 
 describe.runIf(found.found)(`rows that other programs insert${why}`, () => {
-  it.each(['before', 'after'])('B9: an empty key is no key, %s its handler is known', async when => {
+  it.each(['before', 'after'])('B9: an empty key is not a key, %s its handler is known', async when => {
     const channel = uniqueName('orders')
     const subscribe = () => world.subscribe(world.process({ maxPollMs: 50 }), channel, { ordering: 'by-key' })
     const early = when === 'after' ? await subscribe() : undefined
@@ -22,7 +22,7 @@ describe.runIf(found.found)(`rows that other programs insert${why}`, () => {
     await inbox.take(2)
   })
 
-  it('B9: an empty key of an event that is published is none either', async () => {
+  it('B9: an empty key of a published event is not a key either', async () => {
     const channel = uniqueName('orders')
     const outbox = world.process({ maxPollMs: 50 })
     const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })
@@ -52,7 +52,7 @@ describe.runIf(found.found)(`rows that other programs insert${why}`, () => {
   })
 
   it.each(['by-key', 'none'] as const)(
-    'S1: one that waits for ever keeps up no other (%s)',
+    'S1: one that waits endlessly does not delay the others (%s)',
     async ordering => {
       const channel = uniqueName('orders')
       const errors: unknown[] = []

@@ -24,7 +24,7 @@ afterAll(async () => {
 const why = found.found ? '' : ` (skipped: ${found.why})`
 
 describe.runIf(found.found)(`Postgres dead letters${why}`, () => {
-  it('P2: what Postgres cannot hold as text is kept in letters and found all the same', async () => {
+  it('P2: characters that Postgres text cannot hold are kept in letters and can be searched', async () => {
     const event = make.event({ payload: { text: 'a\0b\ud800' } })
     const letter = make.letter({ event, error: new Error('broken \0 text') })
     await deadLetters.send(letter)
@@ -164,7 +164,7 @@ describe.runIf(found.found)(`Postgres ledger in the handler's transaction${why}`
   const charges = async (key: string) =>
     (await database!.rows('select 1 from charges where key = $1', [key])).length
 
-  it('S8: what is recorded with the effect happens once, whoever tries at the same moment', async () => {
+  it('S8: an effect that is recorded in its transaction happens once, even with concurrent attempts', async () => {
     await database!.pool.query('create table if not exists charges (key text)')
     const key = uniqueName('charge')
     const tries = await Promise.all(Array.from({ length: 8 }, () => charge(key, 'commit')))
@@ -182,7 +182,7 @@ describe.runIf(found.found)(`Postgres ledger in the handler's transaction${why}`
     expect(await charges(key)).toBe(1)
   })
 
-  it('S8: a pair that the consumer has claimed is recorded all the same, and done for everyone', async () => {
+  it('S8: a pair that the consumer has claimed can still be recorded, and is then done for every process', async () => {
     await database!.pool.query('create table if not exists charges (key text)')
     const key = uniqueName('charge')
     const claim = await ledger.claim('bill', key, 60_000)

@@ -55,7 +55,7 @@ function message(name: string, properties: Outgoing['properties'] = {}): Outgoin
   return { route, content: Buffer.from(`<${name}>`), properties: { deliveryMode: 2, ...properties } }
 }
 
-it('F1: what comes in one go is written in one go, and what only the client can write keeps its place', async () => {
+it('F1: messages of one turn are written together, and messages that only the client can write keep their position', async () => {
   const { channel, confirms } = world()
   const told: string[] = []
   for (const each of [message('a'), message('b'), message('c', { expiration: '1000' }), message('d')])

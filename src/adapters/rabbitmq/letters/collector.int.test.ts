@@ -71,7 +71,7 @@ function collecting(queues: readonly string[], options: object = {}) {
 }
 
 describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () => {
-  it('F8: stops, leaves what comes meanwhile, knows how much that is, and begins anew', async () => {
+  it('F8: stops, leaves the messages that arrive meanwhile, counts them, and starts again', async () => {
     const { queue, exchange, dlq } = await shop()
     const { store, open, errors } = collecting([dlq])
     const collector = open()
@@ -143,7 +143,7 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
     },
   )
 
-  it('B12: what was sent back and does not come again counts as handled; if it does later, it opens anew', async () => {
+  it('B12: a returned message that does not come again counts as handled; if it does later, its letter reopens', async () => {
     const { queue, exchange, dlq } = await shop()
     await outside!.publish(exchange, 'order.paid', Buffer.from('hello'), { contentType: 'text/plain' })
     await rejectAll(queue, 1)

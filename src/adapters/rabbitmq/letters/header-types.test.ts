@@ -76,7 +76,7 @@ describe('typed headers as text', () => {
     expect(fromText('no', 't')).toBeUndefined()
   })
 
-  it('P2: a value that ends behind its table is no table', () => {
+  it('P2: a value that ends behind its table is not a table', () => {
     expect(() => readTable(Buffer.from([1, 0x61, 0x53, 0, 0, 0, 9]))).toThrow('ends behind')
   })
 })

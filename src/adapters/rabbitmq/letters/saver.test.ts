@@ -66,7 +66,7 @@ describe('a message that says it is a replay', () => {
       expect(letter).toMatchObject({ state: 'dead', replays: 0, cycle: { number: 0 } })
   })
 
-  it('B14: that nobody has seen before is no replay', async () => {
+  it('B14: that nobody has seen before is not a replay', async () => {
     const { store, save } = setUp()
     await save('{"n":1}')
     const { id } = (await store.list()).letters[0]!

@@ -14,7 +14,7 @@ const why = redis.found ? '' : ` (skipped: ${redis.why})`
 const closing: (() => unknown)[] = []
 let alone: RedisStreamsOptions
 let clustered: RedisStreamsOptions
-/** Adds to a stream what is no event. */
+/** Adds entries to a stream that are not events. */
 const adding = new Map<RedisStreamsOptions, (stream: string, raw: Buffer) => Promise<unknown>>()
 
 beforeAll(async () => {

@@ -119,7 +119,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     await proxy.close()
   })
 
-  it('E21: connections are cut while events flow: what was read and never arrived is found again', async () => {
+  it('E21: connections are cut while events flow: entries that were read and never arrived are found again', async () => {
     const channel = uniqueName('cut')
     const proxy = await ChaosProxy.to(url)
     const inbox = await subscribe(open({ url: proxy.through(url), reconnectMaxMs: 50 }), channel, {
@@ -219,7 +219,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     await inbox.assertEmpty('something came again')
   })
 
-  it('E21: scripts are flushed and the group is destroyed: it is made anew, and what is there comes, better twice than never', async () => {
+  it('E21: scripts are flushed and the group is destroyed: it is created again, and all entries are delivered, some of them twice', async () => {
     const channel = uniqueName('destroyed')
     const broker = open()
     const inbox = await subscribe(broker, channel)
@@ -232,7 +232,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     expect(idsOf(await inbox.take(2))).toEqual([before!.id, after!.id])
   })
 
-  it('E21: the stream is deleted under its consumers: what is published next comes', async () => {
+  it('E21: the stream is deleted under its consumers: the next published events are delivered', async () => {
     const channel = uniqueName('deleted')
     const broker = open()
     const inbox = await subscribe(broker, channel)

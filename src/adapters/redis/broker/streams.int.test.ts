@@ -106,7 +106,7 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     expect([again.content, again.origin]).toEqual([delivery.content, delivery.origin])
   })
 
-  it('P2: bytes that are no text are kept byte by byte, and an entry of thousands of fields whole', async () => {
+  it('P2: bytes that are not text are kept byte by byte, and an entry of thousands of fields is kept whole', async () => {
     const channel = uniqueName('strange')
     const broker = open()
     const inbox = await subscribe(broker, channel)

@@ -121,7 +121,7 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     client.destroy()
   })
 
-  it('B7: it comes back also when whoever is told of the loss throws', async () => {
+  it('B7: it reconnects even if the listener for the lost connection throws', async () => {
     const onError = () => {
       throw new Error('the log is full')
     }
@@ -182,7 +182,7 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     expect(wrong).toMatchObject({ reply: 'ERR', trouble: 'reply' })
   })
 
-  it('F2/S3: a replica is told of, and its name is looked up anew', async () => {
+  it('F2/S3: a replica is reported, and its host name is resolved again', async () => {
     const connection = connect()
     const key = keysOf('replica').of('sum')
     await run(connection, add, [key], ['1'])

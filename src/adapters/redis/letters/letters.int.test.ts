@@ -162,7 +162,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     expect(await store.deadLetters.cleanup()).toBe(120)
   })
 
-  it('E11: a letter lives on from its last write as long as whoever saved it said, whoever changes it', async () => {
+  it('E11: the retention of a letter starts at its last write and lasts as long as its saver set, no matter who changes it', async () => {
     const prefix = uniqueName('life')
     const [service, desk] = [
       open({ prefix, retentionMs: 'never' }),
@@ -220,7 +220,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     expect(evictionPolicy).toBe('noeviction')
   })
 
-  it('P2: letters are written as the codec says, and searched all the same', async () => {
+  it('P2: letters are written with the codec, and can still be searched', async () => {
     const seal = (text: string) => Buffer.from(text).toString('base64')
     const { letters } = plainCodec
     const codec = {

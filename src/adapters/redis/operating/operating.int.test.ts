@@ -21,7 +21,7 @@ afterAll(() => server?.close())
 const why = found.found ? '' : ` (skipped: ${found.why})`
 
 describe.runIf(found.found)(`Redis dead letters${why}`, () => {
-  it('P2: what is no proper text is kept in letters and found all the same', async () => {
+  it('P2: invalid text is kept in letters and can still be found', async () => {
     const event = make.event({ payload: { text: 'a\0b\ud800' } })
     const letter = make.letter({ event, error: new Error('broken \0 text') })
     await store.deadLetters.send(letter)

@@ -81,7 +81,7 @@ describe('elasticsearch sink', () => {
     })
   })
 
-  it('E17: what was taken although its answer was lost is no duplicate when it is sent again', async () => {
+  it('E17: an event that was accepted although its answer was lost is not duplicated when it is sent again', async () => {
     await withReceiver(elasticsearchReceiver(), async (receiver, open) => {
       const sink = open(elasticsearch({ url: receiver.url }))
       const events = make.events(5)
@@ -103,7 +103,7 @@ describe('elasticsearch sink', () => {
     )
   })
 
-  it('E17: an index that is not there, or a name that is none, is the fault of its own event alone', async () => {
+  it('E17: a missing index, or an invalid index name, fails only its own event', async () => {
     await withReceiver(elasticsearchReceiver({ indices: ['a'] }), async (receiver, open) => {
       const index = ({ key = '' }) => (key === 'none' ? (undefined as unknown as string) : key)
       const sink = open(elasticsearch({ url: receiver.url, index }))
@@ -143,7 +143,7 @@ describe('elasticsearch sink', () => {
     expect(() => elasticsearch({ url: 'http://u:p@es', apiKey: 'k' })).toThrow('give one')
   })
 
-  it('E2: an answer that is none to a bulk may be tried again', async () => {
+  it('E2: a request whose answer is not a bulk answer may be retried', async () => {
     await withReceiver(elasticsearchReceiver(), async (receiver, open) => {
       const sink = open(elasticsearch({ url: receiver.url }))
       for (const body of ['<html>a proxy</html>', '{"errors":true,"items":[]}', 'null']) {
@@ -166,7 +166,7 @@ describe('elasticsearch sink', () => {
     })
   })
 
-  it('E18: a key that may only write may not ask for the root, and the server is well all the same', async () => {
+  it('E18: a write-only key may not read the root, and the server still counts as healthy', async () => {
     await withReceiver(elasticsearchReceiver(), async (receiver, open) => {
       const sink = open(elasticsearch({ url: receiver.url }))
       receiver.misbehave({ status: 403 })

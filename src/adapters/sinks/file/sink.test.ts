@@ -161,7 +161,7 @@ describe('file sink', () => {
     })
   })
 
-  it('E21: a file that holds nothing but a torn line starts anew', async () => {
+  it('E21: a file that holds only a torn line starts again', async () => {
     await withTempFolder(async dir => {
       const path = join(dir, 'events.jsonl')
       await writeFile(path, '{"v":1')

@@ -175,7 +175,7 @@ describe('http sink', () => {
     })
   })
 
-  it('B5: what is no HTTP is a matter of set-up, and pauses the breaker', async () => {
+  it('B5: an answer that is not HTTP is an integration failure, and can be retried', async () => {
     const stranger = createServer(socket => socket.end('SSH-2.0-OpenSSH_9.2\r\n')).listen(0, '127.0.0.1')
     await once(stranger, 'listening')
     const sink = http({ url: `http://127.0.0.1:${(stranger.address() as AddressInfo).port}` })
@@ -215,7 +215,7 @@ describe('http sink', () => {
     })
   })
 
-  it('E17: an idle connection that the server closed is no failure', async () => {
+  it('E17: an idle connection that the server closed is not a failure', async () => {
     await withReceiver(plain(), async (receiver, open) => {
       const sink = open(http({ url: receiver.url }))
       await sink.write([make.event()], never())
@@ -275,7 +275,7 @@ describe('http sink', () => {
     })
   })
 
-  it('E18: a refusal of the probe is a sign of life, a 503 is not, and there may be none', async () => {
+  it('E18: a refused probe shows that the receiver runs, a 503 does not, and the probe is optional', async () => {
     await withReceiver(plain(), async (receiver, open) => {
       const sink = open(http({ url: receiver.url, probe: '/health' }))
       await sink.probe?.(never())

@@ -54,7 +54,7 @@ describe('loki sink', () => {
     })
   })
 
-  it('E17: a resend is no duplicate, because time and line are the same', async () => {
+  it('E17: a resend does not create a duplicate, because time and line are equal', async () => {
     await withReceiver(lokiReceiver(), async (receiver, open) => {
       const sink = open(loki({ url: receiver.url }))
       const events = make.events(50)

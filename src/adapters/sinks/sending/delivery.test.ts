@@ -70,7 +70,7 @@ describe('a delivery', () => {
     expect(sent).toEqual([[0, 2]])
   })
 
-  it('E17: an empty batch is no request', async () => {
+  it('E17: an empty batch makes no request', async () => {
     const { write, sent } = delivery(() => 500)
     expect(await write(0)).toBeUndefined()
     expect(sent).toEqual([])

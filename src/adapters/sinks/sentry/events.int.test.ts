@@ -252,7 +252,7 @@ describe('Sentry sink', () => {
     expect(classify(error).retryable).toBe(false)
   })
 
-  it('E17: requests that hang are ended with their write, so that none takes up room for ever', async () => {
+  it('E17: hanging requests are aborted with their write, so that none stays open forever', async () => {
     // As many as the SDK has connections: those that are not ended leave none for the next write.
     const connections = 30
     await withSentry(

@@ -101,7 +101,7 @@ describe.each(Object.entries(ways))('Sentry sink with %s', (way, options) => {
     })
   })
 
-  it('E17: of a batch some of which is refused the rest arrives, and breadcrumbs do not hide a sick Sentry', async () => {
+  it('E17: the rest of a partly refused batch arrives, and breadcrumbs do not hide a failing Sentry', async () => {
     await withSentry(options, async (receiver, sink) => {
       const batch = [make.event(), ...errorEvents(3), make.event()]
       receiver.refuse([sentryId(batch[2]!.id)])

@@ -71,7 +71,7 @@ describe('slack sink', () => {
     })
   })
 
-  it('F7: what is no address is refused without being shown', () => {
+  it('F7: an invalid address is refused without being shown', () => {
     expect(() => slack({ url: `hooks.slack.com/services/${SECRET}` })).toThrow('a text that is not shown')
   })
 })

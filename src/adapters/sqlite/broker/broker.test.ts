@@ -239,7 +239,7 @@ describe('sqlite broker', () => {
     await other.close()
   })
 
-  it('B8: a heart that beats a moment late is no dead one, though the clock was set forward in between', async () => {
+  it('B8: a slightly late heartbeat does not end the lease, even if the clock was set forward in between', async () => {
     const channel = uniqueName('orders')
     const { process, time } = stoppedProcess()
     const there = await subscribe(process, channel)
@@ -330,7 +330,7 @@ describe('sqlite broker', () => {
     await impatient.close()
   })
 
-  it('B8: whoever was taken for dead finds out when settling, and goes on with new deliveries', async () => {
+  it('B8: a consumer that was considered dead finds out when settling, and continues with new deliveries', async () => {
     const channel = uniqueName('orders')
     const { process, time } = stoppedProcess()
     const there = await subscribe(process, channel, { prefetch: 1 })

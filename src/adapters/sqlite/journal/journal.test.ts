@@ -94,7 +94,7 @@ describe('the journal in a sqlite file', () => {
     await events.close()
   })
 
-  it('E21: what was sealed with another key stays, is told, and holds up nothing else', async () => {
+  it('E21: entries that were sealed with another key stay, are reported, and delay no other entry', async () => {
     const { path } = newFile()
     const [lost, known] = [sealed(), sealed()]
     const [first, second] = make.events(2)

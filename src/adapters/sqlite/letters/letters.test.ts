@@ -108,7 +108,7 @@ describe('sqlite dead letters', () => {
     for (const filter of filters) await expectToFind(filter, all)
   })
 
-  it('E9: letters that no fingerprint groups are listed and counted all the same', async () => {
+  it('E9: letters without a group are still listed and counted', async () => {
     const all = letters(2_300, index =>
       Object.assign(new Error('x'), { code: `E_${index}`, name: `N${index}` }),
     )

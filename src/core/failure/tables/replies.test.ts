@@ -24,7 +24,7 @@ describe('Redis replies', () => {
     expect(redis('ERR syntax error').decidedBy).toBe('unknown')
   })
 
-  it('F2/S3: a reply is known by its class when it has no name, and words alone are no reply', () => {
+  it('F2/S3: a reply is known by its class when it has no name, and words alone are not a reply', () => {
     class ErrorReply extends Error {}
     expect(classify(new ErrorReply('LOADING data')).decidedBy).toBe('redis-reply')
     expect(classify(new Error('BUSY signal')).decidedBy).toBe('unknown')
@@ -64,7 +64,7 @@ describe('AMQP replies', () => {
     )
   })
 
-  it('F2/S3: a number or a word without a mark of AMQP is no reply', () => {
+  it('F2/S3: a number or a word without a mark of AMQP is not a reply', () => {
     expect(classify({ code: 404, message: 'x' }).decidedBy).toBe('unknown')
     expect(classify({ code: 'NOT_FOUND', message: 'x' }).decidedBy).toBe('unknown')
   })

@@ -51,7 +51,7 @@ describe('Postgres SQLSTATE', () => {
       expect(bare(code).decidedBy).toBe('unknown')
   })
 
-  it('F2/S3: a class without an entry is unknown, and a system code is none', () => {
+  it('F2/S3: a class without an entry is unknown, and a system code is not an SQLSTATE', () => {
     expect(pg('99000').decidedBy).toBe('unknown')
     expect(pg('EPIPE').decidedBy).toBe('system-code')
   })

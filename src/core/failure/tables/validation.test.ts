@@ -21,7 +21,7 @@ describe('validation and JSON errors', () => {
     expect(classify(Object.assign(list, { issues: list })).decidedBy).toBe('validation')
   })
 
-  it('F2/S3: an empty list, or issues of another kind, are none', () => {
+  it('F2/S3: an empty list, or issues of another kind, are not a validation error', () => {
     for (const issues of [[], ['text'], [{ title: 'x' }], { 0: issue }, 'x'])
       expect(classify(Object.assign(new Error('x'), { issues })).decidedBy).toBe('unknown')
   })

@@ -6,7 +6,7 @@ import { type FleetPolicy, PATIENCE_MS, PROBE_EVERY_MS, SLICE_MS } from './polic
 
 const STEP_MS = 5
 
-/** What happens to the way between a member and the keeper, while it holds. */
+/** The fault of the connection between a member and the shared limit, while it lasts. */
 interface Weather {
   readonly forMs: number
   /** `lost`: nothing arrives. `deaf`: asks arrive and answers do not. */
@@ -158,7 +158,7 @@ describe('the members of a fleet', () => {
     )
   })
 
-  it('E5: a keeper that nobody reaches for a while, or that forgets everything, costs and adds next to nothing', () => {
+  it('E5: a shared limit that is unreachable for a while, or forgets everything, costs and adds few turns', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 8 }),
@@ -190,7 +190,7 @@ describe('the members of a fleet', () => {
     )
   })
 
-  it('E5: members that find a keeper again one after the other use no more than the limit meanwhile', () => {
+  it('E5: members that reach the shared limit again one after the other do not exceed it meanwhile', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 500 }), { minLength: 2, maxLength: 8 }),

@@ -62,7 +62,7 @@ function watchedJournal() {
 }
 
 describe('what is left when a dispatcher closes', () => {
-  it('E21: is in the journal, critical or not; track says so, and it is no failure and no letter', async () => {
+  it('E21: is in the journal, critical or not; track says so, and it is neither a failure nor a letter', async () => {
     const journal = memoryJournal()
     const { track, close, results, errors, deadLetters, recorder } = setUp({ sink: hanging }, { journal })
     const isEmpty = (await deadLetters.stats()).count === 0

@@ -81,7 +81,7 @@ describe('letters of a dispatcher', () => {
         async send(letter) {
           if (isBroken) throw new Error('disk full')
           await letters.send(letter)
-          // Both are there now, and one of them does not say yet that all was in vain.
+          // Both are there now, and one of them does not yet say that every sink failed.
           isBroken = (await letters.stats()).count === 2
         },
         close: async () => {},

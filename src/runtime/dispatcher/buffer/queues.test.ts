@@ -97,7 +97,7 @@ describe('the queues of a lane', () => {
             const count = Math.min(wanted, window.room(now))
             if (count > 0) window.add(count).ended(now + tookMs)
             for (let n = 0; n < count; n++) starts.push(now)
-            // The far side meets them at some time of the write.
+            // The receiver gets the events at some time during the write.
             for (let n = 0; n < count; n++) met.push(now + Math.min(tookMs, metAfterMs))
             if (window.room(now) === 0) expect(window.roomAt).toBeGreaterThan(now)
           }

@@ -38,7 +38,7 @@ async function latencies(others: { readonly first: Sink; readonly second: Sink }
 }
 
 describe('lanes', () => {
-  it('E17: one sink hanging for ever and one throwing leave the third and the caller as they were, exactly', async () => {
+  it('E17: a sink that hangs and a sink that throws do not affect the third sink or the caller at all', async () => {
     const alone = await latencies({ first: memorySink(), second: memorySink() })
     const beside = await latencies({
       first: { write: () => new Promise(() => {}) },

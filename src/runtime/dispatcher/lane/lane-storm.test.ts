@@ -23,7 +23,7 @@ async function storm({ writeMs = () => 0, ...options }: Storm) {
   const deadLetters = memoryDeadLetters()
   const start = clock.now()
   const starts: { readonly at: number; readonly count: number }[] = []
-  /** When writes ended: the latest that the far side can have met them. */
+  /** When writes ended: the latest time at which the receiver can have got them. */
   const ends: { readonly at: number; readonly count: number }[] = []
   const arrived = new Map<string, number>()
   const sink: Sink = {
@@ -87,7 +87,7 @@ describe('a storm', () => {
     expect(busiest(starts, 1_000)).toBeLessThanOrEqual(100)
   })
 
-  it('E5: nor does the far side count more, whenever between start and end it meets them', async () => {
+  it('E5: nor does the receiver count more, at any time between start and end of the write', async () => {
     const random = seededRandom(11)
     const { starts, ends, arrived, letters } = await storm({ writeMs: () => Math.floor(random() * 400) })
     expect([arrived.size, letters]).toEqual([WAITING, 0])

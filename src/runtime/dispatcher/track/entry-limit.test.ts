@@ -29,7 +29,7 @@ function setUp(options: Partial<DispatcherOptions>, sinks: Record<string, Sink> 
 
 const many = (count: number, input: TrackInput) => Array.from({ length: count }, () => input)
 
-describe('the door', () => {
+describe('the entry limit', () => {
   it('E14: of 1500 critical events at once against 1000 a second, 1000 are delivered and 500 are letters', async () => {
     const { track, sink, deadLetters, recorder, clock } = setUp({
       rateLimit: { perSecond: 1_000 },
@@ -128,7 +128,7 @@ describe('the door', () => {
     expect([isFlushed, saved]).toEqual([true, ['y']])
   })
 
-  it('E14: the letter of the door is resent to every sink', async () => {
+  it('E14: the letter of the entry limit is resent to every sink', async () => {
     const other = memorySink()
     const { track, sink, deadLetters, events, clock } = setUp({ rateLimit: { perSecond: 1 } }, { other })
     await track({ type: 'x' }, { type: 'y' })

@@ -62,7 +62,7 @@ describe('critical events', () => {
     expect([(await deadLetters.stats()).count, journal.size]).toEqual([1, 0])
   })
 
-  it('K10: what could not even be saved stays in the journal', async () => {
+  it('K10: an event that could not be saved as a letter stays in the journal', async () => {
     const journal = memoryJournal()
     const deadLetters = { send: () => Promise.reject(new Error('disk full')), close: async () => {} }
     const { clock, track } = setUp(hanging, { journal, retry: { attempts: 1 }, deadLetters })

@@ -43,7 +43,7 @@ function setUp(options: Partial<DispatcherOptions>) {
   return { told, events, deadLetters }
 }
 
-it('E21: whatever a dispatcher tells is marked as its own, whoever it is that tracks or sends again', async () => {
+it('E21: all output of a dispatcher is marked as its own, no matter who tracks or replays', async () => {
   const { told, events, deadLetters } = setUp({
     critical: () => true,
     journal: brokenJournal,

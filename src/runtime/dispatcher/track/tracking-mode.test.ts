@@ -76,7 +76,7 @@ describe('tracking modes', () => {
     expect(recorder.count('letterFiltered')).toBe(0)
   })
 
-  it('E7: partial success in a job is no tracking failure, but its letter names the job', async () => {
+  it('E7: partial success in a job is not a tracking failure, but its letter names the job', async () => {
     const { events, ended, letters, recorder } = setUp({ up: memorySink(), down })
     expect(await ended(asJob('Nightly', () => events.track({ type: 'x' })))).not.toHaveProperty('swallowed')
     expect(await letters()).toMatchObject([{ job: 'Nightly', cycle: { reason: 'attempts_exhausted' } }])
@@ -100,7 +100,7 @@ describe('tracking modes', () => {
     expect(await ended(events.track({ type: 'x' }, { onFailure: 'swallow' }))).toHaveProperty('swallowed')
   })
 
-  it('E7: what is no event, and what comes after close, does not fail a job either', async () => {
+  it('E7: an invalid event, and an event after close, do not fail a job either', async () => {
     const { events, ended, recorder, clock } = setUp({ down })
     const input = { type: 'x', payload: { big: 1n } }
     expect(await ended(events.track(input))).toMatchObject({ code: 'LAZARET_EVENT_INVALID' })
@@ -132,7 +132,7 @@ describe('tracking modes', () => {
     expect(() => asJob('', () => 1)).toThrow(OptionsError)
   })
 
-  it('E7: sinks are written outside of the scope of whoever tracked first', async () => {
+  it('E7: sinks are written outside the async scope of the first tracker', async () => {
     const scopes: (string | undefined)[] = []
     const looking: Sink = { write: async () => void scopes.push(trackingScope().job) }
     const { events, ended } = setUp({ looking })

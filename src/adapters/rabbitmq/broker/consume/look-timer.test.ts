@@ -17,7 +17,7 @@ it('B8: a timer looks once a second while it is on, whatever became of its last 
   expect(looks).toBe(3)
 })
 
-it('B8: a timer that is started anew while it looks does not look twice as often', async () => {
+it('B8: a timer that is restarted while it looks does not look twice as often', async () => {
   const clock = new FakeClock()
   const answers: (() => void)[] = []
   const watch = new LookTimer(clock, () => new Promise(resolve => answers.push(resolve)))

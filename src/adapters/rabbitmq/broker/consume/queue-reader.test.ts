@@ -64,7 +64,7 @@ async function readerOn(prefetch: number) {
   return { clock, channels, news, received, lost, reader, restored: () => restored }
 }
 
-it('B7: a queue with messages for a free consumer that gets none is consumed anew on another channel, and told of', async () => {
+it('B7: a queue with messages whose free consumer gets none is consumed on another channel, and reported', async () => {
   const { clock, channels, news, received, reader, restored } = await readerOn(10)
   await clock.advance(3_900)
   expect(channels).toHaveLength(1)
@@ -80,7 +80,7 @@ it('B7: a queue with messages for a free consumer that gets none is consumed ane
   await reader.close()
 })
 
-it('B7: what is being handled when the channel is opened anew can still be acknowledged', async () => {
+it('B7: a message that is being handled when the channel is reopened can still be acknowledged', async () => {
   const { clock, channels, received, lost, reader } = await readerOn(10)
   channels[0]!.deliver(1)
   await clock.advance(6_000)
@@ -96,7 +96,7 @@ it('B7: what is being handled when the channel is opened anew can still be ackno
 it.each([
   ['the queue is empty', 0, 10],
   ['every place is taken', 5, 1],
-])('B7: nothing is opened anew while %s', async (_, ready, prefetch) => {
+])('B7: no channel is reopened while %s', async (_, ready, prefetch) => {
   const { clock, channels, news, reader } = await readerOn(prefetch)
   channels[0]!.ready = ready
   channels[0]!.deliver(1)
@@ -105,7 +105,7 @@ it.each([
   await reader.close()
 })
 
-it('B7: when opening anew does not help, it is done less and less often', async () => {
+it('B7: when reopening does not help, it is done less and less often', async () => {
   const { clock, channels, news, reader } = await readerOn(10)
   await clock.advance(60_000)
   const soon = channels.length
@@ -139,7 +139,7 @@ it('B7: what the server delivers while it is asked how much waits counts as deli
   await reader.close()
 })
 
-it('B7: nothing is opened anew while as many are taken as AMQP can count, though more were wanted', async () => {
+it('B7: no channel is reopened while as many are taken as AMQP can count, though more were wanted', async () => {
   const { clock, channels, news, reader } = await readerOn(100_000)
   for (let tag = 1; tag <= 65_535; tag++) channels[0]!.deliver(tag)
   await clock.advance(60_000)

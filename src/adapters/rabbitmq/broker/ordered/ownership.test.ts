@@ -68,7 +68,7 @@ it.each(['q.held', 'q.owner'])('B7: in order, the same goes for %s', async queue
   await close()
 })
 
-it('B7: in order, messages that wait because a key has filled the window are no reason to open another channel', async () => {
+it('B7: in order, messages that wait because a key has filled the window do not cause another channel', async () => {
   const server = new FakeRabbitmq()
   const window = 3
   const { clock, news, ids, close } = await subscribeOn(server, window)
@@ -95,7 +95,7 @@ it('B7: in order, keys that are held take no places of the window, however many 
   await close()
 })
 
-it('B7: in order, nothing is opened anew while the queue is empty and a key waits', async () => {
+it('B7: in order, no channel is reopened while the queue is empty and a key waits', async () => {
   const server = new FakeRabbitmq()
   const { clock, news, close } = await subscribeOn(server)
   server.publish('q', 'open', { key: 'k' })
@@ -150,7 +150,7 @@ it('B7: in order, one who stands by does not tell of a queue that is for another
   await close()
 })
 
-it('P1: what is held and comes late is loaded, and not taken for a copy too many', async () => {
+it('P1: a held message that comes late is loaded, and not taken for an extra copy', async () => {
   const server = new FakeRabbitmq()
   for (const [index, id] of ['first', 'second'].entries())
     server.publish('q.held', id, { key: id, headers: { [OWN.place]: index + 1 } })

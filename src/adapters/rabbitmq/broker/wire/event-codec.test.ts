@@ -75,7 +75,7 @@ describe('messages', () => {
     expect(read(again)).toEqual(written)
   })
 
-  it('K10: a letter reads back whole, of an event and of what is none', () => {
+  it('K10: a letter reads back whole, of an event and of a message that is not an event', () => {
     const message = sent(make.event())
     const letter = make.letter({ event: read(message) as LazaretEvent, channel: 'orders' })
     const properties = letterProperties(message.properties, read(message), letter)

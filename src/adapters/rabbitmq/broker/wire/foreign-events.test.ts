@@ -65,7 +65,7 @@ describe('messages of other programs', () => {
     expect(read(foreign(content as string, { contentType }))).toMatchObject({ payload })
   })
 
-  it('P2: what is packed stays bytes', () => {
+  it('P2: compressed content stays bytes', () => {
     const event = read(foreign('{}', { contentType: 'application/json', contentEncoding: 'gzip' }))
     expect(event).toMatchObject({ payload: new Uint8Array(Buffer.from('{}')) })
   })
