@@ -42,11 +42,11 @@ export class Connection implements Broker {
     return subscription
   }
 
-  async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
+  async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
     const { broker, history } = this.#process.world
-    await this.#process.callPort('broker', 'letGo', () => {
-      history.record({ what: 'letGo', event: eventId, channel, handler })
-      return broker.letGo(channel, eventId, handler)
+    await this.#process.callPort('broker', 'unblockKey', () => {
+      history.record({ what: 'unblockKey', event: eventId, channel, handler })
+      return broker.unblockKey(channel, eventId, handler)
     })
   }
 

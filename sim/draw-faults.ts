@@ -13,7 +13,7 @@ export type PlannedAction = { readonly atMs: number } & (
   /** The operator replays dead letters. */
   | { readonly kind: 'replay' }
   /** The operator lets keys go on without their dead events. */
-  | { readonly kind: 'letGo' }
+  | { readonly kind: 'unblockKey' }
 )
 
 const OUTAGES: readonly OutageKind[] = [
@@ -94,7 +94,7 @@ export function drawActions(
   machines: readonly MachinePlan[],
 ): readonly PlannedAction[] {
   const kinds = (
-    ['crash', 'disconnect', 'pause', 'restart', 'force', 'jump', 'repeat', 'replay', 'letGo'] as const
+    ['crash', 'disconnect', 'pause', 'restart', 'force', 'jump', 'repeat', 'replay', 'unblockKey'] as const
   ).filter(() => chance.maybe(0.3))
   return kinds
     .flatMap(kind =>
@@ -123,7 +123,7 @@ function drawAction(
       ]
     case 'repeat':
     case 'replay':
-    case 'letGo':
+    case 'unblockKey':
       return [{ kind, atMs }]
     default:
       return [{ kind, atMs, machine }]

@@ -118,7 +118,7 @@ export type NewFact =
   | (OfConsumer & { readonly what: 'broke'; readonly function: UserFunction })
   /** By the operator for every handler, or by a consumer for its own. */
   | {
-      readonly what: 'letGo'
+      readonly what: 'unblockKey'
       readonly event: string
       readonly channel: string
       readonly handler?: string | undefined

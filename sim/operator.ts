@@ -63,14 +63,14 @@ export class Operator {
   }
 
   /** For every event that died in an ordered queue: a lane that nobody lets go waits for ever, and shall. */
-  async letGo(): Promise<void> {
+  async unblockKey(): Promise<void> {
     const { plan, broker, history } = this.#world
     const ordered = new Set(
       plan.handlers.filter(({ ordering }) => ordering === 'by-key').map(({ name }) => name),
     )
     const dead = new Map<string, string>()
-    for (const fact of history.of('settled', 'letGo')) {
-      if (fact.what === 'letGo') {
+    for (const fact of history.of('settled', 'unblockKey')) {
+      if (fact.what === 'unblockKey') {
         // What a consumer let go of may be dead for another handler.
         if (fact.handler === undefined) dead.delete(fact.event)
       } else if (fact.outcome === 'dead' && ordered.has(fact.handler)) {
@@ -80,8 +80,8 @@ export class Operator {
     }
     for (const [event, channel] of dead) {
       this.discarded.push(...broker.deadLetters.filter(letter => letter.event.id === event))
-      history.record({ what: 'letGo', event, channel })
-      await broker.letGo(channel, event)
+      history.record({ what: 'unblockKey', event, channel })
+      await broker.unblockKey(channel, event)
     }
   }
 }

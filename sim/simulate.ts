@@ -162,7 +162,7 @@ class Simulation {
       if ((await this.#isIdle()) && !(await this.#hasMoreWork())) return true
       if (clock.elapsedMs >= unblockedAt + UNBLOCK_EVERY_MS) {
         unblockedAt = clock.elapsedMs
-        await this.#operator.letGo()
+        await this.#operator.unblockKey()
       }
       await clock.advance(CHECK_EVERY_MS)
     }
@@ -243,7 +243,7 @@ class Simulation {
     })
     if (action.kind === 'repeat') this.#producer.repeat()
     else if (action.kind === 'replay') void this.#operator.replay()
-    else if (action.kind === 'letGo') void this.#operator.letGo()
+    else if (action.kind === 'unblockKey') void this.#operator.unblockKey()
     else if (action.kind === 'force') this.#machine(action.machine).force(action.to)
     else if (action.kind === 'restart') void this.#machine(action.machine).close({ thenBoot: true })
     else this.#machine(action.machine)[action.kind]()

@@ -75,7 +75,7 @@ export type {
 export { BrokerClosedError, BrokerFullError, DeliveryLostError } from './ports/broker.ts'
 export { type Cancel, type Clock, systemClock } from './ports/clock.ts'
 export type { Codec, EventCodec, LetterCodec, TextCodec } from './ports/codec.ts'
-export type { Collector, WayBack } from './ports/collector.ts'
+export type { Collector, ReplayRoute } from './ports/collector.ts'
 export type {
   DeadLetterQueue,
   DeadLetterStore,

@@ -32,7 +32,7 @@ describe(`${WORLDS} simulated worlds`, () => {
       'jumped',
       'killed',
       'claimed',
-      'letGo',
+      'unblockKey',
       'reported',
       'broke',
     ] as const)

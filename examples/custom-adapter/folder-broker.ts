@@ -102,7 +102,7 @@ export class FolderBroker implements Broker {
   }
 
   /** Only brokers with the capability `keyOrder` have something to do here. */
-  async letGo(): Promise<void> {
+  async unblockKey(): Promise<void> {
     this.#requireOpen()
   }
 

@@ -25,7 +25,7 @@ export function* order({ plan, history }: EndedWorld): Iterable<string> {
         seen.add(fact.event)
         const key = keyOf(fact.event)
         if (key !== undefined) unresolved.set(key, [...(unresolved.get(key) ?? []), fact.event])
-      } else if (fact.what === 'letGo' && dead.has(fact.event)) {
+      } else if (fact.what === 'unblockKey' && dead.has(fact.event)) {
         if ((fact.handler ?? name) === name) resolve(fact.event)
       } else if (fact.what === 'settled' && fact.handler === name) {
         if (fact.outcome === 'done') resolve(fact.event)

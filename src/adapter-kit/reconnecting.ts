@@ -1,5 +1,5 @@
 import type { Random } from '../core/random.ts'
-import { about, type Cancel, type Clock } from '../ports/clock.ts'
+import { type Cancel, type Clock, equalJitter } from '../ports/clock.ts'
 
 interface ReconnectingOptions<C> {
   /** Supplies the time and the timers. */
@@ -153,7 +153,7 @@ export class Reconnecting<C> {
   #wait(tries: number): void {
     const { clock, random, baseMs, maxMs } = this.#options
     const longest = Math.min(maxMs, baseMs * 2 ** Math.min(tries, 30))
-    const cancel = clock.schedule(about(random, longest), () => this.#connect(tries))
+    const cancel = clock.schedule(equalJitter(random, longest), () => this.#connect(tries))
     this.#state = { is: 'connecting', cancel }
   }
 

@@ -7,8 +7,8 @@ import { createIdSource } from '../core/event/uuid.ts'
 import { systemClock, systemRandom } from '../ports/clock.ts'
 import { startReplay } from '../replay/control.ts'
 import { planReplay } from '../replay/plan.ts'
+import { routeReplays } from '../replay/routes.ts'
 import { runReplay } from '../replay/runner.ts'
-import { waysBack } from '../replay/ways-back.ts'
 import { createFactory } from '../testing/factories.ts'
 import { checkNotify } from './doctor/notify.ts'
 import { alertCollector, openNotifier } from './notifier.ts'
@@ -68,7 +68,7 @@ describe('the notifier of a config file', () => {
     await notifier.notify({ kind: 'breaker_opened', at: 0, name: 'payments' })
     await notifier.flush()
     const environment = { clock: systemClock, newId: createIdSource(systemRandom) }
-    const target = waysBack([alertCollector(notifier, store.deadLetters)], undefined)!
+    const target = routeReplays([alertCollector(notifier, store.deadLetters)], undefined)!
     const replay = async () => {
       const { id } = await planReplay(store, { reason: 'mended', by: 'ann' }, environment)
       await startReplay(store, id, { by: 'ann', clock: systemClock })

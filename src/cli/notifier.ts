@@ -93,7 +93,7 @@ export function alertCollector(notifier: AlertNotifier, deadLetters: DeadLetterS
     start() {},
     async stop() {},
     send: (events, origin) => target.send(events, origin),
-    wayBack: (letter, to) => target.wayBack(letter, to),
+    routeOf: (letter, to) => target.routeOf(letter, to),
     async depths() {
       return []
     },

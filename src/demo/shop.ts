@@ -4,8 +4,8 @@ import type { Clock } from '../ports/clock.ts'
 import type { Ledger } from '../ports/ledger.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Store } from '../ports/store.ts'
+import { replayToBroker } from '../replay/routes.ts'
 import type { ReplayTarget } from '../replay/target.ts'
-import { toBroker } from '../replay/ways-back.ts'
 import { createBreaker } from '../runtime/breaker.ts'
 import { type Consumer, createConsumer } from '../runtime/consumer/consumer.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
@@ -80,7 +80,7 @@ export function openShop(options: ShopOptions): Shop {
     payments: paymentsInUse,
     services,
     tracking,
-    replayTarget: toBroker(broker, tracking.replayTarget),
+    replayTarget: replayToBroker(broker, tracking.replayTarget),
     publish: order => broker.publish([order]),
     async start() {
       await Promise.all(consumers.map(each => each.start()))

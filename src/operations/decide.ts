@@ -35,7 +35,7 @@ export async function discardLetter(
   return await audited(store.audit, entryOf('letter.discard', id, decision), async () => {
     const discarded = await store.deadLetters.change(id, { to: 'discarded', at, by })
     if (discarded !== undefined)
-      await store.broker?.letGo(discarded.channel, discarded.event.id, discarded.handler)
+      await store.broker?.unblockKey(discarded.channel, discarded.event.id, discarded.handler)
     return discarded
   })
 }

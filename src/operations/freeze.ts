@@ -90,6 +90,6 @@ export async function deleteFrozen(
 async function deleteOne(store: Store, letter: DeadLetter, seen: LetterSeen): Promise<boolean> {
   const { id, channel, handler, event } = letter
   const isGone = await store.deadLetters.delete(id, seen)
-  if (isGone && isHeld(seen.state)) await store.broker?.letGo(channel, event.id, handler)
+  if (isGone && isHeld(seen.state)) await store.broker?.unblockKey(channel, event.id, handler)
   return isGone
 }

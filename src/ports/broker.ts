@@ -63,7 +63,7 @@ export interface SubscribeOptions {
   readonly prefetch: number
   /**
    * `by-key`: no event of a key is handed over while an earlier one of that key is unresolved: in flight, waiting for
-   * a retry, or dead. A dead one is resolved by `letGo` or by publishing it again. Needs the capability `keyOrder`.
+   * a retry, or dead. A dead one is resolved by `unblockKey` or by publishing it again. Needs the capability `keyOrder`.
    */
   readonly ordering: 'none' | 'by-key'
 }
@@ -94,7 +94,7 @@ export type SubscriptionNews =
  * - `tell`, where it is given, hears when the subscription is held up by what happened behind the broker: a queue or table was
  *   deleted, a permission was taken away, the dead-letter place is full. The broker repairs what it may, and tries on;
  *   it tells when the place works again. An error may be told again with another message. `tell` must not throw.
- * - `letGo` resolves a dead event of an ordered channel: the later ones of its key go on. With a handler it does so for that
+ * - `unblockKey` resolves a dead event of an ordered channel: the later ones of its key go on. With a handler it does so for that
  *   one; for another of the channel the event may be dead as well, and still undecided. Unknown ids are ignored.
  * - `depth`, where there is one, counts the events that a handler has not finished with: ready, open, waiting for a retry
  *   or behind their key. A channel or handler that nobody knows has none. It rejects when nobody answers. A broker whose
@@ -112,7 +112,7 @@ export interface Broker {
     deliver: (delivery: Delivery) => void,
     tell?: (news: SubscriptionNews) => void,
   ): Promise<Subscription>
-  letGo(channel: string, eventId: string, handler?: string): Promise<void>
+  unblockKey(channel: string, eventId: string, handler?: string): Promise<void>
   depth?(channel: string, handler: string): number | Promise<number>
   deadLetterDepths?(channel: string, handler: string): Promise<readonly QueueDepth[]>
   close(): Promise<void>

@@ -15,7 +15,7 @@ import type { DeadLetterStore } from './dead-letters.ts'
  * - `send` hands on events of letters with such an origin, to where they came from, and resolves when that is durable.
  *   With a header `x-replay-handler` they go back; without it they were redirected, to what their channel names.
  *   An event that fails again is found again, with headers by which it is the next cycle of its letter.
- * - `wayBack`, where there is one, tells how a letter with such an origin would be sent, or why it cannot be. Without it
+ * - `routeOf`, where there is one, tells how a letter with such an origin would be sent, or why it cannot be. Without it
  *   every such letter can be sent, and whoever takes it keeps it.
  * - Who handles an event elsewhere tells nobody. A letter that was sent and did not come back for long enough is resolved
  *   by the collector; should it come back later, it opens anew.
@@ -27,7 +27,7 @@ export interface Collector {
   start(into: DeadLetterStore): void
   stop(): Promise<void>
   send(events: readonly LazaretEvent[], origin: Origin): Promise<void>
-  wayBack?(letter: Pick<DeadLetter, 'handler' | 'origin'>, to: string | undefined): WayBack
+  routeOf?(letter: Pick<DeadLetter, 'handler' | 'origin'>, to: string | undefined): ReplayRoute
   depths(): Promise<readonly QueueDepth[]>
   close(): Promise<void>
 }
@@ -39,6 +39,6 @@ export interface Collector {
  * - `in-process`: this process alone has the event until its outcome is known. A runner in another process sends it again.
  * - `none`: nothing here can send it; `why` says what would.
  */
-export type WayBack =
+export type ReplayRoute =
   | { readonly kind: 'durable' | 'in-process'; readonly via: string }
   | { readonly kind: 'none'; readonly why: string }

@@ -155,7 +155,7 @@ export type Outcomes = Pick<ReplayCounts, 'recovered' | 'failed_same_cause' | 'f
  *   revision; otherwise it changes nothing and answers undefined.
  * - `items` is in the order of position. `record` replaces the items given, atomically.
  * - `lease` gives the replay to one runner at a time: true when it is ours now or already was; an expired lease can be
- *   taken over. `letGo` ends it early.
+ *   taken over. `releaseLease` ends it early.
  */
 export interface Replays {
   create(replay: Replay, items: readonly ReplayItem[]): Promise<void>
@@ -169,5 +169,5 @@ export interface Replays {
   record(id: string, items: readonly ReplayItem[]): Promise<void>
   counts(id: string): Promise<ReplayCounts>
   lease(id: string, owner: string, leaseMs: number): Promise<boolean>
-  letGo(id: string, owner: string): Promise<void>
+  releaseLease(id: string, owner: string): Promise<void>
 }

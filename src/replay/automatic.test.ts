@@ -106,7 +106,7 @@ it('B18: letters that nothing here can send take no place in a batch', async () 
   it.world.broken = () => false
   const target = {
     ...it.target,
-    wayBack: ({ origin }: { readonly origin: Origin }) =>
+    routeOf: ({ origin }: { readonly origin: Origin }) =>
       origin.broker === undefined
         ? ({ kind: 'none', why: 'it came from no broker' } as const)
         : ({ kind: 'durable', via: 'memory' } as const),

@@ -8,7 +8,7 @@ import { ReplayRefusedError } from './errors.ts'
 import { judge, planReplay } from './plan.ts'
 import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import { type RunOptions, runReplay } from './runner.ts'
-import { withWayBack } from './target.ts'
+import { withRoutes } from './target.ts'
 
 /** Replays on a schedule. Off unless asked for: a person should see what failed before it is sent again. */
 export interface AutomaticReplayOptions extends Omit<RunOptions, 'signal' | 'onProgress'> {
@@ -71,7 +71,7 @@ async function idToStart(options: AutomaticReplayOptions, signal: AbortSignal): 
     // One at a time: the next turn would plan the same letters once more.
     if (waiting !== undefined) return waiting.state === 'approved' ? waiting.id : undefined
   }
-  const environment = withWayBack(options.environment, target)
+  const environment = withRoutes(options.environment, target)
   const request = { reason: `every ${options.cron}`, by: WHO, maxAgeMs, needsApproval }
   const ids = await lettersToSend({ ...options, environment }, request, signal)
   if (ids.length === 0 || signal.aborted) return undefined

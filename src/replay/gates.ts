@@ -11,7 +11,7 @@ interface Circumstances {
   /** A person has said that quarantined letters may go unchanged, the cause being mended. */
   readonly allowQuarantined: boolean
   /** Why nothing here can send it; undefined when something can. */
-  readonly wayBackFault: string | undefined
+  readonly routeFault: string | undefined
   /** Why the event as it is kept is not what was sent; undefined when it is, or when the payload is replaced. */
   readonly unsendable: string | undefined
   /** What is wrong with the payload as it would be sent; undefined when it fits, or when nobody knows its schema. */
@@ -36,7 +36,7 @@ const GO: GateVerdict = Object.freeze({ decision: 'replay', why: undefined })
  */
 export function passGates(letter: DeadLetter, circumstances: Circumstances): GateVerdict {
   const { now, maxAgeMs, isEdited, allowQuarantined } = circumstances
-  const { wayBackFault, unsendable, schemaFault, downstreamFault } = circumstances
+  const { routeFault, unsendable, schemaFault, downstreamFault } = circumstances
   const { state, event, cycle } = letter
   if (state === 'replaying')
     return skip('skip_state', 'another replay has sent it and its outcome is not known yet')
@@ -46,7 +46,7 @@ export function passGates(letter: DeadLetter, circumstances: Circumstances): Gat
       `it was replayed ${letter.replays} times and is parked; lift it out to allow another`,
     )
   if (state === 'resolved' || state === 'discarded') return skip('skip_state', `it is ${state}`)
-  if (wayBackFault !== undefined) return skip('skip_unreachable', wayBackFault)
+  if (routeFault !== undefined) return skip('skip_unreachable', routeFault)
   if (state === 'quarantined' && !isEdited && !allowQuarantined)
     return skip(
       'skip_unapproved',

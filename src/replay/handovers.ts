@@ -1,4 +1,4 @@
-import type { WayBack } from '../ports/collector.ts'
+import type { ReplayRoute } from '../ports/collector.ts'
 import type { ReplayItem, Replays } from '../ports/replays.ts'
 
 /** The items of a batch that have left, until that is written down for all of them at once. */
@@ -12,7 +12,7 @@ export class Handovers {
     this.#id = id
   }
 
-  add(item: ReplayItem, { kind }: WayBack): void {
+  add(item: ReplayItem, { kind }: ReplayRoute): void {
     this.#items.push({ ...item, handedOn: kind === 'in-process' ? 'in-process' : 'durable' })
   }
 

@@ -42,7 +42,7 @@ export class Lease {
     return (heldMs >= 0 && heldMs < RENEW_MS) || (await this.take())
   }
 
-  letGo(): Promise<void> {
-    return this.#replays.letGo(this.#id, this.#holder)
+  release(): Promise<void> {
+    return this.#replays.releaseLease(this.#id, this.#holder)
   }
 }

@@ -107,13 +107,13 @@ export async function judge(
   now: number,
 ): Promise<{ readonly decision: ReplayDecision; readonly why: string | undefined }> {
   const channel = asked.to ?? letter.channel
-  const wayBack = environment.wayBack?.(letter, asked.to)
+  const route = environment.routeOf?.(letter, asked.to)
   return passGates(letter, {
     now,
     maxAgeMs: asked.maxAgeMs,
     isEdited: asked.patch !== undefined,
     allowQuarantined: asked.allowQuarantined,
-    wayBackFault: wayBack?.kind === 'none' ? wayBack.why : undefined,
+    routeFault: route?.kind === 'none' ? route.why : undefined,
     unsendable: replacesPayload(asked) ? undefined : notReplayable(letter),
     schemaFault: await schemaFault(letter, asked, environment.schemaOf?.(channel)),
     downstreamFault: await environment.downstreamFault?.(channel),

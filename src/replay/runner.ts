@@ -17,10 +17,10 @@ import { Lease, RENEW_MS } from './lease.ts'
 import { gatherOutcomes, tellEnded } from './outcomes.ts'
 import { judge } from './plan.ts'
 import { replayEvent } from './resend.ts'
+import { isUnroutable } from './routes.ts'
 import { haltReason, stageEnds } from './stages.ts'
-import { type ReplayEnvironment, type ReplayTarget, wayBackThrough, withWayBack } from './target.ts'
+import { type ReplayEnvironment, type ReplayTarget, routeThrough, withRoutes } from './target.ts'
 import { giveBack, giveBackUnsent } from './unsent.ts'
-import { isUnroutable } from './ways-back.ts'
 
 /** Letters per round at most (K8); between rounds the runner looks at what it was told and what became of the rest. */
 const BATCH = 50
@@ -76,7 +76,7 @@ class Runner {
     this.#lease = new Lease(store, id, options.owner, options.environment)
     this.#forgiven = new Forgiven(store.replays)
     this.#handovers = new Handovers(store.replays, id)
-    this.#environment = withWayBack(options.environment, options.target)
+    this.#environment = withRoutes(options.environment, options.target)
   }
 
   async run(): Promise<Replay> {
@@ -98,7 +98,7 @@ class Runner {
         await giveBackUnsent(this.#store, this.#id, this.#options.environment.clock, 'whoever runs it')
       return replay
     } finally {
-      await this.#lease.letGo()
+      await this.#lease.release()
     }
   }
 
@@ -205,7 +205,7 @@ class Runner {
       await this.#giveUp(letter, item, error.message)
       return
     }
-    this.#handovers.add(item, wayBackThrough(target, letter, replay.to))
+    this.#handovers.add(item, routeThrough(target, letter, replay.to))
     if (observer.replaySent) {
       const { id: letterId, channel } = letter
       observe(observer, 'replaySent', { channel, letterId, replayId: replay.id })
@@ -225,9 +225,9 @@ class Runner {
 
   /** A letter that another runner took, and that this one cannot send, would be `replaying` for ever. */
   async #giveUpUnreachable(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<boolean> {
-    const wayBack = wayBackThrough(this.#options.target, letter, replay.to)
-    if (wayBack.kind !== 'none') return false
-    await this.#giveUp(letter, item, wayBack.why)
+    const route = routeThrough(this.#options.target, letter, replay.to)
+    if (route.kind !== 'none') return false
+    await this.#giveUp(letter, item, route.why)
     return true
   }
 

@@ -43,10 +43,10 @@ export function sinkReplays(
   )
   return {
     ...target,
-    wayBack(letter, to) {
+    routeOf(letter, to) {
       const { broker } = letter.origin
       // A handler of a broker's channel may have the name of a sink.
-      if (broker === undefined) return target.wayBack(letter, to)
+      if (broker === undefined) return target.routeOf(letter, to)
       return { kind: 'none', why: `it came from broker '${broker}', and only sinks are sent to from here` }
     },
   }
@@ -60,9 +60,9 @@ export function resends(
   resender: Resender,
   letters: Pick<DeadLetterStore, 'get'>,
   underWay = new Set<string>(),
-): ReplayTarget & Required<Pick<ReplayTarget, 'wayBack'>> {
+): ReplayTarget & Required<Pick<ReplayTarget, 'routeOf'>> {
   return {
-    wayBack: ({ handler }) =>
+    routeOf: ({ handler }) =>
       resender.has(handler)
         ? { kind: 'in-process', via: 'this process' }
         : { kind: 'none', why: nobodyHere(handler) },

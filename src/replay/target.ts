@@ -1,7 +1,7 @@
 import type { DeadLetter, Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { WayBack } from '../ports/collector.ts'
+import type { ReplayRoute } from '../ports/collector.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 
 /**
@@ -9,12 +9,12 @@ import type { StandardSchema } from '../ports/schema.ts'
  *
  * - `send` resolves when the events, all of letters of this origin, are durably handed on. Handing on an event that is
  *   still on its way must change nothing.
- * - `wayBack` tells how a letter would go, `to` another channel if one is given, without sending anything. A target
+ * - `routeOf` tells how a letter would go, `to` another channel if one is given, without sending anything. A target
  *   without it takes every letter and keeps what it takes.
  */
 export interface ReplayTarget {
   send(events: readonly LazaretEvent[], origin: Origin): Promise<void>
-  wayBack?(letter: Pick<DeadLetter, 'handler' | 'origin'>, to: string | undefined): WayBack
+  routeOf?(letter: Pick<DeadLetter, 'handler' | 'origin'>, to: string | undefined): ReplayRoute
 }
 
 /** What is known outside the store; what is not given is not checked. */
@@ -30,23 +30,23 @@ export interface ReplayEnvironment {
     | ((channel: string) => string | undefined | Promise<string | undefined>)
     | undefined
   /**
-   * Returns how a letter can be sent from here, `to` another channel if one is given: `wayBack` of a target [not
+   * Returns how a letter can be sent from here, `to` another channel if one is given: `routeOf` of a target [not
    * checked].
    */
-  readonly wayBack?: ReplayTarget['wayBack'] | undefined
+  readonly routeOf?: ReplayTarget['routeOf'] | undefined
 }
 
-const TAKEN: WayBack = Object.freeze({ kind: 'durable', via: 'another broker' })
+const TAKEN: ReplayRoute = Object.freeze({ kind: 'durable', via: 'another broker' })
 
-export function wayBackThrough(
+export function routeThrough(
   target: ReplayTarget,
   letter: Pick<DeadLetter, 'handler' | 'origin'>,
   to: string | undefined,
-): WayBack {
-  return target.wayBack?.(letter, to) ?? TAKEN
+): ReplayRoute {
+  return target.routeOf?.(letter, to) ?? TAKEN
 }
 
 /** What a plan for this target is made with. */
-export function withWayBack(environment: ReplayEnvironment, target: ReplayTarget): ReplayEnvironment {
-  return { ...environment, wayBack: (letter, to) => wayBackThrough(target, letter, to) }
+export function withRoutes(environment: ReplayEnvironment, target: ReplayTarget): ReplayEnvironment {
+  return { ...environment, routeOf: (letter, to) => routeThrough(target, letter, to) }
 }

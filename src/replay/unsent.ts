@@ -82,6 +82,6 @@ async function whileNobodyRuns(
   try {
     await work()
   } finally {
-    await replays.letGo(id, holder)
+    await replays.releaseLease(id, holder)
   }
 }

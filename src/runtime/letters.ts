@@ -4,7 +4,7 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
 import { isVerified, verified } from '../core/dead-letter/verify.ts'
 import { LazaretError } from '../core/failure/errors.ts'
-import { type Cancel, type Clock, within } from '../ports/clock.ts'
+import { type Cancel, type Clock, settlesWithin } from '../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../ports/dead-letters.ts'
 import type { Notifier } from '../ports/notifier.ts'
 import type { LetterKept, Observer } from '../ports/observer.ts'
@@ -213,7 +213,8 @@ export async function tellOfLetter(
   try {
     const kind = isPoison(letter) ? 'poison_quarantined' : 'dead_letter'
     const told = Promise.resolve(notifier.notify({ kind, at, failed: failedEvent(letter), letter }))
-    if (!(await within(clock, NOTICE_TIMEOUT_MS, told))) throw new TimeoutError('notifier', NOTICE_TIMEOUT_MS)
+    if (!(await settlesWithin(clock, NOTICE_TIMEOUT_MS, told)))
+      throw new TimeoutError('notifier', NOTICE_TIMEOUT_MS)
     await told
   } catch (error) {
     faults.report('notifier', error)

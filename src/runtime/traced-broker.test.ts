@@ -38,7 +38,7 @@ function without(broker: Broker): Broker {
     capabilities,
     publish: events => broker.publish(events),
     subscribe: (...how) => broker.subscribe(...how),
-    letGo: (...which) => broker.letGo(...which),
+    unblockKey: (...which) => broker.unblockKey(...which),
     close: () => broker.close(),
   }
 }

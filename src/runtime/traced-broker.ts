@@ -47,8 +47,8 @@ class TracedBroker implements Broker {
     return this.#broker.subscribe(...how)
   }
 
-  letGo(...which: Parameters<Broker['letGo']>): Promise<void> {
-    return this.#broker.letGo(...which)
+  unblockKey(...which: Parameters<Broker['unblockKey']>): Promise<void> {
+    return this.#broker.unblockKey(...which)
   }
 
   close(): Promise<void> {

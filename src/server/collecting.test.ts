@@ -5,7 +5,7 @@ import type { LazaretEvent } from '../core/event/event.ts'
 import type { QueueDepth } from '../ports/broker.ts'
 import type { Collector } from '../ports/collector.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
-import { waysBack } from '../replay/ways-back.ts'
+import { routeReplays } from '../replay/routes.ts'
 
 class FakeCollector implements Collector {
   readonly name = 'rabbitmq'
@@ -152,7 +152,7 @@ describe('a server that collects', () => {
 
   it('K8: a collected letter is never sent to another broker', async () => {
     const elsewhere: LazaretEvent[] = []
-    const target = waysBack([], { send: async events => void elsewhere.push(...events) })
+    const target = routeReplays([], { send: async events => void elsewhere.push(...events) })
     await expect(target!.send([], collected)).rejects.toThrow(
       "it came from broker 'rabbitmq', found in 'orders.dlq', and nothing here can send to 'rabbitmq'; configure a collector named 'rabbitmq'",
     )

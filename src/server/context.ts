@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createIdSource } from '../core/event/uuid.ts'
 import { DEFAULT_WATCH } from '../core/watch/options.ts'
-import { type ReplayEnvironment, withWayBack } from '../replay/target.ts'
-import { toBroker, waysBack } from '../replay/ways-back.ts'
+import { replayToBroker, routeReplays } from '../replay/routes.ts'
+import { type ReplayEnvironment, withRoutes } from '../replay/target.ts'
 import { TokenAuthenticator } from './auth/authenticator.ts'
 import { Permissions } from './auth/permissions.ts'
 import { RequestLimiter } from './auth/request-limiter.ts'
@@ -73,7 +73,7 @@ export function createServerContext(options: ServerOptions) {
     downstreamFault: channel => consumers.downstreamFault(channel),
   }
   const targetOf = ({ store: { broker } }: NamedStore) =>
-    waysBack(collectors, broker === undefined ? replayTarget : toBroker(broker, replayTarget))
+    routeReplays(collectors, broker === undefined ? replayTarget : replayToBroker(broker, replayTarget))
   const log = new ServerLog(given.logger)
   const replaying = {
     ...{ stores, environment, targetOf, observer: metricsEndpoint.observer, tracing, onError },
@@ -123,8 +123,8 @@ export function createServerContext(options: ServerOptions) {
     environmentOf(named: NamedStore): ReplayEnvironment {
       const target = targetOf(named)
       const why = `${named.store.url} is no broker, so nothing can be sent from here`
-      if (target === undefined) return { ...environment, wayBack: () => ({ kind: 'none', why }) }
-      return withWayBack(environment, target)
+      if (target === undefined) return { ...environment, routeOf: () => ({ kind: 'none', why }) }
+      return withRoutes(environment, target)
     },
     /** Something was changed through this server: whoever looks next sees it, and whoever reads the stream is told. */
     announce(...topics: readonly Topic[]): void {

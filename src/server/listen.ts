@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { LazaretError } from '../core/failure/errors.ts'
-import { type Clock, within } from '../ports/clock.ts'
+import { type Clock, settlesWithin } from '../ports/clock.ts'
 
 /** How long requests under way may take when the server closes. */
 const GRACE_MS = 5_000
@@ -34,7 +34,7 @@ export async function listenOn(
 export async function stopListening(server: Server, clock: Clock): Promise<void> {
   const closed = new Promise<void>(resolve => server.close(() => resolve()))
   // A connection that is kept alive is idle only once its last answer is through.
-  for (let waitedMs = 0; !(await within(clock, POLL_EVERY_MS, closed)); waitedMs += POLL_EVERY_MS) {
+  for (let waitedMs = 0; !(await settlesWithin(clock, POLL_EVERY_MS, closed)); waitedMs += POLL_EVERY_MS) {
     if (waitedMs < GRACE_MS) server.closeIdleConnections()
     else server.closeAllConnections()
   }

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import { isLoopback } from '../core/options/loopback.ts'
-import { within } from '../ports/clock.ts'
+import { settlesWithin } from '../ports/clock.ts'
 import { ConsoleFiles } from './console/files.ts'
 import { createServerContext, type ServerContext } from './context.ts'
 import { createApp } from './http/app.ts'
@@ -88,7 +88,7 @@ class HttpServer implements LazaretServer {
     metricsEndpoint.close()
     const stopped = [...this.#listening].map(server => stopListening(server, clock))
     const worked = Promise.all([runner.close(), this.#endWork?.()])
-    await Promise.all([...stopped, within(clock, TIMEOUT_MS, worked)])
+    await Promise.all([...stopped, settlesWithin(clock, TIMEOUT_MS, worked)])
   }
 }
 

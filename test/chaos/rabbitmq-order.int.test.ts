@@ -147,7 +147,7 @@ describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
             ['b', [0, 1]],
           ]),
         )
-        await broker.letGo(channel, deadly.id)
+        await broker.unblockKey(channel, deadly.id)
         await timing.eventually(
           async () => (await handled(file)).get('a')?.length === 2,
           'the next of its key',

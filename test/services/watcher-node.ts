@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { rest, systemClock } from '../../src/ports/clock.ts'
+import { delay, systemClock } from '../../src/ports/clock.ts'
 import { freePorts } from './free-ports.ts'
 
 const START_MS = 30_000
@@ -44,7 +44,7 @@ export class WatcherNode {
         await node.close()
         throw new Error(`${name} did not start:\n${log.slice(-2_000)}`)
       }
-      await rest(systemClock, POLL_MS)
+      await delay(systemClock, POLL_MS)
     }
     return node
   }

@@ -123,10 +123,10 @@ describe('a trace in a collector', () => {
     // Another trace, which leads back.
     expect(replay!.traceId).not.toBe(publish!.traceId)
     expect(replay!.parentSpanId).toBe('')
-    const wayBack = { traceId: publish!.traceId, spanId: publish!.spanId }
-    expect(replay!.links).toEqual([wayBack])
+    const linkBack = { traceId: publish!.traceId, spanId: publish!.spanId }
+    expect(replay!.links).toEqual([linkBack])
     expect(isChild(recovered!, replay!)).toBe(true)
-    expect(recovered!.links).toEqual([wayBack])
+    expect(recovered!.links).toEqual([linkBack])
     expect(childrenOf(replay!, spans)).toEqual(['process orders'])
 
     // The spans that the handler made are the attempts' own.

@@ -57,14 +57,14 @@ function listingOf({ state, channel, search }: GroupFilter): Listing {
 }
 
 /** What people said about a group. */
-export interface GroupTalk {
+export interface GroupTriage {
   readonly triage: Triage
   readonly notes: readonly GroupNote[]
 }
 
-export const NO_TALK: GroupTalk = Object.freeze({ triage: UNTRIAGED, notes: [] })
+export const NO_TRIAGE: GroupTriage = Object.freeze({ triage: UNTRIAGED, notes: [] })
 
-export function talkAfter({ triage, notes }: GroupTalk, change: TriageChange): GroupTalk {
+export function applyTriageChange({ triage, notes }: GroupTriage, change: TriageChange): GroupTriage {
   const { state, owner, link, mutedUntil, note, at, by } = change
   return {
     triage: {

@@ -33,7 +33,7 @@ export function sealedReplays(replays: Replays, texts: TextCodec | undefined): R
     record: (id, items) => replays.record(id, items.map(sealItem)),
     counts: id => replays.counts(id),
     lease: (id, owner, leaseMs) => replays.lease(id, owner, leaseMs),
-    letGo: (id, owner) => replays.letGo(id, owner),
+    releaseLease: (id, owner) => replays.releaseLease(id, owner),
   }
 }
 

@@ -42,7 +42,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
       record: async (...given) => (await replays()).record(...given),
       counts: async (...given) => (await replays()).counts(...given),
       lease: async (...given) => (await replays()).lease(...given),
-      letGo: async (...given) => (await replays()).letGo(...given),
+      releaseLease: async (...given) => (await replays()).releaseLease(...given),
     },
     snapshots: {
       append: async (...given) => (await snapshots()).append(...given),

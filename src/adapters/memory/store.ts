@@ -1,4 +1,4 @@
-import { Door } from '../../adapter-kit/door.ts'
+import { Door } from '../../adapter-kit/open-state.ts'
 import { type Clock, systemClock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 import { memoryBroker } from './broker/broker.ts'

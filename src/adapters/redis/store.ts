@@ -1,4 +1,4 @@
-import { Door } from '../../adapter-kit/door.ts'
+import { Door } from '../../adapter-kit/open-state.ts'
 import { sealedAudit } from '../../adapter-kit/sealed/audit.ts'
 import { sealedReplays } from '../../adapter-kit/sealed/replays.ts'
 import { createIdSource } from '../../core/event/uuid.ts'

@@ -1,7 +1,7 @@
 import { type History, simulateHistory } from '../../demo/history/simulate-history.ts'
 import { openDemo } from '../../demo/open-demo.ts'
 import { pacedClock } from '../../demo/paced-clock.ts'
-import { type Clock, within } from '../../ports/clock.ts'
+import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { Context } from '../command.ts'
 import { type DemoServer, startDemoServer } from '../demo/demo-server.ts'
 import { type DemoStore, openDemoStore } from '../demo/demo-store.ts'
@@ -36,7 +36,7 @@ export async function demo({ io, flags }: DemoContext): Promise<ExitCode> {
     await runDemo(io, { ...flags, seed }, demoStore, clock, await history)
     return 0
   } finally {
-    await within(io.clock, CLOSE_LIMIT_MS, demoStore.store.close())
+    await settlesWithin(io.clock, CLOSE_LIMIT_MS, demoStore.store.close())
     await demoStore.remove()
   }
 }
@@ -65,7 +65,7 @@ async function runDemo(
       await serving?.server.close()
       await shop.close()
     })()
-    await within(io.clock, CLOSE_LIMIT_MS, closing)
+    await settlesWithin(io.clock, CLOSE_LIMIT_MS, closing)
   }
 }
 

@@ -65,7 +65,7 @@ describe('dlq discard and reopen', () => {
     const { lazaret, bury, factory, store } = cliWorld()
     const [letter] = await bury(factory.letter())
     const released: string[] = []
-    store.broker!.letGo = async (channel, eventId) => void released.push(`${channel} ${eventId}`)
+    store.broker!.unblockKey = async (channel, eventId) => void released.push(`${channel} ${eventId}`)
     await lazaret('dlq', 'discard', letter!.id)
     expect(released).toEqual([`orders ${letter!.event.id}`])
   })

@@ -5,8 +5,8 @@ import { withoutCredentials } from '../../core/options/show.ts'
 import type { PatchOperation, Replay } from '../../ports/replays.ts'
 import { gatherLateOutcomes } from '../../replay/outcomes.ts'
 import { planReplay } from '../../replay/plan.ts'
-import { type ReplayEnvironment, type ReplayTarget, wayBackThrough } from '../../replay/target.ts'
-import { toBroker, waysBack } from '../../replay/ways-back.ts'
+import { replayToBroker, routeReplays } from '../../replay/routes.ts'
+import { type ReplayEnvironment, type ReplayTarget, routeThrough } from '../../replay/target.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
 import { findLetter, findReplay } from '../find-by-id.ts'
@@ -55,7 +55,7 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         allowQuarantined: flags['allow-quarantined'],
         needsApproval: flags['needs-approval'] ?? needsApproval,
       },
-      { ...replayEnvironment(io), wayBack: routes.wayBack },
+      { ...replayEnvironment(io), routeOf: routes.routeOf },
     ).finally(() => routes.close())
     if (flags.json) {
       await io.stdout.write(jsonLine(toJson(replay)))
@@ -138,7 +138,7 @@ export const replayList = onStore<typeof replayListFlags>(async ({ store }, { io
 /** Where this command line can send letters: into the store's own broker, and back through the collectors of the config. */
 interface ReplayRoutes {
   /** What a plan asks about each letter. */
-  readonly wayBack: NonNullable<ReplayEnvironment['wayBack']>
+  readonly routeOf: NonNullable<ReplayEnvironment['routeOf']>
   /** Where a run sends to; fails when nothing can be sent at all. */
   target(): ReplayTarget
   close(): Promise<void>
@@ -146,12 +146,12 @@ interface ReplayRoutes {
 
 export async function openRoutes({ io, store: { broker, url }, config }: Session): Promise<ReplayRoutes> {
   const collectors = (await openCollectors(config, io, () => {})).map(({ collector }) => collector)
-  const own = broker && toBroker(broker, undefined)
-  const target = waysBack(collectors, own)
+  const own = broker && replayToBroker(broker, undefined)
+  const target = routeReplays(collectors, own)
   const nowhere = `${url} keeps letters but is no broker to send them to; replay them where their consumer runs, or send them to a channel of another store: lazaret dlq export --store ${url} | lazaret dlq import --store sqlite:FILE, then plan there with --to CHANNEL`
   return {
-    wayBack: (letter, to) =>
-      target === undefined ? { kind: 'none', why: nowhere } : wayBackThrough(target, letter, to),
+    routeOf: (letter, to) =>
+      target === undefined ? { kind: 'none', why: nowhere } : routeThrough(target, letter, to),
     target() {
       if (target === undefined) throw new FailedError(nowhere)
       return target

@@ -20,7 +20,10 @@ export function mergeCycles(existing: DeadLetter, incoming: DeadLetter, caps: Le
     if (other === undefined && !wasDropped(existing, cycle)) {
       known.set(cycle.number, cycle)
       count++
-    } else if (other !== undefined && (addsTo(existing, incoming, cycle) || areClaims(other, cycle))) {
+    } else if (
+      other !== undefined &&
+      (addsTo(existing, incoming, cycle) || areBothUnverified(other, cycle))
+    ) {
       known.set(cycle.number, mergeCycle(other, cycle, caps))
     }
   }
@@ -45,7 +48,7 @@ function addsTo(existing: DeadLetter, incoming: DeadLetter, cycle: Cycle): boole
 }
 
 /** Nobody could check either of the two, so that any of them may be the real one. */
-function areClaims(existing: Cycle, incoming: Cycle): boolean {
+function areBothUnverified(existing: Cycle, incoming: Cycle): boolean {
   return existing.isUnverified === true && incoming.isUnverified === true
 }
 

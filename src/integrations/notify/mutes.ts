@@ -1,4 +1,4 @@
-import { type Clock, within } from '../../ports/clock.ts'
+import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { Groups } from '../../ports/groups.ts'
 
 /** What a group is asked about once is believed for so long. */
@@ -44,7 +44,7 @@ export class Mutes {
       .then(group => {
         isMuted = group?.state === 'muted'
       })
-    await within(this.#clock, ANSWER_WITHIN_MS, asked)
+    await settlesWithin(this.#clock, ANSWER_WITHIN_MS, asked)
     return isMuted
   }
 }

@@ -2,7 +2,7 @@ import type { AlertFacts, AlertKind, AlertSeverity } from '../../core/alert/aler
 import { type AlertInput, type Board, decide, EMPTY_BOARD } from '../../core/alert/board.ts'
 import { alertOf } from '../../core/alert/document.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { type Cancel, within } from '../../ports/clock.ts'
+import { type Cancel, settlesWithin } from '../../ports/clock.ts'
 import type { Notice, Notifier } from '../../ports/notifier.ts'
 import type { Observer } from '../../ports/observer.ts'
 import { ClosedError } from '../../runtime/closed-error.ts'
@@ -116,7 +116,7 @@ class Alerting implements AlertNotifier {
   }
 
   async #shutDown(graceMs: number): Promise<void> {
-    await within(this.#policy.clock, graceMs, Promise.all(this.#underWay))
+    await settlesWithin(this.#policy.clock, graceMs, Promise.all(this.#underWay))
     void this.#track(this.#put({ what: 'close' }))
     this.#cancelWake?.()
     await this.#deliveries.close(graceMs)

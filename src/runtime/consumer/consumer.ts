@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Delivery, QueueDepth, Subscription } from '../../ports/broker.ts'
-import { type Cancel, within } from '../../ports/clock.ts'
+import { type Cancel, settlesWithin } from '../../ports/clock.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
 import type { PendingTurn } from '../fleet/fleet-turns.ts'
@@ -338,12 +338,12 @@ class ChannelConsumer implements Consumer {
 
   async #shutDown(graceMs: number): Promise<void> {
     const { clock, leaveOpen, retryLimit, isRetryLimitGiven } = this.#policy
-    if (this.#starting !== undefined) await within(clock, CLOSE_LIMIT_MS, this.#starting)
+    if (this.#starting !== undefined) await settlesWithin(clock, CLOSE_LIMIT_MS, this.#starting)
     const subscription = this.#subscription
     if (subscription === undefined) {
       this.#isAbandoned = true
       // It may be moving letters out of the spill since before there was a subscription.
-      await within(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#box?.close()))
+      await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#box?.close()))
       return
     }
     this.#pauses.detach()
@@ -352,16 +352,20 @@ class ChannelConsumer implements Consumer {
     this.#ledgerProbe.stop()
     this.#giveBackWaiting()
     const ended = this.#allEnded().then(() => this.#handling?.failed.lateEnded())
-    await within(clock, graceMs, ended)
+    await settlesWithin(clock, graceMs, ended)
     this.#closing.abort(new ShuttingDown('the consumer is closing'))
     this.#handling?.abort(this.#closing.signal.reason)
-    await within(clock, CLOSE_LIMIT_MS, Promise.all([this.#allEnded(), this.#handling?.failed.lateSettled()]))
+    await settlesWithin(
+      clock,
+      CLOSE_LIMIT_MS,
+      Promise.all([this.#allEnded(), this.#handling?.failed.lateSettled()]),
+    )
     this.#handling?.close()
-    await within(clock, CLOSE_LIMIT_MS, subscription.close())
-    await within(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#box?.close()))
+    await settlesWithin(clock, CLOSE_LIMIT_MS, subscription.close())
+    await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#box?.close()))
     const released = this.#resources().map(resource => release(resource, leaveOpen))
     if (!isRetryLimitGiven) released.push(retryLimit?.close() ?? Promise.resolve())
-    await within(clock, CLOSE_LIMIT_MS, Promise.allSettled(released))
+    await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.allSettled(released))
   }
 
   #allEnded(): Promise<void> {

@@ -43,7 +43,7 @@ export class ConsumerLetters {
     this.#host = host
     this.#settling = settling
     const { broker, deadLetters, clock, random } = policy
-    const unblock = (...which: [string, string, string]) => broker.letGo(...which)
+    const unblock = (...which: [string, string, string]) => broker.unblockKey(...which)
     const limits = { clock, timeoutMs: SAVE_TIMEOUT_MS }
     this.#unblock = resilient(unblock, { ...limits, name: broker.name, random, retry: {} })
     if (!isStore(deadLetters)) return

@@ -224,7 +224,7 @@ class InlineBroker implements Broker, Subscription {
   begin(): void {}
   pause(): void {}
   resume(): void {}
-  async letGo(): Promise<void> {}
+  async unblockKey(): Promise<void> {}
 }
 
 /** Thrown to the client, so that it keeps the message. */

@@ -2,7 +2,7 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
 import type { LazaretError } from '../../core/failure/errors.ts'
-import { systemRandom, within } from '../../ports/clock.ts'
+import { settlesWithin, systemRandom } from '../../ports/clock.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
 import { LetterBox, letterNotices } from '../letters.ts'
@@ -235,7 +235,7 @@ class FanOut implements Dispatcher {
     const { clock, leaveOpen } = this.#policy
     const journal = this.#context.journal
     journal?.stop()
-    await within(clock, graceMs, this.flush())
+    await settlesWithin(clock, graceMs, this.flush())
     this.#checker?.close()
     const reason = new ClosedError('dispatcher')
     this.#isEmpty = true
@@ -244,12 +244,12 @@ class FanOut implements Dispatcher {
     const lanes = [...this.#lanes.values()]
     const abandoned = Promise.all(lanes.map(lane => lane.abandon(reason, leftovers)))
     // A journal that hangs is given up on in this time, and then there are letters to be saved.
-    await within(clock, journal === undefined ? CLOSE_LIMIT_MS : 2 * CLOSE_LIMIT_MS, abandoned)
+    await settlesWithin(clock, journal === undefined ? CLOSE_LIMIT_MS : 2 * CLOSE_LIMIT_MS, abandoned)
     await this.#context.letters.close(CLOSE_LIMIT_MS)
-    await within(clock, CLOSE_LIMIT_MS, Promise.all([journal?.settled(), this.#box.close()]))
+    await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.all([journal?.settled(), this.#box.close()]))
     const made = this.#limiters.map(limiter => limiter.close())
     const given = this.#resources().map(resource => release(resource, leaveOpen))
-    await within(clock, CLOSE_LIMIT_MS, Promise.allSettled([...made, ...given]))
+    await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.allSettled([...made, ...given]))
   }
 
   /** What the dispatcher was given. */

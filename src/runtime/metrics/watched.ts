@@ -1,5 +1,5 @@
 import type { BreakerMode } from '../../core/breaker/state.ts'
-import { type Clock, within } from '../../ports/clock.ts'
+import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { GaugeReading } from '../../ports/metrics.ts'
 import { type Breaker, breakerGauge } from '../breaker.ts'
 import type { Consumer } from '../consumer/consumer.ts'
@@ -34,7 +34,7 @@ export class Watched {
   async read(): Promise<readonly GaugeReading[]> {
     try {
       const asking = this.#asking ?? this.#ask()
-      const readings = (await within(this.#clock, PATIENCE_MS, asking)) ? await asking : []
+      const readings = (await settlesWithin(this.#clock, PATIENCE_MS, asking)) ? await asking : []
       return Array.from(readings).filter(isReading)
     } catch {
       return []

@@ -179,13 +179,13 @@ async function destinationOf(context: Context, named: NamedStore, letter: DeadLe
   const environment = context.environmentOf(named)
   const { why } = await judge(letter, asked, environment, context.clock.now())
   const obstacle = why && masksOfEvent(letter.event, context.masks).maskText(why)
-  const wayBack = environment.wayBack?.(letter, undefined)
-  const isReachable = wayBack !== undefined && wayBack.kind !== 'none'
+  const replayRoute = environment.routeOf?.(letter, undefined)
+  const isReachable = replayRoute !== undefined && replayRoute.kind !== 'none'
   return {
     channel: letter.channel,
     handler: letter.handler,
-    broker: isReachable ? wayBack.via : undefined,
-    obstacle: wayBack?.kind === 'none' ? wayBack.why : obstacle,
+    broker: isReachable ? replayRoute.via : undefined,
+    obstacle: replayRoute?.kind === 'none' ? replayRoute.why : obstacle,
   }
 }
 

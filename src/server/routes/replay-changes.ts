@@ -189,7 +189,7 @@ async function sampleOf(
     payloadOf(letter, { patch })
     const asked = resolvePlan({ ...context.replayDefaults, reason: 'a look', by: 'nobody', to, patch })
     // What is wrong with the payload, also where nothing can send it.
-    const environment = { ...context.environmentOf(named), wayBack: undefined }
+    const environment = { ...context.environmentOf(named), routeOf: undefined }
     const { decision, why } = await judge(letter, asked, environment, context.clock.now())
     return {
       ...shown,

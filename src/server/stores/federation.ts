@@ -1,6 +1,6 @@
 import { OptionsError } from '../../core/options/faults.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
-import { type Clock, within } from '../../ports/clock.ts'
+import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 import { notFound, ProblemError } from '../problem.ts'
 import type { StoreFault } from '../schema/common.ts'
@@ -68,7 +68,7 @@ export class Federation {
   ): Promise<(NamedStore & { readonly value: T }) | StoreFault> {
     try {
       const asking = ask(named)
-      if (!(await within(this.#clock, TIMEOUT_MS, asking)))
+      if (!(await settlesWithin(this.#clock, TIMEOUT_MS, asking)))
         return { store: named.name, problem: `no answer for ${TIMEOUT_MS / 1_000} s` }
       return { ...named, value: await asking }
     } catch (error) {

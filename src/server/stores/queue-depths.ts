@@ -1,5 +1,5 @@
 import type { QueueDepth } from '../../ports/broker.ts'
-import { type Clock, within } from '../../ports/clock.ts'
+import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { Collector } from '../../ports/collector.ts'
 import type { LocalConsumers } from './local-consumers.ts'
 import { TtlCache } from './ttl-cache.ts'
@@ -77,7 +77,7 @@ export class QueueDepths {
     who: Pick<BrokerAnswer, 'broker' | 'channel'>,
     depths: Promise<BrokerAnswer['queues']>,
   ): Promise<BrokerAnswer> {
-    const isInTime = await within(this.#clock, TIMEOUT_MS, depths)
+    const isInTime = await settlesWithin(this.#clock, TIMEOUT_MS, depths)
     return { ...who, queues: isInTime ? await depths.catch(() => undefined) : undefined }
   }
 }

@@ -1,6 +1,6 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { type Alert, alertKey, valueNow } from '../../core/watch/alerts.ts'
-import { type Clock, within } from '../../ports/clock.ts'
+import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { ChannelNotice, Notifier } from '../../ports/notifier.ts'
 import type { ChannelWatch } from './snapshot-reader.ts'
 
@@ -80,7 +80,7 @@ export class AlertSender {
     const { notifier, clock } = this.#options
     if (notifier === undefined) return
     const delivery = notifier.notify(this.#masked(notice))
-    if (!(await within(clock, TIMEOUT_MS, delivery)))
+    if (!(await settlesWithin(clock, TIMEOUT_MS, delivery)))
       throw new Error(`watch: the notifier did not answer for ${TIMEOUT_MS / 1_000} s`)
     await delivery
   }

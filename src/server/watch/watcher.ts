@@ -1,7 +1,7 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
-import { type Cancel, type Clock, within } from '../../ports/clock.ts'
+import { type Cancel, type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { Notifier } from '../../ports/notifier.ts'
 import type { NamedStore } from '../stores/federation.ts'
 import type { LeaderTask } from '../work/leader-election.ts'
@@ -68,7 +68,7 @@ export class ChannelWatcher implements LeaderTask {
     const late = new AbortController()
     const round = this.#failures.of(async () => {
       const round = this.#runRound(AbortSignal.any([signal, late.signal]))
-      if (!(await within(clock, TIMEOUT_MS, round))) {
+      if (!(await settlesWithin(clock, TIMEOUT_MS, round))) {
         late.abort()
         throw new Error(`no answer for ${TIMEOUT_MS / 1_000} s`)
       }

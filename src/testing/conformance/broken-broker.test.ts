@@ -135,21 +135,21 @@ const BREAKS: readonly Break[] = [
     broken: broker =>
       settling(broker, (delivery, settlement) => {
         if (settlement.outcome === 'dead')
-          void settle().then(() => broker.letGo(delivery.channel, idOf(delivery)))
+          void settle().then(() => broker.unblockKey(delivery.channel, idOf(delivery)))
         return settlement
       }),
   },
   {
     what: 'lets nobody go',
     caughtBy: 'until it is let go',
-    broken: () => ({ letGo: async () => {} }),
+    broken: () => ({ unblockKey: async () => {} }),
   },
   {
     what: 'puts a replay behind those that have waited',
     caughtBy: 'B9: dead: published again, it goes first',
     broken: broker => ({
       publish: async events => {
-        for (const event of events) await broker.letGo(event.channel, event.id)
+        for (const event of events) await broker.unblockKey(event.channel, event.id)
         await broker.publish(events)
       },
     }),

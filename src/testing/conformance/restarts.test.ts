@@ -137,9 +137,9 @@ function connected(memory: Broker): Broker {
       subscriptions.add(subscription)
       return subscription
     },
-    async letGo(channel, eventId, handler) {
+    async unblockKey(channel, eventId, handler) {
       requireOpen()
-      await memory.letGo(channel, eventId, handler)
+      await memory.unblockKey(channel, eventId, handler)
     },
     async close() {
       isClosed = true

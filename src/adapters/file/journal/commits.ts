@@ -1,4 +1,4 @@
-import { type Clock, nextTurn, rest } from '../../../ports/clock.ts'
+import { type Clock, delay, nextTurn } from '../../../ports/clock.ts'
 import { toStoreError } from '../errors.ts'
 import { type JournalRecord, LineWriter, type Span } from './line.ts'
 import type { FolderLock } from './lock.ts'
@@ -170,7 +170,7 @@ export class Commits {
         const failure = toStoreError('writing in', dir, error)
         for (const write of this.#queue.splice(0)) write.failed(failure)
       }
-      if (mustYield && this.#queue.length > 0) await rest(clock, YIELD_MS)
+      if (mustYield && this.#queue.length > 0) await delay(clock, YIELD_MS)
     }
   }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Clock, rest } from '../../../ports/clock.ts'
+import { type Clock, delay } from '../../../ports/clock.ts'
 import { StoreLockedError } from '../errors.ts'
 import { codeOf, type Files, ignoringCode, makeFolder, readWhole } from './files.ts'
 import { livenessOf, type Owner, ownerPath, parseOwner, registerOwner } from './owner.ts'
@@ -170,7 +170,7 @@ class StallTimer {
   }
 
   async wait(): Promise<void> {
-    await rest(this.#clock, this.#waitMs)
+    await delay(this.#clock, this.#waitMs)
     const isPatient = this.#mark !== undefined && this.#clock.now() - this.#markedAt > PATIENT_AFTER_MS
     this.#waitMs = Math.min(isPatient ? PATIENT_WAIT_MS : MAX_WAIT_MS, this.#waitMs * 2)
   }

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import {
+  applyTriageChange,
   compareGroups,
-  type GroupTalk,
+  type GroupTriage,
   groupCursor,
   matchesGroup,
-  NO_TALK,
+  NO_TRIAGE,
   resolveGroupQuery,
-  talkAfter,
 } from '../../../adapter-kit/query/group-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { currentTriage, groupingOf } from '../../../core/dead-letter/group.ts'
@@ -141,10 +141,10 @@ async function tallyGroups(index: LetterIndex, only?: string): Promise<IndexedGr
 
 /** Every change that people made, one after the other, adds up to what they say now. */
 class TriageIndex implements JournalUser {
-  readonly #byGroup = new Map<string, GroupTalk>()
+  readonly #byGroup = new Map<string, GroupTriage>()
 
-  of(group: string): GroupTalk {
-    return this.#byGroup.get(group) ?? NO_TALK
+  of(group: string): GroupTriage {
+    return this.#byGroup.get(group) ?? NO_TRIAGE
   }
 
   apply({ kind, text }: JournalRecord): void {
@@ -154,7 +154,7 @@ class TriageIndex implements JournalUser {
   }
 
   add(group: string, change: TriageChange): void {
-    this.#byGroup.set(group, talkAfter(this.of(group), change))
+    this.#byGroup.set(group, applyTriageChange(this.of(group), change))
   }
 
   reset(): void {

@@ -53,7 +53,7 @@ describe('memory broker', () => {
     }
     expect(broker.deadLetters).toHaveLength(2)
     await expect(broker.publish(make.events(1))).rejects.toMatchObject({ retryable: true })
-    await broker.letGo('orders', broker.deadLetters[0]!.event.id)
+    await broker.unblockKey('orders', broker.deadLetters[0]!.event.id)
     await broker.publish(make.events(1))
   })
 

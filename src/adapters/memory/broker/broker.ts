@@ -103,7 +103,7 @@ export class MemoryBroker implements Broker {
     return subscription
   }
 
-  async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
+  async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
     for (const queue of this.#channels.get(channel)?.queuesFor(handler) ?? []) queue.unblockKey(eventId)
   }

@@ -77,7 +77,7 @@ export class MemoryReplays implements Replays {
     return true
   }
 
-  async letGo(id: string, owner: string): Promise<void> {
+  async releaseLease(id: string, owner: string): Promise<void> {
     const kept = this.#kept.get(id)
     if (kept?.lease?.owner === owner) kept.lease = undefined
   }

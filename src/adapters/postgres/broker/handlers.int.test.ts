@@ -79,7 +79,7 @@ describe.runIf(found.found)(`handlers that change${why}`, () => {
     await inbox.assertEmpty('a later one of a key did not wait')
     await inbox.done(delivery)
     expect(idOf(await inbox.next())).toBe(second)
-    await outbox.letGo(channel, dead!.id)
+    await outbox.unblockKey(channel, dead!.id)
     expect(idOf(await inbox.next())).toBe(behind!.id)
   })
 })

@@ -1,4 +1,4 @@
-import { Gathering } from '../../../adapter-kit/gathering.ts'
+import { WriteBatcher } from '../../../adapter-kit/write-batcher.ts'
 import { Steadiness } from '../../../core/steadiness.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 import type { PgQueryable } from '../connection/client.ts'
@@ -21,7 +21,7 @@ export class ProcessLease {
   /** The claim whose attempt runs, by the number of the row. */
   readonly #running = new Map<number, number>()
   #written = new Set<number>()
-  readonly #writes: Gathering<undefined, number | undefined>
+  readonly #writes: WriteBatcher<undefined, number | undefined>
   #owner: Promise<number> | undefined
   /** The same once it is known. */
   #current: number | undefined
@@ -31,7 +31,7 @@ export class ProcessLease {
   constructor(settings: Pick<PostgresSettings, 'pool' | 'clock' | 'leaseMs'>) {
     this.#settings = settings
     this.#steadiness = new Steadiness(settings.leaseMs)
-    this.#writes = new Gathering(MAX_PER_WRITE, async items => {
+    this.#writes = new WriteBatcher(MAX_PER_WRITE, async items => {
       const writtenFor = await this.#writeAttempts()
       return items.map(() => writtenFor)
     })

@@ -257,7 +257,7 @@ describe.runIf(found.found)(`order by key${why}`, () => {
     const [dead, next] = make.events(2, { channel, key: 'a' })
     await outbox.publish([dead!, next!])
     await settleAsDead(inbox, await inbox.next())
-    await outbox.letGo(channel, dead!.id)
+    await outbox.unblockKey(channel, dead!.id)
     const overtaking = await inbox.next()
     await database!.pool.query(`select lazaret.outbox_replay($1, 0, 'ada')`, [dead!.id])
     await inbox.assertEmpty('two events of a key are open')

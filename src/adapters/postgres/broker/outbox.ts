@@ -127,7 +127,7 @@ export class PostgresOutbox implements Broker {
     return this.#subscriptions.subscribe(resolved, deliver, tell)
   }
 
-  async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
+  async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
     if (!(await unblockKey(this.#settings.pool, channel, eventId, handler))) return
     this.#subscriptions.wake(channel)

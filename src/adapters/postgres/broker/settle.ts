@@ -1,5 +1,5 @@
-import { Gathering } from '../../../adapter-kit/gathering.ts'
 import type { Rounds } from '../../../adapter-kit/rounds.ts'
+import { WriteBatcher } from '../../../adapter-kit/write-batcher.ts'
 import type { DeliveredReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptFailure, AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Settlement } from '../../../ports/broker.ts'
@@ -33,9 +33,9 @@ export class Settler {
   readonly #claimed: ClaimedRows
   readonly #rounds: Rounds
   readonly #letters: LetterTable
-  readonly #done: Gathering<OutboxDelivery, boolean>
-  readonly #returned: Gathering<ReturnedRow, boolean>
-  readonly #ended: Gathering<EndedRow, boolean>
+  readonly #done: WriteBatcher<OutboxDelivery, boolean>
+  readonly #returned: WriteBatcher<ReturnedRow, boolean>
+  readonly #ended: WriteBatcher<EndedRow, boolean>
   readonly #backoff = new SettleBackoff()
 
   constructor(settings: PostgresSettings, lease: ProcessLease, claimed: ClaimedRows, rounds: Rounds) {
@@ -45,9 +45,9 @@ export class Settler {
     this.#claimed = claimed
     this.#rounds = rounds
     this.#letters = new LetterTable(settings)
-    this.#done = new Gathering(MAX_PER_STATEMENT, deliveries => this.#markDone(deliveries))
-    this.#returned = new Gathering(MAX_PER_STATEMENT, rows => returnRows(pool, rows))
-    this.#ended = new Gathering(MAX_PER_STATEMENT, rows => recordEnds(pool, rows))
+    this.#done = new WriteBatcher(MAX_PER_STATEMENT, deliveries => this.#markDone(deliveries))
+    this.#returned = new WriteBatcher(MAX_PER_STATEMENT, rows => returnRows(pool, rows))
+    this.#ended = new WriteBatcher(MAX_PER_STATEMENT, rows => recordEnds(pool, rows))
   }
 
   async begin(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean> {

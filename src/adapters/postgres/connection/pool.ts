@@ -1,7 +1,7 @@
 import { loadClient } from '../../../adapter-kit/load-client.ts'
 import { OptionsError } from '../../../core/options/faults.ts'
 import { show } from '../../../core/options/show.ts'
-import { type Clock, within } from '../../../ports/clock.ts'
+import { type Clock, settlesWithin } from '../../../ports/clock.ts'
 import type { PgPool } from './client.ts'
 import { runQuery } from './query.ts'
 
@@ -44,7 +44,7 @@ export function requireSize(pool: PgPool, name: string): void {
 export async function requireAnother(pool: PgPool, name: string, clock: Clock): Promise<void> {
   if (sizeOf(pool) !== undefined) return
   const asked = runQuery(pool, 'asking for a second connection', 'select 1')
-  if (!(await within(clock, PROBE_MS, asked)))
+  if (!(await settlesWithin(clock, PROBE_MS, asked)))
     throw tooSmall(name, 'pool', `a pool that gave no second connection within ${PROBE_MS / 1_000} s`)
 }
 

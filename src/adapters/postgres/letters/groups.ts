@@ -1,8 +1,8 @@
 import {
+  applyTriageChange,
   type GroupPlace,
   groupCursor,
   resolveGroupQuery,
-  talkAfter,
 } from '../../../adapter-kit/query/group-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { currentTriage, type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
@@ -59,7 +59,7 @@ export class PostgresGroups implements Groups {
       )
       if (rows.length === 0) return false
       const before = { triage: triageIn(rows[0]), notes: JSON.parse(rows[0].notes) }
-      const { triage, notes } = talkAfter(before, change)
+      const { triage, notes } = applyTriageChange(before, change)
       const update = 'update lazaret.groups set triage = $2, notes = $3 where id = $1'
       await runQuery(client, doing, update, [id, JSON.stringify(triage), JSON.stringify(notes)])
       return true

@@ -114,7 +114,7 @@ export class PostgresReplays implements Replays {
     return rowCount !== 0
   }
 
-  async letGo(id: string, owner: string): Promise<void> {
+  async releaseLease(id: string, owner: string): Promise<void> {
     await runQuery(
       this.#pool(),
       'letting a replay go',

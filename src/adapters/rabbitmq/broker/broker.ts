@@ -13,7 +13,7 @@ import {
   type Subscription,
   type SubscriptionNews,
 } from '../../../ports/broker.ts'
-import { within } from '../../../ports/clock.ts'
+import { settlesWithin } from '../../../ports/clock.ts'
 import { CLOSE_MS, Link } from '../connection/link.ts'
 import { Publisher } from '../connection/publisher.ts'
 import { ExchangeMissingError, UnroutableError } from '../errors.ts'
@@ -24,7 +24,7 @@ import { Settler } from './consume/settler.ts'
 import { RabbitmqSubscription } from './consume/subscription.ts'
 import { OrderedSubscription } from './ordered/ordered-subscription.ts'
 import { depthsOf } from './topology/declare.ts'
-import { letGoExchange, queueName } from './topology/names.ts'
+import { queueName, unblockExchange } from './topology/names.ts'
 import { letterQueues } from './topology/plan.ts'
 import { Topology } from './topology/topology.ts'
 import { encodeEvent, type Outgoing } from './wire/event-codec.ts'
@@ -121,15 +121,15 @@ export class RabbitmqBroker implements Broker {
   }
 
   /** Told to whoever keeps an order in this channel; if nobody does, there is nothing to let go. */
-  async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
+  async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
-    await this.#topology.letGo(channel)
-    const one = handler === undefined ? {} : { [OWN.letGoQueue]: queueName(channel, handler) }
+    await this.#topology.unblockExchange(channel)
+    const one = handler === undefined ? {} : { [OWN.unblockQueue]: queueName(channel, handler) }
     await this.#publisher.send([
       {
-        route: { exchange: letGoExchange(channel), routingKey: '' },
+        route: { exchange: unblockExchange(channel), routingKey: '' },
         content: Buffer.alloc(0),
-        properties: { headers: { [OWN.letGo]: eventId, ...one }, deliveryMode: 2 },
+        properties: { headers: { [OWN.unblockKey]: eventId, ...one }, deliveryMode: 2 },
       },
     ])
   }
@@ -143,7 +143,7 @@ export class RabbitmqBroker implements Broker {
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#subscriptions].map(subscription => subscription.close()))
-    await within(this.#settings.clock, CLOSE_MS, this.#publishes.settled())
+    await settlesWithin(this.#settings.clock, CLOSE_MS, this.#publishes.settled())
     await Promise.all([this.#consuming.close(), this.#publishing.close()])
   }
 

@@ -1,7 +1,7 @@
 import { ClientMissingError, loadClient } from '../../../adapter-kit/load-client.ts'
 import { Reconnecting } from '../../../adapter-kit/reconnecting.ts'
 import { BrokerClosedError } from '../../../ports/broker.ts'
-import { type Cancel, within } from '../../../ports/clock.ts'
+import { type Cancel, settlesWithin } from '../../../ports/clock.ts'
 import { RabbitmqRefusedError, RabbitmqUnreachableError } from '../errors.ts'
 import { type RabbitmqSettings, serverOf } from '../options.ts'
 import type { AmqpClient, AmqpConnection } from './amqp.ts'
@@ -72,7 +72,8 @@ export class Link {
   /** A server that does not answer must not hold up a shutdown. */
   async close(): Promise<void> {
     const connection = this.#connections.close()
-    if (connection !== undefined) await within(this.#settings.clock, CLOSE_CONNECTION_MS, connection.close())
+    if (connection !== undefined)
+      await settlesWithin(this.#settings.clock, CLOSE_CONNECTION_MS, connection.close())
   }
 
   #whyNone(): Error {

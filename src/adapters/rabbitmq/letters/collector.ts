@@ -3,8 +3,8 @@ import { lastSendingOf } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { BrokerClosedError, type QueueDepth } from '../../../ports/broker.ts'
-import { type Cancel, within } from '../../../ports/clock.ts'
-import type { Collector, WayBack } from '../../../ports/collector.ts'
+import { type Cancel, settlesWithin } from '../../../ports/clock.ts'
+import type { Collector, ReplayRoute } from '../../../ports/collector.ts'
 import type { DeadLetterStore } from '../../../ports/dead-letters.ts'
 import { depthsOf, onChannel } from '../broker/topology/declare.ts'
 import type { AmqpConnection, AmqpMessage } from '../connection/amqp.ts'
@@ -73,7 +73,7 @@ class RabbitmqCollector implements Collector {
     this.#peeked.clear()
     await Promise.all(drains.map(drain => drain.close()))
     // Before their connection goes: a channel that closes at the same time is never heard of again.
-    await within(this.#settings.connection.clock, CLOSE_MS, this.#work.settled())
+    await settlesWithin(this.#settings.connection.clock, CLOSE_MS, this.#work.settled())
   }
 
   async send(events: readonly LazaretEvent[], origin: Origin): Promise<void> {
@@ -83,7 +83,7 @@ class RabbitmqCollector implements Collector {
   }
 
   /** A message that could not be sent back as it was is not sent back at all; to another channel it may go. */
-  wayBack({ origin }: Pick<DeadLetter, 'origin'>, to: string | undefined): WayBack {
+  routeOf({ origin }: Pick<DeadLetter, 'origin'>, to: string | undefined): ReplayRoute {
     const fault = to === undefined ? unkeptHeaders(origin) : undefined
     return fault === undefined ? { kind: 'durable', via: this.name } : { kind: 'none', why: fault }
   }

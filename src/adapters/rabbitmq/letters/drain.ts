@@ -1,6 +1,6 @@
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
-import { within } from '../../../ports/clock.ts'
+import { settlesWithin } from '../../../ports/clock.ts'
 import { ConsumerChannel } from '../broker/consume/consumer-channel.ts'
 import { DeliveryWatch, LookTimer, type PrefetchWindow } from '../broker/consume/delivery-watch.ts'
 import type { AmqpMessage } from '../connection/amqp.ts'
@@ -61,12 +61,12 @@ export class Drain {
     const { clock } = this.#settings.connection
     const channel = this.#channel
     if (channel?.isOpen) {
-      await within(clock, CLOSE_MS, channel.cancel())
-      await within(clock, CLOSE_MS, this.#saving.settled())
+      await settlesWithin(clock, CLOSE_MS, channel.cancel())
+      await settlesWithin(clock, CLOSE_MS, this.#saving.settled())
       await channel.flush(clock, 'quorum')
-      await within(clock, CLOSE_MS, channel.close())
+      await settlesWithin(clock, CLOSE_MS, channel.close())
     }
-    await within(clock, CLOSE_MS, this.#running)
+    await settlesWithin(clock, CLOSE_MS, this.#running)
   }
 
   async #run(): Promise<void> {

@@ -80,7 +80,7 @@ async function collected(headers: object, properties: object = {}) {
 
 async function sentBack(headers: object, properties: object = {}, edits: Record<string, string> = {}) {
   const { queue, before, collector, letter } = await collected(headers, properties)
-  expect(collector.wayBack!(letter, undefined)).toMatchObject({ kind: 'durable' })
+  expect(collector.routeOf!(letter, undefined)).toMatchObject({ kind: 'durable' })
   const { id: letterId, handler, event } = letter
   const replayed = replayHeaders(event, { letterId, handler, replayId: 'r-1' })
   await collector.send([{ ...event, headers: { ...replayed, ...edits } }], letter.origin)
@@ -139,11 +139,11 @@ describe.runIf(found.found)(`headers of other programs on RabbitMQ${why}`, () =>
   it('P2: a header that cannot be kept is refused by the plan, with the reason, and the letter says so', async () => {
     const { collector, letter } = await collected({ ['x'.repeat(200)]: 'y', b: 5 })
     expect(letter.origin['unkeptHeaders']).toContain('has a name that cannot be kept')
-    expect(collector.wayBack!(letter, undefined)).toMatchObject({
+    expect(collector.routeOf!(letter, undefined)).toMatchObject({
       kind: 'none',
       why: expect.stringContaining('has a name that cannot be kept'),
     })
-    expect(collector.wayBack!(letter, 'elsewhere')).toMatchObject({ kind: 'durable' })
+    expect(collector.routeOf!(letter, 'elsewhere')).toMatchObject({ kind: 'durable' })
     await collector.close()
   })
 

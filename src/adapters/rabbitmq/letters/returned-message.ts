@@ -186,14 +186,15 @@ export function returned(event: LazaretEvent, origin: Origin, returnTo: 'exchang
     return { ...encodeEvent(event, ''), route: { exchange: '', routingKey: queue } }
   }
   return {
-    route: handler === undefined ? { exchange: '', routingKey: event.channel } : wayBack(origin, returnTo),
+    route:
+      handler === undefined ? { exchange: '', routingKey: event.channel } : returnRoute(origin, returnTo),
     content: contentOf(event, origin),
     // Without an id of its own a message could not be told to be this replay, and not a message that copied its headers.
     properties: requireRoom({ ...returnedProperties(origin, event.headers), messageId: event.id }),
   }
 }
 
-function wayBack(
+function returnRoute(
   { exchange = '', routingKey = '', queue = '' }: Origin,
   returnTo: 'exchange' | 'queue',
 ): Route {

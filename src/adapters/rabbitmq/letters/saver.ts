@@ -5,7 +5,7 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { isVerified, verified } from '../../../core/dead-letter/verify.ts'
 import { MAX_ID_BYTES } from '../../../core/event/limits.ts'
 import { isBytes } from '../../../core/event/plain.ts'
-import { rest } from '../../../ports/clock.ts'
+import { delay } from '../../../ports/clock.ts'
 import type { DeadLetterStore } from '../../../ports/dead-letters.ts'
 import type { AmqpMessage } from '../connection/amqp.ts'
 import { NotCollectedError } from '../errors.ts'
@@ -48,7 +48,7 @@ export class Saver {
         return true
       } catch (error) {
         this.#tell(error, letter)
-        await rest(clock, restMs)
+        await delay(clock, restMs)
       }
     }
     return false

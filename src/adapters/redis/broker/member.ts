@@ -1,4 +1,4 @@
-import { Gathering } from '../../../adapter-kit/gathering.ts'
+import { WriteBatcher } from '../../../adapter-kit/write-batcher.ts'
 import { Steadiness } from '../../../core/steadiness.ts'
 import { run } from '../connection/script.ts'
 import type { HandlerContext } from './context.ts'
@@ -23,7 +23,7 @@ export class Member {
   readonly #newName: () => string
   readonly #onLost: () => void
   readonly #steadiness: Steadiness
-  readonly #starts = new Gathering<StreamDelivery, boolean>(MAX_STARTS, async deliveries => {
+  readonly #starts = new WriteBatcher<StreamDelivery, boolean>(MAX_STARTS, async deliveries => {
     const hasBegun = await this.#begin(deliveries)
     return deliveries.map(() => hasBegun)
   })

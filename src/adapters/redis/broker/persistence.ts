@@ -1,4 +1,4 @@
-import { type Clock, rest } from '../../../ports/clock.ts'
+import { type Clock, delay } from '../../../ports/clock.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 
 const FIRST_BACKOFF_MS = 50
@@ -27,7 +27,7 @@ export async function persist<T>(
 ): Promise<T | undefined> {
   for (let restMs = 0; !isPointless(); restMs = nextRest(restMs)) {
     try {
-      if (restMs > 0) await rest(clock, restMs)
+      if (restMs > 0) await delay(clock, restMs)
       return await task(restMs > 0)
     } catch (error) {
       if (error instanceof StoreClosedError) return undefined

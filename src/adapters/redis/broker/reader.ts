@@ -1,5 +1,5 @@
 import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
-import { rest } from '../../../ports/clock.ts'
+import { delay } from '../../../ports/clock.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { listOf, textOf } from '../connection/replies.ts'
 import { run } from '../connection/script.ts'
@@ -95,7 +95,7 @@ export class Reader {
         continue
       }
       try {
-        if (restMs > 0) await rest(this.#context.settings.clock, restMs)
+        if (restMs > 0) await delay(this.#context.settings.clock, restMs)
         if (this.#mustLookThrough) await this.#lookThrough()
         else await this.#read()
         restMs = 0

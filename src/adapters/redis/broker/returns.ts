@@ -1,4 +1,4 @@
-import { Gathering } from '../../../adapter-kit/gathering.ts'
+import { WriteBatcher } from '../../../adapter-kit/write-batcher.ts'
 import { run } from '../connection/script.ts'
 import type { HandlerContext } from './context.ts'
 import type { StreamDelivery } from './delivery.ts'
@@ -18,7 +18,7 @@ interface Returned {
 /** Puts entries back, many in one step, so that they come again. */
 export class Returns {
   readonly #context: HandlerContext
-  readonly #gathering = new Gathering<Returned, boolean>(MAX_BATCH, items => this.#flush(items))
+  readonly #batcher = new WriteBatcher<Returned, boolean>(MAX_BATCH, items => this.#flush(items))
 
   constructor(context: HandlerContext) {
     this.#context = context
@@ -26,7 +26,7 @@ export class Returns {
 
   /** Resolves with false when the entry was not this consumer's any more. */
   add(delivery: StreamDelivery, delayMs: number): Promise<boolean> {
-    return this.#gathering.add({ delivery, delayMs })
+    return this.#batcher.add({ delivery, delayMs })
   }
 
   async #flush(items: readonly Returned[]): Promise<boolean[]> {

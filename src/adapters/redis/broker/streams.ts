@@ -11,7 +11,7 @@ import {
   type Subscription,
   type SubscriptionNews,
 } from '../../../ports/broker.ts'
-import { nextTurn, within } from '../../../ports/clock.ts'
+import { nextTurn, settlesWithin } from '../../../ports/clock.ts'
 import { RedisConnection } from '../connection/connection.ts'
 import { run } from '../connection/script.ts'
 import { RedisDeadLetters } from '../letters/dead-letters.ts'
@@ -105,7 +105,7 @@ export class RedisStreams implements Broker {
   }
 
   /** There is no order of keys here, so that nothing waits for a dead one. */
-  async letGo(): Promise<void> {
+  async unblockKey(): Promise<void> {
     this.#requireOpen()
   }
 
@@ -123,7 +123,7 @@ export class RedisStreams implements Broker {
 
   async #close(): Promise<void> {
     await Promise.all(Array.from(this.#subscriptions, subscription => subscription.close()))
-    await within(this.#settings.clock, CLOSE_MS, Promise.allSettled(this.#publishing))
+    await settlesWithin(this.#settings.clock, CLOSE_MS, Promise.allSettled(this.#publishing))
     await this.#letters.close()
     await this.#connection.close()
   }

@@ -7,7 +7,7 @@ import {
   type Settlement,
   type Subscription,
 } from '../../../ports/broker.ts'
-import { within } from '../../../ports/clock.ts'
+import { settlesWithin } from '../../../ports/clock.ts'
 import { run } from '../connection/script.ts'
 import type { RedisDeadLetters } from '../letters/dead-letters.ts'
 import { Acks } from './acks.ts'
@@ -189,7 +189,7 @@ export class StreamSubscription implements Subscription {
   async #close(): Promise<void> {
     this.#isClosed = true
     this.#intake.pause()
-    await within(this.#options.settings.clock, CLOSE_MS, this.#leave())
+    await settlesWithin(this.#options.settings.clock, CLOSE_MS, this.#leave())
     this.#isGivenUp = true
     this.#options.onClosed(this)
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Door } from '../../../adapter-kit/door.ts'
+import type { Door } from '../../../adapter-kit/open-state.ts'
 import { RedisError } from '../errors.ts'
 import type { RedisArgument } from './client.ts'
 import type { RedisConnection, SendOptions } from './connection.ts'

@@ -1,11 +1,11 @@
-import type { Door } from '../../../adapter-kit/door.ts'
+import type { Door } from '../../../adapter-kit/open-state.ts'
 import {
-  type GroupTalk,
+  applyTriageChange,
+  type GroupTriage,
   groupCursor,
   matchesGroup,
-  NO_TALK,
+  NO_TRIAGE,
   resolveGroupQuery,
-  talkAfter,
 } from '../../../adapter-kit/query/group-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { currentTriage, type Grouping } from '../../../core/dead-letter/group.ts'
@@ -131,7 +131,7 @@ export class RedisGroups implements Groups {
     for (;;) {
       const row = await this.#records.runSwept(readGroup, [id])
       if (row === 'none') return undefined
-      const said = JSON.stringify(talkAfter(saidOf(row.said), change))
+      const said = JSON.stringify(applyTriageChange(saidOf(row.said), change))
       if (await this.#records.run(writeTriage, [id, row.said, said])) return this.#group({ ...row, said })
     }
   }
@@ -163,6 +163,6 @@ export class RedisGroups implements Groups {
   }
 }
 
-function saidOf(said: string): GroupTalk {
-  return said === '' ? NO_TALK : JSON.parse(said)
+function saidOf(said: string): GroupTriage {
+  return said === '' ? NO_TRIAGE : JSON.parse(said)
 }

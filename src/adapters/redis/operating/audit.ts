@@ -1,4 +1,4 @@
-import type { Door } from '../../../adapter-kit/door.ts'
+import type { Door } from '../../../adapter-kit/open-state.ts'
 import { resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'

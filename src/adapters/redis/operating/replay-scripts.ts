@@ -162,7 +162,7 @@ return 1
 `,
 )
 
-export const letGo: Script<void> = script(
+export const releaseLease: Script<void> = script(
   'letting a replay go',
   () => {},
   REPLAYS,

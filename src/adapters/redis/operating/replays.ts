@@ -1,4 +1,4 @@
-import type { Door } from '../../../adapter-kit/door.ts'
+import type { Door } from '../../../adapter-kit/open-state.ts'
 import type { IdSource } from '../../../core/event/uuid.ts'
 import {
   type ItemQuery,
@@ -14,7 +14,18 @@ import { ReplayExistsError } from '../../../ports/store.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { ScriptRunner } from '../connection/script.ts'
 import type { Keys } from '../keys.ts'
-import { counts, create, items, lease, letGo, list, read, record, stage, update } from './replay-scripts.ts'
+import {
+  counts,
+  create,
+  items,
+  lease,
+  list,
+  read,
+  record,
+  releaseLease,
+  stage,
+  update,
+} from './replay-scripts.ts'
 
 const DEFAULT_LIMIT = 100
 const AT_ONCE = 1_000
@@ -99,8 +110,8 @@ export class RedisReplays implements Replays {
     return this.#scripts.runAgain(lease, [id, owner, String(leaseMs)])
   }
 
-  async letGo(id: string, owner: string): Promise<void> {
-    await this.#scripts.runAgain(letGo, [id, owner])
+  async releaseLease(id: string, owner: string): Promise<void> {
+    await this.#scripts.runAgain(releaseLease, [id, owner])
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Door } from '../../../adapter-kit/door.ts'
+import type { Door } from '../../../adapter-kit/open-state.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
 import { listRows, portionsOf, purgeRows, rowOf } from '../../../adapter-kit/snapshots/rows.ts'

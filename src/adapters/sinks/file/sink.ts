@@ -64,13 +64,13 @@ export class FileSink implements Sink {
 
   /** Lets go of the file; the next batch opens the path again. For whoever has moved the file away. */
   async reopen(): Promise<void> {
-    await this.#inTurn(() => this.#letGo())
+    await this.#inTurn(() => this.#closeFile())
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     process.off('SIGHUP', this.#onHangUp)
-    await this.#inTurn(() => this.#letGo())
+    await this.#inTurn(() => this.#closeFile())
   }
 
   async #append(lines: Uint8Array): Promise<void> {
@@ -85,7 +85,7 @@ export class FileSink implements Sink {
     const { rotate } = this.#settings
     const isOld = rotate.daily && dayOf(open.writtenAt) !== dayOf(now)
     if (open.size === 0 || !(isOld || open.size + bytes > rotate.bytes)) return open
-    await this.#letGo()
+    await this.#closeFile()
     await this.#rotated.rotate(this.#files, dayOf(open.writtenAt), rotate.keep)
     return await this.#opened()
   }
@@ -103,12 +103,12 @@ export class FileSink implements Sink {
     try {
       await work()
     } catch (error) {
-      await this.#letGo()
+      await this.#closeFile()
       throw fileTrouble(doing, this.#settings.path, error)
     }
   }
 
-  async #letGo(): Promise<void> {
+  async #closeFile(): Promise<void> {
     const open = this.#open
     this.#open = undefined
     await open?.close().catch(() => {})

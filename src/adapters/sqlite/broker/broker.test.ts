@@ -49,13 +49,13 @@ function stoppedProcess() {
 async function beats(count: number, ...processes: readonly SqliteStore[]): Promise<void> {
   for (let beat = 0; beat < count; beat++) {
     await clock.advance(LEASE_MS / 3)
-    for (const each of [store, ...processes]) await each.broker.letGo('nobody', 'nothing')
+    for (const each of [store, ...processes]) await each.broker.unblockKey('nobody', 'nothing')
   }
 }
 
 /** What is due by now, without letting time pass. */
 async function dueNow(of: SqliteStore, inbox: Inbox): Promise<Delivery> {
-  await of.broker.letGo('nobody', 'nothing')
+  await of.broker.unblockKey('nobody', 'nothing')
   expect(inbox.waiting).toBe(1)
   return inbox.next()
 }
@@ -248,7 +248,7 @@ describe('sqlite broker', () => {
     const watching = await subscribe(store, channel)
     await beats(1)
     await time.advance(LEASE_MS / 3)
-    await process.broker.letGo('nobody', 'nothing')
+    await process.broker.unblockKey('nobody', 'nothing')
     await beats(1)
     clock.jump(10 * LEASE_MS)
     await beats(1)
@@ -346,7 +346,7 @@ describe('sqlite broker', () => {
     const [next] = make.events(1, { channel })
     await process.broker.publish([next!])
     await time.advance(LEASE_MS)
-    await process.broker.letGo('nobody', 'nothing')
+    await process.broker.unblockKey('nobody', 'nothing')
     const delivery = await there.next()
     expect(delivery.content).toEqual(next)
     await there.done(delivery)

@@ -116,7 +116,7 @@ export class SqliteBroker implements Broker {
     return subscription
   }
 
-  async letGo(channel: string, eventId: string, handler?: string): Promise<void> {
+  async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
     await this.#connection.write('broker', 'unblockKey', channel, eventId, handler)
   }

@@ -1,4 +1,4 @@
-import { type GroupPlace, NO_TALK, talkAfter } from '../../../adapter-kit/query/group-query.ts'
+import { applyTriageChange, type GroupPlace, NO_TRIAGE } from '../../../adapter-kit/query/group-query.ts'
 import { currentTriage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
 import type { GroupTally } from '../../../core/dead-letter/group-tally.ts'
 import type { GroupQuery, TriageChange } from '../../../ports/groups.ts'
@@ -52,7 +52,7 @@ export class GroupTable implements Cached {
       notes: string
     }>`select triage, notes from triages where grp = ${id}`
     const before = row && { triage: JSON.parse(row.triage), notes: JSON.parse(row.notes) }
-    const { triage, notes } = talkAfter(before ?? NO_TALK, change)
+    const { triage, notes } = applyTriageChange(before ?? NO_TRIAGE, change)
     this.#db.run`insert into triages(grp, triage, notes)
       values(${id}, ${JSON.stringify(triage)}, ${JSON.stringify(notes)})
       on conflict(grp) do update set triage = excluded.triage, notes = excluded.notes`

@@ -79,7 +79,7 @@ export class SqliteReplays implements Replays {
     return this.#session.connection.write('replays', 'lease', id, owner, leaseMs)
   }
 
-  async letGo(id: string, owner: string): Promise<void> {
+  async releaseLease(id: string, owner: string): Promise<void> {
     await this.#session.connection.write('replays', 'releaseLease', id, owner)
   }
 }

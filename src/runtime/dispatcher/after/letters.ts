@@ -3,7 +3,7 @@ import { createSaveFilter, type SaveFilter } from '../../../core/dead-letter/fil
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Reason } from '../../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { type Cancel, within } from '../../../ports/clock.ts'
+import { type Cancel, settlesWithin } from '../../../ports/clock.ts'
 import { quietly } from '../../../ports/tracing.ts'
 import { isKept, type LetterBox } from '../../letters.ts'
 import type { UserFaults } from '../../user-functions/user-faults.ts'
@@ -119,8 +119,8 @@ export class DispatcherLetters {
    * take is told as dropped.
    */
   async close(limitMs: number): Promise<void> {
-    await within(this.#policy.clock, limitMs, this.#settled())
-    if (this.#held.size > 0) await within(this.#policy.clock, limitMs, this.#retryHeld())
+    await settlesWithin(this.#policy.clock, limitMs, this.#settled())
+    if (this.#held.size > 0) await settlesWithin(this.#policy.clock, limitMs, this.#retryHeld())
     this.#isClosed = true
     this.#cancelRetry?.()
     for (const save of this.#held.values()) this.#lose(save)

@@ -54,7 +54,7 @@ export function closingTests(suite: BrokerConformance): void {
     await assert.rejects(async () => inbox.subscription.settle(delivery, { outcome: 'done' }))
     await assert.rejects(async () => broker.publish(world.events(1)))
     await assert.rejects(async () => world.subscribe())
-    await assert.rejects(async () => broker.letGo(channel, 'some-id'))
+    await assert.rejects(async () => broker.unblockKey(channel, 'some-id'))
     await inbox.assertEmpty('a closed broker delivered')
   })
 
@@ -136,7 +136,7 @@ export function durabilityTests(suite: BrokerConformance): void {
     await world.reopen()
     const next = await world.subscribe(options)
     await next.assertEmpty('the key was delivered past its dead-lettered event')
-    await world.broker.letGo(world.channel, dead!.id)
+    await world.broker.unblockKey(world.channel, dead!.id)
     assert.equal(idOf(await next.next()), second?.id)
   })
 }

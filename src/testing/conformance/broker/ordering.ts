@@ -75,7 +75,7 @@ export function orderingTests(suite: BrokerConformance): void {
     await world.settleAsDead(inbox, await inbox.next())
     await world.publish(1, { key: 'a' })
     await inbox.assertEmpty('a dead-lettered event did not block its key')
-    await world.broker.letGo(world.channel, dead!.id)
+    await world.broker.unblockKey(world.channel, dead!.id)
     for (const event of [second, third]) {
       const delivery = await inbox.next()
       assert.equal(idOf(delivery), event?.id)
@@ -105,7 +105,7 @@ export function orderingTests(suite: BrokerConformance): void {
     await world.settleAsDead(inbox, await inbox.next())
     await world.broker.publish([dead!])
     const replayed = await inbox.next()
-    await world.broker.letGo(world.channel, dead!.id)
+    await world.broker.unblockKey(world.channel, dead!.id)
     await inbox.assertEmpty('the key was unblocked while its replay is open')
     await inbox.done(replayed)
     assert.equal(idOf(await inbox.next()), second?.id)
@@ -127,28 +127,28 @@ export function orderingTests(suite: BrokerConformance): void {
     }
   })
 
-  it('B9: letGo for one handler: where it is dead for another as well, that one still waits', async world => {
+  it('B9: unblockKey for one handler: where it is dead for another as well, that one still waits', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const other = await world.subscribe({ ...BY_KEY, handler: 'ship' })
     const [dead, second] = await world.publish(2, { key: 'a' })
     for (const each of [inbox, other]) await world.settleAsDead(each, await each.next())
-    await world.broker.letGo(world.channel, dead!.id, 'bill')
+    await world.broker.unblockKey(world.channel, dead!.id, 'bill')
     assert.equal(idOf(await inbox.next()), second?.id)
     await other.assertEmpty('the key was unblocked for another handler')
-    await world.broker.letGo(world.channel, dead!.id, 'ship')
+    await world.broker.unblockKey(world.channel, dead!.id, 'ship')
     assert.equal(idOf(await other.next()), second?.id)
   })
 
-  it('B9: letGo: ids that are unknown, not dead or of another channel are ignored', async world => {
+  it('B9: unblockKey: ids that are unknown, not dead or of another channel are ignored', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const [first] = await world.publish(2, { key: 'a' })
     const delivery = await inbox.next()
-    await world.broker.letGo(world.channel, 'no-such-id')
-    await world.broker.letGo(`${world.channel}-other`, first!.id)
-    await world.broker.letGo(world.channel, first!.id)
+    await world.broker.unblockKey(world.channel, 'no-such-id')
+    await world.broker.unblockKey(`${world.channel}-other`, first!.id)
+    await world.broker.unblockKey(world.channel, first!.id)
     await inbox.assertEmpty('the key of an open event was unblocked')
     await world.settleAsDead(inbox, delivery)
-    await world.broker.letGo(`${world.channel}-other`, first!.id)
+    await world.broker.unblockKey(`${world.channel}-other`, first!.id)
     await inbox.assertEmpty('another channel let it go')
   })
 
@@ -194,7 +194,7 @@ async function assertOrder(world: World, inbox: Inbox, events: readonly LazaretE
       done++
       if (chance < 0.7) {
         await world.settleAsDead(inbox, delivery)
-        await world.broker.letGo(world.channel, id)
+        await world.broker.unblockKey(world.channel, id)
       } else await inbox.done(delivery)
     }
   }

@@ -1,4 +1,4 @@
-import { type Clock, rest } from '../../../../ports/clock.ts'
+import { type Clock, delay } from '../../../../ports/clock.ts'
 import type { AmqpChannel, AmqpConnection, AmqpMessage } from '../../connection/amqp.ts'
 import { requireOpen } from '../../connection/amqplib-internals.ts'
 import { Acks } from './acks.ts'
@@ -102,7 +102,7 @@ export class ConsumerChannel {
   /** Sends the acknowledgements that wait, and gives a quorum queue the time to record them. */
   async flush(clock: Clock, queueType: 'quorum' | 'classic'): Promise<void> {
     this.#acks.flush()
-    if (this.#isOpen && this.#acks.sent > 0 && queueType === 'quorum') await rest(clock, RECORD_ACKS_MS)
+    if (this.#isOpen && this.#acks.sent > 0 && queueType === 'quorum') await delay(clock, RECORD_ACKS_MS)
   }
 
   /** Takes nothing more. What came can still be acknowledged; `afterLast` is called when all of it is. */

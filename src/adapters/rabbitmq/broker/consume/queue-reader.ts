@@ -1,4 +1,4 @@
-import { about, type Cancel, rest, within } from '../../../../ports/clock.ts'
+import { type Cancel, delay, equalJitter, settlesWithin } from '../../../../ports/clock.ts'
 import type { AmqpConnection, AmqpMessage } from '../../connection/amqp.ts'
 import { CLOSE_MS } from '../../connection/link.ts'
 import { explainRefusal } from '../../errors.ts'
@@ -82,7 +82,7 @@ export class QueueReader {
     const current = this.#current?.channel
     await current?.flush(clock, queueType)
     const channels = [...this.#retired, ...(current === undefined ? [] : [current])]
-    await within(clock, CLOSE_MS, Promise.all(channels.map(channel => channel.close())))
+    await settlesWithin(clock, CLOSE_MS, Promise.all(channels.map(channel => channel.close())))
   }
 
   get isAsWanted(): boolean {
@@ -111,7 +111,7 @@ export class QueueReader {
           source.stalls.stalled('deliveries', this, explainRefusal(link.server, error))
         const restMs = this.#restMs
         this.#restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)
-        await rest(settings.clock, about(settings.random, restMs))
+        await delay(settings.clock, equalJitter(settings.random, restMs))
       }
     }
     // In the same turn as the last look at what is wanted: whoever turns it now starts a loop of its own.

@@ -1,7 +1,7 @@
 import type { DeadLetter } from '../../../../core/dead-letter/letter.ts'
 import { quarantines } from '../../../../core/dead-letter/reason.ts'
 import type { StallPlace } from '../../../../ports/broker.ts'
-import { about, monotonicNow, rest } from '../../../../ports/clock.ts'
+import { delay, equalJitter, monotonicNow } from '../../../../ports/clock.ts'
 import type { AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
 import { NoAnswer } from '../../connection/confirms.ts'
 import type { Publisher } from '../../connection/publisher.ts'
@@ -190,7 +190,7 @@ export class Settler {
         if (error instanceof UnroutableError || error instanceof ExchangeMissingError)
           await this.#topology.restore().catch(() => {})
         // Not all at once again: one that the server refuses takes those beside it down with its channel.
-        await rest(clock, about(random, restMs))
+        await delay(clock, equalJitter(random, restMs))
       }
     }
     stalls.gaveUp(place, delivery)

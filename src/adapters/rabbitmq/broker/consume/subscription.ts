@@ -6,7 +6,7 @@ import {
   type Settlement,
   type Subscription,
 } from '../../../../ports/broker.ts'
-import { nextTurn, within } from '../../../../ports/clock.ts'
+import { nextTurn, settlesWithin } from '../../../../ports/clock.ts'
 import type { AmqpMessage } from '../../connection/amqp.ts'
 import { CLOSE_MS } from '../../connection/link.ts'
 import { TopologyError } from '../../errors.ts'
@@ -113,14 +113,14 @@ export class RabbitmqSubscription implements Subscription {
     this.#mode = 'closed'
     this.#isolation.end()
     const { clock } = this.#context.settings
-    await within(clock, CLOSE_MS, this.#turn())
-    await within(clock, CLOSE_MS, this.#settling.settled())
+    await settlesWithin(clock, CLOSE_MS, this.#turn())
+    await settlesWithin(clock, CLOSE_MS, this.#settling.settled())
     const left = this.#held().filter(delivery => delivery.amqpChannel.isOpen)
     this.#open.clear()
     this.#resting.clear()
     this.#backlog = []
     this.#suspects = []
-    await within(clock, CLOSE_MS, Promise.allSettled(left.map(delivery => this.#giveBack(delivery))))
+    await settlesWithin(clock, CLOSE_MS, Promise.allSettled(left.map(delivery => this.#giveBack(delivery))))
     await this.#reader.close()
   }
 

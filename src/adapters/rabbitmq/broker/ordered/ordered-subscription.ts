@@ -6,7 +6,7 @@ import {
   type Settlement,
   type Subscription,
 } from '../../../../ports/broker.ts'
-import { type Cancel, monotonicNow, nextTurn, within } from '../../../../ports/clock.ts'
+import { type Cancel, monotonicNow, nextTurn, settlesWithin } from '../../../../ports/clock.ts'
 import type { AmqpMessage } from '../../connection/amqp.ts'
 import { CLOSE_MS } from '../../connection/link.ts'
 import type { ConsumerChannel } from '../consume/consumer-channel.ts'
@@ -117,7 +117,7 @@ export class OrderedSubscription implements Subscription {
     this.#stopRenewing()
     this.#mode = 'closed'
     this.#open.clear()
-    await within(this.#context.settings.clock, CLOSE_MS, this.#settling.settled())
+    await settlesWithin(this.#context.settings.clock, CLOSE_MS, this.#settling.settled())
     await this.#ownership.close()
   }
 
@@ -174,7 +174,7 @@ export class OrderedSubscription implements Subscription {
     this.#drained = undefined
     const newest = new Map<number, AmqpMessage>()
     for (const message of held) {
-      if (headerOf(message, OWN.letGo) !== undefined) continue
+      if (headerOf(message, OWN.unblockKey) !== undefined) continue
       const place = countOf(message.properties.headers?.[OWN.place])
       const older = newest.get(place)
       if (older !== undefined) channel.settled(older)
@@ -182,7 +182,7 @@ export class OrderedSubscription implements Subscription {
     }
     for (const [place, message] of newest) this.#load(channel, place, message)
     for (const message of held)
-      if (headerOf(message, OWN.letGo) !== undefined) this.#receiveHeld(channel, message)
+      if (headerOf(message, OWN.unblockKey) !== undefined) this.#receiveHeld(channel, message)
     this.#pump()
   }
 
@@ -199,11 +199,11 @@ export class OrderedSubscription implements Subscription {
   }
 
   #receiveHeld(channel: ConsumerChannel, message: AmqpMessage): void {
-    const unblocked = headerOf(message, OWN.letGo)
+    const unblocked = headerOf(message, OWN.unblockKey)
     if (unblocked !== undefined) {
       channel.settled(message)
       const { queue } = this.#context.source
-      const isForUs = (headerOf(message, OWN.letGoQueue) ?? queue) === queue
+      const isForUs = (headerOf(message, OWN.unblockQueue) ?? queue) === queue
       const entry = isForUs ? this.#lines.dead(unblocked) : undefined
       if (entry !== undefined) this.#finish(entry)
       return

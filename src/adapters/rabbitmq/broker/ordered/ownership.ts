@@ -1,4 +1,4 @@
-import { type Cancel, rest, within } from '../../../../ports/clock.ts'
+import { type Cancel, delay, settlesWithin } from '../../../../ports/clock.ts'
 import type { AmqpConnection, AmqpMessage } from '../../connection/amqp.ts'
 import { CLOSE_MS } from '../../connection/link.ts'
 import { explainRefusal } from '../../errors.ts'
@@ -93,9 +93,9 @@ export class Ownership {
     const channel = this.#channel
     if (channel === undefined) return
     const { clock, queueType } = this.#context.settings
-    await within(clock, CLOSE_MS, channel.cancel())
+    await settlesWithin(clock, CLOSE_MS, channel.cancel())
     await channel.flush(clock, queueType)
-    await within(clock, CLOSE_MS, channel.close())
+    await settlesWithin(clock, CLOSE_MS, channel.close())
   }
 
   /** The newest is kept: it is the one that the server has waited for the shortest. */
@@ -109,7 +109,7 @@ export class Ownership {
   async #own(connection: AmqpConnection, channel: ConsumerChannel): Promise<void> {
     const { clock } = this.#context.settings
     const { held, queue } = this.#deliveries
-    while (channel.isOpen && !(await this.#isLeft(connection))) await rest(clock, POLL_MS)
+    while (channel.isOpen && !(await this.#isLeft(connection))) await delay(clock, POLL_MS)
     const count = (await inspect(connection, held.queue))?.messageCount ?? 0
     const found: AmqpMessage[] = []
     let isLoaded = false
@@ -121,7 +121,7 @@ export class Ownership {
     // One that comes after the loading would be taken for a copy too many.
     for (let before = -1; found.length < count && channel.isOpen; before = found.length) {
       if (found.length === before) throw held.report()
-      await within(clock, LOAD_MS, loading.promise)
+      await settlesWithin(clock, LOAD_MS, loading.promise)
     }
     if (!channel.isOpen || this.#isClosed) return
     isLoaded = true
@@ -163,7 +163,7 @@ export class Ownership {
   /** With as little as possible in hand: what is given back runs again. */
   async #leave(channel: ConsumerChannel): Promise<void> {
     const { clock, queueType } = this.#context.settings
-    await within(clock, MAX_DRAINING_MS, this.#listener.drain())
+    await settlesWithin(clock, MAX_DRAINING_MS, this.#listener.drain())
     await channel.flush(clock, queueType)
     if (!this.#isClosed) await this.#giveUp(channel)
   }
@@ -193,7 +193,7 @@ export class Ownership {
     const { link, settings, source, topology } = this.#context
     const { stalls } = source
     while (true) {
-      await rest(settings.clock, REST_MS)
+      await delay(settings.clock, REST_MS)
       if (this.#isClosed) return
       try {
         await topology.restore()

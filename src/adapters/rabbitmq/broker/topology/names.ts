@@ -22,7 +22,7 @@ export const ownerQueue = (queue: string) => `${queue}.owner`
 /** What is first of its key and cannot be handled now: it waits, or it is dead. */
 export const heldQueue = (queue: string) => `${queue}.held`
 /** Tells everyone who keeps an order in this channel which dead event is let go. */
-export const letGoExchange = (channel: string) => `${channel}.let-go`
+export const unblockExchange = (channel: string) => `${channel}.unblock`
 
 const UNITS = [
   [3_600_000, 'h'],

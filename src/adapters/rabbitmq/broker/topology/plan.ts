@@ -5,12 +5,12 @@ import {
   deadLetterExchange,
   deadLetterQueue,
   heldQueue,
-  letGoExchange,
   ownerQueue,
   quarantineKey,
   quarantineQueue,
   retryQueue,
   suspectsQueue,
+  unblockExchange,
 } from './names.ts'
 
 type TopologyOptions = Pick<
@@ -86,13 +86,13 @@ export function orderedSpecs(channel: string, queue: string, options: TopologyOp
   return [
     queueSpec(ownerQueue(queue), { ...held, 'x-single-active-consumer': true }),
     queueSpec(heldQueue(queue), held),
-    letGoSpec(channel),
-    { kind: 'binding', queue: heldQueue(queue), exchange: letGoExchange(channel), pattern: '' },
+    unblockSpec(channel),
+    { kind: 'binding', queue: heldQueue(queue), exchange: unblockExchange(channel), pattern: '' },
   ]
 }
 
-export function letGoSpec(channel: string): ExchangeSpec {
-  return { kind: 'exchange', name: letGoExchange(channel), type: 'fanout' }
+export function unblockSpec(channel: string): ExchangeSpec {
+  return { kind: 'exchange', name: unblockExchange(channel), type: 'fanout' }
 }
 
 /** Declared when the first letter of its category is quarantined: most queues never need one. */

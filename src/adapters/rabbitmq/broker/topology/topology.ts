@@ -7,12 +7,12 @@ import {
   besideSpecs,
   channelExchange,
   channelSpecs,
-  letGoSpec,
   mainQueue,
   orderedSpecs,
   quarantineSpecs,
   retrySpec,
   type Spec,
+  unblockSpec,
 } from './plan.ts'
 
 /** Sees to it that what is used is there, each thing once. */
@@ -60,8 +60,8 @@ export class Topology {
     return this.#once(`order ${queue}`, orderedSpecs(channel, queue, this.#settings))
   }
 
-  letGo(channel: string): Promise<void> {
-    return this.#once(`let-go ${channel}`, [letGoSpec(channel)])
+  unblockExchange(channel: string): Promise<void> {
+    return this.#once(`unblock ${channel}`, [unblockSpec(channel)])
   }
 
   retryStep(queue: string, stepMs: number): Promise<void> {

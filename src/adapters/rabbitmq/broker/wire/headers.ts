@@ -22,9 +22,9 @@ export const OWN = {
   /** Stands for a dead event that holds its key: its id. */
   deadEvent: 'lazaret-dead-event',
   /** Tells whoever keeps a line that a dead event is let go: its id. */
-  letGo: 'lazaret-let-go',
+  unblockKey: 'lazaret-unblock',
   /** For which queue alone. */
-  letGoQueue: 'lazaret-let-go-queue',
+  unblockQueue: 'lazaret-unblock-queue',
   letter: 'lazaret-letter',
   reason: 'lazaret-reason',
   category: 'lazaret-category',

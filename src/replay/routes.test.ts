@@ -4,9 +4,9 @@ import type { Collector } from '../ports/collector.ts'
 import { createFactory } from '../testing/factories.ts'
 import { FakeClock } from '../testing/fake-clock.ts'
 import { replayEvent } from './resend.ts'
+import { replayToBroker, routeReplays } from './routes.ts'
 import { sinkReplays } from './sink-replays.ts'
 import type { ReplayTarget } from './target.ts'
-import { toBroker, waysBack } from './ways-back.ts'
 
 const make = createFactory({ clock: new FakeClock() })
 const letter = make.letter()
@@ -22,15 +22,15 @@ beforeEach(() => {
 
 describe('the way back of letters from a store that is a broker', () => {
   it('E17: is another one for those that came from no broker', async () => {
-    await toBroker(broker, sinks).send([again], {})
-    await toBroker(broker, sinks).send([again], { broker: 'sqlite' })
+    await replayToBroker(broker, sinks).send([again], {})
+    await replayToBroker(broker, sinks).send([again], { broker: 'sqlite' })
     expect(sent).toEqual(['sinks', 'broker'])
   })
 
   it('B18: does not exist for an event without a broker, or of another broker, if no collector or sink takes it', async () => {
-    const target = toBroker(broker, undefined)
+    const target = replayToBroker(broker, undefined)
     for (const origin of [{}, { broker: 'rabbitmq' }]) {
-      expect(target.wayBack!({ ...letter, origin }, undefined)).toMatchObject({ kind: 'none' })
+      expect(target.routeOf!({ ...letter, origin }, undefined)).toMatchObject({ kind: 'none' })
       await expect(target.send([again], origin)).rejects.toMatchObject({ code: 'LAZARET_BROKER_UNROUTABLE' })
     }
     expect(sent).toEqual([])
@@ -39,9 +39,9 @@ describe('the way back of letters from a store that is a broker', () => {
   it('B18: does not exist for the letter of a broker whose handler has the name of a sink', () => {
     const dispatcher = { health: () => ({ sinks: { loki: {} } }) } as never
     const sinkTarget = sinkReplays(dispatcher, { get: async () => undefined })
-    const target = toBroker(broker, sinkTarget)
+    const target = replayToBroker(broker, sinkTarget)
     const wayBackOf = (handler: string, origin: Origin) =>
-      target.wayBack!({ handler, origin }, undefined).kind
+      target.routeOf!({ handler, origin }, undefined).kind
     expect(wayBackOf('loki', {})).toBe('in-process')
     expect(wayBackOf('loki', { broker: 'rabbitmq' })).toBe('none')
     expect(wayBackOf('sentry', {})).toBe('none')
@@ -50,8 +50,8 @@ describe('the way back of letters from a store that is a broker', () => {
 
   it('B18: is the one of their collector for letters of its broker, and for no others', () => {
     const collector = { name: 'rabbitmq' } as Collector
-    const target = waysBack([collector], toBroker(broker, undefined))!
-    const wayBackOf = (origin: Origin, to?: string) => target.wayBack!({ handler: 'h', origin }, to)
+    const target = routeReplays([collector], replayToBroker(broker, undefined))!
+    const wayBackOf = (origin: Origin, to?: string) => target.routeOf!({ handler: 'h', origin }, to)
     expect(wayBackOf({ broker: 'rabbitmq', collectedFrom: 'q' })).toEqual({
       kind: 'durable',
       via: 'rabbitmq',
@@ -67,7 +67,7 @@ describe('the way back of letters from a store that is a broker', () => {
 
   it('B13: is the broker for an event that goes to another channel', async () => {
     const redirected = replayEvent(letter, { id: 'r', to: 'orders-2' } as never, 1)
-    await toBroker(broker, sinks).send([redirected], {})
+    await replayToBroker(broker, sinks).send([redirected], {})
     expect(sent).toEqual(['broker'])
   })
 })

@@ -3,13 +3,13 @@ import type { LazaretEvent } from '../core/event/event.ts'
 import { redirectedFrom } from '../core/event/replay-headers.ts'
 import { LazaretError } from '../core/failure/errors.ts'
 import type { Broker } from '../ports/broker.ts'
-import type { Collector, WayBack } from '../ports/collector.ts'
-import { type ReplayTarget, wayBackThrough } from './target.ts'
+import type { Collector, ReplayRoute } from '../ports/collector.ts'
+import { type ReplayTarget, routeThrough } from './target.ts'
 
 const UNROUTABLE = 'LAZARET_BROKER_UNROUTABLE'
 
 /** A letter goes back through the collector named as its broker; every other one goes where replays of this store go. */
-export function waysBack(
+export function routeReplays(
   collectors: readonly Collector[],
   otherwise: ReplayTarget | undefined,
 ): ReplayTarget | undefined {
@@ -19,17 +19,17 @@ export function waysBack(
   const otherwiseOf = ({ collectedFrom }: Origin, isRedirected: boolean) =>
     collectedFrom === undefined || isRedirected ? otherwise : undefined
   return {
-    wayBack(letter, to) {
+    routeOf(letter, to) {
       const { origin } = letter
       const collector = collectorOf(origin)
       if (collector !== undefined)
-        return collector.wayBack?.(letter, to) ?? { kind: 'durable', via: collector.name }
+        return collector.routeOf?.(letter, to) ?? { kind: 'durable', via: collector.name }
       const target = otherwiseOf(origin, to !== undefined)
-      return target === undefined ? noWayBack(origin) : wayBackThrough(target, letter, to)
+      return target === undefined ? noRoute(origin) : routeThrough(target, letter, to)
     },
     async send(events, origin) {
       const target = collectorOf(origin) ?? otherwiseOf(origin, areRedirected(events))
-      if (target === undefined) throw new NoWayBackError(noWayBack(origin).why)
+      if (target === undefined) throw new NoRouteError(noRoute(origin).why)
       await target.send(events, origin)
     },
   }
@@ -39,19 +39,19 @@ export function waysBack(
  * Into the store's broker goes what came from it, and what shall go to another channel. In a channel of another broker's
  * event nobody would look there, and the letter would wait for its outcome for ever.
  */
-export function toBroker(
+export function replayToBroker(
   broker: Pick<Broker, 'name' | 'publish'>,
   others: ReplayTarget | undefined,
 ): ReplayTarget {
   return {
-    wayBack(letter, to) {
+    routeOf(letter, to) {
       if (letter.origin.broker === broker.name || to !== undefined)
         return { kind: 'durable', via: broker.name }
-      return others === undefined ? noWayBack(letter.origin, broker.name) : wayBackThrough(others, letter, to)
+      return others === undefined ? noRoute(letter.origin, broker.name) : routeThrough(others, letter, to)
     },
     async send(events, origin) {
       if (origin.broker === broker.name || areRedirected(events)) await broker.publish(events)
-      else if (others === undefined) throw new NoWayBackError(noWayBack(origin, broker.name).why)
+      else if (others === undefined) throw new NoRouteError(noRoute(origin, broker.name).why)
       else await others.send(events, origin)
     },
   }
@@ -62,10 +62,10 @@ function areRedirected(events: readonly LazaretEvent[]): boolean {
 }
 
 /** In words for the person who plans it. `own` is the store's broker, where there is one. */
-function noWayBack(
+function noRoute(
   { broker, collectedFrom }: Origin,
   own?: string,
-): Extract<WayBack, { readonly kind: 'none' }> {
+): Extract<ReplayRoute, { readonly kind: 'none' }> {
   const redirect = own === undefined ? '' : `, or send it to a channel of '${own}' with --to CHANNEL`
   if (broker === undefined)
     return {
@@ -80,7 +80,7 @@ function noWayBack(
 }
 
 /** To another broker it must not go: nobody would read it there, and the replay would wait for ever. */
-class NoWayBackError extends LazaretError {
+class NoRouteError extends LazaretError {
   override readonly name = 'NoWayBackError'
 
   constructor(why: string) {

@@ -8,7 +8,7 @@ interface Waiting<I, O> {
  * Gathers what is asked for while the last batch is under way, so that one call of the server serves all of it. The
  * flush answers each item in its place, or with a promise that rejects where that item alone has failed.
  */
-export class Gathering<I, O> {
+export class WriteBatcher<I, O> {
   readonly #flush: (items: readonly I[]) => Promise<readonly (O | Promise<O>)[]>
   readonly #most: number
   #waiting: Waiting<I, O>[] = []
