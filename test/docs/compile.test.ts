@@ -11,7 +11,13 @@ import { type CodeBlock, codeBlocks, pagesBelow, readPage } from './markdown.ts'
 const FEWEST_BLOCKS = 70
 const TYPESCRIPT = ['ts', 'typescript', 'tsx']
 /** Blocks of the guides import these files by their relative names, as the files beside them do. */
-const EXAMPLES = ['examples/tracking', 'examples/tracing', 'examples/custom-adapter']
+const EXAMPLES = [
+  'examples/tracking',
+  'examples/tracing',
+  'examples/custom-adapter',
+  'examples/testing-handlers',
+  'examples/nestjs',
+]
 
 const blocks = [readPage('README.md'), readPage('CONTRIBUTING.md'), ...pagesBelow('docs')]
   .flatMap(codeBlocks)

@@ -1,15 +1,19 @@
+import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 
-const INTEGRATIONS = ['jobs', 'requests', 'pino']
+const root = new URL('../../', import.meta.url)
+const { exports } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+  readonly exports: Readonly<Record<string, { readonly default?: string }>>
+}
 
 // Examples import the package by its name, as users do. In a test they get its source instead of the last build: node
 // --import test/support/from-source.ts examples/…
 registerHooks({
   resolve(specifier, context, resolveNext) {
-    const [whole, subpath] = /^lazaret(?:\/(\w+))?$/.exec(specifier) ?? []
-    if (whole === undefined) return resolveNext(specifier, context)
-    const room = INTEGRATIONS.includes(subpath ?? '') ? 'integrations' : 'adapters'
-    const source = subpath === undefined ? 'src/index.ts' : `src/${room}/${subpath}/index.ts`
-    return resolveNext(new URL(`../../${source}`, import.meta.url).href, context)
+    const isPackage = specifier === 'lazaret' || specifier.startsWith('lazaret/')
+    const built = isPackage ? exports[specifier.replace('lazaret', '.')]?.default : undefined
+    if (built === undefined) return resolveNext(specifier, context)
+    const source = built.replace('./dist/', 'src/').replace(/\.js$/, '.ts')
+    return resolveNext(new URL(source, root).href, context)
   },
 })
