@@ -12,7 +12,7 @@ export type PlannedAction = { readonly atMs: number } & (
   | { readonly kind: 'repeat' }
   /** The operator replays dead letters. */
   | { readonly kind: 'replay' }
-  /** The operator lets keys go on without their dead events. */
+  /** The operator unblocks keys without their dead-lettered events. */
   | { readonly kind: 'unblockKey' }
 )
 
@@ -55,7 +55,7 @@ const POSSIBLE: { readonly [P in Port]: readonly FaultKind[] } = {
   timer: ['late'],
 }
 
-/** A few kinds of trouble at a time, each strong enough to be felt: a little of everything would find little. */
+/** A few kinds of faults at a time, each strong enough to have an effect: a little of everything would find little. */
 export function drawFaultPlan(
   chance: Chance,
   faultPhaseMs: number,

@@ -17,7 +17,7 @@ export interface Plan {
   readonly events: ReadonlyMap<string, EventPlan>
   readonly tracks: ReadonlyMap<string, TrackPlan>
   readonly hasLedger: boolean
-  /** A store with its operating side, one to which can only be written, or the broker's own dead-letter place. */
+  /** A complete store, a write-only one, or the broker's own dead-letter queue. */
   readonly letters: 'store' | 'queue' | 'broker'
   readonly hasSpill: boolean
   /** Whether retries can wait in the broker. */

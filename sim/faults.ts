@@ -5,8 +5,8 @@ import type { Chance } from './chance.ts'
  *
  * - `refuse`: the call fails and nothing came of it.
  * - `lose`: it took effect, but the answer is lost: the caller hears of a failure.
- * - `hang`: no answer for long. A dead-letter store may hang for ever, and so may a sink: both are called with a
- *   time limit of ours. Of broker, ledger and spill a client is expected that gives up some day, and then the call is
+ * - `hang`: no answer for a long time. A dead-letter store and a sink may hang without end: Lazaret calls both with a
+ *   time limit. The clients of broker, ledger and spill are expected to give up at some time, and then the call is
  *   refused or lost.
  * - `crash-before`, `crash-after`: the process dies before or after the effect. Nothing of it does anything from endsIn,
  *   on: its calls never return, its timers never fire, its handlers stop where they are.

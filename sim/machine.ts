@@ -100,7 +100,7 @@ export class Machine {
     this.#running?.emitter?.force(to)
   }
 
-  /** Closes in peace, and starts anew if wanted. Resolves when it is closed, or never if it crashes on the way. */
+  /** Closes gracefully, and starts again if wanted. Resolves when it is closed, or never if it crashes meanwhile. */
   async close({ thenBoot }: { readonly thenBoot: boolean }): Promise<void> {
     if (this.#running === undefined || this.#isClosing) return
     const { process, consumers, emitter } = this.#running
@@ -135,7 +135,7 @@ export class Machine {
 
   #start(process: Process, consumer: Consumer): void {
     consumer.start().catch(() => {
-      // Whoever runs it tries again.
+      // The supervisor of the process tries again.
       if (process.isAlive && !this.#isClosing)
         this.#world.clock.schedule(500, () => this.#start(process, consumer))
     })

@@ -3,12 +3,12 @@ import type { LazaretEvent } from '../src/core/event/event.ts'
 import { REPLAY_HEADERS } from '../src/core/event/replay-headers.ts'
 import type { Undecodable } from '../src/ports/broker.ts'
 
-/** Events of a world are called e1, e2 … and so are the messages that are none. */
+/** Events of a world are called e1, e2 …, and so are the messages that are not events. */
 export type EventName = string
 
 export function nameOf(content: LazaretEvent | Undecodable): EventName {
   if ('raw' in content) return Buffer.from(content.raw).toString()
-  // The stand-in of a message that is no event carries the message.
+  // The placeholder of a message that is not an event carries the message.
   return content.payload instanceof Uint8Array ? Buffer.from(content.payload).toString() : content.id
 }
 

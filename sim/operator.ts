@@ -6,7 +6,7 @@ import { recordStateChange } from './history.ts'
 import type { Machine } from './machine.ts'
 import type { World } from './world.ts'
 
-/** The person on call: sends dead letters again, and lets keys go on without their dead events. */
+/** The person on call: replays dead letters, and unblocks keys without their dead-lettered events. */
 export class Operator {
   /** Letters that were kept by the broker alone, and are gone from it because their key went on. */
   readonly discarded: DeadLetter[] = []
@@ -45,7 +45,7 @@ export class Operator {
     }
   }
 
-  /** Sends what sinks, or the door for all of them, gave up on, once more. */
+  /** Replays the letters of sinks, and of the entry limit for all sinks. */
   async resend(machineOf: (event: string) => Machine | undefined): Promise<void> {
     const { plan, store, clock, history } = this.#world
     if (plan.letters !== 'store') return
@@ -62,7 +62,7 @@ export class Operator {
     }
   }
 
-  /** For every event that died in an ordered queue: a lane that nobody lets go waits for ever, and shall. */
+  /** For every event that died in an ordered queue: a key that nobody unblocks waits without limit, as it should. */
   async unblockKey(): Promise<void> {
     const { plan, broker, history } = this.#world
     const ordered = new Set(
@@ -71,7 +71,7 @@ export class Operator {
     const dead = new Map<string, string>()
     for (const fact of history.of('settled', 'unblockKey')) {
       if (fact.what === 'unblockKey') {
-        // What a consumer let go of may be dead for another handler.
+        // An event that one handler has unblocked may be dead for another handler.
         if (fact.handler === undefined) dead.delete(fact.event)
       } else if (fact.outcome === 'dead' && ordered.has(fact.handler)) {
         const event = plan.events.get(fact.event)

@@ -8,7 +8,7 @@ import type { BudgetOptions } from '../src/core/retry/budget.ts'
  * - `fine`: its handler can handle it.
  * - `hopeless`: fails for good, at once. `stubborn`: fails the same way every time. `sickly`: as if its dependency were
  *   down, for it alone, every time. `killer`: takes its process down.
- * - `misshapen`: does not fit its schema. `stale`: expires soon. `garbled`: is no event at all.
+ * - `misshapen`: does not fit its schema. `stale`: expires soon. `garbled`: is not an event at all.
  */
 export type EventKind =
   | 'valid'

@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../src/ports/clock.ts'
 import type { InjectedFault, Port } from './faults.ts'
 import type { World } from './world.ts'
 
-/** What the far side or the network failed with: to the code under test a reset connection. */
+/** The error of the receiver or the network: to the code under test it is a reset connection. */
 export class InjectedError extends Error {
   override readonly name = 'InjectedError'
   readonly code = 'ECONNRESET'
@@ -115,7 +115,7 @@ export class Process implements Clock {
     return askedAt
   }
 
-  /** Whoever keeps something for the process in the world is told when it has ended: the broker notices, some day. */
+  /** Calls the listeners in the world when the process has ended: the broker notices the end after some time. */
   atEnd(task: () => void): void {
     this.#atEnd.push(task)
   }

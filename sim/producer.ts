@@ -46,7 +46,7 @@ export class Producer {
     this.sent.set(name, event)
     history.record({ what: 'published', event: name, channel, replay: 0 })
     if (plan.eventKind === 'undecodable') {
-      void broker.publishUndecodable(channel, { raw: Buffer.from(name), problem: 'it is no JSON' })
+      void broker.publishUndecodable(channel, { raw: Buffer.from(name), problem: 'it is not valid JSON' })
     } else void broker.publish([event])
   }
 

@@ -26,7 +26,7 @@ try {
 function whole(text: string): number {
   const number = Number(text)
   if (text === '' || !Number.isSafeInteger(number) || number < 0)
-    throw new Error(`'${text}' is no whole number`)
+    throw new Error(`'${text}' is not a whole number`)
   return number
 }
 

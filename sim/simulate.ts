@@ -204,7 +204,9 @@ class Simulation {
     return (await store.list({ state: 'replaying' })).letters.length === 0
   }
 
-  /** What could not be removed from a journal is sent once more by the next process; letters of sinks are sent again. */
+  /**
+   * The next process sends events again that could not be removed from a journal; letters of sinks are sent again too.
+   */
   async #hasMoreWork(): Promise<boolean> {
     const unrecovered = this.#machines.filter(({ disk }) => disk.journal.size > 0)
     for (const machine of unrecovered) void machine.close({ thenBoot: true })

@@ -11,7 +11,7 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2_000,
-      // What nobody looks at is let go, so that a tab left open for a week stays small.
+      // Unused data is dropped, so that a tab that stays open for a week stays small.
       gcTime: 60_000,
       retry: (failures, error) =>
         failures < 2 && (!(error instanceof ApiProblem) || error.status === 0 || error.status >= 500),

@@ -25,7 +25,7 @@ function* countsOf(
   for (const fact of facts) {
     if (fact.what === 'begun') begunHere++
     else if (fact.what === 'settled') {
-      // What had ended was put on record; what had not is taken back.
+      // Ended attempts were recorded; unfinished ones are taken back.
       if (fact.outcome === 'release' && begunHere > 0) begunHere--
     } else {
       expected += begunHere

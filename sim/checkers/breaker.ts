@@ -1,8 +1,8 @@
 import type { EndedWorld } from './checker.ts'
 
 /**
- * An open breaker admits nothing, a half-open one its probes, and nothing starts without having been admitted. Whoever
- * was admitted says how it went: one who does not would hold the place of a probe.
+ * An open breaker admits nothing, a half-open one its probes, and nothing starts without having been admitted. Every
+ * admitted attempt reports its result: an attempt that does not would keep the slot of a probe.
  */
 export function* breaker({ plan, history }: EndedWorld): Iterable<string> {
   const sinks = plan.machines.flatMap(({ name: machine, emitter }) =>

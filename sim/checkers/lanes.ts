@@ -56,7 +56,7 @@ function* paceOf(
   const seen = new Set<string>()
   const retries: { at: number; count: number }[] = []
   for (const fact of facts) {
-    // What is sent again begins anew.
+    // A replayed event begins again.
     if (fact.what === 'resent') seen.delete(fact.event)
     else if (fact.consumer === consumer) {
       retries.push({ at: fact.at, count: fact.events.filter(event => seen.has(event)).length })
@@ -83,7 +83,7 @@ function* reasonOf({ plan, history }: EndedWorld, letter: DeadLetter): Iterable<
     permanent: plan.tracks.get(event.id)?.eventKind === 'fails-permanently',
     expired: plan.tracks.get(event.id)?.eventKind === 'expires-soon',
     breaker_open: sink?.whenOpen === 'dead-letter',
-    // What is sent again is never dropped.
+    // A replayed event is never dropped.
     buffer_full: sink !== undefined && (sink.buffer.overflow !== 'drop-newest' || cycle.number > 0),
     rate_limited: machine?.emitter?.rateLimit !== undefined,
     retry_limited: sink !== undefined && sink.retryLimit !== 'off',

@@ -78,7 +78,10 @@ function* ofReason(ended: EndedWorld, handler: HandlerPlan, letter: DeadLetter):
     yield 'it does not tell where it came from'
 }
 
-/** After it was handled, a copy of an earlier life failed: that is why it is open again, and not its latest life. */
+/**
+ * After the event was handled, a copy of an earlier cycle failed: the letter is open again because of that copy, and
+ * not because of its latest cycle.
+ */
 function isOpenedByACopy({ history }: EndedWorld, { id, cycle }: DeadLetter): boolean {
   const last = history.of('saved').findLast(({ letter }) => letter.id === id)
   return last !== undefined && last.letter.cycle.number < cycle.number

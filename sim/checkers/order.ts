@@ -1,14 +1,14 @@
 import type { EndedWorld } from './checker.ts'
 
 /**
- * Where order is kept, no later event of a key is begun before the earlier ones are resolved: done, or dead and let go.
- * What counts is the beginning that the broker recorded. A process that lost its connection meanwhile may still start
- * the run itself after that, and nobody could stop it.
+ * Where order is kept, no later event of a key is begun before the earlier ones are resolved: done, or dead and
+ * unblocked. What counts is the beginning that the broker recorded. A process that lost its connection meanwhile may
+ * still start the run itself after that, and nobody could stop it.
  */
 export function* order({ plan, history }: EndedWorld): Iterable<string> {
   for (const { name, channel, ordering } of plan.handlers) {
     if (ordering !== 'by-key') continue
-    /** By key: what was published and is not resolved, the first first. */
+    /** By key: the published events that are not resolved, oldest first. */
     const unresolved = new Map<string, string[]>()
     const dead = new Set<string>()
     const seen = new Set<string>()

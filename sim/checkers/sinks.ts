@@ -42,7 +42,7 @@ function* outcomeOf(
   const reported = history.of('reported').find(isMine)?.outcome
 
   if (reported === 'delivered' && written.length === 0) yield `${who} was told to be delivered and was not`
-  if (reported === 'dead_lettered' && !wasLetter) yield `${who} was told to be a letter and is none`
+  if (reported === 'dead_lettered' && !wasLetter) yield `${who} was reported as a letter and is not one`
   if (reported === 'dropped' && !isDropped) yield `${who} was told to be dropped, and nobody counted it`
   if (reported === undefined && !hasCrashed) yield `${who}: nobody was ever told what became of it`
   const isPromised = !hasCrashed || history.of('journaled').some(fact => fact.event === event)

@@ -18,7 +18,7 @@ export function demoControl(scenario: Scenario, seed: number): DemoControl {
     fix: ['Ship the fix', () => scenario.ship('2.4.1'), () => payments.release === '2.4.0'],
     break: ['Ship the broken release', () => scenario.ship('2.4.0'), () => payments.release !== '2.4.0'],
     'break-warehouse': [
-      'Make the warehouse sick',
+      'Make the warehouse fail',
       () => scenario.setHealth('warehouse', 'failing'),
       () => !warehouse.isFailing,
     ],
@@ -28,7 +28,7 @@ export function demoControl(scenario: Scenario, seed: number): DemoControl {
       () => warehouse.isFailing,
     ],
     'break-analytics': [
-      'Make analytics sick',
+      'Make analytics fail',
       () => scenario.setHealth('analytics', 'failing'),
       () => !analytics.isFailing,
     ],

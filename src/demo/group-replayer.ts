@@ -48,7 +48,7 @@ export function groupReplayer(options: ReplayerOptions): GroupReplayer {
     try {
       await runReplay(store, id, { target: shop.replayTarget, environment, owner: OWNER, observer, signal })
     } catch (error) {
-      // The server runs what was started as well; whoever comes first has it.
+      // The server runs started replays as well; the first runner that claims a replay runs it.
       if (!(error instanceof ReplayRefusedError)) throw error
     }
   }

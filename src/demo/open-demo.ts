@@ -15,7 +15,7 @@ import { Scenario } from './scenario.ts'
 import { SCHEMAS } from './shop/contracts.ts'
 import type { ShopStore } from './shop.ts'
 
-/** What may take how long when the demo ends: it shall be gone within two seconds. */
+/** Time limits for the end of the demo: the process must exit within two seconds. */
 const GRACE_MS = 300
 
 interface DemoOptions {

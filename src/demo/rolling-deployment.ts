@@ -4,7 +4,7 @@ import type { ConsumerHealth } from '../runtime/consumer/health.ts'
 
 /**
  * A consumer whose code can be changed while it runs, as a rolling release does it: the old one pulls no more, the new
- * one starts, the old one finishes what it has in hand. To whoever looks it is one and the same consumer.
+ * one starts, the old one finishes what it has in hand. From outside it is one and the same consumer.
  */
 export class RollingDeployment<R extends string> implements Consumer {
   readonly breaker: Breaker | undefined

@@ -51,7 +51,7 @@ const SCHEDULE = {
 
 type ScheduledStep = keyof typeof SCHEDULE
 
-/** What can be sick or well. */
+/** The services that can fail and recover. */
 type Service = 'warehouse' | 'analytics'
 
 /**
@@ -104,7 +104,7 @@ export class Scenario {
     warehouseRecovers: () => this.#setFailingUnlessUser('warehouse', 'healthy'),
     replayTooSoon: () => this.#replay('replay-halts', 'payments look fine again'),
     fixPayments: () => this.#release('2.4.1'),
-    replayAfterFix: () => this.#replay('replay-recovers', 'wallets are mended in 2.4.1'),
+    replayAfterFix: () => this.#replay('replay-recovers', 'wallets are fixed in 2.4.1'),
   }
   #willCheck = false
   #isReplaying = false
@@ -163,7 +163,7 @@ export class Scenario {
     return this.#deploy(release)
   }
 
-  /** A person makes a service sick or well: from now on that is theirs to do. */
+  /** A person makes a service fail or recover: from now on the story leaves that service alone. */
   setHealth(service: Service, health: 'failing' | 'healthy'): void {
     this.#controlledByUser.add(service)
     this.#serviceOf(service).isFailing = health === 'failing'

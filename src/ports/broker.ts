@@ -143,7 +143,7 @@ export class BrokerClosedError extends LazaretError {
   override readonly name = 'BrokerClosedError'
 
   constructor(broker: string) {
-    super(`broker '${broker}': closed; use it before close(), or open it anew`, {
+    super(`broker '${broker}': closed; use it before close(), or open a new one`, {
       code: 'LAZARET_BROKER_CLOSED',
       retryable: false,
     })

@@ -139,7 +139,7 @@ export class DeadLettersClosedError extends LazaretError {
   override readonly name = 'DeadLettersClosedError'
 
   constructor(name: string) {
-    super(`dead letters '${name}': closed; use them before close(), or open them anew`, {
+    super(`dead letters '${name}': closed; use them before close(), or open a new store`, {
       code: 'LAZARET_DEAD_LETTERS_CLOSED',
       retryable: false,
     })

@@ -44,7 +44,7 @@ export class LimitClosedError extends LazaretError {
   override readonly name = 'LimitClosedError'
 
   constructor(limit: string) {
-    super(`shared limit '${limit}': closed; close it after all that use it, or open it anew`, {
+    super(`shared limit '${limit}': closed; close it after all its users, or open a new one`, {
       code: 'LAZARET_STORE_CLOSED',
       retryable: false,
     })

@@ -31,7 +31,7 @@ export class StoreClosedError extends LazaretError {
   override readonly name = 'StoreClosedError'
 
   constructor(part: string) {
-    super(`${part}: closed; use it before close(), or open it anew`, {
+    super(`${part}: closed; use it before close(), or open a new one`, {
       code: 'LAZARET_STORE_CLOSED',
       retryable: false,
     })

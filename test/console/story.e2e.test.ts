@@ -113,7 +113,7 @@ async function shipsFix(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Ship the fix' }).click()
   await page
     .getByRole('listitem')
-    .filter({ hasText: 'Release 2.4.1 mends the payments' })
+    .filter({ hasText: 'Release 2.4.1 fixes the payments' })
     .getByText('(done)')
     .waitFor(A_WHILE)
   await page.getByRole('link', { name: /^group [0-9a-f]{16}$/ }).click()
@@ -122,7 +122,7 @@ async function shipsFix(page: Page): Promise<void> {
 }
 
 async function replaysAndRecovers(page: Page): Promise<void> {
-  await planFromGroup(page, 'wallets are mended in 2.4.1')
+  await planFromGroup(page, 'wallets are fixed in 2.4.1')
   await page.locator('.page-head').getByText('finished').waitFor(A_WHILE)
   await page.getByText('100 %').first().waitFor()
   const bar = await page.locator('.outcomes.large').getAttribute('aria-label')

@@ -46,8 +46,9 @@ interface Program {
 }
 
 /**
- * A block with an import begins a program. A block without one continues the program above it on the page, in a scope of
- * its own, so that it may reuse names. Each line keeps its number, so that the compiler's messages name the line of the page.
+ * A block with an import begins a program. A block without one continues the program above it on the page, in a scope
+ * of its own, so that it can reuse names. Each line keeps its number, so that the compiler's messages name the line of
+ * the page.
  */
 function programsOf(all: readonly CodeBlock[]): Program[] {
   return [...Map.groupBy(all, ({ page }) => page)].flatMap(([page, ofPage]) => {

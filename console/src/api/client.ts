@@ -34,7 +34,10 @@ const asked = new Map<string, Promise<unknown>>()
 /** An answer that nobody has taken by then may not be true any more. */
 const EARLY_FOR_MS = 5_000
 
-/** Asks before the screen that needs the answer is drawn. Whoever gets it first takes it, and the next asks anew. */
+/**
+ * Sends the request before the screen that needs the answer renders. The first reader takes the answer, and the next
+ * sends a new request.
+ */
 export function prefetch(path: string, query: Query = {}): void {
   const url = path + searchOf(query)
   const answer = call('GET', url)

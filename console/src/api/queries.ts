@@ -75,7 +75,7 @@ export function usePreview(body: PreviewBody, enabled: boolean) {
   })
 }
 
-/** What a purge would delete. It is asked anew for each dialog: an older answer would only be refused. */
+/** The letters that a purge would delete. Each dialog asks again: the server refuses an older answer. */
 export function usePurgePreview(body: PurgePreviewBody) {
   return useQuery({
     queryKey: ['preview', 'purge', body],

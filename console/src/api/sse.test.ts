@@ -22,7 +22,7 @@ describe('EventReader', () => {
     )
   })
 
-  it('F8: comments and half an event are no events', () => {
+  it('F8: comments and incomplete events are skipped', () => {
     expect(new EventReader().read(': beat\n\nevent: change\ndata: {}')).toEqual([])
   })
 })

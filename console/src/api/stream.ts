@@ -33,7 +33,7 @@ export function followStream(listener: StreamListener): () => void {
         },
       })
     } catch {
-      // Whatever ended it, the answer is the same: say so and come back.
+      // The reaction is the same for every kind of end: report it and reconnect.
     }
     if (stopping.signal.aborted) return
     listener.onState('lost')

@@ -52,7 +52,7 @@ describe('hunksOf', () => {
     expect(rest).toBe(7)
   })
 
-  it('B13: no change is no hunk', () => {
+  it('B13: equal texts have no hunk', () => {
     expect(hunksOf(diffLines(['a'], ['a']))).toEqual({ hunks: [], rest: 1 })
   })
 })

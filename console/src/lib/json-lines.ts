@@ -17,7 +17,7 @@ export function jsonLines(value: unknown): readonly string[] {
   return plainText(text).split('\n')
 }
 
-/** The same for a comparison: a comma that only says that something follows is no change of its line. */
+/** The same for a comparison: a comma that only separates lines does not change a line. */
 export function linesToCompare(value: unknown): readonly string[] {
   return jsonLines(value).map(line => line.replace(/,$/, ''))
 }

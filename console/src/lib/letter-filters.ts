@@ -17,7 +17,7 @@ export const FILTER_NAMES = [
 export type FilterName = (typeof FILTER_NAMES)[number]
 export type FilterTexts = { readonly [N in FilterName]?: string | undefined }
 
-/** The filter in a URL; what is no part of it, such as the page, stays out. */
+/** The filter in a URL; other parameters, such as the page, stay out. */
 export function readFilter(search: string): FilterTexts {
   const params = new URLSearchParams(search)
   return Object.fromEntries(
@@ -40,7 +40,9 @@ export function filterForServer(texts: FilterTexts, now: number): LetterFilter {
 
 const SPAN_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** What is no time goes to the server as it is, which refuses it: left out, it would select more than was meant. */
+/**
+ * An invalid time goes to the server as it is, and the server refuses it: leaving it out would select too many letters.
+ */
 function momentOf(text: string | undefined, now: number): string | undefined {
   if (text === undefined) return undefined
   const [, amount, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []

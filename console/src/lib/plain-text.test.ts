@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { cut, plainText } from './plain-text.ts'
 
 describe('plainText', () => {
-  it('F8: what cannot be seen is named, what can stays as it is', () => {
+  it('F8: invisible characters are named, visible ones stay as they are', () => {
     expect(plainText('invoice‮fdp.exe')).toBe('invoice⟨U+202E⟩fdp.exe')
     expect(plainText('a\u0000b​c')).toBe('a⟨U+0000⟩b⟨U+200B⟩c')
     expect(plainText('line\n\tnext <script>alert(1)</script> 日本 👩‍🚀'.replace('‍', ''))).toContain(

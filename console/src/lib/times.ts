@@ -60,7 +60,9 @@ function offset(date: Date): string {
   return `${minutes < 0 ? '−' : '+'}${pad(Math.floor(size / 60))}:${pad(size % 60)}`
 }
 
-/** Seconds, minutes, hours or days as people type them: 90s, 15m, 24h, 7d. Undefined when it is none. */
+/**
+ * Seconds, minutes, hours or days as people type them: 90s, 15m, 24h, 7d. Undefined when the text is not a duration.
+ */
 export function readSpan(text: string): number | undefined {
   const [, amount, unit] = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)\s*$/.exec(text) ?? []
   if (amount === undefined || unit === undefined) return undefined

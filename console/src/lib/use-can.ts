@@ -3,7 +3,7 @@ import type { Action, Permission } from '../api/types.ts'
 
 const NOT_YET: Permission = { allowed: false, why: 'Permissions are still loading.' }
 
-/** Whether whoever sits here may do it, and if not, why. */
+/** Whether the current user may do it, and if not, why. */
 export function useCan(action: Action): Permission {
   const { data } = useMe()
   return data?.can[action] ?? NOT_YET

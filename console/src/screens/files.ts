@@ -13,7 +13,7 @@ export const FILES = {
   '/settings': () => import('./settings/settings-screen.tsx'),
 } as const
 
-/** Fetches what is shown at this path, before it is drawn. Failing is no matter: whoever draws it tries again. */
+/** Fetches the code of the screen at this path before it renders. A failure does not matter: rendering tries again. */
 export function preloadScreen(path: string): void {
   const load: (() => Promise<unknown>) | undefined = findByPath(FILES, path)?.value
   void load?.().catch(() => {})

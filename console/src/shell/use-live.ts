@@ -24,7 +24,7 @@ export function useLive(isOn: boolean): StreamState {
       onState(next) {
         setState(next)
         if (next === 'lost') wasLost = true
-        // Whatever happened meanwhile, nobody told.
+        // Changes in the meantime were not sent.
         if (next === 'live' && wasLost) void refreshAll(client)
       },
       onEvent(event) {

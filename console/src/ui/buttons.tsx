@@ -17,8 +17,8 @@ interface ButtonProps {
 }
 
 /**
- * What is not allowed is not hidden: the button stays focusable, refuses to act, and gives its reason to the eye and to
- * the screen reader alike.
+ * A forbidden action is not hidden: its button stays focusable, refuses to act, and shows its reason on the screen and
+ * to screen readers.
  */
 export function Button({
   children,

@@ -77,7 +77,7 @@ export function Loading({ rows = 6 }: { rows?: number }) {
   return (
     <div className="waiting" role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
+        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are identical
         <div key={index} />
       ))}
     </div>

@@ -51,7 +51,7 @@ function adviceFor(cause: unknown): { readonly remedy: string; readonly retryabl
     case 'EDQUOT':
       return { remedy: 'make room on the disk, then try again', retryable: true }
     case 'EIO':
-      return { remedy: 'look after the disk; what was acknowledged before is kept', retryable: true }
+      return { remedy: 'check the disk; acknowledged data is kept', retryable: true }
     case 'EMFILE':
     case 'ENFILE':
       return { remedy: 'allow more open files (ulimit -n)', retryable: true }

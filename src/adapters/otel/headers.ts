@@ -11,7 +11,7 @@ import {
 
 type Headers = LazaretEvent['headers']
 
-/** The context in headers, or undefined. Whatever else strangers have written there is left where it is. */
+/** The context in headers, or undefined. Other values in these headers stay as they are. */
 export function contextIn(headers: Headers): SpanContext | undefined {
   const found = parseTraceparent(headers[TRACEPARENT])
   return found && remote(found, headers[TRACESTATE])
@@ -41,7 +41,10 @@ export function isReplay(event: LazaretEvent): boolean {
   return replayOf(event) !== undefined
 }
 
-/** A replay that has no trace of its own yet: what it tells of is the one it repeats, and it is no part of that. */
+/**
+ * A replay without its own trace yet: its headers name the trace that it repeats, and the replay is not part of that
+ * trace.
+ */
 export function repeats(event: LazaretEvent): boolean {
   return isReplay(event) && event.headers[REPLAY_HEADERS.originalTraceparent] === undefined
 }

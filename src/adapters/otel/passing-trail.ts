@@ -21,7 +21,7 @@ const SPAN_KEY = askedKey()
 export class PassingTrail implements Trail, Step, Context {
   private readonly headers: LazaretEvent['headers']
   private span: Span | undefined = undefined
-  /** Of whoever runs it. */
+  /** The context of the caller. */
   private around: Context = ROOT_CONTEXT
 
   constructor(headers: LazaretEvent['headers']) {
@@ -48,7 +48,7 @@ export class PassingTrail implements Trail, Step, Context {
     return key === SPAN_KEY ? this.asked() : this.around.getValue(key)
   }
 
-  /** Whoever puts more into it gets a context of the API. */
+  /** Setting or deleting a value returns a context of the API. */
   setValue(key: symbol, value: unknown): Context {
     return trace.setSpan(this.around, this.asked()).setValue(key, value)
   }

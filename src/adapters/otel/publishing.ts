@@ -25,7 +25,7 @@ export const MAX_LINKS = 64
 interface PublishTools {
   readonly tracer: Tracer
   readonly masks: Masks
-  /** Whether what is not sampled is left to the sampler all the same. */
+  /** Whether the sampler still decides about traces that are not sampled. */
   readonly asksAlways: boolean
 }
 
@@ -86,7 +86,7 @@ function outgoingOf(event: LazaretEvent): Outgoing {
     : { event, repeats: false, known: contextIn(headers) }
 }
 
-/** Whoever publishes; or, where nobody is known to, the trace that the one event brings along. */
+/** The trace of the publisher; without one, the trace in the headers of a single event. */
 function parentOf(outgoing: readonly Outgoing[], active: SpanContext | undefined): Context {
   const [first] = outgoing
   const isLone = active === undefined && outgoing.length === 1 && first?.known !== undefined

@@ -6,7 +6,7 @@ import type { Failure } from '../../core/failure/failure.ts'
 import type { Step } from '../../ports/tracing.ts'
 import { OWN, tellFailure } from './attributes.ts'
 
-/** A span under way. What happens within it keeps what else is in the context of whoever runs it: baggage, for one. */
+/** A running span. Code inside it keeps the other values of the caller's context, such as baggage. */
 export class SpanStep implements Step {
   readonly span: Span
   readonly #masks: Masks

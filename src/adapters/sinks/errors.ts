@@ -11,13 +11,13 @@ interface Refusal {
   readonly subject: string
   /** Of the request, or of one event in it. */
   readonly status: number
-  /** What the far side said about it. */
+  /** The receiver's answer about it. */
   readonly said?: string | undefined
   /** The wait that it asked for. */
   readonly delayMs?: number | undefined
 }
 
-/** The far side answered, and did not take what was sent. The status decides whether trying again may help. */
+/** The receiver answered and refused the request. The status decides whether a retry can succeed. */
 export class SinkRefusedError extends LazaretError {
   override readonly name = 'SinkRefusedError'
   readonly status: number
@@ -36,14 +36,14 @@ export class SinkRefusedError extends LazaretError {
   }
 }
 
-/** Nobody answered. What was sent may have been taken all the same. */
+/** The receiver did not answer. It may still have accepted the request. */
 export class SinkUnreachableError extends LazaretError {
   override readonly name = 'SinkUnreachableError'
   readonly category: Category
 
   constructor(subject: string, cause: unknown) {
     const { code, message, category } = classify(cause)
-    // Codes of Node's HTTP parser, for what is no HTTP.
+    // Codes of Node's HTTP parser, for an answer that is not HTTP.
     const known = category === 'integration' || code?.startsWith('HPE_') ? 'integration' : 'transient'
     // Of several addresses that were tried, the error as a whole carries no message.
     super(`${subject}: ${message === '' ? (code ?? 'no answer') : message}; ${CONNECTION_REMEDY[known]}`, {
@@ -55,7 +55,7 @@ export class SinkUnreachableError extends LazaretError {
   }
 }
 
-/** Larger than the far side takes, so it is not even sent. */
+/** Larger than the receiver accepts, so it is not sent. */
 export class EventTooLargeError extends LazaretError {
   override readonly name = 'EventTooLargeError'
 
@@ -75,7 +75,7 @@ const CONNECTION_REMEDY = {
   integration: 'see that it speaks HTTP there, and that its certificate is one this process trusts',
 }
 
-/** The beginning of what a far side said, on one line, behind a colon. */
+/** The beginning of the receiver's answer, on one line, after a colon. */
 export function quoted(said: string): string {
   const words = said.replace(/\s+/g, ' ').trim()
   if (words === '') return ''
@@ -86,16 +86,16 @@ function remedyFor(status: number): string {
   if (status < 400) return 'redirects are not followed: give the URL that it leads to'
   if (status === 401 || status === 403) return 'check the credentials and what they are allowed to do'
   if (status === 404 || status === 405 || status === 410) return 'check the URL'
-  if (status === 413) return 'send smaller events, or let the far side take larger ones'
+  if (status === 413) return 'send smaller events, or raise the limit of the receiver'
   if (status === 429) return 'send less, or have its limit raised'
-  return status < 500 ? 'mend what was sent' : 'look at the far side'
+  return status < 500 ? 'fix the request' : 'check the receiving service'
 }
 
 /** A function among the options of a sink threw for an event. It would again, and says nothing about the others. */
 export function brokenOption(subject: string, cause: unknown): PermanentError {
   const reason = cause instanceof Error ? cause.message : String(cause)
   return new PermanentError(
-    `${subject}: a function of the sink's options threw for this event: ${reason}; mend it`,
+    `${subject}: a function of the sink's options threw for this event: ${reason}; fix it`,
     {
       cause,
       category: 'schema',

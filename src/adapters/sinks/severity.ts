@@ -23,7 +23,7 @@ const BY_WORD: ReadonlyMap<string, Severity> = new Map(
   ),
 )
 
-/** The severity in the words of whoever tracked the event. */
+/** The severity in the words of the code that tracked the event. */
 export function severityText(event: LazaretEvent): string | undefined {
   return event.headers[SEVERITY_HEADER]
 }

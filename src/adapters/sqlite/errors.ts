@@ -18,7 +18,7 @@ const FOREIGN: Advice = [
 const DAMAGED: Advice = [
   'LAZARET_STORE_DAMAGED',
   false,
-  'look after the disk and open it again; if it stays so, restore a copy, or save what can be read with `.recover` of sqlite3',
+  'check the disk and open the store again; if it still fails, restore a copy, or save the readable data with `.recover` of sqlite3',
 ]
 
 /** SQLite's primary result codes, https://sqlite.org/rescode.html. */
@@ -26,7 +26,7 @@ const BY_CODE: Readonly<Record<number, Advice>> = {
   5: LOCKED,
   6: LOCKED,
   8: ['LAZARET_STORE_FAILED', false, 'let this process write the file and its folder'],
-  10: ['LAZARET_STORE_FAILED', true, 'look after the disk; what was acknowledged before is kept'],
+  10: ['LAZARET_STORE_FAILED', true, 'check the disk; acknowledged data is kept'],
   11: DAMAGED,
   13: ['LAZARET_STORE_FAILED', true, 'make room on the disk, then try again'],
   14: ['LAZARET_STORE_FAILED', false, 'see that its folder is there and that this process may write to it'],
@@ -39,7 +39,7 @@ const BY_KIND: Readonly<Record<Failure['kind'], Advice>> = {
   start: [
     'LAZARET_STORE_FAILED',
     true,
-    'its thread could not start: see the cause, look after the disk that the program lies on, or please report it',
+    'its thread could not start: see the cause, check the disk of the program, or please report it',
   ],
   bug: ['LAZARET_STORE_FAILED', true, 'see the cause, and please report it'],
   sqlite: ['LAZARET_STORE_FAILED', true, 'see the cause, then try again'],

@@ -18,7 +18,10 @@ export const DEFAULT_BUSY_TIMEOUT_MS = 5_000
 
 /** The default of the option `maxJournalEvents`. */
 export const DEFAULT_MAX_JOURNAL_EVENTS = 1_000_000
-/** Shorter, so that whoever tracks a critical event hears of the lock rather than of the 5 s that a journal has. */
+/**
+ * Shorter than the 5 s of a journal, so that tracking a critical event fails with the lock error and not with a
+ * timeout.
+ */
 export const DEFAULT_JOURNAL_BUSY_TIMEOUT_MS = 4_000
 
 /** Options of `openSqlite()` and of the parts of its store. */

@@ -6,11 +6,11 @@ import type { DemoStore } from './demo-store.ts'
 
 const HIGHLIGHTS = [
   ['Groups', 'release 2.4.0 breaks the payments after 3 s: one cause, one group, a letter for each wallet'],
-  ['Channels', 'the warehouse falls sick after 13 s: its breaker opens, the channel pauses, and it heals'],
   [
-    'Letters',
-    'analytics falls sick after 15 s: the copies that it missed are letters, and no customer waits',
+    'Channels',
+    'the warehouse fails after 13 s: its breaker opens, the channel pauses, and the warehouse recovers',
   ],
+  ['Letters', 'analytics fails after 15 s: its missed copies become letters, and no customer waits'],
   ['Replays', 'the first one halts by itself after 30 s; after the fix at 40 s the next one recovers all'],
   ['/metrics', 'all of it counted, as Prometheus reads it'],
 ] as const

@@ -40,7 +40,7 @@ export async function checkDamage({ deadLetters }: Store): Promise<Check[]> {
       warn(
         'damage',
         `${counted(damaged, 'damaged place')} in ${size}; everything else is read`,
-        'look after the disk; bring lost letters back from a copy with lazaret dlq import',
+        'check the disk; restore lost letters from a copy with lazaret dlq import',
       ),
     ]
   } catch (error) {

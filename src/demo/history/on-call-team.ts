@@ -16,7 +16,10 @@ const OWNER = 'lazaret demo'
 
 type GroupTriage = Parameters<typeof triageGroup>[2]
 
-/** What the people on call did during the last day, through the same doors as command line and console. */
+/**
+ * The actions of the people on call during the last day, made with the same functions as the command line and the
+ * console.
+ */
 export class OnCallTeam {
   readonly #store: ShopStore
   readonly #target: ReplayTarget
@@ -47,7 +50,9 @@ export class OnCallTeam {
     await triageGroup(this.#store, group, timed)
   }
 
-  /** Sends the letters found again; with a number, that many of the oldest. What does not help is called off. */
+  /**
+   * Sends the letters found again; with a number, that many of the oldest. A replay that does not help is cancelled.
+   */
   async replay(by: string, reason: string, which: LetterFilter, count?: number): Promise<void> {
     const clock = this.#clock
     const letters = (await this.#letters(which)).toSorted((a, b) => a.createdAt - b.createdAt)
@@ -56,7 +61,7 @@ export class OnCallTeam {
     const { id } = await planReplay(this.#store, { ids, reason, by, perSecond: 5 }, environment)
     await startReplay(this.#store, id, { by, clock })
     const { state } = await runReplay(this.#store, id, { target: this.#target, environment, owner: OWNER })
-    if (state === 'halted') await cancelReplay(this.#store, id, { by, clock, why: 'not mended yet' })
+    if (state === 'halted') await cancelReplay(this.#store, id, { by, clock, why: 'not fixed yet' })
   }
 
   async #letters(which: LetterFilter): Promise<readonly DeadLetter[]> {

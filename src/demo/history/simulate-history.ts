@@ -20,14 +20,14 @@ const MUTED_MS = 72 * HOUR_MS
 
 const NOTES = {
   outage: { owner: 'jonas', note: 'The warehouse restarts after its update.' },
-  outageOver: { note: 'All sent again. What is left has another cause.' },
+  outageOver: { note: 'All sent again. The remaining letters have another cause.' },
   emails: { note: 'Typing mistakes of customers. The form will check addresses from next week on.' },
   partner: {
     owner: 'ada',
     link: 'https://tickets.example.com/SHOP-1412',
     note: 'Bazaar sends quantities as words. They know.',
   },
-  catalogue: { owner: 'ada', note: 'The catalogue was imported anew.' },
+  catalogue: { owner: 'ada', note: 'The catalogue was imported again.' },
 } as const
 
 /** What a day leaves behind. */
@@ -42,7 +42,7 @@ export interface History {
 
 /**
  * Yesterday, in a moment: the same shop with the same handlers, in memory, on a clock that is set back and runs
- * as fast as it can. So its letters are no inventions, and those of today fall into the same groups.
+ * as fast as it can. So its letters come from real handlers, and those of today fall into the same groups.
  */
 export async function simulateHistory(now: number, seed: number): Promise<History> {
   const clock = new FakeClock(now - HISTORY_MS)

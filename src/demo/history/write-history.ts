@@ -7,7 +7,7 @@ import type { History } from './simulate-history.ts'
 /** E-mails that nobody sent for so long need not be sent any more. */
 const EMAILS_KEPT_MS = 60 * HOUR_MS
 
-/** Writes a day's history into the store, through the doors that everyone uses. */
+/** Writes a day's history into the store through the public ports. */
 export async function writeHistory(
   store: ShopStore,
   { letters, replays, triage, audit, snapshots }: History,

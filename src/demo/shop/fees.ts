@@ -17,7 +17,7 @@ function flatFee({ amount }: PaymentRequested): number {
   return amount * USUAL_RATE
 }
 
-/** The mistake of 2.4.0 is one exclamation mark: whoever pays with a wallet has no card. */
+/** The bug of 2.4.0 is one exclamation mark: a customer who pays with a wallet has no card. */
 function feeByCardCountry({ amount, paidWith }: PaymentRequested): number {
   return amount * (RATES[paidWith.card!.country] ?? USUAL_RATE)
 }

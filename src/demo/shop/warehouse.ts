@@ -5,7 +5,7 @@ import type { WarehouseService } from './services/warehouse-service.ts'
 
 /**
  * Hands parcels over to a service that is not always there. A call that gets no answer is tried again; five in a row
- * mean that the service is sick, and then the breaker pauses the channel: what waits uses up no attempts meanwhile.
+ * mean that the service fails, and then the breaker pauses the channel: waiting events use up no attempts meanwhile.
  */
 export function warehouse(service: WarehouseService): ShopHandler<ShipmentRequested> {
   return {
@@ -16,7 +16,7 @@ export function warehouse(service: WarehouseService): ShopHandler<ShipmentReques
     retry: {
       attempts: 8,
       backoff: exponential({ baseMs: 500, maxMs: 8_000 }),
-      // A 500 is a mistake over there: it seldom mends itself within minutes.
+      // A 500 is a bug of the service: it rarely disappears within minutes.
       byCategory: { integration: { attempts: 3 } },
     },
     breaker: { failures: 5, openMs: 5_000, successes: 2 },

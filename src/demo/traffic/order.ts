@@ -112,7 +112,7 @@ function itemsOf(random: Random): OrderPlaced['items'] {
 function flawed([first, ...rest]: OrderPlaced['items'], flaw: Flaw): OrderPlaced['items'] {
   if (first === undefined) return rest
   if (flaw === 'unknown-article') return [{ ...first, sku: `OLD-${first.sku}` }, ...rest]
-  // What the partner sends is no number, whatever the type says: only the schema can know.
+  // The partner sends a text where the type says number: only the schema can find that.
   if (flaw === 'wrong-shape') return [{ ...first, quantity: 'two' as unknown as number }, ...rest]
   return [first, ...rest]
 }

@@ -16,7 +16,7 @@ const SPANS = [
   ['30d', '30 days'],
 ] as const
 
-/** Muting ends by itself: nothing is silent for ever. */
+/** Muting ends automatically: no group stays muted without limit. */
 export function MuteDialog({ group, onClose }: { group: GroupDetail; onClose: () => void }) {
   const [span, setSpan] = useState<(typeof SPANS)[number][0]>('8h')
   const mute = useChange((ms: number) =>

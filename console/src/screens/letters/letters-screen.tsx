@@ -19,7 +19,7 @@ import { useSelection } from './use-selection.ts'
 export function LettersScreen() {
   const search = useSearch()
   const texts = useMemo(() => readFilter(search), [search])
-  // Spans such as 1h are counted from when they were asked for, not anew on every drawing.
+  // Durations such as 1h are counted from the request, not again on every render.
   const { filter, page: query } = useMemo(() => lettersQuery(search, now()), [search])
   const page = useLetterPage(query)
   const stats = useLetterStats(filter)

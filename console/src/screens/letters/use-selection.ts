@@ -2,7 +2,7 @@ import { useMemo, useState } from 'react'
 import type { LetterSummary } from '../../api/types.ts'
 import type { Selection } from '../../ui/letter-row.tsx'
 
-/** Which letters of this page are selected. Another page starts with none: what is not in sight is not selected. */
+/** Which letters of this page are selected. Another page starts with none: letters of other pages are not selected. */
 export function useSelection(letters: readonly LetterSummary[]): Selection {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const ids = useMemo(

@@ -59,7 +59,7 @@ export function OverviewScreen() {
   )
 }
 
-/** One sentence, so that whoever was woken knows whether to sit down. */
+/** One sentence that tells a person on call whether to act. */
 function Verdict({ overview: { groups, breakers, letters, stores, alerts } }: { overview: Overview }) {
   const down = stores.filter(store => !store.up).length
   if (down > 0) return <>A store is unreachable; some data is missing.</>

@@ -17,7 +17,7 @@ import { STEPS, type StepId, Steps } from './steps.tsx'
 import { useSelectionCount } from './use-selection-count.ts'
 import './plan.css'
 
-/** A replay is prepared here. Nothing is sent: what comes out is a plan, frozen and checked, with a page of its own. */
+/** A replay is prepared here. Nothing is sent: the result is a plan, frozen and checked, with its own page. */
 export function PlanScreen() {
   const selection = useSelection()
   const [form, setForm] = useState<PlanForm>(EMPTY_PLAN)

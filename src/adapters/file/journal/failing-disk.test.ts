@@ -69,7 +69,7 @@ describe('a disk that fails', () => {
       isBroken = true
       const failure = await store.send(refused).catch(error => error)
       expect(failure).toMatchObject({ code: 'LAZARET_STORE_FAILED', retryable: true })
-      expect(failure.message).toMatch(/writing to .*letters-0.*jsonl: EIO.*look after the disk/)
+      expect(failure.message).toMatch(/writing to .*letters-0.*jsonl: EIO.*check the disk/)
       expect(await store.get(refused.id)).toBeUndefined()
       isBroken = false
       await store.send(after)

@@ -71,7 +71,7 @@ export class MemoryBroker implements Broker {
     this.#maxPerChannel = maxPerChannel
   }
 
-  /** The letters of dead events that were saved nowhere else. */
+  /** The letters that were saved nowhere else. */
   get deadLetters(): readonly DeadLetter[] {
     return [...this.#channels.values()].flatMap(channel => [...channel.letters()])
   }

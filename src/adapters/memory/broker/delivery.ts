@@ -1,7 +1,7 @@
 import { type AttemptLog, TrackedDelivery } from '../../../adapter-kit/delivery/tracked-delivery.ts'
 import type { Origin } from '../../../core/dead-letter/letter.ts'
 
-/** What a channel carries: events, and messages of other programs that are none. */
+/** The content of a channel: events, and messages of other programs that are not events. */
 export type Message = TrackedDelivery['content']
 
 /**

@@ -1,6 +1,6 @@
 const MIN_SIZE = 16
 
-/** A queue with two ends in a ring: every operation is O(1), at any length. `undefined` is no item. */
+/** A queue with two ends in a ring: every operation is O(1), at any length. `undefined` is not a valid item. */
 export class Deque<T> {
   #ring: (T | undefined)[] = new Array(MIN_SIZE).fill(undefined)
   #first = 0

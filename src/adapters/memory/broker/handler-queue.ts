@@ -8,7 +8,7 @@ import { KeyOrder } from './key-order.ts'
 
 const SOON = Promise.resolve()
 
-/** Whoever takes deliveries of the queue. */
+/** A consumer of the queue's deliveries. */
 interface Subscriber {
   readonly hasRoom: boolean
   handOver(delivery: MemoryDelivery): void

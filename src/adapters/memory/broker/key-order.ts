@@ -15,7 +15,7 @@ interface KeyQueue {
 export class KeyOrder {
   readonly #goOn: (event: LazaretEvent) => void
   readonly #queues = new Map<string, KeyQueue>()
-  /** By event id: the keys that wait for a dead event. */
+  /** By event id: the keys that a dead-lettered event blocks. */
   readonly #dead = new Map<string, KeyQueue>()
 
   constructor(goOn: (event: LazaretEvent) => void) {
@@ -45,7 +45,7 @@ export class KeyOrder {
     if (key !== undefined) this.#dead.set(id, this.#queues.get(key)!)
   }
 
-  /** The key of a dead event need not wait for it any more. */
+  /** Unblocks the key of a dead-lettered event. */
   unblock(eventId: string): void {
     const queue = this.#dead.get(eventId)
     if (queue === undefined) return

@@ -34,7 +34,7 @@ export class MemorySubscription implements Subscription {
     return this.#mode === 'running' && this.#open.size < this.#prefetch
   }
 
-  /** The subscriber knows of its subscription now, so that deliveries may come. */
+  /** The subscriber has its subscription now, so that deliveries can start. */
   start(): void {
     if (this.#mode === 'starting') this.resume()
   }
@@ -106,7 +106,7 @@ export class MemorySubscription implements Subscription {
   }
 }
 
-/** The open deliveries of a subscription, in the order of handing over. Any of them is taken out with a few pointers. */
+/** The open deliveries of a subscription, in the order of delivery. Removing one changes only a few pointers. */
 class OpenList {
   last: MemoryDelivery | undefined
   size = 0

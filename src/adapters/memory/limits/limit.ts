@@ -29,7 +29,7 @@ interface Kept {
   readonly members: Map<string, number>
 }
 
-/** Shared by all that are given the same one, in this process: for tests, and as the plainest keeper there is. */
+/** Shared by all users of the same object in this process: for tests, and as the simplest shared limit. */
 export class MemoryLimit implements SharedLimit {
   readonly assumedMembers: number
   readonly #clock: Clock
@@ -67,7 +67,7 @@ export class MemoryLimit implements SharedLimit {
     this.#limits.get(limit)?.members.delete(memberId)
   }
 
-  /** As a server that is started anew and keeps nothing. */
+  /** Behaves like a restarted server without stored data. */
   forget(): void {
     this.#limits.clear()
   }

@@ -7,7 +7,7 @@ import { type Severity, severityOf } from '../severity.ts'
 
 /** What people read of an event, before it is written the way a target wants it. */
 export interface Rendered {
-  /** Undefined for what is no alert: it has neither beginning nor end. */
+  /** Undefined for an event that is not an alert: it has neither beginning nor end. */
   readonly alert: AlertDocument | undefined
   readonly severity: AlertSeverity
   readonly title: string
@@ -89,7 +89,7 @@ export function headline({ alert, title }: Rendered): string {
   return line.replace(/\s+/g, ' ')
 }
 
-/** How often and since when; nothing for what is no alert. */
+/** How often and since when; empty for an event that is not an alert. */
 export function countLine({ alert }: Rendered): string | undefined {
   if (alert === undefined) return undefined
   const { count, since, kind, alerts } = alert

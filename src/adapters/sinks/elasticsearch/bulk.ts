@@ -80,7 +80,10 @@ interface BulkItem {
 
 const CONFLICT = 409
 
-/** The items that were not taken; undefined when this is no answer to a bulk of so many. A conflict is there already. */
+/**
+ * The refused items; undefined when this is not an answer to a bulk request of this size. A conflict means that the
+ * item is already stored.
+ */
 export function refusedItems(
   text: string,
   pieces: readonly BulkPiece[],

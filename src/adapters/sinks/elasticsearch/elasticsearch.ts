@@ -40,7 +40,10 @@ export function elasticsearch(options: ElasticsearchOptions): Sink {
       const refused = refusedItems(text, pieces, sender.subject)
       if (refused !== undefined) return refused
       // Whether it was taken cannot be told. A second sending can tell, and does no harm.
-      throw new SinkUnreachableError(sender.subject, new Error('the answer is none to a bulk request'))
+      throw new SinkUnreachableError(
+        sender.subject,
+        new Error('the answer is not an answer to a bulk request'),
+      )
     },
     halveAt: HALVE_AT,
   })
@@ -59,7 +62,7 @@ export function elasticsearch(options: ElasticsearchOptions): Sink {
   }
 }
 
-/** A key that may only write, as ours should, is not allowed to ask. Being told so is a sign of life. */
+/** A write-only key, as ours should be, may not read this path. The refusal still shows that the server runs. */
 function isAlive({ status }: Answer): boolean {
   return status === 403 || (status >= 200 && status <= 299)
 }

@@ -45,7 +45,7 @@ export function isName(name: string): boolean {
   return !FORBIDDEN.test(name) && !BAD_START.test(name)
 }
 
-/** A name that is none would have the server refuse the whole request. */
+/** An invalid name would make the server refuse the whole request. */
 function checked(indexOf: IndexName): IndexName {
   return event => {
     const name: unknown = indexOf(event)

@@ -30,7 +30,7 @@ export function email(options: EmailOptions): Sink {
     return opening
   }
 
-  /** A transport knows no signals: whoever stops waiting leaves it to its own time limits. */
+  /** A transport does not support signals: after an abort, its own time limits end the send. */
   async function attempt<T>(
     work: (transport: MailTransport) => Promise<T>,
     signal: AbortSignal,

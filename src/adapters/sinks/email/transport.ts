@@ -31,7 +31,7 @@ interface NodemailerModule {
 /** Storms of alerts come in one go; between them nobody keeps a connection open. */
 const IDLE_MS = 5_000
 
-/** Loaded when the first mail is sent: whoever only imports types or options needs no client. */
+/** Loaded when the first mail is sent: importing only types or options needs no client. */
 export async function openTransport(url: URL, timeoutMs: number): Promise<MailTransport> {
   // An optional peer whose own types may be missing: NodemailerModule names the part that is used.
   const module = (await loadClient('nodemailer', () => import('nodemailer'))) as unknown as NodemailerModule

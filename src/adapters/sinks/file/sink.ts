@@ -16,8 +16,8 @@ export function file(options: FileSinkOptions): FileSink {
 }
 
 /**
- * One batch is one append. The file is opened by the first batch and kept open; after any trouble it is closed, and
- * the next batch opens it anew, which also mends what the trouble may have left behind.
+ * One batch is one append. The file is opened by the first batch and kept open; after any failure it is closed, and the
+ * next batch opens it again, which also repairs a torn last line.
  */
 export class FileSink implements Sink {
   readonly #settings: FileSinkSettings
@@ -26,7 +26,7 @@ export class FileSink implements Sink {
   readonly #onHangUp = () => void this.reopen()
   #open: OpenFile | undefined
   #isClosed = false
-  /** What is done to the file is done one after the other, also when a lane writes several batches at once. */
+  /** Operations on the file run one after the other, also when a lane writes several batches at once. */
   #last: Promise<unknown> = Promise.resolve()
 
   /** @internal Use `file()`. */
@@ -62,7 +62,7 @@ export class FileSink implements Sink {
     })
   }
 
-  /** Lets go of the file; the next batch opens the path again. For whoever has moved the file away. */
+  /** Closes the file; the next batch opens the path again. Call it after the file was moved. */
   async reopen(): Promise<void> {
     await this.#inTurn(() => this.#closeFile())
   }

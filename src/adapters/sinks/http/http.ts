@@ -73,7 +73,7 @@ async function post(
   await sender.deliver(await gzipped({ method, headers, body }, gzip), signal)
 }
 
-/** Few receivers know HEAD, and a refusal of it is a sign of life too. */
+/** Few receivers support HEAD, and a refusal also shows that the receiver runs. */
 async function probe(sender: Sender, { probe: path }: HttpSettings, signal: AbortSignal): Promise<void> {
   const answer = await sender.send({ method: 'HEAD', ...(path && { path }) }, signal)
   if (answer.status >= 400 && verdictOfStatus(answer.status).retryable) throw sender.refusal(answer)

@@ -51,7 +51,7 @@ describe('http sink options', () => {
     const url = 'https://user:word@host/hook'
     expect(faultsOf(() => http({ url, token: 'x' }))).toContain('either a token or credentials')
     expect(faultsOf(() => webhook({ url, secret, gzip: true }))).toContain(
-      'what is signed must be what arrives',
+      'the signature covers the uncompressed body',
     )
     expect(faultsOf(() => webhook({ url } as WebhookOptions))).toContain('whsec_')
   })

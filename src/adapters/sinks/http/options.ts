@@ -108,7 +108,7 @@ function keysOrFault(...[value, path, faults]: Parameters<Rule<unknown>['read']>
 const relations: Relations<typeof rules> = ({ url, token, secret, gzip }, fault) => {
   if (token !== undefined && url.authorization !== undefined)
     fault('token', 'give either a token or credentials in the URL')
-  if (gzip && secret.length > 0) fault('gzip', 'leave it out: what is signed must be what arrives')
+  if (gzip && secret.length > 0) fault('gzip', 'leave it out: the signature covers the uncompressed body')
 }
 
 export type HttpSettings = Resolved<typeof rules>

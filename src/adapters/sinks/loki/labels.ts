@@ -62,12 +62,12 @@ export class Labels {
     const made = new Map<string, string>()
     for (const field of labelFields) this.#add(made, field, fieldOf(event, field))
     for (const [name, value] of Object.entries(more ?? {})) this.#add(made, name, value)
-    // What the same for all is comes last: whoever gives labels by hand means them.
+    // Static labels come last: labels that the options set explicitly win.
     for (const [name, value] of Object.entries(labels)) made.set(labelName(name), clipped(value))
     return Object.fromEntries([...made].slice(-MAX_LABELS))
   }
 
-  /** An empty label is none, for Loki too. */
+  /** Loki ignores an empty label too. */
   #add(made: Map<string, string>, given: string, value: unknown): void {
     if (value === undefined || value === null || value === '') return
     const name = labelName(given)

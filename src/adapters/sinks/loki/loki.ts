@@ -8,8 +8,8 @@ import { Labels } from './labels.ts'
 import { type LokiOptions, type LokiSettings, resolveLoki } from './options.ts'
 
 /**
- * Loki answers 400 when it refuses any of the entries, and stores the others all the same. Sending the halves again
- * finds the refused ones without reading its prose, and what it has already is dropped: same time, same line.
+ * Loki answers 400 when it refuses any of the entries, and still stores the others. Sending the halves again finds the
+ * refused ones without parsing the error text, and Loki drops repeated entries: same time, same line.
  */
 const HALVE_AT: ReadonlySet<number> = new Set([400, 413])
 

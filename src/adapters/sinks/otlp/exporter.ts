@@ -47,7 +47,7 @@ interface ExporterModule {
   readonly OTLPLogExporter: new (config: OtlpExporterConfig) => OtlpLogExporter
 }
 
-/** Loaded when the first batch is written: whoever only imports types or options needs no client. */
+/** Loaded when the first batch is written: importing only types or options needs no client. */
 export async function openExporter(format: OtlpFormat, config: OtlpExporterConfig): Promise<OtlpLogExporter> {
   const module: unknown = await (format === 'json'
     ? loadClient(

@@ -76,8 +76,8 @@ function shortened(value: OtlpAttribute): OtlpAttribute {
 }
 
 /**
- * The payload as the exporters can write it. They take every whole number for an int64, and one that is none makes a
- * collector refuse all records that came with it; such a number goes as text.
+ * The payload as the exporters can write it. They treat every whole number as an int64, and a number outside that range
+ * makes a collector refuse all records of the request; such a number is sent as text.
  */
 function anyValue(value: unknown): unknown {
   if (typeof value === 'number')

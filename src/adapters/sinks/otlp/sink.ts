@@ -74,7 +74,7 @@ class OtlpSink implements Sink {
     const exporter = await this.#exporter?.catch(() => undefined)
     this.#exporter = undefined
     this.#agent?.destroy()
-    // Not awaited: it would wait for exports that were settled here long ago and wait to try again in vain.
+    // Not awaited: it would wait for the retries of exports that were settled here long ago.
     exporter?.shutdown().catch(() => {})
   }
 
@@ -175,12 +175,12 @@ class OtlpSink implements Sink {
     )
   }
 
-  /** What was taken stays taken, whatever becomes of whoever is told. */
+  /** An accepted event stays accepted, even if a listener throws. */
   #tell(partial: PartialSuccess, sent: number): void {
     try {
       this.#settings.onPartialSuccess({ ...partial, sent })
     } catch {
-      // Theirs to mend.
+      // The listener's bug does not concern the sink.
     }
   }
 

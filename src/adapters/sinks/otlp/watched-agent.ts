@@ -73,7 +73,7 @@ interface TakesRequests {
   addRequest(request: ClientRequest, ...rest: readonly unknown[]): void
 }
 
-/** An agent of Node that lets each export have one request and shows it to whoever watches. */
+/** A Node agent that gives each export one request and reports the request to its observer. */
 export async function watchedAgent(
   protocol: string,
   options: OtlpAgentOptions,

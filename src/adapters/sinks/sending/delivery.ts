@@ -9,7 +9,7 @@ const MAX_HALVINGS = 64
 const MAX_FRUITLESS_HALVINGS = 16
 
 export interface DeliveryOptions<P extends Piece> {
-  /** The far side, for people. */
+  /** The name of the receiver in messages. */
   readonly subject: string
   readonly shape: Required<BatchShape>
   /** What is sent of an event. Throws for one that cannot be sent: it is given up on, and the others go without it. */
@@ -26,9 +26,9 @@ export interface DeliveryOptions<P extends Piece> {
 }
 
 /**
- * Writes a batch in as many requests as it takes. What was taken stays taken whatever becomes of the rest: only the
- * events of requests that failed are named as rejected. When the far side is out of reach or asks for a pause, what was
- * not sent yet is not sent, and shares the fate of the request that found out.
+ * Writes a batch in as many requests as it takes. Accepted events stay accepted: only the events of failed requests are
+ * named as rejected. When the receiver is unreachable or asks for a pause, the remaining requests are not sent, and
+ * fail with the same error.
  */
 export class Delivery<P extends Piece> {
   readonly #options: DeliveryOptions<P>
@@ -52,7 +52,7 @@ export class Delivery<P extends Piece> {
       try {
         pieces.push(this.#options.pieceOf(event, index))
       } catch (error) {
-        // What is not ours to say comes out of a function of the options: it says nothing about the far side.
+        // An error of another kind comes from a function of the options: it says nothing about the receiver.
         const isOurs = error instanceof LazaretError
         rejected.push({ index, error: isOurs ? error : brokenOption(this.#options.subject, error) })
       }
@@ -134,7 +134,10 @@ export interface Piece {
   readonly size: number
 }
 
-/** Cuts pieces into portions that fit into a request each. One that fits nowhere goes alone: the far side decides. */
+/**
+ * Splits the pieces into parts that each fit into a request. A piece that is too large is sent alone: the receiver
+ * decides.
+ */
 export function cut<P extends Piece>(
   pieces: readonly P[],
   { maxCount, maxBytes }: Required<BatchShape>,

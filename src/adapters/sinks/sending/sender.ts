@@ -7,7 +7,7 @@ import { masking, secretsIn } from './secrets.ts'
 import { addressOf, type Target } from './target.ts'
 
 interface SenderOptions {
-  /** Names the far side in errors: 'loki', 'elasticsearch' … */
+  /** Names the receiver in errors: 'loki', 'elasticsearch' … */
   readonly name: string
   readonly target: Target
   readonly headers: Readonly<Record<string, string>>
@@ -43,7 +43,7 @@ const DEFAULT_ANSWER_BYTES = 65_536
  * times as much for a request. Redirects are not followed.
  */
 export class Sender {
-  /** The far side, for people. */
+  /** The name of the receiver in messages. */
   readonly subject: string
   readonly #options: SenderOptions
   readonly #agent: http.Agent
@@ -77,7 +77,7 @@ export class Sender {
     }
   }
 
-  /** The same, but an answer that is no success is thrown. */
+  /** The same, but an unsuccessful answer is thrown. */
   async deliver(outgoing: Outgoing, signal: AbortSignal): Promise<Answer> {
     const answer = await this.send(outgoing, signal)
     if (answer.status < 200 || answer.status > 299) throw this.refusal(answer)
@@ -89,7 +89,7 @@ export class Sender {
     return new SinkRefusedError({ subject: this.subject, status, said: this.#masked(text), delayMs })
   }
 
-  /** Requests that are under way end with an error. Whoever brought an agent of their own closes it. */
+  /** Running requests end with an error. A caller that passed its own agent closes it. */
   close(): void {
     if (this.#options.agent === undefined) this.#agent.destroy()
   }

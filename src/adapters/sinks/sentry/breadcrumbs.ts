@@ -4,7 +4,7 @@ import { LEVELS, messageOf, shownPayload } from './event.ts'
 
 const MAX_DATA_CHARACTERS = 2_000
 
-/** The latest events that are no errors, to be shown with the next one. An event that comes again is there once. */
+/** The latest events that are not errors, to be shown with the next error. A repeated event is there once. */
 export class Breadcrumbs {
   readonly #max: number
   /** By the id of the event, the oldest first. */

@@ -34,7 +34,7 @@ export async function openOwnClient(sdk: SentrySdk, settings: OwnClientSettings)
     ...(environment !== undefined && { environment }),
     integrations: [],
     stackParser: sdk.defaultStackParser,
-    // What is dropped here is tried again: reports of it would count events that arrive after all.
+    // Dropped events are retried: a client report would count events that arrive later.
     sendClientReports: false,
     enableRuntimeChannelInjection: false,
     transportOptions: { bufferSize: BUFFER_SIZE },

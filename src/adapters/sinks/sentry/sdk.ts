@@ -54,7 +54,7 @@ export interface SentrySdk {
 
 export type SendRequest = (options: object, answered: (response: never) => void) => ClientRequest
 
-/** Loaded when the first batch is written: whoever only imports types or options needs no client. */
+/** Loaded when the first batch is written: importing only types or options needs no client. */
 export function loadSdk(): Promise<SentrySdk> {
   // An optional peer whose own types may be missing: SentrySdk names the part that is used.
   return loadClient('@sentry/node', async () => (await import('@sentry/node')) as unknown as SentrySdk)

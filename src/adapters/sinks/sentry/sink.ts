@@ -59,7 +59,7 @@ class SentrySink implements Sink {
       ...(await this.#captureAll(opened, captures, signal)),
     ]
     const sent = captures.length + logs.length
-    // Breadcrumbs are always taken. Where nothing that was sent arrived they must not make a sick Sentry look well.
+    // Breadcrumbs are always taken. If no request arrived, they must not make a failing Sentry look healthy.
     if (sent > 0 && rejected.length === sent && rejected.every(({ error }) => isRetryable(error)))
       throw rejected[0]!.error
     return { rejected }

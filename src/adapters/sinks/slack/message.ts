@@ -20,7 +20,7 @@ type SlackBlock =
   | { readonly type: 'context'; readonly elements: readonly SlackText[] }
 
 interface SlackMessage {
-  /** For notifications, and for whoever cannot show blocks. */
+  /** For notifications, and for clients that cannot show blocks. */
   readonly text: string
   readonly blocks: readonly SlackBlock[]
 }

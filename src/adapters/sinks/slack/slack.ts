@@ -8,7 +8,7 @@ import { slackMessage } from './message.ts'
 
 /** Options of `slack()`. */
 export interface SlackOptions {
-  /** Of an incoming webhook; whoever knows it can write to the channel, so it is never shown. */
+  /** The address of an incoming webhook. Everyone who knows it can write to the channel, so it is never shown. */
   readonly url: string
   /** The HTTP agent, for a proxy or your own certificates [one made by the sink]. The caller closes it. */
   readonly agent?: Agent | undefined

@@ -12,7 +12,7 @@ export interface OutputStream {
   readonly writableNeedDrain: boolean
 }
 
-/** Whoever read the other end has gone, and does not come back to this process. */
+/** The reader of the pipe has exited and does not come back to this process. */
 const NOBODY_READS = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ECONNRESET'])
 
 /** Writes to a stream as fast as it is read. */
@@ -26,7 +26,7 @@ export class Output {
     this.#stream = stream
   }
 
-  /** Resolves when the system has taken the text. What is stuck behind a slow reader is never added to. */
+  /** Resolves when the system has accepted the text. Text is not added while a slow reader blocks earlier text. */
   async write(text: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     this.check()

@@ -190,7 +190,7 @@ export class BrokerTables implements Cached {
       if (handler === undefined || handler === name) this.#queue.unblockKey(id, event)
   }
 
-  /** The letter of a dead event was dealt with; `isGone` when it was deleted. */
+  /** A letter was decided on; `isGone` when it was deleted. */
   letterClosed(letter: string, isGone: boolean): void {
     const dead = this.#order.deadOfLetter(letter)
     if (dead === undefined) return

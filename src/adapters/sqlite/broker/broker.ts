@@ -159,7 +159,7 @@ export class SqliteBroker implements Broker {
     await this.#settler.giveBackStrays()
   }
 
-  /** The thread died, and the one in its place knows of no subscriptions. What was open is given back. */
+  /** The thread died, and its replacement has no subscriptions. Open deliveries are returned. */
   async #startOver(owner: number): Promise<void> {
     await this.#connection.write('broker', 'resign', owner)
     this.#owner = this.#register()

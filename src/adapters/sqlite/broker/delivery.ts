@@ -31,7 +31,7 @@ export class SqliteDelivery extends TrackedDelivery {
   }
 }
 
-/** What cannot be read is handed over as it is: it becomes a dead letter like everything else. */
+/** An unreadable event is delivered as it is: it becomes a dead letter like any other failed event. */
 function contentOf(body: string | Uint8Array, codec: EventCodec): LazaretEvent | Undecodable {
   if (typeof body !== 'string') return { raw: body, problem: 'bytes where the text of an event should be' }
   try {

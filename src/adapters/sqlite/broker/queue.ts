@@ -24,7 +24,7 @@ export interface Wait {
   readonly delay: number | null
 }
 
-/** The way of deliveries through the tables; see schema. Whatever becomes ready is told to `onReady`. */
+/** Moves deliveries through the tables; see schema. It calls `onReady` for deliveries that become ready. */
 export class QueueTables {
   readonly #db: Database
   readonly #handlers: HandlerTable
@@ -83,7 +83,7 @@ export class QueueTables {
     if (next !== undefined) this.makeReady(handler, next.place, next.seq, next.flags)
   }
 
-  /** A dead event's key need not wait for it any more. */
+  /** Unblocks the key of a dead-lettered event. */
   unblockKey(handler: number, event: string): void {
     const dead = this.#order.dead(handler, event)
     if (dead === undefined) return

@@ -36,7 +36,7 @@ export class SqliteSubscription implements Subscription {
     this.#parts = parts
   }
 
-  /** The subscriber knows of its subscription now, so that deliveries may come. */
+  /** The subscriber has its subscription now, so that deliveries can start. */
   start(): void {
     if (this.#mode === 'starting') this.resume()
   }
@@ -54,7 +54,7 @@ export class SqliteSubscription implements Subscription {
     try {
       if (await this.#parts.settler.begin(delivery, ended)) return
     } catch (error) {
-      // Whoever wanted to begin it forgets it now; kept open, it would come to nobody as long as this process lives.
+      // The consumer forgets the delivery now; if it stayed open, no consumer would get it while this process lives.
       if (this.#open.delete(delivery)) await this.#parts.settler.giveBack([delivery.at])
       throw error
     }

@@ -44,7 +44,7 @@ export class Connection {
   /** Asks a part of the writing thread, such as `write('ledger', 'renew', …)`. */
   readonly write: Thread<WriteParts>['call'] = (...call) => this.#writer.call(...call)
 
-  /** Asks a part of the reading thread. What is read is made by the thread that writes. */
+  /** Calls a part of the reading thread. The writing thread creates the tables that it reads. */
   readonly read: Thread<ReadParts>['call'] = async (...call) => {
     await this.open()
     return this.#reader.call(...call)

@@ -36,7 +36,7 @@ export class Database {
 
   /** Row by row, for a reader that may stop early; the text is put together by the caller. */
   select<Row>(sql: string, ...values: readonly SQLInputValue[]): Iterable<Row> {
-    // node:sqlite cannot know the columns of a text; whoever writes the query names them as `Row`.
+    // node:sqlite cannot know the columns of a query; the caller names them as `Row`.
     return this.#statement(sql).iterate(...values) as unknown as Iterable<Row>
   }
 
@@ -72,7 +72,7 @@ export function openDatabase({ path, role, busyTimeoutMs }: ThreadData): Databas
     db.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
     if (role === 'write') migrate(db, busyTimeoutMs)
     requireTables(db)
-    // Every commit waits for the disk: what is answered is durable.
+    // Every commit waits for the disk: an answered write is durable.
     db.exec('pragma synchronous = full; pragma cache_size = -4000; pragma temp_store = memory')
     if (role === 'read') db.exec('pragma query_only = on')
     return new Database(db)

@@ -10,7 +10,7 @@ export function makeCall(parts: object, [part, method, args]: Call): unknown {
   return Reflect.apply(Reflect.get(target as object, method), target, args)
 }
 
-/** Calls that cross together; none of them means that the thread shall end. */
+/** Calls that cross together; an empty list means that the thread must end. */
 export interface Batch {
   readonly now: number
   /** The same moment by a clock that nobody sets: what waits for its time goes by this one. */

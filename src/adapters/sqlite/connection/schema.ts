@@ -212,7 +212,7 @@ alter table ledger add column lease integer;
 alter table replays add column lease integer;
 `
 
-/** Forward only: what was released is never edited, and a change is one more step at the end. */
+/** Forward only: a released step is never edited, and a change is one more step at the end. */
 export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + THE_REST, JOURNAL, SNAPSHOTS, DELAYS]
 
 /** All tables of a file of this version. */

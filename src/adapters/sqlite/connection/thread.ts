@@ -73,7 +73,7 @@ export class Thread<Parts> {
   async end(): Promise<void> {
     while (this.#pending.length > this.#answered) {
       await new Promise<void>(resolve => this.#onIdle.push(resolve))
-      // Whoever was answered may have something to add.
+      // A caller that got its answer may send more calls.
       await nextTurn()
     }
     const worker = this.#worker
@@ -127,7 +127,7 @@ export class Thread<Parts> {
     const count = typeof results === 'number' ? results : results.length
     const first = this.#answered
     this.#answered += count
-    // What was handed over comes before the answers to what was asked for: whoever unsubscribes has seen all of it.
+    // Deliveries come before the answers to calls: a caller that unsubscribes has seen all deliveries.
     this.#listen(answer)
     for (const [index, failure] of failed ?? [])
       this.#pending[first + index]!.reject(new SqliteError(this.#data.path, failure))

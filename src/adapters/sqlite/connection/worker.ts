@@ -5,7 +5,7 @@ import type { Request } from './writer.ts'
 
 // Either thread of a database. What it needs is loaded when it is known which of them it is: starting should be quick.
 
-// Node 22 says in every thread that its SQLite is experimental. Whoever chose this store has been told by its docs.
+// Node 22 says in every thread that its SQLite is experimental. The docs of this store say so.
 process.removeAllListeners('warning')
 
 /** So many requests go into one transaction at most: the first of them should not wait for all the world. */
@@ -40,7 +40,7 @@ async function reading(db: Database): Promise<Run> {
   return batch => reader.run(batch)
 }
 
-/** Whatever comes while a transaction is under way still gets into it. */
+/** Calls that arrive during a transaction still get into it. */
 async function writing(db: Database): Promise<Run> {
   const { Writer } = await import('./writer.ts')
   const writer = new Writer(db)

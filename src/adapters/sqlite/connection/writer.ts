@@ -120,7 +120,7 @@ export class Writer {
         deliveries.push(id, owner, place, body, started, ended, history, letter)
       })
       for (const part of this.#cached) part.flush?.()
-      // Whatever can fail comes before the commit: behind it the answer is yes.
+      // All steps that can fail come before the commit: after it, the answer is yes.
       const answer = this.#answer(results, deliveries)
       this.#db.run`commit`
       return answer

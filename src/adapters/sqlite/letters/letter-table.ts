@@ -41,7 +41,9 @@ interface StoredLetter extends FoundLetter {
   readonly search: string
 }
 
-/** Letters come, change and go here. What they say is read by whoever sends them; this keeps them found and counted. */
+/**
+ * Inserts, changes and deletes letters. The caller decodes their content; this table keeps them searchable and counted.
+ */
 export class LetterTable {
   readonly #db: Database
   readonly #counters: Counters
@@ -110,7 +112,7 @@ export class LetterTable {
     if (stored === undefined) return 'gone'
     if (stored.revision !== revision) return stored
     if (stored.at !== at || stored.search !== search) {
-      // One that failed anew stands with the newest: the search index goes by seq and by time.
+      // A letter that failed again gets the newest seq: the search index is ordered by seq and by time.
       this.#remove(stored)
       this.#add(row, facet, revision + 1)
       return undefined

@@ -3,7 +3,7 @@
 // Letters stand in blocks of 32 by their seq, and 32 blocks make a segment, which is a row of the table `shelves`. A
 // segment knows of every three characters in a row (a gram) which of its blocks contain it, as one bit each. Looking for
 // a text means asking every segment for the grams of the text: blocks that have them all may hold it, the others cannot,
-// and the few that may are read. Grams are kept as 16-bit hashes: a collision costs one block read in vain.
+// and the few that may are read. Grams are kept as 16-bit hashes: a collision costs one useless block read.
 
 export const BLOCK_SIZE = 32
 export const BLOCKS_PER_SEGMENT = 32

@@ -91,7 +91,7 @@ export class SearchReader {
     return rows.filter(found => facets.has(found.facet) && isWithin(found, span))
   }
 
-  /** What comes behind the last segment is not in the index yet: less than a segment. */
+  /** Letters after the last segment are not in the index yet: less than a segment. */
   get #tail(): Run {
     const { last } = this.#db.get<{ last: number }>`select coalesce(max(shelf), -1) as last from shelves`!
     return { from: (last + 1) * SEGMENT_SIZE, to: Number.MAX_SAFE_INTEGER, latest: Number.POSITIVE_INFINITY }

@@ -13,7 +13,7 @@ import {
 /**
  * Writes the search index (search-index). The segment that is being filled is kept in memory and written when the first
  * letter of the next one comes, in the same transaction; until then its letters are searched one by one. Bits that stay
- * set for letters that went, or of a transaction that was rolled back, only cost a look in vain.
+ * set for letters that went, or of a transaction that was rolled back, only cost a useless read.
  */
 export class SearchWriter implements Cached {
   readonly #db: Database
@@ -37,7 +37,7 @@ export class SearchWriter implements Cached {
     this.#see(seq, at, search)
   }
 
-  /** What is in memory stays true when others wrote: letters are only ever added behind the last one. */
+  /** The segment in memory stays valid when other processes write: letters are only added after the last one. */
   forget(why: 'rolled-back' | 'others-wrote'): void {
     // A transaction that was rolled back gives its numbers to other letters.
     if (why === 'rolled-back' || this.#segment !== this.#lastFinished() + 1) this.#segment = undefined

@@ -2,7 +2,7 @@ import type { Dispatcher } from '../../../runtime/dispatcher/dispatcher.ts'
 import type { TrackInput } from '../../../runtime/dispatcher/track/track-input.ts'
 import { asJob } from '../../../runtime/dispatcher/track/tracking-mode.ts'
 
-/** Says that something happened, and goes on: whoever buys something does not wait for analytics, nor fail with it. */
+/** Tracks an event and continues: a customer does not wait for analytics, and analytics cannot fail the purchase. */
 export type Track = (input: TrackInput) => void
 
 export function tracking(dispatcher: Dispatcher): Track {

@@ -10,8 +10,8 @@ type Tracking = Omit<DispatcherOptions<SinkName>, 'sinks' | 'deadLetters'>
 export const TRACKING_CHANNEL = 'tracking'
 
 /**
- * The shop tells two sinks what happens in it. They have nothing in common but the events: one that is sick is not felt
- * by the other, nor by whoever tracks.
+ * The shop tells two sinks what happens in it. They share only the events: a failing sink affects neither the other
+ * sink nor the code that tracks.
  */
 export const TRACKING: Tracking = {
   channel: TRACKING_CHANNEL,
@@ -32,7 +32,7 @@ export const TRACKING: Tracking = {
     },
     wallboard: {
       retry: { attempts: 3, backoff: exponential({ baseMs: 200, maxMs: 1_000 }) },
-      // It shows what happens now: what comes late is not worth showing.
+      // It shows current events: a late event is not worth showing.
       retryLimit: { batch: { size: 10, everyMs: 1_000 }, onLimit: 'drop' },
     },
   },
