@@ -6,7 +6,7 @@ export type {
   DeadLetterStoreFixture,
 } from './conformance/dead-letters/suite.ts'
 export { deadLetterStoreConformance } from './conformance/dead-letters.ts'
-export type { DrivenClock, TestFunction, Timing } from './conformance/harness.ts'
+export type { DrivenClock, Fixture, TestFunction, Timing } from './conformance/harness.ts'
 export { type JournalConformance, type JournalFixture, journalConformance } from './conformance/journal.ts'
 export { type LedgerConformance, type LedgerFixture, ledgerConformance } from './conformance/ledger.ts'
 export { type SinkConformance, type SinkFixture, sinkConformance } from './conformance/sink.ts'

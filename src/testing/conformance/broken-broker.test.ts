@@ -103,7 +103,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: 'loses what is open when a subscription closes',
-    caughtBy: 'close: a subscription gives back what is open',
+    caughtBy: 'close: a subscription returns its open deliveries',
     broken: losing,
   },
   {
@@ -131,7 +131,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: 'goes on over the dead',
-    caughtBy: 'B9: dead: the later ones of its key wait',
+    caughtBy: 'B9: dead: the later events of its key wait',
     broken: broker =>
       settling(broker, (delivery, settlement) => {
         if (settlement.outcome === 'dead')
@@ -141,7 +141,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: 'lets nobody go',
-    caughtBy: 'until it is let go',
+    caughtBy: 'until the key is unblocked',
     broken: () => ({ unblockKey: async () => {} }),
   },
   {

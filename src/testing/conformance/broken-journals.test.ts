@@ -22,7 +22,7 @@ const JOURNALS: readonly Break[] = [
     'in order',
     whole => ({ pending: () => pendingOf(whole, entries => entries.toReversed()) }),
   ],
-  ['removes nothing', 'what is removed is not', () => ({ remove: async () => {} })],
+  ['removes nothing', 'removed events are not', () => ({ remove: async () => {} })],
   [
     'forgets the job',
     'says which',

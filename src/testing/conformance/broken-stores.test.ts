@@ -147,7 +147,7 @@ const LEDGERS: readonly Break<Ledger>[] = [
   ],
   [
     'never lets a lease expire',
-    'S8: an expired lease can be claimed anew',
+    'S8: an expired lease can be claimed again',
     ledger => ({ claim: (handler, key) => ledger.claim(handler, key, 1e12) }),
   ],
   ['does not renew', 'S8: a renewed lease lasts longer', () => ({ renew: async () => true })],
@@ -200,7 +200,7 @@ const SINKS: readonly Break<Sink>[] = [
   ],
   [
     'probes by writing',
-    'E18: a probe of a sink that is well',
+    'E18: a probe of a sink whose receiver works',
     sink => ({ probe: async context => void (await sink.write([{ id: 'probe' } as never], context)) }),
   ],
 ]

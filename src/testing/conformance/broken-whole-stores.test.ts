@@ -61,7 +61,7 @@ const WHOLE_STORES: readonly Break<Store>[] = [
   ],
   [
     'tells what was done oldest first',
-    'B13: what was done is listed newest first',
+    'B13: audit entries are listed newest first',
     ({ audit }) => ({
       audit: changed<AuditLog>(audit, whole => ({
         list: async query => {

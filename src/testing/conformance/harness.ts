@@ -100,15 +100,72 @@ export function uniqueName(prefix: string): string {
   return `${prefix}-${newName(systemClock.now())}`
 }
 
-/** Events and letters with new ids, timed by the adapter's clock. */
-export function freshFactory(timing: TestTiming): Factory {
-  return createFactory({ clock: timing, random: systemRandom })
+/** What every fixture may have besides the adapter itself. */
+export interface Fixture<P> extends Timing {
+  /** Opens another adapter on the same data, after the first was closed. Durable adapters need it. */
+  reopen?(): Promise<P>
+  cleanup?(): Promise<void>
 }
 
-/** Defines a test, or a skipped one whose name says why. */
-export function testUnless(test: TestFunction, why: string | undefined) {
-  return (name: string, run: () => Promise<void>): void => {
-    if (why === undefined) test(name, run)
-    else test.skip(`${name} (skipped: ${why})`, run)
+/** One test's view of an adapter: the adapter, its time, and names that no other test uses. */
+export class World<P extends { close?(): unknown }, F extends Fixture<P>> {
+  readonly channel = uniqueName('conformance')
+  readonly timing: TestTiming
+  /** Events and letters with new ids, timed by the adapter's clock. */
+  readonly make: Factory
+  readonly fixture: F
+  /** The adapter under test. */
+  port: P
+
+  constructor(fixture: F, port: P) {
+    this.fixture = fixture
+    this.port = port
+    this.timing = new TestTiming(fixture)
+    this.make = createFactory({ clock: this.timing, random: systemRandom })
   }
+
+  /** Closes the adapter and opens another on the same data, as a process that restarts does. */
+  async reopen(): Promise<P> {
+    await this.port.close?.()
+    if (this.fixture.reopen === undefined) throw new Error('a durable adapter needs `reopen` in its fixture')
+    this.port = await this.fixture.reopen()
+    return this.port
+  }
+
+  async close(): Promise<void> {
+    await this.port.close?.()
+    await this.fixture.cleanup?.()
+  }
+}
+
+/** Defines a test that runs in a world of its own. */
+export type TestIn<W> = (name: string, run: (world: W) => Promise<void>) => void
+
+/** Opens a world for each test and closes it in any case. A test that is skipped says why in its name. */
+export function testsIn<W extends { close(): Promise<void> }>(
+  test: TestFunction,
+  open: () => Promise<W>,
+  skipBecause?: string,
+): TestIn<W> {
+  return (name, run) => {
+    const runInWorld = async () => {
+      const world = await open()
+      try {
+        await run(world)
+      } finally {
+        await world.close()
+      }
+    }
+    if (skipBecause === undefined) test(name, runInWorld)
+    else test.skip(`${name} (skipped: ${skipBecause})`, runInWorld)
+  }
+}
+
+/** Why a test is skipped that needs a capability: undefined if the adapter declares it. */
+export function unlessDeclared<D extends object>(
+  declares: D,
+  ...capabilities: readonly (keyof D & string)[]
+): string | undefined {
+  const missing = capabilities.find(name => !declares[name])
+  return missing && `declares ${missing}: false`
 }

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Journal, JournalEntry } from '../../ports/journal.ts'
-import type { Factory } from '../factories.ts'
-import { freshFactory, type TestFunction, TestTiming, type Timing, testUnless } from './harness.ts'
+import { type Fixture, type TestFunction, testsIn, unlessDeclared, World } from './harness.ts'
 
 /** What an adapter gives the suite for each test: an empty journal of its own. */
-export interface JournalFixture extends Timing {
+export interface JournalFixture extends Fixture<Journal> {
   readonly journal: Journal
-  /** Opens another journal on the same data, after the first was closed. */
-  reopen?(): Promise<Journal>
-  cleanup?(): Promise<void>
 }
 
 /** What `journalConformance()` needs to test a journal. */
@@ -25,36 +21,28 @@ export interface JournalConformance {
   }
 }
 
-interface JournalWorld {
-  readonly fixture: JournalFixture
-  journal: Journal
-  readonly make: Factory
+class JournalWorld extends World<Journal, JournalFixture> {
+  get journal(): Journal {
+    return this.port
+  }
 }
 
 const CAPACITY = 3
 
 /** Every sentence of the journal port's contract, as tests. */
 export function journalConformance({ test, setup, declares }: JournalConformance): void {
-  const inWorld =
-    (define: ReturnType<typeof testUnless>, capacity?: number) =>
-    (name: string, run: (world: JournalWorld) => Promise<void>) =>
-      define(name, async () => {
+  const inWorld = (skipBecause?: string, capacity?: number) =>
+    testsIn(
+      test,
+      async () => {
         const fixture = await setup({ capacity })
-        const make = freshFactory(new TestTiming(fixture))
-        const world: JournalWorld = { fixture, journal: fixture.journal, make }
-        try {
-          await run(world)
-        } finally {
-          await world.journal.close?.()
-          await fixture.cleanup?.()
-        }
-      })
-  const it = inWorld(testUnless(test, undefined))
-  const itDurable = inWorld(testUnless(test, declares.durable ? undefined : 'declares durable: false'))
-  const itBounded = inWorld(
-    testUnless(test, declares.bounded ? undefined : 'declares bounded: false'),
-    CAPACITY,
-  )
+        return new JournalWorld(fixture, fixture.journal)
+      },
+      skipBecause,
+    )
+  const it = inWorld()
+  const itDurable = inWorld(unlessDeclared(declares, 'durable'))
+  const itBounded = inWorld(unlessDeclared(declares, 'bounded'), CAPACITY)
 
   it('E21: a new journal has nothing', async ({ journal }) => {
     assert.deepEqual(await journal.pending(), { entries: [], unreadable: [] })
@@ -126,9 +114,7 @@ export function journalConformance({ test, setup, declares }: JournalConformance
     for (const event of events) await world.journal.append({ event, job: 'SendEmailJob' })
     await world.journal.append({ event: events[3]!, sinks: ['loki'] })
     await world.journal.remove(events[0]!.id)
-    await world.journal.close?.()
-    assert(world.fixture.reopen, 'a durable journal needs `reopen` in its fixture')
-    world.journal = await world.fixture.reopen()
+    await world.reopen()
     const [, second, third, fourth] = events
     assert.deepEqual(await entriesOf(world.journal), [
       { event: second, sinks: undefined, job: 'SendEmailJob' },

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Claim, Ledger } from '../../ports/ledger.ts'
-import { type TestFunction, TestTiming, type Timing, testUnless, uniqueName } from './harness.ts'
+import { type Fixture, type TestFunction, testsIn, uniqueName, unlessDeclared, World } from './harness.ts'
 
 /** What an adapter gives the suite for each test. */
-export interface LedgerFixture extends Timing {
+export interface LedgerFixture extends Fixture<Ledger> {
   readonly ledger: Ledger
-  /** Opens another ledger on the same data, after the first was closed. */
-  reopen?(): Promise<Ledger>
-  cleanup?(): Promise<void>
 }
 
 /** What `ledgerConformance()` needs to test a ledger. */
@@ -23,16 +20,11 @@ export interface LedgerConformance {
 const LONG_MS = 3_600_000
 
 /** One test's view of a ledger: pairs that nobody else uses. */
-class LedgerWorld {
+class LedgerWorld extends World<Ledger, LedgerFixture> {
   readonly handler = uniqueName('bill')
-  readonly timing: TestTiming
-  readonly fixture: LedgerFixture
-  ledger: Ledger
 
-  constructor(fixture: LedgerFixture) {
-    this.fixture = fixture
-    this.ledger = fixture.ledger
-    this.timing = new TestTiming(fixture)
+  get ledger(): Ledger {
+    return this.port
   }
 
   claim(key: string, leaseMs = LONG_MS): Promise<Claim> {
@@ -65,20 +57,12 @@ class LedgerWorld {
 
 /** Every sentence of the ledger port's contract, as tests. */
 export function ledgerConformance({ test, setup, declares }: LedgerConformance): void {
-  const inWorld =
-    (define: ReturnType<typeof testUnless>) => (name: string, run: (world: LedgerWorld) => Promise<void>) =>
-      define(name, async () => {
-        const fixture = await setup()
-        const world = new LedgerWorld(fixture)
-        try {
-          await run(world)
-        } finally {
-          await world.ledger.close()
-          await fixture.cleanup?.()
-        }
-      })
-  const it = inWorld(testUnless(test, undefined))
-  const itDurable = inWorld(testUnless(test, declares.durable ? undefined : 'declares durable: false'))
+  const open = async () => {
+    const fixture = await setup()
+    return new LedgerWorld(fixture, fixture.ledger)
+  }
+  const it = testsIn(test, open)
+  const itDurable = testsIn(test, open, unlessDeclared(declares, 'durable'))
 
   it('S8: a pair that is new is claimed; while it is, others are told busy and until when', async world => {
     const before = world.timing.now()
@@ -178,12 +162,10 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
   })
 
   itDurable('S8: a completed key stays completed after a restart, and a lease is still held', async world => {
-    const { fixture, handler } = world
+    const { handler } = world
     await world.ledger.complete(handler, 'charge-1', await world.claimed('charge-1'))
     const token = await world.claimed('charge-2')
-    await world.ledger.close()
-    assert(fixture.reopen, 'a durable ledger needs `reopen` in its fixture')
-    world.ledger = await fixture.reopen()
+    await world.reopen()
     assert.equal((await world.claim('charge-1')).kind, 'done')
     assert.equal((await world.claim('charge-2')).kind, 'busy')
     assert.equal(await world.ledger.complete(handler, 'charge-2', token), true)

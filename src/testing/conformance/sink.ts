@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { RejectedItem, Sink } from '../../ports/sink.ts'
 import { rejectedItems } from '../../runtime/dispatcher/write/sink-answer.ts'
-import { freshFactory, type TestFunction, TestTiming, type Timing, testUnless } from './harness.ts'
+import { type TestFunction, type Timing, testsIn, World } from './harness.ts'
 
 /**
  * The objects that an adapter gives the suite for each test: a sink, and control over its receiver, to read it and to
@@ -33,70 +33,64 @@ export interface SinkConformance {
 
 const MANY = 500
 
+/** One test's view of a sink and its receiver. */
+class SinkWorld extends World<Sink, SinkFixture> {
+  get sink(): Sink {
+    return this.port
+  }
+
+  /** Writes a batch that nobody aborts. An answer that a lane would not understand fails the test. */
+  async write(batch: readonly LazaretEvent[]): Promise<readonly RejectedItem[]> {
+    return rejectedItems('under test', await this.sink.write(batch, { signal: never() }), batch.length)
+  }
+
+  async assertReceived(events: readonly LazaretEvent[]): Promise<void> {
+    assert.deepEqual(
+      await this.fixture.received(),
+      events.map(({ id }) => id),
+    )
+  }
+}
+
 /** Every sentence of the sink port's contract, as tests. */
 export function sinkConformance({ test, setup, declares, many = MANY }: SinkConformance): void {
-  const inWorld =
-    (define: ReturnType<typeof testUnless>) =>
-    (
-      name: string,
-      run: (
-        fixture: SinkFixture,
-        events: (count: number) => LazaretEvent[],
-        timing: TestTiming,
-      ) => Promise<void>,
-    ) =>
-      define(name, async () => {
-        const fixture = await setup()
-        const timing = new TestTiming(fixture)
-        const make = freshFactory(timing)
-        try {
-          await run(fixture, count => make.events(count), timing)
-        } finally {
-          await fixture.sink.close?.()
-          await fixture.cleanup?.()
-        }
-      })
-  const unless = (can: boolean, what: string) =>
-    inWorld(testUnless(test, can ? undefined : `the fixture has no ${what}`))
-  const it = unless(true, '')
-  const itFailing = unless(declares.setFailing, 'setFailing')
-  const itHanging = unless(declares.hang, 'hang')
-  const itRefusing = unless(declares.refuse, 'refuse')
+  const open = async () => {
+    const fixture = await setup()
+    return new SinkWorld(fixture, fixture.sink)
+  }
+  const ifCan = (what: keyof typeof declares) =>
+    testsIn(test, open, declares[what] ? undefined : `the fixture has no ${what}`)
+  const it = testsIn(test, open)
+  const itFailing = ifCan('setFailing')
 
-  it('E17: when a write resolves, the receiver has the batch, in order', async ({
-    sink,
-    received,
-  }, events) => {
-    const batch = events(3)
-    assertAllTaken(await sink.write(batch, { signal: never() }))
-    assert.deepEqual(await received(), idsOf(batch))
+  it('E17: when a write resolves, the receiver has the batch, in order', async world => {
+    const batch = world.make.events(3)
+    assert.deepEqual(await world.write(batch), [])
+    await world.assertReceived(batch)
   })
 
-  it('E17: batches of one, of many, and one after the other', async ({ sink, received }, events) => {
-    const batches = [events(1), events(many), events(2)]
-    for (const batch of batches) assertAllTaken(await sink.write(batch, { signal: never() }))
-    assert.deepEqual(await received(), idsOf(batches.flat()))
+  it('E17: batches of one, of many, and one after the other', async world => {
+    const batches = [1, many, 2].map(count => world.make.events(count))
+    for (const batch of batches) assert.deepEqual(await world.write(batch), [])
+    await world.assertReceived(batches.flat())
   })
 
-  it('E17: the same batch may be written again: duplicates, never a gap', async ({
-    sink,
-    received,
-  }, events) => {
-    const batch = events(3)
-    await sink.write(batch, { signal: never() })
-    await sink.write(batch, { signal: never() })
-    const ids = await received()
+  it('E17: the same batch may be written again: duplicates, never a gap', async world => {
+    const batch = world.make.events(3)
+    await world.write(batch)
+    await world.write(batch)
+    const ids = await world.fixture.received()
     for (const event of batch) assert(ids.includes(event.id))
   })
 
-  it('E17: with a signal that is aborted already nothing is written', async ({ sink, received }, events) => {
-    await assert.rejects(async () => sink.write(events(2), { signal: AbortSignal.abort() }))
-    assert.deepEqual(await received(), [])
+  it('E17: with a signal that is aborted already nothing is written', async ({ sink, fixture, make }) => {
+    await assert.rejects(async () => sink.write(make.events(2), { signal: AbortSignal.abort() }))
+    assert.deepEqual(await fixture.received(), [])
   })
 
-  it('E18: a probe of a sink that is well resolves and writes nothing', async ({ sink, received }) => {
+  it('E18: a probe of a sink whose receiver works resolves and writes nothing', async ({ sink, fixture }) => {
     await sink.probe?.({ signal: never() })
-    assert.deepEqual(await received(), [])
+    assert.deepEqual(await fixture.received(), [])
   })
 
   it('E17: closing twice is safe', async ({ sink }) => {
@@ -105,73 +99,55 @@ export function sinkConformance({ test, setup, declares, many = MANY }: SinkConf
   })
 
   itFailing(
-    'E17: a batch that failed as a whole throws, and can be written when the receiver has recovered',
-    async (fixture, events) => {
-      const { sink, received } = fixture
-      const batch = events(2)
+    'E17: a batch that failed as a whole throws, and can be written after a recovery',
+    async world => {
+      const { sink, fixture } = world
+      const batch = world.make.events(2)
       fixture.setFailing!(true)
       await assert.rejects(async () => sink.write(batch, { signal: never() }))
       fixture.setFailing!(false)
-      assertAllTaken(await sink.write(batch, { signal: never() }))
-      assert.deepEqual(await received(), idsOf(batch))
+      assert.deepEqual(await world.write(batch), [])
+      await world.assertReceived(batch)
     },
   )
 
-  itFailing(
-    'E18: a probe throws while the receiver fails, and resolves when it has recovered',
-    async fixture => {
-      const { sink } = fixture
-      if (sink.probe === undefined) return
-      fixture.setFailing!(true)
-      await assert.rejects(async () => sink.probe?.({ signal: never() }))
-      fixture.setFailing!(false)
-      await sink.probe({ signal: never() })
-    },
-  )
+  itFailing('E18: a probe throws while the receiver fails, and resolves after a recovery', async world => {
+    const { sink, fixture } = world
+    if (sink.probe === undefined) return
+    fixture.setFailing!(true)
+    await assert.rejects(async () => sink.probe?.({ signal: never() }))
+    fixture.setFailing!(false)
+    await sink.probe({ signal: never() })
+  })
 
-  itHanging('E17: a write under way stops when its signal aborts', async (fixture, events, timing) => {
+  ifCan('hang')('E17: a write under way stops when its signal aborts', async world => {
+    const { sink, fixture, make, timing } = world
     fixture.hang!()
     const controller = new AbortController()
     let outcome = 'pending'
-    const written = fixture.sink.write(events(1), { signal: controller.signal }).then(
-      () => 'written',
-      () => 'stopped',
+    sink.write(make.events(1), { signal: controller.signal }).then(
+      () => (outcome = 'written'),
+      () => (outcome = 'stopped'),
     )
-    void written.then(became => {
-      outcome = became
-    })
     await timing.quiet()
     assert.equal(outcome, 'pending')
     controller.abort()
     await timing.eventually(() => outcome === 'stopped', 'the write to stop')
   })
 
-  itRefusing(
+  ifCan('refuse')(
     'E17: events that the receiver refuses are named, and the others are written',
-    async (fixture, events) => {
-      const batch = events(4)
-      fixture.refuse!([batch[1]!.id, batch[3]!.id])
-      const rejected = rejectedBy(await fixture.sink.write(batch, { signal: never() }), batch.length)
+    async world => {
+      const [first, second, third, fourth] = world.make.events(4)
+      world.fixture.refuse!([second!.id, fourth!.id])
+      const rejected = await world.write([first!, second!, third!, fourth!])
       assert.deepEqual(rejected.map(item => item.index).sort(), [1, 3])
       assert(rejected.every(item => item.error !== undefined))
-      assert.deepEqual(await fixture.received(), idsOf([batch[0]!, batch[2]!]))
+      await world.assertReceived([first!, third!])
     },
   )
 }
 
 function never(): AbortSignal {
   return new AbortController().signal
-}
-
-function idsOf(events: readonly LazaretEvent[]): string[] {
-  return events.map(event => event.id)
-}
-
-function assertAllTaken(answer: unknown): void {
-  assert.deepEqual(rejectedBy(answer, Number.MAX_SAFE_INTEGER), [])
-}
-
-/** Read as a lane reads it: an answer that a lane would not understand fails the test. */
-function rejectedBy(answer: unknown, batchSize: number): readonly RejectedItem[] {
-  return rejectedItems('under test', answer, batchSize)
 }

@@ -2,16 +2,13 @@ import assert from 'node:assert/strict'
 import { allCycles } from '../../core/dead-letter/cycles.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { DeadLetterQueue, Spill } from '../../ports/dead-letters.ts'
-import { type RecordingDeadLetters, recordingDeadLetters } from '../dead-letters.ts'
+import { recordingDeadLetters } from '../dead-letters.ts'
 import type { Factory } from '../factories.ts'
-import { freshFactory, type TestFunction, TestTiming, type Timing, testUnless } from './harness.ts'
+import { type Fixture, type TestFunction, testsIn, unlessDeclared, World } from './harness.ts'
 
 /** What an adapter gives the suite for each test: an empty spill of its own. */
-export interface SpillFixture extends Timing {
+export interface SpillFixture extends Fixture<Spill> {
   readonly spill: Spill
-  /** Opens another spill on the same data, after the first was closed. */
-  reopen?(): Promise<Spill>
-  cleanup?(): Promise<void>
 }
 
 /** What `spillConformance()` needs to test a spill. */
@@ -24,30 +21,22 @@ export interface SpillConformance {
   }
 }
 
-interface SpillWorld {
-  readonly fixture: SpillFixture
-  spill: Spill
-  readonly make: Factory
-  readonly target: RecordingDeadLetters
+class SpillWorld extends World<Spill, SpillFixture> {
+  readonly target = recordingDeadLetters()
+
+  get spill(): Spill {
+    return this.port
+  }
 }
 
 /** Every sentence of the spill's contract, as tests. */
 export function spillConformance({ test, setup, declares }: SpillConformance): void {
-  const inWorld =
-    (define: ReturnType<typeof testUnless>) => (name: string, run: (world: SpillWorld) => Promise<void>) =>
-      define(name, async () => {
-        const fixture = await setup()
-        const make = freshFactory(new TestTiming(fixture))
-        const world: SpillWorld = { fixture, spill: fixture.spill, make, target: recordingDeadLetters() }
-        try {
-          await run(world)
-        } finally {
-          await world.spill.close()
-          await fixture.cleanup?.()
-        }
-      })
-  const it = inWorld(testUnless(test, undefined))
-  const itDurable = inWorld(testUnless(test, declares.durable ? undefined : 'declares durable: false'))
+  const open = async () => {
+    const fixture = await setup()
+    return new SpillWorld(fixture, fixture.spill)
+  }
+  const it = testsIn(test, open)
+  const itDurable = testsIn(test, open, unlessDeclared(declares, 'durable'))
 
   it('B7: an empty spill drains nothing', async ({ spill, target }) => {
     assert.equal(await spill.size(), 0)
@@ -163,9 +152,7 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
     async world => {
       const [first, ...others] = await fill(world.spill, world.make, 3)
       await world.spill.drain(refusingAfter(world.target, 1))
-      await world.spill.close()
-      assert(world.fixture.reopen, 'a durable spill needs `reopen` in its fixture')
-      world.spill = await world.fixture.reopen()
+      await world.reopen()
       assert.equal(await world.spill.size(), 2)
       await world.spill.drain(world.target)
       assert.deepEqual(world.target.all, [first, ...others])

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { seededRandom } from '../../seeded-random.ts'
-import { counts } from './counting.ts'
-import { type BrokerConformance, inWorld } from './suite.ts'
-import { idOf, idsOf } from './world.ts'
+import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
+import { counts, idOf, idsOf, sortedIds } from './world.ts'
 
 /** Nothing is lost by closing, and nothing happens after it. */
 export function closingTests(suite: BrokerConformance): void {
@@ -14,7 +13,7 @@ export function closingTests(suite: BrokerConformance): void {
     await inbox.take(2)
     await inbox.subscription.close()
     const next = await world.subscribe()
-    assert.deepEqual(idsOf(await next.take(3)).sort(), events.map(event => event.id).sort())
+    await next.assertNext(events)
   })
 
   it('close: open deliveries go to the other subscriptions of the handler', async world => {
@@ -36,9 +35,8 @@ export function closingTests(suite: BrokerConformance): void {
   })
 
   it('close: waits for settlements under way', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const settled = inbox.subscription.settle(await inbox.next(), { outcome: 'done' })
+    const { inbox, delivery } = await world.deliverOne()
+    const settled = inbox.subscription.settle(delivery, { outcome: 'done' })
     await inbox.subscription.close()
     await settled
     await (await world.subscribe()).assertEmpty('a settlement under way was lost')
@@ -46,9 +44,7 @@ export function closingTests(suite: BrokerConformance): void {
 
   it('close: a broker closes its subscriptions; twice is safe; using it afterwards rejects', async world => {
     const { broker, channel } = world
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const delivery = await inbox.next()
+    const { inbox, delivery } = await world.deliverOne()
     await broker.close()
     await broker.close()
     await assert.rejects(async () => inbox.subscription.settle(delivery, { outcome: 'done' }))
@@ -72,7 +68,7 @@ export function closingTests(suite: BrokerConformance): void {
         // It stays open, and goes back when the subscription closes.
         if (chance < 0.1) break
         if (chance < 0.4) {
-          await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended: [] })
+          await inbox.retry(delivery)
         } else {
           await inbox.done(delivery)
           done.add(idOf(delivery))
@@ -86,47 +82,36 @@ export function closingTests(suite: BrokerConformance): void {
 
 /** What survives the end of the process. */
 export function durabilityTests(suite: BrokerConformance): void {
-  const { durable, keyOrder, delay } = suite.declares
-  const it = inWorld(suite, durable ? undefined : 'declares durable: false')
+  const { delay } = suite.declares
+  const it = inWorldWith(suite, 'durable')
 
   it('E21: what is published, and what is open, survives', async world => {
     const inbox = await world.subscribe({ prefetch: 2 })
     const events = await world.publish(4)
     const [first, second] = await inbox.take(2)
     await inbox.done(first!)
-    await inbox.subscription.begin(second!, [])
+    await inbox.begin(second!)
     await world.reopen()
     const deliveries = await (await world.subscribe()).take(3)
-    assert.deepEqual(
-      idsOf(deliveries).sort(),
-      events
-        .slice(1)
-        .map(event => event.id)
-        .sort(),
-    )
+    assert.deepEqual(idsOf(deliveries).sort(), sortedIds(events.slice(1)))
     const open = deliveries.find(delivery => idOf(delivery) === events[1]?.id)
     assert.deepEqual(counts(open!), [1, 0, []])
   })
 
   it('B3: a retry is not forgotten, with its attempts', async world => {
     const { timing } = world
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const delivery = await inbox.next()
+    const { inbox, delivery } = await world.deliverOne()
     const notBefore = timing.now() + (delay ? timing.delayMs : 0)
     const ended = [world.make.attempt(1)]
-    await inbox.subscription.begin(delivery, [])
-    await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore, ended })
+    await inbox.begin(delivery)
+    await inbox.retry(delivery, notBefore, ended)
     await world.reopen()
     const next = await world.subscribe()
     assert.deepEqual(counts(await next.next()), [1, 1, ended])
     assert(next.times[0]! >= notBefore, 'it came too early')
   })
 
-  const itOrdered = inWorld(
-    suite,
-    durable ? (keyOrder ? undefined : 'declares keyOrder: false') : 'declares durable: false',
-  )
+  const itOrdered = inWorldWith(suite, 'durable', 'keyOrder')
   itOrdered('B9: a dead-lettered event still blocks its key', async world => {
     const options = { ordering: 'by-key' } as const
     const inbox = await world.subscribe(options)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Delivery } from '../../../ports/broker.ts'
-import { type BrokerConformance, inWorld } from './suite.ts'
+import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
+import { counts } from './world.ts'
 
 const MANY_ATTEMPTS = 40
 
@@ -9,48 +9,39 @@ export function countingTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
 
   it('B8: a delivery alone is not an attempt', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    await inbox.next()
+    const { inbox } = await world.deliverOne()
     await inbox.subscription.close()
     assert.deepEqual(counts(await (await world.subscribe()).next()), [0, 0, []])
   })
 
   it('B8: an attempt that began and never ended is counted as started', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    await inbox.subscription.begin(await inbox.next(), [])
+    const { inbox, delivery } = await world.deliverOne()
+    await inbox.begin(delivery)
     await inbox.subscription.close()
     assert.deepEqual(counts(await (await world.subscribe()).next()), [1, 0, []])
   })
 
   it('B8: what a delivery says does not change while it is open', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const delivery = await inbox.next()
-    await inbox.subscription.begin(delivery, [])
-    await inbox.subscription.begin(delivery, [world.make.attempt(1)])
+    const { inbox, delivery } = await world.deliverOne()
+    await inbox.begin(delivery)
+    await inbox.begin(delivery, [world.make.attempt(1)])
     assert.deepEqual(counts(delivery), [0, 0, []])
   })
 
   it('B8: retry: started, ended and what happened are told by the next delivery', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const delivery = await inbox.next()
+    const { inbox, delivery } = await world.deliverOne()
     const ended = [world.make.attempt(1, { delayMs: 250 })]
-    await inbox.subscription.begin(delivery, [])
-    await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended })
+    await inbox.begin(delivery)
+    await inbox.retry(delivery, 0, ended)
     assert.deepEqual(counts(await inbox.next()), [1, 1, ended])
   })
 
   it('B8: attempts that ended in process are recorded by the next begin', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const delivery = await inbox.next()
+    const { inbox, delivery } = await world.deliverOne()
     const [first, second] = [world.make.attempt(1), world.make.attempt(2)]
-    await inbox.subscription.begin(delivery, [])
-    await inbox.subscription.begin(delivery, [first])
-    await inbox.subscription.begin(delivery, [second])
+    await inbox.begin(delivery)
+    await inbox.begin(delivery, [first])
+    await inbox.begin(delivery, [second])
     await inbox.subscription.close()
     assert.deepEqual(counts(await (await world.subscribe()).next()), [3, 2, [first, second]])
   })
@@ -59,28 +50,26 @@ export function countingTests(suite: BrokerConformance): void {
     await world.registerHandler()
     await world.publish(1)
     let inbox = await world.subscribe()
-    await inbox.subscription.begin(await inbox.next(), [])
+    await inbox.begin(await inbox.next())
     await inbox.subscription.close()
     inbox = await world.subscribe()
     const second = await inbox.next()
     const record = world.make.attempt(2)
-    await inbox.subscription.begin(second, [])
-    await inbox.subscription.settle(second, { outcome: 'retry', notBefore: 0, ended: [record] })
-    await inbox.subscription.settle(await inbox.next(), { outcome: 'release', notBefore: 0 })
+    await inbox.begin(second)
+    await inbox.retry(second, 0, [record])
+    await inbox.release(await inbox.next())
     assert.deepEqual(counts(await inbox.next()), [2, 1, [record]])
   })
 
   it('B8: release: a start that has not ended is taken back, what ended stays', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const delivery = await inbox.next()
+    const { inbox, delivery } = await world.deliverOne()
     const record = world.make.attempt(1)
-    await inbox.subscription.begin(delivery, [])
-    await inbox.subscription.begin(delivery, [record])
-    await inbox.subscription.settle(delivery, { outcome: 'release', notBefore: 0 })
+    await inbox.begin(delivery)
+    await inbox.begin(delivery, [record])
+    await inbox.release(delivery)
     const second = await inbox.next()
     assert.deepEqual(counts(second), [1, 1, [record]])
-    await inbox.subscription.settle(second, { outcome: 'release', notBefore: 0 })
+    await inbox.release(second)
     assert.deepEqual(counts(await inbox.next()), [1, 1, [record]], 'only its own start is taken back')
   })
 
@@ -89,12 +78,8 @@ export function countingTests(suite: BrokerConformance): void {
     await world.publish(1)
     for (let number = 1; number <= MANY_ATTEMPTS; number++) {
       const delivery = await inbox.next()
-      await inbox.subscription.begin(delivery, [])
-      await inbox.subscription.settle(delivery, {
-        outcome: 'retry',
-        notBefore: 0,
-        ended: [world.make.attempt(number)],
-      })
+      await inbox.begin(delivery)
+      await inbox.retry(delivery, 0, [world.make.attempt(number)])
     }
     const { started, ended, history } = await inbox.next()
     assert.deepEqual([started, ended], [MANY_ATTEMPTS, MANY_ATTEMPTS])
@@ -108,10 +93,8 @@ export function countingTests(suite: BrokerConformance): void {
   })
 
   it('K5: an event that is published again after its death starts from nothing', async world => {
-    const inbox = await world.subscribe()
-    const [event] = await world.publish(1)
-    const delivery = await inbox.next()
-    await inbox.subscription.begin(delivery, [])
+    const { inbox, event, delivery } = await world.deliverOne()
+    await inbox.begin(delivery)
     await world.settleAsDead(inbox, delivery)
     await world.broker.publish([event!])
     assert.deepEqual(counts(await inbox.next()), [0, 0, []])
@@ -121,8 +104,7 @@ export function countingTests(suite: BrokerConformance): void {
 /** How much of a channel is left, as seen by metrics. */
 export function depthTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
-  const { deadLetters } = suite.declares
-  const itKeeps = inWorld(suite, deadLetters ? undefined : 'declares deadLetters: false')
+  const itKeeps = inWorldWith(suite, 'deadLetters')
 
   it('K7: depth: where a broker counts, it counts what a handler has not finished with', async world => {
     const { broker, channel, timing } = world
@@ -137,7 +119,7 @@ export function depthTests(suite: BrokerConformance): void {
     await inbox.done(first!)
     await depthIs(3)
     const notBefore = timing.now() + 3_600_000
-    await inbox.subscription.settle(second!, { outcome: 'retry', notBefore, ended: [] })
+    await inbox.retry(second!, notBefore)
     await inbox.next()
     await depthIs(3)
   })
@@ -153,13 +135,7 @@ export function depthTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe()
     await depthIs(0)
     await world.publish(1)
-    const delivery = await inbox.next()
-    const letter = world.letterOf(delivery)
-    await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: false })
+    await world.settleAsDead(inbox, await inbox.next(), false)
     await depthIs(1)
   })
-}
-
-export function counts({ started, ended, history }: Delivery) {
-  return [started, ended, [...history]]
 }

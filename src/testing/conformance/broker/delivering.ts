@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import type { LazaretError } from '../../../core/failure/errors.ts'
 import { unwritablePayloads } from '../unwritable.ts'
-import { type BrokerConformance, inWorld } from './suite.ts'
-import { eventOf, idOf, idsOf } from './world.ts'
+import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
+import { counts, eventOf, idOf, idsOf, sortedIds } from './world.ts'
 
 /** What is published arrives: whole, in order, at everyone it is for, and never more at once than asked for. */
 export function deliveringTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
   // Without a wire or a disk, events are kept as they are and nothing has to be written.
-  const itDurable = inWorld(suite, suite.declares.durable ? undefined : 'declares durable: false')
+  const itDurable = inWorldWith(suite, 'durable')
 
   it('says of itself what it declares', async ({ broker }) => {
     assert.deepEqual({ ...broker.capabilities }, { ...suite.declares })
@@ -60,10 +60,8 @@ export function deliveringTests(suite: BrokerConformance): void {
   )
 
   it('B8: on its first delivery an event has no attempts behind it', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const { started, ended, history } = await inbox.next()
-    assert.deepEqual({ started, ended, history: [...history] }, { started: 0, ended: 0, history: [] })
+    const { delivery } = await world.deliverOne()
+    assert.deepEqual(counts(delivery), [0, 0, []])
   })
 
   it('publish: events arrive in the order given, of one call and of calls after each other', async world => {
@@ -108,9 +106,7 @@ export function deliveringTests(suite: BrokerConformance): void {
     const ship = await world.subscribe({ handler: 'ship' })
     const events = await world.publish(5)
     for (const inbox of [bill, ship]) {
-      const deliveries = await inbox.take(5)
-      assert.deepEqual(idsOf(deliveries).sort(), events.map(event => event.id).sort())
-      await inbox.done(...deliveries)
+      await inbox.done(...(await inbox.assertNext(events)))
     }
     await bill.assertEmpty('an event arrived twice')
     await ship.assertEmpty('an event arrived twice')
@@ -121,7 +117,7 @@ export function deliveringTests(suite: BrokerConformance): void {
     const second = await world.subscribe({ prefetch: 2 })
     const events = await world.publish(4)
     const deliveries = [...(await first.take(2)), ...(await second.take(2))]
-    assert.deepEqual(idsOf(deliveries).sort(), events.map(event => event.id).sort())
+    assert.deepEqual(idsOf(deliveries).sort(), sortedIds(events))
     await first.assertEmpty('more than the prefetch is open')
     await second.assertEmpty('more than the prefetch is open')
   })
@@ -134,11 +130,7 @@ export function deliveringTests(suite: BrokerConformance): void {
     await inbox.done(second!)
     const fourth = await inbox.next()
     await inbox.assertEmpty('settling one let two in')
-    await inbox.subscription.settle(first!, {
-      outcome: 'retry',
-      notBefore: world.timing.now() + 3_600_000,
-      ended: [],
-    })
+    await inbox.retry(first!, world.timing.now() + 3_600_000)
     await inbox.done(third!, fourth, await inbox.next())
   })
 
@@ -163,7 +155,7 @@ export function deliveringTests(suite: BrokerConformance): void {
     const events = await world.publish(3)
     await inbox.assertEmpty('a delivery arrived while paused')
     inbox.subscription.resume()
-    assert.deepEqual(idsOf(await inbox.take(3)).sort(), events.map(event => event.id).sort())
+    await inbox.assertNext(events)
   })
 }
 

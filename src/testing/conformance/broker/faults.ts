@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Delivery, Settlement, Subscription, SubscriptionNews } from '../../../ports/broker.ts'
 import { type BrokerConformance, type BrokerFault, inWorld } from './suite.ts'
-import { idOf, type World } from './world.ts'
+import { type BrokerWorld, idOf } from './world.ts'
 
 const HANDLER = 'bill'
 const BEFORE = 20
@@ -39,7 +39,7 @@ function sentence({ recovery, reports, refusesPublishing }: BrokerFault): string
 
 /** Events that are published, and a subscriber that settles them in every way. */
 class Flow {
-  readonly #world: World
+  readonly #world: BrokerWorld
   readonly #keepsLetters: boolean
   /** Of those that the broker took. */
   readonly accepted: LazaretEvent[] = []
@@ -49,12 +49,12 @@ class Flow {
   readonly #retried = new Set<string>()
   #subscription: Subscription | undefined
 
-  private constructor(world: World, { declares }: BrokerConformance) {
+  private constructor(world: BrokerWorld, { declares }: BrokerConformance) {
     this.#world = world
     this.#keepsLetters = declares.deadLetters
   }
 
-  static async start(world: World, suite: BrokerConformance): Promise<Flow> {
+  static async start(world: BrokerWorld, suite: BrokerConformance): Promise<Flow> {
     const flow = new Flow(world, suite)
     const options = { channel: world.channel, handler: HANDLER, prefetch: 10, ordering: 'none' } as const
     flow.#subscription = await world.broker.subscribe(

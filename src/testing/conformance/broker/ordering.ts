@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Delivery } from '../../../ports/broker.ts'
 import { seededRandom } from '../../seeded-random.ts'
-import { type BrokerConformance, inWorld } from './suite.ts'
-import { eventOf, type Inbox, idOf, idsOf, type World } from './world.ts'
+import { type BrokerConformance, inWorldWith } from './suite.ts'
+import { type BrokerWorld, eventOf, type Inbox, idOf, idsOf } from './world.ts'
 
 const BY_KEY = { ordering: 'by-key' } as const
 
 /** Strict order per key: what is unresolved, and only that, holds back the later events of its key. */
 export function orderingTests(suite: BrokerConformance): void {
-  const it = inWorld(suite, suite.declares.keyOrder ? undefined : 'declares keyOrder: false')
+  const it = inWorldWith(suite, 'keyOrder')
 
   it('B9: the events of a key come one at a time, in the order of publishing', async world => {
     const inbox = await world.subscribe(BY_KEY)
@@ -168,12 +168,12 @@ async function nextOfKey(inbox: Inbox, key: string): Promise<Delivery> {
   }
 }
 
-function mixedKeys(world: World, count: number): LazaretEvent[] {
+function mixedKeys(world: BrokerWorld, count: number): LazaretEvent[] {
   return Array.from({ length: count }, (_, index) => world.events(1, { key: `key-${index % 5}` })[0]!)
 }
 
 /** Handles everything, with every outcome there is, and looks at each delivery: is it the first open one of its key? */
-async function assertOrder(world: World, inbox: Inbox, events: readonly LazaretEvent[]): Promise<void> {
+async function assertOrder(world: BrokerWorld, inbox: Inbox, events: readonly LazaretEvent[]): Promise<void> {
   const random = seededRandom(7)
   const left = new Map<string | undefined, string[]>()
   for (const { key, id } of events) left.set(key, [...(left.get(key) ?? []), id])
@@ -183,9 +183,9 @@ async function assertOrder(world: World, inbox: Inbox, events: readonly LazaretE
     assert.equal(id, left.get(key)?.[0], `the first unresolved event of ${key}`)
     const chance = random()
     if (chance < 0.2) {
-      await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended: [] })
+      await inbox.retry(delivery)
     } else if (chance < 0.4) {
-      await inbox.subscription.settle(delivery, { outcome: 'release', notBefore: 0 })
+      await inbox.release(delivery)
     } else if (chance < 0.6) {
       await world.settleAsDead(inbox, delivery)
       await world.broker.publish([eventOf(delivery)])

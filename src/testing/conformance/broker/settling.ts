@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { letterId } from '../../../core/dead-letter/identity.ts'
-import { type BrokerConformance, inWorld } from './suite.ts'
+import { unlessDeclared } from '../harness.ts'
+import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
 import { eventOf, idOf, idsOf } from './world.ts'
 
 /** What a settlement promises. */
@@ -17,9 +18,8 @@ export function settlingTests(suite: BrokerConformance): void {
   })
 
   it('B3: retry: it comes again with its time come, and at once when that is over', async world => {
-    const inbox = await world.subscribe()
-    const [event] = await world.publish(1)
-    await inbox.subscription.settle(await inbox.next(), { outcome: 'retry', notBefore: 0, ended: [] })
+    const { inbox, event, delivery } = await world.deliverOne()
+    await inbox.retry(delivery)
     const again = await inbox.next()
     assert.deepEqual(again.content, event)
     await inbox.done(again)
@@ -27,18 +27,15 @@ export function settlingTests(suite: BrokerConformance): void {
   })
 
   it('release: nothing was tried, so it comes again and counts as no attempt', async world => {
-    const inbox = await world.subscribe()
-    const [event] = await world.publish(1)
-    await inbox.subscription.settle(await inbox.next(), { outcome: 'release', notBefore: 0 })
+    const { inbox, event, delivery } = await world.deliverOne()
+    await inbox.release(delivery)
     const again = await inbox.next()
     assert.equal(idOf(again), event?.id)
     assert.deepEqual([again.started, again.ended], [0, 0])
   })
 
   it('K10: dead, its letter saved elsewhere: it is not handed over again', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const delivery = await inbox.next()
+    const { inbox, delivery } = await world.deliverOne()
     await world.settleAsDead(inbox, delivery)
     await inbox.subscription.close()
     const next = await world.subscribe()
@@ -47,20 +44,14 @@ export function settlingTests(suite: BrokerConformance): void {
   })
 
   it('settle: a delivery is settled once; the second time rejects and changes nothing', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const delivery = await inbox.next()
+    const { inbox, delivery } = await world.deliverOne()
     await inbox.done(delivery)
-    await assert.rejects(async () =>
-      inbox.subscription.settle(delivery, { outcome: 'retry', notBefore: 0, ended: [] }),
-    )
+    await assert.rejects(async () => inbox.retry(delivery))
     await inbox.assertEmpty('the second settlement brought it back')
   })
 
   it('settle: after its subscription closed it rejects, and the event comes again', async world => {
-    const inbox = await world.subscribe()
-    const [event] = await world.publish(1)
-    const delivery = await inbox.next()
+    const { inbox, event, delivery } = await world.deliverOne()
     await inbox.subscription.close()
     await assert.rejects(async () => inbox.subscription.settle(delivery, { outcome: 'done' }))
     const next = await world.subscribe()
@@ -68,21 +59,17 @@ export function settlingTests(suite: BrokerConformance): void {
   })
 
   it('settle: an old delivery of an event that is open again settles nothing', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const old = await inbox.next()
-    await inbox.subscription.settle(old, { outcome: 'retry', notBefore: 0, ended: [] })
+    const { inbox, delivery: old } = await world.deliverOne()
+    await inbox.retry(old)
     const current = await inbox.next()
     await assert.rejects(async () => inbox.subscription.settle(old, { outcome: 'done' }))
     await inbox.done(current)
   })
 
   it('begin: for a delivery that was settled it rejects', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const delivery = await inbox.next()
+    const { inbox, delivery } = await world.deliverOne()
     await inbox.done(delivery)
-    await assert.rejects(async () => inbox.subscription.begin(delivery, []))
+    await assert.rejects(async () => inbox.begin(delivery))
   })
 
   it('settle: many at once, in any order', async world => {
@@ -101,7 +88,7 @@ export function settlingTests(suite: BrokerConformance): void {
 
 /** Waiting for a time inside the broker. */
 export function delayTests(suite: BrokerConformance): void {
-  const it = inWorld(suite, suite.declares.delay ? undefined : 'declares delay: false')
+  const it = inWorldWith(suite, 'delay')
 
   for (const outcome of ['retry', 'release'] as const) {
     it(`B3: ${outcome}: it is not handed over before its time, and holds nobody up meanwhile`, async world => {
@@ -126,12 +113,8 @@ export function delayTests(suite: BrokerConformance): void {
     const [slow, quick] = await world.publish(2)
     const [first, second] = await inbox.take(2)
     const notBefore = timing.now() + timing.delayMs
-    await inbox.subscription.settle(first!, {
-      outcome: 'retry',
-      notBefore: notBefore * 2 - timing.now(),
-      ended: [],
-    })
-    await inbox.subscription.settle(second!, { outcome: 'retry', notBefore, ended: [] })
+    await inbox.retry(first!, notBefore * 2 - timing.now())
+    await inbox.retry(second!, notBefore)
     assert.deepEqual(idsOf(await inbox.take(2)), [quick?.id, slow?.id])
   })
 
@@ -140,7 +123,7 @@ export function delayTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe()
     const [event] = await world.publish(1)
     const notBefore = timing.now() + timing.delayMs
-    await inbox.subscription.settle(await inbox.next(), { outcome: 'retry', notBefore, ended: [] })
+    await inbox.retry(await inbox.next(), notBefore)
     await inbox.subscription.close()
     await timing.pass(timing.delayMs + 1)
     const next = await world.subscribe()
@@ -150,20 +133,12 @@ export function delayTests(suite: BrokerConformance): void {
 
 /** The broker's own place for dead letters. */
 export function keptLetterTests(suite: BrokerConformance): void {
-  const { deadLetters } = suite.declares
-  const why = !deadLetters
-    ? 'declares deadLetters: false'
-    : suite.canReadLetters
-      ? undefined
-      : 'the fixture has no keptLetters'
-  const it = inWorld(suite, why)
+  const unreadable = suite.canReadLetters ? undefined : 'the fixture has no keptLetters'
+  const it = inWorld(suite, unlessDeclared(suite.declares, 'deadLetters') ?? unreadable)
 
   it('K10: dead, its letter saved nowhere else: the broker keeps it whole', async world => {
-    const inbox = await world.subscribe()
-    await world.publish(1)
-    const delivery = await inbox.next()
-    const letter = world.letterOf(delivery)
-    await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: false })
+    const { inbox, delivery } = await world.deliverOne()
+    const letter = await world.settleAsDead(inbox, delivery, false)
     assert.deepEqual(await world.fixture.keptLetters!(world.channel), [letter])
     await inbox.assertEmpty('a dead-lettered event was delivered again')
   })

@@ -1,6 +1,6 @@
 import type { BrokerCapabilities, StallPlace } from '../../../ports/broker.ts'
-import { type TestFunction, testUnless } from '../harness.ts'
-import { type BrokerFixture, World } from './world.ts'
+import { type TestFunction, type TestIn, testsIn, unlessDeclared } from '../harness.ts'
+import { type BrokerFixture, BrokerWorld } from './world.ts'
 
 /** What `brokerConformance()` needs to test a broker. */
 export interface BrokerConformance {
@@ -42,20 +42,15 @@ export interface FaultTarget {
   readonly handler: string
 }
 
-/** Defines a test that runs in a world of its own, which is taken down whatever happens in it. */
-type InWorld = (name: string, run: (world: World) => Promise<void>) => void
+/** Tests that only a broker with these capabilities has to pass. */
+export function inWorldWith(
+  suite: BrokerConformance,
+  ...capabilities: readonly (keyof BrokerCapabilities)[]
+): TestIn<BrokerWorld> {
+  return inWorld(suite, unlessDeclared(suite.declares, ...capabilities))
+}
 
-export function inWorld({ test, setup }: BrokerConformance, skipBecause?: string): InWorld {
-  const define = testUnless(test, skipBecause)
-  return (name, run) =>
-    define(name, async () => {
-      const fixture = await setup()
-      const world = new World(fixture)
-      try {
-        await run(world)
-      } finally {
-        await world.broker.close()
-        await fixture.cleanup?.()
-      }
-    })
+/** Defines tests of a broker that each run in a world of their own. */
+export function inWorld({ test, setup }: BrokerConformance, skipBecause?: string): TestIn<BrokerWorld> {
+  return testsIn(test, async () => new BrokerWorld(await setup()), skipBecause)
 }

@@ -1,34 +1,26 @@
 import assert from 'node:assert/strict'
-import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Broker, Delivery, SubscribeOptions, Subscription } from '../../../ports/broker.ts'
-import { freshFactory, TestTiming, type Timing, uniqueName } from '../harness.ts'
+import { type Fixture, type TestTiming, World } from '../harness.ts'
 
 /** What an adapter gives the suite for each test: a broker of its own, and ways to look behind it. */
-export interface BrokerFixture extends Timing {
+export interface BrokerFixture extends Fixture<Broker> {
   readonly broker: Broker
-  /** Opens another broker on the same data, after the first was closed. For durable ones. */
-  reopen?(): Promise<Broker>
   /** Sends bytes to a channel that are not an event. */
   publishRaw?(channel: string, raw: Uint8Array): Promise<void>
   /** The letters that the broker itself keeps for a channel. */
   keptLetters?(channel: string): Promise<readonly DeadLetter[]>
-  cleanup?(): Promise<void>
 }
 
 /** One test's view of a broker: a channel and a handler nobody else uses, and everything that arrives. */
-export class World {
-  readonly timing: TestTiming
-  readonly make: ReturnType<typeof freshFactory>
-  readonly channel = uniqueName('conformance')
-  readonly fixture: BrokerFixture
-  broker: Broker
-
+export class BrokerWorld extends World<Broker, BrokerFixture> {
   constructor(fixture: BrokerFixture) {
-    this.fixture = fixture
-    this.broker = fixture.broker
-    this.timing = new TestTiming(fixture)
-    this.make = freshFactory(this.timing)
+    super(fixture, fixture.broker)
+  }
+
+  get broker(): Broker {
+    return this.port
   }
 
   events(count: number, input: { readonly key?: string } = {}): LazaretEvent[] {
@@ -55,25 +47,34 @@ export class World {
     return inbox
   }
 
+  /** A new subscription, and the first delivery of a new event to it. */
+  async deliverOne(options: Partial<SubscribeOptions> = {}): Promise<Delivered> {
+    const inbox = await this.subscribe(options)
+    const [event] = await this.publish(1)
+    return { inbox, event: event!, delivery: await inbox.next() }
+  }
+
   /** Lets a handler be known to the channel, so that it gets what is published from now on. */
   async registerHandler(options: Partial<SubscribeOptions> = {}): Promise<void> {
     await (await this.subscribe(options)).subscription.close()
-  }
-
-  async reopen(): Promise<void> {
-    await this.broker.close()
-    assert(this.fixture.reopen, 'a durable broker needs `reopen` in its fixture')
-    this.broker = await this.fixture.reopen()
   }
 
   letterOf(delivery: Delivery): DeadLetter {
     return this.make.letter({ event: eventOf(delivery), channel: this.channel })
   }
 
-  /** Settles it as dead, its letter saved elsewhere. */
-  async settleAsDead({ subscription }: Inbox, delivery: Delivery): Promise<void> {
-    await subscription.settle(delivery, { outcome: 'dead', letter: this.letterOf(delivery), saved: true })
+  /** Settles it as dead, and answers with its letter: saved elsewhere, or left to the broker to keep. */
+  async settleAsDead({ subscription }: Inbox, delivery: Delivery, saved = true): Promise<DeadLetter> {
+    const letter = this.letterOf(delivery)
+    await subscription.settle(delivery, { outcome: 'dead', letter, saved })
+    return letter
   }
+}
+
+interface Delivered {
+  readonly inbox: Inbox
+  readonly event: LazaretEvent
+  readonly delivery: Delivery
 }
 
 /** What a subscription has received. Deliveries are taken out in the order of arrival. */
@@ -128,8 +129,27 @@ export class Inbox {
     assert.deepEqual(this.all.slice(this.#taken).map(idOf), [], why)
   }
 
+  /** The next deliveries carry these events, in any order. */
+  async assertNext(events: readonly LazaretEvent[], why?: string): Promise<Delivery[]> {
+    const deliveries = await this.take(events.length)
+    assert.deepEqual(idsOf(deliveries).sort(), sortedIds(events), why)
+    return deliveries
+  }
+
+  async begin(delivery: Delivery, ended: readonly AttemptRecord[] = []): Promise<void> {
+    await this.subscription.begin(delivery, ended)
+  }
+
   async done(...deliveries: readonly Delivery[]): Promise<void> {
     for (const delivery of deliveries) await this.subscription.settle(delivery, { outcome: 'done' })
+  }
+
+  async retry(delivery: Delivery, notBefore = 0, ended: readonly AttemptRecord[] = []): Promise<void> {
+    await this.subscription.settle(delivery, { outcome: 'retry', notBefore, ended })
+  }
+
+  async release(delivery: Delivery, notBefore = 0): Promise<void> {
+    await this.subscription.settle(delivery, { outcome: 'release', notBefore })
   }
 }
 
@@ -144,4 +164,13 @@ export function idOf(delivery: Delivery): string {
 
 export function idsOf(deliveries: readonly Delivery[]): string[] {
   return deliveries.map(idOf)
+}
+
+export function sortedIds(events: readonly { readonly id: string }[]): string[] {
+  return events.map(({ id }) => id).sort()
+}
+
+/** The attempts of a delivery: how many were started, how many ended, and the history. */
+export function counts({ started, ended, history }: Delivery) {
+  return [started, ended, [...history]]
 }

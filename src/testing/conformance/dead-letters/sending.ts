@@ -4,6 +4,7 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import type { LazaretError } from '../../../core/failure/errors.ts'
 import { seededRandom } from '../../seeded-random.ts'
+import { unlessDeclared } from '../harness.ts'
 import { unwritablePayloads } from '../unwritable.ts'
 import { fullLetter } from './samples.ts'
 import { type DeadLetterStoreConformance, idsOf, inLetterWorld, type LetterWorld } from './suite.ts'
@@ -141,7 +142,7 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
 export function capacityTests(suite: DeadLetterStoreConformance): void {
   const it = inLetterWorld(suite, {
     capacity: 3,
-    skipBecause: suite.declares.bounded ? undefined : 'declares bounded: false',
+    skipBecause: unlessDeclared(suite.declares, 'bounded'),
   })
 
   it('P1: without room it rejects as full, drops nothing, and takes letters again when there is some', async world => {
@@ -164,7 +165,7 @@ export function capacityTests(suite: DeadLetterStoreConformance): void {
 
 export function letterDurabilityTests(suite: DeadLetterStoreConformance): void {
   const it = inLetterWorld(suite, {
-    skipBecause: suite.declares.durable ? undefined : 'declares durable: false',
+    skipBecause: unlessDeclared(suite.declares, 'durable'),
   })
 
   it('K10: what was sent, changed and deleted is so after a restart', async world => {
@@ -172,12 +173,10 @@ export function letterDurabilityTests(suite: DeadLetterStoreConformance): void {
     await world.send(kept, changed, deleted)
     const discarded = await world.store.change(changed.id, { to: 'discarded', at: world.timing.now() })
     await world.store.delete(deleted.id)
-    await world.store.close()
-    assert(world.fixture.reopen, 'a durable store needs `reopen` in its fixture')
-    world.store = await world.fixture.reopen()
-    assert.deepEqual(await world.store.get(kept.id), kept)
-    assert.deepEqual(await world.store.get(changed.id), discarded)
-    assert.equal((await world.store.stats()).count, 2)
+    const reopened = await world.reopen()
+    assert.deepEqual(await reopened.get(kept.id), kept)
+    assert.deepEqual(await reopened.get(changed.id), discarded)
+    assert.equal((await reopened.stats()).count, 2)
   })
 }
 

@@ -1,24 +1,13 @@
 import assert from 'node:assert/strict'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { DeadLetterStore, LetterQuery } from '../../../ports/dead-letters.ts'
-import type { Factory } from '../../factories.ts'
-import {
-  freshFactory,
-  type TestFunction,
-  TestTiming,
-  type Timing,
-  testUnless,
-  uniqueName,
-} from '../harness.ts'
+import { type Fixture, type TestFunction, type TestIn, testsIn, World } from '../harness.ts'
 
 const MOST_PAGES = 1_000
 
 /** What an adapter gives the suite for each test: an empty store of its own. */
-export interface DeadLetterStoreFixture extends Timing {
+export interface DeadLetterStoreFixture extends Fixture<DeadLetterStore> {
   readonly store: DeadLetterStore
-  /** Opens another store on the same data, after the first was closed. */
-  reopen?(): Promise<DeadLetterStore>
-  cleanup?(): Promise<void>
 }
 
 /** What `deadLetterStoreConformance()` needs to test a store. */
@@ -34,18 +23,14 @@ export interface DeadLetterStoreConformance {
   }
 }
 
-export class LetterWorld {
-  readonly make: Factory
-  readonly channel = uniqueName('conformance')
-  readonly timing: TestTiming
-  readonly fixture: DeadLetterStoreFixture
-  store: DeadLetterStore
-
+/** One test's view of a dead-letter store. */
+export class LetterWorld extends World<DeadLetterStore, DeadLetterStoreFixture> {
   constructor(fixture: DeadLetterStoreFixture) {
-    this.fixture = fixture
-    this.store = fixture.store
-    this.timing = new TestTiming(fixture)
-    this.make = freshFactory(this.timing)
+    super(fixture, fixture.store)
+  }
+
+  get store(): DeadLetterStore {
+    return this.port
   }
 
   async send(...letters: readonly DeadLetter[]): Promise<void> {
@@ -66,25 +51,11 @@ export class LetterWorld {
   }
 }
 
-type InLetterWorld = (name: string, run: (world: LetterWorld) => Promise<void>) => void
-
 export function inLetterWorld(
   { test, setup }: DeadLetterStoreConformance,
-  options: { readonly capacity?: number; readonly skipBecause?: string | undefined } = {},
-): InLetterWorld {
-  const { skipBecause, ...setUp } = options
-  const define = testUnless(test, skipBecause)
-  return (name, run) =>
-    define(name, async () => {
-      const fixture = await setup(setUp)
-      const world = new LetterWorld(fixture)
-      try {
-        await run(world)
-      } finally {
-        await world.store.close()
-        await fixture.cleanup?.()
-      }
-    })
+  { skipBecause, ...options }: { readonly capacity?: number; readonly skipBecause?: string | undefined } = {},
+): TestIn<LetterWorld> {
+  return testsIn(test, async () => new LetterWorld(await setup(options)), skipBecause)
 }
 
 /** For comparing letters whatever their order. */

@@ -35,7 +35,7 @@ export function auditTests(suite: StoreConformance): void {
   itDurable('B13: audit entries are never deleted', async world => {
     await appendFive(world.store.audit)
     const before = await world.store.audit.list()
-    const { audit } = await world.restart()
+    const { audit } = await world.reopen()
     assert.deepEqual(await audit.list(), before)
   })
 }

@@ -105,7 +105,7 @@ export function groupTests(suite: StoreConformance): void {
     const { id } = letter.cycle.failure!.fingerprint
     const change = { state: 'acknowledged', owner: 'ada', note: 'mine', at, by: 'bo' } as const
     const before = await world.store.groups.change(id, change)
-    const { groups } = await world.restart()
+    const { groups } = await world.reopen()
     assert.deepEqual(await groups.get(id), before)
   })
 }

@@ -115,7 +115,7 @@ export function replayTests(suite: StoreConformance): void {
     await world.store.replays.create(replayOf('one'), itemsOf(20))
     const sent = { ...itemsOf(8)[7]!, status: 'sent', sentAt: 5, handedOn: 'durable' } as const
     await world.store.replays.record('one', [sent])
-    const { replays } = await world.restart()
+    const { replays } = await world.reopen()
     assert.deepEqual(await replays.get('one'), replayOf('one'))
     assert.deepEqual(await replays.items('one', { status: 'sent' }), [sent])
     assert.equal((await replays.counts('one')).waiting, 19)

@@ -216,7 +216,7 @@ export function snapshotTests(suite: StoreConformance): void {
     await before.append([1, 2, 3].map(ms => snapshotOf('orders', ms)))
     await before.append([snapshotOf('orders', 3, { depth: 0 }), snapshotOf('__proto__', 3)])
     assert.equal(await before.purge(NOON + 2), 1)
-    const { snapshots } = await world.restart()
+    const { snapshots } = await world.reopen()
     assert.deepEqual(await snapshots.list(), [
       snapshotOf('__proto__', 3),
       snapshotOf('orders', 3, { depth: 0 }),

@@ -1,17 +1,13 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Retention } from '../../../core/dead-letter/retention.ts'
 import type { Store } from '../../../ports/store.ts'
-import type { Factory } from '../../factories.ts'
-import { freshFactory, type TestFunction, TestTiming, type Timing, testUnless } from '../harness.ts'
+import { type Fixture, type TestFunction, type TestIn, testsIn, unlessDeclared, World } from '../harness.ts'
 
 /** What an adapter gives the suite for each test: an empty store of its own. */
-export interface StoreFixture extends Timing {
+export interface StoreFixture extends Fixture<Store> {
   readonly store: Store
-  /** Opens another store on the same data, after the first was closed. */
-  reopen?(): Promise<Store>
   /** Opens another store on the same data while the first is open, as another process would. */
   openSecond?(): Promise<Store>
-  cleanup?(): Promise<void>
 }
 
 /** What `storeConformance()` needs to test a store. */
@@ -36,18 +32,15 @@ interface RetentionOfTest {
 }
 
 /** One test's view of a store. */
-export class StoreWorld {
-  readonly make: Factory
-  readonly timing: TestTiming
-  readonly fixture: StoreFixture
-  store: Store
+export class StoreWorld extends World<Store, StoreFixture> {
   #other: Store | undefined
 
   constructor(fixture: StoreFixture) {
-    this.fixture = fixture
-    this.store = fixture.store
-    this.timing = new TestTiming(fixture)
-    this.make = freshFactory(this.timing)
+    super(fixture, fixture.store)
+  }
+
+  get store(): Store {
+    return this.port
   }
 
   /** Of the two, the one for the time that this world has. */
@@ -71,35 +64,16 @@ export class StoreWorld {
     return this.#other
   }
 
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await this.#other?.close()
-    await this.store.close()
-    await this.fixture.cleanup?.()
-  }
-
-  async restart(): Promise<Store> {
-    await this.store.close()
-    if (this.fixture.reopen === undefined) throw new Error('a durable store needs `reopen` in its fixture')
-    this.store = await this.fixture.reopen()
-    return this.store
+    await super.close()
   }
 }
 
-type InStoreWorld = (name: string, run: (world: StoreWorld) => Promise<void>) => void
-
-export function inStoreWorld({ test, setup }: StoreConformance, skipBecause?: string): InStoreWorld {
-  const define = testUnless(test, skipBecause)
-  return (name, run) =>
-    define(name, async () => {
-      const world = new StoreWorld(await setup({}))
-      try {
-        await run(world)
-      } finally {
-        await world.close()
-      }
-    })
+export function inStoreWorld({ test, setup }: StoreConformance, skipBecause?: string): TestIn<StoreWorld> {
+  return testsIn(test, async () => new StoreWorld(await setup({})), skipBecause)
 }
 
-export function inDurableStoreWorld(suite: StoreConformance): InStoreWorld {
-  return inStoreWorld(suite, suite.declares.durable ? undefined : 'declares durable: false')
+export function inDurableStoreWorld(suite: StoreConformance): TestIn<StoreWorld> {
+  return inStoreWorld(suite, unlessDeclared(suite.declares, 'durable'))
 }
