@@ -24,6 +24,12 @@ export type { Reason } from './core/dead-letter/reason.ts'
 export type { LetterState } from './core/dead-letter/state.ts'
 export { TransitionError } from './core/dead-letter/transition.ts'
 export { fromCloudEvent, toCloudEvent } from './core/event/cloudevents.ts'
+export {
+  type BinaryCloudEvent,
+  type BinaryCloudEventInput,
+  fromBinaryCloudEvent,
+  toBinaryCloudEvent,
+} from './core/event/cloudevents-binary.ts'
 export { CloudEventError, EventError } from './core/event/errors.ts'
 export type { EventInput, JsonValue, LazaretEvent } from './core/event/event.ts'
 export { DEFAULT_EVENT_LIMITS, type EventLimits } from './core/event/limits.ts'

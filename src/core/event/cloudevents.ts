@@ -20,7 +20,8 @@ interface CloudEvent {
   readonly [attribute: string]: unknown
 }
 
-interface CloudEventDefaults {
+/** What a CloudEvent may leave out and an event needs. */
+export interface CloudEventDefaults {
   /** For a CloudEvent that names no `lazaretchannel`. */
   readonly channel: string
   /**

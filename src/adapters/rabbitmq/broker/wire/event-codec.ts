@@ -1,6 +1,7 @@
 import type { Origin } from '../../../../core/dead-letter/letter.ts'
 import { checkEvent } from '../../../../core/event/check.ts'
 import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
+import { fromAttributes } from '../../../../core/event/cloudevents-binary.ts'
 import { EventError } from '../../../../core/event/errors.ts'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
 import { encodePayload } from '../../../../core/event/json.ts'
@@ -84,11 +85,26 @@ export function decode(message: AmqpMessage, channel: string, origin: Origin): L
 function read(message: AmqpMessage, channel: string, origin: Origin): LazaretEvent {
   const { properties, content } = message
   if (properties.appId === APP_ID) return ownEvent(message, channel)
-  if (properties.contentType?.startsWith('application/cloudevents+json')) {
-    const occurredAt = (properties.timestamp ?? 0) * 1_000
-    return fromCloudEvent(readJson(content), { channel, occurredAt, limits: WIDEST_EVENT_LIMITS })
-  }
+  const occurredAt = (properties.timestamp ?? 0) * 1_000
+  const defaults = { channel, occurredAt, limits: WIDEST_EVENT_LIMITS }
+  if (properties.contentType?.startsWith('application/cloudevents+json'))
+    return fromCloudEvent(readJson(content), defaults)
+  const attributes = cloudEventAttributes(properties.headers ?? {})
+  if (attributes.has('specversion'))
+    return fromAttributes(attributes, properties.contentType, content, defaults)
   return foreignEvent(message, channel, origin)
+}
+
+/** The AMQP binding writes the prefix of attributes with a colon, and with an underscore for JMS. */
+const CLOUD_EVENT_HEADER = /^cloudEvents[:_](.+)$/
+
+function cloudEventAttributes(headers: AmqpHeaders): Map<string, unknown> {
+  const attributes = new Map<string, unknown>()
+  for (const [name, value] of Object.entries(headers)) {
+    const attribute = CLOUD_EVENT_HEADER.exec(name)?.[1]
+    if (attribute !== undefined) attributes.set(attribute, textOf(value) ?? value)
+  }
+  return attributes
 }
 
 function ownEvent({ properties, content }: AmqpMessage, channel: string): LazaretEvent {

@@ -92,4 +92,23 @@ describe('messages of other programs', () => {
       channel: 'orders',
     })
   })
+
+  it.each([':', '_'])(
+    'P2: a CloudEvent in binary mode is read as one, with the prefix cloudEvents%s',
+    separator => {
+      const attributes = { specversion: '1.0', id: 'c-1', source: '/shop', type: 'order.paid', subject: '17' }
+      const headers = Object.fromEntries(
+        Object.entries(attributes).map(([name, value]) => [`cloudEvents${separator}${name}`, value]),
+      )
+      expect(read(foreign('{"a":1}', { contentType: 'application/json', headers }))).toMatchObject({
+        id: 'c-1',
+        type: 'order.paid',
+        source: '/shop',
+        idempotencyKey: '/shop|c-1',
+        headers: { 'ce-subject': '17' },
+        payload: { a: 1 },
+        channel: 'orders',
+      })
+    },
+  )
 })
