@@ -44,12 +44,12 @@ describe('lazaret as a process', { timeout: 120_000 }, () => {
     expect(await run('lazaret dql')).toEqual({
       code: 2,
       out: '',
-      err: "lazaret: dql: there is no such verb; did you mean 'dlq'?\n",
+      err: "lazaret: unknown command 'dql'; did you mean 'dlq'?\n",
     })
     expect(await run('lazaret dlq list --store sqlite:./none.db')).toMatchObject({
       code: 1,
       out: '',
-      err: expect.stringMatching(/^lazaret: there is no store at .*\n$/),
+      err: expect.stringMatching(/^lazaret: no store at .*\n$/),
     })
   })
 

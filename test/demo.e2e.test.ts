@@ -158,7 +158,7 @@ describe('lazaret demo', () => {
         const port = await occupy(0)
         const { code, out, err } = await startDemo(folder, { args: ['--port', String(port)] }).ended
         expect([code, out]).toEqual([1, ''])
-        expect(err).toBe(`lazaret: server: port ${port} of 127.0.0.1 is taken; give another port\n`)
+        expect(err).toBe(`lazaret: server: port ${port} of 127.0.0.1 is in use; use another port\n`)
         expect(await readdir(folder)).toEqual([])
       })
     },
@@ -178,7 +178,7 @@ describe('lazaret demo', () => {
         const { code, err } = await startDemo(folder, { args }).ended
         expect(code).toBe(1)
         expect(err).toMatch(
-          /^lazaret: the store sqlite:\.\/shop\.db holds \d+ letters; give a new one, or none\n$/,
+          /^lazaret: the store sqlite:\.\/shop\.db already holds \d+ letters; use a new store, or omit --store\n$/,
         )
       })
     },

@@ -23,18 +23,18 @@ import {
   triageFlags,
 } from './flags.ts'
 
-/** Every verb there is, in the order of help. */
+/** Every command, in the order of help. */
 export const COMMANDS: readonly Command[] = [
   command({
     name: 'demo',
-    about: 'a live shop with failing handlers, no server needed',
+    about: 'run a demo shop with failing handlers and the console; it needs no server',
     flags: demoFlags,
     examples: ['lazaret demo'],
     load: async () => (await import('./verbs/demo.ts')).demo,
   }),
   command({
     name: 'serve',
-    about: 'the console, the HTTP API and collectors, until Ctrl-C',
+    about: 'run the console, the HTTP API and the collectors until Ctrl-C',
     flags: serveFlags,
     examples: [
       'lazaret serve --store sqlite:./lazaret.db',
@@ -44,7 +44,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'dlq list',
-    about: 'the dead letters, newest failure first',
+    about: 'list dead letters, newest failure first',
     flags: listFlags,
     examples: [
       'lazaret dlq list --channel orders --after 2h',
@@ -54,7 +54,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'dlq show',
-    about: 'the whole story of one dead letter',
+    about: 'show one dead letter: event, attempts, cycles and payload',
     arguments: ONE_ID,
     flags: showFlags,
     examples: ['lazaret dlq show 019c1f0a-5b00-8d3e-9a41-2f1c5e7b8a90'],
@@ -62,14 +62,14 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'dlq stats',
-    about: 'how many there are, by state, reason and channel',
+    about: 'count dead letters by state, reason and channel',
     flags: statsFlags,
     examples: ['lazaret dlq stats --after 24h'],
     load: async () => (await import('./verbs/dlq-read.ts')).dlqStats,
   }),
   command({
     name: 'dlq discard',
-    about: 'decide that their events need not be handled',
+    about: 'discard letters whose events need not be handled',
     arguments: SOME_IDS,
     flags: decideFlags,
     examples: ["lazaret dlq discard 019c1f0a-5b00-8d3e-9a41-2f1c5e7b8a90 --note 'test order'"],
@@ -77,22 +77,22 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'dlq reopen',
-    about: 'make parked, quarantined or discarded letters dead again',
+    about: 'set parked, quarantined or discarded letters back to dead',
     arguments: SOME_IDS,
     flags: decideFlags,
-    examples: ["lazaret dlq reopen 019c1f0a-5b00-8d3e-9a41-2f1c5e7b8a90 --note 'cause mended'"],
+    examples: ["lazaret dlq reopen 019c1f0a-5b00-8d3e-9a41-2f1c5e7b8a90 --note 'cause fixed'"],
     load: async () => (await import('./verbs/dlq-change.ts')).dlqReopen,
   }),
   command({
     name: 'dlq purge',
-    about: 'delete dead letters for good',
+    about: 'delete dead letters permanently',
     flags: purgeFlags,
     examples: ['lazaret dlq purge --state resolved --before 7d', 'lazaret dlq purge --expired --yes'],
     load: async () => (await import('./verbs/dlq-change.ts')).dlqPurge,
   }),
   command({
     name: 'dlq export',
-    about: 'whole letters, unmasked, as JSON lines for another store',
+    about: 'write whole letters, unmasked, as JSON lines for another store',
     flags: exportFlags,
     examples: [
       'lazaret dlq export --out letters.jsonl',
@@ -102,7 +102,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'dlq import',
-    about: 'take in letters that were exported; what is there already is merged',
+    about: 'import exported letters; existing letters are merged',
     arguments: { placeholder: '[FILE]', min: 0, max: 1 },
     flags: importFlags,
     examples: ['lazaret dlq import letters.jsonl'],
@@ -110,14 +110,14 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'groups list',
-    about: 'dead letters by cause, last seen first',
+    about: 'list groups of letters with one cause, last seen first',
     flags: groupListFlags,
     examples: ['lazaret groups list --state open'],
     load: async () => (await import('./verbs/groups.ts')).groupsList,
   }),
   command({
     name: 'groups show',
-    about: 'one cause: how often, where, since when, and what people say of it',
+    about: 'show one group: cause, channels, counts, times, triage and notes',
     arguments: ONE_ID,
     flags: storeFlags,
     examples: ['lazaret groups show 3fa9c2d1e0b47a65'],
@@ -125,7 +125,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'groups ack',
-    about: 'say that someone is at it',
+    about: 'mark a group as being worked on',
     arguments: ONE_ID,
     flags: triageFlags,
     examples: ['lazaret groups ack 3fa9c2d1e0b47a65 --owner ann'],
@@ -133,7 +133,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'groups mute',
-    about: 'no alerts for it until then',
+    about: 'mute the alerts of a group until a time',
     arguments: { ...ONE_ID, placeholder: 'ID --until T' },
     flags: muteFlags,
     examples: ["lazaret groups mute 3fa9c2d1e0b47a65 --until 3d --note 'fixed in the next release'"],
@@ -141,7 +141,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'groups resolve',
-    about: 'say that it is mended; it opens again if it comes back',
+    about: 'mark a group as fixed; a new letter reopens it',
     arguments: ONE_ID,
     flags: triageFlags,
     examples: ['lazaret groups resolve 3fa9c2d1e0b47a65'],
@@ -149,7 +149,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'replay plan',
-    about: 'choose letters to send again; nothing is sent yet',
+    about: 'select letters to replay; nothing is sent yet',
     arguments: { ...ANY_IDS, placeholder: '[ID…] --reason TEXT' },
     flags: planFlags,
     examples: [
@@ -160,14 +160,14 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'replay list',
-    about: 'the replays there are, newest first',
+    about: 'list replays, newest first',
     flags: replayListFlags,
     examples: ['lazaret replay list --state running'],
     load: async () => (await import('./verbs/replay-plan.ts')).replayList,
   }),
   command({
     name: 'replay show',
-    about: 'a replay: what was planned, what has come of it',
+    about: 'show a replay: plan, gates and outcomes',
     arguments: ONE_ID,
     flags: storeFlags,
     examples: ['lazaret replay show 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
@@ -175,7 +175,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'replay approve',
-    about: 'let a plan of someone else be started',
+    about: "approve another person's plan so that it can start",
     arguments: ONE_ID,
     flags: controlFlags,
     examples: ['lazaret replay approve 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
@@ -183,7 +183,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'replay start',
-    about: 'run it here until it is over; Ctrl-C pauses it',
+    about: 'run a replay here to its end; Ctrl-C pauses it',
     arguments: ONE_ID,
     flags: runFlags,
     examples: ['lazaret replay start 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
@@ -191,7 +191,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'replay pause',
-    about: 'stop sending, wherever it is run',
+    about: 'pause a replay, in whichever process it runs',
     arguments: ONE_ID,
     flags: controlFlags,
     examples: ['lazaret replay pause 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
@@ -199,7 +199,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'replay resume',
-    about: 'run on what was paused or halted, or what lost its runner',
+    about: 'continue a paused or halted replay, or one whose process died',
     arguments: ONE_ID,
     flags: runFlags,
     examples: ['lazaret replay resume 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
@@ -207,7 +207,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'replay cancel',
-    about: 'end it; what was not sent stays dead',
+    about: 'cancel a replay; letters that were not sent stay dead',
     arguments: ONE_ID,
     flags: controlFlags,
     examples: ['lazaret replay cancel 019c1f0a-5b00-7d3e-9a41-2f1c5e7b8a90'],
@@ -215,7 +215,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'outbox migrate',
-    about: 'bring schema lazaret of a Postgres database up to date',
+    about: 'create or update the schema lazaret of a Postgres database',
     flags: migrateFlags,
     examples: [
       'lazaret outbox migrate --store postgres://localhost/shop',
@@ -225,14 +225,14 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'outbox status',
-    about: 'how far the events of each handler are',
+    about: 'show how many events each handler has still to process',
     flags: storeFlags,
     examples: ['lazaret outbox status --store postgres://localhost/shop'],
     load: async () => (await import('./verbs/outbox.ts')).outboxStatus,
   }),
   command({
     name: 'rabbitmq declare',
-    about: 'the queues, dead-letter places and retry steps of a channel',
+    about: 'declare the queues, dead-letter queues and retry queues of a channel',
     arguments: SOME_QUEUES,
     flags: declareFlags,
     examples: ['lazaret rabbitmq declare orders', 'lazaret rabbitmq declare orders.bill --channel orders'],
@@ -240,7 +240,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'rabbitmq status',
-    about: 'depth and consumers of queues and of what lies beside them',
+    about: 'show depth and consumers of queues, with their retry and dead-letter queues',
     arguments: SOME_QUEUES,
     flags: rabbitmqFlags,
     examples: ['lazaret rabbitmq status orders'],
@@ -248,14 +248,14 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'doctor',
-    about: 'config, store, clock and disk: what is wrong, and the remedy',
+    about: 'check config, store, clock and disk, and suggest fixes',
     flags: storeFlags,
     examples: ['lazaret doctor --config lazaret.yaml'],
     load: async () => (await import('./verbs/doctor.ts')).doctor,
   }),
   command({
     name: 'completion',
-    about: 'a script that lets your shell complete verbs and flags',
+    about: 'print a completion script for your shell',
     arguments: { placeholder: 'bash|zsh|fish', min: 1, max: 1 },
     flags: completionFlags,
     examples: ['source <(lazaret completion bash)'],

@@ -11,7 +11,7 @@ const PART_OF_AN_ID = /^[0-9a-f-]{4,35}$/i
 
 /** An id typed whole, or its beginning or end, as long as that is one letter's only. */
 export function findLetter({ deadLetters }: Store, typed: string): Promise<DeadLetter> {
-  return find(typed, 'dead letter', 'lazaret dlq list shows them', {
+  return find(typed, 'dead letter', "run 'lazaret dlq list' to see the IDs", {
     get: id => deadLetters.get(id),
     page: async cursor => {
       const { letters, cursor: next } = await deadLetters.list({ limit: PAGE, cursor })
@@ -21,7 +21,7 @@ export function findLetter({ deadLetters }: Store, typed: string): Promise<DeadL
 }
 
 export function findGroup({ groups }: Store, typed: string): Promise<Group> {
-  return find(typed, 'group', 'lazaret groups list shows them', {
+  return find(typed, 'group', "run 'lazaret groups list' to see the IDs", {
     get: id => groups.get(id),
     page: async cursor => {
       const { groups: entries, cursor: next } = await groups.list({ limit: PAGE, cursor })
@@ -31,7 +31,7 @@ export function findGroup({ groups }: Store, typed: string): Promise<Group> {
 }
 
 export function findReplay({ replays }: Store, typed: string): Promise<Replay> {
-  return find(typed, 'replay', 'lazaret replay list shows them', {
+  return find(typed, 'replay', "run 'lazaret replay list' to see the IDs", {
     get: id => replays.get(id),
     page: async () => ({ entries: await replays.list({ limit: PAGE }), cursor: undefined }),
   })
@@ -48,14 +48,15 @@ async function find<T extends { readonly id: string }>(
   remedy: string,
   lookup: Lookup<T>,
 ): Promise<T> {
+  if (typed.trim() === '') throw new UsageError(`the ID of the ${what} is empty; ${remedy}`)
   const exact = await lookup.get(typed)
   if (exact !== undefined) return exact
   const matches = PART_OF_AN_ID.test(typed) ? await findByPart(typed.toLowerCase(), lookup) : []
   const [only, other] = matches
-  if (only === undefined) throw new FailedError(`there is no ${what} ${typed}; ${remedy}`)
+  if (only === undefined) throw new FailedError(`no ${what} has the ID ${typed}; ${remedy}`)
   if (other !== undefined)
     throw new UsageError(
-      `${typed} can be ${only.id} or ${other.id}${matches.length > 2 ? ' or others' : ''}; give more of the id`,
+      `${typed} matches ${only.id} and ${other.id}${matches.length > 2 ? ' and others' : ''}; type more of the ID`,
     )
   return only
 }

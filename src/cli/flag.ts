@@ -47,7 +47,7 @@ function valued<T>(
 }
 
 export function word(placeholder: string, about: string): Flag<string> {
-  return valued(placeholder, about, text => text || undefined, 'give a text that is not empty')
+  return valued(placeholder, about, text => text || undefined, 'give a non-empty text')
 }
 
 /** With `others` a value that is not known is taken too: a newer writer may know it. */
@@ -76,7 +76,7 @@ export function count(about: string, placeholder = 'N'): Flag<number> {
 /** 0 is any that is free. */
 export function port(about: string): Flag<number> {
   const read = (text: string) => (/^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined)
-  return valued('PORT', about, read, 'give a port from 0, for any that is free, up to 65535')
+  return valued('PORT', about, read, 'give a port from 0 (any free port) to 65535')
 }
 
 /** How many to show, `all` being any number. */
@@ -95,7 +95,7 @@ export function amount(
   const isIn = (value: number) => value <= max && (above === undefined ? value >= 0 : value > above)
   const read = (text: string) => (/^\d*\.?\d+$/.test(text) && isIn(Number(text)) ? Number(text) : undefined)
   const from = above === undefined ? 'from 0' : `above ${above}`
-  return valued('X', about, read, `give a number ${from} up to ${max}`)
+  return valued('X', about, read, `give a number ${from} to ${max}`)
 }
 
 export function duration(about: string): Flag<number> {

@@ -17,7 +17,7 @@ describe('help', () => {
   it('F8: a family lists its verbs', async () => {
     const { code, out } = await lazaret('dlq', '--help')
     expect(code).toBe(0)
-    expect(out).toMatch(/^Usage: lazaret dlq VERB \[flags\]\n/)
+    expect(out).toMatch(/^Usage: lazaret dlq COMMAND \[flags\]\n/)
     expect(out).not.toContain('groups')
     expect((await lazaret('help', 'dlq')).out).toBe(out)
   })

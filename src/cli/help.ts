@@ -7,16 +7,16 @@ const GLOBAL_FLAG_ROWS = [
     '--store URL',
     'memory: · file:DIR · sqlite:FILE · postgres://… · redis://… [$LAZARET_STORE, the config, or sqlite:./lazaret.db]',
   ],
-  ['--config FILE', 'the config file [./lazaret.yaml, if there is one]'],
-  ['--json', 'JSON on stdout and nothing else there; messages go to stderr'],
-  ['-h, --help', 'after a verb: its flags and examples'],
+  ['--config FILE', 'config file [./lazaret.yaml, if it exists]'],
+  ['--json', 'print JSON on stdout; messages go to stderr'],
+  ['-h, --help', 'show help; after a command, its flags and examples'],
   ['-V, --version', 'show the version'],
 ] as const
 
 /** Longer lines are hard to read, however wide the terminal is. */
 const MAX_WIDTH = 100
 
-/** Help for one verb, for a family of verbs, or for everything. */
+/** Help for one command, for a family such as `dlq`, or for all commands. */
 export function helpFor(name: string, columns = MAX_WIDTH): string {
   const width = Math.min(columns, MAX_WIDTH)
   const single = COMMANDS.find(command => command.name === name)
@@ -24,24 +24,24 @@ export function helpFor(name: string, columns = MAX_WIDTH): string {
   const family = COMMANDS.filter(command => command.name.startsWith(`${name} `))
   if (family.length > 0)
     return lines(
-      `Usage: lazaret ${name} VERB [flags]`,
+      `Usage: lazaret ${name} COMMAND [flags]`,
       '',
       ...table(family.map(usage), width),
       '',
-      `lazaret ${name} VERB --help tells more.`,
+      `Run 'lazaret ${name} COMMAND --help' for details.`,
     )
   return overview(width)
 }
 
 function overview(width: number): string {
   return lines(
-    'lazaret keeps the events that could not be delivered or handled, and brings them back.',
+    'lazaret stores the events that could not be delivered or handled, and replays them.',
     '',
-    'Usage: lazaret VERB [flags]',
+    'Usage: lazaret COMMAND [flags]',
     '',
     ...table(COMMANDS.map(usage), width),
     '',
-    'Everywhere:',
+    'Global flags:',
     ...table(GLOBAL_FLAG_ROWS, width),
     '',
     'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done in part.',

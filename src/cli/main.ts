@@ -6,7 +6,7 @@ import { run } from './run.ts'
 if (isNodeNewEnough(process.version)) process.exitCode = await run(process.argv.slice(2), processIo())
 else {
   process.stderr.write(
-    `lazaret: needs Node ${MIN_NODE_VERSION} or newer, this is ${process.version}; install a newer one\n`,
+    `lazaret: Node ${process.version} is too old; install Node ${MIN_NODE_VERSION} or newer\n`,
   )
   process.exitCode = 1
 }

@@ -105,9 +105,9 @@ describe('the notifier of a config file', () => {
       systemClock,
     )
     expect(checks).toMatchObject([
-      { status: 'ok', found: 'ops (slack) can be told' },
+      { status: 'ok', found: 'ops (slack) is ready' },
       { status: 'fail', name: 'notify' },
-      { status: 'ok', found: 'post (email) can be told' },
+      { status: 'ok', found: 'post (email) is ready' },
       { status: 'fail', remedy: 'check the user and password of the mail server' },
     ])
     expect(JSON.stringify(checks)).not.toContain('hunter')

@@ -29,19 +29,19 @@ describe('a store URL', () => {
   it.each([
     [
       'postgres:ann:hunter2@db/x',
-      'the store postgres:ann:hunter2@db/x names no server; give postgres://HOST/DATABASE',
+      'the store postgres:ann:hunter2@db/x has no host; use postgres://HOST/DATABASE',
     ],
-    ['redis:localhost', 'the store redis:localhost names no server; give redis://HOST'],
-    ['sqllite:./x.db', "the store sqllite:./x.db is of no known kind; did you mean 'sqlite:./x.db'?"],
+    ['redis:localhost', 'the store redis:localhost has no host; use redis://HOST'],
+    ['sqllite:./x.db', "the store sqllite:./x.db has an unknown type; did you mean 'sqlite:./x.db'?"],
     [
       'mongodb://x',
-      'the store mongodb://x is of no known kind; give memory:, file:DIR, sqlite:FILE, postgres://HOST/DATABASE or redis://HOST',
+      'the store mongodb://x has an unknown type; use memory:, file:DIR, sqlite:FILE, postgres://HOST/DATABASE or redis://HOST',
     ],
-    ['./lazaret.db', "the store ./lazaret.db is no URL; did you mean 'sqlite:./lazaret.db'?"],
-    ['var/letters', "the store var/letters is no URL; did you mean 'file:var/letters'?"],
+    ['./lazaret.db', 'the store "./lazaret.db" is not a URL; try sqlite:./lazaret.db'],
+    ['var/letters', 'the store "var/letters" is not a URL; try file:var/letters'],
     [
       'sqlite:',
-      'the store sqlite: names no place; give memory:, file:DIR, sqlite:FILE, postgres://HOST/DATABASE or redis://HOST',
+      'the store sqlite: has no path; use memory:, file:DIR, sqlite:FILE, postgres://HOST/DATABASE or redis://HOST',
     ],
   ])('F8: %s is answered in one line, exit code 2', async (url, expected) => {
     const { lazaretWith } = cliWorld(folder)
@@ -59,7 +59,7 @@ describe('a store that is not there', () => {
     const { code, err } = await lazaretWith({}, 'dlq', 'list', '--store', url)
     expect({ code, lines: err.split('\n').length }).toEqual({ code: 1, lines: 2 })
     expect(err).toContain(
-      `there is no store at ${join(folder, url.split('./')[1]!)}; give the right one with --store`,
+      `no store at ${join(folder, url.split('./')[1]!)} (${url}); pass another one with --store`,
     )
     expect(await readdir(folder)).toEqual([])
   })
@@ -70,7 +70,7 @@ describe('a store that is not there', () => {
     const { lazaretWith } = cliWorld(folder)
     for (const url of ['sqlite:./empty.db', 'file:./src']) {
       const { code, err } = await lazaretWith({}, 'dlq', 'list', '--store', url)
-      expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('there is no store in') })
+      expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('contains no store') })
     }
     expect(await readdir(folder, { recursive: true })).toEqual(['empty.db', 'src'])
     expect((await stat(join(folder, 'empty.db'))).size).toBe(0)
@@ -78,7 +78,7 @@ describe('a store that is not there', () => {
 
   it('F8: is sqlite:./lazaret.db unless said otherwise', async () => {
     const { err } = await cliWorld(folder).lazaretWith({}, 'dlq', 'list')
-    expect(err).toContain(`there is no store at ${join(folder, 'lazaret.db')}`)
+    expect(err).toContain(`no store at ${join(folder, 'lazaret.db')}`)
   })
 
   it('F8: a file in place of a folder is refused, and so is a folder in place of a file', async () => {
@@ -86,10 +86,10 @@ describe('a store that is not there', () => {
     await writeFile(join(folder, 'x.db'), '')
     const { lazaretWith } = cliWorld(folder)
     expect((await lazaretWith({}, 'dlq', 'list', '--store', 'sqlite:./dir')).err).toContain(
-      'is a folder, not a file; is it file:./dir?',
+      'is a folder, not a file; try file:./dir',
     )
     expect((await lazaretWith({}, 'dlq', 'list', '--store', 'file:./x.db')).err).toContain(
-      'is a file, not a folder; is it sqlite:./x.db?',
+      'is a file, not a folder; try sqlite:./x.db',
     )
   })
 })
@@ -114,7 +114,7 @@ describe('which store', () => {
     expect(code).toBe(2)
     expect(err).toMatch(/^lazaret: lazaret\.yaml:1: stor: .*\nlazaret\.yaml:2: retention: .*\n$/)
     expect((await lazaretWith({}, 'dlq', 'list', '--config', 'no.yaml')).err).toBe(
-      'lazaret: no.yaml: there is no such config file; give the path of one with --config, or none\n',
+      'lazaret: no.yaml: config file not found; give an existing path with --config, or omit it\n',
     )
   })
 

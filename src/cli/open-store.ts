@@ -24,22 +24,21 @@ export function readStoreUrl(url: string, folder: string): StoreAddress {
   const shown = withoutCredentials(url)
   if (scheme === undefined) {
     const guess = /\.(?:db|sqlite3?)$/.test(url) ? `sqlite:${url}` : `file:${url}`
-    throw new UsageError(`the store ${shown} is no URL; did you mean '${guess}'?`)
+    throw new UsageError(`the store "${shown}" is not a URL; try ${guess}`)
   }
   if (scheme === 'memory') return { kind: 'memory', url: 'memory:' }
   const kind = SCHEMES.find(each => each === scheme)
   if (kind === undefined) {
     const near = suggest(scheme, SCHEMES)
     throw new UsageError(
-      `the store ${shown} is of no known kind; ${near === undefined ? `give ${FORMS}` : `did you mean '${near}:${rest}'?`}`,
+      `the store ${shown} has an unknown type; ${near === undefined ? `use ${FORMS}` : `did you mean '${near}:${rest}'?`}`,
     )
   }
   if (kind === 'postgres' || kind === 'postgresql')
     return { kind: 'postgres', url: serverUrl(url, rest, 'postgres://HOST/DATABASE') }
   if (kind === 'redis' || kind === 'rediss')
     return { kind: 'redis', url: serverUrl(url, rest, 'redis://HOST') }
-  if (rest === '' || rest === ':memory:')
-    throw new UsageError(`the store ${shown} names no place; give ${FORMS}`)
+  if (rest === '' || rest === ':memory:') throw new UsageError(`the store ${shown} has no path; use ${FORMS}`)
   const path = rest.startsWith('//') ? fileURLToPath(`file:${rest}`) : resolve(folder, rest)
   return { kind: kind as 'file' | 'sqlite', url, path }
 }
@@ -47,7 +46,7 @@ export function readStoreUrl(url: string, folder: string): StoreAddress {
 /** The client would take anything for a name and go looking for a server of that name. */
 function serverUrl(url: string, rest: string, form: string): string {
   if (rest.startsWith('//') && URL.canParse(url)) return url
-  throw new UsageError(`the store ${withoutCredentials(url)} names no server; give ${form}`)
+  throw new UsageError(`the store ${withoutCredentials(url)} has no host; use ${form}`)
 }
 
 export async function openStore(
@@ -96,27 +95,21 @@ async function requireStorePath(
 ): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
-    throw new FailedError(
-      `the store ${url} cannot be reached (${error.code} at ${path}); see that you may read it`,
-    )
+    throw new FailedError(`cannot read the store ${url} (${error.code} at ${path}); check its permissions`)
   })
   if (found === undefined) {
     if (creates === 'if-missing') return
     throw new FailedError(
-      `there is no store at ${path}; give the right one with --store (now ${url}), or start what writes to it`,
+      `no store at ${path} (${url}); pass another one with --store, or start the service that creates it`,
     )
   }
   if (kind === 'file' && !found.isDirectory())
-    throw new FailedError(
-      `the store ${url} is a file, not a folder; is it sqlite:${url.slice('file:'.length)}?`,
-    )
+    throw new FailedError(`the store ${url} is a file, not a folder; try sqlite:${url.slice('file:'.length)}`)
   if (kind === 'sqlite' && !found.isFile())
-    throw new FailedError(
-      `the store ${url} is a folder, not a file; is it file:${url.slice('sqlite:'.length)}?`,
-    )
+    throw new FailedError(`the store ${url} is a folder, not a file; try file:${url.slice('sqlite:'.length)}`)
   if (creates === 'never' && !(kind === 'file' ? await containsStore(path) : found.size > 0))
     throw new FailedError(
-      `there is no store in ${path}; give the right one with --store (now ${url}), or start what writes to it`,
+      `${path} contains no store (${url}); pass another one with --store, or start the service that creates it`,
     )
 }
 

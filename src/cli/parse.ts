@@ -74,7 +74,7 @@ function findCommand(
   rest: readonly string[],
   asksHelp: boolean,
 ): readonly [Command | string, readonly string[]] {
-  if (first === undefined) throw new UsageError("say what to do; 'lazaret --help' lists it")
+  if (first === undefined) throw new UsageError("no command given; run 'lazaret --help' for the list")
   const single = COMMANDS.find(({ name }) => name === first)
   if (single !== undefined) return [single, rest]
   const family = COMMANDS.filter(({ name }) => name.startsWith(`${first} `))
@@ -82,12 +82,13 @@ function findCommand(
   const verbs = family.map(({ name }) => name.slice(first.length + 1))
   const [second, ...args] = rest
   if (second === undefined && asksHelp) return [first, []]
-  if (second === undefined) throw new UsageError(`${first}: say what to do: ${verbs.join(', ')}`)
+  if (second === undefined)
+    throw new UsageError(`${first}: no subcommand given; use one of ${verbs.join(', ')}`)
   const found = family.find(({ name }) => name === `${first} ${second}`)
   if (found !== undefined) return [found, args]
   const near = suggest(second, verbs)
   throw new UsageError(
-    `${first} ${second}: there is no such verb; ${near === undefined ? `give one of ${verbs.join(', ')}` : `did you mean '${first} ${near}'?`}`,
+    `unknown command '${first} ${second}'; ${near === undefined ? `use one of ${verbs.join(', ')}` : `did you mean '${first} ${near}'?`}`,
   )
 }
 
@@ -98,8 +99,8 @@ function unknownVerb(typed: string): string {
   // `list` alone most likely means the dead letters, which come first.
   const near = suggest(typed, families) ?? COMMANDS.find(({ name }) => name.endsWith(` ${verb}`))?.name
   return near === undefined
-    ? `${typed}: there is no such verb; 'lazaret --help' lists them`
-    : `${typed}: there is no such verb; did you mean '${near}'?`
+    ? `unknown command '${typed}'; run 'lazaret --help' for the list`
+    : `unknown command '${typed}'; did you mean '${near}'?`
 }
 
 function readFlags(
@@ -112,7 +113,7 @@ function readFlags(
     const flag = Object.hasOwn(flags, each.name) ? flags[each.name] : undefined
     if (flag === undefined) throw new UsageError(`${verb}: ${unknownFlag(each.rawName, flags)}`)
     if (Object.hasOwn(values, each.name))
-      throw new UsageError(`${verb}: ${each.rawName} is given twice; give it once`)
+      throw new UsageError(`${verb}: ${each.rawName} appears twice; give it once`)
     values[each.name] = readFlag(verb, each, flag, now)
   }
   return values
@@ -121,8 +122,8 @@ function readFlags(
 function unknownFlag(rawName: string, flags: Flags): string {
   const near = suggest(rawName.replace(/^-+/, ''), Object.keys(flags))
   return near === undefined
-    ? `there is no flag ${rawName}; --help lists them`
-    : `there is no flag ${rawName}; did you mean '--${near}'?`
+    ? `unknown flag ${rawName}; --help lists all flags`
+    : `unknown flag ${rawName}; did you mean '--${near}'?`
 }
 
 function readFlag(
@@ -133,7 +134,7 @@ function readFlag(
 ): unknown {
   if (flag.placeholder === undefined) {
     if (value === undefined) return true
-    throw new UsageError(`${verb}: ${rawName} takes no value; leave '=${value}' out`)
+    throw new UsageError(`${verb}: ${rawName} takes no value; remove '=${value}'`)
   }
   // Nobody means a flag as another one's value; who does writes --search=--json.
   if (value === undefined || (!isInline && /^--?[a-zA-Z]/.test(value)))
@@ -142,16 +143,17 @@ function readFlag(
     return flag.read(value, now)
   } catch (error) {
     if (!(error instanceof FlagValueError)) throw error
-    throw new UsageError(`${verb}: ${rawName} got ${JSON.stringify(value)}; ${error.message}`)
+    throw new UsageError(`${verb}: invalid ${rawName} ${JSON.stringify(value)}; ${error.message}`)
   }
 }
 
 function checkArguments(command: Command, args: readonly string[]): void {
   const { name, arguments: expected } = command
   const { placeholder, min, max } = expected ?? { placeholder: '', min: 0, max: 0 }
-  if (args.length < min) throw new UsageError(`${name}: needs ${placeholder}: lazaret ${name} ${placeholder}`)
+  if (args.length < min)
+    throw new UsageError(`${name}: argument missing; usage: lazaret ${name} ${placeholder}`)
   if (args.length > max)
     throw new UsageError(
-      `${name}: ${JSON.stringify(args[max])} is too much; ${max === 0 ? 'it takes flags only' : `give ${placeholder} alone`}`,
+      `${name}: unexpected argument ${JSON.stringify(args[max])}; ${max === 0 ? `${name} takes only flags` : `usage: lazaret ${name} ${placeholder}`}`,
     )
 }

@@ -46,9 +46,9 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
       expect(await lazaretWith(on, 'outbox', 'migrate')).toMatchObject({
         code: 0,
         out: '',
-        err: 'schema lazaret was up to date already, version 4\n',
+        err: 'schema lazaret was already up to date, version 4\n',
       })
-      expect((await lazaretWith(on, 'outbox', 'status')).err).toContain('nothing was enqueued')
+      expect((await lazaretWith(on, 'outbox', 'status')).err).toContain('no event is enqueued')
     } finally {
       await empty.close()
     }
@@ -90,7 +90,7 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
     const told = async (url: string) => lazaretWith({ env: { LAZARET_STORE: url } }, 'outbox', 'status')
     expect(await told('sqlite:./x.db')).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/has no outbox; .*\n$/),
+      err: expect.stringMatching(/has no outbox, .*\n$/),
     })
     const dead = await told('postgres://ann:hunter2@127.0.0.1:1/x')
     expect(dead).toMatchObject({

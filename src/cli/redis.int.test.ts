@@ -67,7 +67,7 @@ describe.skipIf(!found.found || !found.isPrivate)(`lazaret doctor on Redis${why}
     expect(risky.code).toBe(1)
     expect(risky.of('eviction')).toMatchObject({
       status: 'fail',
-      found: 'allkeys-lru: when its memory is full, letters vanish',
+      found: 'allkeys-lru: Redis deletes letters when its memory is full',
       remedy: expect.stringContaining('noeviction'),
     })
     expect(risky.of('durability')).toMatchObject({
@@ -84,7 +84,7 @@ describe.skipIf(!found.found || !found.isPrivate)(`lazaret doctor on Redis${why}
     const forgetful = await verdict()
     expect(forgetful.of('durability')).toMatchObject({
       status: 'fail',
-      remedy: 'CONFIG SET appendonly yes, and the same in its redis.conf',
+      remedy: 'CONFIG SET appendonly yes, and the same in redis.conf',
     })
     await config('save', '3600 1')
     expect((await verdict()).of('durability')?.status).toBe('warn')

@@ -42,7 +42,7 @@ describe('replay start', () => {
     const { json } = await lazaret('', 'replay', 'plan', '--reason', 'r', '--json')
     const { code, err } = await lazaret('', 'replay', 'start', json[0].id)
     expect(code).toBe(1)
-    expect(err).toContain('keeps letters but is no broker to send them to')
+    expect(err).toContain('stores letters but cannot deliver events')
     expect((await lazaret('', 'replay', 'show', json[0].id, '--json')).json[0].state).toBe('approved')
   })
 })

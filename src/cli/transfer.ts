@@ -76,12 +76,15 @@ export class ImportFailedError extends Error {
 }
 
 function readLetter(text: string | undefined): DeadLetter {
-  if (text === undefined) throw new Error('it is longer than any letter can be')
+  if (text === undefined)
+    throw new Error(`the line is longer than ${MAX_BYTES} bytes, the most that a letter can have`)
   const letter = decodeLetter(text)
   const { id, channel, handler, event } = letter
   // A letter under another id would come back as a second one when its event fails again.
   if (letterId(channel, handler, event) !== id)
-    throw new Error('its id is not the one of its channel, handler and event: it was edited after the export')
+    throw new Error(
+      'the ID does not match the channel, handler and event; the line was edited after the export',
+    )
   return letter
 }
 

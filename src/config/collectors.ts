@@ -9,7 +9,7 @@ const amqpUrl = that(
 
 const httpUrl = that(
   (value): value is string => typeof value === 'string' && /^https?:\/\/./.test(value) && URL.canParse(value),
-  "give the address of the management API, such as 'http://host:15672'",
+  "give the URL of the management API, such as 'http://host:15672'",
 )
 
 const collector = group(
@@ -30,10 +30,10 @@ const collector = group(
     if (pattern !== undefined && management === undefined)
       fault(
         'management',
-        `give the address of the management API: only it can list what '${pattern}' stands for`,
+        `give the URL of the management API, which lists the queues that match '${pattern}'`,
       )
   },
 )
 
 /** By their names, which are the brokers' in the origins of letters. */
-export const collectorsRule = entries(collector, 'give collectors by their names')
+export const collectorsRule = entries(collector, 'give a map of collector names to collectors')

@@ -34,7 +34,7 @@ function locate(faults: Faults, source: YamlSource): readonly LocatedFault[] {
     return {
       line: source.lineOf(steps),
       path: place === '' ? 'the file' : place,
-      received: isHidden ? 'a value that is not shown' : received,
+      received: isHidden ? 'a hidden value' : received,
       remedy,
     }
   })

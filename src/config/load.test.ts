@@ -24,7 +24,7 @@ describe('the config file is found', () => {
   it('F7: one that is named must be there', async () => {
     await expect(loadConfig({ file: 'other.yaml', cwd: folder, env: {} })).rejects.toMatchObject({
       code: 'LAZARET_CONFIG_INVALID',
-      message: expect.stringMatching(/^other\.yaml: there is no such config file; /),
+      message: expect.stringMatching(/^other\.yaml: config file not found; /),
     })
   })
 

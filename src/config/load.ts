@@ -27,7 +27,7 @@ export async function loadConfig({ file, cwd, env }: LoadOptions): Promise<Loade
   const text = await readText(path, named)
   if (text !== undefined) return { config: parseConfig(text, named, env), file: named, folder: dirname(path) }
   if (file !== undefined)
-    throw new ConfigError(named, 'there is no such config file; give the path of one with --config, or none')
+    throw new ConfigError(named, 'config file not found; give an existing path with --config, or omit it')
   return { config: DEFAULT_CONFIG, file: undefined, folder: cwd }
 }
 
@@ -37,6 +37,10 @@ async function readText(path: string, named: string): Promise<string | undefined
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
-    throw new ConfigError(named, `cannot be read (${code}); see that it is a file you may read`, error)
+    throw new ConfigError(
+      named,
+      `cannot be read (${code}); check that it is a file and that you may read it`,
+      error,
+    )
   }
 }

@@ -70,20 +70,20 @@ const target: Rule<TargetConfig> = {
 /** Whom `lazaret serve` tells. Left undefined, the notifier's own defaults hold. */
 export const notifyRule = group(
   {
-    targets: entries(target, 'give targets by their names'),
+    targets: entries(target, 'give a map of target names to targets'),
     service: optional(text({ maxLength: 100 })),
     consoleUrl: optional(pageUrl),
-    runbooks: optional(entries(pageUrl, 'give addresses of pages by kinds of alerts')),
+    runbooks: optional(entries(pageUrl, 'give a map of alert kinds to page URLs')),
     repeat: optional(duration),
     resolveAfter: optional(duration),
     perMinute: optional(numeric(integer({ min: 1, max: 1_000 }))),
   },
   ({ targets, runbooks = {} }, fault) => {
-    if (Object.keys(targets).length === 0) fault('targets', 'give one target at least, or leave notify out')
+    if (Object.keys(targets).length === 0) fault('targets', 'give at least one target, or omit notify')
     const named = Object.keys(targets).find(name => !/^[A-Za-z0-9][\w.-]{0,99}$/.test(name))
-    if (named !== undefined) fault('targets', `name '${named}' with letters, digits, '.', '_' and '-'`)
+    if (named !== undefined) fault('targets', `rename '${named}': use letters, digits, '.', '_' and '-'`)
     const unknown = Object.keys(runbooks).find(kind => !(ALERT_KINDS as readonly string[]).includes(kind))
     if (unknown !== undefined)
-      fault('runbooks', `there is no '${unknown}'; there are ${ALERT_KINDS.join(', ')}`)
+      fault('runbooks', `unknown alert kind '${unknown}'; use one of ${ALERT_KINDS.join(', ')}`)
   },
 )

@@ -118,5 +118,5 @@ export const storeUrl: Rule<string> = that(
 
 export const fileUrl: Rule<string> = that(
   (value): value is string => typeof value === 'string' && /^file:./.test(value),
-  "give a folder of this machine, such as 'file:./var/spill'",
+  "give a local folder, such as 'file:./var/spill'",
 )

@@ -68,8 +68,8 @@ const key: Rule<string> = {
   read(value, path, faults) {
     const isKey = typeof value === 'string' && Buffer.from(value, 'base64').length === KEY_BYTES
     if (!isKey) {
-      const remedy = `give ${KEY_BYTES} bytes as base64, such as \`openssl rand -base64 32\` makes`
-      faults.list.push({ path, received: 'a key that is not shown', remedy })
+      const remedy = `give ${KEY_BYTES} bytes as base64; \`openssl rand -base64 32\` generates them`
+      faults.list.push({ path, received: 'a hidden key', remedy })
     }
     return value as string
   },
@@ -78,11 +78,11 @@ const key: Rule<string> = {
 const sealing = group(
   {
     current: text({ maxLength: 64 }),
-    keys: entries(key, 'give keys by their id'),
+    keys: entries(key, 'give a map of key IDs to keys'),
   },
   ({ current, keys }, fault) => {
     if (!Object.hasOwn(keys, current))
-      fault('current', `give the id of one of the keys: ${Object.keys(keys).join(', ')}`)
+      fault('current', `give the ID of one of the keys: ${Object.keys(keys).join(', ')}`)
   },
 )
 

@@ -7,7 +7,7 @@ import { boolean, entries, numeric, storeUrl } from './rules.ts'
 /** Errors do not show the hash: a reader could test tokens against it. */
 const tokenHash = that(
   (value): value is string => typeof value === 'string' && /^[\da-f]{64}$/i.test(value),
-  'give the SHA-256 of the token in hex, such as `printf %s TOKEN | sha256sum` makes',
+  'give the SHA-256 of the token in hex; `printf %s TOKEN | sha256sum` prints it',
 )
 
 const tokens = list(
@@ -23,7 +23,7 @@ export const serverRule = group(
   {
     port: optional(numeric(integer({ min: 0, max: 65_535 }))),
     host: optional(text({ maxLength: 253 })),
-    stores: optional(entries(storeUrl, 'give store URLs by their names')),
+    stores: optional(entries(storeUrl, 'give a map of store names to store URLs')),
     tokens: optional(tokens),
     readOnly: optional(boolean(flag())),
     needsApproval: optional(boolean(flag())),
@@ -45,10 +45,10 @@ export const serverRule = group(
   ({ tokens: given = [], needsApproval, stores, allowedHosts = [] }, fault) => {
     if (given.length === 0 && !allowedHosts.every(isLoopback)) fault('allowedHosts', HOSTS_NEED_TOKENS)
     if (new Set(given.map(({ name }) => name)).size < given.length)
-      fault('tokens', 'give every token a name of its own')
+      fault('tokens', 'give each token a unique name')
     if (needsApproval && given.length < 2)
-      fault('needsApproval', 'give tokens for two people at least, or nobody can be the second')
+      fault('needsApproval', 'give at least two tokens, because a second person has to approve')
     if (stores !== undefined && Object.keys(stores).length === 0)
-      fault('stores', 'give one store at least, or leave it out')
+      fault('stores', 'give at least one store, or omit stores')
   },
 )

@@ -21,7 +21,7 @@ export interface YamlSource {
 /** More aliases are an attack or a mistake; a config needs none. */
 const MOST_ALIASES = 20
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it shows how a variable is written
-const SYNTAX_HELP = 'write ${NAME} or ${NAME:-default}, or $${ for a plain ${'
+const SYNTAX_HELP = 'write ${NAME} or ${NAME:-default}, or $${ for a literal ${'
 
 export function readYaml(text: string, env: Env): YamlSource {
   const lines = new LineCounter()
@@ -41,11 +41,11 @@ export function readYaml(text: string, env: Env): YamlSource {
       const line = lineAt(node.range?.[0])
       for (const name of missing) {
         const remedy = `set it, or write \${${name}:-default}`
-        faults.push({ line, path: `\${${name}}`, received: 'no such variable', remedy })
+        faults.push({ line, path: `\${${name}}`, received: 'a variable that is not set', remedy })
       }
       const isUnreadable = isMalformed && missing.length === 0
       if (isUnreadable) {
-        faults.push({ line, path: 'yaml', received: "a '${' that begins no variable", remedy: SYNTAX_HELP })
+        faults.push({ line, path: 'yaml', received: "a '${' without a variable name", remedy: SYNTAX_HELP })
       }
       if (missing.length > 0 || isUnreadable) origins.set(node, 'missing')
       else if (isFromEnvironment) origins.set(node, 'environment')
@@ -70,7 +70,7 @@ function toValue(document: Document, faults: LocatedFault[]): unknown {
   try {
     return document.toJS({ maxAliasCount: MOST_ALIASES }) ?? {}
   } catch (error) {
-    const received = 'what cannot be read'
+    const received = 'unreadable YAML'
     faults.push({ line: 1, path: 'yaml', received, remedy: (error as Error).message.split('\n')[0]! })
     return undefined
   }

@@ -265,7 +265,7 @@ describe('controlling consumers', () => {
     const { status, body: problem } = await tell('/api/v1/channels/orders/breaker', body)
     expect([status, problem.detail]).toEqual([
       409,
-      'The breaker of bill is off; pause channel orders instead.',
+      'The breaker of bill is off. Pause channel orders instead.',
     ])
     expect(await world.audited()).toEqual([])
   })

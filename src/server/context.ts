@@ -122,7 +122,7 @@ export function createServerContext(options: ServerOptions) {
     /** What a plan for letters of a store is made with. */
     environmentOf(named: NamedStore): ReplayEnvironment {
       const target = targetOf(named)
-      const why = `${named.store.url} is no broker, so nothing can be sent from here`
+      const why = `${named.store.url} cannot deliver events, so this server cannot send its letters`
       if (target === undefined) return { ...environment, routeOf: () => ({ kind: 'none', why }) }
       return withRoutes(environment, target)
     },

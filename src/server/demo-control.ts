@@ -4,7 +4,7 @@ import type { DemoState } from './schema/demo.ts'
 export interface DemoControl {
   /** Returns the current state of the demo. */
   state(): DemoState
-  /** `by` is who pressed the button. An action that there is none of rejects with UnknownActionError. */
+  /** Runs an action on behalf of `by`. Rejects with UnknownActionError when the demo has no such action. */
   act(action: string, by: string): Promise<DemoState>
 }
 
@@ -13,6 +13,6 @@ export class UnknownActionError extends Error {
   override readonly name = 'UnknownActionError'
 
   constructor(action: string, actions: readonly string[]) {
-    super(`there is no action '${action}'; it is one of ${actions.join(', ')}`)
+    super(`unknown action '${action}'; use one of ${actions.join(', ')}`)
   }
 }

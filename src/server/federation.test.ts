@@ -120,7 +120,7 @@ describe('several stores at once', () => {
     const unnamed = await tell('/api/v1/replays', plan)
     expect([unnamed.status, unnamed.body.detail]).toEqual([
       422,
-      'A filter selects in one store: name the store, which is one of shop, office.',
+      'A filter needs one store. Set store to one of: shop, office.',
     ])
     expect((await tell('/api/v1/replays', { ...plan, store: 'office' })).body).toMatchObject({
       store: 'office',
@@ -232,7 +232,7 @@ describe('a store that is down', () => {
     const none = await world.tell(path, await previewed())
     expect([none.status, none.body.detail]).toEqual([
       503,
-      'shop did not delete them (postgres://***@db is read-only); preview the purge again before the next try.',
+      'Store shop did not delete the letters (postgres://***@db is read-only). Preview the purge again before you retry.',
     ])
   })
 
@@ -253,6 +253,6 @@ describe('a store that is down', () => {
     const { ask } = serverWorld({ stores: { shop: stores.shop, office: silent as unknown as Store }, clock })
     const asked = ask('/api/v1/dead-letters')
     await clock.advance(5_000)
-    expect((await asked).body.faults).toEqual([{ store: 'office', problem: 'no answer for 5 s' }])
+    expect((await asked).body.faults).toEqual([{ store: 'office', problem: 'no answer within 5 s' }])
   })
 })

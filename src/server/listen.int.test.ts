@@ -84,7 +84,7 @@ describe('a server on a real socket', () => {
     const { server } = serverWorld({ clock: systemClock })
     await expect(server.listen({ port })).rejects.toMatchObject({
       code: 'LAZARET_LISTEN_REFUSED',
-      message: `server: port ${port} of 127.0.0.1 is taken; give another port`,
+      message: `server: port ${port} of 127.0.0.1 is in use; use another port`,
     })
     await server.close()
     await expect(server.listen({ port: 0 })).rejects.toThrow('is closed')

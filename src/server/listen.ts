@@ -41,9 +41,9 @@ export async function stopListening(server: Server, clock: Clock): Promise<void>
 }
 
 function refusal({ code, message }: NodeJS.ErrnoException, host: string, port: number): ListenError {
-  if (code === 'EADDRINUSE') return new ListenError(`port ${port} of ${host} is taken; give another port`)
-  if (code === 'EACCES') return new ListenError(`port ${port} needs rights; give one from 1024 on`)
-  return new ListenError(`${host}:${port} cannot be listened on (${code ?? message}); give another host`)
+  if (code === 'EADDRINUSE') return new ListenError(`port ${port} of ${host} is in use; use another port`)
+  if (code === 'EACCES') return new ListenError(`port ${port} needs elevated privileges; use 1024 or higher`)
+  return new ListenError(`cannot listen on ${host}:${port} (${code ?? message}); use another host`)
 }
 
 /** The server does not listen; nothing was started. */

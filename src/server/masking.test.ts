@@ -109,7 +109,7 @@ describe('a preview', () => {
     )
     expect(answers[0]).toEqual(answers[1])
     expect(answers[0]!.after).toBeUndefined()
-    expect(answers[0]!.fault).toContain('it tests what is masked')
+    expect(answers[0]!.fault).toContain('a preview does not test masked values')
   })
 
   it('B13, P2: nor whether a text that is masked by its looks is', async () => {
@@ -117,7 +117,7 @@ describe('a preview', () => {
     const [letter] = await bury(make.letter({ event: make.event({ payload: { mail: 'ann@example.org' } }) }))
     const patch = [{ op: 'test', path: '/mail', value: 'ann@example.org' }]
     const { body } = await tell('/api/v1/replays/preview', { ids: [letter!.id], patch })
-    expect(body.samples[0].fault).toContain('it tests what is masked')
+    expect(body.samples[0].fault).toContain('a preview does not test masked values')
   })
 
   it('B13: says which operation does not fit', async () => {

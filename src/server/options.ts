@@ -149,7 +149,7 @@ const token: Rule<TokenOptions> = group({
   role: oneOf('viewer', 'operator', 'admin'),
   sha256: that(
     (value): value is string => typeof value === 'string' && /^[\da-f]{64}$/i.test(value),
-    'give the SHA-256 of the token in hex: printf %s TOKEN | sha256sum',
+    'give the SHA-256 of the token in hex; `printf %s TOKEN | sha256sum` prints it',
   ),
 })
 
@@ -158,13 +158,13 @@ const watch: Rule<WatchPolicy | 'off'> = {
 }
 
 const rules = {
-  stores: that(isStores, 'give a store, or stores by their names'),
-  consumers: withDefault(list(having<Consumer>('give a consumer of createConsumer', 'health')), []),
+  stores: that(isStores, 'give a store, or a map of names to stores'),
+  consumers: withDefault(list(having<Consumer>('give a consumer from createConsumer()', 'health')), []),
   dispatchers: withDefault(
-    list(having<Pick<Dispatcher, 'health'>>('give a dispatcher of createDispatcher', 'health')),
+    list(having<Pick<Dispatcher, 'health'>>('give a dispatcher from createDispatcher()', 'health')),
     [],
   ),
-  metrics: optional(having<LiveMetrics>('give metrics of createMetrics', 'read', 'watch')),
+  metrics: optional(having<LiveMetrics>('give metrics from createMetrics()', 'read', 'watch')),
   metricsPrefix: prefixRule,
   collectors: withDefault(
     list(
@@ -173,14 +173,14 @@ const rules = {
     [],
   ),
   notifier: optional(having<Notifier>('give an object with notify()', 'notify')),
-  masks: withDefault(having<Masks>('give masks of createMasks', 'maskText'), DEFAULT_MASKS),
+  masks: withDefault(having<Masks>('give masks from createMasks()', 'maskText'), DEFAULT_MASKS),
   tokens: withDefault(list(token), []),
   readOnly: withDefault(flag(), false),
   needsApproval: withDefault(flag(), false),
   replayDefaults: withDefault(
     that(
       (value): value is ReplayDefaults => isObject(value),
-      'give stages, perSecond, haltRefailRatio, maxAgeMs',
+      'give an object with stages, perSecond, haltRefailRatio or maxAgeMs',
     ),
     {},
   ),
@@ -188,7 +188,7 @@ const rules = {
   schemas: withDefault(
     that(
       (value): value is Readonly<Record<string, StandardSchema>> => isObject(value),
-      'give schemas by channel',
+      'give a map of channels to schemas',
     ),
     {},
   ),
@@ -222,11 +222,11 @@ const rules = {
   consoleDir: optional(
     that(
       (value): value is string | URL => typeof value === 'string' || value instanceof URL,
-      'give a folder',
+      "give the path or file URL of a folder, or 'none'",
     ),
   ),
   extensions: withDefault(
-    group({ demo: optional(having<DemoControl>('give state() and act()', 'state', 'act')) }),
+    group({ demo: optional(having<DemoControl>('give an object with state() and act()', 'state', 'act')) }),
     {
       demo: undefined,
     },
@@ -245,16 +245,17 @@ export function resolveServer(input: ServerOptions) {
     const { tokens, needsApproval, stores, collectors, allowedHosts } = given
     if (tokens.length === 0 && !allowedHosts.every(isLoopback)) fault('allowedHosts', HOSTS_NEED_TOKENS)
     const names = tokens.map(({ name }) => name)
-    if (new Set(names).size < names.length) fault('tokens', 'give every token a name of its own')
+    if (new Set(names).size < names.length) fault('tokens', 'give each token a unique name')
     if (needsApproval && tokens.length < 2)
-      fault('needsApproval', 'give tokens for two people at least, or nobody can be the second')
-    if (!isStore(stores) && Object.keys(stores).length === 0) fault('stores', 'give one store at least')
+      fault('needsApproval', 'give at least two tokens, because a second person has to approve')
+    if (!isStore(stores) && Object.keys(stores).length === 0) fault('stores', 'give at least one store')
     const unknown = collectors.find(
       ({ store }) => store !== undefined && (isStore(stores) || !(store in stores)),
     )
-    if (unknown !== undefined) fault('collectors', `give the name of a store; there is no '${unknown.store}'`)
+    if (unknown !== undefined)
+      fault('collectors', `unknown store '${unknown.store}'; give the name of a store`)
     const brokers = collectors.map(({ collector }) => collector.name)
-    if (new Set(brokers).size < brokers.length) fault('collectors', 'give every collector a name of its own')
+    if (new Set(brokers).size < brokers.length) fault('collectors', 'give each collector a unique name')
   })
 }
 

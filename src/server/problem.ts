@@ -7,20 +7,20 @@ import type { InputFault, Problem } from './schema/problem.ts'
 
 /** Every kind of problem there is, with its status and title. The kind is in `type` and is never renamed. */
 const KINDS = {
-  'invalid-request': [400, 'The request cannot be understood'],
-  unauthenticated: [401, 'Who is asking?'],
-  forbidden: [403, 'Not allowed'],
-  'cross-site': [403, 'The request comes from another site'],
-  'not-found': [404, 'There is no such thing'],
-  'method-not-allowed': [405, 'That cannot be done here'],
-  conflict: [409, 'Not possible as things are'],
-  'too-large': [413, 'The body is too large'],
-  'wrong-media-type': [415, 'The body is no JSON'],
-  'wrong-host': [421, 'The server does not go by that name'],
-  unprocessable: [422, 'Understood, and still not possible'],
+  'invalid-request': [400, 'Invalid request'],
+  unauthenticated: [401, 'Authentication required'],
+  forbidden: [403, 'Permission denied'],
+  'cross-site': [403, 'Cross-site request refused'],
+  'not-found': [404, 'Not found'],
+  'method-not-allowed': [405, 'Method not allowed'],
+  conflict: [409, 'Conflict with the current state'],
+  'too-large': [413, 'Request body too large'],
+  'wrong-media-type': [415, 'Request body is not JSON'],
+  'wrong-host': [421, 'Unknown host name'],
+  unprocessable: [422, 'Request cannot be carried out'],
   'too-many-requests': [429, 'Too many requests'],
-  'server-fault': [500, 'The server made a mistake'],
-  unavailable: [503, 'A store does not answer'],
+  'server-fault': [500, 'Internal server error'],
+  unavailable: [503, 'Store unreachable'],
 } as const satisfies Readonly<Record<string, readonly [number, string]>>
 
 type ProblemKind = keyof typeof KINDS
@@ -52,7 +52,7 @@ export class ProblemError extends Error {
 export function problemOf(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error
   if (error instanceof OptionsError)
-    return new ProblemError('invalid-request', 'Mend the fields listed in faults.', { faults: error.faults })
+    return new ProblemError('invalid-request', 'Fix the fields listed in faults.', { faults: error.faults })
   if (error instanceof TransitionError) return new ProblemError('conflict', error.message)
   if (error instanceof UnknownActionError) return new ProblemError('not-found', error.message)
   if (error instanceof LazaretError) {
@@ -63,7 +63,7 @@ export function problemOf(error: unknown): ProblemError {
   }
   return new ProblemError(
     'server-fault',
-    'Try again; if it stays so, look into what the server wrote to its log.',
+    'The server failed unexpectedly. Retry; if the error stays, check the server log.',
   )
 }
 
@@ -84,5 +84,5 @@ export function problemResponse(error: ProblemError, instance: string): Response
 }
 
 export function notFound(what: string, id: string): ProblemError {
-  return new ProblemError('not-found', `There is no ${what} ${id.slice(0, 100)}; it may have gone meanwhile.`)
+  return new ProblemError('not-found', `No ${what} has the ID ${id.slice(0, 100)}. It may have been deleted.`)
 }

@@ -117,7 +117,7 @@ describe('a replay over HTTP', () => {
       {
         decision: 'skip_downstream',
         count: 1,
-        reasons: [{ why: 'the consumer bill is paused by hand', count: 1 }],
+        reasons: [{ why: 'the consumer bill is paused manually', count: 1 }],
       },
     ])
   })
@@ -206,7 +206,10 @@ describe('a second person', () => {
     const path = `/api/v1/replays/${body.id}`
     expect((await tell(`${path}/start`, {}, as('ola'))).status).toBe(409)
     const own = await tell(`${path}/approve`, {}, as('ola'))
-    expect([own.status, own.body.detail]).toEqual([409, 'You planned it; a second person has to approve it.'])
+    expect([own.status, own.body.detail]).toEqual([
+      409,
+      'You planned this replay. Another person must approve it.',
+    ])
     expect((await tell(`${path}/approve`, {}, as('vic'))).status).toBe(403)
     expect((await tell(`${path}/approve`, { why: 'looks right' }, as('oto'))).body.approvedBy).toBe('oto')
     expect((await tell(`${path}/start`, {}, as('ola'))).status).toBe(200)
@@ -214,7 +217,7 @@ describe('a second person', () => {
   })
 
   it('B10: cannot be required where there is none', () => {
-    expect(() => serverWorld({ needsApproval: true })).toThrow('give tokens for two people at least')
+    expect(() => serverWorld({ needsApproval: true })).toThrow('give at least two tokens')
   })
 
   it('B10: a replay that was planned elsewhere without approval is not started here', async () => {
@@ -229,6 +232,6 @@ describe('a second person', () => {
     })
     const { status, body } = await tell(`/api/v1/replays/${id}/start`, {}, { token: secretOf('ola') })
     expect(status).toBe(409)
-    expect(body.detail).toContain('Nobody has approved it')
+    expect(body.detail).toContain('nobody has approved this replay')
   })
 })

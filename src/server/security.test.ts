@@ -149,7 +149,9 @@ describe('tokens', () => {
     expect((await ask('/api/v1/me', as('vic'))).body).toMatchObject({
       name: 'vic',
       role: 'viewer',
-      can: { 'letter.reveal': { allowed: false, why: 'This needs the role operator; yours is viewer.' } },
+      can: {
+        'letter.reveal': { allowed: false, why: 'This action needs the role operator. Your role is viewer.' },
+      },
     })
     expect((await ask('/api/v1/me', as('ola'))).body.can).toMatchObject({
       'replay.plan': { allowed: true },
@@ -202,7 +204,7 @@ describe('tokens', () => {
   it('F8: wrong ones in the options are refused without being shown', () => {
     const bad = { name: 'x', role: 'admin', sha256: 'plainly-typed' } as const
     expect(() => serverWorld({ tokens: [bad] })).toThrow('give the SHA-256')
-    expect(() => serverWorld({ tokens: [PEOPLE[0]!, PEOPLE[0]!] })).toThrow('a name of its own')
+    expect(() => serverWorld({ tokens: [PEOPLE[0]!, PEOPLE[0]!] })).toThrow('a unique name')
     const hash = createHash('sha256').update('x').digest('hex').toUpperCase()
     expect(() => serverWorld({ tokens: [{ ...bad, sha256: hash }] })).not.toThrow()
   })
@@ -212,7 +214,7 @@ describe('tokens', () => {
     for (const host of ['0.0.0.0', '::', '192.168.1.5', 'dlq.example.com'])
       await expect(server.listen({ host, port: 0 })).rejects.toMatchObject({
         code: 'LAZARET_LISTEN_REFUSED',
-        message: expect.stringContaining('only with tokens'),
+        message: expect.stringContaining('needs tokens'),
       })
   })
 })
@@ -243,7 +245,10 @@ describe('bodies', () => {
     const { ask, tell } = serverWorld()
     const deep = `{"filter":${'['.repeat(400_000)}${']'.repeat(400_000)},"reason":"x"}`
     const { status, body } = await ask('/api/v1/replays', send(deep))
-    expect([status, body.detail]).toEqual([400, 'The body is nested deeper than 64; flatten it.'])
+    expect([status, body.detail]).toEqual([
+      400,
+      'The request body is nested more than 64 levels deep. Flatten it.',
+    ])
     const polluting =
       '{"__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}},"reason":"x"}'
     expect((await ask('/api/v1/replays', send(polluting))).status).toBe(400)

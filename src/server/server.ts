@@ -59,10 +59,10 @@ class HttpServer implements LazaretServer {
   }
 
   async listen({ port = DEFAULT_PORT, host = DEFAULT_HOST }: ListenOptions = {}): Promise<Listening> {
-    if (this.#closing !== undefined) throw new ListenError('is closed; create another one')
+    if (this.#closing !== undefined) throw new ListenError('the server is closed; create another one')
     if (!isLoopback(host) && !this.#context.authenticator.hasTokens)
       throw new ListenError(
-        `listens on ${host} only with tokens, because others can reach it there; give tokens, or the host ${DEFAULT_HOST}`,
+        `host ${host} needs tokens, because other machines can reach it; give tokens, or use the host ${DEFAULT_HOST}`,
       )
     const { server, url, port: bound } = await listenOn(this.fetch, { port, host })
     this.#context.hosts.bind(host)

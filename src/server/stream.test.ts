@@ -91,7 +91,7 @@ describe('the stream', () => {
     const stream = await open(world)
     await stream.messages(1)
     await world.clock.advance(16_000)
-    expect(await stream.read()).toBe(': still here\n\n')
+    expect(await stream.read()).toBe(': heartbeat\n\n')
     await world.server.close()
   })
 
@@ -156,7 +156,7 @@ describe('the stream', () => {
     const refused = await world.ask('/api/v1/stream', { token: secretOf('vic') })
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10'])
     expect(refused.body.detail).toBe(
-      'vic has 20 open streams, which is the most for one token. Close one, or retry in 10 s.',
+      'vic has 20 open streams, the limit for one token. Close one, or retry in 10 s.',
     )
     const other = await open(world, as('ola'))
     expect(other.response.status).toBe(200)

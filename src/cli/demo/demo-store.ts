@@ -38,10 +38,13 @@ async function openNamed(io: Io, url: string, clock: Clock): Promise<DemoStore> 
   const store = await open(io, url, clock)
   try {
     if (store.broker === undefined || store.ledger === undefined)
-      throw new UsageError(`the store ${url} is no broker; give a new sqlite:FILE, or memory:`)
+      throw new UsageError(`the store ${url} cannot deliver events; use a new sqlite:FILE, or memory:`)
     const { count } = await store.deadLetters.stats()
     // The demo invents customers and letters: they must not come to lie among real ones.
-    if (count > 0) throw new FailedError(`the store ${url} holds ${count} letters; give a new one, or none`)
+    if (count > 0)
+      throw new FailedError(
+        `the store ${url} already holds ${count} letters; use a new store, or omit --store`,
+      )
     return { store: store as ShopStore, url, isKept: url !== 'memory:', remove: async () => {} }
   } catch (error) {
     await store.close()

@@ -5,28 +5,28 @@ import { DEFAULT_PORT, type DemoServer } from './demo-server.ts'
 import type { DemoStore } from './demo-store.ts'
 
 const HIGHLIGHTS = [
-  ['Groups', 'release 2.4.0 breaks the payments after 3 s: one cause, one group, a letter for each wallet'],
+  ['Groups', 'after 3 s, release 2.4.0 breaks payments: one cause, one group, one letter per wallet payment'],
+  ['Channels', 'after 13 s, the warehouse fails: its breaker opens, the channel pauses, and both recover'],
+  ['Letters', 'after 15 s, analytics fails: the events that it missed become letters, and no customer waits'],
   [
-    'Channels',
-    'the warehouse fails after 13 s: its breaker opens, the channel pauses, and the warehouse recovers',
+    'Replays',
+    'after 30 s, the first replay halts by its rules; after the fix at 40 s, the next one recovers all',
   ],
-  ['Letters', 'analytics fails after 15 s: its missed copies become letters, and no customer waits'],
-  ['Replays', 'the first one halts by itself after 30 s; after the fix at 40 s the next one recovers all'],
-  ['/metrics', 'all of it counted, as Prometheus reads it'],
+  ['/metrics', 'all numbers, in the Prometheus format'],
 ] as const
 
 /** What a person reads when the demo has started: where it is, and what to look at. */
 export function welcome(io: Io, server: DemoServer, demoStore: DemoStore, seed: number): string {
   const paint = paintFor(io.stdout, io.env)
   const sights = HIGHLIGHTS.map(([where, what]) => `  ${paint('bold', where.padEnd(8))}  ${what}`)
-  const kept = demoStore.isKept ? `${safeText(demoStore.url)} is kept` : 'nothing of it is kept'
+  const kept = demoStore.isKept ? `${safeText(demoStore.url)} is kept` : 'nothing is kept'
   return [
-    `A shop on a bad day, seed ${seed}:  ${paint('cyan', server.url)}`,
+    `Demo shop with failing handlers, seed ${seed}:  ${paint('cyan', server.url)}`,
     '',
     ...sights,
     '',
     ...notes(server),
-    paint('dim', `Ctrl-C ends it; ${kept}.`),
+    paint('dim', `Press Ctrl-C to stop; ${kept}.`),
     '',
   ].join('\n')
 }
@@ -35,9 +35,11 @@ export function welcome(io: Io, server: DemoServer, demoStore: DemoStore, seed: 
 export function notes({ port, isPortRequested, token, hasConsole }: DemoServer): readonly string[] {
   return [
     ...(!isPortRequested && port !== DEFAULT_PORT
-      ? [`Port ${DEFAULT_PORT} is taken, so it is ${port}.`]
+      ? [`Port ${DEFAULT_PORT} is in use; the demo listens on ${port}.`]
       : []),
-    ...(token === undefined ? [] : [`Others can reach this address, so it asks for a token: ${token}`]),
-    ...(hasConsole ? [] : ['The console is not built: npm run build makes it. The API answers at /api/v1.']),
+    ...(token === undefined
+      ? []
+      : [`Other machines can reach this address, so the console requires a token: ${token}`]),
+    ...(hasConsole ? [] : ['The console is not built; build it with npm run build. The API is at /api/v1.']),
   ]
 }

@@ -24,15 +24,15 @@ export async function checkPermissions(
     const paths = isFolder ? await within(address.path) : filesOf(address.path)
     const loose: string[] = []
     for (const path of paths) if (((await modeOf(path))?.mode ?? 0) & OTHERS) loose.push(path)
-    if (loose.length === 0) return [ok(name, `only the owner may read ${address.path}`)]
+    if (loose.length === 0) return [ok(name, `only the owner can read ${address.path}`)]
     const what =
       loose.length === 1 ? loose[0]! : `${counted(loose.length, 'file or folder')} of ${address.path}`
     const remedy = isFolder
       ? `chmod -R go-rwx ${quoted(address.path)}`
       : `chmod 600 ${loose.map(quoted).join(' ')}`
-    return [warn(name, `others on this machine may read ${what}`, remedy)]
+    return [warn(name, `other users of this machine can read ${what}`, remedy)]
   } catch (error) {
-    return [failWith(name, error, 'see that you may look at it')]
+    return [failWith(name, error, 'check that you may read it')]
   }
 }
 
@@ -68,7 +68,7 @@ export async function checkSpill({ spill }: Config, folder: string): Promise<Che
     const address = readStoreUrl(spill, folder)
     if (address.kind !== 'file') return []
     if ((await stat(address.path).catch(() => undefined)) === undefined)
-      return [ok('spill', `${spill} is not there yet`)]
+      return [ok('spill', `${spill} does not exist yet`)]
     const { fileSpill } = await import('../../adapters/file/index.ts')
     const waiting = fileSpill({ dir: address.path })
     try {
@@ -76,12 +76,12 @@ export async function checkSpill({ spill }: Config, folder: string): Promise<Che
       const loose = await checkPermissions(address, 'spill modes')
       const warnings = loose.filter(({ status }) => status !== 'ok')
       if (size === 0) return [ok('spill', `${spill} is empty`), ...warnings]
-      const remedy = 'see that the store is well; a running service moves them there by itself'
+      const remedy = 'check that the store is reachable; a running service then moves them there'
       return [warn('spill', `${counted(size, 'letter')} in ${spill}`, remedy), ...warnings]
     } finally {
       await waiting.close()
     }
   } catch (error) {
-    return [failWith('spill', error, 'see the message')]
+    return [failWith('spill', error, 'fix this error, then run lazaret doctor again')]
   }
 }

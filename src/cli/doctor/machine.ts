@@ -32,8 +32,9 @@ export async function checkClock(
   newestAt: number | undefined,
 ): Promise<Check> {
   const now = io.clock.now()
-  const remedy = 'set the clock, and let NTP keep it (timedatectl set-ntp true)'
-  if (now < EARLIEST_MS || now > LATEST_MS) return fail('clock', `it is ${iso(now)}, which cannot be`, remedy)
+  const remedy = 'set the clock, and keep it right with NTP (timedatectl set-ntp true)'
+  if (now < EARLIEST_MS || now > LATEST_MS)
+    return fail('clock', `the clock says ${iso(now)}, which cannot be right`, remedy)
   const written =
     address === undefined || !('path' in address)
       ? undefined
@@ -41,14 +42,14 @@ export async function checkClock(
   if (written !== undefined && written.mtimeMs > now + TOLERATED_MS)
     return fail(
       'clock',
-      `it is ${iso(now)}, but the store was written ${relative(written.mtimeMs, now)}`,
+      `the clock says ${iso(now)}, but the store was written ${relative(written.mtimeMs, now)}`,
       remedy,
     )
   if (newestAt !== undefined && newestAt > now + TOLERATED_MS)
     return warn(
       'clock',
-      `it is ${iso(now)}, but a letter failed ${relative(newestAt, now)}`,
-      'set the clocks of the machines that write here; let NTP keep them',
+      `the clock says ${iso(now)}, but a letter failed ${relative(newestAt, now)}`,
+      'set the clocks of the machines that write to this store; keep them right with NTP',
     )
   return ok('clock', iso(now))
 }
@@ -76,10 +77,14 @@ export async function checkDisk(path: string): Promise<Check> {
     const share = blocks === 0 ? 1 : bavail / blocks
     const found = `${sizeText(free)} free, ${Math.floor(share * 100)} %`
     const remedy =
-      'make room: purge resolved letters (lazaret dlq purge --state resolved), or move the store to a larger disk'
+      'free space: purge resolved letters (lazaret dlq purge --state resolved), or move the store to a larger disk'
     if (free < FULL_BYTES || share < FULL_SHARE) return fail('disk', found, remedy)
     return free < LOW_BYTES || share < LOW_SHARE ? warn('disk', found, remedy) : ok('disk', found)
   } catch (error) {
-    return warn('disk', `cannot tell (${(error as NodeJS.ErrnoException).code})`, 'look at it with df')
+    return warn(
+      'disk',
+      `free space is unknown (${(error as NodeJS.ErrnoException).code})`,
+      'check it with df',
+    )
   }
 }

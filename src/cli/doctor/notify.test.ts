@@ -18,8 +18,14 @@ describe('the doctor', () => {
     ops: { ${to}, atLeast: warning }
     backup: { ${to}, kinds: [alert_undelivered] }`)
     expect(found.map(({ status, remedy }) => [status, remedy])).toEqual([
-      ['warn', 'give notify.targets.pager atLeast: warning or none, and channel_alert if it has kinds'],
-      ['warn', 'give notify.targets.letters atLeast: warning or none, and channel_alert if it has kinds'],
+      [
+        'warn',
+        'set atLeast of notify.targets.pager to warning or remove it, and add channel_alert to its kinds',
+      ],
+      [
+        'warn',
+        'set atLeast of notify.targets.letters to warning or remove it, and add channel_alert to its kinds',
+      ],
     ])
   })
 

@@ -20,9 +20,9 @@ export async function checkNotify({ notify }: Config, clock: Clock): Promise<Che
       } finally {
         await sink.close?.()
       }
-      checks.push(ok('notify', `${name} (${target.type}) can be told`))
+      checks.push(ok('notify', `${name} (${target.type}) is ready`))
     } catch (error) {
-      checks.push(failWith('notify', error, `mend notify.targets.${name}`))
+      checks.push(failWith('notify', error, `fix notify.targets.${name} in the config`))
     }
   }
   return checks
@@ -31,7 +31,7 @@ export async function checkNotify({ notify }: Config, clock: Clock): Promise<Che
 async function probe(sink: Sink, clock: Clock): Promise<void> {
   const stop = new AbortController()
   const cancel = clock.schedule(TIMEOUT_MS, () =>
-    stop.abort(new Error(`it did not answer for ${TIMEOUT_MS / 1_000} s`)),
+    stop.abort(new Error(`no answer within ${TIMEOUT_MS / 1_000} s`)),
   )
   try {
     await sink.probe?.({ signal: stop.signal })
@@ -47,8 +47,8 @@ export function checkRoutes({ notify }: Config): Check[] {
     if (isRouted(route, 'channel_alert') || (isBackup && isRouted(route, 'alert_undelivered'))) return []
     return warn(
       'notify',
-      `${name} (${type}) is never told of a channel beyond its limit: that is a channel_alert, a warning`,
-      `give notify.targets.${name} atLeast: warning or none, and channel_alert if it has kinds`,
+      `${name} (${type}) never receives an alert about a channel over its limit (kind channel_alert, severity warning)`,
+      `set atLeast of notify.targets.${name} to warning or remove it, and add channel_alert to its kinds`,
     )
   })
 }

@@ -21,11 +21,14 @@ export async function checkLetters(store: Store): Promise<{ checks: Check[]; new
     )
     await store.deadLetters.list({ limit: 10 })
     return {
-      checks: [ok('letters', `${counted(count, 'dead letter')}, ${held} waiting for someone`)],
+      checks: [ok('letters', `${counted(count, 'dead letter')}, ${held} waiting`)],
       newestAt,
     }
   } catch (error) {
-    return { checks: [failWith('letters', error, 'see the message')], newestAt: undefined }
+    return {
+      checks: [failWith('letters', error, 'fix this error, then run lazaret doctor again')],
+      newestAt: undefined,
+    }
   }
 }
 
@@ -35,16 +38,16 @@ export async function checkDamage({ deadLetters }: Store): Promise<Check[]> {
   try {
     const { bytes, files, damaged } = await known.usage()
     const size = `${counted(files, 'file')} of ${sizeText(bytes)}`
-    if (damaged === 0) return [ok('damage', `none found in ${size}`)]
+    if (damaged === 0) return [ok('damage', `no damage in ${size}`)]
     return [
       warn(
         'damage',
-        `${counted(damaged, 'damaged place')} in ${size}; everything else is read`,
-        'check the disk; restore lost letters from a copy with lazaret dlq import',
+        `${counted(damaged, 'damaged record')} in ${size}; all other records are readable`,
+        'check the disk; restore lost letters from a backup with lazaret dlq import',
       ),
     ]
   } catch (error) {
-    return [failWith('damage', error, 'see the message')]
+    return [failWith('damage', error, 'fix this error, then run lazaret doctor again')]
   }
 }
 
@@ -56,11 +59,11 @@ export async function checkExpired(store: Store, now: number): Promise<Check[]> 
     if ((await store.deadLetters.stats()).count > MAX_READ) return []
     const counts = countPurge(await freezePurge(store, { filter: {}, isExpiredOnly: true, at: now }))
     const expired = [...counts.values()].reduce((sum, count) => sum + count, 0)
-    if (expired === 0) return [ok('retention', 'no letter is past its time to live')]
-    const found = `${counted(expired, 'letter')} past the time to live`
+    if (expired === 0) return [ok('retention', 'no letter is past its retention')]
+    const found = `${counted(expired, 'letter')} past the retention`
     return [warn('retention', found, 'lazaret dlq purge --expired')]
   } catch (error) {
-    return [failWith('retention', error, 'see the message')]
+    return [failWith('retention', error, 'fix this error, then run lazaret doctor again')]
   }
 }
 
@@ -75,7 +78,7 @@ export async function checkRedis(store: Store): Promise<Check[]> {
     const findings = await inspect()
     return [checkVersion(findings), checkEviction(findings), checkDurability(findings), checkMemory(findings)]
   } catch (error) {
-    return [failWith('redis', error, 'see the message')]
+    return [failWith('redis', error, 'fix this error, then run lazaret doctor again')]
   }
 }
 
@@ -86,33 +89,35 @@ function checkVersion({ version }: ServerFindings): Check {
 
 function checkEviction({ evictionPolicy }: ServerFindings): Check {
   if (evictionPolicy === 'noeviction')
-    return ok('eviction', 'noeviction: nothing is thrown away to make room')
-  const remedy = 'CONFIG SET maxmemory-policy noeviction, and the same in its redis.conf'
-  if (evictionPolicy === undefined) return warn('eviction', 'the server does not tell its policy', remedy)
-  return fail('eviction', `${evictionPolicy}: when its memory is full, letters vanish`, remedy)
+    return ok('eviction', 'noeviction: Redis never deletes letters to free memory')
+  const remedy = 'CONFIG SET maxmemory-policy noeviction, and the same in redis.conf'
+  if (evictionPolicy === undefined)
+    return warn('eviction', 'the server does not report its eviction policy', remedy)
+  return fail('eviction', `${evictionPolicy}: Redis deletes letters when its memory is full`, remedy)
 }
 
 function checkDurability({ appendOnly, appendFsync, snapshots, isWriting }: ServerFindings): Check {
   const name = 'durability'
-  if (!isWriting) return fail(name, 'its last write to the disk failed', 'make room there, and see its log')
+  if (!isWriting)
+    return fail(name, 'the last write to disk failed', 'free disk space, and check the Redis log')
   if (!appendOnly) {
-    const remedy = 'CONFIG SET appendonly yes, and the same in its redis.conf'
+    const remedy = 'CONFIG SET appendonly yes, and the same in redis.conf'
     return snapshots === ''
-      ? fail(name, 'nothing is written to the disk: a restart loses every letter', remedy)
-      : warn(name, 'only snapshots: a crash loses every letter since the last one', remedy)
+      ? fail(name, 'Redis writes nothing to disk: a restart loses every letter', remedy)
+      : warn(name, 'snapshots only: a crash loses every letter since the last snapshot', remedy)
   }
-  if (appendFsync === 'always') return ok(name, 'appendfsync always: what it acknowledged is on the disk')
+  if (appendFsync === 'always') return ok(name, 'appendfsync always: every acknowledged write is on disk')
   const remedy = 'CONFIG SET appendfsync always where no letter may be lost; a letter then takes an fsync'
   if (appendFsync === 'everysec')
     return warn(name, 'appendfsync everysec: a power cut or a killed server loses the last seconds', remedy)
-  return warn(name, `appendfsync ${appendFsync ?? 'is not told'}: a power cut loses some letters`, remedy)
+  return warn(name, `appendfsync ${appendFsync ?? 'not reported'}: a power cut loses some letters`, remedy)
 }
 
 function checkMemory({ usedBytes, maxBytes }: ServerFindings): Check {
   if (maxBytes === undefined) return ok('memory', `${sizeText(usedBytes)} used, no limit set`)
   const share = usedBytes / maxBytes
   const found = `${sizeText(usedBytes)} of ${sizeText(maxBytes)} used, ${Math.floor(share * 100)} %`
-  const remedy = 'raise maxmemory, or make room: lazaret dlq purge --state resolved'
+  const remedy = 'raise maxmemory, or free memory: lazaret dlq purge --state resolved'
   if (share >= FULL_SHARE) return fail('memory', found, remedy)
   return share >= LOW_SHARE ? warn('memory', found, remedy) : ok('memory', found)
 }

@@ -21,19 +21,19 @@ export function formatGroup(group: Group, masks: Masks, now: number, paint: Pain
     state === 'muted' && triage.mutedUntil !== undefined
       ? ` until ${isoAndRelative(triage.mutedUntil, now)}`
       : ''
-  const back = group.regressed ? ', it came back after it was resolved' : ''
+  const back = group.regressed ? ', regressed: a new letter arrived after it was resolved' : ''
   return [
     `${paint('bold', `group ${group.id}`)}  ${paint(stateColour(state), state)}\n`,
     fieldLines(
       [
         ['cause', say(group.title)],
-        ['kind', group.category],
-        ['told by', `${group.rule}: ${say(group.basis)}`],
+        ['category', group.category],
+        ['grouped by', `${group.rule}: ${say(group.basis)}`],
         ['channels', group.channels.map(safeText).join(', ')],
-        ['letters', `${group.count}, of those waiting ${group.waiting}`],
-        ['replayed', group.replayed === 0 ? '0' : `${group.replayed}, of those recovered ${group.recovered}`],
-        ['first', isoAndRelative(group.firstSeenAt, now)],
-        ['last', isoAndRelative(group.lastSeenAt, now)],
+        ['letters', `${group.count} (${group.waiting} waiting)`],
+        ['replayed', group.replayed === 0 ? '0' : `${group.replayed} (${group.recovered} recovered)`],
+        ['first seen', isoAndRelative(group.firstSeenAt, now)],
+        ['last seen', isoAndRelative(group.lastSeenAt, now)],
         ['state', safeText(`${state}${until}${back}${state === triage.state ? set : ''}`)],
         ['owner', triage.owner === undefined ? undefined : safeText(triage.owner)],
         ['link', triage.link === undefined ? undefined : safeText(triage.link)],

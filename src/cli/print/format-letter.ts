@@ -18,7 +18,7 @@ interface LetterFormatOptions {
   readonly paint: Paint
 }
 
-/** The whole story of a letter, for a person: what, where, why, every attempt of every cycle, and the payload. */
+/** Formats a letter for a person: origin, reason, every attempt of every cycle, and the payload. */
 export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): string {
   const { now, paint } = options
   const { event, cycle, origin } = letter
@@ -28,7 +28,7 @@ export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): 
   const replays =
     letter.replays === 0
       ? '0'
-      : `${letter.replays}${letter.replayId === undefined ? '' : `, the last one ${letter.replayId}`}`
+      : `${letter.replays}${letter.replayId === undefined ? '' : `, latest ${letter.replayId}`}`
   const origins = Object.entries(origin).map(([name, value]) => `${name} ${value}`)
   return [
     `${paint('bold', `dead letter ${letter.id}`)}  ${paint(stateColour(letter.state), letter.state)}\n`,
@@ -63,16 +63,16 @@ function cyclesOf(letter: DeadLetter): readonly (Cycle | number)[] {
 }
 
 function cycleText(cycle: Cycle | number, { masks, paint }: LetterFormatOptions): string {
-  if (typeof cycle === 'number') return heading(`… ${counted(cycle, 'cycle')} left out …`, paint)
+  if (typeof cycle === 'number') return heading(`… ${counted(cycle, 'cycle')} omitted …`, paint)
   const { number, attemptCount, attempts, replayId, replayedBy } = cycle
   const by = replayedBy === undefined ? '' : ` by ${safeText(replayedBy)}`
-  const life =
-    number === 0 ? 'First life' : `Replay ${number}${replayId === undefined ? '' : ` (${replayId})`}${by}`
+  const title =
+    number === 0 ? 'First delivery' : `Replay ${number}${replayId === undefined ? '' : ` (${replayId})`}${by}`
   const left = attemptCount - attempts.length
   const lines = attempts.map(attempt => attemptText(attempt, masks, paint))
-  if (left > 0) lines.splice(1, 0, `  … ${counted(left, 'attempt')} left out …\n`)
-  const ending = `${safeText(cycle.reason)}, ${cycle.category}`
-  return heading(`${life}: ${counted(attemptCount, 'attempt')}, ${ending}`, paint) + lines.join('')
+  if (left > 0) lines.splice(1, 0, `  … ${counted(left, 'attempt')} omitted …\n`)
+  const ending = `reason ${safeText(cycle.reason)}, category ${cycle.category}`
+  return heading(`${title}: ${counted(attemptCount, 'attempt')}; ${ending}`, paint) + lines.join('')
 }
 
 function attemptText(
@@ -84,9 +84,9 @@ function attemptText(
   const took = endedAt === undefined ? '' : `after ${spanText(endedAt - startedAt)}`
   const what =
     endedAt === undefined
-      ? paint('red', 'never ended: the process died under it')
+      ? paint('red', 'did not end: the process died during it')
       : failure === undefined
-        ? 'ended well'
+        ? 'succeeded'
         : failureText(failure, say)
   const wait = delayMs === undefined ? '' : paint('dim', `  then waited ${spanText(delayMs)}`)
   return `  ${number}. ${iso(startedAt)} ${took === '' ? '' : `${took}  `}${what}${wait}\n`
@@ -120,7 +120,7 @@ function payloadText({ event }: DeadLetter, { masks, isRevealed, paint }: Letter
       headers.map(([name, value]) => [safeText(name), safeText(value)]),
       paint,
     ),
-    heading(isRevealed ? 'Payload, revealed' : 'Payload, masked (--reveal shows it whole)', paint),
+    heading(isRevealed ? 'Payload (revealed)' : 'Payload (masked; --reveal shows all values)', paint),
     ...JSON.stringify(payload, null, 2)
       .split('\n')
       .map(line => `  ${safeText(line)}\n`),

@@ -15,12 +15,12 @@ interface ReplayFormatOptions {
 
 const DECISION_TEXTS: Readonly<Record<ReplayDecision, string>> = {
   replay: 'will be sent',
-  skip_state: 'skipped: their state does not allow it',
-  skip_unreachable: 'skipped: nothing here can send them',
-  skip_unapproved: 'skipped: quarantined',
-  skip_schema: 'skipped: the payload does not fit',
-  skip_expired: 'skipped: too old',
-  skip_downstream: 'skipped: their consumer is not well',
+  skip_state: 'skipped: not allowed in this state',
+  skip_unreachable: 'skipped: no replay target here',
+  skip_unapproved: 'skipped: quarantined, add --allow-quarantined',
+  skip_schema: 'skipped: payload does not match the schema',
+  skip_expired: 'skipped: over the age limit',
+  skip_downstream: 'skipped: consumer paused or breaker open',
 }
 
 const MAX_REASONS = 5
@@ -37,7 +37,7 @@ export function formatReplay(
     selectedBy.ids === undefined
       ? filterInWords(defined(selectedBy.filter))
       : counted(selectedBy.ids.length, 'id')
-  const same = halt.onSameFingerprint ? ', or the first ones fail with the cause they had' : ''
+  const same = halt.onSameFingerprint ? ', or if the first letters fail with the same cause again' : ''
   const approval = replay.needsApproval
     ? replay.approvedBy === undefined
       ? 'needed'
@@ -52,14 +52,14 @@ export function formatReplay(
         ['letters', `${replay.count}  (${safeText(selected)})`],
         ['hash', replay.hash],
         ['stages', `${replay.stages.join(', ')} at ${replay.perSecond} per second`],
-        ['halts', `when more than ${Math.round(halt.refailRatio * 100)} % fail again${same}`],
-        ['age', `at most ${spanText(replay.maxAgeMs)}`],
+        ['halts', `if more than ${Math.round(halt.refailRatio * 100)} % fail again${same}`],
+        ['max age', spanText(replay.maxAgeMs)],
         ['to', replay.to === undefined ? undefined : `channel ${safeText(replay.to)}`],
         ['approval', approval],
         ['started', replay.startedAt === undefined ? undefined : isoAndRelative(replay.startedAt, now)],
         ['ended', replay.endedAt === undefined ? undefined : isoAndRelative(replay.endedAt, now)],
         [
-          'why',
+          'note',
           replay.why === undefined
             ? undefined
             : safeText(`${replay.why}${replay.by === undefined ? '' : ` (${replay.by})`}`),
@@ -77,7 +77,7 @@ export function formatReplay(
 
 /** What the gates decided, each with its reasons; the gates are asked again before each letter is sent. */
 function findingLines({ findings, count }: Replay, skipped: readonly ReplayItem[], masks: Masks): string[] {
-  if (count === 0) return ['  no letters were selected\n']
+  if (count === 0) return ['  no letter matches\n']
   const later = new Map<string, number>()
   for (const { decision } of skipped)
     if (findings[decision] === undefined) later.set(decision, (later.get(decision) ?? 0) + 1)

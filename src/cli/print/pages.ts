@@ -26,5 +26,6 @@ export async function writePages(
     cursor = page.cursor
   } while (cursor !== undefined && left > 0)
   if (isEmpty) await io.stderr.write(`no ${what} match\n`)
-  if (cursor !== undefined) await io.stderr.write(`there are more: repeat with --cursor ${cursor}\n`)
+  if (cursor !== undefined)
+    await io.stderr.write(`more results: repeat the command with --cursor ${cursor}\n`)
 }

@@ -12,7 +12,7 @@ export async function completion({ io, args, commands }: Context<typeof completi
   if (shell === undefined) {
     const near = suggest(typed, Object.keys(SCRIPTS))
     throw new UsageError(
-      `completion ${typed}: ${near === undefined ? 'give bash, zsh or fish' : `did you mean '${near}'?`}`,
+      `completion: unknown shell '${typed}'; ${near === undefined ? 'use bash, zsh or fish' : `did you mean '${near}'?`}`,
     )
   }
   await io.stdout.write(SCRIPTS[shell](commands))

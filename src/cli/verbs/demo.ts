@@ -84,7 +84,7 @@ function speedOf({ env }: Io): number {
   if (text === '') return 1
   const speed = Number(text)
   if (speed >= 0.1 && speed <= MAX_SPEED) return speed
-  throw new UsageError(`$${SPEED} is '${text}'; give a number from 0.1 up to ${MAX_SPEED}, or leave it out`)
+  throw new UsageError(`$${SPEED} is '${text}'; set it to a number from 0.1 to ${MAX_SPEED}, or unset it`)
 }
 
 function firstLine(error: unknown): string {

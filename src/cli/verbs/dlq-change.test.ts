@@ -57,7 +57,7 @@ describe('dlq discard and reopen', () => {
     const [letter] = await bury(factory.letter())
     const part = await lazaret('dlq', 'discard', 'nope', letter!.id, '--json')
     expect(part).toMatchObject({ code: 3, json: [{ id: letter!.id, state: 'discarded' }] })
-    expect(part.err).toContain('there is no dead letter nope')
+    expect(part.err).toContain('no dead letter has the ID nope')
     expect((await lazaret('dlq', 'discard', 'nope')).code).toBe(1)
   })
 
@@ -113,7 +113,7 @@ describe('dlq purge', () => {
     const terminal = { columns: 80, env: { LAZARET_STORE: 'memory:' } }
     const no = await lazaretWith({ ...terminal, answer: 'n' }, 'dlq', 'purge', '--state', 'resolved')
     expect(no).toMatchObject({ code: 1, out: '' })
-    expect(no.err).toContain('Delete 240 dead letters for good (state resolved: 240 resolved)? [y/N]')
+    expect(no.err).toContain('Permanently delete 240 dead letters (state resolved: 240 resolved)? [y/N]')
     expect((await store.deadLetters.stats()).count).toBe(250)
     const yes = await lazaretWith({ ...terminal, answer: 'y' }, 'dlq', 'purge', '--state', 'resolved')
     expect(yes).toMatchObject({ code: 0, out: 'deleted 240 dead letters\n' })
@@ -126,7 +126,7 @@ describe('dlq purge', () => {
     const refused = await lazaret('dlq', 'purge')
     expect(refused.code).toBe(2)
     expect(refused.err).toContain(
-      'Delete 250 dead letters for good (all letters: 240 resolved, 10 dead)? Say yes with --yes',
+      'Permanently delete 250 dead letters (all letters: 240 resolved, 10 dead)? Confirm with --yes',
     )
     expect(await lazaret('dlq', 'purge', '--yes', '--json')).toMatchObject({
       code: 0,
@@ -179,7 +179,7 @@ describe('dlq purge', () => {
     await store.deadLetters.change(first!.id, { to: 'discarded', at: clock.now() })
     const changed = await purge()
     expect(changed).toMatchObject({ code: 1, out: '' })
-    expect(changed.err).toContain('Nothing was deleted. Preview the purge again with --preview')
+    expect(changed.err).toContain('nothing was deleted; run dlq purge --preview again')
     await store.deadLetters.delete(first!.id)
     expect((await purge()).code).toBe(1)
     expect((await store.deadLetters.stats()).count).toBe(1)
@@ -196,7 +196,7 @@ describe('dlq purge', () => {
     const { lazaret } = cliWorld()
     expect(await lazaret('dlq', 'purge', '--until', '1h', '--yes')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('Give --until and --digest together'),
+      err: expect.stringContaining('give --until and --digest together'),
     })
   })
 

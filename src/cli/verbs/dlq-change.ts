@@ -28,7 +28,7 @@ function decideAll(decide: Decide) {
       try {
         const letter = await decide(store, await findLetter(store, typed), decision)
         if (letter === undefined)
-          throw new Error(`${typed} was changed by someone else meanwhile; look at it again`)
+          throw new Error(`${typed} was changed by another process at the same time; look at it again`)
         const { id, state } = letter
         await io.stdout.write(flags.json ? jsonLine({ id, state }) : `${id} is ${state}\n`)
         done++
@@ -42,7 +42,7 @@ function decideAll(decide: Decide) {
 
 export async function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promise<ExitCode> {
   if ((flags.until === undefined) !== (flags.digest === undefined))
-    throw new UsageError('Give --until and --digest together, as dlq purge --preview printed them')
+    throw new UsageError('dlq purge: give --until and --digest together, as dlq purge --preview prints them')
   return withStore(io, flags, async ({ store, by }) => {
     const filter = filterOf(flags)
     const now = io.clock.now()
@@ -53,7 +53,7 @@ export async function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promi
     if (flags.preview) return showPreview(io, flags.json, purge)
     if (flags.digest !== undefined && flags.digest !== digestOf(purge))
       throw new FailedError(
-        `The letters that match have changed since ${new Date(request.at).toISOString()}. Nothing was deleted. Preview the purge again with --preview`,
+        `the letters that match have changed since ${new Date(request.at).toISOString()}; nothing was deleted; run dlq purge --preview again`,
       )
     const done = async (deleted: number): Promise<void> =>
       io.stdout.write(
@@ -65,7 +65,7 @@ export async function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promi
     }
     const states = [...counts].map(([state, count]) => `${count} ${state}`).join(', ')
     const which = `${flags.expired ? 'expired, ' : ''}${filterInWords(filter)}`
-    const question = `Delete ${counted(total, 'dead letter')} for good (${which}: ${states})?`
+    const question = `Permanently delete ${counted(total, 'dead letter')} (${which}: ${states})?`
     if (!(await confirm(io, question, flags.yes))) {
       await io.stderr.write('nothing was deleted\n')
       return 1
@@ -79,7 +79,8 @@ export async function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promi
     })
     await progress.clear()
     await done(deleted)
-    if (purge.frozen.isCut) await io.stderr.write('there are more; run it again for the rest\n')
+    if (purge.frozen.isCut)
+      await io.stderr.write('more letters match; run the command again to delete them\n')
     return signal.aborted && deleted < total ? 3 : 0
   })
 }
@@ -95,7 +96,7 @@ async function showPreview(io: Io, isJson: boolean | undefined, purge: Purge): P
     const which = [filterInWords(purge.request.filter), ...states].join(', ')
     await io.stdout.write(
       `would delete ${counted(count, 'dead letter')} (${which})\n` +
-        `to delete exactly these, repeat the filters with --until ${until} --digest ${digest}\n`,
+        `to delete exactly these letters, repeat the command with the same filters and --until ${until} --digest ${digest}\n`,
     )
   }
   return 0

@@ -24,10 +24,10 @@ describe('dlq list', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out).toBe(
       [
-        'ID                                    STATE  CHANNEL  TYPE          REASON              TRIES  FAILED                    ERROR',
-        '019b7748-8500-88c4-a4b3-c3c762c95a73  dead   orders   cart.left     rate_limited        0      2026-01-01T02:00:00.000Z  -',
-        '019b7711-9680-8d36-8403-aa2738153149  dead   billing  order.placed  permanent           1      2026-01-01T01:00:00.000Z  TypeError: no such card ***',
-        '019b76da-a800-843a-a6be-62e440f660c4  dead   orders   order.placed  attempts_exhausted  1      2026-01-01T00:00:00.000Z  Error: connect ECONNREFUSED 127.0.0.1:5432',
+        'ID                                    STATE  CHANNEL  TYPE          REASON              ATTEMPTS  FAILED                    ERROR',
+        '019b7748-8500-88c4-a4b3-c3c762c95a73  dead   orders   cart.left     rate_limited        0         2026-01-01T02:00:00.000Z  -',
+        '019b7711-9680-8d36-8403-aa2738153149  dead   billing  order.placed  permanent           1         2026-01-01T01:00:00.000Z  TypeError: no such card ***',
+        '019b76da-a800-843a-a6be-62e440f660c4  dead   orders   order.placed  attempts_exhausted  1         2026-01-01T00:00:00.000Z  Error: connect ECONNREFUSED 127.0.0.1:5432',
         '',
       ].join('\n'),
     )
@@ -99,7 +99,7 @@ describe('dlq list', () => {
   it('F8: --cursor goes on where the last listing ended, with the same filter only', async () => {
     const { lazaret } = await threeLetters()
     const first = await lazaret('dlq', 'list', '--limit', '2', '--json')
-    const [, cursor = ''] = /^there are more: repeat with --cursor (\S+)\n$/.exec(first.err) ?? []
+    const [, cursor = ''] = /^more results: repeat the command with --cursor (\S+)\n$/.exec(first.err) ?? []
     const second = await lazaret('dlq', 'list', '--limit', '2', '--json', '--cursor', cursor)
     expect([...first.json, ...second.json].map(({ id }) => id)).toHaveLength(3)
     expect(second.err).toBe('')

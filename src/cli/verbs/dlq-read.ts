@@ -42,7 +42,7 @@ function letterTable(io: Io, masks: Masks): (letters: readonly DeadLetter[]) => 
     { title: 'CHANNEL', cell: ({ channel }) => safeText(channel), shrinksTo: 8 },
     { title: 'TYPE', cell: ({ event }) => safeText(event.type), shrinksTo: 8, dropAt: 2 },
     { title: 'REASON', cell: ({ cycle }) => safeText(cycle.reason), dropAt: 3 },
-    { title: 'TRIES', cell: ({ cycle }) => String(cycle.attemptCount), dropAt: 4 },
+    { title: 'ATTEMPTS', cell: ({ cycle }) => String(cycle.attemptCount), dropAt: 4 },
     {
       title: 'FAILED',
       // A person asks how long ago, a program when.

@@ -54,21 +54,21 @@ describe('dlq show', () => {
   failure   RangeError: limit passed (unknown)
   group     14ac46a64c2fa97b  by message: RangeError: limit passed
   failed    2026-01-01T01:00:00.000Z (now)
-  replays   1, the last one 019b7700-0000-7000-8000-000000000000
+  replays   1, latest 019b7700-0000-7000-8000-000000000000
   expires   never
 
-First life: 3 attempts, attempts_exhausted, transient
+First delivery: 3 attempts; reason attempts_exhausted, category transient
   1. 2026-01-01T00:00:00.000Z after 120ms  Error: connect ECONNREFUSED 127.0.0.1:5432 (transient)  then waited 1s
-  2. 2026-01-01T00:00:01.120Z never ended: the process died under it
+  2. 2026-01-01T00:00:01.120Z did not end: the process died during it
   3. 2026-01-01T00:00:05.000Z after 30ms  Error: connect ECONNREFUSED 127.0.0.1:5432 (transient)
 
-Replay 1 (019b7700-0000-7000-8000-000000000000) by bob: 0 attempts, permanent, unknown
+Replay 1 (019b7700-0000-7000-8000-000000000000) by bob: 0 attempts; reason permanent, category unknown
 
 Headers
   authorization  ***
   trace          t1
 
-Payload, masked (--reveal shows it whole)
+Payload (masked; --reveal shows all values)
   {
     "card": {
       "number": "***"
@@ -105,7 +105,7 @@ Payload, masked (--reveal shows it whole)
     await store.deadLetters.send(factory.letter())
     const { code, err } = await lazaret('dlq', 'show', '019b')
     expect(code).toBe(2)
-    expect(err).toMatch(/^lazaret: 019b can be \S+ or \S+; give more of the id\n$/)
+    expect(err).toMatch(/^lazaret: 019b matches \S+ and \S+; type more of the ID\n$/)
   })
 
   it('F8: an unknown id fails in one line', async () => {
@@ -113,7 +113,7 @@ Payload, masked (--reveal shows it whole)
     expect(await lazaret('dlq', 'show', 'nope')).toMatchObject({
       code: 1,
       out: '',
-      err: 'lazaret: there is no dead letter nope; lazaret dlq list shows them\n',
+      err: "lazaret: no dead letter has the ID nope; run 'lazaret dlq list' to see the IDs\n",
     })
   })
 

@@ -69,7 +69,7 @@ describe('dlq export', () => {
     expect(await readdir(folder)).toEqual(['letters.jsonl'])
     expect(await readFile(join(folder, 'letters.jsonl'), 'utf8')).toBe('as it was')
     const missing = await lazaret('dlq', 'export', '--out', 'no/such/folder.jsonl')
-    expect(missing.err).toContain('no/such/folder.jsonl cannot be written (ENOENT)')
+    expect(missing.err).toContain('cannot write no/such/folder.jsonl (ENOENT)')
   })
 })
 
@@ -112,7 +112,7 @@ describe('dlq import', () => {
     expect(err.split('\n')).toEqual([
       'line 2: text: got no JSON; give the JSON text that was stored, whole',
       expect.stringMatching(/^line 4: letter\./),
-      'line 5: its id is not the one of its channel, handler and event: it was edited after the export',
+      'line 5: the ID does not match the channel, handler and event; the line was edited after the export',
       '',
     ])
     expect((await lazaret('dlq', 'list', '--json')).json).toHaveLength(2)
@@ -144,7 +144,7 @@ describe('dlq import', () => {
     const { lazaret, lazaretWith } = cliWorld(folder)
     expect(await lazaret('dlq', 'import', 'none.jsonl')).toMatchObject({
       code: 1,
-      err: 'lazaret: there is no file none.jsonl; give the path of a file that was exported\n',
+      err: 'lazaret: file not found: none.jsonl; give the path of a file that dlq export wrote\n',
     })
     expect(await lazaretWith({ columns: 80 }, 'dlq', 'import')).toMatchObject({ code: 2 })
   })

@@ -60,7 +60,7 @@ async function openAtomic(path: string, named: string) {
   await rm(unfinished, { force: true }).catch(() => {})
   const file = await open(unfinished, 'wx', OWNER_ONLY).catch((error: NodeJS.ErrnoException) => {
     throw new FailedError(
-      `${named} cannot be written (${error.code}); see that its folder is there and yours to write`,
+      `cannot write ${named} (${error.code}); check that its folder exists and that you may write to it`,
     )
   })
   return {
@@ -130,19 +130,20 @@ export async function dlqImport({ io, args, flags }: Context<typeof importFlags>
 /** Opened before the store is, so that a mistyped file makes no empty store. */
 async function openInput(io: Io, named: string): Promise<AsyncIterable<Uint8Array>> {
   if (named === '-') {
-    if (io.stdin.isTerminal) throw new UsageError('dlq import: give a FILE, or pipe letters in')
+    if (io.stdin.isTerminal)
+      throw new UsageError('dlq import: no input; give a FILE, or pipe exported letters in')
     return io.stdin.bytes
   }
   const stream = createReadStream(resolve(io.cwd, named))
   await new Promise<void>((done, fail) => {
     stream.once('open', () => done())
     stream.once('error', (error: NodeJS.ErrnoException) => {
-      const remedy = 'give the path of a file that was exported'
+      const remedy = 'give the path of a file that dlq export wrote'
       fail(
         new FailedError(
           error.code === 'ENOENT'
-            ? `there is no file ${named}; ${remedy}`
-            : `${named}: ${error.code}; ${remedy}`,
+            ? `file not found: ${named}; ${remedy}`
+            : `cannot read ${named} (${error.code}); ${remedy}`,
         ),
       )
     })

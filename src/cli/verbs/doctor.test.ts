@@ -26,10 +26,10 @@ describe('doctor', () => {
     const { code, out } = await lazaret('doctor')
     expect(code).toBe(0)
     expect(out.replace(process.version, 'vX')).toBe(`ok    node       vX
-ok    config     none, the defaults hold
+ok    config     no config file; the defaults apply
 ok    store      memory: opens
-ok    letters    1 dead letter, 1 waiting for someone
-ok    retention  no letter is past its time to live
+ok    letters    1 dead letter, 1 waiting
+ok    retention  no letter is past its retention
 ok    clock      2026-01-01T00:00:00.000Z
 `)
   })
@@ -42,18 +42,18 @@ ok    clock      2026-01-01T00:00:00.000Z
     expect(json).toHaveLength(1)
     expect(json[0].ok).toBe(false)
     const byName = Object.fromEntries(json[0].checks.map((check: { name: string }) => [check.name, check]))
-    expect(byName['config']).toMatchObject({ status: 'fail', remedy: 'mend it as it says' })
+    expect(byName['config']).toMatchObject({ status: 'fail', remedy: 'fix the faults listed here' })
     expect(byName['config'].found).toMatch(/lazaret\.yaml:1: retention.*\n.*lazaret\.yaml:2: cleanup\.cron/)
     expect(byName['store']).toMatchObject({
       status: 'fail',
-      found: `there is no store at ${join(folder, 'lazaret.db')}`,
-      remedy: expect.stringContaining('give the right one with --store'),
+      found: `no store at ${join(folder, 'lazaret.db')} (sqlite:./lazaret.db)`,
+      remedy: expect.stringContaining('pass another one with --store'),
     })
     expect(byName['disk'].status).not.toBe('fail')
     expect(byName['clock'].status).toBe('ok')
     const { out } = await lazaretWith({}, 'doctor')
-    expect(out).toContain('FAIL  store   there is no store at')
-    expect(out).toContain('→ give the right one with --store')
+    expect(out).toContain('FAIL  store   no store at')
+    expect(out).toContain('→ pass another one with --store')
   })
 
   it('F8: a clock that is behind the store or far off is wrong', async () => {
@@ -79,7 +79,7 @@ ok    clock      2026-01-01T00:00:00.000Z
     clock.jump(-3_600_000)
     const { code, out } = await lazaret('doctor')
     expect(code).toBe(0)
-    expect(out).toContain('warn  retention  1 letter past the time to live')
+    expect(out).toContain('warn  retention  1 letter past the retention')
     expect(out).toContain('→ lazaret dlq purge --expired')
     expect(out).toContain('warn  clock')
   })
@@ -122,20 +122,20 @@ describe('doctor on a folder of letters', () => {
 
   it('E10: damage is counted, and the rest is read', async () => {
     const { lazaret, file } = await withLetters()
-    expect((await lazaret('doctor')).out).toMatch(/ok {4}damage {5}none found in 1 file of [\d.]+ KiB/)
+    expect((await lazaret('doctor')).out).toMatch(/ok {4}damage {5}no damage in 1 file of [\d.]+ KiB/)
     const bytes = await readFile(file)
     bytes[bytes.indexOf('\n') + 200]! ^= 1
     await writeFile(file, bytes)
     const { code, out } = await lazaret('doctor')
     expect(code).toBe(0)
-    expect(out).toMatch(/warn {2}damage {5}1 damaged place in 1 file of .*; everything else is read/)
+    expect(out).toMatch(/warn {2}damage {5}1 damaged record in 1 file of .*; all other records are readable/)
     expect((await lazaret('dlq', 'list', '--json')).json).toHaveLength(4)
   })
 
   it('B7: letters in the spill are told', async () => {
     const { lazaret } = await withLetters()
     await writeFile(join(folder, 'lazaret.yaml'), 'spill: file:./spill')
-    expect((await lazaret('doctor')).out).toContain('ok    spill      file:./spill is not there yet')
+    expect((await lazaret('doctor')).out).toContain('ok    spill      file:./spill does not exist yet')
     const spill = fileSpill({ dir: join(folder, 'spill') })
     await spill.send(createFactory().letter())
     await spill.close()
@@ -161,7 +161,7 @@ describe('doctor on a folder of letters', () => {
       await chmod(dir, 0o755)
       expect(await found('--store', `sqlite:${path}`)).toMatchObject({
         status: 'warn',
-        found: `others on this machine may read ${path}`,
+        found: `other users of this machine can read ${path}`,
         remedy: `chmod 600 '${path}'`,
       })
       expect(await found('--store', `file:${dir}`)).toMatchObject({

@@ -35,7 +35,7 @@ export async function doctor({ io, flags }: Context<typeof storeFlags>): Promise
     const expired = await checkExpired(store, io.clock.now())
     checks.push(...letters.checks, ...expired, ...(await checkDamage(store)), ...(await checkRedis(store)))
   } catch (error) {
-    checks.push(failWith('store', error, 'give another with --store'))
+    checks.push(failWith('store', error, 'pass another store with --store'))
   } finally {
     await store?.close()
   }
@@ -61,13 +61,16 @@ async function checkConfig(
 ): Promise<{ loaded: LoadedConfig; check: Check }> {
   try {
     const loaded = await loadConfig({ file, cwd: io.cwd, env: io.env })
-    const found = loaded.file === undefined ? 'none, the defaults hold' : `${loaded.file} is right`
+    const found = loaded.file === undefined ? 'no config file; the defaults apply' : `${loaded.file} is valid`
     return { loaded, check: ok('config', found) }
   } catch (error) {
     // The rest is looked at as if there were none, to find what else is wrong.
     const loaded = { config: DEFAULT_CONFIG, file: undefined, folder: io.cwd }
     const { message } = error as Error
-    return { loaded, check: { name: 'config', status: 'fail', found: message, remedy: 'mend it as it says' } }
+    return {
+      loaded,
+      check: { name: 'config', status: 'fail', found: message, remedy: 'fix the faults listed here' },
+    }
   }
 }
 

@@ -21,9 +21,9 @@ describe('groups list and show', () => {
     expect(code).toBe(0)
     expect(out).toBe(
       [
-        'ID                STATE  WAITING  ALL  SEEN                      KIND     OWNER  TITLE',
-        `${newer}  open   2        2    2026-01-01T00:01:00.000Z  unknown  -      TypeError: no amount`,
-        `${older}  open   1        1    2026-01-01T00:00:00.000Z  unknown  -      Error: refused by ***`,
+        'ID                STATE  WAITING  TOTAL  LAST SEEN                 CATEGORY  OWNER  TITLE',
+        `${newer}  open   2        2      2026-01-01T00:01:00.000Z  unknown   -      TypeError: no amount`,
+        `${older}  open   1        1      2026-01-01T00:00:00.000Z  unknown   -      Error: refused by ***`,
         '',
       ].join('\n'),
     )
@@ -52,19 +52,19 @@ describe('groups list and show', () => {
     const { code, out } = await lazaret('groups', 'show', newer.slice(0, 6))
     expect(code).toBe(0)
     expect(out).toBe(`group ${newer}  open
-  cause     TypeError: no amount
-  kind      unknown
-  told by   message: TypeError: no amount
-  channels  orders, billing
-  letters   2, of those waiting 2
-  replayed  0
-  first     2026-01-01T00:01:00.000Z (now)
-  last      2026-01-01T00:01:00.000Z (now)
-  state     open
+  cause       TypeError: no amount
+  category    unknown
+  grouped by  message: TypeError: no amount
+  channels    orders, billing
+  letters     2 (2 waiting)
+  replayed    0
+  first seen  2026-01-01T00:01:00.000Z (now)
+  last seen   2026-01-01T00:01:00.000Z (now)
+  state       open
 `)
     expect(await lazaret('groups', 'show', 'nope')).toMatchObject({
       code: 1,
-      err: 'lazaret: there is no group nope; lazaret groups list shows them\n',
+      err: "lazaret: no group has the ID nope; run 'lazaret groups list' to see the IDs\n",
     })
   })
 })
@@ -98,13 +98,13 @@ describe('groups ack, mute and resolve', () => {
     const { code, out } = await lazaret('groups', 'mute', newer, '--until', '3d')
     expect(code).toBe(0)
     expect(out).toContain(
-      'state     muted until 2026-01-04T00:01:00.000Z (in 3d) since 2026-01-01T00:01:00.000Z (now), by ann',
+      'state       muted until 2026-01-04T00:01:00.000Z (in 3d) since 2026-01-01T00:01:00.000Z (now), by ann',
     )
     await clock.advance(3 * 86_400_000)
     expect((await lazaret('groups', 'show', newer, '--json')).json[0].state).toBe('open')
     expect(await lazaret('groups', 'mute', newer, '--until', '2026-01-02')).toMatchObject({
       code: 2,
-      err: 'lazaret: groups mute: --until is in the past; give a time to come\n',
+      err: 'lazaret: groups mute: --until is in the past; give a future time\n',
     })
   })
 
@@ -113,8 +113,10 @@ describe('groups ack, mute and resolve', () => {
     expect((await lazaret('groups', 'resolve', newer, '--json')).json[0].state).toBe('resolved')
     await clock.advance(1_000)
     await bury(factory.letter({ error: new TypeError('no amount') }))
-    expect((await lazaret('groups', 'list')).out).toContain(`${newer}  open (back)`)
-    expect((await lazaret('groups', 'show', newer)).out).toContain('it came back after it was resolved')
+    expect((await lazaret('groups', 'list')).out).toContain(`${newer}  open (regressed)`)
+    expect((await lazaret('groups', 'show', newer)).out).toContain(
+      'regressed: a new letter arrived after it was resolved',
+    )
   })
 
   it('F8: an unknown group fails', async () => {

@@ -38,13 +38,16 @@ function groupTable(io: Io, masks: Masks): (groups: readonly Group[]) => string 
     { title: 'ID', cell: ({ id }) => id },
     {
       title: 'STATE',
-      cell: ({ state, regressed }) => (regressed ? `${state} (back)` : state),
+      cell: ({ state, regressed }) => (regressed ? `${state} (regressed)` : state),
       colour: ({ state }) => stateColour(state),
     },
     { title: 'WAITING', cell: ({ waiting }) => String(waiting) },
-    { title: 'ALL', cell: ({ count }) => String(count), dropAt: 4 },
-    { title: 'SEEN', cell: ({ lastSeenAt }) => (isTerminal ? relative(lastSeenAt, now) : iso(lastSeenAt)) },
-    { title: 'KIND', cell: ({ category }) => category, dropAt: 2 },
+    { title: 'TOTAL', cell: ({ count }) => String(count), dropAt: 4 },
+    {
+      title: 'LAST SEEN',
+      cell: ({ lastSeenAt }) => (isTerminal ? relative(lastSeenAt, now) : iso(lastSeenAt)),
+    },
+    { title: 'CATEGORY', cell: ({ category }) => category, dropAt: 2 },
     { title: 'OWNER', cell: ({ triage }) => safeText(triage.owner ?? '-'), shrinksTo: 6, dropAt: 3 },
     { title: 'TITLE', cell: ({ title }) => safeText(masks.maskText(title)), shrinksTo: 24 },
   ]
@@ -73,9 +76,10 @@ export const groupsResolve = triageCommand('resolved')
 
 export async function groupsMute(context: Context<typeof muteFlags>): Promise<ExitCode> {
   const { until } = context.flags
-  if (until === undefined) throw new UsageError('groups mute: needs --until T, such as --until 3d')
+  if (until === undefined)
+    throw new UsageError('groups mute: --until is missing; give a time such as --until 3d')
   if (until <= context.io.clock.now())
-    throw new UsageError('groups mute: --until is in the past; give a time to come')
+    throw new UsageError('groups mute: --until is in the past; give a future time')
   return triageCommand('muted', until)(context)
 }
 
@@ -85,7 +89,8 @@ function triageCommand(state: TriageState, mutedUntil?: number) {
     const { id } = await findGroup(session.store, args[0]!)
     const change = { state, owner, link, note, mutedUntil, at: io.clock.now(), by: session.by }
     const group = await triageGroup(session.store, id, change)
-    if (group === undefined) throw new FailedError(`group ${id} has no letters any more`)
+    if (group === undefined)
+      throw new FailedError(`group ${id} has no letters any more, so it no longer exists`)
     await showGroup(session, group, flags.json)
   })
 }

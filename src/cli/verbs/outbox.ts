@@ -24,7 +24,7 @@ export async function outboxMigrate({ io, flags }: Context<typeof migrateFlags>)
     if (flags.json) await io.stdout.write(jsonLine({ version, applied: steps.map(step => step.version) }))
     else {
       for (const step of steps) await io.stdout.write(`${step.version}  ${step.name}\n`)
-      const how = steps.length === 0 ? 'was up to date already' : 'is up to date'
+      const how = steps.length === 0 ? 'was already up to date' : 'is up to date'
       await io.stderr.write(`schema lazaret ${how}, version ${version}\n`)
     }
     return 0
@@ -40,7 +40,7 @@ export async function outboxUrl(
   const { url, folder } = chooseStore(flags.store, io, loaded)
   if (readStoreUrl(url, folder).kind === 'postgres') return url
   throw new UsageError(
-    `the store ${withoutCredentials(url)} has no outbox; give one with --store postgres://HOST/DATABASE`,
+    `the store ${withoutCredentials(url)} has no outbox, only Postgres has one; use --store postgres://HOST/DATABASE`,
   )
 }
 
@@ -55,8 +55,8 @@ export async function outboxStatus({ io, flags }: Context<typeof storeFlags>): P
     }
     const table = tableOn(io, columns(io.clock.now()))
     if (handlers.length > 0) await io.stdout.write(table.page(handlers))
-    const none = handlers.length === 0 ? ', nothing was enqueued and nobody has subscribed yet' : ''
-    await io.stderr.write(`schema version ${admin.version}, consumers at work: ${consumers}${none}\n`)
+    const none = handlers.length === 0 ? '; no event is enqueued and no handler has subscribed yet' : ''
+    await io.stderr.write(`schema version ${admin.version}, active consumers: ${consumers}${none}\n`)
     return 0
   })
 }
@@ -69,7 +69,7 @@ function statusJson({ oldestPendingAt, handler, ...status }: HandlerStatus) {
 function columns(now: number): readonly Column<HandlerStatus>[] {
   return [
     { title: 'CHANNEL', cell: ({ channel }) => safeText(channel), shrinksTo: 12 },
-    { title: 'HANDLER', cell: ({ handler }) => (handler === undefined ? '(nobody)' : safeText(handler)) },
+    { title: 'HANDLER', cell: ({ handler }) => (handler === undefined ? '(none)' : safeText(handler)) },
     { title: 'PENDING', cell: ({ pending }) => String(pending) },
     { title: 'WAITING', cell: ({ waiting }) => String(waiting) },
     { title: 'IN FLIGHT', cell: ({ inFlight }) => String(inFlight) },

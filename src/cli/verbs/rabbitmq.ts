@@ -33,16 +33,16 @@ export function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags
   })
 }
 
-interface Told {
+interface DeclareResult {
   readonly queue: string
   readonly declared?: readonly string[]
   readonly problem?: string
 }
 
-async function printResult(io: Io, asJson: boolean | undefined, result: Told): Promise<void> {
+async function printResult(io: Io, asJson: boolean | undefined, result: DeclareResult): Promise<void> {
   if (asJson) await io.stdout.write(jsonLine(result))
   else if (result.problem !== undefined) await io.stderr.write(`${safeText(result.problem)}\n`)
-  else await io.stdout.write(`${safeText(result.queue)}: ${result.declared?.length} queues are there\n`)
+  else await io.stdout.write(`${safeText(result.queue)}: ${result.declared?.length} queues declared\n`)
 }
 
 /** A person waits for the answer. */
@@ -61,7 +61,7 @@ export function rabbitmqStatus({ io, flags, args }: Context<typeof rabbitmqFlags
     const missing = all.filter(({ ready }) => ready === undefined)
     for (const { queue } of missing)
       await io.stderr.write(
-        `${safeText(queue)}: there is no such queue; make it with: lazaret rabbitmq declare ${safeText(queue)}\n`,
+        `${safeText(queue)}: queue not found; create it with: lazaret rabbitmq declare ${safeText(queue)}\n`,
       )
     return missing.length === 0 ? 0 : missing.length === all.length ? 1 : 3
   })
@@ -80,7 +80,7 @@ function statusJson({ oldestLetterAt, ready, ...status }: QueueStatus) {
 function columns(now: number): readonly Column<QueueStatus>[] {
   return [
     { title: 'QUEUE', cell: ({ queue }) => safeText(queue), shrinksTo: 12 },
-    { title: 'READY', cell: ({ ready }) => (ready === undefined ? 'not there' : String(ready)) },
+    { title: 'READY', cell: ({ ready }) => (ready === undefined ? 'missing' : String(ready)) },
     { title: 'CONSUMERS', cell: ({ consumers }) => String(consumers) },
     { title: 'WAITING', cell: ({ waiting }) => String(waiting) },
     { title: 'SUSPECTS', cell: ({ suspects }) => String(suspects), dropAt: 2 },

@@ -22,19 +22,19 @@ describe('replay plan', () => {
       '1,rest',
     )
     const [, id] = /^replay (\S+) {2}approved\n/.exec(out) ?? []
-    expect({ code, err }).toEqual({ code: 0, err: `start it: lazaret replay start ${id}\n` })
+    expect({ code, err }).toEqual({ code: 0, err: `next, start it: lazaret replay start ${id}\n` })
     expect(out).toBe(`replay ${id}  approved
   reason   billing is back
   planned  2026-01-01T00:00:01.000Z (now) by ann
   letters  3  (channel orders)
   hash     ${(await store.replays.get(id!))?.hash}
   stages   1, rest at 50 per second
-  halts    when more than 20 % fail again, or the first ones fail with the cause they had
-  age      at most 1d
+  halts    if more than 20 % fail again, or if the first letters fail with the same cause again
+  max age  1d
 
 Gates
   2 letters will be sent
-  1 letter skipped: their state does not allow it (it was replayed 0 times and is parked; lift it out to allow another)
+  1 letter skipped: not allowed in this state (it was replayed 0 times and is parked; lift it out to allow another)
 `)
     expect(shop.handled).toEqual([])
   })
@@ -73,7 +73,7 @@ Gates
     const bad = await lazaret('replay', 'plan', '--reason', 'r', '--patch', 'bad.json')
     expect(bad).toMatchObject({ code: 2, err: expect.stringContaining('replay.patch[0].op') })
     expect((await lazaret('replay', 'plan', '--reason', 'r', '--patch', 'none.json')).err).toContain(
-      'cannot be read (ENOENT)',
+      'cannot read the patch none.json (ENOENT)',
     )
   })
 

@@ -24,7 +24,7 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
   const { reason } = flags
   if (reason === undefined)
     throw new UsageError(
-      'replay plan: needs --reason TEXT: why are they sent again? (--letter-reason filters)',
+      'replay plan: --reason is missing; give the reason for the replay (--letter-reason filters letters)',
     )
   // The filter's reason is why a letter died; this command's is why it lives again.
   const filter = filterOf({ ...flags, reason: flags['letter-reason'] })
@@ -71,9 +71,11 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
     )
     const where = flags.store === undefined ? '' : ` --store ${withoutCredentials(flags.store)}`
     const next = replay.needsApproval
-      ? `have it approved: lazaret replay approve ${replay.id}${where}`
-      : `start it: lazaret replay start ${replay.id}${where}`
-    await io.stderr.write(`${(replay.findings.replay ?? 0) === 0 ? 'nothing of it can be sent' : next}\n`)
+      ? `next, another person approves it: lazaret replay approve ${replay.id}${where}`
+      : `next, start it: lazaret replay start ${replay.id}${where}`
+    const nothing = replay.count === 0 ? 'no letter matches' : 'the gates skip every letter'
+    const isEmpty = (replay.findings.replay ?? 0) === 0
+    await io.stderr.write(`${isEmpty ? `${nothing}; there is nothing to send` : next}\n`)
     return 0
   })
 }
@@ -84,13 +86,13 @@ export function replayEnvironment(io: Io): ReplayEnvironment {
 
 async function readPatch(io: Io, named: string): Promise<readonly PatchOperation[]> {
   const text = await readFile(resolve(io.cwd, named), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new FailedError(`the patch ${named} cannot be read (${error.code}); give the path of a JSON file`)
+    throw new FailedError(`cannot read the patch ${named} (${error.code}); give the path of a JSON file`)
   })
   try {
     return JSON.parse(text) as readonly PatchOperation[]
   } catch (error) {
     throw new UsageError(
-      `the patch ${named} is no JSON (${(error as Error).message}); give an array of operations`,
+      `the patch ${named} is not valid JSON (${(error as Error).message}); give an array of operations`,
     )
   }
 }
@@ -121,7 +123,8 @@ export async function showReplay(
 export const replayList = onStore<typeof replayListFlags>(async ({ store }, { io, flags }) => {
   const replays = await store.replays.list({ state: flags.state, limit: flags.limit ?? DEFAULT_LISTED })
   if (flags.json) return io.stdout.write(replays.map(replay => jsonLine(toJson(replay))).join(''))
-  if (replays.length === 0) return io.stderr.write('there are no replays; lazaret replay plan makes one\n')
+  if (replays.length === 0)
+    return io.stderr.write("no replays found; create one with 'lazaret replay plan'\n")
   const now = io.clock.now()
   const isTerminal = io.stdout.isTerminal
   const columns: Column<Replay>[] = [
@@ -148,7 +151,7 @@ export async function openRoutes({ io, store: { broker, url }, config }: Session
   const collectors = (await openCollectors(config, io, () => {})).map(({ collector }) => collector)
   const own = broker && replayToBroker(broker, undefined)
   const target = routeReplays(collectors, own)
-  const nowhere = `${url} keeps letters but is no broker to send them to; replay them where their consumer runs, or send them to a channel of another store: lazaret dlq export --store ${url} | lazaret dlq import --store sqlite:FILE, then plan there with --to CHANNEL`
+  const nowhere = `${url} stores letters but cannot deliver events; replay them in the process of their consumer, or through another store: lazaret dlq export --store ${url} | lazaret dlq import --store sqlite:FILE, then plan there with --to CHANNEL`
   return {
     routeOf: (letter, to) =>
       target === undefined ? { kind: 'none', why: nowhere } : routeThrough(target, letter, to),

@@ -73,7 +73,7 @@ describe('replay start, pause, resume, cancel', () => {
     const id = await plan('--stages', 'rest', '--per-second', '10')
     const pause = () => lazaret('replay', 'pause', id, '--note', 'lunch')
     expect((await running({ afterMs: 1_000, meanwhile: pause }, 'replay', 'start', id)).out).toContain(
-      'why      lunch (ann)',
+      'note     lunch (ann)',
     )
     expect(await lazaret('replay', 'cancel', id, '--json')).toMatchObject({
       code: 0,
@@ -111,7 +111,7 @@ describe('replay start, pause, resume, cancel', () => {
     const refused = await lazaret('replay', 'start', id)
     expect(refused.code).toBe(2)
     expect(refused.err).toContain(
-      'Send 101 letters again (mended), in stages of 1, 10, 100, rest at 50 per second?',
+      'Replay 101 letters (mended) in stages of 1, 10, 100, rest at 50 per second?',
     )
     const no = await running({ columns: 80, answer: '' }, 'replay', 'start', id)
     expect(no).toMatchObject({ code: 1, err: expect.stringContaining('nothing was sent') })
@@ -129,13 +129,13 @@ describe('replay start, pause, resume, cancel', () => {
     for (let s = 0; s < 12; s++) await clock.advance(1_000)
     stop.abort()
     expect((await running).err).toContain(
-      'no outcome of 1 sent for 5 s: does a consumer of their channel run?',
+      'no outcome within 5 s for 1 sent letter; check that a consumer of the channel is running',
     )
   })
 
   it('F8: an unknown replay fails in one line', async () => {
     const { lazaret } = cliWorld()
-    const err = 'lazaret: there is no replay nope; lazaret replay list shows them\n'
+    const err = "lazaret: no replay has the ID nope; run 'lazaret replay list' to see the IDs\n"
     for (const verb of ['show', 'start', 'resume', 'pause', 'cancel', 'approve'])
       expect(await lazaret('replay', verb, 'nope')).toMatchObject({ code: 1, err })
   })

@@ -7,6 +7,7 @@ import type { ReplayTarget } from '../../replay/target.ts'
 import { findReplay } from '../find-by-id.ts'
 import type { controlFlags, runFlags } from '../flags.ts'
 import type { ExitCode, Io } from '../io.ts'
+import { counted } from '../print/fields.ts'
 import { Progress } from '../print/progress.ts'
 import { confirm, onStore, type Session } from '../session.ts'
 import { openRoutes, replayEnvironment, showReplay } from './replay-plan.ts'
@@ -42,7 +43,7 @@ function runInForeground(begin: typeof startReplay) {
 }
 
 function question({ stages, perSecond, reason }: Replay, waiting: number): string {
-  return `Send ${waiting} letters again (${reason}), in stages of ${stages.join(', ')} at ${perSecond} per second?`
+  return `Replay ${waiting} letters (${reason}) in stages of ${stages.join(', ')} at ${perSecond} per second?`
 }
 
 async function runToEnd(
@@ -92,7 +93,7 @@ class StallWarning {
     if (this.#isShown || now - this.#since < TIMEOUT_MS) return
     this.#isShown = true
     await this.#io.stderr.write(
-      `\nno outcome of ${counts.sent} sent for ${TIMEOUT_MS / 1_000} s: does a consumer of their channel run?\n`,
+      `\nno outcome within ${TIMEOUT_MS / 1_000} s for ${counted(counts.sent, 'sent letter')}; check that a consumer of the channel is running\n`,
     )
   }
 }

@@ -22,7 +22,7 @@ async function serving(cwd: string, store: Store, webhook: string) {
     columns: undefined,
     async write(text: string) {
       said += text
-      if (text.includes('Lazaret is at')) listening.resolve()
+      if (text.includes('Lazaret listens on')) listening.resolve()
     },
   }
   const io = {

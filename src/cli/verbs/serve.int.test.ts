@@ -37,7 +37,7 @@ describe('lazaret serve', () => {
       total = ((await response.json()) as { letters: { total: number } }).letters.total
     })
     expect({ code, total }).toEqual({ code: 0, total: 1 })
-    expect(written).toMatch(/^Lazaret is at http:\/\/127\.0\.0\.1:\d+\nCtrl-C ends it\n$/)
+    expect(written).toMatch(/^Lazaret listens on http:\/\/127\.0\.0\.1:\d+\nPress Ctrl-C to stop\n$/)
     expect(json).toEqual([{ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) }])
   })
 
@@ -46,13 +46,16 @@ describe('lazaret serve', () => {
     expect(await lazaret('serve', '--host', '0.0.0.0', '--port', '0')).toMatchObject({
       code: 1,
       out: '',
-      err: 'lazaret: server: listens on 0.0.0.0 only with tokens, because others can reach it there; give tokens, or the host 127.0.0.1\n',
+      err: 'lazaret: server: host 0.0.0.0 needs tokens, because other machines can reach it; give tokens, or use the host 127.0.0.1\n',
     })
   })
 
   it('F8: an invalid port is wrong usage', async () => {
     const { lazaret } = cliWorld()
     const { code, err } = await lazaret('serve', '--port', '70000')
-    expect([code, err]).toEqual([2, expect.stringContaining('serve: --port got "70000"; give a port from 0')])
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining('serve: invalid --port "70000"; give a port from 0'),
+    ])
   })
 })

@@ -45,7 +45,7 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
     try {
       const { url } = await server.listen({ port: flags.port ?? port, host: flags.host ?? host })
       if (flags.json) await io.stdout.write(jsonLine({ url }))
-      await io.stderr.write(`Lazaret is at ${url}\nCtrl-C ends it\n`)
+      await io.stderr.write(`Lazaret listens on ${url}\nPress Ctrl-C to stop\n`)
       await untilAborted(io.interrupted)
     } finally {
       await server.close()

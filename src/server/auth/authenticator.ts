@@ -42,7 +42,9 @@ export class TokenAuthenticator {
     const caller = token === undefined ? undefined : this.#find(token)
     if (caller !== undefined) return caller
     const detail =
-      token === undefined ? 'Send the header Authorization: Bearer TOKEN' : 'The token is not known here.'
+      token === undefined
+        ? 'This server requires a token. Send the header Authorization: Bearer TOKEN.'
+        : 'The token is not valid. Check it, or ask the administrator of this server for a new one.'
     throw new ProblemError('unauthenticated', detail, {
       headers: { 'www-authenticate': 'Bearer realm="lazaret"' },
     })

@@ -20,7 +20,7 @@ export class Permissions {
     if (this.#isReadOnly) return { allowed: false, why: 'This server is read-only.' }
     const needed: Role = ADMIN_ONLY.has(wanted) ? 'admin' : 'operator'
     if (RANK[role] >= RANK[needed]) return { allowed: true }
-    return { allowed: false, why: `This needs the role ${needed}; yours is ${role}.` }
+    return { allowed: false, why: `This action needs the role ${needed}. Your role is ${role}.` }
   }
 
   all(caller: Caller): Record<Action, Permission> {

@@ -26,7 +26,7 @@ export class RequestLimiter {
       return
     }
     const seconds = Math.max(1, Math.ceil((at - now) / 1_000))
-    throw new ProblemError('too-many-requests', `Ask again in ${seconds} s, and more slowly.`, {
+    throw new ProblemError('too-many-requests', `Too many requests. Retry in ${seconds} s.`, {
       headers: { 'retry-after': String(seconds) },
     })
   }

@@ -109,7 +109,7 @@ function decoded(path: string): string {
 
 function notFound(isEmpty: boolean): ProblemError {
   const detail = isEmpty
-    ? 'There is no console here; build it with npm run build, or use the API at /api/v1.'
-    : 'There is no such file.'
+    ? 'The console is not built. Build it with npm run build, or use the API at /api/v1.'
+    : 'File not found.'
   return new ProblemError('not-found', detail)
 }

@@ -29,7 +29,7 @@ export class AllowedHosts {
     if (this.#bound !== undefined && WILDCARDS.includes(this.#bound) && isIP(name) !== 0) return
     throw new ProblemError(
       'wrong-host',
-      `The host ${JSON.stringify(host.slice(0, 100))} is none of this server's; add it to allowedHosts if it is.`,
+      `The host ${JSON.stringify(host.slice(0, 100))} is not a name of this server. If it should be, add it to allowedHosts.`,
     )
   }
 
@@ -46,13 +46,16 @@ export class AllowedHosts {
     if (hasToken || origin !== null || site === 'same-origin') return
     throw new ProblemError(
       'cross-site',
-      `Without a token a change has to say where it comes from: send the header Origin: http://${hostOf(request)}`,
+      `A change without a token needs the header Origin. Send Origin: http://${hostOf(request)}`,
     )
   }
 }
 
 function crossSite(): ProblemError {
-  return new ProblemError('cross-site', 'Changes are taken from this server’s own console and from programs.')
+  return new ProblemError(
+    'cross-site',
+    'A page of another site sent this request. Use the console of this server, or a program.',
+  )
 }
 
 /** The scheme is left out: behind a proxy the console is on https and the server on http. */

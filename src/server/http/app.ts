@@ -111,14 +111,14 @@ function handleUnmatched(
   const others = routes.filter(route => pattern(route.path).test(path)).map(({ method }) => method)
   if (others.length > 0) throw wrongMethod(others)
   if (path === API || path.startsWith(`${API}/`))
-    throw new ProblemError('not-found', `There is no such path; ${API}/openapi.json lists those there are.`)
+    throw new ProblemError('not-found', `Unknown path. ${API}/openapi.json lists all paths.`)
   if (request.method !== 'GET' && request.method !== 'HEAD') throw wrongMethod(['GET'])
   return files(request)
 }
 
 function wrongMethod(methods: readonly string[]): ProblemError {
   const allow = methods.flatMap(method => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
-  return new ProblemError('method-not-allowed', `Use ${allow} here.`, { headers: { allow } })
+  return new ProblemError('method-not-allowed', `This path supports ${allow}.`, { headers: { allow } })
 }
 
 function pattern(path: string): RegExp {

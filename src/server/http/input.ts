@@ -11,7 +11,10 @@ export function searchOf(url: URL): Readonly<Record<string, string>> {
   const names = [...url.searchParams.keys()]
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined)
-    throw new ProblemError('invalid-request', `Give ${JSON.stringify(twice.slice(0, 100))} once.`)
+    throw new ProblemError(
+      'invalid-request',
+      `The query parameter ${JSON.stringify(twice.slice(0, 100))} appears more than once. Send it once.`,
+    )
   return Object.fromEntries(url.searchParams)
 }
 
@@ -23,7 +26,7 @@ export function checked<S extends z.ZodType>(schema: S, value: unknown, where: s
     const steps = [where, ...path.map(String)]
     return { path: steps.join('.').slice(0, 500), received: show(valueAt(value, path)), remedy: message }
   })
-  throw new ProblemError('invalid-request', 'Mend the fields listed in faults.', { faults })
+  throw new ProblemError('invalid-request', 'Fix the fields listed in faults.', { faults })
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
@@ -40,21 +43,28 @@ export async function jsonOf(request: Request): Promise<unknown> {
   const [type] = (request.headers.get('content-type') ?? '').split(';')
   if (type?.trim().toLowerCase() !== 'application/json') {
     await request.body?.cancel()
-    throw new ProblemError('wrong-media-type', 'Send JSON, with the header content-type: application/json')
+    throw new ProblemError('wrong-media-type', 'Send JSON with the header content-type: application/json.')
   }
   const text = await textOf(request)
   const value = parse(text)
   if (isDeeper(value, MAX_DEPTH))
-    throw new ProblemError('invalid-request', `The body is nested deeper than ${MAX_DEPTH}; flatten it.`)
+    throw new ProblemError(
+      'invalid-request',
+      `The request body is nested more than ${MAX_DEPTH} levels deep. Flatten it.`,
+    )
   return value
 }
 
 async function textOf(request: Request): Promise<string> {
   const tooLarge = () =>
-    new ProblemError('too-large', `A body may have ${MAX_BODY_BYTES} bytes; send less at a time.`, {
-      // What is left of the body is not read, so the connection cannot be used again.
-      headers: { connection: 'close' },
-    })
+    new ProblemError(
+      'too-large',
+      `The request body is larger than ${MAX_BODY_BYTES} bytes. Send less in one request.`,
+      {
+        // What is left of the body is not read, so the connection cannot be used again.
+        headers: { connection: 'close' },
+      },
+    )
   if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge()
   if (request.body === null) return ''
   const parts: Uint8Array[] = []
@@ -72,7 +82,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new ProblemError('invalid-request', 'The body is no JSON; send a JSON object.')
+    throw new ProblemError('invalid-request', 'The request body is not valid JSON. Send a JSON object.')
   }
 }
 

@@ -17,7 +17,7 @@ export function openApi(routes: readonly Route<never>[], version: string) {
     info: {
       title: 'Lazaret',
       version,
-      description: 'Dead letters: what failed, why, and sending it again.',
+      description: 'Inspect, triage and replay dead letters.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -47,8 +47,11 @@ function operation(route: Route<never>) {
           },
         }),
     responses: {
-      [good]: { description: 'Done', content: { [media]: { schema: jsonSchema(answer, 'output') } } },
-      default: { description: 'A problem', content: { [PROBLEM_TYPE]: { schema: PROBLEM } } },
+      [good]: { description: 'Success', content: { [media]: { schema: jsonSchema(answer, 'output') } } },
+      default: {
+        description: 'Problem details (RFC 9457)',
+        content: { [PROBLEM_TYPE]: { schema: PROBLEM } },
+      },
     },
   }
 }

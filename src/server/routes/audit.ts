@@ -17,7 +17,7 @@ export const auditRoutes = [
   route({
     method: 'GET',
     path: `${API}/audit`,
-    about: 'Who did what to what, newest first.',
+    about: 'Lists audit entries, newest first.',
     query: auditQuery,
     answer: auditPage,
     async handle({ context, caller, query: { store, limit, cursor, target, action } }) {
@@ -51,7 +51,7 @@ export const auditRoutes = [
       if (lost !== undefined)
         throw new ProblemError(
           'unavailable',
-          `${lost.store} does not answer any more (${lost.problem}); ask again.`,
+          `Store ${lost.store} stopped answering (${lost.problem}). Retry.`,
         )
       const more = next.found.flatMap(({ name, value }) =>
         value === undefined ? [] : [[name, value] as const],

@@ -38,14 +38,14 @@ export const channelRoutes = [
     method: 'GET',
     path: `${API}/channels`,
     about:
-      'Every channel with letters or with a consumer here: breakers, pauses, rates, letters, inflow, and how it stood at the last snapshot.',
+      'Lists the channels that have letters or a consumer in this process: breakers, pauses, rates, letters, inflow and the last snapshot.',
     answer: channelList,
     handle: ({ context }) => listChannels(context),
   }),
   route({
     method: 'POST',
     path: `${CHANNEL}/breaker`,
-    about: 'Overrules the breaker of a handler until it is set back to auto.',
+    about: 'Forces the breaker of a handler open or closed until it is set back to auto.',
     action: 'breaker.force',
     params: oneChannel,
     body: breakerBody,
@@ -58,12 +58,12 @@ export const channelRoutes = [
       return channelAfterChange(context, params.channel)
     },
   }),
-  pauseRoute('pause', 'Stops pulling, until it is resumed.'),
-  pauseRoute('resume', 'Pulls again, if it was paused by hand.'),
+  pauseRoute('pause', 'Pauses the consumers of a channel until they are resumed.'),
+  pauseRoute('resume', 'Resumes consumers that were paused manually.'),
   route({
     method: 'GET',
     path: `${CHANNEL}/trend`,
-    about: 'How much of a channel waited over the last hours, and for how long: its snapshots, for drawing.',
+    about: 'Returns the snapshots of a channel over the last hours, as points of a chart.',
     params: oneChannel,
     query: trendQuery,
     answer: channelTrend,

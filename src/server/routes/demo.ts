@@ -13,14 +13,14 @@ export const demoRoutes = [
   route({
     method: 'GET',
     path: `${API}/demo`,
-    about: 'How far the demo has come; 404 unless this is `lazaret demo`.',
+    about: 'Returns the progress of the demo; 404 unless `lazaret demo` runs the server.',
     answer: demoState,
     handle: ({ context }) => demoOf(context).state(),
   }),
   route({
     method: 'POST',
     path: `${API}/demo/:action`,
-    about: 'Presses a button of the demo.',
+    about: 'Runs an action of the demo.',
     action: 'demo.act',
     params: oneAction,
     body: z.strictObject({}),
@@ -37,5 +37,5 @@ export const demoRoutes = [
 
 function demoOf({ demo }: Context) {
   if (demo !== undefined) return demo
-  throw new ProblemError('not-found', 'This is no demo; start one with lazaret demo.')
+  throw new ProblemError('not-found', 'This server does not run the demo. Start it with lazaret demo.')
 }

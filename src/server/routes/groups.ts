@@ -47,7 +47,7 @@ export const groupRoutes = [
   route({
     method: 'GET',
     path: GROUPS,
-    about: 'Dead letters by cause.',
+    about: 'Lists groups: dead letters with one cause.',
     query: groupQuery,
     answer: groupPage,
     async handle({ context, caller, query }) {
@@ -70,7 +70,8 @@ export const groupRoutes = [
   route({
     method: 'GET',
     path: `${GROUPS}/:id`,
-    about: 'One cause: how often, where, since when, what its letters have in common, what people say of it.',
+    about:
+      'Returns one group: counts, channels, times, common values of its letters, triage, replays and audit entries.',
     params: oneId,
     query: whichStore,
     answer: groupDetail,
@@ -101,7 +102,7 @@ export const groupRoutes = [
   route({
     method: 'PATCH',
     path: `${GROUPS}/:id`,
-    about: 'Says what a person makes of it: state, owner, link, a note.',
+    about: 'Changes the triage of a group: state, owner, link, note.',
     action: 'group.triage',
     params: oneId,
     query: whichStore,

@@ -13,7 +13,7 @@ export const healthRoutes = [
   route({
     method: 'GET',
     path: '/healthz',
-    about: 'Whether the process is alive.',
+    about: 'Reports that the process is alive.',
     access: 'public',
     answer: alive,
     handle: () => ({ status: 'UP' as const }),
@@ -21,7 +21,7 @@ export const healthRoutes = [
   route({
     method: 'GET',
     path: '/readyz',
-    about: 'Whether every store answers; 503 when one does not.',
+    about: 'Reports whether every store answers; 503 when one does not.',
     access: 'public',
     answer: ready,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
@@ -37,7 +37,7 @@ export const healthRoutes = [
     method: 'GET',
     path: '/healthz/consumer',
     about:
-      'How the consumers of this process are: UP, DEGRADED with many dead letters or a store or broker that is down, DOWN with an open breaker.',
+      'Reports the health of the consumers in this process: UP, DEGRADED with many dead letters or an unreachable store or broker, DOWN with an open breaker.',
     access: 'public',
     answer: consumerHealth,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
@@ -69,7 +69,7 @@ export const healthRoutes = [
   route({
     method: 'GET',
     path: '/metrics',
-    about: 'Everything that is counted, as text for Prometheus.',
+    about: 'Returns all metrics in the Prometheus text format.',
     answer: z.string(),
     media: 'text/plain',
     handle: async ({ context }) =>

@@ -20,7 +20,7 @@ interface OpenApiSource {
 const openApiRoute = routeFor<OpenApiSource>()({
   method: 'GET',
   path: `${API}/openapi.json`,
-  about: 'This API, as an OpenAPI 3.1 document.',
+  about: 'Returns this API as an OpenAPI 3.1 document.',
   access: 'public',
   answer: z.looseObject({ openapi: z.string() }),
   handle: ({ context }) => ({ ...context.document() }),

@@ -54,7 +54,7 @@ export const letterRoutes = [
   route({
     method: 'GET',
     path: LETTERS,
-    about: 'The dead letters, newest failure first.',
+    about: 'Lists dead letters, newest failure first.',
     query: letterQuery,
     answer: letterPage,
     async handle({ context, caller, query }) {
@@ -89,7 +89,7 @@ export const letterRoutes = [
   route({
     method: 'GET',
     path: `${LETTERS}/stats`,
-    about: 'How many there are, by state, reason and channel.',
+    about: 'Counts dead letters by state, reason and channel.',
     query: letterStatsQuery,
     answer: letterStats,
     async handle({ context, caller, query: { store, ...asked } }) {
@@ -107,7 +107,7 @@ export const letterRoutes = [
   route({
     method: 'GET',
     path: `${LETTERS}/:id`,
-    about: 'One letter whole, masked: its event, attempts, cycles, where a replay would send it, its audit.',
+    about: 'Returns one letter, masked: event, attempts, cycles, replay target and audit entries.',
     params: oneId,
     query: whichStore,
     answer: letterDetail,
@@ -125,7 +125,7 @@ export const letterRoutes = [
   route({
     method: 'POST',
     path: `${LETTERS}/:id/reveal`,
-    about: 'The payload, headers and key unmasked. It is in the audit before it is in the answer.',
+    about: 'Returns payload, headers and key without masks. The audit log records it first.',
     action: 'letter.reveal',
     params: oneId,
     query: whichStore,
@@ -150,12 +150,12 @@ export const letterRoutes = [
   }),
   decisionRoute(
     'discard',
-    'Decides that its event need not be handled. The letter stays to be seen.',
+    'Discards a letter whose event need not be handled. The letter stays visible.',
     (store, letter, decision) => discardLetter(store, letter.id, decision),
   ),
   decisionRoute(
     'reopen',
-    'Makes a parked, quarantined or discarded letter dead again, or one that a replay left behind, so that it can be replayed.',
+    'Sets a parked, quarantined or discarded letter, or one that an ended replay left in replaying, back to dead so that it can be replayed.',
     reopenLetter,
   ),
 ]

@@ -39,7 +39,7 @@ export const overviewRoutes = [
   route({
     method: 'GET',
     path: `${API}/me`,
-    about: 'Who is asking, and what they may do.',
+    about: 'Returns the caller and the permissions of the caller.',
     answer: me,
     handle({ context, caller }) {
       const { readOnly, needsApproval, version } = context
@@ -58,7 +58,8 @@ export const overviewRoutes = [
   route({
     method: 'GET',
     path: `${API}/overview`,
-    about: 'What a person on call looks at first.',
+    about:
+      'Returns the summary for a person on call: groups, letters, inflow, breakers, replays, stores and alerts.',
     answer: overview,
     async handle({ context }) {
       const gathered = await gatherNumbers(context)
@@ -96,7 +97,8 @@ export const overviewRoutes = [
   route({
     method: 'GET',
     path: `${API}/stream`,
-    about: 'Server-sent events: `change` says what to ask for again, `overview` has the small numbers.',
+    about:
+      'Streams server-sent events: `change` names what has changed, `overview` has the numbers of the overview.',
     answer: changeEvent,
     media: 'text/event-stream',
     handle: ({ context, caller, request }) =>

@@ -40,7 +40,8 @@ export const purgeRoutes = [
   route({
     method: 'POST',
     path: `${PURGE}/preview`,
-    about: 'Counts the letters that a purge would delete. The purge needs the cut-off and digest it answers.',
+    about:
+      'Counts the letters that a purge would delete. The purge needs the cut-off time and digest of the answer.',
     action: 'letters.purge',
     body: purgePreviewBody,
     answer: purgePreview,
@@ -56,7 +57,7 @@ export const purgeRoutes = [
   route({
     method: 'POST',
     path: PURGE,
-    about: 'Deletes the letters of a preview for good, if they are the same by now.',
+    about: 'Deletes the letters of a preview permanently, unless the selection has changed.',
     action: 'letters.purge',
     body: purgeBody,
     answer: purged,
@@ -89,7 +90,7 @@ export const purgeRoutes = [
       if (first !== undefined && deleted === 0)
         throw new ProblemError(
           'unavailable',
-          `${first.store} did not delete them (${first.problem}); preview the purge again before the next try.`,
+          `Store ${first.store} did not delete the letters (${first.problem}). Preview the purge again before you retry.`,
         )
       return { deleted, ...withFaults(failed) }
     },
@@ -121,7 +122,7 @@ async function freezeAll(
   if (count > MAX_PURGED)
     throw new ProblemError(
       'unprocessable',
-      `${count} letters match, more than ${MAX_PURGED}; use lazaret dlq purge.`,
+      `${count} letters match, more than the ${MAX_PURGED} of one request. Use lazaret dlq purge.`,
     )
   const purges: StorePurge[] = []
   for (const { name, store } of found)
@@ -148,5 +149,5 @@ function requireCount(count: number, expectedCount: number): void {
 }
 
 function storeDown(name: string, problem: string): ProblemError {
-  return new ProblemError('unavailable', `${name} does not answer (${problem}); nothing was deleted.`)
+  return new ProblemError('unavailable', `Store ${name} does not answer (${problem}). Nothing was deleted.`)
 }

@@ -45,7 +45,7 @@ export const replayChangeRoutes = [
   route({
     method: 'POST',
     path: REPLAYS,
-    about: 'Makes a plan: freezes a selection and decides about every letter of it. Nothing is sent.',
+    about: 'Plans a replay: freezes a selection and checks each letter. Sends nothing.',
     action: 'replay.plan',
     body: planBody,
     answer: replaySchema,
@@ -54,7 +54,7 @@ export const replayChangeRoutes = [
       requireNoMaskedTest(context, caller, body.patch)
       const { named, sample, selected } = await select(context, body)
       if (sample.length === 0)
-        throw new ProblemError('unprocessable', 'No letter matches, so there is nothing to plan.')
+        throw new ProblemError('unprocessable', 'No letter matches; nothing was planned.')
       const { store: _, filter: __, ids: ___, ...asked } = body
       const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
       const request = {
@@ -73,7 +73,7 @@ export const replayChangeRoutes = [
   route({
     method: 'POST',
     path: `${REPLAYS}/preview`,
-    about: 'A few letters as they are and as they would be sent, masked. Nothing is planned.',
+    about: 'Returns a few letters before and after the patch, masked. Plans nothing.',
     action: 'replay.plan',
     body: previewBody,
     answer: preview,
@@ -85,11 +85,11 @@ export const replayChangeRoutes = [
       return { samples }
     },
   }),
-  controlRoute('approve', 'Lets it be started: a second person says so.', approveReplay),
-  controlRoute('start', 'Sends it, stage by stage.', startReplay),
-  controlRoute('pause', 'Stops sending until it is resumed.', pauseReplay),
-  controlRoute('resume', 'Goes on with what was paused or halted.', resumeReplay),
-  controlRoute('cancel', 'Ends it; what was not sent stays dead.', cancelReplay),
+  controlRoute('approve', 'Approves a replay. The planner cannot approve it.', approveReplay),
+  controlRoute('start', 'Starts a replay, stage by stage.', startReplay),
+  controlRoute('pause', 'Pauses a replay until it is resumed.', pauseReplay),
+  controlRoute('resume', 'Resumes a paused or halted replay.', resumeReplay),
+  controlRoute('cancel', 'Cancels a replay. Letters that were not sent stay dead.', cancelReplay),
 ]
 
 function controlRoute(
@@ -109,7 +109,7 @@ function controlRoute(
     async handle({ context, caller, params, body: { why } }) {
       const { value, ...named } = await findReplay(context, params.id)
       const now = replayPermission(context, caller, named, value, verb)
-      if (!now.allowed) throw new ProblemError('conflict', now.why ?? 'This is not possible now.')
+      if (!now.allowed) throw new ProblemError('conflict', now.why ?? 'The replay does not allow this now.')
       const replay = await steer(named.store, value.id, { by: caller.name, clock: context.clock, why })
       if (replay.state === 'running') context.runner.run(named, replay.id)
       context.announce('replays')
@@ -123,7 +123,7 @@ function requireNoMaskedTest({ searches }: Context, caller: Caller, patch: PlanB
   if (searches.mayReveal(caller) || !patch?.some(({ op }) => op === 'test')) return
   throw new ProblemError(
     'forbidden',
-    'The patch has a test operation, which tells what is masked. Leave it out, or use a token that may reveal payloads.',
+    'The patch has a test operation, which could disclose masked values. Remove it, or use a token that may reveal payloads.',
   )
 }
 
@@ -163,7 +163,7 @@ async function select(
   if (missing.length > 0)
     throw new ProblemError(
       'unprocessable',
-      `${missing.length} of ${unique.length} letters are not in the store ${first.name}, such as ${missing[0]}; plan one replay for each store, and leave out what has gone.`,
+      `${missing.length} of ${unique.length} letters are not in the store ${first.name}, such as ${missing[0]}. Plan one replay for each store, and remove the IDs of deleted letters.`,
     )
   const { value: _, ...named } = first
   return {
@@ -207,8 +207,5 @@ function onlyStore({ stores }: Context, name: string | undefined) {
   const [only] = chosen
   if (only !== undefined && chosen.length === 1) return only
   const names = chosen.map(each => each.name).join(', ')
-  throw new ProblemError(
-    'unprocessable',
-    `A filter selects in one store: name the store, which is one of ${names}.`,
-  )
+  throw new ProblemError('unprocessable', `A filter needs one store. Set store to one of: ${names}.`)
 }

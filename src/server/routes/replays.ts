@@ -39,7 +39,7 @@ export const replayRoutes = [
   route({
     method: 'GET',
     path: REPLAYS,
-    about: 'The replays there are, newest first.',
+    about: 'Lists replays, newest first.',
     query: replayQuery,
     answer: replayList,
     async handle({ context, query: { state, limit, store } }) {
@@ -58,7 +58,7 @@ export const replayRoutes = [
   route({
     method: 'GET',
     path: `${REPLAYS}/:id`,
-    about: 'A replay: what was planned, what has come of it, what may be done with it.',
+    about: 'Returns a replay: plan, outcomes, and what the caller may do with it.',
     params: oneId,
     answer: replaySchema,
     async handle({ context, caller, params }) {
@@ -70,7 +70,7 @@ export const replayRoutes = [
   route({
     method: 'GET',
     path: `${REPLAYS}/:id/items`,
-    about: 'Its letters in the order of sending, and where each stands.',
+    about: 'Lists the letters of a replay in sending order, with their status.',
     params: oneId,
     query: itemQuery,
     answer: itemPage,
@@ -88,7 +88,7 @@ export const replayRoutes = [
   route({
     method: 'GET',
     path: `${REPLAYS}/:id/findings`,
-    about: 'What the gates decided, with the reasons given most.',
+    about: 'Returns the decisions of the gates, with the most frequent reasons.',
     params: oneId,
     answer: findingsSchema,
     async handle({ context, params }) {
@@ -211,15 +211,21 @@ export function replayPermission(
   if (!possible.includes(replay.state))
     return {
       allowed: false,
-      why: `It is ${replay.state}; this is possible when it is ${possible.join(' or ')}.`,
+      why: `The replay is ${replay.state}. It must be ${possible.join(' or ')} for this.`,
     }
   if (verb === 'approve' && replay.createdBy === caller.name)
-    return { allowed: false, why: 'You planned it; a second person has to approve it.' }
+    return { allowed: false, why: 'You planned this replay. Another person must approve it.' }
   if (verb !== 'start' && verb !== 'resume') return permission
   if (context.needsApproval && replay.approvedBy === undefined)
-    return { allowed: false, why: 'Nobody has approved it, and here a second person has to; plan it anew.' }
+    return {
+      allowed: false,
+      why: 'This server requires approval, and nobody has approved this replay. Plan it again.',
+    }
   if (context.targetOf(named) === undefined)
-    return { allowed: false, why: `${named.store.url} is no broker, so nothing can be sent from here.` }
+    return {
+      allowed: false,
+      why: `${named.store.url} cannot deliver events, so this server cannot send its letters.`,
+    }
   return permission
 }
 

@@ -192,7 +192,7 @@ export const revealedLetter = z.object({
 })
 export type RevealedLetter = z.infer<typeof revealedLetter>
 
-const PREVIEW_FIRST = 'Ask POST /api/v1/dead-letters/purge/preview and send what it answers here'
+const PREVIEW_FIRST = 'send POST /api/v1/dead-letters/purge/preview first, and copy the value from its answer'
 
 export const purgePreviewBody = z.strictObject({ filter: letterFilter, store: storeName.optional() })
 export type PurgePreviewBody = z.infer<typeof purgePreviewBody>

@@ -35,7 +35,7 @@ export class Federation {
     const chosen = this.all.filter(each => each.name === name)
     if (chosen.length > 0) return chosen
     const names = this.all.map(each => each.name).join(', ')
-    throw new ProblemError('not-found', `There is no store ${JSON.stringify(name)} here; there is ${names}.`)
+    throw new ProblemError('not-found', `Unknown store ${JSON.stringify(name)}. Use one of: ${names}.`)
   }
 
   /** Rejects only when nobody answers. */
@@ -59,7 +59,10 @@ export class Federation {
     for (const { value, ...named } of found) if (value !== undefined) return { ...named, value }
     if (faults.length === 0) throw notFound(what, id)
     const down = faults.map(({ store, problem }) => `${store} (${problem})`).join(', ')
-    throw new ProblemError('unavailable', `No store that answers has the ${what}; down is ${down}.`)
+    throw new ProblemError(
+      'unavailable',
+      `No reachable store has the ${what}. Unreachable: ${down}. Retry when they answer.`,
+    )
   }
 
   async #ask<T>(
@@ -69,7 +72,7 @@ export class Federation {
     try {
       const asking = ask(named)
       if (!(await settlesWithin(this.#clock, TIMEOUT_MS, asking)))
-        return { store: named.name, problem: `no answer for ${TIMEOUT_MS / 1_000} s` }
+        return { store: named.name, problem: `no answer within ${TIMEOUT_MS / 1_000} s` }
       return { ...named, value: await asking }
     } catch (error) {
       // What is wrong with the question is no fault of the store.

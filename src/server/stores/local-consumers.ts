@@ -33,14 +33,17 @@ export class LocalConsumers {
     const found = this.of(channel, handler)
     if (found.length > 0) return found
     const which = handler === undefined ? `of channel ${channel}` : `${handler} of channel ${channel}`
-    throw new ProblemError('not-found', `No consumer ${which} runs in this process; steer it where it runs.`)
+    throw new ProblemError(
+      'not-found',
+      `No consumer ${which} runs in this process. Control it in its own process.`,
+    )
   }
 
   /** Those of them that have a breaker, and a problem when none has: forcing nothing would look like success. */
   requireBreaker(channel: string, handler: string): readonly LocalConsumer[] {
     const found = this.require(channel, handler).filter(({ consumer }) => consumer.breaker !== undefined)
     if (found.length > 0) return found
-    throw new ProblemError('conflict', `The breaker of ${handler} is off; pause channel ${channel} instead.`)
+    throw new ProblemError('conflict', `The breaker of ${handler} is off. Pause channel ${channel} instead.`)
   }
 
   /** Why events sent to a channel would not be handled now. A breaker that would let a probe through is no reason. */
@@ -48,7 +51,7 @@ export class LocalConsumers {
     const now = this.#clock.now()
     for (const { consumer, health } of this.of(channel)) {
       if (consumer.breaker?.wouldAdmit(now) === false) return `the breaker of ${health.handler} is open`
-      if (health.paused.includes('manual')) return `the consumer ${health.handler} is paused by hand`
+      if (health.paused.includes('manual')) return `the consumer ${health.handler} is paused manually`
     }
     return undefined
   }

@@ -104,7 +104,7 @@ export class ChangeStream {
     // A store that is down says nothing new; the next look may find it up again.
     const readState = await this.#readState().catch(() => undefined)
     if (readState !== undefined) this.#compare(readState)
-    if (this.#clock.now() - this.#sentAt >= HEARTBEAT_MS) this.#send(this.#encoder.encode(': still here\n\n'))
+    if (this.#clock.now() - this.#sentAt >= HEARTBEAT_MS) this.#send(this.#encoder.encode(': heartbeat\n\n'))
     this.#isPolling = this.#readers.size > 0 && !this.#isClosed
     if (this.#isPolling) this.#cancelPoll = this.#clock.schedule(POLL_EVERY_MS, () => void this.#poll())
     // Who comes later starts afresh.
@@ -161,7 +161,7 @@ class StreamReader {
   send(bytes: Uint8Array): void {
     if (this.#isOver) return
     if ((this.#controller.desiredSize ?? 0) < bytes.byteLength) {
-      this.#controller.error(new Error('the reader is too slow'))
+      this.#controller.error(new Error('the client reads too slowly'))
       this.#end()
     } else this.#controller.enqueue(bytes)
   }

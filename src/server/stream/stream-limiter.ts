@@ -27,10 +27,8 @@ export class StreamLimiter {
   /** Takes a place or refuses with 429. The function returned gives the place back; calling it twice is safe. */
   acquire(caller: string): () => void {
     const own = this.#openByCaller.get(caller) ?? 0
-    if (own >= this.#perToken)
-      throw tooMany(`${caller} has ${own} open streams, which is the most for one token.`)
-    if (this.#open >= this.#total)
-      throw tooMany(`The server has ${this.#open} open streams, which is the most it takes.`)
+    if (own >= this.#perToken) throw tooMany(`${caller} has ${own} open streams, the limit for one token.`)
+    if (this.#open >= this.#total) throw tooMany(`The server has ${this.#open} open streams, its limit.`)
     this.#openByCaller.set(caller, own + 1)
     this.#open++
     let isOpen = true

@@ -17,7 +17,7 @@ class MaskedTestError extends Error {
 
   constructor(index: number, path: string) {
     super(
-      `patch operation ${index + 1} (test ${path}): it tests what is masked, which a preview does not answer; leave it out here`,
+      `patch operation ${index + 1} (test ${path}): a preview does not test masked values; remove the operation from the preview`,
     )
   }
 }

@@ -81,7 +81,7 @@ export class AlertSender {
     if (notifier === undefined) return
     const delivery = notifier.notify(this.#masked(notice))
     if (!(await settlesWithin(clock, TIMEOUT_MS, delivery)))
-      throw new Error(`watch: the notifier did not answer for ${TIMEOUT_MS / 1_000} s`)
+      throw new Error(`watch: the notifier did not answer within ${TIMEOUT_MS / 1_000} s`)
     await delivery
   }
 

@@ -122,7 +122,7 @@ describe('alerts', () => {
     await world.ask('/healthz')
     await world.minute(5)
     expect(asked).toBe(2)
-    expect(world.errors.map(String)).toEqual(['Error: watch: the notifier did not answer for 30 s'])
+    expect(world.errors.map(String)).toEqual(['Error: watch: the notifier did not answer within 30 s'])
     await world.server.close()
   })
 

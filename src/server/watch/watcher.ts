@@ -70,7 +70,7 @@ export class ChannelWatcher implements LeaderTask {
       const round = this.#runRound(AbortSignal.any([signal, late.signal]))
       if (!(await settlesWithin(clock, TIMEOUT_MS, round))) {
         late.abort()
-        throw new Error(`no answer for ${TIMEOUT_MS / 1_000} s`)
+        throw new Error(`no answer within ${TIMEOUT_MS / 1_000} s`)
       }
       waitMs = await round
     })
@@ -131,7 +131,7 @@ export class ChannelWatcher implements LeaderTask {
     const { name } = this.#options.named
     const problem = withoutCredentials(error instanceof Error ? error.message : String(error))
     return new LazaretError(
-      `watch: no snapshot of the channels in store ${name}: ${problem}; it is tried again each time one is due`,
+      `watch: no snapshot of the channels in store ${name}: ${problem}; the server retries when the next one is due`,
       { code: 'LAZARET_STORE_FAILED', retryable: true },
     )
   }

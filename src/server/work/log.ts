@@ -4,12 +4,12 @@ import { type LogLine, writeLine } from '../../runtime/log/gathering.ts'
 
 const COLLECTING: LogLine = { what: 'collecting_began', level: 'info', message: 'collecting began' }
 const COLLECTED: LogLine = { what: 'collecting_ended', level: 'info', message: 'collecting ended' }
-const RUNNING: LogLine = { what: 'replay_running', level: 'info', message: 'replay is run here' }
+const RUNNING: LogLine = { what: 'replay_running', level: 'info', message: 'replay runs on this server' }
 /** One that is still running has come to a safe point because this server closes; another takes it up. */
 const ENDED: Partial<Record<ReplayState, LogLine>> = {
-  running: { what: 'replay_left', level: 'info', message: 'replay left to another server' },
+  running: { what: 'replay_left', level: 'info', message: 'replay handed over to another server' },
   paused: { what: 'replay_paused', level: 'info', message: 'replay paused' },
-  halted: { what: 'replay_halted', level: 'warn', message: 'replay halted by itself' },
+  halted: { what: 'replay_halted', level: 'warn', message: 'replay halted by its rules' },
   cancelled: { what: 'replay_cancelled', level: 'info', message: 'replay cancelled' },
   finished: { what: 'replay_finished', level: 'info', message: 'replay finished' },
 }
