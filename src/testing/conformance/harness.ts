@@ -1,6 +1,7 @@
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
 import { type Clock, nextTurn, systemClock, systemRandom } from '../../ports/clock.ts'
-import { createFactory, type Factory } from '../factories.ts'
+import { createFactory, type Factory, type TestLetterInput } from '../factories.ts'
 
 /** How a suite defines its tests: `it` of vitest and `test` of node:test both fit. */
 export interface TestFunction {
@@ -124,6 +125,12 @@ export class World<P extends { close?(): unknown }, F extends Fixture<P>> {
     this.make = createFactory({ clock: this.timing, random: systemRandom })
   }
 
+  /** A letter of an event that failed once, at this time. */
+  letterAt(at: number, input: TestLetterInput = {}): DeadLetter {
+    const attempts = [this.make.attempt(1, { startedAt: at, endedAt: at })]
+    return this.make.letter({ at, attempts, ...input })
+  }
+
   /** Closes the adapter and opens another on the same data, as a process that restarts does. */
   async reopen(): Promise<P> {
     await this.port.close?.()
@@ -168,4 +175,22 @@ export function unlessDeclared<D extends object>(
 ): string | undefined {
   const missing = capabilities.find(name => !declares[name])
   return missing && `declares ${missing}: false`
+}
+
+const MOST_PAGES = 1_000
+
+/** Reads every page of a listing, and does something between them. */
+export async function readPages<T extends { readonly cursor: string | undefined }>(
+  list: (cursor: string | undefined) => Promise<T>,
+  between?: (page: number) => Promise<void>,
+): Promise<T[]> {
+  const pages: T[] = []
+  for (let cursor: string | undefined; pages.length < MOST_PAGES; ) {
+    const page = await list(cursor)
+    pages.push(page)
+    if (page.cursor === undefined) return pages
+    cursor = page.cursor
+    await between?.(pages.length)
+  }
+  throw new Error('paging does not come to an end')
 }

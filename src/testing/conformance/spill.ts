@@ -96,11 +96,8 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
   it('B7: a letter is held until the target has it', async ({ spill, make }) => {
     const [letter] = await fill(spill, make, 1)
     let sizeWhileSending = 0
-    await spill.drain({
-      send: async () => {
-        sizeWhileSending = await spill.size()
-      },
-      close: async () => {},
+    await drainInto(spill, async () => {
+      sizeWhileSending = await spill.size()
     })
     assert.equal(sizeWhileSending, 1, `${letter?.id} was removed too early`)
     assert.equal(await spill.size(), 0)
@@ -109,12 +106,9 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
   it('B7: letters that arrive during a drain are not lost', async ({ spill, make, target }) => {
     const letters = await fill(spill, make, 2)
     const late = make.letter()
-    await spill.drain({
-      send: async letter => {
-        if (target.count === 0) await spill.send(late)
-        await target.send(letter)
-      },
-      close: async () => {},
+    await drainInto(spill, async letter => {
+      if (target.count === 0) await spill.send(late)
+      await target.send(letter)
     })
     await spill.drain(target)
     assert.deepEqual(idsOf(target.all), idsOf([...letters, late]))
@@ -123,12 +117,9 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
   it('B7: what is told of a letter while it is being sent is not lost', async ({ spill, make, target }) => {
     const event = make.event()
     await spill.send(make.letter({ event }))
-    await spill.drain({
-      send: async letter => {
-        if (target.count === 0) await spill.send(make.letter({ event, replay: 1 }))
-        await target.send(letter)
-      },
-      close: async () => {},
+    await drainInto(spill, async letter => {
+      if (target.count === 0) await spill.send(make.letter({ event, replay: 1 }))
+      await target.send(letter)
     })
     await spill.drain(target)
     assert(target.all.some(letter => letter.cycle.number === 1))
@@ -158,6 +149,10 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
       assert.deepEqual(world.target.all, [first, ...others])
     },
   )
+}
+
+async function drainInto(spill: Spill, send: DeadLetterQueue['send']): Promise<void> {
+  await spill.drain({ send, close: async () => {} })
 }
 
 async function fill(spill: Spill, make: Factory, count: number): Promise<DeadLetter[]> {

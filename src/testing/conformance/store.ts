@@ -4,7 +4,7 @@ import { groupTests } from './store/groups.ts'
 import { replayTests } from './store/replays.ts'
 import { retentionTests } from './store/retention.ts'
 import { snapshotTests } from './store/snapshots.ts'
-import { inStoreWorld, type StoreConformance } from './store/suite.ts'
+import { onStore, type StoreConformance } from './store/suite.ts'
 
 /** Every sentence of the contracts of groups, replays, the audit log and snapshots, as tests; a store's other parts have their own. */
 export function storeConformance(suite: StoreConformance): void {
@@ -14,7 +14,7 @@ export function storeConformance(suite: StoreConformance): void {
   cursorTests(suite)
   snapshotTests(suite)
   retentionTests(suite)
-  inStoreWorld(suite)('F8: closing twice is safe', async ({ store }) => {
+  onStore(suite)('F8: closing twice is safe', async store => {
     await store.close()
     await store.close()
   })

@@ -36,21 +36,15 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
   })
 
   it('K8: going to replaying counts the replay and remembers which one it is', async world => {
-    const letter = world.make.letter()
-    await world.send(letter)
+    const letter = await world.sendNew()
     const at = world.timing.now()
-    const changed = await world.store.change(letter.id, {
-      to: 'replaying',
-      at,
-      replayId: 'replay-1',
-      by: 'ada',
-    })
+    const replaying = { to: 'replaying', at, replayId: 'replay-1', by: 'ada' } as const
+    const changed = await world.store.change(letter.id, replaying)
     assert.deepEqual([changed?.state, changed?.replays, changed?.replayId], ['replaying', 1, 'replay-1'])
   })
 
   it('K8: of many who want to replay a letter at once, one does', async world => {
-    const letter = world.make.letter()
-    await world.send(letter)
+    const letter = await world.sendNew()
     const at = world.timing.now()
     const tries = await Promise.allSettled(
       Array.from({ length: 10 }, () => world.store.change(letter.id, { to: 'replaying', from: 'dead', at })),
@@ -61,22 +55,18 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
   })
 
   it('E9: a change that names the state it expects does nothing when the letter has another', async world => {
-    const letter = world.make.letter()
-    await world.send(letter)
+    const letter = await world.sendNew()
     const at = world.timing.now() + 1_000
     assert.equal(await world.store.change(letter.id, { to: 'discarded', from: 'parked', at }), undefined)
     assert.deepEqual(await world.store.get(letter.id), letter)
-    assert.equal(
-      (await world.store.change(letter.id, { to: 'discarded', from: 'dead', at }))?.state,
-      'discarded',
-    )
+    const discarded = await world.store.change(letter.id, { to: 'discarded', from: 'dead', at })
+    assert.equal(discarded?.state, 'discarded')
   })
 
   for (const to of ['resolved', 'dead'] as const) {
     it(`B14: a replaying letter becomes ${to} by its own event under its replay, and by nothing else`, async world => {
-      const letter = world.make.letter()
+      const letter = await world.sendNew()
       const at = world.timing.now() + 1_000
-      await world.send(letter)
       const sent = { eventId: letter.event.id, replayId: 'replay-1', attempt: 1 }
       const change = (under: typeof sent | (Omit<typeof sent, 'replayId'> & { replayId: undefined })) =>
         world.store.change(letter.id, { to, at, under })
@@ -96,22 +86,18 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
   }
 
   it('B14: a letter that SQL replays has no replay id; one that names an id is another', async world => {
-    const letter = world.make.letter()
+    const letter = await world.sendNew()
     const at = world.timing.now() + 1_000
-    await world.send(letter)
     await world.store.change(letter.id, { to: 'replaying', at })
     const sent = { eventId: letter.event.id, replayId: undefined, attempt: 1 }
     const named = { ...sent, replayId: 'replay-1' }
     assert.equal(await world.store.change(letter.id, { to: 'resolved', at, under: named }), undefined)
-    assert.equal(
-      (await world.store.change(letter.id, { to: 'resolved', at, under: sent }))?.state,
-      'resolved',
-    )
+    const resolved = await world.store.change(letter.id, { to: 'resolved', at, under: sent })
+    assert.equal(resolved?.state, 'resolved')
   })
 
   it('E9: a changed letter is found by its new state and counted there', async world => {
-    const letter = world.make.letter()
-    await world.send(letter)
+    const letter = await world.sendNew()
     await world.store.change(letter.id, { to: 'parked', at: world.timing.now() })
     assert.deepEqual((await world.store.list({ state: 'dead' })).letters, [])
     assert.equal((await world.store.list({ state: 'parked' })).letters[0]?.id, letter.id)

@@ -21,13 +21,11 @@ export function assortedLetters(world: LetterWorld, count: number, random: Rando
     const at = start - pick([0, 0, 1, 2, 1_000]) * Math.floor(random() * 5)
     const channel = pick([world.channel, `${world.channel}-other`])
     const key = pick([undefined, 'customer-1', 'Customer_2'])
-    const letter = world.make.letter({
+    const letter = world.letterAt(at, {
       event: world.make.event({ channel, key, type: pick(TYPES) }),
       handler: pick(['bill', 'ship']),
       reason: pick(REASONS),
       error: pick(ERRORS),
-      attempts: [world.make.attempt(1, { startedAt: at, endedAt: at })],
-      at,
     })
     return { ...letter, state: pick(LETTER_STATES) }
   })

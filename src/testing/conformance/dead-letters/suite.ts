@@ -1,9 +1,6 @@
-import assert from 'node:assert/strict'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { DeadLetterStore, LetterQuery } from '../../../ports/dead-letters.ts'
-import { type Fixture, type TestFunction, type TestIn, testsIn, World } from '../harness.ts'
-
-const MOST_PAGES = 1_000
+import { type Fixture, readPages, type TestFunction, type TestIn, testsIn, World } from '../harness.ts'
 
 /** What an adapter gives the suite for each test: an empty store of its own. */
 export interface DeadLetterStoreFixture extends Fixture<DeadLetterStore> {
@@ -37,17 +34,17 @@ export class LetterWorld extends World<DeadLetterStore, DeadLetterStoreFixture> 
     for (const letter of letters) await this.store.send(letter)
   }
 
+  /** Makes a letter and sends it. */
+  async sendNew(): Promise<DeadLetter> {
+    const letter = this.make.letter()
+    await this.send(letter)
+    return letter
+  }
+
   /** Every page, one after the other, and what happens between them. */
   async pages(query: LetterQuery, between?: (page: number) => Promise<void>): Promise<DeadLetter[][]> {
-    const pages: DeadLetter[][] = []
-    for (let cursor: string | undefined; ; ) {
-      const page = await this.store.list({ ...query, cursor })
-      pages.push([...page.letters])
-      if (page.cursor === undefined) return pages
-      assert(pages.length < MOST_PAGES, 'paging comes to an end')
-      cursor = page.cursor
-      await between?.(pages.length)
-    }
+    const pages = await readPages(cursor => this.store.list({ ...query, cursor }), between)
+    return pages.map(({ letters }) => [...letters])
   }
 }
 

@@ -62,7 +62,7 @@ const FORGED_PLACES: readonly string[] = [
 async function fill(world: StoreWorld): Promise<void> {
   for (const [index, name] of ['one', 'two', 'three'].entries()) {
     const error = Object.assign(new Error(name), { name: `Error${name}` })
-    await world.send(world.letterAt(1_000 + index, error))
+    await world.send(world.failedAt(1_000 + index, error))
     await world.store.audit.append({ at: 1_000 + index, by: 'ada', action: 'letter.discard', target: name })
   }
 }

@@ -1,22 +1,23 @@
 import assert from 'node:assert/strict'
 import type { Group, GroupQuery, Groups } from '../../../ports/groups.ts'
-import { inDurableStoreWorld, inStoreWorld, type StoreConformance } from './suite.ts'
-
-const MOST_PAGES = 100
+import { readPages } from '../harness.ts'
+import { inDurableStoreWorld, inStoreWorld, type StoreConformance, type StoreWorld } from './suite.ts'
 
 async function allPages(groups: Groups, query: GroupQuery): Promise<Group[]> {
-  const shown: Group[] = []
-  for (let cursor: string | undefined, page = 0; page < MOST_PAGES; page++) {
-    const { groups: some, cursor: next } = await groups.list({ ...query, cursor })
-    shown.push(...some)
-    if (next === undefined) return shown
-    cursor = next
-  }
-  return assert.fail('paging does not come to an end')
+  const pages = await readPages(cursor => groups.list({ ...query, cursor }))
+  return pages.flatMap(page => page.groups)
 }
 
 const titles = async (groups: Groups, query: GroupQuery) =>
   (await groups.list(query)).groups.map(({ title }) => title)
+
+/** Sends a letter, and answers with it and the id of its group. */
+async function sendOne(world: StoreWorld) {
+  const at = world.timing.now()
+  const letter = world.failedAt(at, new TypeError('no id'))
+  await world.send(letter)
+  return { at, letter, id: letter.cycle.failure!.fingerprint.id }
+}
 
 /** What the port of groups promises. */
 export function groupTests(suite: StoreConformance): void {
@@ -28,7 +29,7 @@ export function groupTests(suite: StoreConformance): void {
     const now = world.timing.now()
     for (let index = 0; index < 7; index++) {
       const error = Object.assign(new Error(`cause ${index}`), { name: `Kind${index}` })
-      await world.send(world.letterAt(now + (index % 3), error, index === 4 ? 'mails' : 'orders'))
+      await world.send(world.failedAt(now + (index % 3), error, index === 4 ? 'mails' : 'orders'))
     }
     const shown = await allPages(groups, { limit: 3 })
     assert.equal(new Set(shown.map(({ id }) => id)).size, 7)
@@ -47,8 +48,8 @@ export function groupTests(suite: StoreConformance): void {
     const { deadLetters, groups } = world.store
     const now = world.timing.now()
     const error = new TypeError('no id')
-    const [first, second, third] = [1, 2, 3].map(at => world.letterAt(now + at, error))
-    await world.send(first!, second!, third!, world.letterAt(now, new RangeError('too far')))
+    const [first, second, third] = [1, 2, 3].map(at => world.failedAt(now + at, error))
+    await world.send(first!, second!, third!, world.failedAt(now, new RangeError('too far')))
     await deadLetters.change(first!.id, { to: 'replaying', at: now })
     await deadLetters.change(first!.id, { to: 'resolved', at: now })
     await deadLetters.change(second!.id, { to: 'discarded', at: now })
@@ -61,10 +62,7 @@ export function groupTests(suite: StoreConformance): void {
 
   it('F8: triage and notes are kept, even while the group has no letters', async world => {
     const { deadLetters, groups } = world.store
-    const at = world.timing.now()
-    const letter = world.letterAt(at, new TypeError('no id'))
-    await world.send(letter)
-    const { id } = letter.cycle.failure!.fingerprint
+    const { at, letter, id } = await sendOne(world)
     const mutedUntil = at + 3_600_000
     const muted = { state: 'muted', mutedUntil, owner: 'ada', note: 'known \0', at, by: 'bo' } as const
     await groups.change(id, muted)
@@ -86,23 +84,17 @@ export function groupTests(suite: StoreConformance): void {
 
   it('B4: a resolved group that fails again is open and has regressed', async world => {
     const { groups } = world.store
-    const at = world.timing.now()
-    const letter = world.letterAt(at, new TypeError('no id'))
-    await world.send(letter)
-    const { id } = letter.cycle.failure!.fingerprint
+    const { at, id } = await sendOne(world)
     await groups.change(id, { owner: 'ada', at, by: 'bo' })
     const resolved = await groups.change(id, { state: 'resolved', owner: null, at, by: 'bo' })
     assert.deepEqual([resolved?.state, resolved?.regressed], ['resolved', false])
-    await world.send(world.letterAt(at + 5, new TypeError('no id')))
+    await world.send(world.failedAt(at + 5, new TypeError('no id')))
     const group = await groups.get(id)
     assert.deepEqual([group?.state, group?.regressed, group?.triage.owner], ['open', true, undefined])
   })
 
   itDurable('B4: what people say about a group survives a restart', async world => {
-    const at = world.timing.now()
-    const letter = world.letterAt(at, new TypeError('no id'))
-    await world.send(letter)
-    const { id } = letter.cycle.failure!.fingerprint
+    const { at, id } = await sendOne(world)
     const change = { state: 'acknowledged', owner: 'ada', note: 'mine', at, by: 'bo' } as const
     const before = await world.store.groups.change(id, change)
     const { groups } = await world.reopen()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Replay, ReplayItem } from '../../../ports/replays.ts'
-import { inDurableStoreWorld, inStoreWorld, type StoreConformance } from './suite.ts'
+import { inDurableStoreWorld, inStoreWorld, onStore, type StoreConformance } from './suite.ts'
 
 const LONG_MS = 3_600_000
 
@@ -40,10 +40,10 @@ export function itemsOf(count: number): ReplayItem[] {
 
 /** What the port of replays promises. */
 export function replayTests(suite: StoreConformance): void {
-  const it = inStoreWorld(suite)
+  const it = onStore(suite)
   const itDurable = inDurableStoreWorld(suite)
 
-  it('K8: a replay and all its items are there, or nothing of it', async ({ store: { replays } }) => {
+  it('K8: a replay and all its items are there, or nothing of it', async ({ replays }) => {
     await replays.create(replayOf('one'), itemsOf(1_200))
     assert.deepEqual(await replays.get('one'), replayOf('one'))
     assert.deepEqual(await replays.items('one'), itemsOf(1_200))
@@ -53,9 +53,7 @@ export function replayTests(suite: StoreConformance): void {
     assert.deepEqual(await replays.items('two'), [])
   })
 
-  it('K8: items are found by status, behind a position, and recorded together', async ({
-    store: { replays },
-  }) => {
+  it('K8: items are found by status, behind a position, and recorded together', async ({ replays }) => {
     await replays.create(replayOf('one'), itemsOf(5))
     const [, second, , fourth] = itemsOf(5)
     const sent = [second!, fourth!].map(item => ({ ...item, status: 'sent', cycle: 1, sentAt: 7 }) as const)
@@ -69,7 +67,7 @@ export function replayTests(suite: StoreConformance): void {
     assert.deepEqual([waiting, under, recovered], [3, 2, 0])
   })
 
-  it('B11: of all who update the same revision one does', async ({ store: { replays } }) => {
+  it('B11: of all who update the same revision one does', async ({ replays }) => {
     await replays.create(replayOf('one'), [])
     const running = replayOf('one', { state: 'running' })
     const answers = await Promise.all([replays.update(running), replays.update(running)])
@@ -82,7 +80,7 @@ export function replayTests(suite: StoreConformance): void {
     assert.equal(await replays.update(replayOf('unknown')), undefined)
   })
 
-  it('B11: replays are listed newest first, by state', async ({ store: { replays } }) => {
+  it('B11: replays are listed newest first, by state', async ({ replays }) => {
     const ids = ['../0', '../1', '../2', '../3', '../4']
     for (const [at, id] of ids.entries())
       await replays.create(replayOf(id, { createdAt: at, state: at % 2 ? 'planned' : 'halted' }), itemsOf(at))
@@ -94,22 +92,24 @@ export function replayTests(suite: StoreConformance): void {
     for (const [at, id] of ids.entries()) assert.equal((await replays.counts(id)).waiting, at)
   })
 
-  it('B11: one runner at a time has it, until its lease runs out or it lets go', async ({
-    store: { replays },
-    timing,
-  }) => {
-    await replays.create(replayOf('one'), [])
-    assert.equal(await replays.lease('one', 'a', LONG_MS), true)
-    assert.equal(await replays.lease('one', 'b', LONG_MS), false)
-    assert.equal(await replays.lease('one', 'a', timing.delayMs), true)
-    await timing.pass(timing.delayMs + 1)
-    assert.equal(await replays.lease('one', 'b', LONG_MS), true)
-    await replays.releaseLease('one', 'a')
-    assert.equal(await replays.lease('one', 'a', LONG_MS), false)
-    await replays.releaseLease('one', 'b')
-    assert.equal(await replays.lease('one', 'a', LONG_MS), true)
-    assert.equal(await replays.lease('unknown', 'a', LONG_MS), false)
-  })
+  inStoreWorld(suite)(
+    'B11: one runner at a time has it, until its lease runs out or it lets go',
+    async world => {
+      const { timing, store } = world
+      const { replays } = store
+      await replays.create(replayOf('one'), [])
+      assert.equal(await replays.lease('one', 'a', LONG_MS), true)
+      assert.equal(await replays.lease('one', 'b', LONG_MS), false)
+      assert.equal(await replays.lease('one', 'a', timing.delayMs), true)
+      await timing.pass(timing.delayMs + 1)
+      assert.equal(await replays.lease('one', 'b', LONG_MS), true)
+      await replays.releaseLease('one', 'a')
+      assert.equal(await replays.lease('one', 'a', LONG_MS), false)
+      await replays.releaseLease('one', 'b')
+      assert.equal(await replays.lease('one', 'a', LONG_MS), true)
+      assert.equal(await replays.lease('unknown', 'a', LONG_MS), false)
+    },
+  )
 
   itDurable('B11: a replay and all its items survive a restart', async world => {
     await world.store.replays.create(replayOf('one'), itemsOf(20))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
-import { inDurableStoreWorld, inStoreWorld, type StoreConformance } from './suite.ts'
+import { inDurableStoreWorld, inStoreWorld, onStore, type StoreConformance } from './suite.ts'
 
 const NOON = 1_700_000_000_000
 
@@ -69,10 +69,10 @@ const STRANGE = [
 
 /** What the port of snapshots promises. */
 export function snapshotTests(suite: StoreConformance): void {
-  const it = inStoreWorld(suite)
+  const it = onStore(suite)
   const itDurable = inDurableStoreWorld(suite)
 
-  it('K7: snapshots are listed by channel, newest first, whole', async ({ store: { snapshots } }) => {
+  it('K7: snapshots are listed by channel, newest first, whole', async ({ snapshots }) => {
     assert.deepEqual(await snapshots.list(), [])
     const bare = snapshotOf('mails', 5, { depth: 0, oldestAt: undefined, errors: [] })
     await snapshots.append([snapshotOf('orders', 5), bare])
@@ -83,9 +83,7 @@ export function snapshotTests(suite: StoreConformance): void {
     assert.deepEqual(await snapshots.list({ perChannel: 1 }), [kept, snapshotOf('orders', 7)])
   })
 
-  it('K7: a channel has one snapshot of one moment, the one that came last', async ({
-    store: { snapshots },
-  }) => {
+  it('K7: a channel has one snapshot of one moment, the one that came last', async ({ snapshots }) => {
     await snapshots.append([snapshotOf('orders', 1), snapshotOf('orders', 2), snapshotOf('mails', 1)])
     const [later, last] = [1, 2].map(depth => snapshotOf('orders', 1, { depth }))
     await snapshots.append([later!])
@@ -94,9 +92,7 @@ export function snapshotTests(suite: StoreConformance): void {
     assert.deepEqual(await snapshots.list({ channel: 'mails' }), [snapshotOf('mails', 1)])
   })
 
-  it('K7: a list is of a channel, of a time, and of so many for each channel', async ({
-    store: { snapshots },
-  }) => {
+  it('K7: a list is of a channel, of a time, and of so many for each channel', async ({ snapshots }) => {
     const all = ['mails', 'orders'].flatMap(channel =>
       Array.from({ length: 15 }, (_, ms) => snapshotOf(channel, ms)),
     )
@@ -114,9 +110,7 @@ export function snapshotTests(suite: StoreConformance): void {
     assert.deepEqual(await snapshots.list({ channel: 'order' }), [])
   })
 
-  it('K7: a purge deletes what was taken before a time, and answers how many', async ({
-    store: { snapshots },
-  }) => {
+  it('K7: a purge deletes what was taken before a time, and answers how many', async ({ snapshots }) => {
     await snapshots.append([1, 2, 3].flatMap(ms => [snapshotOf('orders', ms), snapshotOf('mails', ms)]))
     await snapshots.append([snapshotOf('old', 1)])
     assert.equal(await snapshots.purge(NOON), 0)
@@ -130,7 +124,7 @@ export function snapshotTests(suite: StoreConformance): void {
     await assert.rejects(snapshots.purge(Number.NaN), { code: 'LAZARET_OPTIONS_INVALID' })
   })
 
-  it('K7: any name is a channel, found by exactly that name', async ({ store: { snapshots } }) => {
+  it('K7: any name is a channel, found by exactly that name', async ({ snapshots }) => {
     await snapshots.append(STRANGE.map((channel, depth) => snapshotOf(channel, 0, { depth })))
     for (const [depth, channel] of STRANGE.entries())
       assert.deepEqual(await snapshots.list({ channel }), [snapshotOf(channel, 0, { depth })])
@@ -146,7 +140,7 @@ export function snapshotTests(suite: StoreConformance): void {
   })
 
   it('K7: a thousand channels, and thousands of one, are all there: more than are read or deleted at once', async ({
-    store: { snapshots },
+    snapshots,
   }) => {
     const channels = Array.from({ length: 1_000 }, (_, index) => `channel-${index}`)
     for (let ms = 0; ms < 3; ms++) await snapshots.append(channels.map(channel => snapshotOf(channel, ms)))
@@ -166,7 +160,7 @@ export function snapshotTests(suite: StoreConformance): void {
     assert.equal((await snapshots.list({ perChannel: 10_000 })).length, 2_497)
   })
 
-  it('K7: what several append at the same moment is all there, once', async world => {
+  inStoreWorld(suite)('K7: what several append at the same moment is all there, once', async world => {
     const parts = [world.store, await world.openSecond()].map(({ snapshots }) => snapshots)
     const channels = Array.from({ length: 50 }, (_, index) => `channel-${index}`)
     const rounds = [0, 1, 2, 3, 4].flatMap(ms =>
@@ -189,7 +183,7 @@ export function snapshotTests(suite: StoreConformance): void {
     for (const part of parts) assert.equal((await part.list()).length, 50)
   })
 
-  it('K7: an invalid query is refused, and so is an invalid snapshot', async ({ store: { snapshots } }) => {
+  it('K7: an invalid query is refused, and so is an invalid snapshot', async ({ snapshots }) => {
     const code = 'LAZARET_OPTIONS_INVALID'
     for (const [query, message] of BAD_QUERIES)
       await assert.rejects(snapshots.list(query as SnapshotQuery), { code, message })
@@ -200,7 +194,7 @@ export function snapshotTests(suite: StoreConformance): void {
     assert.deepEqual(await snapshots.list(), [])
   })
 
-  it('K7: after close it says so', async ({ store }) => {
+  it('K7: after close it says so', async store => {
     const { snapshots } = store
     await store.close()
     const closed = { code: 'LAZARET_STORE_CLOSED' }

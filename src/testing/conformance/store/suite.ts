@@ -48,9 +48,9 @@ export class StoreWorld extends World<Store, StoreFixture> {
     return this.fixture.clock === undefined ? real : driven
   }
 
-  letterAt(at: number, error: Error, channel = 'orders'): DeadLetter {
-    const attempts = [this.make.attempt(1, { startedAt: at, endedAt: at })]
-    return this.make.letter({ event: this.make.event({ channel }), at, error, attempts })
+  /** A letter of this channel that failed once, at this time and with this error. */
+  failedAt(at: number, error: Error, channel = 'orders'): DeadLetter {
+    return this.letterAt(at, { event: this.make.event({ channel }), error })
   }
 
   async send(...letters: readonly DeadLetter[]): Promise<void> {
@@ -76,4 +76,10 @@ export function inStoreWorld({ test, setup }: StoreConformance, skipBecause?: st
 
 export function inDurableStoreWorld(suite: StoreConformance): TestIn<StoreWorld> {
   return inStoreWorld(suite, unlessDeclared(suite.declares, 'durable'))
+}
+
+/** Defines tests that need nothing but the store. */
+export function onStore(suite: StoreConformance): TestIn<Store> {
+  const define = inStoreWorld(suite)
+  return (name, run) => define(name, ({ store }) => run(store))
 }
