@@ -1,6 +1,6 @@
 import { type DemoControl, UnknownActionError } from '../server/demo-control.ts'
 import type { DemoState, DemoStep } from '../server/schema/demo.ts'
-import type { Scenario } from './scenario.ts'
+import type { Scenario, Service } from './scenario.ts'
 import { type Action, STEPS, type Step } from './steps.ts'
 
 const TITLE = 'A shop on a bad day'
@@ -11,36 +11,25 @@ type Button = readonly [label: string, press: (by: string) => Promise<void> | vo
 /** The demo's own buttons: what the story has shown so far, and what a person can make happen in it. */
 export function demoControl(scenario: Scenario, seed: number): DemoControl {
   const { payments, services, tracking } = scenario.shop
-  const { warehouse } = services
-  const { analytics } = tracking
+  const controlled = { warehouse: services.warehouse, analytics: tracking.analytics }
+  const healthOf = (service: Service) => (controlled[service].isFailing ? 'failing' : 'healthy')
+  const setTo = (health: 'failing' | 'healthy', service: Service, label: string): Button => [
+    label,
+    () => scenario.setHealth(service, health),
+    () => healthOf(service) !== health,
+  ]
   const canReplay = () => scenario.milestones.brokenGroup !== undefined && !scenario.isReplaying
   const buttons: Readonly<Record<Action, Button>> = {
     fix: ['Ship the fix', () => scenario.ship('2.4.1'), () => payments.release === '2.4.0'],
     break: ['Ship the broken release', () => scenario.ship('2.4.0'), () => payments.release !== '2.4.0'],
-    'break-warehouse': [
-      'Make the warehouse fail',
-      () => scenario.setHealth('warehouse', 'failing'),
-      () => !warehouse.isFailing,
-    ],
-    'fix-warehouse': [
-      'Heal the warehouse',
-      () => scenario.setHealth('warehouse', 'healthy'),
-      () => warehouse.isFailing,
-    ],
-    'break-analytics': [
-      'Make analytics fail',
-      () => scenario.setHealth('analytics', 'failing'),
-      () => !analytics.isFailing,
-    ],
-    'fix-analytics': [
-      'Heal analytics',
-      () => scenario.setHealth('analytics', 'healthy'),
-      () => analytics.isFailing,
-    ],
-    burst: ['Let everyone in at once', () => scenario.burst()],
-    'send-poison': ['Send a poison order', () => scenario.place('impossible-date')],
-    'send-wrong-shape': ['Send an order of the wrong shape', () => scenario.place('wrong-shape')],
-    'send-bad-address': ['Send to a bad address', () => scenario.place('bad-address')],
+    'break-warehouse': setTo('failing', 'warehouse', 'Make the warehouse fail'),
+    'fix-warehouse': setTo('healthy', 'warehouse', 'Let the warehouse recover'),
+    'break-analytics': setTo('failing', 'analytics', 'Make analytics fail'),
+    'fix-analytics': setTo('healthy', 'analytics', 'Let analytics recover'),
+    burst: ['Let everyone in at once', () => scenario.visitors.burst()],
+    'send-poison': ['Send a poison order', () => scenario.producer.place('impossible-date')],
+    'send-wrong-shape': ['Send an order of the wrong shape', () => scenario.producer.place('wrong-shape')],
+    'send-bad-address': ['Send to a bad address', () => scenario.producer.place('bad-address')],
     'replay-payments': [
       'Replay the failed payments',
       by => scenario.startReplay(by, 'asked for in the demo'),
@@ -72,8 +61,8 @@ export function demoControl(scenario: Scenario, seed: number): DemoControl {
       facts: {
         seed,
         release: payments.release,
-        warehouse: warehouse.isFailing ? 'failing' : 'healthy',
-        analytics: analytics.isFailing ? 'failing' : 'healthy',
+        warehouse: healthOf('warehouse'),
+        analytics: healthOf('analytics'),
         startedAt: new Date(scenario.startedAt).toISOString(),
       },
     }),

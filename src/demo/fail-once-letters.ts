@@ -2,34 +2,21 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { DeadLetterStore, LetterChange } from '../ports/dead-letters.ts'
 import { release, retain } from '../runtime/share.ts'
 
-/** The way of the shop's tracking to the letters. Once it is told to, it loses the store for one letter. */
-export class FailOnceLetters implements Pick<DeadLetterStore, 'send' | 'change' | 'close'> {
-  readonly #store: DeadLetterStore
-  #willFail = false
-
-  constructor(store: DeadLetterStore) {
-    this.#store = store
-    // It is a user of the store like any other: who closes first leaves it to the rest.
-    retain(store)
-  }
-
-  failNextSave(): void {
-    this.#willFail = true
-  }
-
-  async send(letter: DeadLetter): Promise<void> {
-    if (this.#willFail) {
-      this.#willFail = false
+/** The dead-letter queue of the shop's tracking, which can lose its store for one letter. */
+export function failOnceLetters(store: DeadLetterStore) {
+  let willFail = false
+  // The queue uses the store like any other user: whoever closes first leaves the store to the rest.
+  retain(store)
+  return {
+    failNextSave(): void {
+      willFail = true
+    },
+    async send(letter: DeadLetter): Promise<void> {
+      if (!willFail) return store.send(letter)
+      willFail = false
       throw Object.assign(new Error('the disk is busy'), { code: 'EBUSY' })
-    }
-    await this.#store.send(letter)
-  }
-
-  change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
-    return this.#store.change(id, change)
-  }
-
-  close(): Promise<void> {
-    return release(this.#store)
+    },
+    change: (id: string, change: LetterChange) => store.change(id, change),
+    close: () => release(store),
   }
 }

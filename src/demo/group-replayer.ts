@@ -23,10 +23,8 @@ interface ReplayerOptions {
   readonly signal: AbortSignal
 }
 
-export type GroupReplayer = (group: string, by: string, reason: string) => Promise<void>
-
 /** Does what a person on call would do at the console: plans a replay of a group, starts it, and waits for its end. */
-export function groupReplayer(options: ReplayerOptions): GroupReplayer {
+export function groupReplayer(options: ReplayerOptions) {
   const { store, shop, clock, newId, observer, signal } = options
   // Schemas and breakers are known in this process, so the gates can look at both.
   const environment: ReplayEnvironment = {
@@ -40,7 +38,7 @@ export function groupReplayer(options: ReplayerOptions): GroupReplayer {
       return isFailing ? `the breaker of ${channel} is open` : undefined
     },
   }
-  return async (group, by, reason) => {
+  return async (group: string, by: string, reason: string): Promise<void> => {
     const request = { filter: { group }, reason, by, stages: STAGES, perSecond: PER_SECOND }
     const { id, findings } = await planReplay(store, request, environment)
     if (findings.replay === undefined) return

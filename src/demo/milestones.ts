@@ -41,14 +41,8 @@ export class Milestones {
   /** The group of the letters that the broken release left, once there is one. */
   brokenGroup: string | undefined
 
-  constructor({
-    replayEnded,
-    changed,
-  }: {
-    readonly replayEnded: () => void
-    /** Told whenever there is something new here. */
-    readonly changed: () => void
-  }) {
+  /** `changed` is called after every new milestone, `replayEnded` after every outcome of a replay. */
+  constructor(replayEnded: () => void, changed: () => void) {
     this.#replayEnded = replayEnded
     this.#changed = changed
   }

@@ -1,12 +1,7 @@
-import type { Random } from '../core/random.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
-import type { ReplayTarget } from '../replay/target.ts'
-import type { Consumer } from '../runtime/consumer/consumer.ts'
-import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
-import { createMetrics, type LiveMetrics } from '../runtime/metrics/create-metrics.ts'
+import { createMetrics } from '../runtime/metrics/create-metrics.ts'
 import { combineObservers } from '../runtime/observe.ts'
-import type { DemoControl } from '../server/demo-control.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
 import { demoControl } from './control.ts'
 import type { History } from './history/simulate-history.ts'
@@ -29,26 +24,10 @@ interface DemoOptions {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-export interface Demo {
-  readonly consumers: readonly Consumer[]
-  readonly dispatchers: readonly Dispatcher[]
-  /** Of the whole shop. */
-  readonly metrics: LiveMetrics
-  readonly control: DemoControl
-  /** Of letters that came from no broker but from a sink. */
-  readonly replayTarget: ReplayTarget
-  /** Of the payloads, by channel. */
-  readonly schemas: typeof SCHEMAS
-  /** Chance that repeats with the seed, for what is made beside the scenario. */
-  readonly random: Random
-  /** From here on orders come in. */
-  start(): Promise<void>
-  /** Ends the story and the shop, and with them the store. */
-  close(): Promise<void>
-}
+export type Demo = Awaited<ReturnType<typeof openDemo>>
 
 /** A shop with a day behind it and a minute before it. */
-export async function openDemo({ history, observer = {}, ...options }: DemoOptions): Promise<Demo> {
+export async function openDemo({ history, observer = {}, ...options }: DemoOptions) {
   const { store, clock, seed } = options
   await writeHistory(store, history)
   const metrics = createMetrics({ clock })
@@ -56,12 +35,17 @@ export async function openDemo({ history, observer = {}, ...options }: DemoOptio
   return {
     consumers: scenario.shop.consumers,
     dispatchers: [scenario.shop.tracking.dispatcher],
+    /** Of the whole shop. */
     metrics,
     control: demoControl(scenario, seed),
+    /** For letters that came from a sink and not from a broker. */
     replayTarget: scenario.shop.tracking.replayTarget,
     schemas: SCHEMAS,
+    /** Random numbers that repeat with the seed, for the server beside the scenario. */
     random: seededRandom(seed + 99),
+    /** Opens the shop: orders come in from here on. */
     start: () => scenario.start(),
+    /** Closes the scenario and the shop, and with them the store. */
     async close() {
       await scenario.close({ graceMs: GRACE_MS })
       await store.close()

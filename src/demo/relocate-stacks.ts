@@ -14,29 +14,28 @@ const OWN_FORMS = [OWN, OWN.replace(/^file:\/\//, '')]
  * would name folders of your machine.
  */
 export function relocateStacks<P>(handle: ShopHandler<P>['handle']): ShopHandler<P>['handle'] {
-  return async (event, context) => {
-    try {
-      return await handle(event, context)
-    } catch (error) {
-      throw relocated(error)
-    }
-  }
+  return (event, context) => relocating(() => handle(event, context))
 }
 
 /** The same for a sink, also for what it throws at single events. */
 export function relocateSinkStacks(sink: Sink): Sink {
   const { probe } = sink
   return {
-    async write(batch, context) {
-      try {
+    write: (batch, context) =>
+      relocating(async () => {
         const result = await sink.write(batch, context)
         for (const { error } of result?.rejected ?? []) relocated(error)
         return result
-      } catch (error) {
-        throw relocated(error)
-      }
-    },
+      }),
     ...(probe && { probe: probe.bind(sink) }),
+  }
+}
+
+async function relocating<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw relocated(error)
   }
 }
 

@@ -13,7 +13,7 @@ describe('a release that goes out while events come in', () => {
     const { clock, store, scenario, published } = world
     scenario.stopTraffic()
     const charge = vi.spyOn(scenario.shop.services.processor, 'charge')
-    await Promise.all(Array.from({ length: 40 }, () => scenario.place('none')))
+    await Promise.all(Array.from({ length: 40 }, () => scenario.producer.place('none')))
     for (const release of ['2.4.1', '2.3.9', '2.4.1'] as const) {
       await clock.advance(60)
       const shipped = scenario.ship(release)

@@ -3,12 +3,11 @@ import type { Cancel, Clock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
 import { combineObservers } from '../runtime/observe.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
-import { type GroupReplayer, groupReplayer } from './group-replayer.ts'
+import { groupReplayer } from './group-replayer.ts'
 import { Milestones } from './milestones.ts'
 import type { Release } from './shop/fees.ts'
 import { stockReport } from './shop/tracking/track.ts'
 import { openShop, type Shop, type ShopStore } from './shop.ts'
-import type { Flaw } from './traffic/order.ts'
 import { Producer } from './traffic/producer.ts'
 import { Visitors } from './traffic/visitors.ts'
 
@@ -52,7 +51,10 @@ const SCHEDULE = {
 type ScheduledStep = keyof typeof SCHEDULE
 
 /** The services that can fail and recover. */
-type Service = 'warehouse' | 'analytics'
+export type Service = 'warehouse' | 'analytics'
+
+/** A user who presses a button, or the schedule of the scenario. */
+type Actor = 'user' | 'schedule'
 
 /**
  * What a scene needs to have been seen before. On a slow machine it is not there at the set time, and the scene waits for
@@ -79,10 +81,10 @@ export class Scenario {
   readonly milestones: Milestones
   readonly startedAt: number
   readonly #options: ScenarioOptions
-  readonly #producer: Producer
-  readonly #visitors: Visitors
+  readonly producer: Producer
+  readonly visitors: Visitors
   readonly #newId: IdSource
-  readonly #replayGroup: GroupReplayer
+  readonly #replayGroup: ReturnType<typeof groupReplayer>
   readonly #closing = new AbortController()
   readonly #timers = new Set<Cancel>()
   readonly #running = new Set<Promise<void>>()
@@ -90,39 +92,39 @@ export class Scenario {
   readonly #waiting = new Map<ScheduledStep, number>()
   readonly #controlledByUser = new Set<'release' | Service>()
   readonly #actions: Readonly<Record<ScheduledStep, (at: number) => Promise<void> | void>> = {
-    breakPayments: () => this.#release('2.4.0'),
-    wrongShape: at => this.place('wrong-shape', at),
-    badAddress: at => this.place('bad-address', at),
-    unknownArticle: at => this.place('unknown-article', at),
-    impossibleDate: at => this.place('impossible-date', at),
-    warehouseFails: () => this.#setFailingUnlessUser('warehouse', 'failing'),
-    analyticsFails: () => this.#setFailingUnlessUser('analytics', 'failing'),
+    breakPayments: () => this.ship('2.4.0', 'schedule'),
+    wrongShape: at => this.producer.place('wrong-shape', at),
+    badAddress: at => this.producer.place('bad-address', at),
+    unknownArticle: at => this.producer.place('unknown-article', at),
+    impossibleDate: at => this.producer.place('impossible-date', at),
+    warehouseFails: () => this.setHealth('warehouse', 'failing', 'schedule'),
+    analyticsFails: () => this.setHealth('analytics', 'failing', 'schedule'),
     stockReport: at => stockReport(this.shop.tracking.track, this.#newId(at), at),
     storeFailsOnce: () => this.shop.tracking.failNextSave(),
-    analyticsRecovers: () => this.#setFailingUnlessUser('analytics', 'healthy'),
-    burst: at => this.burst(at),
-    warehouseRecovers: () => this.#setFailingUnlessUser('warehouse', 'healthy'),
+    analyticsRecovers: () => this.setHealth('analytics', 'healthy', 'schedule'),
+    burst: at => this.visitors.burst(at),
+    warehouseRecovers: () => this.setHealth('warehouse', 'healthy', 'schedule'),
     replayTooSoon: () => this.#replay('replay-halts', 'payments look fine again'),
-    fixPayments: () => this.#release('2.4.1'),
+    fixPayments: () => this.ship('2.4.1', 'schedule'),
     replayAfterFix: () => this.#replay('replay-recovers', 'wallets are fixed in 2.4.1'),
   }
   #willCheck = false
-  #isReplaying = false
+  isReplaying = false
 
   constructor(options: ScenarioOptions) {
     const { store, clock, seed, observer: watching = {} } = options
     this.#options = options
     this.startedAt = clock.now()
-    this.milestones = new Milestones({
-      replayEnded: () => this.#checkReplaysSoon(),
-      changed: () => this.#playWaiting(),
-    })
+    this.milestones = new Milestones(
+      () => this.#checkReplaysSoon(),
+      () => this.#playWaiting(),
+    )
     const observer = combineObservers(this.milestones.observer, watching)
     const trackingObserver = combineObservers(this.milestones.trackingObserver, watching)
     this.shop = openShop({ store, clock, seed, observer, trackingObserver })
     const { track } = this.shop.tracking
-    this.#producer = new Producer({ clock, seed, publish: this.shop.publish }, this.startedAt)
-    this.#visitors = new Visitors({ clock, seed, track }, this.startedAt)
+    this.producer = new Producer({ clock, seed, publish: this.shop.publish }, this.startedAt)
+    this.visitors = new Visitors({ clock, seed, track }, this.startedAt)
     const newId = createIdSource(seededRandom(seed + 77))
     this.#newId = createIdSource(seededRandom(seed + 78))
     const { signal } = this.#closing
@@ -131,8 +133,8 @@ export class Scenario {
 
   async start(): Promise<void> {
     await this.shop.start()
-    this.#producer.start()
-    this.#visitors.start()
+    this.producer.start()
+    this.visitors.start()
     for (const [step, afterMs] of Object.entries(SCHEDULE)) {
       const at = this.startedAt + afterMs
       this.#later(at - this.#options.clock.now(), () => this.#playOrWait(step as ScheduledStep, at))
@@ -141,8 +143,8 @@ export class Scenario {
 
   /** No more orders come in, nobody looks around; what is under way goes on. */
   stopTraffic(): void {
-    this.#producer.close()
-    this.#visitors.close()
+    this.producer.close()
+    this.visitors.close()
   }
 
   async close(options?: { readonly graceMs?: number | undefined }): Promise<void> {
@@ -153,29 +155,18 @@ export class Scenario {
     await this.shop.close(options)
   }
 
-  place(flaw: Flaw, at?: number): Promise<void> {
-    return this.#producer.place(flaw, at)
+  /** Ships a release of the payments. After a user has shipped one, the schedule ships no more. */
+  async ship(release: Release, actor: Actor = 'user'): Promise<void> {
+    if (!this.#mayControl('release', actor)) return
+    await this.shop.payments.deploy(release)
+    if (release === '2.4.1') this.milestones.reach('fix')
   }
 
-  /** A person ships a release: from now on that is theirs to do. */
-  ship(release: Release): Promise<void> {
-    this.#controlledByUser.add('release')
-    return this.#deploy(release)
-  }
-
-  /** A person makes a service fail or recover: from now on the story leaves that service alone. */
-  setHealth(service: Service, health: 'failing' | 'healthy'): void {
-    this.#controlledByUser.add(service)
-    this.#serviceOf(service).isFailing = health === 'failing'
-  }
-
-  /** Everyone comes at once. */
-  burst(at?: number): void {
-    this.#visitors.burst(at)
-  }
-
-  get isReplaying(): boolean {
-    return this.#isReplaying
+  /** Makes a service fail or recover. After a user has done so, the schedule leaves that service alone. */
+  setHealth(service: Service, health: 'failing' | 'healthy', actor: Actor = 'user'): void {
+    const { services, tracking } = this.shop
+    const controlled = service === 'warehouse' ? services.warehouse : tracking.analytics
+    if (this.#mayControl(service, actor)) controlled.isFailing = health === 'failing'
   }
 
   /** One at a time; it goes on by itself. */
@@ -190,7 +181,7 @@ export class Scenario {
   }
 
   async #playOrWait(step: ScheduledStep, at: number): Promise<void> {
-    if (PRECONDITIONS[step]?.(this.milestones) ?? true) await this.#play(step, at)
+    if (PRECONDITIONS[step]?.(this.milestones) ?? true) await this.#actions[step](at)
     else this.#waiting.set(step, at)
   }
 
@@ -199,29 +190,13 @@ export class Scenario {
     for (const [step, at] of this.#waiting) {
       if (!PRECONDITIONS[step]?.(this.milestones)) continue
       this.#waiting.delete(step)
-      this.#later(PAUSE_MS, () => this.#play(step, at))
+      this.#later(PAUSE_MS, () => this.#actions[step](at))
     }
   }
 
-  async #play(step: ScheduledStep, at: number): Promise<void> {
-    await this.#actions[step](at)
-  }
-
-  async #release(release: Release): Promise<void> {
-    if (!this.#controlledByUser.has('release')) await this.#deploy(release)
-  }
-
-  async #deploy(release: Release): Promise<void> {
-    await this.shop.payments.deploy(release)
-    if (release === '2.4.1') this.milestones.reach('fix')
-  }
-
-  #setFailingUnlessUser(service: Service, health: 'failing' | 'healthy'): void {
-    if (!this.#controlledByUser.has(service)) this.#serviceOf(service).isFailing = health === 'failing'
-  }
-
-  #serviceOf(service: Service): { isFailing: boolean } {
-    return service === 'warehouse' ? this.shop.services.warehouse : this.shop.tracking.analytics
+  #mayControl(what: 'release' | Service, actor: Actor): boolean {
+    if (actor === 'user') this.#controlledByUser.add(what)
+    return actor === 'user' || !this.#controlledByUser.has(what)
   }
 
   /** One that is to halt needs the broken release, one that is to recover any other. */
@@ -233,12 +208,12 @@ export class Scenario {
 
   async #replayPayments(by: string, reason: string): Promise<void> {
     const { brokenGroup } = this.milestones
-    if (brokenGroup === undefined || this.#isReplaying) return
-    this.#isReplaying = true
+    if (brokenGroup === undefined || this.isReplaying) return
+    this.isReplaying = true
     try {
       await this.#replayGroup(brokenGroup, by, reason)
     } finally {
-      this.#isReplaying = false
+      this.isReplaying = false
     }
     await this.#checkReplays()
   }

@@ -2,13 +2,12 @@ import type { Clock } from '../ports/clock.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import type { Observer } from '../ports/observer.ts'
 import { sinkReplays } from '../replay/sink-replays.ts'
-import type { ReplayTarget } from '../replay/target.ts'
-import { createDispatcher, type Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
+import { createDispatcher } from '../runtime/dispatcher/dispatcher.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
-import { FailOnceLetters } from './fail-once-letters.ts'
+import { failOnceLetters } from './fail-once-letters.ts'
 import { relocateSinkStacks } from './relocate-stacks.ts'
 import { Analytics } from './shop/tracking/analytics.ts'
-import { type Track, tracking } from './shop/tracking/track.ts'
+import { tracking } from './shop/tracking/track.ts'
 import { type SinkName, TRACKING } from './shop/tracking/tracking.ts'
 import { Wallboard } from './shop/tracking/wallboard.ts'
 
@@ -20,20 +19,10 @@ interface TrackingOptions {
   readonly host: string
 }
 
-/** The side of the shop that emits: what happens is tracked, and two sinks are told of it. */
-export interface ShopTracking {
-  readonly dispatcher: Dispatcher<SinkName>
-  readonly analytics: Analytics
-  readonly track: Track
-  /** Where replays of its letters go. */
-  readonly replayTarget: ReplayTarget
-  /** The store refuses the next letter of a sink, once. */
-  failNextSave(): void
-}
-
-export function openTracking(options: TrackingOptions): ShopTracking {
+/** The tracking side of the shop: one dispatcher that writes every tracked event to two sinks. */
+export function openTracking(options: TrackingOptions) {
   const { clock, seed, observer, host } = options
-  const deadLetters = new FailOnceLetters(options.deadLetters)
+  const deadLetters = failOnceLetters(options.deadLetters)
   const analytics = new Analytics(clock)
   const dispatcher = createDispatcher<SinkName>({
     ...TRACKING,
@@ -49,7 +38,9 @@ export function openTracking(options: TrackingOptions): ShopTracking {
     dispatcher,
     analytics,
     track: tracking(dispatcher),
+    /** The replay target of its letters. */
     replayTarget: sinkReplays(dispatcher, options.deadLetters),
-    failNextSave: () => deadLetters.failNextSave(),
+    /** Lets the store refuse the next letter of a sink, once. */
+    failNextSave: deadLetters.failNextSave,
   }
 }

@@ -5,7 +5,6 @@ import type { Ledger } from '../ports/ledger.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Store } from '../ports/store.ts'
 import { replayToBroker } from '../replay/routes.ts'
-import type { ReplayTarget } from '../replay/target.ts'
 import { createBreaker } from '../runtime/breaker.ts'
 import { type Consumer, createConsumer } from '../runtime/consumer/consumer.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
@@ -15,9 +14,9 @@ import { emails } from './shop/emails.ts'
 import type { Release } from './shop/fees.ts'
 import { orders } from './shop/orders.ts'
 import { payments } from './shop/payments.ts'
-import { createServices, type Services } from './shop/services/services.ts'
+import { createServices } from './shop/services/services.ts'
 import { warehouse } from './shop/warehouse.ts'
-import { openTracking, type ShopTracking } from './shop-tracking.ts'
+import { openTracking } from './shop-tracking.ts'
 
 const HOST = 'shop-5c9f7'
 
@@ -34,21 +33,10 @@ interface ShopOptions {
   readonly trackingObserver?: Observer | undefined
 }
 
-export interface Shop {
-  readonly consumers: readonly Consumer[]
-  readonly payments: RollingDeployment<Release>
-  readonly services: Services
-  readonly tracking: ShopTracking
-  /** Where replays go: back to the broker, or to the sink that has missed the event. */
-  readonly replayTarget: ReplayTarget
-  /** Takes an order in. */
-  publish(order: LazaretEvent): Promise<void>
-  start(): Promise<void>
-  close(options?: { readonly graceMs?: number | undefined }): Promise<void>
-}
+export type Shop = ReturnType<typeof openShop>
 
 /** The whole shop: four channels, four consumers, one file; and two sinks that are told what happens. */
-export function openShop(options: ShopOptions): Shop {
+export function openShop(options: ShopOptions) {
   const { store, clock, seed, observer } = options
   const { broker, ledger, deadLetters } = store
   const services = createServices(clock)
@@ -80,12 +68,13 @@ export function openShop(options: ShopOptions): Shop {
     payments: paymentsInUse,
     services,
     tracking,
+    /** Where replays go: back to the broker, or to the sink that has missed the event. */
     replayTarget: replayToBroker(broker, tracking.replayTarget),
-    publish: order => broker.publish([order]),
+    publish: (order: LazaretEvent) => broker.publish([order]),
     async start() {
       await Promise.all(consumers.map(each => each.start()))
     },
-    async close(options) {
+    async close(options?: { readonly graceMs?: number | undefined }) {
       await Promise.all(consumers.map(each => each.close(options)))
       // After those that track.
       await tracking.dispatcher.close(options)

@@ -12,31 +12,21 @@ type Order = LazaretEvent<OrderPlaced>
 
 /** What an order sets going in the other channels. */
 export function followUps(order: Order): readonly LazaretEvent[] {
-  return [paymentOf(order), emailOf(order), shipmentOf(order)]
-}
-
-function paymentOf(order: Order): LazaretEvent<PaymentRequested> {
-  const { order: number, total, currency, customer, paidWith } = order.payload
-  const payload = { order: number, amount: total, currency, customer, paidWith }
-  return derive(order, 'payments', 'payment.requested', payload)
-}
-
-function emailOf(order: Order): LazaretEvent<EmailRequested> {
-  const { order: number, customer } = order.payload
-  const subject = `Your order ${number}`
-  const payload = {
+  const { order: number, total, currency, customer, paidWith, items, address, deliverBy } = order.payload
+  const payment: PaymentRequested = { order: number, amount: total, currency, customer, paidWith }
+  const shipment: ShipmentRequested = { order: number, items, address, deliverBy }
+  const email: EmailRequested = {
     order: number,
     template: 'order-confirmed',
     to: customer.email,
     name: customer.name,
-    subject,
+    subject: `Your order ${number}`,
   }
-  return derive(order, 'emails', 'email.requested', payload)
-}
-
-function shipmentOf(order: Order): LazaretEvent<ShipmentRequested> {
-  const { order: number, items, address, deliverBy } = order.payload
-  return derive(order, 'warehouse', 'shipment.requested', { order: number, items, address, deliverBy })
+  return [
+    derive(order, 'payments', 'payment.requested', payment),
+    derive(order, 'emails', 'email.requested', email),
+    derive(order, 'warehouse', 'shipment.requested', shipment),
+  ]
 }
 
 /**

@@ -177,6 +177,11 @@ export function unlessDeclared<D extends object>(
   return missing && `declares ${missing}: false`
 }
 
+/** For comparing events or letters in any order. */
+export function sortedIds(items: readonly { readonly id: string }[]): string[] {
+  return items.map(({ id }) => id).sort()
+}
+
 const MOST_PAGES = 1_000
 
 /** Reads every page of a listing, and does something between them. */

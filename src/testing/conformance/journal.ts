@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Journal, JournalEntry } from '../../ports/journal.ts'
-import { type Fixture, type TestFunction, testsIn, unlessDeclared, World } from './harness.ts'
+import { type Fixture, sortedIds, type TestFunction, testsIn, unlessDeclared, World } from './harness.ts'
 
 /** What an adapter gives the suite for each test: an empty journal of its own. */
 export interface JournalFixture extends Fixture<Journal> {
@@ -65,7 +65,7 @@ export function journalConformance({ test, setup, declares }: JournalConformance
     const isGone = (_: LazaretEvent, index: number) => index % 2 === 0
     await Promise.all(events.filter(isGone).map(({ id }) => journal.remove(id)))
     const left = events.filter((event, index) => !isGone(event, index))
-    assert.deepEqual(idsOf(await eventsOf(journal)), idsOf(left))
+    assert.deepEqual(sortedIds(await eventsOf(journal)), sortedIds(left))
   })
 
   it('E21: an event that is appended again is there once', async ({ journal, make }) => {
@@ -96,10 +96,10 @@ export function journalConformance({ test, setup, declares }: JournalConformance
     const late = make.event()
     await assert.rejects(async () => journal.append({ event: late }), { code: 'LAZARET_JOURNAL_FULL' })
     await journal.append({ event: first!, sinks: ['loki'] })
-    assert.deepEqual(idsOf(await eventsOf(journal)), idsOf([first!, ...others]))
+    assert.deepEqual(sortedIds(await eventsOf(journal)), sortedIds([first!, ...others]))
     await journal.remove(others[0]!.id)
     await journal.append({ event: late })
-    assert.deepEqual(idsOf(await eventsOf(journal)), idsOf([first!, ...others.slice(1), late]))
+    assert.deepEqual(sortedIds(await eventsOf(journal)), sortedIds([first!, ...others.slice(1), late]))
   })
 
   itBounded('E21: of many that come at once it takes as many as it has room for', async world => {
@@ -135,8 +135,4 @@ async function entriesOf(journal: Journal): Promise<JournalEntry[]> {
 
 async function eventsOf(journal: Journal): Promise<LazaretEvent[]> {
   return (await entriesOf(journal)).map(({ event }) => event)
-}
-
-function idsOf(events: readonly LazaretEvent[]): string[] {
-  return events.map(({ id }) => id).sort()
 }

@@ -1,6 +1,5 @@
-import type { Clock } from '../../../ports/clock.ts'
 import type { PaymentRequested } from '../contracts.ts'
-import { latency } from './latency.ts'
+import { RemoteService } from './latency.ts'
 
 type Answer = 'approved' | 'insufficient_funds'
 
@@ -8,15 +7,9 @@ type Answer = 'approved' | 'insufficient_funds'
 export const CARD_WITHOUT_FUNDS = '4000000000009995'
 
 /** Stands in for a payment provider. A refusal is an answer like any other, not an error. */
-export class CardProcessor {
-  readonly #clock: Clock
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
+export class CardProcessor extends RemoteService {
   async charge({ order, paidWith }: PaymentRequested, _fee: number, signal: AbortSignal): Promise<Answer> {
-    await latency(this.#clock, `charge ${order}`, signal)
+    await this.latency(`charge ${order}`, signal)
     return paidWith.card?.cardNumber === CARD_WITHOUT_FUNDS ? 'insufficient_funds' : 'approved'
   }
 }

@@ -7,7 +7,16 @@ export function chanceOf(text: string): number {
   return Number.parseInt(hash128(text).slice(0, 8), 16) / 2 ** 32
 }
 
-/** The time an answer takes on its way: between 15 and 75 ms. */
-export function latency(clock: Clock, of: string, signal: AbortSignal): Promise<void> {
-  return sleep(clock, 15 + Math.floor(chanceOf(`latency ${of}`) * 60), signal)
+/** A service of another company, reached over the network. */
+export class RemoteService {
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Waits as long as the answer to this call takes: between 15 and 75 ms. */
+  protected latency(call: string, signal: AbortSignal): Promise<void> {
+    return sleep(this.#clock, 15 + Math.floor(chanceOf(`latency ${call}`) * 60), signal)
+  }
 }

@@ -3,14 +3,8 @@ import { CardProcessor } from './card-processor.ts'
 import { MailService } from './mail-service.ts'
 import { WarehouseService } from './warehouse-service.ts'
 
-/** Everything outside the shop that its handlers call. */
-export interface Services {
-  readonly processor: CardProcessor
-  readonly mail: MailService
-  readonly warehouse: WarehouseService
-}
-
-export function createServices(clock: Clock): Services {
+/** Every service outside the shop that its handlers call. */
+export function createServices(clock: Clock) {
   return {
     processor: new CardProcessor(clock),
     mail: new MailService(clock),

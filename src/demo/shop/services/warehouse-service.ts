@@ -1,25 +1,19 @@
-import type { Clock } from '../../../ports/clock.ts'
 import type { ShipmentRequested } from '../contracts.ts'
 import { HttpError } from './http-error.ts'
-import { chanceOf, latency } from './latency.ts'
+import { chanceOf, RemoteService } from './latency.ts'
 
 /** Of all shipments, those whose first call gets no answer. */
 const FLAKY_SHARE = 0.12
 
 /** Stands in for the warehouse's HTTP interface, which is flaky on good days and away on bad ones. */
-export class WarehouseService {
+export class WarehouseService extends RemoteService {
   /** On a bad day every call is answered with 503. */
   isFailing = false
-  readonly #clock: Clock
   /** Calls that got no answer and will the next time: it holds only what is being retried. */
   readonly #dropped = new Set<string>()
 
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
   async ship({ order, items, address }: ShipmentRequested, signal: AbortSignal): Promise<void> {
-    await latency(this.#clock, order, signal)
+    await this.latency(order, signal)
     if (this.isFailing) throw new HttpError(503, 'the warehouse is not available')
     if (this.#drops(order)) throw noAnswer()
     const missing = items.find(({ sku }) => sku.startsWith('OLD-'))

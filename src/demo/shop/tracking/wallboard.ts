@@ -1,8 +1,7 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import type { Clock } from '../../../ports/clock.ts'
 import type { Sink, WriteResult } from '../../../ports/sink.ts'
 import { HttpError } from '../services/http-error.ts'
-import { latency } from '../services/latency.ts'
+import { RemoteService } from '../services/latency.ts'
 
 /** The screen hangs up on more than so many at once. */
 const MOST_AT_ONCE = 25
@@ -11,18 +10,12 @@ const MOST_AT_ONCE = 25
 const SHOWN: ReadonlySet<string> = new Set(['order.placed', 'payment.taken', 'page.viewed', 'cart.filled'])
 
 /** Stands in for the screen in the shop's office that shows what is going on: small, simple, on a thin line. */
-export class Wallboard implements Sink {
-  readonly #clock: Clock
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
+export class Wallboard extends RemoteService implements Sink {
   async write(
     batch: readonly LazaretEvent[],
     { signal }: { readonly signal: AbortSignal },
   ): Promise<WriteResult> {
-    await latency(this.#clock, `wallboard ${batch[0]?.id}`, signal)
+    await this.latency(`wallboard ${batch[0]?.id}`, signal)
     if (batch.length > MOST_AT_ONCE) throw hungUp()
     return { rejected: batch.flatMap(({ type }, index) => (SHOWN.has(type) ? [] : [refused(type, index)])) }
   }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { seededRandom } from '../../seeded-random.ts'
+import { sortedIds } from '../harness.ts'
 import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
-import { counts, idOf, idsOf, sortedIds } from './world.ts'
+import { counts, idOf, idsOf } from './world.ts'
 
 /** Nothing is lost by closing, and nothing happens after it. */
 export function closingTests(suite: BrokerConformance): void {

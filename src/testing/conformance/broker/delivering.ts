@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { sortedIds } from '../harness.ts'
 import { unwritablePayloads } from '../unwritable.ts'
 import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
-import { counts, eventOf, idOf, idsOf, sortedIds } from './world.ts'
+import { counts, eventOf, idOf, idsOf } from './world.ts'
 
 /** What is published arrives: whole, in order, at everyone it is for, and never more at once than asked for. */
 export function deliveringTests(suite: BrokerConformance): void {

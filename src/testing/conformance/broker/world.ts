@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Broker, Delivery, SubscribeOptions, Subscription } from '../../../ports/broker.ts'
-import { type Fixture, type TestTiming, World } from '../harness.ts'
+import { type Fixture, sortedIds, type TestTiming, World } from '../harness.ts'
 
 /** What an adapter gives the suite for each test: a broker of its own, and ways to look behind it. */
 export interface BrokerFixture extends Fixture<Broker> {
@@ -164,10 +164,6 @@ export function idOf(delivery: Delivery): string {
 
 export function idsOf(deliveries: readonly Delivery[]): string[] {
   return deliveries.map(idOf)
-}
-
-export function sortedIds(events: readonly { readonly id: string }[]): string[] {
-  return events.map(({ id }) => id).sort()
 }
 
 /** The attempts of a delivery: how many were started, how many ended, and the history. */

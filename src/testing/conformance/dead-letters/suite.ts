@@ -54,8 +54,3 @@ export function inLetterWorld(
 ): TestIn<LetterWorld> {
   return testsIn(test, async () => new LetterWorld(await setup(options)), skipBecause)
 }
-
-/** For comparing letters whatever their order. */
-export function idsOf(letters: readonly DeadLetter[]): string[] {
-  return letters.map(letter => letter.id).sort()
-}
