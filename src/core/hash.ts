@@ -1,7 +1,7 @@
 /**
- * MurmurHash3 (x86, 128 bit) of a text's UTF-16 code units, as 32 hex digits. Stable for ever: fingerprints and
- * letter ids are stored with it. Not cryptographic, and nothing here relies on it being so. Its four lanes are variables
- * and not an array: every failure is hashed, and so it takes half of the time.
+ * MurmurHash3 (x86, 128 bit) of a text's UTF-16 code units, as 32 hex digits. Its result must never change:
+ * fingerprints and letter ids are stored with it. Not cryptographic, and nothing here relies on it being so. Its four
+ * lanes are variables and not an array: every failure is hashed, and so it takes half of the time.
  */
 export function hash128(text: string): string {
   let a = 0

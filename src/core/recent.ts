@@ -3,8 +3,8 @@ const REMEMBERED = 8
 const LONGEST = 10_000
 
 /**
- * Remembers the latest results of pure work on a text and what belongs to it. For what comes in swarms: thousands of failures
- * with the same few stacks.
+ * Remembers the latest results of pure work on a text and what belongs to it. For inputs that repeat often: thousands
+ * of failures with the same few stacks.
  */
 export function rememberingRecent<T, R>(
   work: (text: string, rest: T) => R,

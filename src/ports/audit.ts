@@ -25,7 +25,10 @@ export interface AuditPage {
   readonly cursor: string | undefined
 }
 
-/** What was done is written down and never changed. `append` resolves when it is durable; `list` is newest first. */
+/**
+ * Records the actions of people and replays, and never changes a record. `append` resolves when the record is durable;
+ * `list` is newest first.
+ */
 export interface AuditLog {
   append(entry: AuditEntry): Promise<void>
   list(query?: AuditQuery): Promise<AuditPage>

@@ -8,7 +8,7 @@ export interface BrokerCapabilities {
   readonly delay: boolean
   /** Can keep a key's events behind its unresolved one. */
   readonly keyOrder: boolean
-  /** Has a dead-letter place of its own, so a consumer needs no dead-letter store. */
+  /** Has its own dead-letter queue, so a consumer needs no dead-letter store. */
   readonly deadLetters: boolean
   /** Attempt counts and what is waiting survive the end of the process. */
   readonly durable: boolean
@@ -34,7 +34,7 @@ export interface Delivery {
 }
 
 /**
- * What shall become of a delivery.
+ * The settlement of a delivery.
  * - `done`: it is finished with.
  * - `retry`: hand it over again, not before the time given. Its ended attempts are recorded.
  * - `dead`: it is given up on. `saved` says that the letter is already durable elsewhere; if not, the broker keeps it.
@@ -70,7 +70,7 @@ export interface SubscribeOptions {
 
 /**
  * Where a subscription cannot go on. `deliveries`: events wait, and none is handed over. `settlements`: retries and releases are
- * not taken. `letters`: the broker's own dead-letter place takes no letter.
+ * not taken. `letters`: the broker's own dead-letter queue accepts no letter.
  */
 export type StallPlace = 'deliveries' | 'settlements' | 'letters'
 
@@ -81,7 +81,7 @@ export type SubscriptionNews =
 
 /**
  * The broker port: publishes to and consumes from channels. At-least-once is the whole promise: a delivery that is not
- * settled is handed over again, to whoever subscribes then.
+ * settled is delivered again, to the next subscriber.
  *
  * - `publish` resolves when every event is durable, in the order given; it may be called with many. When it rejects,
  *   any part of them may have been published: callers publish again, and handlers are idempotent or have a ledger.
@@ -91,16 +91,17 @@ export type SubscriptionNews =
  * - `subscribe` resolves when deliveries can arrive, and none arrives before, because it could not be settled yet. From
  *   its first subscription on a handler gets every event, also while nobody subscribes. `deliver` must not throw and
  *   must not be called after the subscription's close has resolved.
- * - `tell`, where it is given, hears when the subscription is held up by what happened behind the broker: a queue or table was
- *   deleted, a permission was taken away, the dead-letter place is full. The broker repairs what it may, and tries on;
- *   it tells when the place works again. An error may be told again with another message. `tell` must not throw.
+ * - `tell`, where it is given, hears when the subscription is held up by what happened behind the broker: a queue or
+ *   table was deleted, a permission was taken away, the dead-letter queue is full. The broker repairs what it can and
+ *   keeps trying; it tells when the queue works again. An error may be told again with another message. `tell` must not
+ *   throw.
  * - `unblockKey` resolves a dead event of an ordered channel: the later ones of its key go on. With a handler it does so for that
  *   one; for another of the channel the event may be dead as well, and still undecided. Unknown ids are ignored.
  * - `depth`, where there is one, counts the events that a handler has not finished with: ready, open, waiting for a retry
  *   or behind their key. A channel or handler that nobody knows has none. It rejects when nobody answers. A broker whose
  *   server cannot tell the handlers apart leaves it out.
- * - `deadLetterDepths`, where there is one, tells what lies in the broker's own dead-letter places of a handler. It rejects
- *   when nobody answers.
+ * - `deadLetterDepths`, where there is one, counts the messages in the broker's own dead-letter queues of a handler. It
+ *   rejects when nobody answers.
  * - `close` closes every subscription first. Closing twice is safe, using it afterwards rejects.
  */
 export interface Broker {
@@ -120,7 +121,7 @@ export interface Broker {
 
 /**
  * - `begin` records durably that an attempt starts, before the handler runs, so that a crash is counted. `ended` are the
- *   attempts of this delivery that ended in process since the last `begin`. Handing over alone is no attempt.
+ *   attempts of this delivery that ended in process since the last `begin`. A delivery alone is not an attempt.
  * - `settle` makes the settlement durable and only then acknowledges. A delivery is settled once; when either rejects,
  *   the broker will hand the event over again and the consumer forgets the delivery.
  * - Both reject with DeliveryLostError for a delivery that was settled before or that the subscription lost (it closed,
@@ -162,7 +163,7 @@ export class BrokerFullError extends LazaretError {
   }
 }
 
-/** The delivery was settled before, or its subscription closed or lost it. Whoever has it now will settle it. */
+/** The delivery was settled before, or its subscription closed or lost it. Its current holder will settle it. */
 export class DeliveryLostError extends LazaretError {
   override readonly name = 'DeliveryLostError'
 

@@ -4,7 +4,10 @@ import type { LazaretEvent } from '../core/event/event.ts'
 import { decodeEvent, encodeEvent } from '../core/event/json.ts'
 import { that, withDefault } from '../core/options/rules.ts'
 
-/** How single texts are written at rest, such as the title of a group. What is written in the clear is read as well. */
+/**
+ * How single texts are written at rest, such as the title of a group. Texts that were written unencrypted can be read
+ * as well.
+ */
 export interface TextCodec {
   encode(text: string): string
   decode(text: string): string
@@ -15,8 +18,8 @@ export interface LetterCodec {
   encode(letter: DeadLetter): string
   decode(text: string): DeadLetter
   /**
-   * There when letters are sealed. Whatever a store writes beside a letter then contains no text of an error and no key:
-   * it is written by this codec, or left out.
+   * Present when letters are sealed. Then no column beside a letter contains text of an error or a key: a store writes
+   * such a text with this codec, or leaves it out.
    */
   readonly texts?: TextCodec | undefined
 }

@@ -6,19 +6,19 @@ import type { DeadLetterStore } from './dead-letters.ts'
 /**
  * Brings what other programs gave up on into a store, and hands it back to them when it is replayed.
  *
- * - `start` begins, and goes on by itself over lost connections and a store that is down. A message is let go only after
- *   the store has its letter, so whatever is cut off comes again; and it comes as the same letter, because a letter's
- *   identity is made of nothing that a second delivery changes. Every letter's origin has the collector's name as
- *   its `broker`, and as `collectedFrom` where it was found.
- * - `stop` ends collecting, after what is being saved; `start` begins anew. What has to do with sending goes on. Of several
+ * - `start` begins, and goes on by itself over lost connections and a store that is down. A message is acknowledged
+ *   only after the store has its letter, so that an interrupted message is delivered again; and it becomes the same
+ *   letter, because nothing in a letter's identity differs in a second delivery. Every letter's origin has the
+ *   collector's name as its `broker`, and as `collectedFrom` where it was found.
+ * - `stop` ends collecting, after what is being saved; `start` begins again. Sending continues. Of several
  *   servers one collects: two that watched the same queues would take what the other is about to save for handled.
  * - `send` hands on events of letters with such an origin, to where they came from, and resolves when that is durable.
  *   With a header `x-replay-handler` they go back; without it they were redirected, to what their channel names.
  *   An event that fails again is found again, with headers by which it is the next cycle of its letter.
  * - `routeOf`, where there is one, tells how a letter with such an origin would be sent, or why it cannot be. Without it
- *   every such letter can be sent, and whoever takes it keeps it.
+ *   every such letter can be sent, and its receiver stores it.
  * - Who handles an event elsewhere tells nobody. A letter that was sent and did not come back for long enough is resolved
- *   by the collector; should it come back later, it opens anew.
+ *   by the collector; if it comes back later, it reopens.
  * - `depths` tells what waits to become letters; queues that are not there are left out. It rejects when nobody answers.
  * - `close` ends all of it, after what is being saved. Closing twice is safe.
  */
@@ -35,7 +35,7 @@ export interface Collector {
 /**
  * How a letter can be sent again from here.
  *
- * - `durable`: whoever takes the event keeps it, so a runner that ends leaves nothing to do again.
+ * - `durable`: the target stores the event, so that a runner that ends leaves nothing to repeat.
  * - `in-process`: this process alone has the event until its outcome is known. A runner in another process sends it again.
  * - `none`: nothing here can send it; `why` says what would.
  */

@@ -79,8 +79,9 @@ export interface LetterChange {
   /** Change it only if it is in this state; otherwise nothing happens and `change` returns undefined. */
   readonly from?: LetterState | undefined
   /**
-   * Change it only if it is replaying, and this is what was sent: the letter's own event, under its replay. Otherwise nothing
-   * happens and `change` returns undefined. Whatever an event brings about gives this, because anyone can write headers.
+   * Change it only if it is replaying, and this is what was sent: the letter's own event, under its replay. Otherwise
+   * nothing happens and `change` returns undefined. Every change that an event causes sets this, because anyone can
+   * write headers.
    */
   readonly under?: LetterReplay | undefined
   readonly by?: string | undefined
@@ -101,7 +102,7 @@ export interface LetterSeen {
  *   filters mean). Letters that arrive while paging may or may not be seen, but no
  *   letter that was there and stays unchanged is missed or shown twice.
  * - `get`, `change` and `delete` answer undefined or false for an id that is not there. `delete` with what was `seen`
- *   answers false and deletes nothing if the letter has failed anew or changed its state since.
+ *   answers false and deletes nothing if the letter has failed again or changed its state since.
  * - `change` is atomic, `from` and `under` included (core/dead-letter/change), and follows the legal transitions of core/dead-letter/state; an illegal one rejects with
  *   TransitionError and changes nothing.
  * - `stats` counts only what matches the filter, all states included. Its times are those of last failures.

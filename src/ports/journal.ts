@@ -26,8 +26,8 @@ export interface JournalContents {
  *   the new one names sinks, and changes nothing otherwise. It rejects with a JournalFullError when there is no room for another.
  * - `remove` forgets an event; an unknown id is ignored. It may be lazy: an entry that is found again after a crash is
  *   sent twice, and sinks are ready for that.
- * - `pending` answers with what was there when it was called. A dispatcher asks once, when it is created; so whoever
- *   shares a journal with a process that still runs sends what is on its way there a second time.
+ * - `pending` answers with what was there when it was called. A dispatcher asks once, when it is created; so a process
+ *   that shares a journal with a running process sends the pending events of that process a second time.
  * - `close` flushes what was appended. Closing twice is safe.
  */
 export interface Journal {

@@ -1,7 +1,8 @@
 /**
- * The name that a handler of a channel has in the ledger: consumers claim and complete under it, and whoever asks the ledger
- * by hand, or records in a transaction of their own, gives the same. It is the handler's name where that is the channel's, which is
- * the default, and `channel/handler` everywhere else: two channels may have handlers of one name.
+ * The name that a handler of a channel has in the ledger: consumers claim and complete under it, and code that calls
+ * the ledger directly, or records in its own transaction, uses the same name. It is the handler's name where that is
+ * the channel's, which is the default, and `channel/handler` everywhere else: two channels may have handlers of one
+ * name.
  */
 export function ledgerName(channel: string, handler: string = channel): string {
   // Without the slash in either part, no two pairs can have the same name.
@@ -24,14 +25,16 @@ export type Claim =
  * complete: a pair is never done before its handler has succeeded, and a failed or crashed run gives it back.
  *
  * - `handler` is what `ledgerName` makes of a channel and a handler; to the ledger it is any text.
- * - `claim` is atomic: of many concurrent claims of one pair exactly one gets it. An expired lease can be claimed anew.
+ * - `claim` is atomic: of many concurrent claims of one pair exactly one gets it. An expired lease can be claimed
+ *   again.
  * - `complete`, `renew` and `release` act only for the token that holds the lease and answer whether it did. A `false`
  *   from `complete` means that someone else may have run too: the lease was too short. Whether an expired lease that
  *   nobody claimed is still held, is the ledger's choice.
- * - `renew` makes the lease last `leaseMs` from now on. Consumers call it while a handler runs on after its timeout. After a
- *   `false` they claim anew: `done` means that the handler's own transaction has recorded the event, `busy` that the claim is lost.
+ * - `renew` makes the lease last `leaseMs` from now on. Consumers call it while a handler runs on after its timeout.
+ *   After a `false` they claim again: `done` means that the handler's own transaction has recorded the event, `busy`
+ *   that the claim is lost.
  * - `complete` is durable when it resolves; a done pair stays done for the ledger's retention.
- * - `forget` makes a done pair claimable again, for an edited event that shall really run once more. It takes no lease
+ * - `forget` makes a done pair claimable again, for an edited event that must run once more. It takes no lease
  *   away.
  * - `close` releases connections; leases stay until they expire. Closing twice is safe.
  */

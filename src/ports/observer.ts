@@ -55,8 +55,8 @@ export interface Observations {
    */
   retryAllowed: { readonly name: string }
   /**
-   * A batch of retries was let go: in a dispatcher by one write that carries so many of them, everywhere else by a retry
-   * limit in batch form, with so many of its places taken.
+   * A batch of retries was released: in a dispatcher by one write that carries `count` retries, everywhere else by a
+   * retry limit in batch mode, with `count` of its slots used.
    */
   retryBatchReleased: { readonly name: string; readonly count: number }
   /** A shared limit cannot be asked, so this member goes on alone with its share of it; or it can be asked again. */
@@ -79,7 +79,8 @@ export interface Observations {
   }
   /**
    * A run of a consumer's handler outlived its timeout. `running`: it has had its extra time too, and its place goes to
-   * another event while it runs on, or its consumer has closed and it runs on all the same. `succeeded`: its event is handled after all. `failed`: told only after `running`.
+   * another event while it runs on, or its consumer has closed and the run still continues. `succeeded`: its event is
+   * handled after all. `failed`: told only after `running`.
    */
   lateRun: {
     readonly channel: string
@@ -146,7 +147,7 @@ export interface Observations {
     readonly outcome: ReplayOutcome
   }
   /**
-   * Whoever runs a replay has found out, from the letter itself, what became of it. The handler that decided so, here or in
+   * The runner of a replay has read the outcome from the letter itself. The handler that decided so, here or in
    * another process, has told `replayOutcome`.
    */
   replayItemEnded: {
@@ -159,15 +160,18 @@ export interface Observations {
   letterSaved: LetterKept
   letterFiltered: { readonly channel: string; readonly name: string; readonly reason: Reason }
   letterWriteFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
-  /** What is moved on to the store later is told by `spillDrained` alone. */
+  /** Letters that move to the store later are reported by `spillDrained` alone. */
   letterSpilled: LetterKept
   spillDrained: { readonly count: number }
   /** Retention deleted letters from a store, which is named by its URL: one of each run that deleted any. */
   lettersExpired: { readonly store: string; readonly count: number; readonly byState: LetterCounts }
-  /** Nobody was told of a letter. It is safe all the same. */
+  /** The notice about a letter failed. The letter itself is safe. */
   noticeFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
 
-  /** A limited event at the door: saved with its reason, dropped because the filter said so, or kept by no store yet. */
+  /**
+   * The entry limit refused an event: it was saved with its reason, dropped because of the filter, or not yet saved in
+   * any store.
+   */
   eventLimited: { readonly type: string; readonly became: 'saved' | 'dropped' | 'unsaved' }
   batchWritten: { readonly name: string; readonly count: number; readonly durationMs: number }
   /** A sink's way has ended without it: the copy of an event for this sink was given up on or dropped. */
@@ -180,7 +184,7 @@ export interface Observations {
     readonly errorName: string
     readonly reason: Reason
   }
-  /** The journal of critical events did not do what it was asked; the events go their way all the same. */
+  /** A call of the journal of critical events failed; the events are still sent. */
   journalFailed: { readonly error: unknown }
   healthChecked: { readonly name: string; readonly healthy: boolean }
 }
@@ -214,8 +218,8 @@ export type ReplayOutcome = 'recovered' | 'failed_again' | 'skipped'
 export type ProcessedOutcome = 'done' | 'skipped' | 'retried' | 'dead' | 'released'
 
 /**
- * `breaker`: the dependency is sick. `store`: letters cannot be saved. `ledger`: the ledger cannot be asked. `manual`: someone
- * asked for it.
+ * `breaker`: the dependency fails. `store`: letters cannot be saved. `ledger`: the ledger cannot be asked. `manual`:
+ * someone asked for it.
  */
 export type PauseReason = 'breaker' | 'store' | 'ledger' | 'manual'
 

@@ -18,19 +18,19 @@ export interface TurnsAnswer extends TurnsGranted {
  * Keeps limits for a fleet: all processes that use the same one draw from one bucket per limit.
  *
  * - `reserve` grants turns by the rule of `grantTurns` (core/limit/fleet/bucket.ts), atomically: no turn is granted
- *   twice, however many ask at once. It goes by the keeper's own clock, and no time in an ask or an answer is absolute.
- *   It counts the member as well, also when it wants no turns.
- * - It may be called at any time, also while the keeper is away, and settles within a bounded time (some seconds).
- *   Rejecting says nothing about whether the turns are taken: those who ask then go on alone, and a lost turn costs less
- *   than one that is used twice.
- * - A limit that is not known begins full, unless `knownAheadMs` says otherwise. So nothing needs to be durable: what a
- *   keeper forgets when it is started anew, it hears from the members.
+ *   twice, however many ask at once. It uses the clock of the shared limit, and no time in an ask or an answer is
+ *   absolute. It counts the member as well, also when it wants no turns.
+ * - It may be called at any time, also while the shared limit is unreachable, and settles within a bounded time (some
+ *   seconds). Rejecting says nothing about whether the turns are taken: those who ask then go on alone, and a lost turn
+ *   costs less than one that is used twice.
+ * - A limit that is not known begins full, unless `knownAheadMs` says otherwise. So nothing needs to be durable: after
+ *   a restart, the members tell the shared limit what it forgot.
  * - State that nobody asks for disappears by itself.
  * - `leave` says that a member has ended. Nothing is lost if it fails.
- * - After `close` both reject, and nobody asks any more. What is under way may be rejected. Closing twice is safe.
+ * - After `close` both reject, and nobody asks any more. Running calls may be rejected. Closing twice is safe.
  */
 export interface SharedLimit {
-  /** How many members to reckon with before the keeper has ever answered. */
+  /** The assumed number of members before the shared limit has ever answered. */
   readonly assumedMembers: number
   /** Aborted by `close`. */
   readonly closing: AbortSignal

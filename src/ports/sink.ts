@@ -19,13 +19,13 @@ export interface BatchShape {
 /**
  * Writes batches of events to somewhere outside.
  *
- * - `write` resolves when the far side has taken the batch, naming the items it refused; it throws when the batch as a
- *   whole failed. An answer that does not fit the batch (`rejected: null`, an index outside the batch, the same index
- *   twice) is a failed write: nothing counts as written. `write` may be called again with the same events: the far
- *   side sees duplicates, never a gap.
+ * - `write` resolves when the receiver has accepted the batch, naming the items it refused; it throws when the batch as
+ *   a whole failed. An answer that does not fit the batch (`rejected: null`, an index outside the batch, the same index
+ *   twice) is a failed write: nothing counts as written. `write` may be called again with the same events: the receiver
+ *   sees duplicates, never a gap.
  * - It is called with one batch at a time unless the lane is configured otherwise, in the order of tracking, and
  *   should stop when the signal aborts. The lane gives up on time by itself either way.
- * - `probe` asks whether the far side is well, cheaply and without writing an event; it throws when not. A sink
+ * - `probe` asks whether the receiver works, cheaply and without writing an event; it throws when not. A sink
  *   without it is probed by its next batch.
  * - `batch` says how large batches are best. The lane keeps to it unless its options say otherwise, so a sink must
  *   cope with larger ones, and with one event that is larger by itself.

@@ -12,7 +12,10 @@ export interface ChannelSnapshot {
   readonly at: number
   /** Any name of 1 to 1 000 characters; queues of others are channels too, whatever they are called. */
   readonly channel: string
-  /** What waits for someone: dead, quarantined or parked letters, and messages in dead-letter queues that are no letters yet. */
+  /**
+   * Letters that wait for a person: dead, quarantined or parked, and messages in dead-letter queues that are not
+   * letters yet.
+   */
   readonly depth: number
   /** When the one that waits longest failed. */
   readonly oldestAt?: number | undefined
@@ -41,12 +44,12 @@ export interface SnapshotQuery {
  *
  * - `append` resolves when all of them are durable. A channel has one snapshot of one moment: appending it again
  *   replaces it, so a repeated append changes nothing; of two in one append the last counts. When it rejects, some may
- *   be kept: append all of them again. One that is no snapshot is refused with an OptionsError, and then none is kept.
+ *   be kept: append all of them again. An invalid snapshot is refused with an OptionsError, and then none is kept.
  * - `list` is by channel, as JavaScript compares texts, then newest first. A channel is found by its exact name. One
- *   without a snapshot in the time asked for, or that nobody ever heard of, has none. What is appended or purged
- *   meanwhile may be in the answer or not. A query that means nothing is refused with an OptionsError.
+ *   without a snapshot in the time asked for, or that nobody ever heard of, has none. Snapshots that are appended or
+ *   purged meanwhile may be in the answer or not. A query that means nothing is refused with an OptionsError.
  * - `purge` deletes those taken before a time, of all channels, and answers how many. Nothing else ever deletes one:
- *   whoever appends purges, too.
+ *   the code that appends snapshots also purges them.
  * - After the store was closed all three reject with a StoreClosedError.
  */
 export interface Snapshots {

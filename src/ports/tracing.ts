@@ -56,12 +56,12 @@ export interface Trail {
  *
  * - `publish` begins to hand events to a broker. A replay, known by its headers, begins a trace of its own that leads
  *   back to the one it repeats; what carries a context already keeps it.
- * - `follow` takes up an event that has arrived at a handler, by its headers. What is no context is ignored.
+ * - `follow` takes up an event that has arrived at a handler, by its headers. Invalid headers are ignored.
  * - `call` takes up a call of a protected function, if what it is part of is being followed.
  * - `write` begins to write a batch to a sink, if any event of it is being followed.
- * - `context` answers the context of whoever calls, as headers for an event; undefined when there is none. They may be
+ * - `context` answers the caller's context as headers for an event; undefined when there is none. They may be
  *   shared among events, so nobody changes them.
- * - Whatever answers undefined has nothing to tell, and then nothing is asked of it.
+ * - A method that answers undefined does not trace the step, and no other method is called for it.
  * - All of it happens on the path of an event, so it does not wait; and what nobody keeps should cost next to nothing.
  *   An implementation that throws changes nothing for the event: it is left out.
  */
@@ -100,7 +100,7 @@ export function withTrace(
   return headers === undefined ? trace : { ...headers, ...trace }
 }
 
-/** Undefined when it throws: an event nobody follows goes its way all the same. */
+/** Undefined when it throws: an event without a trace is still handled. */
 export function quietly<T>(ask: () => T): T | undefined {
   try {
     return ask()

@@ -58,7 +58,7 @@ async function replayOnce(options: AutomaticReplayOptions, signal: AbortSignal):
     const ended = await runReplay(store, id, { ...options, signal })
     onRun?.(ended)
   } catch (error) {
-    // Whoever looks for replays without a runner came first, and that is well.
+    // The search for replays without a runner came first, which is fine.
     if (!(error instanceof ReplayRefusedError)) throw error
   }
 }
@@ -127,7 +127,7 @@ export async function onSchedule(
   }
 }
 
-/** Clocks differ, the time it was due at does not. Whoever comes later finds it done, or being done. */
+/** Clocks differ, but the due time does not. A later server finds the replay done, or running. */
 async function inTurn(
   { ledger, what }: ScheduleOptions['turn'],
   dueAt: number,

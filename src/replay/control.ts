@@ -49,7 +49,7 @@ export function resumeReplay(store: Store, id: string, command: Command): Promis
   )
 }
 
-/** What was sent stays sent; what was not stays dead, or is so again. */
+/** Sent letters stay sent; unsent letters stay dead or become dead again. */
 export async function cancelReplay(store: Store, id: string, command: Command): Promise<Replay> {
   const cancelled = await steer(store, id, 'cancel', command, () => ({ endedAt: command.clock.now() }))
   await giveBackUnsent(store, id, command.clock, 'someone else')
@@ -72,7 +72,7 @@ async function steer(
       )
     return { ...extra(replay), state: to, by, why }
   }
-  // What is refused anyway is no change, and is not told as one.
+  // A refused request changes nothing, so it is not reported as a change.
   change(await requireReplay(store, id))
   const detail = why === undefined ? {} : { detail: { why } }
   const entry = { at: clock.now(), by, action: `replay.${verb}`, target: id, ...detail }

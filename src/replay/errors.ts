@@ -1,6 +1,6 @@
 import { LazaretError } from '../core/failure/errors.ts'
 
-/** What was asked of a replay is not possible now. Nothing was sent. */
+/** The requested action on a replay is not possible now. Nothing was sent. */
 export class ReplayRefusedError extends LazaretError {
   override readonly name = 'ReplayRefusedError'
 

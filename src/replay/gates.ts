@@ -6,9 +6,9 @@ interface Circumstances {
   readonly now: number
   /** An event without a time to live of its own is replayed no later than this after it first failed. */
   readonly maxAgeMs: number
-  /** The payload is edited, so that even a quarantined letter may go. */
+  /** The payload is edited, so that even a quarantined letter is allowed. */
   readonly isEdited: boolean
-  /** A person has said that quarantined letters may go unchanged, the cause being mended. */
+  /** A person has allowed quarantined letters unchanged, because the cause is fixed. */
   readonly allowQuarantined: boolean
   /** Why nothing here can send it; undefined when something can. */
   readonly routeFault: string | undefined
@@ -50,7 +50,7 @@ export function passGates(letter: DeadLetter, circumstances: Circumstances): Gat
   if (state === 'quarantined' && !isEdited && !allowQuarantined)
     return skip(
       'skip_unapproved',
-      'it is quarantined: edit it, or allow quarantined letters once the cause is mended',
+      'it is quarantined: edit it, or allow quarantined letters once the cause is fixed',
     )
   if (unsendable !== undefined)
     return skip(

@@ -4,7 +4,7 @@ import type { PatchOperation } from '../ports/replays.ts'
 
 type Container = JsonValue[] | Record<string, JsonValue>
 
-/** A patch that does not fit the document, or is none. The document is untouched. */
+/** A patch that does not fit the document, or is not a valid patch. The document is untouched. */
 export class PatchError extends LazaretError {
   override readonly name = 'PatchError'
 

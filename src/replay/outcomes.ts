@@ -82,7 +82,7 @@ export function tellEnded(
   observe(observer, 'replayItemEnded', { channel, letterId, replayId, status })
 }
 
-/** For whoever looks at a replay that was stopped: its runner has gone, and what it had sent went on. */
+/** For a replay that was stopped: its runner has ended, but the events that it sent are still handled. */
 export async function gatherLateOutcomes(
   store: Store,
   { id, state }: Pick<Replay, 'id' | 'state'>,

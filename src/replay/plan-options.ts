@@ -24,7 +24,7 @@ export interface PlanRequest {
   readonly filter?: LetterFilter | undefined
   /** Selects the letters by their ids. Give either `ids` or a filter. */
   readonly ids?: readonly string[] | undefined
-  /** Why it is done: for the audit, and for whoever approves. */
+  /** The reason for the replay: for the audit log, and for the approver. */
   readonly reason: string
   /** The name of the person or program that asks for the replay, for the audit. */
   readonly by: string

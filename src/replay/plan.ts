@@ -94,7 +94,7 @@ async function* select(
   } while (cursor !== undefined)
 }
 
-/** What is over is only selected by asking for it. */
+/** Resolved and discarded letters are selected only when the filter asks for them. */
 function isUnfinished({ state }: DeadLetter): boolean {
   return state !== 'resolved' && state !== 'discarded'
 }

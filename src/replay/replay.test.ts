@@ -87,7 +87,7 @@ describe('a replay runs', () => {
     expect(await it.run(replay)).toMatchObject({
       state: 'halted',
       stage: 0,
-      why: expect.stringContaining('not mended'),
+      why: expect.stringContaining('not fixed'),
     })
     expect(await it.store.replays.counts(replay.id)).toMatchObject({ failed_same_cause: 1, waiting: 119 })
     expect((await it.store.deadLetters.stats()).byState).toEqual({ dead: 120 })

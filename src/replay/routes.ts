@@ -36,8 +36,8 @@ export function routeReplays(
 }
 
 /**
- * Into the store's broker goes what came from it, and what shall go to another channel. In a channel of another broker's
- * event nobody would look there, and the letter would wait for its outcome for ever.
+ * The store's broker gets the events that came from it, and events that go to another channel. Nobody would read the
+ * event of another broker there, and the letter would wait for its outcome without end.
  */
 export function replayToBroker(
   broker: Pick<Broker, 'name' | 'publish'>,
@@ -79,7 +79,7 @@ function noRoute(
   }
 }
 
-/** To another broker it must not go: nobody would read it there, and the replay would wait for ever. */
+/** It must not go to another broker: nobody would read it there, and the replay would wait without end. */
 class NoRouteError extends LazaretError {
   override readonly name = 'NoWayBackError'
 

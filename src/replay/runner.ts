@@ -25,7 +25,7 @@ import { giveBack, giveBackUnsent } from './unsent.ts'
 /** Letters per round at most (K8); between rounds the runner looks at what it was told and what became of the rest. */
 const BATCH = 50
 const LOOK_EVERY_MS = 200
-/** A sick downstream is asked again after so long: live traffic has priority. */
+/** The wait before a failing downstream is checked again: live traffic has priority. */
 const DOWNSTREAM_REST_MS = 1_000
 /** Of letters that nobody's broker kept, such as those of a wrapped handler. */
 const UNKNOWN_BROKER = 'unknown'
@@ -42,7 +42,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
   /** Receives `replaySent` and `replayItemEnded` [none]. */
   readonly observer?: Observer | undefined
-  /** Gives each replayed event a trace of its own, which leads back to that of its first life [none]. */
+  /** Gives each replayed event its own trace, with a link to the trace of its first cycle [none]. */
   readonly tracing?: Tracing | undefined
   /** Receives the replay and its counts while it runs [none]. */
   readonly onProgress?: ((replay: Replay, counts: ReplayCounts) => void) | undefined
@@ -50,7 +50,7 @@ export interface RunOptions {
 
 /**
  * Runs a started replay until it is finished, halted, paused or cancelled, and answers what it then is. It may be killed
- * at any point: whoever runs it next finds out from the letters what was sent and what became of it. One that was away
+ * at any point: the next runner reads from the letters what was sent and what the outcomes are. One that was away
  * for so long that another has taken over ends as well, and the replay it answers is still running.
  */
 export async function runReplay(store: Store, id: string, options: RunOptions): Promise<Replay> {
@@ -93,9 +93,9 @@ class Runner {
         await this.#round(replay)
         replay = await this.#replay()
       }
-      // Whoever cancelled it may have looked before the last letter was put back.
+      // The person who cancelled it may have looked before the last letter was put back.
       if (replay.state === 'cancelled')
-        await giveBackUnsent(this.#store, this.#id, this.#options.environment.clock, 'whoever runs it')
+        await giveBackUnsent(this.#store, this.#id, this.#options.environment.clock, 'the runner')
       return replay
     } finally {
       await this.#lease.release()
@@ -144,7 +144,7 @@ class Runner {
     const items = await replays.items(this.#id, { status: 'waiting', limit: room })
     for (const item of items) {
       if (!(await this.#turn(replay))) return
-      // Looked at after the wait: what is sent is what the letter is now.
+      // Read after the wait: the runner sends the current content of the letter.
       const now = environment.clock.now()
       const letter = await deadLetters.get(item.letterId)
       if (letter === undefined) {
@@ -177,7 +177,7 @@ class Runner {
 
   /**
    * Written down as sent before it is sent: a crash between the two sends it again, never not at all. When sending
-   * fails it stays written down: it may have arrived all the same, and the next runner sends it again.
+   * fails the record stays: the event may still have arrived, and the next runner sends it again.
    */
   async #sendOne(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<void> {
     const { replays } = this.#store
@@ -223,7 +223,7 @@ class Runner {
     }
   }
 
-  /** A letter that another runner took, and that this one cannot send, would be `replaying` for ever. */
+  /** A letter that another runner took, and that this one cannot send, would stay `replaying`. */
   async #giveUpUnreachable(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<boolean> {
     const route = routeThrough(this.#options.target, letter, replay.to)
     if (route.kind !== 'none') return false

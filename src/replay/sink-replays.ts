@@ -6,7 +6,7 @@ import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
 import { EVERY_SINK } from '../runtime/dispatcher/track/entry-limit.ts'
 import type { ReplayTarget } from './target.ts'
 
-/** Sends a letter's event once more to whoever gave up on it, and tells the letter what became of it. */
+/** Sends a letter's event again to the sink that gave up on it, and records the outcome in the letter. */
 interface Resender {
   resend(letter: DeadLetter): Promise<unknown>
   /** Whether letters with this handler are its own. */
@@ -26,8 +26,8 @@ function underWayTo(receiver: object): Set<string> {
 }
 
 /**
- * The way back of letters that a dispatcher's sinks left, for a server's `replayTarget`: each to its sink alone, past the
- * door.
+ * The way back of letters that a dispatcher's sinks left, for a server's `replayTarget`: each to its sink alone,
+ * without the entry limit.
  */
 export function sinkReplays(
   dispatcher: Pick<Dispatcher, 'resend' | 'health'>,
@@ -80,7 +80,7 @@ export function resends(
   }
 }
 
-/** Left alone, the letter would be `replaying` for ever. */
+/** Without this, the letter would stay `replaying`. */
 class NoSinkError extends LazaretError {
   override readonly name = 'NoSinkError'
 

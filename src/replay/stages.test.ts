@@ -30,7 +30,7 @@ describe('stages', () => {
   it('B11: the same cause coming back stops a replay that has recovered nothing', () => {
     const rules = { refailRatio: 0.5, onSameFingerprint: true }
     expect(haltReason(rules, NO_COUNTS)).toBeUndefined()
-    expect(haltReason(rules, { ...NO_COUNTS, failed_same_cause: 1 })).toContain('not mended')
+    expect(haltReason(rules, { ...NO_COUNTS, failed_same_cause: 1 })).toContain('not fixed')
     expect(haltReason(rules, { ...NO_COUNTS, failed_same_cause: 1, recovered: 1 })).toBeUndefined()
     expect(
       haltReason(

@@ -41,7 +41,7 @@ export function haltReason(
   const ended = again + counts.recovered
   if (again === 0) return undefined
   if (rules.onSameFingerprint && counts.failed_same_cause > 0 && counts.recovered === 0)
-    return `${counts.failed_same_cause} of ${ended} failed again with the cause they had before: it is not mended`
+    return `${counts.failed_same_cause} of ${ended} failed again with the same cause: the cause is not fixed`
   const ratio = again / ended
   if (ratio <= rules.refailRatio) return undefined
   return `${again} of ${ended} failed again, more than the ${Math.round(rules.refailRatio * 100)} % allowed`

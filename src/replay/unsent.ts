@@ -22,12 +22,12 @@ export async function giveBackUnsent(
   store: Store,
   id: string,
   clock: Clock,
-  by: 'whoever runs it' | 'someone else',
+  by: 'the runner' | 'someone else',
 ): Promise<void> {
   const { replays } = store
   await giveBackAll(store, id, await replays.items(id, { status: 'waiting', limit: LOOK_AT_MOST }), clock)
   const giveBackThose = async () => giveBackAll(store, id, await notLeft(store, id), clock)
-  if (by === 'whoever runs it') await giveBackThose()
+  if (by === 'the runner') await giveBackThose()
   else if ((await notLeft(store, id)).length > 0) await whileNobodyRuns(store, id, clock, giveBackThose)
 }
 

@@ -4,9 +4,9 @@ import type { LetterKept, Observer } from '../ports/observer.ts'
 import { LINES } from './log/lines.ts'
 
 /**
- * Of the lines that `logObserver` writes only the one for an event that was given up on, as JSON, for whoever has no
- * logger. It is written for every letter, held back ones and poison too, so it does not go together with a `logObserver`.
- * To be spread into another observer: `observer: { ...mine, ...failureLog(line => console.error(line)) }`.
+ * Only the line of `logObserver` for a dead letter, as JSON, for programs without a logger. It is written for every
+ * letter, held back ones and poison too, so it does not go together with a `logObserver`. To be spread into another
+ * observer: `observer: { ...mine, ...failureLog(line => console.error(line)) }`.
  */
 export function failureLog(
   write: (line: string) => void,

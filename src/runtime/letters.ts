@@ -31,7 +31,7 @@ interface GivenUpEvent extends Omit<FilterSubject, 'name' | 'payload' | 'retryCo
   readonly channel: string
   readonly reason: Reason
   readonly attemptCount: number
-  /** Which replay of the event it is; 0 for its first life. */
+  /** Which replay of the event it is; 0 for its first cycle. */
   readonly replay: number
 }
 
@@ -57,13 +57,13 @@ export function isKept(
 }
 
 /**
- * Makes letters durable: in the store, or in the spill while the store is down. What a letter was made of may be let go
- * only when `save` has resolved. Spilled letters are moved on by themselves once the store is back.
+ * Makes letters durable: in the store, or in the spill while the store is down. An event may be acknowledged only when
+ * `save` of its letter has resolved. Spilled letters are moved on by themselves once the store is back.
  */
 export class LetterBox {
   readonly #setup: LetterBoxSetup
   readonly #send: Resilient<[DeadLetter], void>
-  /** With a time limit too: one letter that hangs must not hold back the others for ever. */
+  /** With a time limit too: one letter that hangs must not block the others. */
   readonly #drainTarget: DeadLetterQueue
   #cancelDrain: Cancel | undefined
   #draining: Promise<void> | undefined
@@ -90,8 +90,8 @@ export class LetterBox {
   }
 
   /**
-   * Rejects when neither the store nor the spill took the letter: then its event must not be let go. `again`: the letter was
-   * saved before, and says more now.
+   * Rejects when neither the store nor the spill took the letter: then its event must not be acknowledged. `again`: the
+   * letter was saved before, and says more now.
    */
   async save(letter: DeadLetter, again = false): Promise<'saved' | 'spilled'> {
     const { observer, spill } = this.#setup
@@ -108,7 +108,7 @@ export class LetterBox {
     }
   }
 
-  /** What is in the spill is safe there, and is tried once more: who starts next may be on another machine. */
+  /** Spilled letters are safe, and are tried once more: the next process may start on another machine. */
   async close(): Promise<void> {
     this.#closed = true
     const isWaiting = this.#cancelDrain !== undefined
@@ -129,7 +129,7 @@ export class LetterBox {
         new AggregateError([storeError, error], 'store and spill both failed'),
       )
     } finally {
-      // In any case: a spill that says no may have taken the letter all the same.
+      // In any case: a spill that reports a failure may still have stored the letter.
       this.#scheduleDrain(DRAIN_EVERY_MS)
     }
     if (observer.letterSpilled) observe(observer, 'letterSpilled', letterKept(letter, again))

@@ -97,8 +97,9 @@ export interface CommonOptions {
   /** How long `close` lets attempts finish and events go their way [10 s]. */
   readonly graceMs?: number | undefined
   /**
-   * `close` also closes what was given with the options (broker, stores, sinks, journal, ledger, notifier, a live or shared
-   * limit), once no other consumer or dispatcher uses it. With `true` it stays open, and whoever made it closes it [false].
+   * `close` also closes what was given with the options (broker, stores, sinks, journal, ledger, notifier, a live or
+   * shared limit), once no other consumer or dispatcher uses it. With `true` it stays open, and the code that created
+   * it closes it [false].
    */
   readonly leaveOpen?: boolean | undefined
   /** Supplies the time and the timers [the system clock]. Replace it in tests. */

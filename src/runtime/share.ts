@@ -1,7 +1,7 @@
 /**
  * Something that can be closed and that several may use: a broker, a store, a ledger. Consumers, relays, dispatchers and
  * notifiers close what they are given when they are the last of them to use it, so that `createConsumer({ broker: rabbitmq(…) })`
- * needs no second call to end. Whoever wants to close it themselves says so with the option `leaveOpen`. What they make
+ * needs no second call to end. Callers that want to close it themselves set the option `leaveOpen`. What they make
  * themselves, such as the limiter of `retryLimit: { … }`, they close in any case.
  */
 export interface Closeable {

@@ -7,8 +7,8 @@ import { standsFor } from './share.ts'
 const rules = { broker: port<Broker>('a broker', 'publish', 'subscribe', 'close'), tracing: tracingRule }
 
 /**
- * The same broker, whose `publish` puts the trace of whoever publishes into the events. It stands for the one it is
- * made of: consumers may use either, and whoever is the last to let go closes it.
+ * The same broker, whose `publish` puts the publisher's trace into the events. It shares the identity of the original:
+ * consumers may use either, and the last user closes it.
  */
 export function tracedBroker(broker: Broker, tracing: Tracing | undefined): Broker {
   const given = resolveOptions('tracedBroker', rules, { broker, tracing })

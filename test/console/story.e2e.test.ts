@@ -102,7 +102,7 @@ async function planFromGroup(page: Page, reason: string): Promise<void> {
 async function replaysTooSoon(page: Page): Promise<void> {
   await planFromGroup(page, 'payments look fine again')
   await page.getByText('Halted automatically.').waitFor(A_WHILE)
-  await page.getByText(/failed again with the cause they had before: it is not mended/).waitFor()
+  await page.getByText(/failed again with the same cause: the cause is not fixed/).waitFor()
   const bar = page.getByRole('img', { name: /1 failed again, same cause/ })
   expect(await bar.first().getAttribute('aria-label')).toMatch(
     /^1 failed again, same cause, \d+ not sent yet/,

@@ -28,7 +28,7 @@ describe('replay start, pause, resume, cancel', () => {
     const { code, out } = await running({}, 'replay', 'start', id)
     expect(code).toBe(1)
     expect(out).toContain(`replay ${id}  halted`)
-    expect(out).toContain('it is not mended')
+    expect(out).toContain('the cause is not fixed')
     expect(await store.replays.counts(id)).toMatchObject({ failed_same_cause: 1, waiting: 11 })
   })
 

@@ -49,7 +49,10 @@ export interface Occurrence {
   readonly facts: AlertFacts
 }
 
-/** `recovery`: what was wrong is said to be right. `silence`: it has not happened again. `muted`: someone muted it. */
+/**
+ * `recovery`: the reporter says that the problem is over. `silence`: it has not happened again. `muted`: someone muted
+ * it.
+ */
 export type ResolvedBy = 'recovery' | 'silence' | 'muted'
 
 /**

@@ -63,8 +63,9 @@ export const EMPTY_BOARD: Board = Object.freeze({
  *
  * - The first occurrence of an alert is told at once; more of it are counted and told as one update, every `repeatMs` at
  *   most. Its end is told once, and only to those who were told that it began.
- * - No minute sees more than `perMinute` messages. An alert that finds no room is counted by the digest, and told by itself
- *   later if it goes on; updates and ends wait for their turn, because an end that is lost leaves an incident open for ever.
+ * - No minute sees more than `perMinute` messages. An alert that finds no room is counted by the digest, and told by
+ *   itself later if it goes on; updates and ends wait for their turn, because a lost end would leave an incident open
+ *   permanently.
  * - At most `maxOpen` alerts are kept. The digest takes the place of those that nobody was told of, least recently seen
  *   first; one that people were told of is never forgotten, because they wait for its end.
  */

@@ -107,7 +107,7 @@ function isoOf(at: number): string {
   return new Date(at).toISOString()
 }
 
-/** What is not there is left out, in the failed event too: a payload is JSON. */
+/** Undefined fields are left out, in the failed event too: a payload is JSON. */
 function withoutGaps<T extends object>(document: T): T {
   return JSON.parse(JSON.stringify(document)) as T
 }

@@ -59,7 +59,7 @@ export interface HalfOpen extends Common {
   /**
    * The epoch in which half-open began. Giving up on probes begins a new epoch too, so that they no longer hold
    * slots. But should a result of theirs come after all, it counts: where every handler is slower than `openMs`,
-   * ignoring it would keep the breaker half-open for ever.
+   * ignoring it would keep the breaker half-open permanently.
    */
   readonly firstEpoch: number
 }

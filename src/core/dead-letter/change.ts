@@ -33,7 +33,7 @@ export function changeLetter(letter: DeadLetter, change: Change): DeadLetter | u
 }
 
 /**
- * Whether this is what the letter's replay sent last. Whoever can publish can write replay headers: they count only if they
+ * Whether this is what the letter's replay sent last. Every publisher can write replay headers: they count only if they
  * name the letter's own event and the replay that the store knows of.
  */
 export function isSentBy({ event, replayId, replays }: DeadLetter, sending: LetterReplay): boolean {
@@ -54,7 +54,7 @@ export interface DeliveredReplay {
   readonly isRedirected: boolean
 }
 
-/** The replay that is handed over, or undefined; what cannot be read is none. */
+/** The replay that is handed over, or undefined; an unreadable header is ignored. */
 export function deliveredReplay(
   content: LazaretEvent | { readonly raw: unknown },
 ): DeliveredReplay | undefined {

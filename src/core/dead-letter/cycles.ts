@@ -2,7 +2,7 @@ import { keepFirstAndLatest, type LetterCaps } from './caps.ts'
 import type { AttemptRecord, Cycle, DeadLetter } from './letter.ts'
 import { quarantines } from './reason.ts'
 
-/** Of an unverified cycle. Whoever forges more of them can only crowd out others that nobody could check. */
+/** The limit on unverified cycles. Forged cycles can only displace other cycles that nobody could verify. */
 const MOST_CLAIMS = 100
 
 interface Cycles {
@@ -42,7 +42,7 @@ export function allCycles(letter: DeadLetter): readonly Cycle[] {
   return [...letter.endedCycles, letter.cycle]
 }
 
-/** Ended cycles stay as they are, unless their very events fail anew. */
+/** Ended cycles stay as they are, unless the events of those cycles fail again. */
 function addsTo(existing: DeadLetter, incoming: DeadLetter, cycle: Cycle): boolean {
   return cycle === incoming.cycle && (cycle.number === existing.cycle.number || isNews(existing, incoming))
 }

@@ -38,7 +38,7 @@ export function groupingForDisplay(letter: DeadLetter, masks: Masks): Grouping {
   // Masked before it is cut: half of a value would be recognised no more.
   const masked = { ...letter, cycle: { ...letter.cycle, failure: { ...failure, name, message } } }
   const { title } = groupingOf(masked)
-  // A normalised message has values in another form, so it is made anew of what may be shown.
+  // A normalised message has values in another form, so it is built again from the masked text.
   const isAltered = rule !== 'explicit' && message !== failure.message && basis.includes(': ')
   return { id, rule, title, basis: isAltered ? `${name}: ${normalise(message)}` : own.maskText(basis) }
 }

@@ -20,7 +20,7 @@ export interface FailedEvent {
   readonly attempts: number
   readonly reason: Reason
   readonly category: Category
-  /** 0: it failed in its first life; n: its nth replay failed. */
+  /** 0: it failed in its first cycle; n: its nth replay failed. */
   readonly replay: number
   readonly firstFailedAt: string
   readonly lastFailedAt: string

@@ -133,6 +133,6 @@ function tell(report: FilterReport | undefined, rule: 'never' | 'always' | 'save
   try {
     report?.(rule, error)
   } catch {
-    // Whoever watches must not be able to lose a letter either.
+    // A failing observer must not lose a letter either.
   }
 }

@@ -30,9 +30,9 @@ export function groupingOf(letter: DeadLetter): Grouping {
 /**
  * What people decided about a group.
  * - `open`: nobody has looked, or it came back.
- * - `acknowledged`: someone is at it.
+ * - `acknowledged`: a person works on it.
  * - `muted`: known and not worth an alert until `mutedUntil`; then it is open again.
- * - `resolved`: mended; a letter that fails later opens it again as a regression.
+ * - `resolved`: the cause is fixed; a letter that fails later reopens the group as a regression.
  */
 export const TRIAGE_STATES = ['open', 'acknowledged', 'muted', 'resolved'] as const
 /** What people decided about a group: `open`, `acknowledged`, `muted` or `resolved`. */

@@ -83,7 +83,7 @@ function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
     release: reader.optionalText('release'),
     host: reader.optionalText('host'),
   }
-  // Without its event the letter is none; the fault is reported already.
+  // A letter without an event is not valid; the fault is already reported.
   return letter.event === undefined ? undefined : (letter as DeadLetter)
 }
 

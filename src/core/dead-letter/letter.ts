@@ -34,7 +34,7 @@ export interface CycleFailure extends Omit<AttemptFailure, 'fingerprint'> {
 
 /** One life of the event: from being sent until it was given up on. */
 export interface Cycle {
-  /** 0 is the event's first life, n its nth replay. */
+  /** 0 is the event's first cycle, n its nth replay. */
   readonly number: number
   readonly reason: Reason
   readonly category: Category
@@ -82,7 +82,7 @@ export interface DeadLetter {
   readonly channel: string
   /** The handler or sink that gave up. */
   readonly handler: string
-  /** As it was in its first life, whole; an edited replay does not change it. */
+  /** The whole event as it was in its first cycle; an edited replay does not change it. */
   readonly event: LazaretEvent
   readonly origin: Origin
   readonly state: LetterState

@@ -23,7 +23,7 @@ export interface PathCursors {
 
 const STEP = /^(?:\[(\*|\d{1,9})\]|(\.?)([^.[\]]+))/
 
-/** The path, or undefined when the text is none. */
+/** The path, or undefined when the text is not a path. */
 export function parseMaskPath(text: string): MaskPath | undefined {
   const segments: Segment[] = []
   for (let rest = text; rest !== ''; ) {

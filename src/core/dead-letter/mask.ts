@@ -8,9 +8,9 @@ export const DISPLAY_MAX_DEPTH = 64
 export const DISPLAY_MAX_NODES = 20_000
 
 /**
- * A value as it may be shown, logged, exported or notified: a new one, made of JSON, within bounds. What is stored
- * stays whole, because a replay must send what was sent. Null is shown even where a value would be masked: that
- * nothing was there is often what a person needs to see.
+ * A value as it may be shown, logged, exported or notified: a new one, made of JSON, within bounds. The stored value
+ * stays whole, because a replay must send the original. Null is shown even where a value would be masked: that nothing
+ * was there is often what a person needs to see.
  */
 export function maskForDisplay(value: unknown, masks: Masks = DEFAULT_MASKS): JsonValue {
   return new DisplayWalk(masks).visit(value, startCursors(masks.paths))

@@ -15,7 +15,7 @@ import { detailWith, notReplayable } from './storable-event.ts'
  * - While the letter is replaying, only what its replay sent takes it back. Any other failure of its event, such as that of
  *   a late copy or of a forged replay, joins the history, and the letter stays replaying.
  * - A lower cycle is a late duplicate: it fills its place in the history if that is empty. Only when it tells of a
- *   failure after the letter was closed does it open it again, because then the event has failed anew.
+ *   failure after the letter was closed does it open it again, because then the event has failed again.
  */
 export function mergeLetter(
   existing: DeadLetter | undefined,
@@ -53,8 +53,8 @@ function merged(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): D
 }
 
 /**
- * A letter that is replaying waits for what its replay sent. What claims to be that replay, or a later one, and is not, has failed
- * all the same: it is told as part of the current cycle, and the letter stays replaying.
+ * A letter that is replaying waits for what its replay sent. A failed event that falsely claims to be that replay, or a
+ * later one, joins the current cycle, and the letter stays replaying.
  */
 function asKnown(existing: DeadLetter, incoming: DeadLetter): DeadLetter {
   const { number, replayId } = incoming.cycle
@@ -104,7 +104,7 @@ function mergedUpdate(existing: DeadLetter, incoming: DeadLetter): number {
 
 function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
   const ahead = incoming.cycle.number - existing.cycle.number
-  // Of its first life, or of a replay before the one that it is replaying under.
+  // The failure belongs to the first cycle, or to an earlier replay than the current one.
   const isOfBefore = existing.state === 'replaying' && incoming.cycle.number < existing.replays
   if (isOfBefore && (isHeld(incoming.state) || incoming.cycle.number > 0)) return existing.state
   const isClosed = existing.state === 'resolved' || existing.state === 'discarded'
@@ -117,9 +117,9 @@ function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
 }
 
 /**
- * What was decided later counts. But two tellings of different failures, or of one failure for different reasons, are
- * no decisions: a redelivery tells what it knows, which may be less, and the later failure may arrive first. Neither
- * lifts a letter out of a stricter state, and only news of a failure takes it back from a replay or opens it again.
+ * The later decision wins. But two reports of different failures, or of one failure for different reasons, are not
+ * decisions: a redelivery tells what it knows, which may be less, and the later failure may arrive first. Neither lifts
+ * a letter out of a stricter state, and only news of a failure takes it back from a replay or opens it again.
  */
 function stateInSameCycle(existing: DeadLetter, incoming: DeadLetter): LetterState {
   const areHeld = isHeld(existing.state) && isHeld(incoming.state)

@@ -16,7 +16,7 @@ export const REASONS = {
   elapsed: facts('The time allowed for all attempts together is over.', 'transient'),
   poison: quarantine('The same failure came back on this event again and again.', 'unknown'),
   crash_loop: quarantine('Attempts on this event began and never ended: it kills the process.', 'unknown'),
-  rate_limited: facts('The rate limit at the door refused a new event.', 'transient'),
+  rate_limited: facts('The entry rate limit refused a new event.', 'transient'),
   retry_limited: facts('The limit on retries refused another attempt.', 'transient'),
   retry_budget: facts('Retries had used up their share of the traffic.', 'transient'),
   still_running: facts(

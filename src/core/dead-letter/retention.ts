@@ -40,7 +40,7 @@ export function isPastRetention(
 /** How an option is read that says how long letters are kept. */
 export const retentionRule: Rule<number | 'never'> = that(
   isRetentionTime,
-  "give milliseconds above 0, or 'never' to keep them for ever",
+  "give milliseconds above 0, or 'never' to keep them without limit",
 )
 
 function isRetentionTime(value: unknown): value is number | 'never' {

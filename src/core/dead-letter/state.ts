@@ -16,14 +16,14 @@ export type LetterState = (typeof LETTER_STATES)[number]
 /** Replays per letter, after which it is parked. */
 export const DEFAULT_REPLAY_LIMIT = 3
 
-const FAILED_AGAIN = 'the event failed again after the letter was closed: it opens anew'
+const FAILED_AGAIN = 'the event failed again after the letter was closed: it reopens'
 const FAILED_AS_POISON = 'the event failed again, and as poison'
 const FAILED_TOO_OFTEN = 'the event failed again, and was replayed as often as allowed'
 const HANDLED = 'the event was handled after all'
 const DISCARDED = 'a person decided that the event need not be handled'
 
 /**
- * Every legal change of state and why it happens. What is not here is illegal: above all `replaying` twice, since two
+ * Every legal change of state and why it happens. Every other change is illegal: above all `replaying` twice, since two
  * replays in flight would handle one event twice, and `replaying` from `parked`, since that is what parking prevents.
  */
 export const TRANSITIONS: Readonly<Record<LetterState, Readonly<Partial<Record<LetterState, string>>>>> = {
@@ -35,8 +35,8 @@ export const TRANSITIONS: Readonly<Record<LetterState, Readonly<Partial<Record<L
     discarded: DISCARDED,
   },
   quarantined: {
-    dead: 'a person released it, the cause being mended',
-    replaying: 'a replay sent the event again, edited or with the cause mended',
+    dead: 'a person released it because the cause is fixed',
+    replaying: 'a replay sent the event again, edited or with the cause fixed',
     parked: 'a person set it aside',
     resolved: HANDLED,
     discarded: DISCARDED,

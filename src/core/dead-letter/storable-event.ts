@@ -16,7 +16,7 @@ import type { DeadLetter } from './letter.ts'
 /** In a letter's detail: why its event cannot be sent again as it is kept. */
 const NOT_REPLAYABLE = 'notReplayable'
 
-/** Nothing is wrong with it: what is added to it is all that can be found fault with. */
+/** A valid event: only the added fields can have faults. */
 const PROBE = {
   id: 'x',
   type: 'x',

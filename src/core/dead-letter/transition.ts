@@ -24,7 +24,7 @@ export class TransitionError extends LazaretError {
   readonly from: LetterState
   readonly to: LetterState
 
-  /** `why` is for a change that the table allows, but not to whoever asks. */
+  /** `why` is for a change that the table allows, but not for this caller. */
   constructor(letter: DeadLetter, to: LetterState, why?: string) {
     const legal = Object.keys(TRANSITIONS[letter.state]).join(', ')
     const said = why ?? `cannot become ${to}; it can become ${legal}`

@@ -5,7 +5,7 @@ import type { Cycle, DeadLetter } from './letter.ts'
 import { stateAfterFailure } from './state.ts'
 
 /**
- * Whether the letter was sent by this replay last, or tells of a failure of it before. Whoever can publish can write any
+ * Whether the letter was sent by this replay last, or tells of a failure of it before. Every publisher can write any
  * number: an older one counts only under the id that its cycle has.
  */
 export function isKnownReplay(letter: DeadLetter | undefined, claim: LetterReplay): boolean {

@@ -75,7 +75,7 @@ function parseObject(packed: unknown, faults: Faults): Record<string, string> {
     // That the values are strings is checked with all other headers.
     if (typeof packed === 'string' && isPlainObject(parsed)) return parsed as Record<string, string>
   } catch {
-    // Reported below, together with what parses but is no object.
+    // Reported below, together with JSON that is not an object.
   }
   faults.add('lazaretheaders', packed, 'give the JSON text of an object of strings')
   return {}

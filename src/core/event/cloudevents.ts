@@ -33,7 +33,7 @@ export interface CloudEventDefaults {
 }
 
 /**
- * Every field of the event has its attribute; headers that are no attributes travel together in `lazaretheaders`,
+ * Every field of the event has its attribute; headers that are not attributes travel together in `lazaretheaders`,
  * because an attribute's name allows neither capitals nor hyphens. Reading it back gives an equal event.
  */
 export function toCloudEvent(event: LazaretEvent): CloudEvent {

@@ -67,7 +67,7 @@ interface EventSources {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** The payload is kept by reference, not copied: whoever hands over an event lets go of it. */
+/** The payload is kept by reference, not copied: the caller must not change it afterwards. */
 export function createEvent<P = unknown>(input: EventInput<P>, sources: EventSources): LazaretEvent<P> {
   const event = fillIn(input, sources)
   const faults = checkEvent(event, sources.limits ?? DEFAULT_EVENT_LIMITS, sources.headers)
@@ -83,7 +83,7 @@ function fillIn<P>(input: EventInput<P>, sources: EventSources): LazaretEvent<P>
       v: 1,
       id,
       type: input.type,
-      // Whoever names none where none is known is told so by the check.
+      // If there is neither a given nor a default channel, the check reports it.
       channel: input.channel ?? channel!,
       key: input.key,
       idempotencyKey: input.idempotencyKey ?? id,
@@ -109,6 +109,10 @@ function copyHeaders(
 
 function unreadable(input: unknown): Fault {
   const faults = new Faults()
-  faults.add('event', input, 'give plain data; a getter or proxy of it throws, or it is no object')
+  faults.add(
+    'event',
+    input,
+    'give an event object with plain data; a getter or proxy of it throws, or it is not an object',
+  )
   return faults.list[0]!
 }

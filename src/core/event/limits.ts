@@ -66,7 +66,7 @@ export function resolveEventLimits(options?: EventLimitsOptions): EventLimits {
 /** The limits of an event unless options change them. */
 export const DEFAULT_EVENT_LIMITS: EventLimits = resolveEventLimits()
 
-/** What a stored event is read with: whoever wrote it had limits of their own, and it must stay readable. */
+/** The limits for reading a stored event: its writer had its own limits, and the event must stay readable. */
 export const WIDEST_EVENT_LIMITS: EventLimits = resolveEventLimits({
   maxPayloadBytes: MOST.payloadBytes,
   maxDepth: MOST.depth,

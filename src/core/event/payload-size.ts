@@ -61,7 +61,7 @@ function arrayAtMost(value: readonly unknown[], levels: number, room: number): n
 function objectAtMost(value: object, levels: number, room: number): number {
   if (!isPlainObject(value) || Object.getOwnPropertySymbols(value).length > 0) return Number.NaN
   let bytes = 2
-  // Names that the prototype has are counted too, which is no harm: they only make the bound a little higher.
+  // Names of the prototype are counted too. That is harmless: they only make the bound a little higher.
   for (const name in value) {
     const member = value[name]
     if (member === undefined) continue

@@ -7,7 +7,7 @@ import { jsonTextBytes } from './text.ts'
 
 type PayloadLimits = Pick<EventLimits, 'maxPayloadBytes' | 'maxDepth'>
 
-/** Enough to mend a payload by; a thousand lines of the same fault help nobody. */
+/** Enough faults to fix a payload; a thousand lines of the same fault help nobody. */
 const PAYLOAD_FAULTS_MAX = 20
 const SEGMENT_SHOWN_MAX = 40
 

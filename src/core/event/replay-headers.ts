@@ -86,7 +86,7 @@ export function replayHeaders(
 /**
  * The event without the replay headers of another event. Every broker publishes what this returns. A replay for one
  * handler must also stay in the channel of its letter: an event that a handler forwards to another channel under the same
- * id is no replay there.
+ * id is not a replay there.
  */
 export function withoutForeignReplay(event: LazaretEvent): LazaretEvent {
   const { headers } = event

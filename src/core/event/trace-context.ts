@@ -48,7 +48,7 @@ function isAt(header: string, from: number, zeros: string): boolean {
   return header.charCodeAt(from) === ZERO && header.startsWith(zeros, from)
 }
 
-/** Whether whoever began the trace keeps it. */
+/** Whether the trace is sampled. */
 export function isSampled({ traceFlags }: TraceContext): boolean {
   return (traceFlags & SAMPLED) === SAMPLED
 }

@@ -7,7 +7,7 @@ const PATH_SCHEMES = new Set(['file', 'webpack', 'webpack-internal'])
 /** A bundler's content hash: `index-3fa9c1d2.js`. It changes with every build. */
 const CONTENT_HASH = /([-.])(?=[A-Za-z_]*\d)[A-Za-z0-9_]{8,64}(?=\.[a-z]{2,4}$)/
 
-/** The path in a frame's location with forward slashes, or undefined when it is no file of the application. */
+/** The path in a frame's location with forward slashes, or undefined when it is not a file of the application. */
 export function filePathOf(location: string): string | undefined {
   if (location.includes('(eval at ') || location.startsWith('eval at ')) return undefined
   const path = normalPath(location.replace(/(?::\d{1,10}){1,2}$/, ''))

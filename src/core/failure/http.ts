@@ -1,6 +1,6 @@
 import { isArray, property } from './thrown.ts'
 
-/** The status of the HTTP answer an error tells of, wherever its client keeps it. Successes are no failures. */
+/** The status of the HTTP answer an error tells of, wherever its client keeps it. A success status is not a failure. */
 export function httpStatusOf(error: unknown): number | undefined {
   const own = asStatus(property(error, 'status')) ?? asStatus(property(error, 'statusCode'))
   if (own !== undefined) return own

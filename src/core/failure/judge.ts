@@ -5,7 +5,7 @@ import { lookUp } from './tables/table.ts'
 import type { Thrown } from './thrown.ts'
 import type { Verdict } from './verdict.ts'
 
-/** A verdict and the chain it was reached on: through the member of an AggregateError, that member's causes. */
+/** A classification and the chain it was made on: through the member of an AggregateError, that member's causes. */
 interface Judgement {
   readonly chain: Chain
   /** Undefined when nothing in the chain was recognised. */
@@ -14,8 +14,8 @@ interface Judgement {
 
 /**
  * Each question is put to the whole chain before the next one is asked. So what a person wrote (a signal, then a rule)
- * counts however deep it lies, and a status that some wrapper happens to carry never outvotes it. To one question the
- * nearest error answers: whoever wrapped a cause saw it and chose the wrapper.
+ * counts however deep it lies, and a status that some wrapper happens to carry never outvotes it. The nearest error
+ * answers each question: the code that wrapped a cause saw it and chose the wrapper.
  */
 export function judge(thrown: unknown, rules: readonly FailureRule[]): Judgement {
   return judgeOn(new Walk(), thrown, rules)

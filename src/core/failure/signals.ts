@@ -62,7 +62,9 @@ export class TransientError extends Signal {
 /** Trying again may help after a while that the thrower knows better than any policy. */
 export class RetryAfterError extends Signal {
   override readonly name: string = 'RetryAfterError'
-  /** One that is not a finite number of at least 0 counts as not given: to throw here would hide the trouble. */
+  /**
+   * One that is not a finite number of at least 0 counts as not given: to throw here would hide the original failure.
+   */
   readonly delayMs: number
 
   constructor(message: string, options: RetryAfterOptions) {

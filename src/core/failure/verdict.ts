@@ -1,5 +1,5 @@
 /**
- * What kind of trouble a failure is. It travels with the dead letter and picks its quarantine.
+ * The kind of a failure. It travels with the dead letter and picks its quarantine.
  *
  * - `transient`: a dependency or the network is having a bad moment.
  * - `integration`: the other system answers, but refuses or breaks.
@@ -33,7 +33,7 @@ export interface Verdict {
   readonly decidedBy: DecidedBy
   readonly category: Category
   readonly retryable: boolean
-  /** A delay that the deciding rule names; what the error itself names is looked up apart from the verdict. */
+  /** A delay that the deciding rule names; a delay that the error itself names is read separately. */
   readonly retryAfterMs?: number
   /** The explicit key to group by. */
   readonly fingerprint?: string

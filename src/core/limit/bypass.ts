@@ -4,8 +4,8 @@ import { group, type Resolved } from '../options/resolve.ts'
 import { callable, list, optional, type Rule, text, withDefault } from '../options/rules.ts'
 
 /**
- * Who is let in whatever the limit says. An event that bypasses the limit does not count towards it either, so a
- * bypass that fits everything is no limit.
+ * Decides which events bypass the limit. An event that bypasses the limit does not count towards it either, so a bypass
+ * that matches everything turns the limit off.
  */
 export interface BypassOptions {
   /** Events of these severities bypass the limit [error, fatal]. */

@@ -2,7 +2,7 @@
 // secret, such as the password in a URL, so a fault does not show what was given.
 import { list, type Rule, that } from './rules.ts'
 
-/** A text of a form. What was given is not shown. */
+/** A text of a certain form. Errors do not show the given value. */
 export function hiddenText(isRight: (text: string) => boolean, remedy: string): Rule<string> {
   return {
     read(value, path, faults) {

@@ -12,7 +12,7 @@ export interface Fault {
 /** Held against the last name of a path. Wide enough for its typos, because a mistyped `pasword` is a fault to report. */
 const NAMES_A_SECRET = /(?:pass?w|pwd|secret|token|credential|api.?key)[^.]*$/i
 
-/** Gathers faults while options are read, so that a person mends all of them in one go. */
+/** Collects faults while options are read, so that a person can fix all of them at once. */
 export class Faults {
   readonly list: Fault[] = []
 

@@ -101,8 +101,8 @@ export function callable<T extends (...args: any[]) => unknown>(remedy = 'give a
 }
 
 /**
- * A function that is told of something and whose answer nobody needs. What it throws or rejects with is swallowed: whoever
- * tells it is in the middle of something else, such as reconnecting.
+ * A listener whose result nobody needs. Its errors and rejections are swallowed: its caller is busy with something
+ * else, such as reconnecting.
  */
 // biome-ignore lint/suspicious/noExplicitAny: the caller names the function's own type
 export function listener<T extends (...args: any[]) => void>(): Rule<T> {

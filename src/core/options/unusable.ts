@@ -1,4 +1,7 @@
-/** Something was returned that cannot be used. A promise among it is heard, so that it is no unhandled rejection. */
+/**
+ * Something was returned that cannot be used. A promise in it gets a handler, so that it cannot become an unhandled
+ * rejection.
+ */
 export function unusable(which: string, value: unknown, remedy: string): TypeError {
   const isPromise = isThenable(value)
   if (isPromise) value.then(undefined, () => {})

@@ -74,7 +74,7 @@ function mostRepeated(
 }
 
 /**
- * Failures of a sick dependency do not count. A minute of database outage fails every event with one fingerprint,
+ * Failures of a dependency do not count. A minute of database outage fails every event with one fingerprint,
  * several times over; were that poison, the outage would quarantine the whole channel. Retry and breaker answer it.
  *
  * An attempt may lie in the future when another machine's clock runs ahead; it counts, but no further than the window.

@@ -21,7 +21,7 @@ export interface Backoff {
   readonly retries?: number
 }
 
-/** Longer waits are no retries. The limit also keeps every sum with a time of day far from the edge of a number. */
+/** A longer wait is not a retry. The limit also keeps every sum with a time of day far from the edge of a number. */
 export const LONGEST_DELAY_MS = 365 * 24 * 60 * 60 * 1_000
 
 export const DEFAULT_BASE_MS = 100
@@ -48,7 +48,7 @@ export function capIsNotBelowBase(
   if (options.baseMs > options.maxMs) fault('baseMs', `give at most maxMs (${options.maxMs}), or raise maxMs`)
 }
 
-/** Retries already made before this one; a number that is none counts as no retry, so no delay is ever NaN. */
+/** Retries already made before this one; an invalid number counts as no retry, so no delay is ever NaN. */
 export function retriesBefore(retry: number): number {
   return retry > 1 ? retry - 1 : 0
 }

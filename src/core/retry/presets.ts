@@ -29,7 +29,7 @@ export const RETRY_PRESETS: { readonly [name in RetryPreset]: RetryPolicy } = Ob
   }),
 })
 
-/** One attempt and no retry, for where the breaker alone shall decide. */
+/** One attempt and no retry, for calls where the breaker alone decides. */
 export const noRetry: RetryPolicy = Object.freeze({ ...RETRY_PRESETS.producer, attempts: 1 })
 
 function preset(policy: Pick<RetryPolicy, 'attempts' | 'backoff' | 'retryAfterMaxMs'>): RetryPolicy {

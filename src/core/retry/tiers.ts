@@ -17,9 +17,9 @@ const rule = list(group({ retries: integer({ min: 1 }), backoff: backoffRule }),
 })
 
 /**
- * Backoffs one after the other: a few quick tries for what passes by itself, then slow ones for what somebody has to
- * mend. Each tier counts its own retries from 1. Retries beyond the last tier, which only happen when the policy
- * allows more attempts than the tiers provide for, go on with the last tier.
+ * Backoffs one after the other: a few quick retries for failures that pass quickly, then slow ones for failures that a
+ * person has to fix. Each tier counts its own retries from 1. Retries beyond the last tier, which only happen when the
+ * policy allows more attempts than the tiers provide for, go on with the last tier.
  */
 export function tiers(list: readonly Tier[]): Backoff {
   const read = resolveBy('tiers', rule, list)

@@ -55,9 +55,9 @@ export function crossings(measured: Measured, limits: Limits): readonly Reading[
 }
 
 /**
- * The alerts that stand after these snapshots, newest first. One begins with the first snapshot beyond its limit and is over
- * after `calmAfter` within it, one after the other: so what swings around a limit is told once and not each time. All
- * of it follows from the snapshots, so whoever reads them knows what was told, also after a restart.
+ * The alerts that stand after these snapshots, newest first. One begins with the first snapshot beyond its limit and is
+ * over after `calmAfter` within it, one after the other: so what swings around a limit is told once and not each time.
+ * All of it follows from the snapshots, so every reader knows which alerts were sent, also after a restart.
  */
 export function alertsOf(newestFirst: readonly Measured[], limits: Limits): readonly Alert[] {
   const [newest] = newestFirst

@@ -17,11 +17,11 @@ export interface WatchOptions {
   readonly dominance?: number | undefined
   /** … where more than so many were looked at [10]. */
   readonly dominanceOver?: number | undefined
-  /** What was told is over after so many snapshots within the limit, one after the other [3]. */
+  /** An alert ends after this number of successive snapshots within the limit [3]. */
   readonly calmAfter?: number | undefined
   /** The trend is that of so many snapshots [10]. */
   readonly trendOver?: number | undefined
-  /** Up to this share more or less is no trend [0.2]. */
+  /** A change of up to this share is not a trend [0.2]. */
   readonly stableWithin?: number | undefined
   /** How long snapshots are kept [7 days]. */
   readonly keepMs?: number | undefined

@@ -88,7 +88,7 @@ export function attemptFailed(
   return failure
 }
 
-/** Decides what follows, and tells of the retry. Whoever gives up tells of that with `tellGaveUp`. */
+/** Decides what follows, and reports the retry. A caller that gives up reports it with `tellGaveUp`. */
 export function decideNext(
   policy: AttemptPolicy,
   history: AttemptHistory,

@@ -109,7 +109,9 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
     this.context.abort(reason)
   }
 
-  /** Waits for the end of a run that outlived its attempt, at most so long, and not beyond the end of whoever waits. */
+  /**
+   * Waits for the end of a run that outlived its attempt, up to a limit, and not after the end of the waiting caller.
+   */
   lateEnd(clock: Clock, lateMs: number, closing: AbortSignal): Promise<LateEnd> {
     return new Promise(resolve => {
       const end = (how: LateEnd) => {

@@ -69,9 +69,9 @@ export class Claims {
   }
 
   /**
-   * A claim that another process took meanwhile is that one's to complete. If it cannot be written down, the event is settled
-   * all the same: not settling it would run the handler again for certain, while a missing entry does so only if the broker
-   * repeats itself.
+   * A claim that another process took meanwhile is that one's to complete. If the completion cannot be recorded, the
+   * event is still settled: not settling it would run the handler again for certain, while a missing record does so
+   * only if the broker delivers the event again.
    */
   async complete(work: Work): Promise<void> {
     if (this.#renewals.size > 0) await this.#stopRenewing(work)

@@ -113,8 +113,8 @@ export interface ConsumerOptions<P = unknown> extends CommonOptions {
    */
   readonly leaseMs?: number | undefined
   /**
-   * Where events go that the consumer gives up on [the dead-letter place of the broker]. A broker without such a
-   * place needs it.
+   * Where events go that the consumer gives up on [the dead-letter queue of the broker]. A broker without such a queue
+   * needs it.
    */
   readonly deadLetters?: DeadLetterQueue | DeadLetterStore | undefined
   /** Your own rules for the meaning of errors. Lazaret applies them before the built-in table [none]. */
@@ -156,7 +156,7 @@ const relations: Relations<typeof rules> = (options, fault) => {
   if (ordering === 'by-key' && !broker.capabilities.keyOrder)
     fault('ordering', `leave it out, or use another broker: ${broker.name} cannot keep the order of a key`)
   if (deadLetters === undefined && !broker.capabilities.deadLetters)
-    fault('deadLetters', `give a store: ${broker.name} has no dead-letter place of its own`)
+    fault('deadLetters', `give a store: ${broker.name} has no dead-letter queue of its own`)
   if (spill !== undefined && deadLetters === undefined)
     fault('spill', 'give deadLetters too: a spill stands in for a store')
   if (prefetch !== undefined && prefetch < concurrency)
@@ -184,7 +184,7 @@ export interface ConsumerPolicy
   readonly faults: UserFaults
 }
 
-/** `shared`: of whoever is built on the consumer and has functions of the user too. */
+/** `shared`: the faults of the object that is built on the consumer and also calls functions of the user. */
 export function resolveConsumer(input: ConsumerOptions, shared?: UserFaults): ConsumerPolicy {
   const given = resolveOptions('consumer', rules, input, relations)
   const { clock, observer, channel, name = channel, leaveOpen } = given

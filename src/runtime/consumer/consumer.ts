@@ -18,7 +18,7 @@ import { Work } from './work.ts'
 /** While no store takes letters, they are tried again after so long, doubling up to the longest. */
 const STORE_RETRY_MS = 500
 const STORE_RETRY_MAX_MS = 30_000
-/** After the grace time: how long brokers and stores may take to let go. */
+/** After the grace time: how long brokers and stores may take to close. */
 const CLOSE_LIMIT_MS = 5_000
 
 /** Most deliveries take this way: it is made once. */
@@ -34,7 +34,9 @@ export interface Consumer {
   /** Stops pulling, lets attempts finish within the grace time, gives the rest back. Twice is safe. */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
   health(): ConsumerHealth
-  /** What lies in the broker's own dead-letter places; nothing where it has none. Rejects when the broker is away. */
+  /**
+   * The messages in the broker's own dead-letter queues; empty if it has none. Rejects when the broker is unreachable.
+   */
   deadLetterDepths(): Promise<readonly QueueDepth[]>
   readonly brokerName: string
   readonly breaker: Breaker | undefined
@@ -74,7 +76,7 @@ class ChannelConsumer implements Consumer {
   /** Waits in process: short retries, and retries that wait for their turn. */
   readonly #asleep = new Map<Work, Cancel>()
   readonly #closing = new AbortController()
-  /** A delivery comes in the context of its connection, or of whoever published it: a handler must not see that. */
+  /** A delivery arrives in the async context of its connection or publisher: a handler must not see that context. */
   readonly #inOwnContext = AsyncLocalStorage.snapshot()
   #active = 0
   #idle: (() => void) | undefined
@@ -260,7 +262,7 @@ class ChannelConsumer implements Consumer {
     this.#asleep.set(work, cancel)
   }
 
-  /** Pause over flood: what cannot be attempted stays where it is. */
+  /** Pausing protects the dependency: events that cannot be attempted stay in the broker. */
   #pauseForBreaker(retryAt: number | undefined): void {
     this.#pauses.add('breaker')
     this.#cancelWake?.()
@@ -323,7 +325,7 @@ class ChannelConsumer implements Consumer {
 
   /**
    * Something threw while the delivery was on its way to its settlement. Functions of the user are guarded, so it is a
-   * mistake of our own or of an adapter. The delivery goes back to the broker: it must not keep its place for ever.
+   * mistake of our own or of an adapter. The delivery goes back to the broker: it must not keep its place.
    */
   #giveBackBroken(work: Work, error: unknown): void {
     this.#activity.settlementFailed(error)

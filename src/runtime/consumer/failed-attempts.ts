@@ -77,7 +77,7 @@ export class FailedAttempts {
     await Promise.all(this.#endings)
   }
 
-  /** The consumer is closed. Runs that go on are left to whoever consumes next, and are shown there. */
+  /** The consumer is closed. The next consumer takes over the runs that continue, and shows them. */
   close(): void {
     this.#isClosed = true
     this.#runs.orphans += this.#lateCount
@@ -117,7 +117,7 @@ export class FailedAttempts {
 
   /**
    * The event came back, and its last run still goes on. No attempt is made, yet the retry policy counts one: an event whose
-   * handler never ends becomes a letter after as many turns as it has attempts, instead of waiting for ever.
+   * handler never ends becomes a letter after as many turns as it has attempts, instead of waiting without end.
    */
   turnLost(work: Work, run: LateRun): Next | Promise<Next> {
     const { clock, retry, random, inProcessWaitMs } = this.#policy

@@ -6,7 +6,7 @@ export let inTrace: <T>(context: HandlerContext, work: () => T) => T
 
 /** What a handler can know of the attempt it is. */
 export class HandlerContext extends AttemptContext {
-  /** Which replay of the event this is; 0 for its first life. */
+  /** Which replay of the event this is; 0 for its first cycle. */
   readonly replay: number
   readonly #step: Step | undefined
 

@@ -29,7 +29,7 @@ export class ShuttingDown extends Error {
  *   check ─▶ no other run? ─▶ its turn? ─▶ breaker ─▶ ledger ─▶ begin ─▶ attempt ─▶ done | retry | dead
  *
  * Every decision is core's; this asks, waits and tells. The breaker is asked before the ledger, because a claim that
- * waits for a sick dependency would only run out.
+ * waits for a failing dependency would only run out.
  */
 export class Handling {
   readonly #policy: ConsumerPolicy
@@ -128,14 +128,14 @@ export class Handling {
     // While its success is being written down, the run is still under way.
     if (isLate && run.hasSucceeded && !this.#runs.isUnderWay(id)) {
       this.#runs.forget(id)
-      // An edited event shall really run once more.
+      // An edited event must run once more.
       return run.work.replay === work.replay && !run.hasSettled ? this.#letters.handled(work, now) : undefined
     }
     const patienceMs = isLate ? timeoutMs : timeoutMs + lateMs
     return { do: 'park', until: wake => this.#runs.whenOver(id, clock, patienceMs, wake) }
   }
 
-  /** The other run of the event goes on beyond all patience. */
+  /** The other run of the event has not ended within the time limit. */
   turnLost(work: Work): Next | Promise<Next> {
     const run = this.#runs.get(work.event.id)
     if (run instanceof LateRun && !run.hasSucceeded) return this.failed.turnLost(work, run)
@@ -196,7 +196,7 @@ export class Handling {
     const refusal = isInstance(end.thrown, SchemaRefusal) ? end.thrown.refusal : undefined
     const failed = this.failed.observe(work, startedAt, refusal?.thrown ?? end.thrown, step)
     if (refusal === undefined && work.validation !== undefined) {
-      // Its time was over before the schema had answered, which is asked anew at the next attempt.
+      // The attempt timed out before the schema answered. The next attempt asks the schema again.
       work.validation = undefined
       work.isChecked = false
     } else if (attempt.isRunning || attempt.late !== undefined)
@@ -237,7 +237,7 @@ export class Handling {
     return this.#settling.giveBack(work, now)
   }
 
-  /** The event was not handled, and its handler does not run: whoever gets the event next may claim and attempt it. */
+  /** The event was not handled, and its handler does not run: the next consumer may claim and attempt the event. */
   async #endRun(work: Work): Promise<void> {
     await this.#claims?.release(work)
     this.#runs.end(work.event.id)

@@ -156,9 +156,9 @@ export class ConsumerLetters {
   }
 
   /**
-   * The replay that the event is, if its letter knows of it. Whoever can publish can claim to be the hundredth replay; the
-   * letter of such an event would be parked at once. While the store does not answer nobody can tell: then the letter says so,
-   * and the claim is checked before the store gets it.
+   * The replay that the event is, if its letter knows of it. Every publisher can claim to be the hundredth replay; the
+   * letter of such an event would be parked immediately. While the store does not answer, the claim cannot be verified:
+   * then the letter says so, and the claim is checked before the store gets it.
    */
   async #checkedReplay(work: Work): Promise<CheckedReplay | undefined> {
     const { replayed, event } = work

@@ -62,7 +62,9 @@ export interface Stall {
   readonly problem: string
 }
 
-/** Keeps what a broker tells of its own troubles. While it takes no letters, the consumer pulls no more events. */
+/**
+ * Keeps the problems that a broker reports about itself. While it takes no letters, the consumer pulls no more events.
+ */
 export class Stalls {
   readonly #policy: ConsumerPolicy
   readonly #pauses: Pauses

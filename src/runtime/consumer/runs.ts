@@ -76,7 +76,7 @@ export class Runs {
     for (const run of this.#runs.values()) if ('delivery' in run && run.owner === owner) yield run
   }
 
-  /** Calls back once: with true when the run of this event has ended, with false when the patience is over. */
+  /** Calls back once: with true when the run of this event has ended, with false when the time limit is over. */
   whenOver(id: string, clock: Clock, patienceMs: number, wake: (isOver: boolean) => void): Cancel {
     const waiting = this.#waiting.get(id) ?? new Set()
     this.#waiting.set(id, waiting)

@@ -15,7 +15,9 @@ export type Next =
   | { readonly do: 'wait'; readonly delayMs: number }
   /** Comes back when it is known when its turn comes. */
   | { readonly do: 'hear'; readonly turn: PendingTurn }
-  /** Another run of the same event is under way: comes back when that has ended, or after some patience. */
+  /**
+   * Another run of the same event is in progress: the event comes back when that run has ended, or after a time limit.
+   */
   | { readonly do: 'park'; readonly until: (wake: (isOver: boolean) => void) => Cancel }
   /** The breaker refused it; it goes back to the head of the queue. */
   | { readonly do: 'pause'; readonly retryAt: number | undefined }

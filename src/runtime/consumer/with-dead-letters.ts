@@ -165,7 +165,7 @@ function warnOfDoubleRetries(source: string): void {
 /** How a call that was handed over as a delivery ends: with the handler's own result, or not at all yet. */
 interface InlineCall {
   readonly args: readonly unknown[]
-  /** Runs the handler in the async context of whoever called, at every attempt. */
+  /** Runs the handler in the async context of the caller, at every attempt. */
   readonly inContext: <A extends unknown[], R>(work: (...args: A) => R, ...args: A) => R
   result: unknown
   resolve(result: unknown): void
@@ -174,8 +174,8 @@ interface InlineCall {
 
 /**
  * The broker of `withDeadLetters`: every call of the wrapped handler is a delivery, and settling it ends the call. The
- * real broker is the other client's, so this one keeps nothing: what is given back is thrown to that client, which
- * hands it over again.
+ * real broker is the other client's, so this one keeps nothing: for a returned delivery it throws to that client, which
+ * delivers the message again.
  */
 class InlineBroker implements Broker, Subscription {
   readonly name = 'inline'
@@ -236,7 +236,7 @@ class GivenBack extends Error {
   }
 }
 
-/** What of another client's message becomes an event. What is left out is made up. */
+/** The parts of another client's message that become an event. Missing parts get defaults. */
 export interface MessageFacts {
   /**
    * The id of the message [a new one]. Give it if there is one: without an id, a message that comes again is a new
@@ -262,8 +262,8 @@ export interface MessageFacts {
 }
 
 /**
- * Asks what a message is. Whatever cannot be used of the answer counts as left out, and so does all of it when the
- * function throws: the message is handled all the same.
+ * Asks the function for the parts of a message. Invalid parts of the answer count as left out, and so does the whole
+ * answer when the function throws: the message is still handled.
  */
 function factsOf<A extends unknown[]>(
   describe: (...args: A) => MessageFacts,

@@ -34,7 +34,7 @@ export class Work {
   readonly event: LazaretEvent
   /** What the handler gets: the same, or what the schema made of it. */
   input: LazaretEvent
-  /** Undefined for an event that is no replay. */
+  /** Undefined for an event that is not a replay. */
   readonly replayed: EventReplay | undefined
   started: number
   ended: number
@@ -70,7 +70,7 @@ export class Work {
     this.history = [...delivery.history]
   }
 
-  /** Which replay of the event this is; 0 for its first life. */
+  /** Which replay of the event this is; 0 for its first cycle. */
   get replay(): number {
     return this.replayed?.attempt ?? 0
   }

@@ -127,7 +127,7 @@ function readLanes(
   for (const name of Object.keys(overrides))
     if (!names.includes(name)) faults.add(path, name, `name one of the sinks: ${names.join(', ')}`)
   const lanes = names.map(name => {
-    // What a sink likes best counts least: whoever sets batches for all has a reason.
+    // The sink's own preference counts least: options for all lanes are set on purpose.
     const suited = mergeLaneOptions({ batch: sinks[name]?.batch }, forAll) as LaneOptions
     const merged = mergeLaneOptions(suited, overrides[name])
     return [name, laneRule.read(merged, `${path}.${name}`, faults)] as const

@@ -77,8 +77,8 @@ interface WaitingEvent {
 }
 
 /**
- * track ─▶ the entry limit ─▶ one lane per sink, all at once. Whatever keeps an event from a sink ends in a letter; the
- * letter of an event that was not let in is for every sink.
+ * track ─▶ the entry limit ─▶ one lane per sink, all at once. Every event that a sink does not get becomes a letter;
+ * the letter of an event that the entry limit refused is for every sink.
  */
 class FanOut implements Dispatcher {
   readonly #policy: DispatcherPolicy
@@ -165,7 +165,7 @@ class FanOut implements Dispatcher {
     return this.#letIn(event, scope, options, now)
   }
 
-  /** The limit is shared, and has to be asked for. Whoever flushes waits for that too. */
+  /** The limit is shared, and must be asked. `flush` waits for that too. */
   async #waitForLimit(
     refuses: Promise<number | undefined>,
     event: LazaretEvent,

@@ -47,7 +47,7 @@ export abstract class FleetLimit {
     this.#kind = kind
     this.#limit = owner.part === undefined ? kind : `${kind}:${owner.part}`
     this.#owner = owner
-    // Not by the owner's chances: two processes with the same seed are two members all the same.
+    // Not from the owner's random source: two processes with the same seed are still two members.
     const id = createIdSource(systemRandom)(owner.clock.now())
     this.#self = { id, ttlMs: MEMBER_TTL_MS }
   }
@@ -58,7 +58,10 @@ export abstract class FleetLimit {
   /** Something was answered, or the member went on alone: gives out what there is. */
   protected abstract serve(now: number): void
 
-  /** Says that this member is there, now and from time to time, so that all know their share when the keeper is away. */
+  /**
+   * Announces this member, now and from time to time, so that all members know their share when the shared limit is
+   * unreachable.
+   */
   join(): void {
     if (this.#isJoined) return
     this.#isJoined = true
@@ -161,7 +164,7 @@ export class FleetRateLimit extends FleetLimit {
 
   /** The time from which one more is allowed; `now` or earlier means that it was taken. */
   enter(now: number): number | Promise<number> {
-    // Behind those who wait there is nothing to be had.
+    // Behind waiting members there is no free turn.
     const at = this.#tell.length > 0 ? undefined : this.member.enter(now)
     if (at !== undefined) {
       if (at <= now) this.look(now)

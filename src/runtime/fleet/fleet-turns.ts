@@ -35,7 +35,10 @@ export function fleetTurns(policy: RetryLimitPolicy, shared: SharedLimit, owner:
 /** One who waits to hear when its turn comes. */
 interface Waiter {
   readonly askedAt: number
-  /** Others got the turns of an answer, and this one did not: it is the limit that holds it up, not the way to the keeper. */
+  /**
+   * Other members got the turns of an answer, and this one did not: the limit delays it, not the connection to the
+   * shared limit.
+   */
   isLimited: boolean
   /** Told the time of its turn, or that there is none in time. */
   tell: (at: number | undefined, now: number) => void

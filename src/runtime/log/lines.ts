@@ -2,9 +2,9 @@ import type { BreakerMode } from '../../core/breaker/state.ts'
 import type { PauseReason } from '../../ports/observer.ts'
 import type { GatheredLine, LogLine } from './gathering.ts'
 
-// The names and fields of lines are a contract with whoever searches logs: they are only ever added to. Levels: error,
-// when an event is in danger or a person has to act; warn, when something is sick and the house copes; info, when it is
-// well again or was done by hand; debug, for steps in between.
+// The names and fields of lines are a contract with people who search logs: they are only ever added to. Levels: error,
+// when an event is in danger or a person has to act; warn, when something fails and Lazaret handles it; info, when it
+// has recovered or a person did it; debug, for steps in between.
 
 export const BREAKER_LINES: Readonly<Record<BreakerMode, LogLine>> = {
   open: { what: 'breaker_opened', level: 'warn', message: 'breaker opened' },
@@ -33,7 +33,7 @@ export const LINES = {
   poison: { what: 'poison_quarantined', level: 'error', message: 'event quarantined as poison' },
   spillDrained: { what: 'spill_drained', level: 'info', message: 'spilled letters are in their store' },
   lettersExpired: { what: 'letters_expired', level: 'info', message: 'retention deleted dead letters' },
-  healthFailed: { what: 'health_check_failed', level: 'warn', message: 'health check found it sick' },
+  healthFailed: { what: 'health_check_failed', level: 'warn', message: 'health check failed' },
   healthPassed: { what: 'health_check_passed', level: 'info', message: 'health check found it well' },
   limitAlone: {
     what: 'shared_limit_alone',
@@ -78,14 +78,14 @@ export const GATHERED_LINES = {
   limited: {
     what: 'rate_limited',
     level: 'warn',
-    message: 'events limited at the door',
-    ended: { what: 'rate_limited_ended', level: 'info', message: 'no more events limited at the door' },
+    message: 'the entry limit refused events',
+    ended: { what: 'rate_limited_ended', level: 'info', message: 'the entry limit refuses no more events' },
   },
   limitedUnsaved: {
     what: 'rate_limited',
     level: 'error',
-    message: 'events limited at the door, and kept by no store yet',
-    ended: { what: 'rate_limited_ended', level: 'info', message: 'no more events limited at the door' },
+    message: 'the entry limit refused events, and no store has saved them yet',
+    ended: { what: 'rate_limited_ended', level: 'info', message: 'the entry limit refuses no more events' },
   },
   retriesLimited: { what: 'retries_limited', level: 'warn', message: 'retries limited' },
   budgetExhausted: { what: 'budget_exhausted', level: 'warn', message: 'retry budget exhausted' },

@@ -43,8 +43,9 @@ const rules = {
 }
 
 /**
- * An observer that writes one line for each change of state, and none for an event that succeeds. What can happen ten
- * thousand times in a second is gathered. One may watch any number of consumers and dispatchers.
+ * An observer that writes one line for each change of state, and none for an event that succeeds. Events that can
+ * happen ten thousand times a second are counted and written together. One may watch any number of consumers and
+ * dispatchers.
  */
 export function logObserver(logger: Logger, options: LogObserverOptions = {}): LogObserver {
   return new Log(logger, resolveOptions('logObserver', rules, options)).observer
@@ -62,7 +63,7 @@ class Log {
   readonly #logger: Logger
   readonly #masks: Masks
   readonly #gatherings: Gatherings
-  /** Those that a check found sick. */
+  /** The dependencies whose health check failed. */
   readonly #sick = new Set<string>()
 
   constructor(logger: Logger, { masks, clock, repeatMs, maxGathered }: Resolved<typeof rules>) {
@@ -131,7 +132,7 @@ class Log {
   #letter(letter: DeadLetter): void {
     const { handler, cycle, origin } = letter
     const { reason, attemptCount } = cycle
-    // Poison is told of as such, and what was limited at the door by its type.
+    // Poison has its own line, and events that the entry limit refused are counted by type.
     if (quarantines(reason) || (handler === EVERY_SINK && reason === 'rate_limited')) return
     const isTracked = Object.keys(origin).length === 0
     if (attemptCount === 0 && isTracked && HELD_BACK.has(reason))

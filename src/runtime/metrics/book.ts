@@ -59,8 +59,8 @@ function labelled(names: readonly string[], values: readonly string[]): Record<s
 }
 
 /**
- * The readings of one gauge as its series. Several of the same labels are put together, as are those past the limit. What
- * is no number is left out.
+ * The readings of one gauge as its series. Several of the same labels are put together, as are those past the limit.
+ * Values that are not numbers are left out.
  */
 export function gaugeSamples(
   name: GaugeName,

@@ -70,7 +70,8 @@ function countingLetters(book: Book): (kept: LetterKept) => void {
     if (again) return
     saved(channel, cycle.reason)
     attempts.at(channel).add(cycle.attemptCount)
-    // What ended it, such as an open breaker: the last of a job's letters, or its only one, says that all was in vain.
+    // The reason of the end, such as an open breaker: the last of a job's letters, or its only one, says that every
+    // sink failed.
     if (job !== undefined) fromJob(job, String(detail?.['endedBy'] ?? cycle.reason))
   }
 }

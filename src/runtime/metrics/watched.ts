@@ -19,7 +19,9 @@ export type WatchSource =
 /** Who does not answer for so long has no series this time. Prometheus itself waits for 10 s. */
 const PATIENCE_MS = 8_000
 
-/** One source. While it owes an answer it is not asked again: scrapes go on, and a sick store would drown in questions. */
+/**
+ * One source. It is not asked again before it answers: scrapes continue, and a failing store would get ever more calls.
+ */
 export class Watched {
   readonly #source: WatchSource
   readonly #clock: Clock
@@ -30,7 +32,7 @@ export class Watched {
     this.#clock = clock
   }
 
-  /** Never rejects: what cannot be read has no series. */
+  /** Never rejects: an unreadable source has no series. */
   async read(): Promise<readonly GaugeReading[]> {
     try {
       const asking = this.#asking ?? this.#ask()

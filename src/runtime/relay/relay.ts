@@ -12,7 +12,7 @@ import { rejectedItems } from '../dispatcher/write/sink-answer.ts'
 import { port } from '../option-rules.ts'
 import { type Closeable, isSame } from '../share.ts'
 
-/** Resolves when the far side has confirmed the event; throwing is a failure. */
+/** Resolves when the receiver has confirmed the event; throwing is a failure. */
 export type HandOver = (event: LazaretEvent, context: HandlerContext) => unknown
 
 type Shared = Omit<ConsumerOptions, 'broker' | 'channel' | 'handle' | 'name' | 'schema'>
@@ -40,7 +40,7 @@ const rules = {
   name: text({ maxLength: 200 }),
   to: that(
     isTarget,
-    'give a broker with publish(), a sink with write(), or a function that resolves when the far side has the event',
+    'give a broker with publish(), a sink with write(), or a function that resolves when the receiver has the event',
   ),
   toChannel: optional(text({ maxLength: 120 })),
 }
@@ -65,7 +65,7 @@ function isSink(target: object): target is Sink {
 
 /**
  * Carries the events of a channel on to another broker, to a sink or to a function. A relay is a consumer whose handler
- * hands over: an event is done when the far side has confirmed it, and until then it is retried, held back by the
+ * passes events on: an event is done when the receiver has confirmed it, and until then it is retried, held back by the
  * breaker and in the end dead-lettered as with any consumer. Event id, idempotency key, key and payload stay the same.
  *
  * At least once: a relay that dies between the confirmation and the settlement hands over again, with the same id.
@@ -85,8 +85,8 @@ export function createRelay({ from, to, toChannel, channel, name, ...shared }: R
 }
 
 /**
- * A replay here is between the relay and its letter. Over there it is none: their handlers have not seen the event, and
- * would take the name of the handler that it is for to be somebody else's.
+ * A replay here is between the relay and its letter. At the receiver it is not a replay: its handlers have not seen the
+ * event, and none of them has the name of the replay's handler.
  */
 function asFirstSent(event: LazaretEvent, channel: string): LazaretEvent {
   return { ...event, channel, headers: withoutReplayHeaders(event.headers) }

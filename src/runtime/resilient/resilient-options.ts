@@ -26,7 +26,7 @@ import { defaultLateMs, liveOr, made, observerRule } from '../option-rules.ts'
 import { guardRandom, guardRetry, guardRules } from '../user-functions/guards.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
 
-/** Policies for one function. What is left out is not applied; `{}` applies it with its defaults. */
+/** Policies for one function. A policy that is left out does not apply; `{}` applies it with its defaults. */
 export interface ResilientOptions {
   /** Names the function in errors and observations [the function's own name]. */
   readonly name?: string | undefined
@@ -54,7 +54,7 @@ export interface ResilientOptions {
   readonly timeoutMs?: number | undefined
   /**
    * How long a retry waits for an attempt that runs on after its timeout, so that the two do not overlap [the timeout, at least
-   * 1 s]. A late success ends the call. After that the retry starts all the same.
+   * 1 s]. A late success ends the call. After that the retry starts anyway.
    */
   readonly lateMs?: number | undefined
   /** Your own rules for the meaning of errors. Lazaret applies them before the built-in table [none]. */

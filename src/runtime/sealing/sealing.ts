@@ -43,9 +43,9 @@ const TEXT_BOUND_TO = 'text'
 
 /**
  * Seals what is written at rest (AES-256-GCM): of events the payload and headers, of letters also the key, the source,
- * the idempotency key and every text of an error, of what stands beside letters the texts made of those. What is sealed
- * is bound to the event it belongs to, so that one cannot be put in another's place. What was written in the clear
- * before, or with an older key that is still given, is read as well.
+ * the idempotency key and every text of an error, of what stands beside letters the texts made of those. Each sealed
+ * text is bound to its event, so that it cannot replace the text of another event. Texts that were written unencrypted
+ * before, or with an older key that is still given, can be read as well.
  */
 export function createSealing(options: SealingOptions): Codec {
   const ring = readKeys(options)
@@ -189,7 +189,7 @@ function open({ id, keyId, data }: Sealed, ring: KeyRing, boundTo = id): unknown
   return JSON.parse(openData(`event ${id}`, boundTo, keyId, data, ring))
 }
 
-/** A text that does not look sealed was written in the clear. */
+/** A text that does not look sealed was written unencrypted. */
 function openText(text: string, ring: KeyRing): string {
   const [, keyId, data] = TEXT.exec(text) ?? []
   if (keyId === undefined || data === undefined) return text

@@ -30,7 +30,9 @@ export function guardRandom(
   }
 }
 
-/** Fallback: the delay of the default backoff. A delay outside 0 to `maxMs` is no fault: core holds it to the cap. */
+/**
+ * Fallback: the delay of the default backoff. A delay outside 0 to `maxMs` is not a fault: core limits it to the cap.
+ */
 export function guardRetry(policy: RetryPolicy, fallback: Backoff, faults: UserFaults): RetryPolicy {
   const byCategory = Object.fromEntries(
     Object.entries(policy.byCategory).map(([category, own]) => [category, guarded(own, fallback, faults)]),

@@ -13,7 +13,9 @@ const NONE: ObserverFaults = Object.freeze({ count: 0, lastError: undefined })
 const faults = new WeakMap<Observer, ObserverFaults>()
 const members = new WeakMap<Observer, readonly Observer[]>()
 
-/** Kept by the observer, not by whoever tells it: nothing has to be built on the way of an event for the case that it fails. */
+/**
+ * Kept by the observer, not by its caller: the path of an event allocates nothing for the case that an observer fails.
+ */
 export function noteObserverFault(observer: Observer, error: unknown): void {
   const { count } = faults.get(observer) ?? NONE
   faults.set(observer, { count: count + 1, lastError: errorText(error) })

@@ -21,8 +21,8 @@ interface UserFaultsOwner {
 }
 
 /**
- * Counts and tells what goes wrong in functions that a user hands in. Whoever calls such a function reports its fault
- * here and goes on with the documented fallback: a fault of an option must not become one of the event.
+ * Counts and reports the faults of user functions. The caller of such a function reports its fault here and continues
+ * with the documented fallback: a fault of an option must not become one of the event.
  */
 export class UserFaults {
   readonly #owner: UserFaultsOwner

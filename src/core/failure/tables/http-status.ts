@@ -10,7 +10,7 @@ const TRANSIENT = again('http-status', 'transient')
 const BROKEN = again('http-status', 'integration')
 
 /**
- * 408, 425, 429 and every 5xx may pass; any other 4xx will not. 501 and 505 are no exception: gateways answer so
+ * 408, 425, 429 and every 5xx may pass; any other 4xx will not. The same is true for 501 and 505: gateways answer so
  * while they restart, and a server that means it costs only the few attempts of the policy.
  */
 export function httpStatus({ value }: Thrown): Verdict | undefined {
@@ -18,7 +18,9 @@ export function httpStatus({ value }: Thrown): Verdict | undefined {
   return status === undefined ? undefined : verdictOfStatus(status)
 }
 
-/** What an answer that is no success means. One below 400, a redirect above all, will not become one by itself. */
+/**
+ * The meaning of an unsuccessful answer. A status below 400, such as a redirect, does not become a success on a retry.
+ */
 export function verdictOfStatus(status: number): Verdict {
   if (OVERLOADED_OR_AWAY.has(status)) return TRANSIENT
   return status >= 500 ? BROKEN : giveUp('http-status', refusalOf(status))

@@ -4,7 +4,7 @@ import { again, giveUp, isCategory, type Verdict } from '../verdict.ts'
 
 const VERDICTS: ReadonlyMap<string, Verdict> = new Map<ErrorCode, Verdict>([
   ['LAZARET_TIMEOUT', again('timeout', 'transient')],
-  // A breaker further down has found its dependency sick, and so it is for whoever called through it.
+  // An inner breaker has found its dependency failing, and the dependency also fails for the outer caller.
   ['LAZARET_BREAKER_OPEN', again('lazaret', 'transient')],
   ['LAZARET_RATE_LIMITED', again('own-limit', 'transient')],
   ['LAZARET_EVENT_INVALID', giveUp('lazaret', 'schema')],

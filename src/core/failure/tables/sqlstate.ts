@@ -25,7 +25,7 @@ const CLASSES: ReadonlyMap<string, Verdict> = new Map([
   ['54', SCHEMA], // larger than the server can take
   ['55', REFUSED], // object not in the state it must be in
   ['57', TRANSIENT], // shut down, starting up, cancelled by a timeout
-  ['58', BROKEN], // disk or system trouble of the server
+  ['58', BROKEN], // disk or system error of the server
   ['F0', BROKEN], // server's configuration file
   ['HV', BROKEN], // foreign data wrapper
   ['P0', BUSINESS], // raised by a function of the schema

@@ -7,7 +7,7 @@ const NETWORK =
   'ERR_STREAM_PREMATURE_CLOSE ERR_HTTP2_GOAWAY_SESSION ERR_HTTP2_SESSION_ERROR ERR_HTTP2_STREAM_ERROR ' +
   'ERR_HTTP2_STREAM_CANCEL ERR_HTTP2_PING_CANCEL ERR_HTTP_REQUEST_TIMEOUT'
 
-/** ENOTFOUND too: a resolver in trouble answers so for names that exist. */
+/** ENOTFOUND too: a failing resolver answers so for names that exist. */
 const NAME_LOOKUP = 'EAI_AGAIN EAI_FAIL EAI_NODATA ENOTFOUND ETIMEOUT ESERVFAIL EREFUSED'
 
 const UNDICI =
@@ -20,7 +20,10 @@ const ABORTED = 'ABORT_ERR ECANCELED ERR_CANCELED'
 /** This machine or its disk is short of something that may be given back. */
 const EXHAUSTED = 'ENOSPC EDQUOT EMFILE ENFILE ENOMEM ENOBUFS EAGAIN EBUSY'
 
-/** The other side speaks, but not as agreed. It does so to every event, hence tried again: the breaker is to pause. */
+/**
+ * The dependency answers, but not with the agreed protocol. It does so for every event, so a retry is allowed and the
+ * breaker opens.
+ */
 const BROKEN_SPEECH =
   'EPROTO CERT_HAS_EXPIRED CERT_NOT_YET_VALID DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN ' +
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT_LOCALLY ERR_TLS_CERT_ALTNAME_INVALID ' +

@@ -1,7 +1,7 @@
 /**
- * The token bucket that a fleet shares: whoever keeps it (a server, the memory, a member that is on its own) grants
- * turns by these rules. It is the cell rate algorithm of `gcra.ts` told in relative times alone, because those who ask
- * and whoever keeps it have different clocks: no time of one is ever compared with a time of the other.
+ * The token bucket that a fleet shares: its holder (a server, the memory, a member that is on its own) grants turns by
+ * these rules. It is the cell rate algorithm of `gcra.ts` in relative times alone, because the members and the holder
+ * have different clocks: a time of one is never compared with a time of the other.
  *
  * A turn is a place of its own in the fleet's order: no two are given out at once, so however many ask, in t seconds at
  * most burst + perSecond × t turns come up.
@@ -9,7 +9,7 @@
 export interface FleetBucket {
   /** How many slots of 1 / perSecond seconds the turns given out reach beyond `seenAt`. */
   readonly ahead: number
-  /** The keeper's clock when it was asked last. */
+  /** The holder's clock at the last request. */
   readonly seenAt: number
   /** How long after `seenAt` those who come back from being alone go on together; below 0 that was before. */
   readonly settlesInMs: number
@@ -28,8 +28,8 @@ export interface TurnsAsked {
   /** None is given out that comes up after this time. */
   readonly longestWaitMs: number
   /**
-   * How far ahead the member knows the bucket to be, whatever the keeper says: a keeper that was restarted and forgot
-   * everything learns from those who ask that the burst was used.
+   * How far ahead the member knows the bucket to be, even if the holder says less: a restarted holder that forgot
+   * everything learns from the members that the burst was used.
    */
   readonly knownAheadMs: number
   /** The member gives itself turns at the moment. */

@@ -88,7 +88,10 @@ export class FleetMember {
     return at
   }
 
-  /** At a door: `now` or earlier if a turn was taken, else when there may be one; undefined if the fleet must be asked. */
+  /**
+   * For an entry limit: `now` or earlier if a turn was taken, else when there may be one; undefined if the fleet must
+   * be asked.
+   */
   enter(now: number): number | undefined {
     this.#notice(now)
     this.#stock.lapse(now)

@@ -23,7 +23,7 @@ export const PATIENCE_MS = 100
 export const PROBE_EVERY_MS = 200
 /** A member says so often that it is there, whether it wants turns or not. */
 export const HEARTBEAT_MS = 5_000
-/** A member that was not heard of for so long is none any more. */
+/** A member that was silent for this time has left the fleet. */
 export const MEMBER_TTL_MS = 3 * HEARTBEAT_MS
 
 /** A turn that came up and was not used is kept for so long. Retries wait for their turns, so theirs are not kept. */

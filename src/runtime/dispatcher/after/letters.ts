@@ -34,7 +34,7 @@ type Kept = 'dead_lettered' | 'dropped' | 'unsaved'
 interface LetterSubject {
   readonly event: LazaretEvent
   readonly scope: TrackingScope
-  /** Which replay of the event it is; 0 for its first life. */
+  /** Which replay of the event it is; 0 for its first cycle. */
   readonly replay: number
   readonly replayId?: string | undefined
 }
@@ -47,9 +47,9 @@ interface Save {
 }
 
 /**
- * Makes letters of events that a dispatcher gives up on, and saves them, a bounded number at a time. A letter that neither
- * the store nor the spill takes is held and tried again until one of them does: whoever tracked its event may be long
- * gone, so nobody else would. When the dispatcher closes, the journal takes the letters that are left.
+ * Makes letters of events that a dispatcher gives up on, and saves them, a bounded number at a time. A letter that
+ * neither the store nor the spill takes is held and tried again until one of them does: the code that tracked its event
+ * may have ended, so nobody else would. When the dispatcher closes, the journal takes the letters that are left.
  */
 export class DispatcherLetters {
   readonly #policy: DispatcherPolicy
@@ -207,7 +207,7 @@ export class DispatcherLetters {
       const save = this.#waiting.shift()
       if (save === undefined) break
       this.#underWay.add(save)
-      // Whoever tracked the event is still in its own context here.
+      // This code still runs in the async context of the code that tracked the event.
       void inOwnContext(() => this.#save(save)).then(kept => {
         this.#underWay.delete(save)
         save.tell(kept)

@@ -42,7 +42,7 @@ export async function resend(
   }
 }
 
-/** What is kept of it is for people to look at; a sink must not take it for the event. */
+/** The stored display form is for people; a sink must not take it for the event. */
 function requireReplayable(letter: DeadLetter): void {
   const why = notReplayable(letter)
   if (why === undefined) return

@@ -20,8 +20,8 @@ const TURNS_AHEAD = 100
  *                       held ───────▲
  *
  * The retry limit counts events, not batches: however they are put together, no window of time sees more of them start
- * than it allows. A turn is reserved only shortly before it comes, so that a breaker that opens anew wastes few. Where a
- * limit is shared, an item may wait for the answer of the fleet between two of these.
+ * than it allows. A turn is reserved only shortly before it comes, so that a breaker that opens again wastes few. Where
+ * a limit is shared, an item may wait for the answer of the fleet between two of these.
  */
 export class Retries {
   readonly #policy: LanePolicy
@@ -104,7 +104,7 @@ export class Retries {
     return earliest(times)
   }
 
-  /** What has a turn now cannot use it, and asks again when the time has come. */
+  /** Items that have a turn now cannot use it, and ask again later. */
   loseTurns(): void {
     const lost = [...this.#ready.drain(), ...this.#turns.drain(), ...this.#pending.keys()]
     for (const cancel of this.#pending.values()) cancel()
@@ -168,7 +168,7 @@ export class Retries {
     else this.#turns.add(item, turn.action === 'wait' ? turn.until : now)
   }
 
-  /** The limit on all events counts retries too. An item that only waited behind the breaker is no retry yet. */
+  /** The limit on all events counts retries too. An item that only waited behind the breaker is not a retry yet. */
   #askEntryLimit(item: Item, now: number): void {
     const { retryLimiter, entryLimit, clock } = this.#policy
     if (retryLimiter !== undefined) tellAllowed(this.#policy)

@@ -1,7 +1,7 @@
 import type { RetryLimitPolicy } from '../../../core/limit/options.ts'
 import { Fifo } from '../buffer/fifo.ts'
 
-/** Retries of one write. The far side meets them between its start and its end, and nobody here knows when. */
+/** Retries of one write. The receiver gets them between its start and its end, at an unknown time. */
 export class Starts {
   readonly count: number
   /** From when on they are in the past. */
@@ -20,7 +20,7 @@ export class Starts {
 }
 
 /**
- * Holds a lane to its retry limit in every window of time, exactly, and as the far side counts: a retry keeps its place
+ * Holds a lane to its retry limit in every window of time, exactly, and as the receiver counts: a retry keeps its place
  * in the window until its write has ended and the window is over. The limit gives each retry its turn; but turns that
  * come up while a write is under way are used together when it ends, and without this they would meet the next ones.
  */

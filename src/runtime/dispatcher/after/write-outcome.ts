@@ -120,7 +120,7 @@ export function tellDelivered(
   if (failed > 0 && observer.retrySucceeded) observe(observer, 'retrySucceeded', { name, attempts })
 }
 
-/** The write timed out and counts as failed, and the sink has taken the item all the same: that attempt succeeded. */
+/** The write timed out and counts as failed, but the sink has accepted the item: that attempt succeeded. */
 export function tellDeliveredLate({ name, observer }: LanePolicy, { failures }: Item, now: number): void {
   const { attempts = 1, firstStartedAt = now } = failures ?? {}
   if (observer.callSucceeded)

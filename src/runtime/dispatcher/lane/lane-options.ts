@@ -53,7 +53,7 @@ export interface LaneOptions {
   readonly timeoutMs?: number | undefined
   /**
    * How long a write that runs on after its timeout is waited for, so that the retry of its events does not overlap with it
-   * [the timeout, at least 1 s]. A late success is a success. After that its events go on all the same.
+   * [the timeout, at least 1 s]. A late success is a success. After that its events continue anyway.
    */
   readonly lateMs?: number | undefined
   /** How many events are written together [100 events or 1 MiB, without waiting; a sink may suggest other values]. */
@@ -136,7 +136,8 @@ export type LaneSettings = Resolved<typeof laneRules>
 
 /**
  * What holds for one sink: what is set for all, with its own over it. Groups of options are merged field by field, so
- * that `{ retry: { attempts: 6 } }` keeps the backoff that is set for all. What is no option stays, to be reported.
+ * that `{ retry: { attempts: 6 } }` keeps the backoff that is set for all. Unknown options stay, so that they are
+ * reported.
  */
 export function mergeLaneOptions(forAll: LaneOptions, own: LaneOptions | undefined): unknown {
   if (own !== undefined && !isPlain(own)) return own

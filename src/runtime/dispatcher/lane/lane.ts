@@ -36,7 +36,8 @@ interface HeldRetry {
  *
  * A look is asked for whenever something may have changed, and happens once the code that is running now has ended, so
  * that what is tracked in one go is written in one go. Between two looks there is one timer at most. Looks happen in
- * the dispatcher's own async context: a sink must neither see nor keep alive that of whoever tracked the first event.
+ * the dispatcher's own async context: a sink must neither see nor keep alive the context of the code that tracked the
+ * first event.
  */
 export class Lane {
   readonly policy: LanePolicy
@@ -230,7 +231,7 @@ export class Lane {
         this.#giveUp(item, giveUpOn(item, 'breaker_open'))
       return undefined
     }
-    // What meets a sick sink waits for a turn like a retry: all at once it would knock it over again.
+    // Events for a failing sink wait for a turn like a retry: all together they would overload it again.
     if (whenOpen === 'wait' && breaker.state.mode !== 'closed' && breaker.state.mode !== 'forced-closed')
       for (const item of this.#fresh.drain()) this.#retries.ask(item, now)
     if (isAdmitted) return admission

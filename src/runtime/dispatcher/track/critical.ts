@@ -42,7 +42,7 @@ export const criticalRule: Rule<CriticalTest> = {
   },
 }
 
-/** What is critical must not hang on a mistake: only a clear no is a no. */
+/** A mistake in the function must not make an event uncritical: only `false` does. */
 function saysYes(ask: Ask, event: LazaretEvent, report: (error: unknown) => void): boolean {
   try {
     const answer: unknown = ask(event)

@@ -4,7 +4,7 @@ import { observe } from '../../observe.ts'
 
 /**
  * Marks what a dispatcher does on its own account: writes to its sinks, letters, retries, and the observers it tells.
- * Whoever makes events of what others say, such as a logger, must leave out what is said in here, or a failure to track
+ * Code that turns output into events, such as a logger, must leave out output from this context, or a failure to track
  * would become an event that fails to be tracked.
  */
 const own = new AsyncLocalStorage<true>()
@@ -26,7 +26,7 @@ export function observeAsOwn<K extends keyof Observations>(
   own.run(true, () => observe(observer, what, event))
 }
 
-/** The observer of a part that tells of one thing, at a moment when whoever tracks may be in its own context. */
+/** The observer of a part that reports one thing, possibly in the async context of the code that tracks. */
 export function toldAsOwn(observer: Observer, what: keyof Observations): Observer {
   if (observer[what] === undefined) return {}
   return { [what]: (event: never) => observeAsOwn(observer, what, event) }

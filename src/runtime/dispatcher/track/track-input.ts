@@ -30,7 +30,7 @@ export interface EventDefaults {
   readonly tracing: Tracing | undefined
 }
 
-/** Throws an EventError when what was given is no event. */
+/** Throws an EventError when the input is not a valid event. */
 export function eventOf(input: TrackInput, defaults: EventDefaults, now: number): LazaretEvent {
   const { newId, limits, channel, source, tracing } = defaults
   const headers = tracing && quietly(() => tracing.context())

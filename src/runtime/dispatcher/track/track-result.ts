@@ -30,7 +30,7 @@ export type SinkOutcomes<N extends string = string> = { readonly [name in N]: Si
 
 /** What the sinks did with an event. */
 export interface TrackResult<N extends string = string> {
-  /** Undefined only when what was given is no event and the failure was swallowed. */
+  /** Undefined only when the input is not a valid event and the failure was swallowed. */
   readonly event: LazaretEvent | undefined
   readonly sinks: SinkOutcomes<N>
   /** The failure that was not thrown, because it happened in a job or the caller asked for it. */
@@ -46,7 +46,7 @@ export function sameForAll(names: readonly string[], outcome: SinkOutcome): Sink
 }
 
 /**
- * An event was tracked in vain: no sink took it, or a copy of it could not even be saved. `result` says what became of
+ * Tracking an event failed: no sink took it, or a copy of it could not even be saved. `result` says what became of
  * it in each sink. Copies that are dead letters are safe: tracking the event again would send them twice.
  */
 export class TrackingError extends LazaretError {

@@ -52,7 +52,7 @@ export class Tracked {
   readonly event: LazaretEvent
   readonly bytes: number
   readonly scope: TrackingScope
-  /** Which replay of the event this is; 0 for its first life. */
+  /** Which replay of the event this is; 0 for its first cycle. */
   readonly replay: number
   /** The replay that sent it again, if one did. */
   readonly replayId: string | undefined
@@ -71,7 +71,7 @@ export class Tracked {
   private unsure: Set<string> | undefined = undefined
   /** What was not delivered, which is rare. */
   private failed: Map<string, SinkOutcome> | undefined = undefined
-  /** Those of them whose letters do not say yet that the whole was in vain. */
+  /** The copies whose letters do not yet say that every sink failed. */
   private giveUps: Map<string, GiveUp> | undefined = undefined
   private thrown: unknown = undefined
   private tellAccepted: Tell | undefined = undefined
@@ -168,7 +168,7 @@ export class Tracked {
     return this.unsure === undefined ? [] : [...this.unsure]
   }
 
-  /** Every lane has given up on it, in a job that goes on all the same. */
+  /** Every lane has given up on it, in a job that continues anyway. */
   private get isInVainInJob(): boolean {
     const { job, onFailure } = this.scope
     return job !== undefined && onFailure === 'swallow' && this.isInVain && this.undecided === 0

@@ -18,7 +18,7 @@ export interface JobOptions {
   readonly onFailure?: OnTrackingFailure | undefined
 }
 
-/** A web request or a command line: whoever asked is there to be told. */
+/** A web request or a command line: the caller waits and can get the error. */
 const REQUEST: TrackingScope = Object.freeze({ job: undefined, onFailure: 'throw' })
 
 const scopes = new AsyncLocalStorage<TrackingScope>()

@@ -13,8 +13,8 @@ interface Checked {
 }
 
 /**
- * Asks sick dependencies how they are, on an interval. Only those whose breaker is open or half-open: one that is well
- * shows it by working, and one that a person has forced open stays so. While all are well there is no timer.
+ * Checks failing dependencies on an interval. Only those whose breaker is open or half-open: a healthy one shows it by
+ * working, and one that a person has forced open stays so. While all are well there is no timer.
  *
  * A success counts as a probe's: it ends the open time early and, after as many as the breaker wants, closes it. So the
  * way back takes (successes + 1) intervals at most, whether or not there are events to try it with.
