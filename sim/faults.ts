@@ -93,7 +93,7 @@ const LONGEST_HANG_MS: { readonly [P in Port]?: number } = {
 }
 
 export class Faults {
-  /** How many have struck. */
+  /** How many faults were injected. */
   count = 0
   areStopped = false
   #crashes = 0
@@ -132,13 +132,13 @@ export class Faults {
   /** What a handler will do instead of its work, if anything. */
   handlerFault(): HandlerFault | undefined {
     if (this.areStopped) return undefined
-    if (this.isInOutage('dependency-down')) return this.#struck('transient')
+    if (this.isInOutage('dependency-down')) return this.#recordFault('transient')
     let dice = this.#chance.random()
     for (const [handlerFault, rate] of Object.entries(this.#plan.handlerFaults)) {
       dice -= rate
       if (dice >= 0) continue
       const isCrash = handlerFault === 'crash' || handlerFault === 'crash-after'
-      return isCrash && !this.#mayCrash() ? undefined : this.#struck(handlerFault as HandlerFault)
+      return isCrash && !this.#mayCrash() ? undefined : this.#recordFault(handlerFault as HandlerFault)
     }
     return undefined
   }
@@ -157,7 +157,7 @@ export class Faults {
     return this.#chance.maybe(probability)
   }
 
-  #struck(handlerFault: HandlerFault): HandlerFault {
+  #recordFault(handlerFault: HandlerFault): HandlerFault {
     this.count++
     return handlerFault
   }

@@ -19,7 +19,7 @@ export type Values<F extends Flags> = {
   readonly [K in keyof F]: (F[K] extends Flag<infer T> ? T : never) | undefined
 }
 
-/** Says what to give instead; whoever catches it knows the flag and the text. */
+/** The message says what to give instead; the code that catches it adds the flag and the text. */
 export class FlagValueError extends Error {
   override readonly name = 'FlagValueError'
 }

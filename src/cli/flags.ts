@@ -132,7 +132,7 @@ export const exportFlags = {
 }
 export const importFlags = { by: BY, ...storeFlags }
 
-/** The filter that was typed. What was not stays out, so that it can be told in words. */
+/** The filter from the command line. Flags that are not set stay out, so that the filter can be described in words. */
 export function filterOf(flags: Partial<Values<typeof filterFlags>>): LetterFilter {
   const { channel, handler, type, reason, category, state, group, after, before, search } = flags
   const given = { channel, handler, type, reason, category, state, group, after, before, search }

@@ -30,7 +30,7 @@ export interface Io {
   readonly user: string
   readonly clock: Clock
   readonly random: Random
-  /** Aborted by Ctrl-C: what is under way comes to a clean end. */
+  /** Aborted by Ctrl-C: running work comes to a clean end. */
   readonly interrupted: AbortSignal
   /** The line a person types in answer; undefined when there is none to come. */
   ask(question: string): Promise<string | undefined>
@@ -40,7 +40,7 @@ export interface Io {
 /** Done, failed, wrong usage, done in part. */
 export type ExitCode = 0 | 1 | 2 | 3
 
-/** Whoever read our output has left, as `head` does: there is nobody to write for, and nothing is wrong. */
+/** The reader of our output has exited, as `head` does: nobody reads more output, and that is not an error. */
 export class OutputClosedError extends Error {
   override readonly name = 'OutputClosedError'
 }
@@ -50,7 +50,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** What was asked for is right and still cannot be done; the message says what would help. */
+/** The request is correct but cannot be done; the message says what would help. */
 export class FailedError extends Error {
   override readonly name = 'FailedError'
 }

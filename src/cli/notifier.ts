@@ -35,7 +35,7 @@ export async function openNotifier(
   })
 }
 
-/** What is wrong with the options of a target is found here. */
+/** Wrong options of a target are found here. */
 export async function openTarget(target: TargetConfig): Promise<Sink> {
   const sinks = await import('../adapters/sinks/index.ts')
   switch (target.type) {

@@ -68,7 +68,7 @@ export async function openStore(
         (await import('../adapters/sqlite/index.ts')).openSqlite({ ...named, path: address.path }),
       )
     case 'postgres':
-      // Its schema is made by whoever may do that, with `outbox migrate`, and never by looking.
+      // A privileged user creates its schema with `outbox migrate`; opening the store never does.
       return whenReady(
         await (await import('../adapters/postgres/index.ts')).connectPostgres(address.url, named),
       )
@@ -113,7 +113,7 @@ async function requireStorePath(
     )
 }
 
-/** A folder of letters has one for each day, or at least the lock of whoever opened it first. */
+/** A folder of letters has a file for each day, or at least the lock of its first user. */
 async function containsStore(folder: string): Promise<boolean> {
   const names = await readdir(folder)
   return names.some(name => name === 'lock' || /^\d{4}-\d\d-\d\d$/.test(name))

@@ -29,7 +29,7 @@ export function processIo(): Io {
   }
 }
 
-/** The second Ctrl-C ends the process at once: whoever presses it twice means it. */
+/** The second Ctrl-C ends the process immediately: a user who presses it twice means it. */
 function interruption(): AbortSignal {
   const controller = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort())

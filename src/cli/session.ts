@@ -26,7 +26,7 @@ type SessionFlags = {
   readonly by?: string | undefined
 }
 
-/** Where the store is: what was typed counts before the environment, and that before the config. */
+/** The URL of the store: the flag comes before the environment, and the environment before the config. */
 export function chooseStore(
   typed: string | undefined,
   io: Io,

@@ -23,8 +23,8 @@ interface ImportReport {
 }
 
 /**
- * Sends the letter of every line. A line that is none is reported and skipped; a store that fails ends the import with
- * its error, because every line after it would fail too.
+ * Sends the letter of every line. A line that is not a letter is reported and skipped; a store that fails ends the
+ * import with its error, because every line after it would fail too.
  */
 export async function importLines(
   target: DeadLetterStore,

@@ -95,8 +95,9 @@ export type SubscriptionNews =
  *   table was deleted, a permission was taken away, the dead-letter queue is full. The broker repairs what it can and
  *   keeps trying; it tells when the queue works again. An error may be told again with another message. `tell` must not
  *   throw.
- * - `unblockKey` resolves a dead event of an ordered channel: the later ones of its key go on. With a handler it does so for that
- *   one; for another of the channel the event may be dead as well, and still undecided. Unknown ids are ignored.
+ * - `unblockKey` unblocks the key of a dead-lettered event in an ordered channel: later events of the key are
+ *   delivered. With a handler, it does so for that handler only; for another handler of the channel the event may be
+ *   dead as well, and still undecided. Unknown ids are ignored.
  * - `depth`, where there is one, counts the events that a handler has not finished with: ready, open, waiting for a retry
  *   or behind their key. A channel or handler that nobody knows has none. It rejects when nobody answers. A broker whose
  *   server cannot tell the handlers apart leaves it out.

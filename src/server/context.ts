@@ -126,7 +126,9 @@ export function createServerContext(options: ServerOptions) {
       if (target === undefined) return { ...environment, routeOf: () => ({ kind: 'none', why }) }
       return withRoutes(environment, target)
     },
-    /** Something was changed through this server: whoever looks next sees it, and whoever reads the stream is told. */
+    /**
+     * Something was changed through this server: the next request sees it, and the readers of the stream are notified.
+     */
     announce(...topics: readonly Topic[]): void {
       statsCache.clear()
       changeStream.touch(...topics)

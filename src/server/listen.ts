@@ -30,7 +30,7 @@ export async function listenOn(
   return { server, url: `http://${name}:${bound}`, port: bound }
 }
 
-/** Streams have ended before; whoever still waits for an answer gets it, within the grace time. */
+/** Streams have ended before; clients that still wait for an answer get it, within the grace time. */
 export async function stopListening(server: Server, clock: Clock): Promise<void> {
   const closed = new Promise<void>(resolve => server.close(() => resolve()))
   // A connection that is kept alive is idle only once its last answer is through.

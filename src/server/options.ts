@@ -130,7 +130,7 @@ export interface ServerOptions {
         readonly demo?: DemoControl | undefined
       }
     | undefined
-  /** Gives each replayed event a trace of its own, which leads back to that of its first life [none]. */
+  /** Gives each replayed event its own trace, with a link to the trace of its first cycle [none]. */
   readonly tracing?: Tracing | undefined
   /** Gets a line for each change of what the server does by itself: collecting, replays [none]. */
   readonly logger?: Logger | undefined

@@ -48,7 +48,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** What went wrong, as a problem. What nobody foresaw is told to whoever runs the server, not to who asked. */
+/** The failure as a problem document. Details of an unexpected error go to the server's log, not to the client. */
 export function problemOf(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error
   if (error instanceof OptionsError)

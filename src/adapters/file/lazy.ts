@@ -13,7 +13,7 @@ export class Lazy<T> {
     this.#whenClosed = whenClosed
   }
 
-  /** What is open already, for whoever has no time to wait for it. */
+  /** The value if it is open already, for callers that cannot wait. */
   get opened(): T | undefined {
     return this.#closing === undefined ? this.#opened : undefined
   }

@@ -22,7 +22,7 @@ export interface JournalOptions {
   readonly dir: string
   /** A file that has grown to this is followed by the next [10 MB]. */
   readonly rotateBytes?: number | undefined
-  /** How payloads and headers are written: sealed, for instance [in the clear]. */
+  /** How payloads and headers are written: sealed, for instance [unencrypted]. */
   readonly codec?: Codec | undefined
   /** Receives damaged lines of the journal [none]. Lazaret skips them, and loses nothing else. */
   readonly onDamage?: ((damage: Damage) => void) | undefined

@@ -1,4 +1,4 @@
-/** `warn` is worth a look; only `fail` makes the doctor's verdict a bad one. */
+/** `warn` is worth a look; only `fail` makes the doctor exit with an error. */
 type CheckStatus = 'ok' | 'warn' | 'fail'
 
 export interface Check {

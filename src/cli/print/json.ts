@@ -3,7 +3,9 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskLetter } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 
-/** What belongs to the user is shown as it is: a number in a payload is no time of ours, whatever it is called. */
+/**
+ * Data of the user is shown as it is: a number in a payload is not converted to a time, even if its name suggests one.
+ */
 const USER_DATA = new Set(['payload', 'headers', 'detail', 'patch', 'origin'])
 const TIME_NAME = /^(?:at|after|before|[a-z]\w*(?:At|Until))$/
 

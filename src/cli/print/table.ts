@@ -26,7 +26,7 @@ export class Table<T> {
   readonly #room: number
   #layout: readonly { readonly column: Column<T>; readonly width: number }[] | undefined
 
-  /** Without a width everything is shown whole: what is read by a program must not be cut. */
+  /** Without a width everything is shown whole: output for a program must not be cut. */
   constructor(columns: readonly Column<T>[], paint: Paint, width: number | undefined) {
     this.#columns = columns
     this.#paint = paint

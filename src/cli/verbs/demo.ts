@@ -17,7 +17,7 @@ const SPEED = 'LAZARET_DEMO_SPEED'
 const MAX_SPEED = 100
 /** So that others who are to see it, such as a Prometheus, can be told before it starts. */
 const TOKEN = 'LAZARET_DEMO_TOKEN'
-/** Whoever presses Ctrl-C has their terminal back within two seconds, whatever hangs. */
+/** Ctrl-C returns the terminal within two seconds, even if something hangs. */
 const CLOSE_LIMIT_MS = 1_500
 
 type DemoContext = Context<typeof demoFlags>

@@ -106,7 +106,7 @@ function problemOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** A line of JSON on standard error for each, as whoever gathers the logs of services can read it. */
+/** A line of JSON on standard error for each, as log collectors expect it. */
 export function stderrLogger({ stderr, clock }: Pick<Io, 'stderr' | 'clock'>): Logger {
   const at = (level: LogLevel) => (fields: LogFields, message: string) => {
     const time = new Date(clock.now()).toISOString()

@@ -18,7 +18,7 @@ export interface Caller {
   readonly role: Role
 }
 
-/** Where no tokens are set, only this machine can reach the server, and whoever is on it may do everything. */
+/** Without tokens, only this machine can reach the server, and every local user may do everything. */
 const LOCAL: Caller = Object.freeze({ name: 'local', role: 'admin' })
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i
 

@@ -5,7 +5,7 @@ import type { Caller } from './authenticator.ts'
 
 const RANK: Readonly<Record<Role, number>> = { viewer: 0, operator: 1, admin: 2 }
 
-/** What cannot be undone is for admins. */
+/** Actions that cannot be undone are for admins. */
 const ADMIN_ONLY: ReadonlySet<Action> = new Set<Action>(['letters.purge'])
 
 /** Who may do what. Looking is for everyone who is let in. */

@@ -29,7 +29,7 @@ interface CachedFile {
 
 /**
  * The console's files. A path is looked up among those that are there and is never made into one, so none leads out of
- * the folder. Whatever else is asked for is a place inside the console, which finds its way by itself.
+ * the folder. Every other path is a page of the console, whose router finds it.
  */
 export class ConsoleFiles {
   readonly #folder: string | undefined
@@ -66,7 +66,7 @@ export class ConsoleFiles {
     return new Response(file.gzipped, { headers: { ...headers, 'content-encoding': 'gzip' } })
   }
 
-  /** A console that is built anew while the server runs is found. */
+  /** A console that is rebuilt while the server runs is found. */
   async #listFiles(): Promise<void> {
     const now = this.#clock.now()
     if (this.#folder === undefined || now - this.#listedAt < RELIST_EVERY_MS) return

@@ -34,8 +34,9 @@ export class AllowedHosts {
   }
 
   /**
-   * Whatever changes something must come from the console itself, or from a program. A browser says where a request
-   * comes from; a program without a token has to say it too, because without a token that is all there is to tell.
+   * A request that changes something must come from the console itself, or from a program. A browser says where a
+   * request comes from; a program without a token has to say it too, because without a token that is all there is to
+   * tell.
    */
   requireSameSite(request: Request, hasToken: boolean): void {
     if (SAFE_METHODS.includes(request.method)) return

@@ -11,7 +11,7 @@ import { withSecurityHeaders } from './headers.ts'
 import { checked, jsonOf, searchOf } from './input.ts'
 import { API, type HandlerInput, type Route } from './route.ts'
 
-/** Whoever is not let in shares this bucket. */
+/** All unauthenticated clients share this bucket. */
 const UNAUTHENTICATED = ' unauthenticated'
 const ANONYMOUS: Caller = Object.freeze({ name: 'anonymous', role: 'viewer' })
 
@@ -27,7 +27,7 @@ interface RequestChecks {
 
 /**
  * The way of a request: is it meant for us, who asks, not too fast, from where, may they, what exactly, then the
- * handler. Whatever fails on the way is answered as a problem, and every answer carries the security headers.
+ * handler. Every failure is answered as a problem, and every answer carries the security headers.
  */
 export function createApp<C extends RequestChecks>(
   routes: readonly Route<C>[],

@@ -61,7 +61,7 @@ async function textOf(request: Request): Promise<string> {
       'too-large',
       `The request body is larger than ${MAX_BODY_BYTES} bytes. Send less in one request.`,
       {
-        // What is left of the body is not read, so the connection cannot be used again.
+        // The rest of the body is not read, so the connection cannot be used again.
         headers: { connection: 'close' },
       },
     )
@@ -86,7 +86,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Without recursion: what is asked about may be a million deep. */
+/** Without recursion: the value may be a million levels deep. */
 function isDeeper(value: unknown, most: number): boolean {
   let level = [value]
   for (let depth = 0; depth <= most; depth++) {

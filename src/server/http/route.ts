@@ -26,7 +26,7 @@ interface RouteSpec<C, P extends Schema, Q extends Schema, B extends Schema, A e
   /** With `:name` for parameters. */
   readonly path: string
   readonly about: string
-  /** `public`: for whoever reaches the server. Anything else needs a caller who is let in. */
+  /** `public`: for every client that reaches the server. Every other role needs an authenticated caller. */
   readonly access?: 'public'
   readonly action?: Action
   readonly params?: P

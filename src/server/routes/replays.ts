@@ -191,7 +191,7 @@ export async function replayView(
   }
 }
 
-/** What was searched for may be what is masked, and the count says that it is there. */
+/** The searched text may be a masked value, and the count would reveal that it exists. */
 function withoutSearch(selectedBy: Replay['selectedBy']): Replay['selectedBy'] {
   const { filter } = selectedBy
   return filter?.search === undefined ? selectedBy : { ...selectedBy, filter: { ...filter, search: MASK } }
@@ -229,7 +229,7 @@ export function replayPermission(
   return permission
 }
 
-/** Those of the replay itself that failed again are no arrivals. */
+/** Letters of the replay itself that failed again are not new arrivals. */
 async function arrivedSincePlan(
   { store }: NamedStore,
   { selectedBy: { filter }, createdAt }: Replay,

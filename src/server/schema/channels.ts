@@ -5,7 +5,10 @@ import { channelWatch } from './watch.ts'
 export const breakerState = z.enum(['closed', 'open', 'half-open', 'forced-open', 'forced-closed', 'off'])
 export type BreakerState = z.infer<typeof breakerState>
 
-/** `breaker`: the dependency is sick. `store`: letters cannot be saved. `ledger`: it does not answer. `manual`: by a person. */
+/**
+ * `breaker`: the dependency fails. `store`: letters cannot be saved. `ledger`: it does not answer. `manual`: by a
+ * person.
+ */
 export const pauseReason = z.enum(['breaker', 'store', 'ledger', 'manual'])
 export type PauseReason = z.infer<typeof pauseReason>
 

@@ -19,7 +19,7 @@ export const json = z.unknown() as unknown as z.ZodType<Json>
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
-/** A store that did not answer: what is shown is what the others have. */
+/** A store that did not answer: the answer has only the data of the others. */
 export const storeFault = z.object({ store: storeName, problem: z.string() })
 export type StoreFault = z.infer<typeof storeFault>
 

@@ -16,7 +16,7 @@ export type DemoStep = z.infer<typeof demoStep>
 export const demoState = z.object({
   title: z.string(),
   steps: z.array(demoStep),
-  /** Whatever else the demo tells, such as the seed or what is broken. */
+  /** Other facts of the demo, such as the seed or the broken services. */
   facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
 })
 /** The state of the demo, as the console shows it. */

@@ -76,7 +76,7 @@ export const groupDetail = group.extend({
 })
 export type GroupDetail = z.infer<typeof groupDetail>
 
-/** What is left out stays as it is; null takes away. */
+/** Fields that are left out stay as they are; null removes a value. */
 export const groupPatch = z
   .strictObject({
     state: triageState.optional(),

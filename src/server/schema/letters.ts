@@ -105,7 +105,7 @@ export const attempt = z.object({
 export type Attempt = z.infer<typeof attempt>
 
 export const cycle = z.object({
-  /** 0 is the first life, n the nth replay. */
+  /** 0 is the first cycle, n the nth replay. */
   number: z.int(),
   reason: z.string(),
   /** The reason as a sentence. */

@@ -28,7 +28,7 @@ export const overviewNumbers = z.object({
   breakers: z.object({ open: count, total: count }),
   consumers: z.object({ paused: count, total: count }),
   replays: z.object({ running: count, recovered: count, ended: count }),
-  /** Undecided letters that retention deletes within 48 hours; absent where they are kept for ever. */
+  /** Undecided letters that retention deletes within 48 hours; absent if they are kept without limit. */
   expiring48h: count.optional(),
 })
 export type OverviewNumbers = z.infer<typeof overviewNumbers>

@@ -25,7 +25,7 @@ export type ChannelAlert = z.infer<typeof channelAlert>
 /** How a channel stood when it was looked at last, over all stores. */
 export const channelWatch = z.object({
   at: time,
-  /** Dead, quarantined and parked letters, and messages in dead-letter queues that are no letters yet. */
+  /** Dead, quarantined and parked letters, and messages in dead-letter queues that are not letters yet. */
   depth: count,
   /** The last failure of the one that waits longest. */
   oldestAt: time.optional(),

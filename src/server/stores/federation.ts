@@ -75,7 +75,7 @@ export class Federation {
         return { store: named.name, problem: `no answer within ${TIMEOUT_MS / 1_000} s` }
       return { ...named, value: await asking }
     } catch (error) {
-      // What is wrong with the question is no fault of the store.
+      // An invalid request is not the store's fault.
       if (error instanceof OptionsError || error instanceof ProblemError) throw error
       return { store: named.name, problem: withoutCredentials((error as Error).message) }
     }

@@ -19,8 +19,8 @@ interface LetterCheck {
 }
 
 /**
- * Answers probes of whoever reaches the server, without a token. However many ask, the stores and brokers are asked never
- * twice at once, and each kind of probe asks them at most once a second.
+ * Answers health probes without a token. For any number of probes, stores and brokers never get two requests at the
+ * same time, and each kind of probe asks them at most once a second.
  */
 export class HealthCheck {
   readonly #stores: SingleFlight<StoreCheck>

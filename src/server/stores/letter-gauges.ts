@@ -9,7 +9,7 @@ import { TtlCache } from './ttl-cache.ts'
 
 /** Scrapes come often, and from several sides; stores are asked no more often than this. */
 const SIZES_CACHE_MS = 15_000
-/** Each channel costs a question; an age is right all the same, because it is the time that is kept. */
+/** Each channel costs a query. An age is still right, because the cache holds the time and not the age. */
 const TIMES_CACHE_MS = 60_000
 /** Those with most letters. The others are told as one. */
 const MAX_CHANNELS = 50
@@ -39,7 +39,8 @@ export class LetterGauges {
     const { shown, others, oldestAt, silent } = await this.#sizes()
     const times = await this.#times(shown, silent)
     const ages = [...times].map(([channel, at]) => this.#age(channel, at))
-    // Which channel the oldest of all is in was not asked; it is none of those that are shown if it is older than theirs.
+    // The channel of the oldest letter is unknown; if the letter is older than those of all listed channels, it is in
+    // another one.
     const isElsewhere = oldestAt !== undefined && [...times.values()].every(at => at > oldestAt)
     return [
       ...shown.map(({ channel, size }) => sizeOf(channel, size)),

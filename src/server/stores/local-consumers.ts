@@ -46,7 +46,7 @@ export class LocalConsumers {
     throw new ProblemError('conflict', `The breaker of ${handler} is off. Pause channel ${channel} instead.`)
   }
 
-  /** Why events sent to a channel would not be handled now. A breaker that would let a probe through is no reason. */
+  /** Why events sent to a channel would not be handled now. A breaker that would admit a probe does not count. */
   downstreamFault(channel: string): string | undefined {
     const now = this.#clock.now()
     for (const { consumer, health } of this.of(channel)) {

@@ -25,7 +25,7 @@ export interface DeadLetterDepths {
 
 interface BrokerAnswer {
   readonly broker: string
-  /** Undefined: whoever asked knows only the queue. */
+  /** Undefined: the caller knows only the queue. */
   readonly channel: string | undefined
   /** Undefined: no answer. */
   readonly queues: readonly QueueDepth[] | undefined

@@ -4,7 +4,7 @@ import type { OverviewNumbers } from '../schema/overview.ts'
 import { type Topic, topic } from '../schema/stream.ts'
 import type { StreamLimiter } from './stream-limiter.ts'
 
-/** What has changed is told at most twice a second, whatever happens. */
+/** Changes are sent at most twice a second. */
 const CHANGE_EVERY_MS = 500
 const POLL_EVERY_MS = 1_000
 const HEARTBEAT_MS = 15_000
@@ -130,15 +130,18 @@ export class ChangeStream {
   }
 }
 
-/** The time of looking alone is no news. */
+/** A new timestamp alone is not a change. */
 function numbersText({ numbers }: StreamState): string {
   return JSON.stringify({ ...numbers, at: '' })
 }
 
-/** A reader that is so far behind is let go of: it comes back and asks anew. */
+/** A reader that is this far behind is disconnected: it reconnects and loads the data again. */
 const MAX_BEHIND_BYTES = 64 * 1_024
 
-/** One open stream. Whatever is said to it is queued or, when it does not read, ends it: nobody waits for a reader. */
+/**
+ * One open stream. A message to it is queued or, if the client does not read, ends the stream: nobody waits for a
+ * reader.
+ */
 class StreamReader {
   readonly stream: ReadableStream<Uint8Array>
   readonly #onEnd: (reader: StreamReader) => void

@@ -24,8 +24,8 @@ interface SenderOptions {
 }
 
 /**
- * Tells people which alerts have begun and which are over. What could not be handed on is told with the next snapshot, as
- * it stands by then.
+ * Tells people which alerts have begun and which are over. An alert that could not be sent is sent with the next
+ * snapshot, with its state at that time.
  */
 export class AlertSender {
   readonly #options: SenderOptions
@@ -121,7 +121,7 @@ function firingAlerts(
   )
 }
 
-/** Tells of one failure in a row, after so many that are nobody's trouble, and of the next only when it went well between. */
+/** Reports the first failure after a number of ignored ones, and the next one only after a success in between. */
 export class FailureReporter {
   readonly #onError: (error: unknown) => void
   readonly #tolerated: number

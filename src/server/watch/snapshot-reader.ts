@@ -99,7 +99,7 @@ export class SnapshotReader {
       const key = `${channel}\n${alertKey(alert)}`
       const before = known(key)
       let { since } = alert
-      // What was seen within these snapshots has gone on since.
+      // Groups that were seen within these snapshots have continued since.
       if (alert.isOlder && before !== undefined && before.seenAt >= newestFirst.at(-1)!.at) {
         since = before.since
       } else if (alert.isOlder) {

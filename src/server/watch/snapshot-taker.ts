@@ -14,7 +14,7 @@ const MAX_IN_TOTAL = 5_000
 
 interface TakeOptions {
   readonly letters: DeadLetterStore
-  /** Messages in dead-letter queues that are no letters yet, by channel. */
+  /** Messages in dead-letter queues that are not letters yet, by channel. */
   readonly queues: ReadonlyMap<string, number>
   /** Of these another snapshot is needed whatever waits there: they are not known to be empty, or an alert stands. */
   readonly required: readonly string[]
@@ -164,7 +164,7 @@ async function takeSample(
   return sampleOf(found)
 }
 
-/** Page by page, so that reading them does not hold up whoever else is answered. */
+/** Page by page, so that reading them does not delay other requests. */
 async function newest(
   letters: DeadLetterStore,
   filter: LetterFilter,

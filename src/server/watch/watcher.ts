@@ -11,13 +11,13 @@ import { SnapshotTaker } from './snapshot-taker.ts'
 
 /** A store that takes longer for one round is left alone until the next. */
 const TIMEOUT_MS = 60_000
-/** One snapshot that is missing is nobody's trouble. */
+/** A single missing snapshot needs no report. */
 const TOLERATED = 1
 const PURGE_EVERY_MS = 3_600_000
 
 interface WatcherOptions {
   readonly named: NamedStore
-  /** The name of the store, where there are others: whoever is told has to tell them apart. */
+  /** The name of the store, if there are several: the receiver of an alert must distinguish them. */
   readonly store: string | undefined
   readonly snapshotReader: SnapshotReader
   /** Messages in dead-letter queues that belong to this store, by channel. */
@@ -82,7 +82,9 @@ export class ChannelWatcher implements LeaderTask {
     })
   }
 
-  /** How long to wait for the next one. The first is taken when it is due, whoever took the one before. */
+  /**
+   * How long to wait for the next one. The first is taken when it is due, even if another server took the one before.
+   */
   async #runRound(signal: AbortSignal): Promise<number> {
     const { named, snapshotReader, clock } = this.#options
     snapshotReader.clear()

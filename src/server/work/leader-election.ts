@@ -31,8 +31,8 @@ export function runOnLeader(task: LeaderTask, ledger: Ledger | undefined, clock:
  *
  *   standing by ─claimed▶ on duty ─lease lost, or not renewed in time▶ stopping ─▶ standing by
  *
- * The lease is a claim in the store's ledger. Whoever cannot renew it stops before it can have run out, so that two never
- * do it at once.
+ * The lease is a claim in the store's ledger. A server that cannot renew it stops before the lease can have run out, so
+ * that two servers never have the duty at once.
  */
 export class LeaderElection {
   readonly #task: LeaderTask

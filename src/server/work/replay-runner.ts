@@ -137,7 +137,7 @@ export class ReplayRunner {
         for (const replay of await replays.list({ limit: MAX_STOPPED_REPLAYS }))
           await this.gatherLate(named, replay)
       })
-      // Stores that do not answer are told of by whoever asks; the next look may find them up again.
+      // Requests to stores that do not answer report it; the next look may find them up again.
       .catch(() => {})
     this.#cancelPoll = environment.clock.schedule(POLL_EVERY_MS, () => this.#poll())
   }

@@ -76,7 +76,7 @@ class CommitBatch {
           this.#spans[index]!.map(({ offset, length }) => ({ segment, offset: start + offset, length })),
         )
       } catch (error) {
-        // Its own trouble: the others are told all the same.
+        // This caller's own error: the other callers still get their answer.
         write.failed(error)
       }
     }
@@ -95,7 +95,7 @@ interface CommitParts {
   readonly tail: Tail
   /** The lock is held now: make everything known that others have written. `mustRecheck`: trust nothing of before. */
   readonly begin: (mustRecheck: boolean) => Promise<void>
-  /** The lock is about to be let go. Never rejects. */
+  /** The lock is about to be released. Never rejects. */
   readonly end: () => Promise<void>
 }
 
@@ -148,7 +148,7 @@ export class Commits {
   #start(): void {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined
-      // A write that came while the lock was being let go.
+      // A write that came while the lock was being released.
       if (this.#queue.length > this.#lazy) this.#start()
     })
   }
@@ -182,7 +182,7 @@ export class Commits {
       const batch = new CommitBatch(this.#lines)
       await this.#fill(batch)
       await batch.commit(tail)
-      // Those who were waiting have the word now: what they send next shall be in the next write already.
+      // The waiting callers run now, so that their next lines are already in the next write.
       await nextTurn()
       const now = clock.now()
       if (now >= since && now - since < HOLD_MS) continue

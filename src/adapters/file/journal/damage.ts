@@ -34,7 +34,7 @@ export class DamageReport {
     try {
       this.#tell(damage)
     } catch {
-      // Whoever is told must not keep anyone from reading the rest.
+      // A failing listener must not prevent reading the rest.
     }
   }
 }

@@ -103,7 +103,7 @@ export class FileJournal implements Journal {
     await lines.refresh()
     let leaving: ReadonlySet<string> = this.#leaving
     const records = await lines.read(() => {
-      // As it is at this moment: what is gone by the time it was read would look as if it stayed.
+      // The state at this moment: an entry that was removed during the read would look as if it stayed.
       leaving = new Set(this.#leaving)
       return index.locations
     })

@@ -32,7 +32,7 @@ export interface Files {
   mark(path: string): Promise<string>
 }
 
-/** Payloads are in them, so nobody but their owner may look. What is there already keeps the mode it has. */
+/** The files contain payloads, so only their owner may read them. Existing files keep their mode. */
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
 

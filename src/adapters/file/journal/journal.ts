@@ -92,7 +92,7 @@ export class Journal {
     this.damage = new DamageReport(settings.onDamage)
     this.folder = new SegmentFolder(files, dir, prefix)
     this.segments = new SegmentSet(files, this.folder, user, this.damage)
-    // Whoever is waited for lives in real time, whatever clock this process goes by.
+    // The lock holder lives in real time, even if this process uses another clock.
     this.rewriting = new FolderLock(files, systemClock, lockFolder, 'rewriting', self)
     this.#tail = new Tail(files, clock, this.folder, this.segments, rotateBytes)
     this.#marker = marker
@@ -142,7 +142,7 @@ export class Journal {
 
   /** Makes known what other processes have written. Cheap when there is nothing. */
   async refresh(): Promise<void> {
-    // Whoever writes knows everything already, and nobody else can write.
+    // The writer has read everything already, and nobody else can write.
     if (this.#isWriting) return
     await this.exclusively(async () => {
       if (this.#isWriting) return
@@ -168,7 +168,7 @@ export class Journal {
     }
   }
 
-  /** Whatever runs in here does not meet another reading of the folder. */
+  /** The task does not overlap with another reading of the folder. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     return this.#exclusive.run(work)
   }
@@ -212,7 +212,7 @@ export class Journal {
     }
   }
 
-  /** In the middle of a turn there is more to come, unless whoever has it died writing. */
+  /** In the middle of a turn more lines follow, unless the writer died. */
   async #isOver(marker: string): Promise<boolean> {
     const writer = activeWriter(marker)
     return writer === undefined || (await hasEnded(this.files, this.#lockFolder, writer, this.#self))

@@ -95,7 +95,7 @@ export class LineIndex<K> implements JournalUser {
     return true
   }
 
-  /** A segment whose lines were not all read gets no index file: each opening shall come upon them, and tell. */
+  /** A segment with unreadable lines gets no index file, so that each opening finds and reports them. */
   closed(segment: Segment): void {
     const rows = this.#segments.get(segment.name.number)
     if (rows !== undefined && !segment.isDamaged && !segment.hasUnread)

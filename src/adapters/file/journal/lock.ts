@@ -17,15 +17,16 @@ const UNKNOWN_OWNER: Owner = Object.freeze({ id: 'unreadable', pid: 0, host: 'a 
 
 /**
  * One holder at a time among all processes that open a folder. It needs nothing but hard links, which exist once or not
- * at all: the holder's own file is linked as `<name>.held`, and unlinked when it lets go.
+ * at all: the holder's own file is linked as `<name>.held`, and unlinked when the lock is released.
  *
- * A holder that died leaves its link behind. Whoever finds it so links `<name>.after.<id of the dead>`, which again
- * only one can, and thereby holds the lock in its place; should that one die too, there is a place after it in turn. It
- * counts only if the first link is still that of the dead: the heir before may have let go in between. The heir then
- * puts its own link in the place of the first, and only after that removes the others, so that at no moment a dead
- * holder looks as if it had no heir.
+ * A holder that died leaves its link behind. The process that finds it links `<name>.after.<id of the dead>`, which
+ * again only one can, and thereby holds the lock in its place; should that one die too, there is a place after it in
+ * turn. It counts only if the first link is still that of the dead: the heir before may have released it in between.
+ * The heir then puts its own link in the place of the first, and only after that removes the others, so that at no
+ * moment a dead holder looks as if it had no heir.
  *
- * Whoever waits says so by `<name>.wanted`; a busy holder looks for that from time to time and steps back.
+ * A waiting process creates `<name>.wanted`; a busy holder checks for that file from time to time and releases the
+ * lock.
  */
 export class FolderLock {
   readonly #files: Files
@@ -96,7 +97,7 @@ export class FolderLock {
     return false
   }
 
-  /** From now on this is the first link, and whoever still has hopes of an inheritance finds that it is not theirs. */
+  /** From now on this is the first link, and every other process that tried to inherit the lock finds that it lost. */
   async #replaceDeadHolder(): Promise<void> {
     this.#mustRecheck = true
     const successor = this.#pathOf(`successor.${this.#self.id}`)
@@ -160,7 +161,7 @@ class StallTimer {
 
   unchangedMs(mark: string): number {
     const now = this.#clock.now()
-    // A clock that was set back says nothing; watching begins anew.
+    // A clock that was set back says nothing; watching begins again.
     if (mark !== this.#mark || now < this.#markedAt) {
       this.#mark = mark
       this.#markedAt = now

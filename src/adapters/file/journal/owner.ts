@@ -4,7 +4,7 @@ import { codeOf, type Files, ignoringCode, readWhole } from './files.ts'
 
 /** Who holds a lock, told so precisely that another process can find out whether it still runs. */
 export interface Owner {
-  /** Made anew for every opened journal: it never means anyone else, now or later. */
+  /** New for every opened journal: no other journal ever has it. */
   readonly id: string
   readonly pid: number
   readonly host: string
@@ -97,7 +97,7 @@ export function ownerPath(folder: string, id: string): string {
   return join(folder, OWNER_PREFIX + id)
 }
 
-/** Says who this is, durably: a lock that nobody is known to hold would be waited for in vain. */
+/** Records the owner durably: nobody could tell when a lock of an unknown owner ends. */
 export async function registerOwner(files: Files, folder: string, self: Owner): Promise<void> {
   const fd = await files.open(ownerPath(folder, self.id), 'wx')
   try {

@@ -12,11 +12,11 @@ export interface RecordLocation {
   readonly length: number
 }
 
-/** What a journal's records mean is the business of whoever keeps them. */
+/** The user of the journal interprets its records. */
 export interface JournalUser {
   /** Every record in the order of writing, once. Throws UnreadableError for one that it cannot read. */
   apply(record: JournalRecord, location: RecordLocation): void
-  /** Forget everything: all of it will be read anew. */
+  /** Forget everything: all of it will be read again. */
   reset(): void
   /** Knows what is in the segment without reading it? */
   restore?(segment: Segment, size: number): Promise<boolean>
@@ -39,8 +39,8 @@ export interface Segment {
   isAbandoned: boolean
   /**
    * Bytes follow its end that this process has not read, and others may have: a write failed and could not be cut off.
-   * Until the folder is read anew nobody here knows what they say, so the segment is not rewritten, and no deletion in
-   * a later one is forgotten.
+   * Until the folder is read again, this process does not know their content, so the segment is not rewritten, and no
+   * deletion in a later one is forgotten.
    */
   hasUnread: boolean
   /** Has lines that could not be read. It is not rewritten then, because someone may want to look at them. */

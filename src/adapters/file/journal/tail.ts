@@ -20,8 +20,8 @@ interface Appended {
  * The end of the journal, where lines are added; for the holder of the lock only.
  *
  * A file that did not take a write, or did not say that it is on the disk, is never trusted again: after a failed sync
- * the system may have dropped the very bytes it then calls clean. What was not acknowledged is cut off, and the lines
- * go to a new file. The cut file becomes its own next revision, so that a reader who saw the cut bytes reads it anew.
+ * the system may have dropped the very bytes it then calls clean. Unacknowledged lines are cut off and go to a new
+ * file. The cut file becomes its own next revision, so that a reader who saw the cut bytes reads it again.
  */
 export class Tail {
   readonly #files: Files
@@ -139,8 +139,8 @@ export class Tail {
   }
 
   /**
-   * True when it is done. Otherwise every process may find the lines that were not acknowledged: whoever sent them was
-   * told to send them again.
+   * True when it is done. Otherwise every process may find the unacknowledged lines: their senders were told to send
+   * them again.
    */
   async #cutOff(fd: number, segment: Segment): Promise<boolean> {
     const next = { ...segment.name, revision: segment.name.revision + 1 }

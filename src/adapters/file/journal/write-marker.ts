@@ -10,9 +10,9 @@ export function activeWriter(marker: string): string | undefined {
 }
 
 /**
- * Tells whose turn at writing was the last, in a few bytes that every process keeps open. Whoever finds what it saw
- * last knows with one small read that nobody else has written since, and need not look at the folder. It is of use
- * among living processes only, so it is never synced: whoever opens a folder reads all of it.
+ * Records which process wrote last, in a small file that every process keeps open. A process that finds its last value
+ * there knows with one small read that nobody else has written since, and need not read the folder. Only living
+ * processes use it, so it is never synced: a process that opens a folder reads all of it.
  */
 export class WriteMarker {
   readonly #files: Files

@@ -33,7 +33,8 @@ export async function expireLetters(
       shortfall: gone => (gone === count ? undefined : { deleted: gone }),
     })
   }
-  // What could not be read may be an undecided letter, so it goes only when those would have gone as well.
+  // An unreadable line may be an undecided letter, so it is deleted only when undecided letters of its age are deleted
+  // too.
   const { retentionMs, expireUndecidedAfterMs } = retention
   const unreadableMs =
     retentionMs === 'never' || expireUndecidedAfterMs === 'never'

@@ -30,7 +30,7 @@ export class LetterLog {
   /** Of those, the ones that the index does not know. */
   #arriving = 0
 
-  /** It takes letters up to the capacity; Infinity is no limit. */
+  /** It accepts letters up to the capacity; Infinity means no limit. */
   constructor(journal: Journal, index: LetterIndex, codec: LetterCodec, name: string, capacity: number) {
     this.journal = journal
     this.index = index
@@ -70,7 +70,7 @@ export class LetterLog {
 
   /**
    * The letters of some ids, in the same order; undefined for one that is not there or cannot be read any more. The
-   * latter is reported, and leaves the index: what is listed and counted is what can be had.
+   * latter is reported and leaves the index: only readable letters are listed and counted.
    */
   async read(
     ids: readonly string[],

@@ -102,7 +102,7 @@ async function searchLetters(log: LetterLog, ids: readonly string[], search: str
   return found.sort((a, b) => order.get(a.id)! - order.get(b.id)!)
 }
 
-/** What is in a letter is in its JSON too, as JSON writes it: most letters need not be parsed to know that it is not. */
+/** A text of a letter is also in its JSON, as JSON writes it: most letters without the text need not be parsed. */
 function couldContain(search: string): (record: JournalRecord) => boolean {
   const asWritten = JSON.stringify(search.toLowerCase()).slice(1, -1)
   return ({ text }) => !text.startsWith('{') || text.toLowerCase().includes(asWritten)

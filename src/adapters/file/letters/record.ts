@@ -58,7 +58,7 @@ export function deleteRecord(ids: readonly string[]): JournalRecord {
   return { kind: DELETE, text: JSON.stringify(ids) }
 }
 
-/** A missing key is the reader's trouble and not the record's: it is told as it is. */
+/** A missing key is a fault of the reader and not of the record: the error is passed on as it is. */
 export function letterOf({ text }: JournalRecord, codec: LetterCodec): DeadLetter {
   try {
     return codec.decode(text.startsWith('"') ? JSON.parse(text) : text)
@@ -70,7 +70,7 @@ export function letterOf({ text }: JournalRecord, codec: LetterCodec): DeadLette
 
 /**
  * The letter as far as it can be seen without a key: a codec hides texts, which the index does not look at. Only a text
- * that is no letter at all to the eye is decoded.
+ * that does not look like a letter is decoded.
  */
 export function peekLetter(record: JournalRecord, codec: LetterCodec): DeadLetter {
   const seen: unknown = JSON.parse(record.text)

@@ -8,7 +8,7 @@ import { readLine, readLines } from '../journal/line.ts'
 import type { JournalUser, RecordLocation } from '../journal/segment-set.ts'
 import { Lazy } from '../lazy.ts'
 
-/** Nothing is kept in memory: what was done is looked up where it is written. */
+/** Nothing is kept in memory: entries are read from the files. */
 const auditUser: JournalUser = {
   apply() {},
   reset() {},

@@ -14,8 +14,8 @@ import { Lazy } from '../lazy.ts'
 const FILE = 'operations.db'
 
 /**
- * Replays and snapshots, in an SQLite file of the folder. They are nowhere else: the file is theirs as the journal is the
- * letters'. Whoever only keeps letters never opens it.
+ * Replays and snapshots, in an SQLite file of the folder. They are stored only there, as letters are stored only in the
+ * journal. A process that only stores letters never opens the file.
  */
 export function lazyOperations(settings: JournalSettings, codec: Codec): Lazy<SqliteStore> {
   const { files, dir, clock } = settings

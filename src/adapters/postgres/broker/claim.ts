@@ -88,10 +88,10 @@ export class Claimer {
 }
 
 /**
- * One statement that commits by itself: no transaction stays open while a handler runs. It finds the rows by the index of
- * pending rows and takes them by an array of their places; with a join instead of the array the planner reads the whole
- * table. An owner that does not exist any more claims nothing. Whoever ends an owner waits for its claims under way, and
- * finds their rows by the numbers in `outbox_claims`.
+ * One statement that commits by itself: no transaction stays open while a handler runs. It finds the rows by the index
+ * of pending rows and takes them by an array of their places; with a join instead of the array the planner reads the
+ * whole table. An owner that does not exist any more claims nothing. The process that ends an owner waits for its
+ * running claims, and finds their rows by the numbers in `outbox_claims`.
  */
 const CLAIM = `with alive as (select from lazaret.outbox_owners where id = $3 for key share),
 ended as (delete from lazaret.outbox_claims where owner = $3 and number = any ($7::bigint[])),

@@ -121,7 +121,7 @@ export class ClaimedRows {
 
   async #check(): Promise<void> {
     if (this.#running.count > 0) await this.#running.settled()
-    // Whatever is lost from now on is left to the next check.
+    // The next check finds rows that are lost from now on.
     this.#isSure = true
     const doubtful = this.#doubtful
     this.#doubtful = new Set()

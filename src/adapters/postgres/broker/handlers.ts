@@ -40,7 +40,7 @@ export async function adoptRows(on: PgQueryable, channel: string): Promise<boole
   return rows[0].count > 0
 }
 
-/** Lets later events of a dead event's key go on. Answers whether there was such a dead event. */
+/** Unblocks the key of a dead-lettered event. Answers whether there was such an event. */
 export async function unblockKey(
   on: PgQueryable,
   channel: string,

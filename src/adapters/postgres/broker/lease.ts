@@ -13,7 +13,7 @@ const STRAYS_PER_STEP = 5_000
 /**
  * The lease of this process: a row of `outbox_owners` that it renews all the time. Its rows in flight name that owner, so
  * one small update keeps all of them. The owner's row also lists the attempts that have begun: when this process dies,
- * whoever takes its rows back counts those attempts, and only those.
+ * the process that takes its rows back counts those attempts, and only those.
  */
 export class ProcessLease {
   readonly #settings: Pick<PostgresSettings, 'pool' | 'clock' | 'leaseMs'>

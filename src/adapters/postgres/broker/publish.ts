@@ -106,7 +106,10 @@ interface Batch {
   readonly notified: readonly string[]
 }
 
-/** 'LZRP': whoever publishes replays holds locks of this class. Events share them, because the server has a bounded number. */
+/**
+ * 'LZRP': a transaction that publishes replays holds locks of this class. Events share them, because the server has a
+ * bounded number.
+ */
 const REPLAY_LOCKS = 0x4c5a5250
 const LOCK_REPLAYS = `select pg_advisory_xact_lock(${REPLAY_LOCKS}, number)
   from (select distinct hashtext(id) & 1023 as number from unnest($1::text[]) as id order by 1) locks`

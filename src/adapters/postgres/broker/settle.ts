@@ -102,7 +102,7 @@ export class Settler {
 
   /**
    * Delivers the row again after a delay, because its settlement could not be recorded, or the start of its attempt. In
-   * the second case there is no attempt. Whatever ran has ended, so nothing crashed. It never rejects.
+   * the second case there is no attempt. The run has ended, so nothing crashed. It never rejects.
    */
   async putOff(delivery: OutboxDelivery, settlement?: Settlement): Promise<void> {
     const isTakenBack = settlement === undefined || settlement.outcome === 'release'
@@ -186,7 +186,10 @@ const FIRST_BACKOFF_MS = 100
 const MAX_BACKOFF_MS = 60_000
 const MAX_BACKOFF_ROWS = 10_000
 
-/** How long rows wait whose settlements fail: longer every time, so that one that cannot be recorded is no hot loop. */
+/**
+ * How long rows wait whose settlements fail: longer every time, so that a settlement that cannot be recorded does not
+ * cause a hot loop.
+ */
 class SettleBackoff {
   readonly #failures = new Map<number, number>()
 

@@ -12,7 +12,10 @@ import { runQuery } from '../connection/query.ts'
 import { asMs, asTime, storableText, storableTextOrNull, timeParameter } from '../connection/values.ts'
 import type { PostgresSettings } from '../options.ts'
 
-/** The columns of a letter but its times and revision. Where letters are sealed, no text of the event is in the clear. */
+/**
+ * The columns of a letter but its times and revision. Where letters are sealed, no column has unencrypted text of the
+ * event.
+ */
 const COLUMNS: Record<string, (letter: DeadLetter, codec: LetterCodec) => string | number | null> = {
   id: ({ id }) => id,
   channel: ({ channel }) => channel,

@@ -48,7 +48,7 @@ interface OutboxStatus {
   readonly consumers: number
 }
 
-/** Each part by an index of its own: what is delivered is never looked at. */
+/** Each part uses its own index: delivered events are never read. */
 const UNFINISHED = [
   'owner is null and lane is null and target is not null',
   'owner is null and lane is not null',

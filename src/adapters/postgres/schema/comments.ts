@@ -202,7 +202,7 @@ const FIRST: Tables = {
   migrations: MIGRATIONS,
 }
 
-/** For whoever looks with psql: `\\d+ lazaret.outbox` explains itself. */
+/** For people with psql: `\\d+ lazaret.outbox` explains itself. */
 export const COMMENTS: string = commentsOn(FIRST)
 export const SNAPSHOT_COMMENTS: string = commentsOn({ snapshots: SNAPSHOTS })
 
