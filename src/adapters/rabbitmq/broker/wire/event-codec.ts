@@ -89,22 +89,29 @@ function read(message: AmqpMessage, channel: string, origin: Origin): LazaretEve
   const defaults = { channel, occurredAt, limits: WIDEST_EVENT_LIMITS }
   if (properties.contentType?.startsWith('application/cloudevents+json'))
     return fromCloudEvent(readJson(content), defaults)
-  const attributes = cloudEventAttributes(properties.headers ?? {})
-  if (attributes.has('specversion'))
-    return fromAttributes(attributes, properties.contentType, content, defaults)
-  return foreignEvent(message, channel, origin)
+  const { attributes, others } = splitHeaders(properties.headers ?? {})
+  if (!attributes.has('specversion')) return foreignEvent(message, channel, origin)
+  const contentType = isCompressed(properties) ? BYTES_TYPE : properties.contentType
+  const event = fromAttributes(attributes, contentType, content, defaults)
+  return { ...event, headers: { ...headersOf(others), ...event.headers } }
 }
 
 /** The AMQP binding writes the prefix of attributes with a colon, and with an underscore for JMS. */
 const CLOUD_EVENT_HEADER = /^cloudEvents[:_](.+)$/
 
-function cloudEventAttributes(headers: AmqpHeaders): Map<string, unknown> {
+/** Separates the attributes of a CloudEvent in binary mode from the other headers of its message. */
+function splitHeaders(headers: AmqpHeaders): {
+  readonly attributes: ReadonlyMap<string, unknown>
+  readonly others: AmqpHeaders
+} {
   const attributes = new Map<string, unknown>()
+  const others: [string, unknown][] = []
   for (const [name, value] of Object.entries(headers)) {
     const attribute = CLOUD_EVENT_HEADER.exec(name)?.[1]
-    if (attribute !== undefined) attributes.set(attribute, textOf(value) ?? value)
+    if (attribute === undefined) others.push([name, value])
+    else attributes.set(attribute, textOf(value) ?? value)
   }
-  return attributes
+  return { attributes, others: Object.fromEntries(others) }
 }
 
 function ownEvent({ properties, content }: AmqpMessage, channel: string): LazaretEvent {
@@ -157,13 +164,17 @@ function foreignEvent(message: AmqpMessage, channel: string, origin: Origin): La
 }
 
 /** Content that says it is JSON and is not, is undecodable; everything else is a payload of some kind. */
-export function payloadOf({ content, properties: { contentType, contentEncoding } }: AmqpMessage): unknown {
-  const isPacked = contentEncoding !== undefined && !/^(?:utf-?8|identity|)$/i.test(contentEncoding)
-  if (isPacked) return new Uint8Array(content)
+export function payloadOf({ content, properties }: AmqpMessage): unknown {
+  const { contentType } = properties
+  if (isCompressed(properties)) return new Uint8Array(content)
   if (contentType === undefined || contentType === '') return orBytes(content, readJson)
   if (/^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)) return readJson(content)
   if (/^text\//i.test(contentType)) return orBytes(content, bytes => UTF8.decode(bytes))
   return new Uint8Array(content)
+}
+
+function isCompressed({ contentEncoding }: AmqpProperties): boolean {
+  return contentEncoding !== undefined && !/^(?:utf-?8|identity|)$/i.test(contentEncoding)
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

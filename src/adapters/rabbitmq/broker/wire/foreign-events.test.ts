@@ -111,4 +111,23 @@ describe('messages of other programs', () => {
       })
     },
   )
+
+  it('P2: a CloudEvent in binary mode keeps the other headers of its message, and compressed data as bytes', () => {
+    const headers = {
+      'cloudEvents:specversion': '1.0',
+      'cloudEvents:id': 'c-1',
+      'cloudEvents:source': '/shop',
+      'cloudEvents:type': 'order.paid',
+      traceparent: '00-1-2-03',
+      tenant: 17,
+    }
+    const contentType = 'application/json'
+    expect(read(foreign('7', { contentType, headers }))).toMatchObject({
+      headers: { traceparent: '00-1-2-03', tenant: '17' },
+      payload: 7,
+    })
+    expect(read(foreign('zipped', { contentType, contentEncoding: 'gzip', headers }))).toMatchObject({
+      payload: new TextEncoder().encode('zipped'),
+    })
+  })
 })
