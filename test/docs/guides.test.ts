@@ -1,0 +1,35 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ROOT } from '../support/source.ts'
+import { codeBlocks, pagesBelow } from './markdown.ts'
+
+/** Guides whose example is not a block on the page, and the test that runs it. */
+const RUN_BY: Readonly<Record<string, string>> = {
+  'docs/guides/adapters.md': 'test/custom-adapter.test.ts',
+  'docs/guides/console.md': 'test/console/actions.e2e.test.ts',
+  'docs/guides/demo.md': 'test/demo.e2e.test.ts',
+  'docs/guides/tutorial.md': 'test/tutorial.e2e.test.ts',
+}
+
+describe.each(pagesBelow('docs/guides'))('"Per guide" $path', page => {
+  it('"who it is for, what you will have at the end"', () => {
+    const [, introduction = ''] = page.text.split('\n\n')
+    expect(introduction).toMatch(/^This (guide|tutorial) is for /)
+    expect(introduction).toMatch(/At the end/)
+  })
+
+  it('"a complete example that runs in CI"', () => {
+    const isRun = codeBlocks(page).some(({ info }) => info === 'run' || info.startsWith('examples/'))
+    const runner = RUN_BY[page.path]
+    expect(isRun || (runner !== undefined && existsSync(join(ROOT, runner)))).toBe(true)
+  })
+
+  it('"the options as a table with defaults"', () => {
+    expect(page.text).toMatch(/^#{2,3} Options\n[\s\S]*?^\| .*\|\n\| ---/m)
+  })
+
+  it('"what can go wrong"', () => {
+    expect(page.text).toMatch(/^## What can go wrong\n\n(- \*\*|\w)/m)
+  })
+})
