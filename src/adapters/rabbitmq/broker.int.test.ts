@@ -15,7 +15,7 @@ describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
     const broker = rabbitmq({ url, declare: 'none', route: () => ({ exchange: '', routingKey: channel }) })
     await expect(broker.publish([make.event({ channel })])).rejects.toMatchObject({
       code: 'LAZARET_BROKER_UNROUTABLE',
-      message: `queue '${channel}': no queue takes it, so nothing was kept; declare the queue, or mend its binding`,
+      message: `queue '${channel}': no queue takes it, so nothing was kept; declare the queue, or fix its binding`,
     })
     await broker.close()
   })

@@ -1,6 +1,6 @@
 import { LazaretError } from '../../core/failure/errors.ts'
 
-/** The server cannot be reached, or did not answer in time. What was asked may or may not have been done. */
+/** The server cannot be reached, or did not answer in time. The request may or may not have been executed. */
 export class RabbitmqUnreachableError extends LazaretError {
   override readonly name = 'RabbitmqUnreachableError'
 
@@ -42,7 +42,7 @@ export class UnroutableError extends LazaretError {
 
   constructor(exchange: string, routingKey: string) {
     super(
-      `${placeName(exchange, routingKey)}: no queue takes it, so nothing was kept; declare the queue, or mend its binding`,
+      `${placeName(exchange, routingKey)}: no queue takes it, so nothing was kept; declare the queue, or fix its binding`,
       {
         code: 'LAZARET_BROKER_UNROUTABLE',
         retryable: false,
@@ -101,7 +101,7 @@ export class HeadersTooLargeError extends LazaretError {
   }
 }
 
-/** What is on the server is not what is to be declared. Nothing was changed. */
+/** An object on the server differs from the one to declare. Nothing was changed. */
 export class TopologyError extends LazaretError {
   override readonly name = 'TopologyError'
   /** The queue or exchange. */

@@ -67,7 +67,7 @@ export interface RabbitmqOptions {
   readonly route?: ((event: LazaretEvent) => Route) | undefined
   /** The waits with a retry queue of their own, in ms [14 steps from 100 to 3 600 000]. */
   readonly retryStepsMs?: readonly number[] | undefined
-  /** How long entries of dead-letter queues live [for ever]. */
+  /** How long entries of dead-letter queues live [no limit]. */
   readonly deadLetterTtlMs?: number | undefined
   /** Messages a queue may hold before what is published is refused; quorum queues only [as many as there is disk for]. */
   readonly maxLength?: number | undefined
@@ -154,7 +154,7 @@ function inOrder(steps: readonly number[]): readonly number[] {
   return Object.freeze([...new Set(steps)].sort((a, b) => a - b))
 }
 
-/** What was given is not shown: it is where the password is. */
+/** The value is not shown: it contains the password. */
 function amqpUrl(): Rule<string> {
   return {
     read(value, path, faults) {

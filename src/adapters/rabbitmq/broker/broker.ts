@@ -120,7 +120,7 @@ export class RabbitmqBroker implements Broker {
     return subscription
   }
 
-  /** Told to whoever keeps an order in this channel; if nobody does, there is nothing to let go. */
+  /** Sent to the consumers that keep the order in this channel; without one there is no key to unblock. */
   async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
     await this.#topology.unblockExchange(channel)

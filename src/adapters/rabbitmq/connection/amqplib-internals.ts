@@ -114,8 +114,8 @@ function destroy(connection: AmqpConnection, limitMs: number): void {
 
 /**
  * Throws when the channel is closed already. The client reads all bytes that have come before the caller of
- * `createChannel` can listen to the channel. It emits the end of a channel once, so that one that closed in between
- * would be taken for open for ever.
+ * `createChannel` can listen to the channel. It emits the end of a channel once, so that a channel that closed in
+ * between would always look open.
  */
 export function requireOpen(channel: unknown): void {
   const { ch } = channel as Partial<InnerChannel>
@@ -158,8 +158,8 @@ const FRAME_HEAD_BYTES = 7
 const FRAME_END_BYTES = 1
 
 /**
- * Keeps the headers of other programs' messages as they came. The client makes numbers of nine types of number, texts of bytes that
- * are none, and loses a header named `__proto__`; what it made cannot be sent on as it was.
+ * Keeps the headers of other programs' messages as they came. The client turns nine number types into one, turns bytes
+ * that are not text into text, and loses a header named `__proto__`; its result cannot be sent on unchanged.
  */
 export function keepRawHeaders(connection: unknown): void {
   const inner = innerOf(connection) as Partial<InnerConnection>

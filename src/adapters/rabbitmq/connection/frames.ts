@@ -37,7 +37,7 @@ const HAS = {
 
 /**
  * Writes messages one after the other into one piece of memory. The client makes six pieces of each, which costs more than
- * all the rest of publishing. What is out of the ordinary is left to the client.
+ * all the rest of publishing. Unusual messages are left to the client.
  */
 export class Frames {
   readonly #bytes: Buffer

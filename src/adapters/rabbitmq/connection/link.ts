@@ -12,8 +12,8 @@ export const CLOSE_MS = 5_000
 const CLOSE_CONNECTION_MS = 2_000
 
 /**
- * The connection for one purpose, which comes back by itself. Channels do not: whoever has a channel opens a new one on the
- * next connection, and forgets what belonged to the old one.
+ * The connection for one purpose, which reconnects automatically. Channels do not: the user of a channel opens a new
+ * one on the next connection, and forgets the state of the old one.
  */
 export class Link {
   readonly server: string

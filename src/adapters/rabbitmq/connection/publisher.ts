@@ -101,7 +101,7 @@ export class Publisher {
   }
 }
 
-/** The server names it in its own text; others that shared the channel were hit by it all the same. */
+/** The server names the message in its text; the other messages of the channel failed with it. */
 function exchangeOf(messages: readonly Outgoing[], text: string): string {
   const [, named] = /no exchange '([^']*)'/.exec(text) ?? []
   return named ?? messages[0]!.route.exchange

@@ -99,8 +99,8 @@ class RabbitmqCollector implements Collector {
   }
 
   /**
-   * Whoever stands by has not looked for queues yet. Of those that are only looked into it does not know how much of them
-   * is letters already, so it says nothing of them.
+   * A standby collector has not searched for queues yet. It cannot know how many messages of a queue that is only read
+   * are letters already, so it leaves such queues out.
    */
   async #queuesNow(): Promise<readonly string[]> {
     if (this.#run !== undefined) return this.#queues

@@ -91,7 +91,7 @@ export class Drain {
   async #consume(started: () => void): Promise<void> {
     const { connection, prefetch } = this.#settings
     const channel = await ConsumerChannel.open(await this.#link.get(connection.connectTimeoutMs))
-    // Before anything is consumed: whoever closes meanwhile closes this channel too.
+    // Before anything is consumed: a close in the meantime closes this channel too.
     this.#channel = channel
     this.#window = undefined
     if (this.#isClosed) await channel.close()
@@ -102,7 +102,7 @@ export class Drain {
     await channel.ended
   }
 
-  /** What is being saved comes again on the next channel, and is the same letter. */
+  /** A message that is being saved is delivered again on the next channel, and becomes the same letter. */
   async #look(): Promise<void> {
     const channel = this.#channel
     if (!channel?.isOpen) return

@@ -38,7 +38,7 @@ export interface Collected {
   readonly isTimeKnown: boolean
 }
 
-/** The letter that a message in a dead-letter queue stands for, whoever put it there. Never throws. */
+/** The letter for a message in a dead-letter queue, no matter which program put it there. Never throws. */
 export function collect(message: AmqpMessage, finding: Finding): Collected {
   const own = ownLetter(message)
   if (own === undefined) return foreignLetter(message, finding)
@@ -89,7 +89,7 @@ function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: F
     },
     replay: replay?.attempt,
     replayId: replay?.replayId,
-    // Whoever can publish can write the headers: the saver asks the letter.
+    // Every publisher can write the headers, so the saver checks the stored letter.
     isUnverified: replay !== undefined,
     detail:
       deaths.length === 0 ? undefined : { deaths: deaths.map(death => ({ ...death, at: death.at ?? null })) },
@@ -101,13 +101,13 @@ function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: F
   }
 }
 
-/** What could not be made an event of was kept without its headers. */
+/** A message that could not become an event was kept without its headers. */
 function headerOrigin({ origin, texts }: CollectedHeaders, event: LazaretEvent): Origin {
   const areLost = Object.keys(texts).length > 0 && Object.keys(event.headers).length === 0
   return areLost ? { unkeptHeaders: 'its headers are not those of an event; send it again by hand' } : origin
 }
 
-/** Which replay of the letter this was. A replay that another queue got as well is none of that queue's letter. */
+/** Which replay of the letter this was. A replay that another queue also got does not belong to that queue's letter. */
 function replayOfLetter(event: LazaretEvent, idOfThis: () => string): EventReplay | undefined {
   const replay = replayOf(event)
   return replay?.letterId !== undefined && replay.letterId === idOfThis() ? replay : undefined
@@ -122,7 +122,7 @@ function attemptsOf(headers: AmqpHeaders, deaths: readonly Death[], fault: Fault
 const UNNAMED = 'message'
 const ID_DIGITS = 32
 
-/** The event of a message that was given up on. Whatever it is, it can be stored. */
+/** The event of a dead-lettered message. It can always be stored. */
 function collectedEvent(
   message: AmqpMessage,
   { channel, routingKey, isOwn }: Place,
@@ -241,8 +241,8 @@ function channelName(queue: string): string {
 const MAY_BE_ROUNDED = /\d{16}|\d\.\d{14}|\d[eE][+-]?\d/
 
 /**
- * The payload as it can be shown and patched. It is left as bytes when it is no JSON although it says so, and when
- * reading and writing it would change a number: a replay has to send what was sent.
+ * The payload as it can be shown and patched. It is left as bytes when it claims to be JSON but is not, and when
+ * reading and writing it would change a number: a replay must send the original.
  */
 function collectedPayload(message: AmqpMessage): unknown {
   const { content } = message

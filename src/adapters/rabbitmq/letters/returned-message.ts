@@ -18,8 +18,8 @@ const MAX_RETURNED_BYTES = 120_000
 const MAX_TYPES_LENGTH = 20_000
 
 /**
- * What an event has no place for: the types of headers that are no texts, and the names that an event cannot have. No values: an
- * origin is shown to everyone, and what headers say may be a secret.
+ * The parts that an event cannot hold: the types of headers that are not texts, and header names that an event cannot
+ * have. No values: an origin is shown to everyone, and header values may be secret.
  */
 interface KeptForms {
   readonly v: 1
@@ -123,7 +123,7 @@ function formsOf({ headerForms, typedHeaders }: Origin): KeptForms {
       const forms: unknown = JSON.parse(headerForms)
       return isPlainObject(forms) && forms['v'] === 1 ? (forms as unknown as KeptForms) : NO_FORMS
     }
-    // As earlier versions kept them: the names of those that were no texts.
+    // As earlier versions kept them: the names of headers that were not texts.
     if (typeof typedHeaders === 'string') {
       const names = JSON.parse(typedHeaders) as readonly string[]
       return { ...NO_FORMS, types: Object.fromEntries(names.map(name => [name, GUESSED])) }
@@ -201,7 +201,7 @@ function returnRoute(
   return returnTo === 'queue' ? { exchange: '', routingKey: queue } : { exchange, routingKey }
 }
 
-/** Text is text to whoever sent it as such; everything else that is not bytes was JSON. */
+/** A text payload was sent as text; every other payload that is not bytes was JSON. */
 function contentOf({ payload }: LazaretEvent, origin: Origin): Buffer {
   if (isBytes(payload)) return Buffer.from(payload)
   const { contentType } = origin

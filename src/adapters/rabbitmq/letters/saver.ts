@@ -16,7 +16,7 @@ import type { CollectorSettings } from './options.ts'
 const FIRST_BACKOFF_MS = 250
 const MAX_BACKOFF_MS = 15_000
 
-/** Brings messages into the store. While it is down they wait with whoever has them, and are tried again. */
+/** Saves messages in the store. While the store is down, the callers keep the messages, and the saver tries again. */
 export class Saver {
   readonly #settings: CollectorSettings
   readonly #store: DeadLetterStore
@@ -58,7 +58,7 @@ export class Saver {
     const stored = await this.#store.get(told.id)
     const letter = isVerified(told) ? told : (await verified(told, async () => stored))[0]!
     const distinct = distinctLetter(letter, stored, content)
-    // Seen before, and nothing says that it failed anew since: with a new time it would look as if it had.
+    // Seen before, and nothing says that it has failed again: a new time would look like a new failure.
     const mayBeOld = this.#settings.mode === 'peek' && !isTimeKnown
     const known = distinct === letter || !mayBeOld ? stored : await this.#store.get(distinct.id)
     if (mayBeOld && known !== undefined) return

@@ -17,7 +17,7 @@ interface EntrySource {
   readonly codec: EventCodec
 }
 
-/** The event an entry tells of, whoever added it, or all of it with what is wrong with it. */
+/** The event of an entry, no matter which program added it, or the whole entry with its fault. */
 export function decode(fields: readonly string[], source: EntrySource): LazaretEvent | Undecodable {
   const sent = sentFields(fields)
   const text = fieldOf(sent, EVENT_FIELD)
@@ -38,7 +38,7 @@ export function decodeBytes(fields: readonly Buffer[], source: EntrySource): Laz
     at === -1
       ? Buffer.concat(fields.flatMap((field, at) => [field, at % 2 === 0 ? EQUALS : NEW_LINE]))
       : fields[at + 1]!
-  return { raw: new Uint8Array(raw), problem: 'it is no UTF-8' }
+  return { raw: new Uint8Array(raw), problem: 'it is not valid UTF-8' }
 }
 
 const EQUALS = Buffer.from('=')

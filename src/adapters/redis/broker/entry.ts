@@ -31,7 +31,7 @@ const LOG_FORM = /^(\d+-\d+) (\d+) (\d+) ?(.*)$/s
 /** What stands in a reply where the server's bytes were not UTF-8. */
 const DAMAGED = '\uFFFD'
 
-/** The entries of both streams, the handler's own first: what comes again has waited longer. */
+/** The entries of both streams, the handler's own stream first: its entries are redeliveries and have waited longer. */
 export function readEntries(
   reply: unknown,
   keys: HandlerKeys,

@@ -13,8 +13,9 @@ const MAX_STARTS = 5_000
 const MAX_RECLAIMED = 100
 
 /**
- * A consumer of the group, as others see it: a name with a lease that is renewed all the time, and lists of the attempts
- * that it has begun. When the consumer dies, whoever brings back what it had counts those attempts, and only those.
+ * A consumer of the group, as others see it: a name with a lease that is renewed all the time, and lists of the
+ * attempts that it has begun. When the consumer dies, the consumer that takes over its entries counts those attempts,
+ * and only those.
  *
  * A consumer that was taken for dead while it lives has lost everything, and goes on under another name.
  */

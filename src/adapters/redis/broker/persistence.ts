@@ -17,7 +17,7 @@ export function nextRest(restMs: number): number {
 
 /**
  * Tries a task until it succeeds, however long the server is away, full or a replica: an event that could not be settled
- * would only run again. Whoever waits for the task is slowed down by that, as it should be. Resolves with undefined when
+ * would only run again. Callers that wait for the task are slowed down, as intended. Resolves with undefined when
  * there is no point in trying any more.
  */
 export async function persist<T>(

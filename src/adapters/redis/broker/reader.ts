@@ -28,7 +28,7 @@ interface ReaderHooks {
 
 /**
  * Reads on a connection of its own, where it can wait for entries. A read whose answer is lost may have put entries in
- * this consumer's name that it does not know; so after any trouble it looks through all entries in its name. A server
+ * this consumer's name that it does not know; so after any failure it reads all entries in its name. A server
  * that has not noticed the lost connection may add more later; `findForgotten` finds those.
  */
 export class Reader {
@@ -56,7 +56,7 @@ export class Reader {
     this.wake()
   }
 
-  /** A read that is under way goes on: whoever receives its entries has to keep them. */
+  /** A running read continues: the receiver of its entries must keep them. */
   pause(): void {
     if (this.#mode === 'reading') this.#mode = 'idle'
   }
@@ -123,7 +123,7 @@ export class Reader {
   async #lookThrough(): Promise<void> {
     const { member, known: readKnown, receive } = this.#hooks
     for (let after: readonly [own: string, events: string] = ['0', '0']; ; ) {
-      // Before the call: what is settled by the time of the answer was known all the same.
+      // Before the call: entries that are settled by the time of the answer were also known.
       const known = readKnown()
       const { entries, deleted } = await this.#ask(member.name, ['COUNT', String(MAX_READ)], after)
       const isUnknown = ({ side, id }: DeletedEntry) => !known.has(`${side} ${id}`)

@@ -7,7 +7,7 @@ import { persist } from './persistence.ts'
 import { RETURN } from './scripts/settling.ts'
 
 const MAX_BATCH = 200
-/** A longer wait is as good as for ever. */
+/** The upper limit of a wait; a longer one makes no difference. */
 const MAX_DELAY_MS = 100 * 365 * 86_400_000
 
 interface Returned {
@@ -56,7 +56,7 @@ export class Returns {
     const args = items.flatMap(item => {
       const { delivery, delayMs } = item
       const { side, id, content, entryLog } = delivery
-      // A NaN is no delay either: the script would fail after it has taken the entry.
+      // NaN is not a valid delay either: the script would fail after it has taken the entry.
       const delay = delayMs > 0 ? Math.min(MAX_DELAY_MS, Math.ceil(delayMs)) : 0
       const text = () => ('raw' in content ? Buffer.from(content.raw).toString() : codec.encode(content))
       return [side, id, String(delay), writeLog(entryLog, codec.texts), absent.has(item) ? text() : '']

@@ -122,7 +122,7 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     client.destroy()
     for (let time = 0; time < 3; time++) {
       const [bytes, many] = await inbox.take(2)
-      expect(bytes!.content).toEqual({ raw: new Uint8Array(raw), problem: 'it is no UTF-8' })
+      expect(bytes!.content).toEqual({ raw: new Uint8Array(raw), problem: 'it is not valid UTF-8' })
       expect(Object.keys((many!.content as { payload: object }).payload)).toHaveLength(5_000)
       for (const each of [bytes!, many!])
         await inbox.subscription.settle(each, { outcome: 'release', notBefore: 0 })

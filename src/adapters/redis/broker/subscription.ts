@@ -150,7 +150,7 @@ export class StreamSubscription implements Subscription {
     this.#madeRoom()
   }
 
-  /** Whatever is written about an event is durable before the event is acknowledged. */
+  /** All records about an event are durable before the event is acknowledged. */
   #ackAfter(delivery: StreamDelivery, write: () => Promise<unknown>): Promise<void> {
     return this.#track(delivery, async () => {
       await persist(this.#options.settings, () => this.#isGivenUp, write)

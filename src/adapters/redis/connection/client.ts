@@ -14,7 +14,7 @@ export interface RedisClient {
   /** Another connection to the same server, not connected yet. */
   duplicate(): RedisClient
   connect(): Promise<unknown>
-  /** At once: what is under way is rejected. */
+  /** Immediately: running commands are rejected. */
   destroy(): void
   // biome-ignore lint/suspicious/noExplicitAny: what listens is told whatever the event carries
   on(event: string, listener: (...args: any[]) => void): unknown
@@ -60,7 +60,7 @@ export function isReady(client: AnyRedisClient): boolean {
   return isCluster(client) ? client.isOpen : client.isReady
 }
 
-/** A client for one connection: it neither reconnects nor keeps what it cannot send, because whoever made it does. */
+/** A client for one connection: it neither reconnects nor queues commands offline, because its creator does. */
 export async function createOwnClient(
   url: string,
   name: string,

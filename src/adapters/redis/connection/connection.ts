@@ -88,7 +88,7 @@ export class RedisConnection {
     return new Promise((resolve, reject) => this.#start({ doing, args, options, resolve, reject }))
   }
 
-  /** What is under way is rejected. Closing twice is safe. */
+  /** Running commands are rejected. Closing twice is safe. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -174,7 +174,7 @@ export class RedisConnection {
     call.stopWaiting = this.#settings.clock.schedule(LOADING_POLL_MS, () => this.#dispatch(call))
   }
 
-  /** On a client of the caller's own, coming back is the client's business, and it may refuse at once for ever. */
+  /** The caller's own client reconnects by its own rules, and may refuse every command immediately and permanently. */
   #canGoAgain({ isOver, client }: Call): boolean {
     return !isOver && this.#link !== undefined && this.#link.current !== client
   }

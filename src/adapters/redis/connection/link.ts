@@ -22,7 +22,7 @@ export function createLink(settings: RedisConnectionSettings, purpose: string): 
   })
 }
 
-/** Why there is no connection, for whoever was doing this. */
+/** The error for this action: why there is no connection. */
 export function linkError({ problem }: Link, doing: string, url: string): Error {
   const { message } = problem
   if (problem instanceof ClientMissingError) return problem

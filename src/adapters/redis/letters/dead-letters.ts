@@ -28,8 +28,8 @@ const NO_MEMORY =
   'no memory is left on the server; raise its maxmemory, or discard, replay or expire what is kept there'
 
 /**
- * Dead letters on a server. What is decided about a letter is decided here, from what was read, and written only if the
- * letter is still what was read; everything that points to it is written in the same script.
+ * Dead letters on a server. This class decides each change of a letter from the version that it read, and writes it
+ * only if the letter still has that version; all indexes of the letter are written in the same script.
  */
 export class RedisDeadLetters implements DeadLetterStore {
   readonly #name: string

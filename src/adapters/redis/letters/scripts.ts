@@ -12,8 +12,9 @@ interface Kept {
 export type Saved = { readonly is: 'saved' | 'full' | 'gone' } | ({ readonly is: 'known' } & Kept)
 
 /**
- * Writes a letter if it is still of the version it was made from ('' where there must be none), with everything that points
- * to it. A letter keeps the retention it was saved with unless another is given; its time begins anew with every write.
+ * Writes a letter if it is still of the version it was made from ('' where there must be none), with everything that
+ * points to it. A letter keeps the retention it was saved with unless another is given; its time starts again with
+ * every write.
  */
 export const save: Script<Saved> = script(
   'saving a dead letter',
@@ -44,7 +45,7 @@ if state ~= 'replaying' then
   local life = DECIDED[state] and decidedLife or undecidedLife
   goesAt = life ~= '' and now + tonumber(life) or nil
   local said = tonumber(expiresAt)
-  -- What is past its time when it comes was brought here knowingly: it is not thrown away on arrival.
+  -- A letter that is past its retention when it arrives was imported on purpose: it is not deleted on arrival.
   if said and said > now and (not goesAt or said < goesAt) then goesAt = said end
 end
 

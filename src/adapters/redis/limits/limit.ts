@@ -16,7 +16,7 @@ export interface RedisLimitOptions extends RedisConnectionOptions {
   readonly assumedMembers?: number | undefined
 }
 
-/** Members go on alone long before these, so they only say when to try anew. */
+/** Members continue alone long before these time limits, so they only decide when to try again. */
 export const DEFAULT_LIMIT_TIMEOUT_MS = 1_000
 /** The default of the option `reconnectMaxMs` of `redisLimit()`. */
 export const DEFAULT_LIMIT_RECONNECT_MAX_MS = 500

@@ -39,7 +39,7 @@ export class RedisAudit implements AuditLog {
   async list(query?: AuditQuery): Promise<AuditPage> {
     this.#door.requireOpen()
     const { limit, behind, cursorAt, target, action } = resolveAuditQuery(query, readEntryId)
-    // What went by itself is told now, so that whoever looks sees all of it.
+    // Expired letters are recorded now, so that the reader sees all deletions.
     if (behind === undefined) await run(this.#connection, tellExpired, [this.#letters])
     const found: Numbered[] = []
     for (

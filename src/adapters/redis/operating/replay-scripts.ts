@@ -4,7 +4,7 @@ import { type Script, SERVER_TIME, script } from '../connection/script.ts'
 // A replay is a hash (its text, its revision, who runs it and until when), and all of them are in one index by time. Its
 // items are a hash of their own by position, each with its status before its text, and a set of positions for each status.
 
-/** Items that are written but belong to nothing yet; they go by themselves if whoever writes them dies. */
+/** Items that are written but do not belong to a replay yet; they expire if their writer dies. */
 const STAGED_MS = 3_600_000
 
 const REPLAYS = `

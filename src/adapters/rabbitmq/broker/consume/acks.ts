@@ -12,7 +12,7 @@ export class Acks {
   readonly #open = new Map<number, PrefetchWindow | undefined>()
   #settled: AmqpMessage[] = []
   #willFlush = false
-  /** How many were sent, so that whoever closes knows whether there is something to wait for. */
+  /** How many were sent, so that close knows whether to wait. */
   sent = 0
 
   constructor(channel: AmqpChannel) {

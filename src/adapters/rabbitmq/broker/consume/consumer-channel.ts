@@ -105,7 +105,9 @@ export class ConsumerChannel {
     if (this.#isOpen && this.#acks.sent > 0 && queueType === 'quorum') await delay(clock, RECORD_ACKS_MS)
   }
 
-  /** Takes nothing more. What came can still be acknowledged; `afterLast` is called when all of it is. */
+  /**
+   * Accepts no more messages. Received messages can still be acknowledged; `afterLast` is called when all of them are.
+   */
   async retire(afterLast: () => void): Promise<void> {
     await this.cancel().catch(() => {})
     if (this.#acks.open === 0) afterLast()

@@ -30,7 +30,7 @@ export class PrefetchWindow {
  * - `full`: the server may not deliver more before something is settled.
  * - `empty`: no message waits in the queue.
  * - `waiting`: messages wait and none arrives, which may be chance.
- * - `stalled`: it is not chance any more; the channel should be opened anew.
+ * - `stalled`: it is not chance any more; the channel should be reopened.
  */
 type Finding = 'moving' | 'full' | 'empty' | 'waiting' | 'stalled'
 

@@ -84,7 +84,7 @@ export class LostDeliveries {
   add(delivery: RabbitmqDelivery): void {
     const name = nameOf(delivery)
     if (name === undefined) return
-    // Nobody died: the attempt that was begun is no crash, and how it ends will not be told to the server.
+    // No process died: the attempt that was begun is not a crash, and its end is not reported to the server.
     delivery.takeBackStart()
     this.#logs.set(name, delivery.log)
     if (this.#logs.size <= MAX_LOST) return

@@ -12,7 +12,7 @@ import type { Cancel, Clock } from '../../../../ports/clock.ts'
  */
 type Flow = 'all' | 'draining' | 'alone' | 'leaving'
 
-/** How long the next suspect is waited for. Too short is no harm: it makes another round. */
+/** How long to wait for the next suspect. A short time is harmless: it causes another round. */
 const LINGER_MS = 100
 const MAX_DRAINING_MS = 5_000
 

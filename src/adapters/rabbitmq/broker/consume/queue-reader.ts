@@ -60,7 +60,7 @@ export class QueueReader {
     this.#looks = new LookTimer(settings.clock, () => this.#look())
   }
 
-  /** The first time it fails instead of trying on: whoever starts wants to know. */
+  /** The first time it fails instead of trying again: the caller of start wants the error. */
   async open(): Promise<void> {
     const { link, settings, source } = this.#context
     const { channel } = await this.#openOn(await link.get(settings.connectTimeoutMs))
@@ -114,7 +114,7 @@ export class QueueReader {
         await delay(settings.clock, equalJitter(settings.random, restMs))
       }
     }
-    // In the same turn as the last look at what is wanted: whoever turns it now starts a loop of its own.
+    // In the same turn as the last read of the wanted state: a later change starts its own loop.
     this.#running = undefined
     if (!this.#isClosed()) this.#listener.turned()
   }

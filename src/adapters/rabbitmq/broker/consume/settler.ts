@@ -137,7 +137,7 @@ export class Settler {
     return this.#sendTo(heldQueue(queue), content, properties)
   }
 
-  /** In order: whoever gets the token keeps the order of the queue. */
+  /** In order: the consumer that gets the token keeps the order of the queue. */
   sendToken(queue: string): Promise<void> {
     return this.#sendTo(ownerQueue(queue), EMPTY, {})
   }

@@ -201,7 +201,7 @@ export class RabbitmqSubscription implements Subscription {
     if (this.#mode !== 'closed') this.#isolation.suspectsWait(this.#isBusy)
   }
 
-  /** The channel is gone: what was open on it comes again, to us or to another. */
+  /** The channel is gone: its open messages are delivered again, to this or to another consumer. */
   #lose(channel: ConsumerChannel): void {
     for (const delivery of this.#held())
       if (delivery.amqpChannel === channel) this.#context.lost.add(delivery)

@@ -6,7 +6,7 @@ import type { RabbitmqDelivery } from '../consume/delivery.ts'
  * - `ready`: to be handed over when it is first.
  * - `open`: handed over.
  * - `waiting`: for its next attempt.
- * - `dead`: given up on; it holds its key until it is let go or published again.
+ * - `dead`: given up on; it blocks its key until the key is unblocked or the event is published again.
  */
 export interface Entry {
   readonly key: string

@@ -24,9 +24,8 @@ const ORDER_WINDOW = 1_000
  * A subscription that delivers the events of a key one at a time and in their order. The first of a key that cannot be
  * handled now holds the others.
  *
- * Fresh events come from the queue. What is held comes back through the held queue as a new copy, which takes the place of
- * the one before. Until a copy has come, the one before is not acknowledged, so that there is one on the server at any
- * time.
+ * Fresh events come from the queue. Held events come back through the held queue as a new copy, which replaces the one
+ * before. Until a copy has come, the one before is not acknowledged, so that there is one on the server at any time.
  */
 export class OrderedSubscription implements Subscription {
   readonly #context: SubscriptionContext
@@ -155,7 +154,7 @@ export class OrderedSubscription implements Subscription {
     return this.#channel?.isOpen ? this.#open.get(delivery) : undefined
   }
 
-  /** The server does not let anything be held for too long: all that waits is written down anew. */
+  /** The server limits how long a message may be held: all waiting messages are written again. */
   #renewLater(): void {
     const { settings, settler, source } = this.#context
     this.#stopRenewing = settings.clock.schedule(REFRESH_MS, () => {

@@ -32,8 +32,9 @@ const MAX_DRAINING_MS = 5_000
  * consumer, and to the next one when that is gone. All that the owner has open is on one channel with the token, so that
  * it loses all of it at once. It begins when nobody else consumes any more.
  *
- * A queue that has messages for the owner and delivers none costs the whole channel: the order could not be kept on two. What
- * waits behind others of its key is on the channel already and is no reason, nor is a window that is full of such.
+ * A queue that has messages for the owner and delivers none costs the whole channel: the order could not be kept on
+ * two. Messages that wait behind others of their key are on the channel already and do not count, nor does a window
+ * that is full of such messages.
  */
 export class Ownership {
   readonly #context: SubscriptionContext
@@ -64,7 +65,7 @@ export class Ownership {
     this.#looks = new LookTimer(context.settings.clock, () => this.#look())
   }
 
-  /** The first time it fails instead of trying on: whoever starts wants to know. */
+  /** The first time it fails instead of trying again: the caller of start wants the error. */
   async open(): Promise<void> {
     const { link, settings, settler, source } = this.#context
     const connection = await link.get(settings.connectTimeoutMs)

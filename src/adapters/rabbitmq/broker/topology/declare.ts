@@ -6,7 +6,7 @@ import type { Spec } from './plan.ts'
 const NOT_FOUND = 404
 const PRECONDITION_FAILED = 406
 
-/** Declares what is not there. What is there and different is left alone, and told. */
+/** Declares missing objects. Existing objects that differ are left alone, and reported. */
 export async function declareAll(connection: AmqpConnection, specs: readonly Spec[]): Promise<void> {
   await onChannel(connection, async channel => {
     for (const spec of specs) await declare(channel, spec)

@@ -1,7 +1,7 @@
 import { TopologyError } from '../../errors.ts'
 import type { ExchangeSpec, QueueSpec } from './plan.ts'
 
-/** "inequivalent arg 'x-message-ttl' for queue 'q' in vhost '/': received the value '5' of type 'signedint' but current is none" */
+/** `inequivalent arg 'x-message-ttl' for queue 'q' in vhost '/': received the value '5' of type 'signedint' but current is none` */
 const INEQUIVALENT =
   /inequivalent arg '([^']+)' for (?:queue|exchange) .*?: received (.+?) but current is (.+?)(?:"|$)/
 
@@ -19,7 +19,7 @@ function remedyFor(spec: QueueSpec | ExchangeSpec, argument: string): string {
   if (spec.kind === 'exchange')
     return "delete it if nobody needs it, or give `route` and `declare: 'beside'` to use an exchange of your own"
   if (!spec.isMain)
-    return `when it is empty, delete it (rabbitmqctl delete_queue ${spec.name}) and start again; it is declared anew`
+    return `when it is empty, delete it (rabbitmqctl delete_queue ${spec.name}) and start again; it is declared again`
   const keep = "keep the queue as it is with `declare: 'beside'`"
   if (argument === 'x-queue-type' || argument === 'durable')
     return `${keep}, give queueType the type it has, or move its messages and delete it`

@@ -17,11 +17,11 @@ export const retryQueue = (queue: string, stepMs: number) => `${queue}.retry.${d
  */
 export const suspectsQueue = (queue: string) => `${queue}.suspects`
 
-/** Whoever holds the token of this queue is the one who keeps the order of the other. */
+/** The consumer that holds the token of this queue keeps the order of the other queue. */
 export const ownerQueue = (queue: string) => `${queue}.owner`
-/** What is first of its key and cannot be handled now: it waits, or it is dead. */
+/** Events that are first of their key and cannot be handled now: they wait, or they are dead. */
 export const heldQueue = (queue: string) => `${queue}.held`
-/** Tells everyone who keeps an order in this channel which dead event is let go. */
+/** Tells every consumer that keeps an order in this channel which key is unblocked. */
 export const unblockExchange = (channel: string) => `${channel}.unblock`
 
 const UNITS = [

@@ -43,7 +43,7 @@ export type Spec = QueueSpec | ExchangeSpec | BindingSpec
 
 export const CATEGORIES: readonly Category[] = ['transient', 'schema', 'business', 'integration', 'unknown']
 
-/** The exchange of a channel: whoever binds a queue to it gets its events. One that sorts by type costs a quarter more. */
+/** The exchange of a channel: every queue that is bound to it gets its events. Routing by type costs a quarter more. */
 export function channelSpecs(channel: string, queue: string): readonly Spec[] {
   return [channelExchange(channel), { kind: 'binding', queue, exchange: channel, pattern: '' }]
 }
@@ -73,7 +73,7 @@ export function besideSpecs(queue: string, options: TopologyOptions): readonly S
     { kind: 'exchange', name: exchange, type: 'direct' },
     lettersQueue(letters, options),
     { kind: 'binding', queue: letters, exchange, pattern: queue },
-    // Without a limit: what is to be moved there was in the queue before.
+    // Without a limit: its messages were in the queue before.
     { ...mainQueue(queue, { ...options, maxLength: undefined }), name: suspectsQueue(queue), isMain: false },
   ]
 }

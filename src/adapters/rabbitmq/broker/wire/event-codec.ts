@@ -69,7 +69,7 @@ export function encodeEvent(event: LazaretEvent, exchange: string): Omit<Outgoin
   }
 }
 
-/** The event a message tells of, whoever sent it, or the message whole with what is wrong with it. */
+/** The event of a message, no matter which program sent it, or the whole message with its fault. */
 export function decode(message: AmqpMessage, channel: string, origin: Origin): LazaretEvent | Undecodable {
   try {
     const event = read(message, channel, origin)

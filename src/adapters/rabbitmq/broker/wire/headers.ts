@@ -15,13 +15,13 @@ export const OWN = {
   source: 'lazaret-source',
   /** Headers of the event that AMQP or the server would take for something else. */
   packed: 'lazaret-headers',
-  /** What a MessageLog holds, as JSON in one header: the server takes apart and writes anew every header by itself. */
+  /** The content of a MessageLog, as JSON in one header: the server parses and writes every header separately. */
   log: 'lazaret-past',
   /** The place of an event in the line of its key. */
   place: 'lazaret-place',
-  /** Stands for a dead event that holds its key: its id. */
+  /** The id of a dead-lettered event that blocks its key. */
   deadEvent: 'lazaret-dead-event',
-  /** Tells whoever keeps a line that a dead event is let go: its id. */
+  /** Tells the consumer that keeps a key's order that the key is unblocked: the id of the dead-lettered event. */
   unblockKey: 'lazaret-unblock',
   /** For which queue alone. */
   unblockQueue: 'lazaret-unblock-queue',

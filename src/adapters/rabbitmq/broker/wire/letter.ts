@@ -41,7 +41,7 @@ function fitted(letter: DeadLetter, isUndecodable: boolean, taken: number): stri
     const { event, ...rest } = letterToJson({ ...letter, cycle: { ...letter.cycle, attempts } })
     const { payload: _, payloadBase64: __, ...standIn } = event
     const text = JSON.stringify(isUndecodable ? { ...rest, standIn } : rest)
-    // What has no room is the middle of its attempts.
+    // The attempts in the middle are left out.
     if (kept === 0 || taken + Buffer.byteLength(text) < MAX_HEADER_BYTES) return text
   }
 }

@@ -127,8 +127,8 @@ export function withLog(
     notBefore: wait === undefined ? undefined : timeText(wait.notBefore),
   }
   headers[OWN.log] = fittingText(carried, log.history, MAX_HEADER_BYTES - headerBytes(headers))
-  // A time to live of its own would run anew with every step it waits in, and end it there. Who sent it first is not us,
-  // and the server takes no message in another's name.
+  // The message's own time to live would restart in every queue where it waits, and end it there. The user id of the
+  // first sender is not ours, and the server refuses a message in another user's name.
   return { ...message.properties, expiration: undefined, userId: undefined, headers, deliveryMode: 2 }
 }
 

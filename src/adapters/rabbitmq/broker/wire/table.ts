@@ -39,7 +39,7 @@ export interface TableEntry {
   readonly value: Buffer
 }
 
-/** The entries of a table, given without its length. Throws for what is none. */
+/** The entries of a table, given without its length. Throws for invalid bytes. */
 export function readTable(bytes: Buffer): TableEntry[] {
   const entries: TableEntry[] = []
   for (let at = 0; at < bytes.length; ) {

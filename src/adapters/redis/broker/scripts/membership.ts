@@ -24,8 +24,8 @@ end`
 
 /**
  * Makes a handler known, and a consumer of it. The first handler of a channel gets what was published before it; those
- * that come later get what comes later. A group that somebody has destroyed begins anew with all that is still there:
- * better twice than never.
+ * that come later get what comes later. A group that was destroyed begins again with all remaining entries: twice is
+ * better than never.
  */
 export const ENTER = script(
   'subscribing',
@@ -35,7 +35,7 @@ export const ENTER = script(
   `
 local events, own, handlers, leases, running = unpack(KEYS)
 local handler, consumer, lease = unpack(ARGV)
--- A server whose memory is full refuses a script's first write only, and this one is none to refuse.
+-- A server whose memory is full refuses only a script's first write, and it never refuses this command.
 redis.call('HDEL', running, consumer)
 
 local function has_group(stream)
@@ -68,8 +68,8 @@ return 1`,
 )
 
 /**
- * Ends a lease. A consumer that still has something keeps its place among the leases, as one that is over: whoever looks
- * next brings back what it has. Never is a consumer removed that has something: that would lose it.
+ * Ends a lease. A consumer that still has something keeps its place among the leases, as one that is over: the next
+ * consumer that looks takes over its entries. Never is a consumer removed that has something: that would lose it.
  */
 export const RESIGN = script(
   'resigning',
@@ -125,7 +125,7 @@ local events, own, waiting, notes, leases, running = unpack(KEYS)
 local streams = {events = events, own = own}
 local handler, consumer, lease, limit = ARGV[1], ARGV[2], ARGV[4], tonumber(ARGV[5])
 local now = server_time()
--- Whoever asks may have been steady when it asked. If the server stood still since, its own lease shows that.
+-- The caller may have been steady when it asked. If the server stood still since, its own lease shows that.
 local own_lease = tonumber(redis.call('ZSCORE', leases, consumer) or 0)
 local is_steady = ARGV[3] == '1' and own_lease - now > lease / 2
 local moved = 0

@@ -22,7 +22,7 @@ end`,
  * among what waits. It is taken away before it is put somewhere, which is one step for everybody else; in this order it works on
  * a server whose memory is full as well: such a one refuses a script's first write only.
  *
- * What can go wrong is tried before the first write, because what a script has written stays when it fails later.
+ * Commands that can fail run before the first write, because the writes of a script stay when it fails later.
  */
 export const PUT_BACK = `
 -- A command of a script takes a few thousand words.

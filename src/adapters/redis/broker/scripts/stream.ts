@@ -118,7 +118,7 @@ end
 return count + redis.call('XLEN', events)`,
 )
 
-/** The fields of an entry byte by byte, in hex: a reply of texts has lost what is no UTF-8. */
+/** The fields of an entry byte by byte, in hex: a reply of texts has lost bytes that are not UTF-8. */
 export const READ_BYTES = script(
   'reading an entry',
   reply => listOf(reply).map(word => Buffer.from(textOf(word), 'hex')),
